@@ -1,4 +1,4 @@
-//! The arguments of commands: names with values, bare names, values without names.
+//! Parses command arguments: `name=value`, bare names, and values without a name.
 
 use menu::{Menu, Position, Reason, Refusal};
 
@@ -37,7 +37,7 @@ impl Parser<'_> {
                     .map(|argument| argument.name.clone())
                     .collect()
             };
-            // Right after a word it is the word that can go on.
+            // With no space before the cursor, the word itself may still be continued.
             let apart = matches!(self.bytes.last(), Some(b' ' | b'\t'));
             let in_condition =
                 matches!(self.expected, Some(Expected::Condition(at, _)) if at == self.at);
@@ -54,7 +54,7 @@ impl Parser<'_> {
                 self.name_variables(builtin, parameters, &argument)?;
             }
             arguments.push(argument);
-            // Arguments are apart from each other, or end with what cannot be part of a name.
+            // A space must separate arguments, unless the first one ends with a quote or a closing bracket.
             let ended = self.bytes.get(self.at.wrapping_sub(1)).copied();
             if !self.at_end()
                 && !self.at_space()
@@ -78,7 +78,7 @@ impl Parser<'_> {
             self.at += 1;
         }
         let mut word = self.name().to_owned();
-        // `.role` goes on with the group of the argument before.
+        // `.role` after `group.name=…` is short for `group.role`.
         if word.starts_with('.')
             && let Some((group, _)) = before.last().and_then(|last| last.name.rsplit_once('.'))
         {
@@ -116,7 +116,7 @@ impl Parser<'_> {
         self.named(parameters, before, start, &word, negated)
     }
 
-    /// An argument whose name may just have been read.
+    /// Parses an argument whose name `word` was already read, with its value if there is one.
     fn named(
         &mut self,
         parameters: &[Parameter],
@@ -153,7 +153,7 @@ impl Parser<'_> {
             } else {
                 self.argument_values(parameter.takes)
             };
-            // RouterOS: where text is expected, what is no array is not looked into.
+            // RouterOS: where text is expected, braces that hold no array are a syntax error.
             if value.is_err()
                 && braced
                 && !is_script
@@ -182,13 +182,13 @@ impl Parser<'_> {
         self.at = start;
         let value = self.unnamed(parameters, before, at)?;
         if has_value {
-            // RouterOS: what looks like a name was a value, and no value goes on with `=`.
+            // RouterOS: the unknown name is read as a value, and a value cannot be followed by `=`.
             return self.refuse(Reason::ExpectedEnd, equals);
         }
         Ok(value)
     }
 
-    /// The value of an argument behind its name, where several may stand with commas between:
+    /// Parses the value after an argument's name. Several values may be joined by commas:
     /// `servers=$first,$second`.
     pub(crate) fn argument_values(&mut self, takes: Takes) -> Result<Expr, Refusal> {
         let mut all = self.argument_value(takes)?;
@@ -209,7 +209,7 @@ impl Parser<'_> {
         Ok(all)
     }
 
-    /// Whether another value stands behind a comma, which is no part of the one before.
+    /// True if a comma after the value is followed by another value. Removes the comma from the word before.
     fn goes_on_behind_comma(&mut self, before: &mut Expr) -> bool {
         let word = match &mut before.node {
             Node::Binary(Binary::Comma, _, last) => &mut last.node,
@@ -228,12 +228,12 @@ impl Parser<'_> {
         }
     }
 
-    /// A script in braces as the text that it is. RouterOS: it is read as code, so that its errors
-    /// show now, and kept as it was written, spaces and lines included.
+    /// Parses a script in braces and returns its source text unchanged, spaces and newlines included. RouterOS:
+    /// the script is parsed right away, so that syntax errors show now.
     fn script(&mut self) -> Result<Expr, Refusal> {
         let begin = self.at;
         let at = self.position(begin);
-        // It runs by itself, at the root, and knows no variable of the text around it.
+        // The script runs on its own from the root menu: it sees no variables of the surrounding code.
         let mut alone = Names::default();
         alone.any = self.names.any;
         let names = std::mem::replace(&mut self.names, alone);
@@ -249,7 +249,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether code stands after an argument's name without `=`: `else {…}`.
+    /// True if a code block follows an argument's name without `=`: `else {…}`.
     fn code_follows(&mut self, parameter: &Parameter) -> bool {
         let after = self.at;
         self.skip_spaces();
@@ -260,7 +260,7 @@ impl Parser<'_> {
         follows
     }
 
-    /// A value that stands without its name.
+    /// Parses a value without an argument name, for the first parameter that may stand unnamed.
     fn unnamed(
         &mut self,
         parameters: &[Parameter],
@@ -290,7 +290,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Declares the variables that an argument names; those that are to be set must be declared.
+    /// Declares the variables that an argument names. An argument that assigns to variables requires them to be
+    /// declared.
     fn name_variables(
         &mut self,
         builtin: &Builtin,
@@ -316,7 +317,7 @@ impl Parser<'_> {
         Err(Reason::Syntax.at(value.at))
     }
 
-    /// The condition of a `find`, with or without `where`.
+    /// Parses the condition of `find` or `print`, with or without the word `where`.
     pub(crate) fn condition_argument(
         &mut self,
         menu: &'static Menu,
@@ -346,7 +347,7 @@ impl Parser<'_> {
     }
 }
 
-/// The parameter of this name or of this unique beginning.
+/// Returns the parameter with this name or with this unique prefix.
 fn find<'p>(parameters: &'p [Parameter], word: &str) -> Option<&'p Parameter> {
     if let Some(exact) = parameters.iter().find(|parameter| parameter.name == word) {
         return Some(exact);
@@ -360,7 +361,8 @@ fn find<'p>(parameters: &'p [Parameter], word: &str) -> Option<&'p Parameter> {
     }
 }
 
-/// Whether the bare name says something: a flag, a property that can be so, or code's whole name.
+/// True if the name alone is a valid argument: a flag, a Boolean or presence property, or the full name of a
+/// code argument.
 fn takes_bare(parameter: &Parameter, word: &str) -> bool {
     let kind = parameter.property.map(|property| property.kind);
     match parameter.takes {

@@ -1,4 +1,5 @@
-//! What a source text says, resolved against the menus: no name is looked up again at run time.
+//! The syntax tree of a script. Menus, commands and properties are resolved while parsing, so that the run
+//! needs no lookup by name.
 
 use std::sync::Arc;
 
@@ -6,139 +7,139 @@ use menu::{Menu, Position};
 
 use crate::builtin::Builtin;
 
-/// Statements in a scope.
+/// A sequence of statements that forms a scope.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
-    /// The statements, in order.
+    /// The statements in source order.
     pub statements: Vec<Statement>,
 }
 
 /// One statement.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// Where it begins.
+    /// Position of the first character.
     pub at: Position,
-    /// What it is.
+    /// The kind of statement.
     pub what: What,
-    /// The bytes of the source that it spans.
+    /// Byte range in the source.
     pub span: (usize, usize),
 }
 
-/// What a statement is.
+/// The kinds of statements.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// Nothing: a line without a command, in the menu where it stands.
+    /// A line without a command, in the current menu.
     Empty(Place),
-    /// A path on a line of its own: the commands that follow are of that menu.
+    /// A path on a line of its own: changes the menu of the statements that follow.
     Enter(Place),
     /// A command.
     Run(Command),
-    /// A scope, at a menu where a path stands before it.
+    /// A block in braces, run in the given menu if a path precedes it.
     Scope(Option<Place>, Arc<Block>),
-    /// A function that a variable holds, with arguments.
+    /// A call of a function held in a variable, with arguments.
     Call(Expr),
     /// A value, or a command in brackets.
     Value(Expr),
-    /// A word that names neither menu nor command; refused when it is run.
+    /// A word that names neither a menu nor a command. Refused when the statement runs.
     Bad(Bad),
 }
 
-/// A word that names nothing here.
+/// An unknown menu or command word.
 #[derive(Clone, Debug)]
 pub struct Bad {
     /// The word.
     pub name: String,
-    /// Where it stands.
+    /// Position of the word.
     pub at: Position,
-    /// Whether it is a menu to enter: there is no command in the statement.
+    /// True if the statement only enters a menu and has no command.
     pub enters: bool,
-    /// The code in braces among what follows the word.
+    /// The code blocks in braces after the word.
     pub code: Vec<Arc<Block>>,
-    /// What follows the word, where it is read as the arguments of a function.
+    /// The text after the word, parsed as function arguments: optional name and value.
     pub arguments: Vec<(Option<String>, Expr)>,
 }
 
-/// A node of the tree of menus: a menu or a folder of menus.
+/// A node of the menu tree: a menu or a folder of menus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The path, `/` at the root.
+    /// The path; `/` for the root.
     pub path: String,
 }
 
-/// A command with its arguments.
+/// A command and its arguments.
 #[derive(Clone, Debug)]
 pub struct Command {
-    /// Where the command's word stands.
+    /// Position of the command word.
     pub at: Position,
-    /// What is run.
+    /// The command to run.
     pub target: Target,
-    /// The arguments, in order.
+    /// The arguments in source order.
     pub arguments: Vec<Argument>,
 }
 
-/// What a command runs.
+/// The command that a command statement runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
-    /// A command of a menu.
+    /// A command of a menu: the menu and the command name.
     Menu(&'static Menu, &'static str),
-    /// `export` of a folder, by the length of its path in `path`.
+    /// `export` of a folder. Holds the path of the folder.
     Export(&'static str),
-    /// A command of the language.
+    /// A built-in command of the scripting language.
     Builtin(&'static Builtin),
 }
 
 /// An argument of a command.
 #[derive(Clone, Debug)]
 pub struct Argument {
-    /// Where it begins.
+    /// Position of the first character.
     pub at: Position,
-    /// Its full name.
+    /// The full name, abbreviations expanded.
     pub name: String,
-    /// Its value; `None` for a bare name.
+    /// The value; `None` for a bare name.
     pub value: Option<Expr>,
-    /// Whether it is `!name`.
+    /// True for `!name`.
     pub negated: bool,
 }
 
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// Where it begins.
+    /// Position of the first character.
     pub at: Position,
-    /// What it is.
+    /// The kind of expression.
     pub node: Node,
 }
 
-/// What an expression is.
+/// The kinds of expressions.
 #[derive(Clone, Debug)]
 pub enum Node {
-    /// A bare word: its type follows from its looks.
+    /// A bare word; its spelling decides its type.
     Word(String),
-    /// A text in quotes.
+    /// A string in quotes.
     Text(String),
-    /// A text in quotes with values within.
+    /// A string in quotes with embedded variables or expressions.
     Joined(Vec<Expr>),
     /// A variable.
     Variable(String),
-    /// A property of the row that a condition looks at.
+    /// A property of the row that a condition is evaluated against.
     Property(&'static str),
-    /// Commands in brackets: the value of the last.
+    /// Commands in brackets; evaluates to the value of the last command.
     Brackets(Arc<Block>),
-    /// Code as a value.
+    /// A code block as a value.
     Code(Arc<Block>),
-    /// An array; keys where given.
+    /// An array; elements may have keys.
     Array(Vec<(Option<Expr>, Expr)>),
-    /// An expression in parentheses whose parentheses tell it from the same without them.
+    /// A statement in parentheses. The node distinguishes `([…])` from `[…]` in the output of `:parse`.
     Group(Box<Expr>),
-    /// An operator before a value.
+    /// A unary operator and its operand.
     Unary(Unary, Box<Expr>),
-    /// An operator between two values.
+    /// A binary operator and its operands.
     Binary(Binary, Box<Expr>, Box<Expr>),
-    /// A function that a variable holds, with arguments.
+    /// A call of a function held in a variable, with arguments.
     Call(Box<Expr>, Vec<(Option<String>, Expr)>),
 }
 
-/// Operators before a value.
+/// Unary operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unary {
     /// `!`
@@ -147,13 +148,13 @@ pub enum Unary {
     Minus,
     /// `~`
     Complement,
-    /// `any`: whether there is a value.
+    /// `any`: true if the operand has a value.
     Any,
-    /// `>`: the expression itself as a value.
+    /// `>`: yields the expression itself, unevaluated.
     Quote,
 }
 
-/// Operators between two values.
+/// Binary operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the operations")]
 pub enum Binary {
@@ -169,7 +170,7 @@ pub enum Binary {
     AtMost,
     AtLeast,
     And,
-    /// One condition after the other, without a word between: both must hold.
+    /// Two conditions side by side without an operator: both must hold.
     Both,
     Or,
     Match,
@@ -182,12 +183,12 @@ pub enum Binary {
     Concat,
     Comma,
     Index,
-    /// `<%%`: a function with the elements of an array as its arguments.
+    /// `<%%`: calls a function with the elements of an array as arguments.
     Call,
 }
 
 impl Binary {
-    /// Whether parentheses among several of it change nothing.
+    /// True if `a op (b op c)` equals `(a op b) op c`.
     pub const fn is_associative(self) -> bool {
         matches!(
             self,

@@ -1,6 +1,5 @@
-//! How many jobs there may be, whose, and how much they may keep in memory. What a user without
-//! `policy` does leaves room for administrators, and a script that starts itself again and again
-//! comes to an end.
+//! Limits on the number of script jobs and on the memory that jobs keep, per user and in total. Users without
+//! the `policy` right leave room for administrators, and a script that keeps starting itself is stopped.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,35 +7,36 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use menu::{Clock, Policies, Reason};
 
-/// The most jobs at a time.
+/// Maximum number of jobs at a time.
 const JOBS: usize = 100;
-/// The most of one user who has `policy`, and of one who has not.
+/// Maximum number of jobs of one user: with the `policy` right, and without.
 const OF_MANAGER: usize = 64;
 const OF_USER: usize = 16;
-/// The most of all users without `policy`: the rest is left to administrators.
+/// Maximum number of jobs of all users without the `policy` right. The rest is left to administrators.
 const OF_USERS: usize = 64;
 
-/// Jobs that may come of one, by `:execute` in each other, at once; one more each second.
+/// Burst of jobs that one job may start through nested `:execute`; one more is allowed per second.
 const FAMILY: u32 = 256;
 
-/// Bytes that the jobs of one user with `policy` keep, of one without, of all without, and of all.
+/// Maximum bytes that jobs keep: per user with the `policy` right, per user without it, of all users without
+/// it, and in total.
 const BYTES_OF_MANAGER: usize = 256 << 20;
 const BYTES_OF_USER: usize = 64 << 20;
 const BYTES_OF_USERS: usize = 256 << 20;
 const BYTES: usize = 512 << 20;
-/// Bytes that a job takes of what there is at a time.
+/// Bytes that a job reserves from its budget at a time.
 const PIECE: usize = 256 << 10;
 
-/// Whose a job is, as far as bounds go.
+/// The user that a job counts against.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Class {
-    /// Whether the user manages users.
+    /// True if the user has the `policy` right, which allows to manage users.
     manager: bool,
     user: String,
 }
 
 impl Class {
-    /// The class of a user with these policies.
+    /// Returns the class of a user with these policies.
     pub(crate) fn new(user: &str, policies: Policies) -> Self {
         Self {
             manager: policies.contains(Policies::POLICY),
@@ -44,7 +44,10 @@ impl Class {
         }
     }
 
-    /// Whether one more may run beside those of these classes.
+    /// Checks whether one more job of this class may run beside the jobs of `others`.
+    ///
+    /// # Errors
+    /// The user, all users without the `policy` right, or the router have reached their limit.
     pub(crate) fn admit<'a>(&self, others: impl Iterator<Item = &'a Self>) -> Result<(), Reason> {
         let (mut all, mut users, mut own) = (0, 0, 0);
         for other in others {
@@ -63,11 +66,11 @@ impl Class {
     }
 }
 
-/// The jobs that come of one, in each other.
+/// A job and all jobs that it started, directly or indirectly.
 #[derive(Debug, Default)]
 pub(crate) struct Family(Mutex<Births>);
 
-/// How many there were lately.
+/// Leaky bucket of job starts: `lately` falls by one per second since `at` (Unix seconds).
 #[derive(Debug, Default)]
 struct Births {
     lately: u32,
@@ -75,7 +78,10 @@ struct Births {
 }
 
 impl Family {
-    /// One more comes of it.
+    /// Counts one more job start.
+    ///
+    /// # Errors
+    /// The family started jobs too fast.
     pub(crate) fn grow(&self, now: Clock) -> Result<(), Reason> {
         let mut births = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let passed = now.unix_seconds.saturating_sub(births.at);
@@ -90,12 +96,12 @@ impl Family {
     }
 }
 
-/// Bytes that some may keep together.
+/// A limit of bytes that several jobs share.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,
     used: AtomicUsize,
-    /// What it is a part of.
+    /// The larger budget that this budget is part of.
     within: Option<Arc<Self>>,
 }
 
@@ -129,7 +135,7 @@ impl Budget {
     }
 }
 
-/// The budgets of all jobs.
+/// The memory budgets of all jobs.
 #[derive(Debug)]
 pub(crate) struct Budgets {
     all: Arc<Budget>,
@@ -149,7 +155,7 @@ impl Default for Budgets {
 }
 
 impl Budgets {
-    /// The budget of the jobs of a user.
+    /// Returns the budget shared by all jobs of a user.
     pub(crate) fn of(&mut self, class: &Class) -> Arc<Budget> {
         if let Some(budget) = self.each.get(class).and_then(Weak::upgrade) {
             return budget;
@@ -165,21 +171,21 @@ impl Budgets {
     }
 }
 
-/// What a run has taken of its budget, until it ends.
+/// The bytes that a script run has reserved from its budget. Dropping the value releases them.
 #[derive(Debug, Default)]
 pub(crate) struct Share {
-    /// None where nobody counts but the run itself.
+    /// `None` if only the limits of the run apply.
     budget: Option<Arc<Budget>>,
     taken: usize,
 }
 
 impl Share {
-    /// Nothing yet of a budget.
+    /// Creates an empty reservation on a budget.
     pub(crate) const fn of(budget: Option<Arc<Budget>>) -> Self {
         Self { budget, taken: 0 }
     }
 
-    /// Whether so many bytes may be kept.
+    /// Reserves up to `bytes` in total. Returns false if the budget is exhausted.
     pub(crate) fn covers(&mut self, bytes: usize) -> bool {
         let Some(budget) = self.budget.as_ref().filter(|_| bytes > self.taken) else {
             return true;
@@ -192,7 +198,7 @@ impl Share {
         taken
     }
 
-    /// Whether so many are little beside what was taken: it need not be looked at again soon.
+    /// True if `bytes` is at most half of the reservation, so that the caller may skip checks for a while.
     pub(crate) fn is_ample_for(&self, bytes: usize) -> bool {
         self.budget.is_none() || bytes <= self.taken / 2
     }

@@ -1,50 +1,50 @@
-//! The commands of the language: their names, arguments and help.
+//! The built-in commands of the scripting language: names, arguments and help.
 
-/// What the value of an argument is.
+/// The kind of value that an argument takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// A value.
     Value,
-    /// A value whose words are texts, whatever they look like.
+    /// A value; bare words are strings, whatever their spelling.
     Text,
-    /// A span of time.
+    /// A duration.
     Span,
-    /// Code in braces.
+    /// A code block in braces.
     Code,
     /// The name of a variable.
     Name,
-    /// Nothing: the bare name.
+    /// No value: the bare name is the argument.
     Flag,
 }
 
-/// An argument of a command of the language.
+/// An argument of a built-in command.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// The name.
     pub name: &'static str,
-    /// What its value is.
+    /// The kind of value.
     pub takes: Takes,
-    /// Whether the value may stand without the name.
+    /// True if the value may stand without the name.
     pub unnamed: bool,
-    /// Whether the command needs it.
+    /// True if the command requires the argument.
     pub required: bool,
 }
 
 /// A command of the language.
 #[derive(Debug)]
 pub struct Builtin {
-    /// The name, without the colon.
+    /// The name without the colon.
     pub name: &'static str,
-    /// What it does.
+    /// One-line help.
     pub help: &'static str,
-    /// Its arguments.
+    /// The arguments.
     pub parameters: &'static [Parameter],
-    /// The menu whose command of this name it is, if it is one: it has the name at the root, too.
+    /// The menu that also has this command, if any. The root then knows the command by its bare name.
     pub of: Option<&'static str>,
 }
 
 impl Builtin {
-    /// It is the command of this menu.
+    /// Sets the menu that has this command.
     pub(crate) const fn of(mut self, menu: &'static str) -> Self {
         self.of = Some(menu);
         self
@@ -65,22 +65,22 @@ pub(crate) const fn parameter(
     }
 }
 
-/// A value that is needed and may stand without its name.
+/// A required value that may stand without its name.
 pub(crate) const fn value(name: &'static str) -> Parameter {
     parameter(name, Takes::Value, true, true)
 }
 
-/// A value that may be left out, or stand without its name.
+/// An optional value that may stand without its name.
 pub(crate) const fn maybe(name: &'static str) -> Parameter {
     parameter(name, Takes::Value, true, false)
 }
 
-/// A value that may be left out and stands with its name.
+/// An optional value that requires its name.
 pub(crate) const fn named(name: &'static str) -> Parameter {
     parameter(name, Takes::Value, false, false)
 }
 
-/// `yes` or `no`, or the bare name for `yes`.
+/// A flag: `yes`, `no`, or the bare name for `yes`.
 const fn bare(name: &'static str) -> Parameter {
     parameter(name, Takes::Flag, false, false)
 }
@@ -91,7 +91,7 @@ const fn code(name: &'static str, required: bool) -> Parameter {
 
 pub(crate) const VALUE: &[Parameter] = &[value("value")];
 const VARIABLE: Parameter = parameter("name", Takes::Name, true, true);
-/// The revision that `undo` or `redo` is meant for: where another one is next, it is refused.
+/// The revision that `undo` or `redo` must reach. If another revision is next, the command is refused.
 pub(crate) const REVISION: &[Parameter] = &[named("revision")];
 const MESSAGE: &[Parameter] = &[value("message")];
 
@@ -108,7 +108,7 @@ pub(crate) const fn builtin(
     }
 }
 
-/// All commands of the language, by name.
+/// All built-in commands, sorted by name.
 pub static ALL: &[Builtin] = &[
     builtin("break", "leave the loop", &[]),
     builtin("continue", "go on with the next turn of the loop", &[]),
@@ -255,10 +255,10 @@ pub static ALL: &[Builtin] = &[
     ),
 ];
 
-/// Words that wait, or ask others: a file with one of them is not one transaction.
+/// Commands that wait or contact other hosts. A file with such a command is not imported as one transaction.
 pub(crate) const WAITING: &[&str] = &["delay", "while", "retry", "execute", "fetch", "resolve"];
 
-/// The commands that are offered: those that do something, each once, by name.
+/// The commands that completion offers: implemented ones, without duplicates, sorted by name.
 pub fn offered() -> impl Iterator<Item = &'static Builtin> {
     let known = crate::known::KNOWN.iter();
     let known = known.filter(|builtin| !crate::known::is_known_only(builtin));
@@ -268,7 +268,7 @@ pub fn offered() -> impl Iterator<Item = &'static Builtin> {
     all.into_iter()
 }
 
-/// The command of this name, or of this unique beginning.
+/// Returns the command with this name or with this unique prefix.
 pub fn find(word: &str) -> Option<&'static Builtin> {
     let all = || ALL.iter().chain(crate::known::KNOWN);
     if let Some(exact) = all().find(|builtin| builtin.name == word) {
@@ -276,13 +276,13 @@ pub fn find(word: &str) -> Option<&'static Builtin> {
     }
     let mut matches = all().filter(|builtin| builtin.name.starts_with(word));
     let first = matches.next().filter(|_| !word.is_empty())?;
-    // A command that the language has learnt stands in both lists.
+    // A command that is implemented may still stand in the list of commands that are only accepted.
     matches
         .all(|other| other.name == first.name)
         .then_some(first)
 }
 
-/// Whether the name of any command begins so.
+/// True if the name of any command begins with `word`.
 pub(crate) fn begins(word: &str) -> bool {
     let mut all = ALL.iter().chain(crate::known::KNOWN);
     all.any(|builtin| builtin.name.starts_with(word))

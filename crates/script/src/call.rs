@@ -1,4 +1,4 @@
-//! The arguments of functions, and of words that name nothing: values with names or without.
+//! Parses the arguments of function calls and of unknown words: values with or without names.
 
 use menu::{Reason, Refusal};
 
@@ -6,11 +6,11 @@ use crate::ast::{Expr, Node};
 use crate::builtin::Takes;
 use crate::parser::Parser;
 
-/// Arguments as they stand: each with its name, where it has one.
+/// Arguments in source order: optional name and value.
 pub(crate) type Arguments = Vec<(Option<String>, Expr)>;
 
 impl Parser<'_> {
-    /// The call of a function up to the statement's end.
+    /// Parses the call of a function up to the end of the statement.
     pub(crate) fn call(&mut self, function: Expr) -> Result<Expr, Refusal> {
         let function_height = std::mem::take(&mut self.height);
         let arguments = self.call_arguments()?;
@@ -18,7 +18,7 @@ impl Parser<'_> {
         Ok(Expr::call(function, arguments))
     }
 
-    /// Arguments up to the statement's end, each after a space.
+    /// Parses arguments, each after a space, up to the end of the statement.
     pub(crate) fn call_arguments(&mut self) -> Result<Arguments, Refusal> {
         let mut arguments = Vec::new();
         let mut tallest = 0;
@@ -55,7 +55,7 @@ impl Parser<'_> {
             && self.bytes.get(begin) == Some(&b'"')
             && let Node::Joined(parts) = &value.node
         {
-            // RouterOS: a text with values or escapes in it is no argument of a function.
+            // RouterOS: a string with embedded values or escapes is not accepted as a function argument.
             let variable =
                 matches!(parts.first(), Some(first) if matches!(first.node, Node::Variable(_)));
             let at = if variable {
@@ -84,7 +84,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The byte after the variable with which a text in quotes begins.
+    /// Returns the byte offset after the variable at the beginning of a string in quotes.
     fn after_variable(&self, quote: usize) -> usize {
         let rest = self.bytes.get(quote + 2..).unwrap_or_default();
         let length = rest.iter().position(|b| !b.is_ascii_alphanumeric());

@@ -1,4 +1,5 @@
-//! `check`: what would become of a file, command by command, with all its errors.
+//! `check`: reports for each command of a file whether an import would apply it, and lists every error of the
+//! file.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,24 +19,25 @@ use crate::source::Source;
 use crate::suppose::suppose;
 use crate::tree::Tree;
 
-/// Characters of a command that cannot be read that are told.
+/// Maximum length, in characters, of the text that a report quotes for an unreadable command.
 const LONGEST: usize = 400;
 
 /// Steps that one statement of a checked file may take.
 const STEPS: u64 = 50_000;
 
-/// A command that is accepted and does less than it says.
+/// An accepted command whose menu or properties have no effect in ferroute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoEffect {
-    /// Its line, from 1.
+    /// Line of the command, from 1.
     pub line: u32,
     /// The command as written.
     pub command: String,
-    /// The menu and the item; of what is no longer there at the end of the file, the menu alone.
+    /// The menu path and the title of the item; only the path if the item no longer exists at the end of the
+    /// file.
     pub item: String,
-    /// What of the command has no effect: properties, or the menu.
+    /// The properties or the menu without effect, separated by commas.
     pub what: String,
-    /// What is missing for it, in users' words.
+    /// The feature that ferroute lacks, in users' words.
     pub missing: String,
 }
 
@@ -44,39 +46,41 @@ pub struct NoEffect {
 pub struct Refused {
     /// The line of the error, from 1.
     pub line: u32,
-    /// The byte in the line, from 1.
+    /// The column in bytes, from 1.
     pub column: u32,
     /// The command as written.
     pub command: String,
-    /// Why.
+    /// The text of the refusal.
     pub reason: String,
 }
 
-/// An item that a command makes besides, as older versions did by themselves.
+/// An item that the import adds although no command adds it, because older RouterOS versions created it
+/// automatically.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// The command's line, from 1.
+    /// Line of the command that caused the addition, from 1.
     pub line: u32,
     /// The item's menu and name.
     pub what: String,
 }
 
-/// What would become of a file.
+/// The result of checking a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Commands in the file; a path on a line of its own is none.
+    /// Number of commands in the file. A line with only a path is not a command.
     pub commands: usize,
-    /// Those that are taken: `applied` and those without effect.
+    /// Number of accepted commands: `applied` plus the commands in `no_effect`.
     pub accepted: usize,
-    /// Those that do what they say.
+    /// Number of commands with full effect.
     pub applied: usize,
-    /// Those that are taken and do less than they say.
+    /// Accepted commands of which some properties, or the menu, have no effect.
     pub no_effect: Vec<NoEffect>,
-    /// Those that are refused.
+    /// Refused commands.
     pub refused: Vec<Refused>,
-    /// What is made though no command adds it.
+    /// Items that the import adds although no command adds them.
     pub made: Vec<Made>,
-    /// The line, from 1, of the command that an item comes from; of settings, of the last that changed them.
+    /// The line, from 1, of the command that added an item. For settings: of the last command that changed
+    /// them.
     pub lines: BTreeMap<(&'static str, Id), u32>,
 }
 
@@ -125,8 +129,8 @@ impl Report {
     }
 }
 
-/// Says of each command of a file whether it would be applied. The store is a fresh one: it is
-/// changed as the file says, and is of no further use.
+/// Checks a file command by command. `store` must hold the factory-fresh configuration; `check` runs the file
+/// against it, so the caller must discard it afterwards.
 pub fn check(store: &mut Store, text: &str) -> Report {
     let source = Source::of_file(text);
     let tree = Tree::of(store.menus());
@@ -151,7 +155,7 @@ pub fn check(store: &mut Store, text: &str) -> Report {
         .filter_map(|next| next.as_ref().ok())
         .cloned()
         .collect();
-    // A name that no port can have is refused where it is used.
+    // References to ports that the board cannot have are refused at the command that uses them.
     let _ = suppose(check.store, &Block { statements: good });
     for (index, next) in statements.iter().enumerate() {
         match next {
@@ -167,7 +171,7 @@ pub fn check(store: &mut Store, text: &str) -> Report {
     check.report()
 }
 
-/// What becomes of a command.
+/// The outcome of one command.
 enum Fate {
     Applied,
     NoEffect(NoEffect),
@@ -178,20 +182,20 @@ struct Check<'a> {
     source: &'a Source,
     store: &'a mut Store,
     session: Session,
-    /// Where the commands begin, in order.
+    /// Byte offsets of the commands in the text, ascending.
     starts: Vec<usize>,
-    /// What becomes of each of them.
+    /// The outcome of each command, parallel to `starts`.
     fates: Vec<Fate>,
-    /// What refused commands would have made, by name, with the line.
+    /// Placeholders for items that refused commands would have added: line of the command, by item name.
     supposed: BTreeMap<String, u32>,
-    /// The variables of the file's top.
+    /// Variables declared at the top level of the file, carried from statement to statement.
     scopes: Option<Vec<Scope>>,
-    /// Whether an error that a script raises is no fault of the file any more: it may come of a
-    /// command that was passed over or refused, or stands behind the file's end.
+    /// True once a command was passed over or refused. Later script errors may be consequences of that command,
+    /// so they are not reported as faults of the file.
     open: bool,
-    /// What was made though no command adds it.
+    /// Items that the import added although no command adds them.
     made: Vec<Made>,
-    /// What commands changed, each with its command's line and place in the text.
+    /// Changed items, each with the line and the byte span of the command that changed it.
     touched: Vec<(u32, (usize, usize), Touched)>,
 }
 
@@ -235,8 +239,8 @@ impl Check<'_> {
         }
     }
 
-    /// The command that a place belongs to. What precedes all of them becomes one by itself, so
-    /// that nothing is lost.
+    /// Returns the outcome of the command that contains byte offset `at`. An offset before the first command
+    /// gets a new entry, so that its error is reported.
     fn owner(&mut self, at: usize) -> &mut Fate {
         let after = self.starts.partition_point(|start| *start <= at);
         if after == 0 {
@@ -246,7 +250,8 @@ impl Check<'_> {
         &mut self.fates[after.saturating_sub(1)]
     }
 
-    /// Refuses the commands of a statement that cannot be read: the first has the error's place.
+    /// Refuses all commands in the span of an unreadable statement. The first command is reported at the
+    /// position of the error.
     fn unreadable(&mut self, refusal: &Refusal, span: Range<usize>) {
         let within = |start: &&usize| span.contains(*start);
         let mut starts: Vec<_> = self.starts.iter().filter(within).copied().collect();
@@ -255,7 +260,7 @@ impl Check<'_> {
         }
         for (index, start) in starts.into_iter().enumerate() {
             let rest = self.source.text.get(start..).unwrap_or_default();
-            // A line may be as long as the file, and each of its commands be refused.
+            // Quote a limited part: a line may be as long as the file, and each command in it is quoted.
             let line: String = rest.chars().take(LONGEST).collect();
             let line = line.lines().next().unwrap_or_default().trim().to_owned();
             let place = refusal.at.filter(|_| index == 0);
@@ -284,7 +289,7 @@ impl Check<'_> {
                 refused.insert(command.at, Reason::BadCommand(bad.name.clone()).at(bad.at));
             }
         }
-        // What stands in the braces of a word that is not known is never reached.
+        // Code in braces after an unknown word never runs, so its commands are refused as well.
         each_statement(&all, &mut |outer| {
             let What::Bad(bad) = &outer.what else { return };
             for code in &bad.code {
@@ -305,7 +310,7 @@ impl Check<'_> {
             match refused.get(&command.at) {
                 Some(refusal) => {
                     let at = match &command.what {
-                        // The menu may be named lines above: the place is the command's.
+                        // The unknown menu may have been entered lines above: report the line of this command.
                         What::Bad(bad) if bad.at.line != command.at.line => command.at,
                         _ => refusal.at.unwrap_or(command.at),
                     };
@@ -317,8 +322,8 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses a path that leads nowhere where no command follows that would be refused for it: the
-    /// file would not be run, so it counts as one.
+    /// Refuses a path that leads to no menu, unless the next command is refused for that path anyway. The
+    /// import would stop at the path, so the path counts as a command.
     fn nowhere(&mut self, statement: &Statement, after: &[Read]) {
         let What::Bad(bad) = &statement.what else {
             return;
@@ -338,8 +343,8 @@ impl Check<'_> {
         self.refuse(start, bad.at, self.text(statement), &refusal);
     }
 
-    /// Runs a statement without consequences outside the store; gives what was refused by the
-    /// place of the command.
+    /// Runs a statement against the store only: no output, no live actions. Returns the refusals by the
+    /// position of the refused command.
     fn run(
         &mut self,
         statement: &Statement,
@@ -354,7 +359,7 @@ impl Check<'_> {
         let mut site = Held::new(self.store, &mut live);
         let mut machine = Machine::new(&mut site, &mut self.session, &mut out);
         machine.checking = true;
-        // As when a file is run, what one statement declares is seen by those below it.
+        // As in an import, later statements see the variables that earlier statements declared.
         if let Some(scopes) = self.scopes.take() {
             machine.scopes = scopes;
         }
@@ -374,7 +379,7 @@ impl Check<'_> {
         };
         let excused = match refusal.reason {
             Reason::Script(_) => self.open,
-            // A check has fewer steps than a file that is run.
+            // A check has a lower step limit than an import, so reaching the limit is no fault of the file.
             Reason::Limit(what) => what == "steps" || self.open,
             _ => false,
         };
@@ -386,7 +391,7 @@ impl Check<'_> {
         BTreeMap::from([(command.map_or(statement.at, |command| command.at), refusal)])
     }
 
-    /// Refuses the command that a byte belongs to; the first reason stays.
+    /// Records that the command at byte offset `start` is refused. The first reason for a command is kept.
     fn refuse(&mut self, start: usize, at: Position, command: String, refusal: &Refusal) {
         self.open = true;
         let fate = self.owner(start);
@@ -400,7 +405,7 @@ impl Check<'_> {
         }
     }
 
-    /// Notes a command that is accepted and has properties without effect.
+    /// Records which properties of an accepted command have no effect.
     fn note(&mut self, statement: &Statement) {
         let What::Run(command) = &statement.what else {
             return;
@@ -438,8 +443,8 @@ impl Check<'_> {
         );
     }
 
-    /// Counts a command as one without effect, unless it is refused: the path of what it is about,
-    /// what of it has none, and what is missing.
+    /// Records that parts of a command have no effect, unless the command is refused. `item` is the path of the
+    /// changed item, `what` the parts without effect, `missing` the lacking feature.
     fn lacks(
         &mut self,
         (line, span): (u32, (usize, usize)),
@@ -464,7 +469,7 @@ impl Check<'_> {
         }
     }
 
-    /// Keeps which items the commands of a statement changed.
+    /// Remembers which items the commands of a statement changed, for `note_items`.
     fn keep_touched(&mut self, touched: Vec<(Position, Touched)>, commands: &[Statement]) {
         for (at, touched) in touched {
             if let Some(command) = command_at(commands, at) {
@@ -473,8 +478,9 @@ impl Check<'_> {
         }
     }
 
-    /// Looks at the items that commands changed as the whole file leaves them: what they stand on
-    /// may come later. What values of theirs do nothing was said of the commands that give them.
+    /// Reports changed items that lack something to work, in their state at the end of the file: a later
+    /// command may have added it. Properties without effect were already reported for the commands that set
+    /// them.
     fn note_items(&mut self) {
         for (line, span, (menu, id)) in std::mem::take(&mut self.touched) {
             let Some(item) = self.store.item(menu.path, id).cloned() else {
@@ -503,8 +509,8 @@ impl Check<'_> {
         }
     }
 
-    /// An interface that a command would have made that cannot be read is supposed to exist: what
-    /// refers to it is not refused as well.
+    /// Adds a placeholder for the interface that an unreadable `add` command names, so that references to the
+    /// interface are not refused too.
     fn suppose(&mut self, text: &str, line: u32) {
         let Some(name) = text.split(" name=").nth(1).map(value_at) else {
             return;
@@ -524,7 +530,7 @@ impl Check<'_> {
         self.supposed.insert(name, line);
     }
 
-    /// So is what a command would have made that was refused.
+    /// Adds a placeholder for the item that a refused `add` command names.
     fn suppose_made(&mut self, statement: &Statement) {
         let What::Run(command) = &statement.what else {
             return;
@@ -560,12 +566,12 @@ impl Check<'_> {
 /// The menu and the id of an item that a command changed.
 pub(crate) type Touched = (&'static Menu, Id);
 
-/// The command that a place is in.
+/// Returns the last command that begins at or before a position.
 fn command_at(commands: &[Statement], at: Position) -> Option<&Statement> {
     commands.iter().rev().find(|command| command.at <= at)
 }
 
-/// Adds to a list in words what it does not have.
+/// Appends `more` to a comma-separated list unless the list contains it.
 fn also(list: &mut String, more: &str) {
     if !list.split(", ").any(|there| there == more) {
         list.push_str(", ");
@@ -573,10 +579,10 @@ fn also(list: &mut String, more: &str) {
     }
 }
 
-/// A statement of a file, or why it cannot be read, and where it stands.
+/// A statement of a file, or the refusal and the byte span of an unreadable one.
 pub(crate) type Read = Result<Statement, (Refusal, Range<usize>)>;
 
-/// All statements of a file, also behind those that cannot be read.
+/// Parses all statements of a file. Parsing resumes after an unreadable statement.
 pub(crate) fn read_all(source: &Source, tree: &Tree) -> Vec<Read> {
     let mut parser = Parser::new(source, tree, 0);
     let mut statements = Vec::new();
@@ -589,8 +595,8 @@ pub(crate) fn read_all(source: &Source, tree: &Tree) -> Vec<Read> {
     statements
 }
 
-/// Goes past a statement that cannot be read. One that opened braces is left as a whole, any other
-/// ends with its line.
+/// Advances the parser past an unreadable statement: to the end of the statement if it opened braces, otherwise
+/// to the end of the line.
 fn skip(text: &str, tree: &Tree, parser: &mut Parser<'_>, start: usize) {
     let stopped = parser.at;
     let read = text.get(start..stopped);
@@ -601,7 +607,7 @@ fn skip(text: &str, tree: &Tree, parser: &mut Parser<'_>, start: usize) {
     }
 }
 
-/// A statement that counts as a command: neither a path alone nor a mere scope.
+/// True for statements that count as commands. A bare path and a bare scope do not count.
 fn is_command(statement: &Statement) -> bool {
     match &statement.what {
         What::Empty(_) | What::Enter(_) | What::Scope(..) => false,
@@ -610,13 +616,14 @@ fn is_command(statement: &Statement) -> bool {
     }
 }
 
-/// The properties of a command that are kept and do nothing; those with their default say nothing.
+/// Returns the properties of a command that are stored without effect. Properties set to their default are left
+/// out.
 fn inert(command: &Command) -> Vec<String> {
     let Target::Menu(menu, name) = command.target else {
         return Vec::new();
     };
     if menu.is_idle(name) {
-        // Of a menu that does nothing, not of the many that it has, one thing is said.
+        // A menu without any effect is reported once, not property by property.
         let whole = menu.effect == Effect::None;
         return vec![if whole { menu.path } else { name }.to_owned()];
     }
@@ -634,7 +641,7 @@ fn inert(command: &Command) -> Vec<String> {
         };
         let mut old = menu.old.iter().filter(|old| old.name == argument.name);
         let old = old.find(|old| old.value.is_none_or(|value| Some(value) == word));
-        // A value that became nothing says what is so anyway.
+        // An obsolete property that was converted to nothing describes the only behaviour there is.
         let old = old.is_some_and(|old| old.becomes.is_empty() && old.value.is_none());
         let property = property.is_some_and(|p| {
             let idle = p.inert_for.zip(word);
@@ -651,7 +658,7 @@ fn inert(command: &Command) -> Vec<String> {
         .collect()
 }
 
-/// The value at the beginning of a text: in quotes, or up to a space.
+/// Returns the value at the beginning of `text`: quoted, or up to a space, `;` or `}`.
 fn value_at(text: &str) -> String {
     match text.strip_prefix('"') {
         Some(quoted) => quoted.split('"').next().unwrap_or_default().to_owned(),
@@ -663,7 +670,7 @@ fn value_at(text: &str) -> String {
     }
 }
 
-/// Takes what a checked file prints, and forgets it.
+/// Discards the output of a checked file.
 struct Sink;
 
 impl menu::Output for Sink {

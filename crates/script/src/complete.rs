@@ -1,4 +1,4 @@
-//! Completion and help for a line that is being typed.
+//! Completion and help at the cursor of an input line.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,13 +12,13 @@ use crate::source::Source;
 use crate::spec::Parameter;
 use crate::tree::Tree;
 
-/// Most candidates of one kind.
+/// Maximum number of candidates of one kind.
 const MOST: usize = 200;
 
-/// Items of a menu that are looked at for the names that they use.
+/// Maximum number of items that are searched for the names they use.
 const LOOKED_AT: usize = 10_000;
 
-/// What a candidate is.
+/// The kind of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A menu.
@@ -27,30 +27,30 @@ pub enum Subject {
     Command,
     /// An argument or property, with a value.
     Argument,
-    /// An argument without a value, or one that a condition follows.
+    /// An argument without a value, or one that a condition follows, such as `where`.
     Flag,
     /// A value.
     Value,
     /// A variable.
     Variable,
-    /// What a value looks like; nothing to insert.
+    /// A description of the expected value; has no text to insert.
     Hint,
 }
 
-/// Something that could stand at the cursor.
+/// A completion candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The whole word.
+    /// The complete word.
     pub text: String,
-    /// The byte of the line where the word begins.
+    /// Byte offset in the line where the word begins.
     pub start: usize,
-    /// What it is.
+    /// The kind of word.
     pub subject: Subject,
-    /// What it is for.
+    /// One-line help.
     pub help: String,
 }
 
-/// What could stand at the cursor of a line, a byte of it, in a session's menu.
+/// Returns the candidates at byte `cursor` of a line that is typed in the session's current menu.
 pub fn complete(store: &Store, session: &Session, line: &str, cursor: usize) -> Vec<Candidate> {
     let cut = (0..=cursor.min(line.len()))
         .rev()
@@ -89,7 +89,7 @@ pub fn complete(store: &Store, session: &Session, line: &str, cursor: usize) -> 
     found.list
 }
 
-/// Help that says, too, where something is kept and nothing else.
+/// Appends "(no effect yet)" to the help of a property or command that is stored without effect.
 fn marked(help: &'static str, idle: bool) -> Cow<'static, str> {
     match idle {
         true => Cow::Owned(format!("{help} (no effect yet)").trim_start().to_owned()),
@@ -103,7 +103,7 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Takes a candidate if it goes on with what is typed.
+    /// Adds a candidate if its text begins with the typed part.
     fn push(&mut self, start: usize, text: &str, subject: Subject, help: &str) {
         let begun = self.typed.get(start..).unwrap_or_default();
         if text.starts_with(begun) {
@@ -128,7 +128,7 @@ impl Found<'_> {
             self.push(start, name, Subject::Command, &marked(help, idle));
         }
         if node == 0 {
-            // RouterOS: these few are commands of the root, the others want a colon.
+            // RouterOS: these commands are known at the root without a colon; all others need one.
             let of_root = ["beep", "import", "password", "quit", "redo", "undo"];
             let all = colon || !self.typed.contains('/');
             for builtin in builtin::offered() {
@@ -161,14 +161,14 @@ impl Found<'_> {
             let help = marked(parameter.help, idle);
             self.push(start, parameter.name, subject, &help);
         }
-        // What stands without a name first is a value.
+        // The first unnamed parameter also takes a bare value here.
         if let Some(first) = parameters.iter().filter(open).find(|p| p.unnamed) {
             self.values(store, start, first);
         }
     }
 
     fn values(&mut self, store: &Store, start: usize, parameter: &Parameter) {
-        // Of a list, the last element is being typed.
+        // In a list, complete the last element.
         let typed = self.typed.get(start..).unwrap_or_default();
         let last = typed.rfind(',').map_or(0, |comma| comma + 1);
         let start = start + last + usize::from(typed[last..].starts_with('!'));
@@ -204,7 +204,7 @@ impl Found<'_> {
         }
     }
 
-    /// The names of a menu's properties, or of its items.
+    /// Offers the names of a menu's properties, or of its items.
     fn named(
         &mut self,
         store: &Store,
@@ -226,7 +226,7 @@ impl Found<'_> {
         }
     }
 
-    /// The names that items share with those of a property: what always is, and what others use.
+    /// Offers the predefined names of a shared name space, and the names that other items use.
     fn shared(
         &mut self,
         store: &Store,

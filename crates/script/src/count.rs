@@ -1,20 +1,20 @@
-//! Which commands a text has, whether or not they can be read.
+//! Finds the commands of a text, including unparsable commands.
 //!
-//! A command is a statement: one line, or what `;` ends. Statements in the braces of code count by
-//! themselves. Not counted are comments, a path that only enters a menu, the braces of a mere
-//! scope, and what stands in brackets, parentheses and quotes. An array's braces hold no
-//! statements, nor do those of `:retry`, but for the code after `do=` and the like.
+//! A command is a statement: one line, or a part that `;` ends. Statements inside a code block count
+//! separately. Not counted are comments, a path that only enters a menu, the braces of a bare scope, and
+//! anything in brackets, parentheses or quotes. The braces of an array hold no statements, nor do those of
+//! `:retry`, apart from the code after `do=` and similar arguments.
 
 use crate::lost::is_verb;
 use crate::tree::{Step, Tree};
 
-/// Code within code that is looked into.
+/// Maximum nesting of code blocks that is searched.
 const DEPTH: usize = 100;
 
-/// Bytes at the beginning and the end of a statement that say what a brace means.
+/// Number of bytes at the beginning and at the end of a statement that are inspected to classify a brace.
 const NEAR: usize = 200;
 
-/// Where the commands of a text begin, in order.
+/// Returns the byte offsets where the commands of a text begin, ascending.
 pub(crate) fn commands(text: &str, tree: &Tree) -> Vec<usize> {
     let mut counter = Counter::new(text, tree, 0);
     while counter.peek().is_some() {
@@ -25,7 +25,7 @@ pub(crate) fn commands(text: &str, tree: &Tree) -> Vec<usize> {
     counter.found
 }
 
-/// Where the statement that begins at a byte ends.
+/// Returns the byte offset of the end of the statement that begins at `start`.
 pub(crate) fn end(text: &str, tree: &Tree, start: usize) -> usize {
     let mut counter = Counter::new(text, tree, start);
     counter.statement(0);
@@ -36,7 +36,7 @@ struct Counter<'a> {
     bytes: &'a [u8],
     tree: &'a Tree,
     at: usize,
-    /// Where the commands begin.
+    /// Byte offsets of the commands found so far.
     found: Vec<usize>,
 }
 
@@ -54,12 +54,12 @@ impl<'a> Counter<'a> {
         self.bytes.get(self.at).copied()
     }
 
-    /// Goes on by bytes, not beyond the end.
+    /// Advances by `bytes`, at most to the end.
     fn skip(&mut self, bytes: usize) {
         self.at = (self.at + bytes).min(self.bytes.len());
     }
 
-    /// Goes over a backslash and the byte that it escapes, or over a line continuation with its blanks.
+    /// Skips a backslash with the byte that it escapes, or a line continuation with its blanks.
     fn escaped(&mut self) {
         let rest = self.bytes.get(self.at + 1..).unwrap_or_default();
         let blanks = rest
@@ -72,7 +72,7 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// What stands between a byte and here, without the spaces around it.
+    /// Returns the text from byte `start` to the current position, trimmed.
     fn since(&self, start: usize) -> String {
         let bytes = self.bytes.get(start..self.at).unwrap_or_default();
         String::from_utf8_lossy(bytes).trim().to_owned()
@@ -91,7 +91,7 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// Goes over a comment; a backslash at its end takes the next line with it.
+    /// Skips a comment. A backslash at its end continues the comment on the next line.
     fn comment(&mut self) {
         let mut last = b'#';
         while let Some(byte) = self.peek() {
@@ -103,7 +103,7 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// Goes over a statement; counts it, and the statements of its code.
+    /// Skips a statement and counts it, including the statements of its code blocks.
     fn statement(&mut self, depth: usize) {
         let start = self.at;
         let mut head = None;
@@ -125,14 +125,14 @@ impl<'a> Counter<'a> {
         }
         let text = self.since(start);
         let scope = head.is_some_and(|head| head.is_empty() || self.is_path(&head));
-        // The prompt of a console that was copied with what was typed.
+        // A console prompt that was copied together with the command.
         let prompt = text.starts_with('[') && text.ends_with('>');
         if !scope && !prompt && !self.is_path(&text) {
             self.found.push(start);
         }
     }
 
-    /// Whether a statement is but a path: words from the root of which none is a command.
+    /// True if a statement consists of an absolute path without a command.
     fn is_path(&self, text: &str) -> bool {
         if !text.starts_with('/') {
             return false;
@@ -154,7 +154,7 @@ impl<'a> Counter<'a> {
         })
     }
 
-    /// Where a word leads, as this version has it: a path of an older one leads nowhere.
+    /// Follows one word of a path in the current menu tree. Paths of older versions lead nowhere.
     fn step(&self, node: usize, word: &str) -> Option<Step> {
         let step = self.tree.step(node, word)?;
         let Step::Node(child) = step else {
@@ -165,10 +165,11 @@ impl<'a> Counter<'a> {
         (!old).then_some(step)
     }
 
-    /// Whether a brace here opens code: after the name of an argument that takes code, after a path
-    /// or a word, and at the beginning.
+    /// True if the brace at the current position opens a code block: after the name of an argument that takes
+    /// code, after a path or a word, or at the beginning of the statement.
     fn is_code(&self, start: usize) -> bool {
-        // Its beginning and its end say it; a long statement is not read again at every brace.
+        // Only the ends of the statement are inspected: scanning a long statement at each brace would take
+        // quadratic time.
         let before = |from: usize, to: usize| {
             let bytes = self.bytes.get(from..to).unwrap_or_default();
             String::from_utf8_lossy(bytes).trim().to_owned()
@@ -200,8 +201,8 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// Goes over brackets, parentheses or an array with all that is within; counts the code that an
-    /// array's functions have.
+    /// Skips brackets, parentheses or an array with their content. Counts the commands in functions that an
+    /// array holds.
     fn closed(&mut self, depth: usize) {
         let array = self.peek() == Some(b'{');
         let start = self.at;
@@ -230,7 +231,7 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// Whether the word before here is the name of an argument that takes code.
+    /// True if the word before the current position is the name of an argument that takes code.
     fn is_function(&self, start: usize) -> bool {
         let from = self.at.saturating_sub(12).max(start);
         let before = self.since(from);

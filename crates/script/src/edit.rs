@@ -1,4 +1,4 @@
-//! `edit`: a property of an item in the editor of the terminal.
+//! `edit`: opens a property of an item in the terminal's editor.
 
 use menu::{Editing, Menu, Reason};
 
@@ -7,12 +7,11 @@ use crate::machine::{Machine, Result, Stop};
 use crate::terminal::nobody;
 use crate::value::Value;
 
-/// The command's name.
 pub(crate) const NAME: &str = "edit";
 
 impl Machine<'_> {
-    /// Shows a property in the editor, and sets it to what was saved. What is refused stays on the screen,
-    /// with the reason.
+    /// Shows a property in the editor and sets it to the saved text. If the value is refused, the editor stays
+    /// open and shows the reason.
     pub(crate) fn edit_at_terminal(
         &mut self,
         menu: &'static Menu,
@@ -71,7 +70,7 @@ impl Machine<'_> {
     }
 }
 
-/// The command that sets these.
+/// Builds the `set` command that assigns these values.
 fn set(
     menu: &'static Menu,
     command: &Command,

@@ -1,4 +1,4 @@
-//! Global variables: those of a user are shared by his consoles, scripts and scheduled events.
+//! Global variables. The consoles, scripts and scheduled events of a user share them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use menu::Reason;
 
 use crate::value::Value;
 
-/// The bytes that the global variables of one user may keep.
+/// Maximum bytes that the global variables of one user may keep.
 const BYTES: usize = 64 << 20;
 
 /// The global variables of one user.
@@ -23,20 +23,20 @@ struct Variables {
 }
 
 impl Environment {
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub fn get(&self, name: &str) -> Option<Value> {
         self.lock().values.get(name).cloned()
     }
 
-    /// Whether there is such a variable.
+    /// True if the variable exists.
     pub fn has(&self, name: &str) -> bool {
         self.lock().values.contains_key(name)
     }
 
-    /// Makes a variable without a value, if there is none of this name.
+    /// Creates a variable without a value unless it exists.
     ///
     /// # Errors
-    /// There is no room for it.
+    /// The variables of the user exceed their limit.
     pub fn declare(&self, name: &str) -> Result<(), Reason> {
         if self.has(name) {
             return Ok(());
@@ -44,25 +44,25 @@ impl Environment {
         self.change(name, |_| {})
     }
 
-    /// Gives a variable a value.
+    /// Assigns a value to a variable.
     ///
     /// # Errors
-    /// There is no room for it; it has the value that it had.
+    /// The variables of the user exceed their limit; the variable keeps its old value.
     pub fn set(&self, name: &str, value: Value) -> Result<(), Reason> {
         self.change(name, |slot| *slot = value)
     }
 
-    /// Changes the value of a variable where it is.
+    /// Changes the value of a variable in place.
     ///
     /// # Errors
-    /// There is no room for it; it has the value that it had.
+    /// The variables of the user exceed their limit; the variable keeps its old value.
     pub(crate) fn change(&self, name: &str, change: impl FnOnce(&mut Value)) -> Result<(), Reason> {
         let mut all = self.lock();
         let all = &mut *all;
         let before = all.values.get(name).map_or(0, |value| cost(name, value));
         let slot = all.values.entry(name.to_owned()).or_default();
-        // Sharing with the copy would make each change of an element copy all of them: what was
-        // there is only kept when there may be no room.
+        // Cloning makes the value shared, and the change would copy the whole array. Clone for rollback only if
+        // the limit may be exceeded.
         let copy = (all.bytes > BYTES / 2).then(|| slot.clone());
         change(slot);
         let bytes = all.bytes - before + cost(name, slot);
@@ -80,7 +80,7 @@ impl Environment {
         Err(Reason::Limit("memory"))
     }
 
-    /// Removes a variable; says whether there was one.
+    /// Removes a variable. Returns false if it did not exist.
     pub fn remove(&self, name: &str) -> bool {
         let mut all = self.lock();
         let removed = all.values.remove(name);
@@ -90,7 +90,7 @@ impl Environment {
         removed.is_some()
     }
 
-    /// All variables with their values, by name.
+    /// Returns all variables and their values, sorted by name.
     pub fn all(&self) -> Vec<(String, Value)> {
         let all = self.lock();
         all.values

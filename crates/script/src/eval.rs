@@ -1,4 +1,4 @@
-//! Expressions.
+//! Evaluation of expressions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::regex::Regex;
 use crate::value::Value;
 
 impl Machine<'_> {
-    /// The value of an expression.
+    /// Evaluates an expression.
     pub(crate) fn eval(&mut self, expr: &Expr) -> Result<Value> {
         self.step()?;
         let value = match &expr.node {
@@ -20,9 +20,9 @@ impl Machine<'_> {
             Node::Text(text) => Value::str(text.as_str()),
             Node::Joined(parts) => self.joined(parts)?,
             Node::Variable(name) => return Ok(self.variable(name)),
-            // Outside the condition of a row a property is nothing.
+            // Properties have a value only in the condition of a row.
             Node::Property(_) => Value::Nothing,
-            // RouterOS: `[]` is no value at all, not the value of a command.
+            // RouterOS: `[]` yields nil, not the value of a command.
             Node::Brackets(block) if runs_nothing(block) => Value::Nil,
             Node::Brackets(block) => self.deeper(|machine| machine.block(block))?,
             Node::Code(block) => Value::Code(Arc::clone(block)),
@@ -86,7 +86,7 @@ impl Machine<'_> {
         whole: &Expr,
     ) -> Result<Value> {
         let first = self.eval(left)?;
-        // The right side is not looked at where the left decides.
+        // Short-circuit: skip the right operand if the left one decides.
         match (operator, first.truth()) {
             (Binary::And | Binary::Both, Some(false)) => return Ok(Value::Bool(false)),
             (Binary::Or, Some(true)) => return Ok(Value::Bool(true)),
@@ -119,7 +119,7 @@ impl Machine<'_> {
             let own = Value::str(format!("${name}"));
             scope.insert("0".to_owned(), Variable::Local(own));
         }
-        // RouterOS: what is called by an expression has its first argument as `$0`.
+        // RouterOS: a function called within an expression gets its first argument as `$0`.
         let mut number: usize = scope.len();
         let mut held = 0;
         for (name, argument) in arguments {
@@ -138,7 +138,7 @@ impl Machine<'_> {
         self.call_with(value, scope)
     }
 
-    /// A function with the elements of an array as its arguments.
+    /// Calls a function with the elements of an array as arguments.
     fn apply(&mut self, function: Value, arguments: Value) -> Result<Value> {
         let mut scope = Scope::new();
         for (index, (name, value)) in arguments.to_array().into_iter().enumerate() {
@@ -154,12 +154,12 @@ impl Machine<'_> {
         }
         match value {
             Value::Op(expr) => self.apart(scope, |machine| machine.eval(&expr)),
-            // RouterOS: what is no function is its value.
+            // RouterOS: calling a value that is not a function yields the value.
             other => Ok(other),
         }
     }
 
-    /// The condition with everything but the row's cells computed.
+    /// Prepares a condition for many rows: evaluates all parts that do not depend on a row.
     pub(crate) fn prepare(&mut self, menu: &'static menu::Menu, expr: &Expr) -> Result<Condition> {
         self.step()?;
         let is_flag = |name: &str| {
@@ -190,29 +190,29 @@ impl Machine<'_> {
     }
 }
 
-/// Whether there is no command in brackets.
+/// True if the brackets contain no command.
 fn runs_nothing(block: &Block) -> bool {
     let mut statements = block.statements.iter();
     statements.all(|statement| matches!(statement.what, What::Enter(_) | What::Empty(_)))
 }
 
-/// A condition that depends on nothing but a row.
+/// A condition that depends on the cells of one row only.
 pub(crate) enum Condition {
     Value(Value),
     Cell(&'static str),
-    /// A flag of the menu: rows that do not say that it is set have it off.
+    /// A flag of the menu; rows that do not report the flag have it off.
     Flag(&'static str),
     Unary(Unary, Box<Self>),
     Binary(Binary, Box<Self>, Box<Self>),
-    /// A pattern; `None` matches nothing because it is none.
+    /// A regular expression; `None` if it is invalid, which matches nothing.
     Match(Box<Self>, Option<Regex>),
 }
 
 impl Condition {
-    /// Whether a row fulfils the condition. What cannot be computed is not fulfilled.
+    /// True if a row meets the condition. A condition that cannot be computed is false.
     pub(crate) fn holds(&self, row: &Row) -> bool {
         match self {
-            // A bare property asks whether it is set, and whether a Boolean is true.
+            // A bare property is true if it is set; a Boolean property is true if its value is true.
             Self::Cell(name) => match row.get(name) {
                 Some(menu::Value::Bool(value)) => *value,
                 Some(value) => !value.is_empty(),
@@ -253,8 +253,8 @@ impl Condition {
         })
     }
 
-    /// The cells that must have certain values for the condition to hold: what providers of many
-    /// rows can look up by.
+    /// Collects the equality comparisons that must hold for the condition to hold, so that large tables can
+    /// look rows up.
     pub(crate) fn equalities<'c>(&'c self, found: &mut Vec<(&'static str, &'c Value)>) {
         match self {
             Self::Binary(Binary::And | Binary::Both, a, b) => {
@@ -271,8 +271,8 @@ impl Condition {
     }
 }
 
-/// A cell and a value are equal if they are spelled alike; an unset cell and a flag that is off
-/// are `no` and empty.
+/// Compares a cell with a value by spelling. An unset cell and a flag that is off equal `no` and the empty
+/// string.
 fn cell_equals(cell: &Value, value: &Value) -> bool {
     match (cell, value) {
         (Value::Nothing, Value::Bool(value)) | (Value::Bool(value), Value::Nothing) => !value,

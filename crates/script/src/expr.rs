@@ -1,4 +1,4 @@
-//! Values and expressions.
+//! Parses values and expressions.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::highlight::Class;
 use crate::parser::{Expected, Parser};
 use crate::spec;
 
-/// Operators by how tightly they bind, loosest first; longer spellings before their beginnings.
+/// Operators with their precedence, lowest first. A longer operator stands before its prefixes.
 const OPERATORS: &[(&str, u8, Binary)] = &[
     ("||", 1, Binary::Or),
     ("or", 1, Binary::Or),
@@ -41,7 +41,7 @@ const OPERATORS: &[(&str, u8, Binary)] = &[
 ];
 
 impl Expr {
-    /// A call of a function that an expression gives.
+    /// Builds the call of a function that an expression yields.
     pub(crate) fn call(function: Self, arguments: Vec<(Option<String>, Self)>) -> Self {
         Self {
             at: function.at,
@@ -51,11 +51,11 @@ impl Expr {
 }
 
 impl Parser<'_> {
-    /// The value of an argument: quoted, computed, code, or a bare word.
+    /// Parses the value of an argument: a string, an expression, code, or a bare word.
     pub(crate) fn argument_value(&mut self, takes: Takes) -> Result<Expr, Refusal> {
         let at = self.position(self.at);
         match (self.peek(), takes) {
-            // Nothing stands behind the name: what follows the space is the next argument.
+            // Empty value: the text after the space is the next argument.
             _ if self.at_space() => Ok(Expr {
                 at,
                 node: Node::Word(String::new()),
@@ -80,7 +80,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A value in a place where several may stand: no operator follows it.
+    /// Parses a value in a list of values; no operator may follow it.
     pub(crate) fn value(&mut self) -> Result<Expr, Refusal> {
         let start = self.at;
         let at = self.position(start);
@@ -115,7 +115,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `->` right after a value: what stands before is looked up first.
+    /// Parses `->` right after a value: indexes the value.
     fn indexes(&mut self, mut value: Expr) -> Result<Expr, Refusal> {
         let mut height = self.height;
         while self.looking_at("->") {
@@ -134,7 +134,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// What stands after `->`.
+    /// Parses the operand after `->`.
     fn index(&mut self) -> Result<Expr, Refusal> {
         let at = self.position(self.at);
         match self.peek() {
@@ -154,7 +154,7 @@ impl Parser<'_> {
         let mut inner = self.nested(|parser| parser.expression(0))?;
         self.skip_blank();
         let mut height = self.height;
-        // One operand right after the other: both.
+        // Two operands without an operator: both conditions must hold.
         while matches!(self.peek(), Some(b'"' | b'$' | b'[' | b'(' | b'{'))
             || self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric())
             || (self.row.is_some() && self.peek() == Some(b'!'))
@@ -182,7 +182,7 @@ impl Parser<'_> {
         Ok(inner)
     }
 
-    /// Values with operators between them that bind tighter than `least`.
+    /// Parses operands joined by operators with a precedence above `least`.
     pub(crate) fn expression(&mut self, least: u8) -> Result<Expr, Refusal> {
         self.skip_blank();
         let mut left = self.operand()?;
@@ -211,7 +211,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Notes that a value of the row's property comes next, which it is compared with.
+    /// For completion: records that a value of the property on the left is expected at the cursor.
     fn expect_compared(&mut self, left: &Expr, binding: u8) {
         if let (Some(menu), Node::Property(name), 3) = (self.row, &left.node, binding)
             && let Some(property) = menu.property(name)
@@ -222,7 +222,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands to the right of an operator. In a condition, a word there is a value.
+    /// Parses the right operand of an operator. In a condition a bare word is a value.
     fn right(&mut self, operator: Binary, binding: u8) -> Result<Expr, Refusal> {
         let compares = binding == 3;
         if self.row.is_none() || !compares {
@@ -241,7 +241,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// `"a" . $b` to the right of a comparison.
+    /// Parses concatenation to the right of a comparison: `"a" . $b`.
     fn joined_on(&mut self, mut value: Expr) -> Result<Expr, Refusal> {
         let mut height = self.height;
         loop {
@@ -288,7 +288,7 @@ impl Parser<'_> {
         };
         self.at += if operator == Unary::Any { 3 } else { 1 };
         self.mark(start, Class::Operator);
-        // `!` goes with the whole comparison in a condition, elsewhere with the value.
+        // In a condition `!` negates the whole comparison, elsewhere only the operand.
         let binding = if operator == Unary::Not && self.row.is_none() {
             11
         } else {
@@ -316,7 +316,7 @@ impl Parser<'_> {
                 self.arguments_in_parentheses(value)
             }
             Some(b':' | b'/') if !self.looking_at("::") => {
-                // A command stands in an expression without brackets.
+                // A command inside an expression needs brackets.
                 self.refuse(Reason::Syntax, start)
             }
             _ => {
@@ -334,7 +334,7 @@ impl Parser<'_> {
                         self.mark(start, Class::Property);
                         Node::Property(name)
                     }
-                    // RouterOS: a name in an expression is that of a variable.
+                    // RouterOS: a bare name in an expression is a variable.
                     None if is_name(&word) => {
                         self.mark(start, Class::Variable);
                         Node::Variable(word)
@@ -346,7 +346,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `($f a b=c)`: a function with arguments in an expression.
+    /// Parses `($f a b=c)`: a function call with arguments in parentheses.
     fn arguments_in_parentheses(&mut self, function: Expr) -> Result<Expr, Refusal> {
         if !matches!(function.node, Node::Variable(_)) {
             return Ok(function);
@@ -381,7 +381,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Conditions for rows, one after the other: all must hold.
+    /// Parses the conditions on rows; if there are several side by side, all must hold.
     pub(crate) fn condition(&mut self, menu: &'static Menu) -> Result<Expr, Refusal> {
         let outer = self.row.replace(menu);
         let condition = self.conditions();
@@ -402,7 +402,7 @@ impl Parser<'_> {
             let next = self
                 .nested(|parser| parser.expression(0))
                 .map_err(|refusal| {
-                    // What is no condition ends the command.
+                    // Text that is not a condition ends the command.
                     if refusal.reason == Reason::Syntax {
                         Reason::ExpectedEnd.at(self.source.position(start))
                     } else {
@@ -418,7 +418,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `{a; b=c}`
+    /// Parses an array: `{a; b=c}`.
     fn array(&mut self) -> Result<Expr, Refusal> {
         let at = self.position(self.at);
         let start = self.at;
@@ -456,7 +456,7 @@ impl Parser<'_> {
             let mut first = self.expression(3)?;
             self.skip_blank();
             if self.peek() == Some(b'=') {
-                // A bare name is a key, not the variable of that name.
+                // A bare name before `=` is a key, not a variable.
                 if let Node::Variable(name) = &mut first.node
                     && self.bytes.get(start) != Some(&b'$')
                 {
@@ -476,7 +476,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `$name`, `$"any name"`.
+    /// Parses a variable: `$name`, `$"any name"`.
     pub(crate) fn variable(&mut self) -> Result<Expr, Refusal> {
         let start = self.at;
         let at = self.position(start);
@@ -486,11 +486,11 @@ impl Parser<'_> {
                 Node::Text(name) => name,
                 _ => return self.refuse(Reason::Syntax, start),
             },
-            // `$[...]` and `$(...)` are their values.
+            // `$[...]` and `$(...)` evaluate to the value inside.
             Some(b'[' | b'(') => return self.value(),
             _ => {
                 let from = self.at;
-                // In a condition `$dst-address` is the row's property.
+                // In a condition `$dst-address` names the property of the row.
                 let row = self.row;
                 while self
                     .peek()
@@ -509,7 +509,7 @@ impl Parser<'_> {
             return self.refuse(Reason::Syntax, self.at);
         }
         self.mark(start, Class::Variable);
-        // RouterOS: a variable that has been named can be set.
+        // RouterOS: reading a variable also declares it, so that it can be set later.
         self.names.declare(&name);
         let node = match self.row.and_then(|menu| property(menu, &name)) {
             Some(name) => Node::Property(name),
@@ -518,7 +518,7 @@ impl Parser<'_> {
         Ok(Expr { at, node })
     }
 
-    /// The names of variables to set: letters and digits, with a comma between two.
+    /// Parses a comma-separated list of variable names (letters and digits).
     fn names(&mut self) -> String {
         let start = self.at;
         while self
@@ -531,7 +531,7 @@ impl Parser<'_> {
         self.source.text[start..self.at].to_owned()
     }
 
-    /// A word outside quotes as a value.
+    /// Parses a bare word as a value.
     pub(crate) fn bare(&mut self) -> String {
         let start = self.at;
         let mut text = String::new();
@@ -542,7 +542,7 @@ impl Parser<'_> {
                 text.push_str(&self.source.text[from..self.at]);
                 self.skip_spaces();
                 from = self.at;
-                // A continuation joins only what was already begun.
+                // A line continuation is part of the word only after its first character.
                 if text.is_empty() {
                     continue;
                 }
@@ -559,7 +559,7 @@ impl Parser<'_> {
         text
     }
 
-    /// A word in an expression, where operators stand right beside it.
+    /// Parses a bare word in an expression, where operators may follow without a space.
     fn literal(&mut self) -> String {
         let start = self.at;
         if self.row.is_some() && self.peek() == Some(b'.') {
@@ -586,7 +586,7 @@ impl Parser<'_> {
                 .position(|(index, b)| !ok(index, *b))
                 .unwrap_or(rest.len())
         });
-        // `a->b`: the arrow is no part of the word.
+        // `a->b`: the arrow is not part of the word.
         let arrow = rest[..length]
             .iter()
             .position(|b| *b == b'-')
@@ -601,7 +601,7 @@ impl Parser<'_> {
     }
 }
 
-/// The property or flag of a row that a word names.
+/// Returns the property or flag of the menu that a word names.
 fn property(menu: &'static Menu, word: &str) -> Option<&'static str> {
     let property = menu.property(word).map(|property| property.name);
     let flag = || {
@@ -614,7 +614,8 @@ fn property(menu: &'static Menu, word: &str) -> Option<&'static str> {
     property.or_else(flag).or_else(id)
 }
 
-/// The length of an address or prefix at the beginning: its dots, colons and slash are no operators.
+/// Returns the length of an IP address or prefix at the beginning of `bytes`, whose dots, colons and slash are
+/// not operators.
 fn address_length(bytes: &[u8]) -> Option<usize> {
     let end = bytes
         .iter()
@@ -637,14 +638,14 @@ fn address_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether a word in an expression is a name rather than a value by its looks.
+/// True if a word in an expression can be a variable name rather than a literal.
 fn is_name(word: &str) -> bool {
     word.bytes().next().is_some_and(|b| b.is_ascii_alphabetic())
         && !word.contains(':')
         && !matches!(word, "true" | "false" | "yes" | "no")
 }
 
-/// Characters of a word outside quotes.
+/// True for characters of a bare word.
 const fn is_bare(byte: u8) -> bool {
     !matches!(
         byte,
@@ -665,7 +666,7 @@ const fn is_bare(byte: u8) -> bool {
     )
 }
 
-/// Code that does nothing.
+/// Returns an empty code block.
 pub(crate) fn no_code() -> Arc<crate::ast::Block> {
     Arc::default()
 }

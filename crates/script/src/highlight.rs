@@ -1,4 +1,4 @@
-//! What the pieces of a line are, for colours.
+//! Syntax highlighting of an input line.
 
 use menu::Store;
 
@@ -7,10 +7,10 @@ use crate::source::Source;
 use crate::tree::Tree;
 use crate::wrong;
 
-/// What a piece of text is.
+/// The class of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// A word of a path.
+    /// A menu of a path.
     Menu,
     /// A command.
     Command,
@@ -28,19 +28,19 @@ pub enum Class {
     Syntax,
     /// A comment.
     Comment,
-    /// What is not understood.
+    /// Text that cannot be parsed.
     Error,
 }
 
-/// A piece of a text: from byte, to byte, and what it is.
+/// A highlighted piece: start and end byte, and its class.
 pub type Piece = (usize, usize, Class);
 
-/// The pieces of a text that is being typed at a menu's path, in order and without overlap. What
-/// lies between them is space. A value that its argument does not take is an error.
+/// Returns the highlighted pieces of a text typed in the menu `path`, ordered and without overlap. Gaps are
+/// white space. A value that its argument does not accept has class `Error`.
 pub fn highlight(store: &Store, path: &str, text: &str) -> Vec<Piece> {
     let source = Source::new(text);
     let (pieces, wrong) = read(store, path, &source);
-    // Later pieces were read again as something else: the last reading counts.
+    // Of overlapping pieces keep the first, which is the longest of those with its start.
     let mut kept: Vec<Piece> = Vec::with_capacity(pieces.len());
     for piece in pieces {
         if kept.last().is_none_or(|(_, end, _)| *end <= piece.0) {
@@ -58,12 +58,12 @@ pub fn highlight(store: &Store, path: &str, text: &str) -> Vec<Piece> {
     kept
 }
 
-/// All pieces of a source's text, those within others behind them, whatever the values are.
+/// Returns all pieces of a source, nested pieces after the enclosing ones. Values are not validated.
 pub(crate) fn pieces(store: &Store, path: &str, source: &Source) -> Vec<Piece> {
     read(store, path, source).0
 }
 
-/// The pieces of a text, and where values stand that are not taken.
+/// Returns the pieces of a text, and the byte ranges of values that are not accepted.
 fn read(store: &Store, path: &str, source: &Source) -> (Vec<Piece>, Vec<(usize, usize)>) {
     let tree = Tree::of(store.menus());
     let node = tree.find(path).unwrap_or(0);

@@ -1,8 +1,8 @@
-//! Code as `:put` shows it: the form between text and run that RouterOS gives for `:parse`.
+//! The intermediate form of code, as RouterOS prints it for `:put [:parse …]`.
 //!
-//! A command is `(evl /path/nameargument=value;…)` with its arguments by name, an expression is its
-//! operator before its operands, a call is `(<%% function arguments)`. Statements of a text are
-//! apart by `;`, those in braces by a space. A line without a command shows the menu it stands in.
+//! A command is `(evl /path/nameargument=value;…)` with its arguments sorted by name, an expression is its
+//! operator before its operands, a call is `(<%% function arguments)`. Statements of a text are separated by
+//! `;`, those in braces by a space. A line without a command prints the current menu.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,18 @@ use crate::ast::{
 use crate::builtin::Takes;
 use crate::il_word::{Look, word};
 
-/// Most bytes that are written: a bare name repeats a value, and so may each within another.
+/// Maximum bytes of output. A bare name repeats the previous value, which may be nested, so the output can grow
+/// exponentially.
 const LIMIT: usize = 64 << 20;
 
-/// The form of a whole text; `None` if it is too long.
+/// Returns the intermediate form of a whole text; `None` if it is too long.
 pub(crate) fn program(block: &Block) -> Option<String> {
     let mut form = Form::default();
     form.statements(block, ";");
     form.finish()
 }
 
-/// The form of code that is a value; `None` if it is too long.
+/// Returns the intermediate form of a code value; `None` if it is too long.
 pub(crate) fn code(block: &Block) -> Option<String> {
     let mut form = Form::default();
     form.put(";");
@@ -32,7 +33,7 @@ pub(crate) fn code(block: &Block) -> Option<String> {
     form.finish()
 }
 
-/// The form of an expression that is a value; `None` if it is too long.
+/// Returns the intermediate form of an expression value; `None` if it is too long.
 pub(crate) fn expression(value: &Expr) -> Option<String> {
     let mut form = Form::default();
     form.expr(value, Look::Any);
@@ -42,27 +43,27 @@ pub(crate) fn expression(value: &Expr) -> Option<String> {
 /// Arguments of a call.
 type Arguments = [(Option<String>, Expr)];
 
-/// What is being written.
+/// The output under construction.
 #[derive(Default)]
 struct Form {
     text: String,
-    /// Bytes that were written, here and in what was put aside.
+    /// Bytes written so far, including text that `aside` returned.
     spent: usize,
 }
 
-/// Statements on their way out.
+/// State while the statements of a block are written.
 ///
-/// RouterOS: a statement in brackets takes all statements before it into what is called.
+/// RouterOS: a statement in brackets becomes a call whose callee contains all statements before it.
 struct List {
-    /// What has to be put before it all, innermost first.
+    /// Prefixes to insert before the whole list, innermost first.
     before: Vec<&'static str>,
     count: usize,
-    /// How many statements in brackets are still to come.
+    /// Number of bracketed statements still to come.
     calls: usize,
     apart: &'static str,
 }
 
-/// The brackets that a statement is, and the arguments after them.
+/// Returns the block and the arguments of a statement that is a pair of brackets.
 fn bracketed(statement: &Statement) -> Option<(&Block, &Arguments)> {
     match &statement.what {
         What::Value(Expr {
@@ -97,7 +98,7 @@ impl Form {
         }
     }
 
-    /// What `write` writes, put aside.
+    /// Runs `write` and returns its output instead of appending it.
     fn aside(&mut self, write: impl FnOnce(&mut Self)) -> String {
         let text = std::mem::take(&mut self.text);
         write(self);
@@ -186,8 +187,7 @@ impl Form {
         self.put(")");
     }
 
-    /// Arguments of a call: those without names as they stand, then those with names by their
-    /// names.
+    /// Writes call arguments: first those without names in source order, then the named ones sorted by name.
     fn arguments(&mut self, arguments: &Arguments, mut more: bool) {
         let mut named: Vec<_> = arguments
             .iter()
@@ -255,7 +255,7 @@ impl Form {
         }
     }
 
-    /// A condition: the variables that a row has, what is to hold, and how it is looked at.
+    /// Writes a condition: the variables that a row has, the expression, and RouterOS's marker 5.
     fn condition(&mut self, menu: &'static Menu, value: &Expr) {
         for name in columns(menu) {
             self.put("$");
@@ -306,7 +306,7 @@ impl Form {
 
     fn binary(&mut self, operator: Binary, left: &Expr, right: &Expr) {
         let mut operands = Vec::new();
-        // What stands in a row with one operator is one operation, where order is all.
+        // Flatten chains of one associative operator: only the order of the operands matters.
         if operator.is_associative() {
             flatten(operator, left, &mut operands);
             flatten(operator, right, &mut operands);
@@ -320,7 +320,7 @@ impl Form {
         self.put("(<%% ");
         self.expr(function, Look::Any);
         self.put(" ");
-        // The name by which a function is called is its first argument.
+        // RouterOS: the name of the called variable is passed as the first argument.
         let named = matches!(function.node, Node::Variable(_));
         if named {
             self.operation(">", [function].into_iter());
@@ -340,7 +340,7 @@ impl Form {
         self.put(")");
     }
 
-    /// Elements without keys, then those with keys by their keys.
+    /// Writes elements without keys, then those with keys sorted by key.
     fn array(&mut self, elements: &[(Option<Expr>, Expr)]) {
         let mut keyed = BTreeMap::new();
         let mut more = false;
@@ -369,12 +369,12 @@ impl Form {
     }
 }
 
-/// Whether there is no value after an argument's `=`.
+/// True if nothing follows the `=` of an argument.
 fn is_nothing(value: &Expr) -> bool {
     matches!(&value.node, Node::Word(text) if text.is_empty())
 }
 
-/// How the words of an argument's value look.
+/// Returns how to write bare words in an argument's value.
 fn look(command: &Command, argument: &Argument) -> Look {
     match command.target {
         Target::Menu(menu, name) => {
@@ -383,7 +383,7 @@ fn look(command: &Command, argument: &Argument) -> Look {
             let kind = taken.map(|argument| &argument.kind);
             let kind = kind.or_else(|| menu.property(&argument.name).map(|p| &p.kind));
             match (menu.path, argument.name.as_str()) {
-                // RouterOS: a network, and yet shown in the parts of an address.
+                // RouterOS: the property is a network, but is shown in the parts of an address.
                 ("/ip/dhcp-server/network", "address") => Look::Of(&Kind::Local(Family::V4)),
                 (_, "duration" | "interval" | "freeze-frame-interval") if kind.is_none() => {
                     Look::Of(&Kind::SPAN)
@@ -404,7 +404,7 @@ fn look(command: &Command, argument: &Argument) -> Look {
     }
 }
 
-/// What a condition may name, in RouterOS's order.
+/// Returns the variables of a condition, in RouterOS's order.
 fn columns(menu: &'static Menu) -> Vec<&'static str> {
     const LAST: [&str; 2] = ["disabled", "comment"];
     const ALWAYS: [&str; 4] = [".id", ".nextid", ".dead", ".about"];
@@ -421,7 +421,7 @@ fn columns(menu: &'static Menu) -> Vec<&'static str> {
     first.chain(last).chain(ALWAYS).collect()
 }
 
-/// The operands of an operator for which parentheses tell nothing, in order.
+/// Collects the operands of a chain of one associative operator, in order.
 fn flatten<'e>(operator: Binary, value: &'e Expr, operands: &mut Vec<&'e Expr>) {
     match &value.node {
         Node::Binary(own, left, right) if *own == operator => {

@@ -1,4 +1,4 @@
-//! How bare words look in the form between text and run: as the values that they mean.
+//! Writes bare words of the intermediate form as the values that they denote.
 
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
@@ -7,20 +7,20 @@ use menu::{Kind, time};
 
 use crate::value::Value;
 
-/// How a word is looked at.
+/// How to interpret a bare word.
 #[derive(Clone, Copy)]
 pub(crate) enum Look {
-    /// By its own looks.
+    /// By its spelling.
     Any,
-    /// As text.
+    /// As a string.
     Text,
-    /// As names of variables.
+    /// As a list of variable names.
     Names,
-    /// As a value of a type.
+    /// As a value of the kind.
     Of(&'static Kind),
 }
 
-/// A word as it is looked at.
+/// Writes a word by its interpretation.
 pub(crate) fn word(text: &str, look: Look) -> Cow<'_, str> {
     let mut out = String::new();
     match look {
@@ -31,7 +31,7 @@ pub(crate) fn word(text: &str, look: Look) -> Cow<'_, str> {
     out.into()
 }
 
-/// A word whose type follows from its looks.
+/// Writes a word whose spelling decides its type.
 fn any(text: &str, out: &mut String) {
     if let Some(number) = number(text) {
         out.push_str(&number.to_string());
@@ -42,13 +42,13 @@ fn any(text: &str, out: &mut String) {
         return;
     }
     match Value::of_word(text) {
-        // An address with a length is shown as it was written.
+        // A prefix is shown as written.
         Value::Prefix(_) | Value::Str(_) => out.push_str(text),
         value => out.push_str(&value.to_string()),
     }
 }
 
-/// An integer; what is too large is the largest.
+/// Parses an integer. A number beyond 64 bits becomes the largest one.
 fn number(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (digits, radix) = match digits.strip_prefix("0x") {
@@ -66,7 +66,7 @@ fn number(text: &str) -> Option<i64> {
     })
 }
 
-/// RouterOS: `10.1` is `10.0.0.1`, as in the C library of old.
+/// RouterOS: `10.1` is `10.0.0.1`, as with the C function `inet_aton`.
 fn short_address(text: &str) -> Option<Ipv4Addr> {
     let parts: Option<Vec<u8>> = text.split('.').map(|part| part.parse().ok()).collect();
     match parts?.as_slice() {
@@ -89,7 +89,7 @@ fn of_kind(text: &str, kind: &'static Kind, out: &mut String) {
         },
         Kind::Local(_) => network(text, out),
         Kind::Not(inner) => {
-            // RouterOS: whether it must not be, then what.
+            // RouterOS: shows the negation first, then the value.
             let (not, text) = match text.strip_prefix('!') {
                 Some(text) => ("true;", text),
                 None => (";", text),
@@ -100,7 +100,7 @@ fn of_kind(text: &str, kind: &'static Kind, out: &mut String) {
         Kind::Or(words, inner) if !words.contains(&text) => of_kind(text, inner, out),
         Kind::List(inner) => parts(text, ',', &|_| *inner, out),
         Kind::Set(_) => parts(text, ',', &|_| &Kind::Name, out),
-        // RouterOS: a word and a value are two, two numbers are one.
+        // RouterOS: a tuple of a word and a value is shown as two values, a tuple of two numbers as one.
         Kind::Tuple(apart, kinds) if matches!(kinds, [Kind::Words(_), ..]) => {
             let apart = apart.chars().next().unwrap_or(',');
             let kind = |index| kinds.get(index).unwrap_or(&Kind::Text);
@@ -109,7 +109,7 @@ fn of_kind(text: &str, kind: &'static Kind, out: &mut String) {
         Kind::Text | Kind::Name | Kind::Filled | Kind::Sized { .. } | Kind::Reference(_) => {
             out.push_str(text)
         }
-        // `yes` and `no` are Boolean wherever they are words of a type.
+        // `yes` and `no` become Boolean values in all word types.
         _ => out.push_str(match text {
             "yes" => "true",
             "no" => "false",
@@ -118,7 +118,7 @@ fn of_kind(text: &str, kind: &'static Kind, out: &mut String) {
     }
 }
 
-/// An address with the length of its network's prefix.
+/// Writes an address with its prefix length.
 fn network(text: &str, out: &mut String) {
     let Some((address, length)) = text.split_once('/') else {
         out.push_str(text);
@@ -132,7 +132,7 @@ fn network(text: &str, out: &mut String) {
     out.push_str(length);
 }
 
-/// Values of types, one after the other.
+/// Writes the parts of a value, each by its kind, separated by semicolons.
 fn parts(text: &str, apart: char, kind: &dyn Fn(usize) -> &'static Kind, out: &mut String) {
     for (index, part) in text.split(apart).enumerate() {
         if index > 0 {

@@ -20,41 +20,41 @@ use crate::tree::Tree;
 use crate::value::Value;
 use crate::waits::Waits;
 
-/// Files that import each other.
+/// Maximum depth of files that import each other.
 const IMPORTS: usize = 10;
 
-/// Of the errors of a file, how many a program is told, which sees nothing of what is printed.
+/// Number of errors of a file that the refusal lists for API programs, which do not see the printed output.
 const TOLD: usize = 20;
 
-/// How long each of them may be, in bytes.
+/// Maximum length in bytes of each listed error.
 const LONGEST: usize = 200;
 
-/// How a file is run.
+/// Options of an import.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
-    /// Whether each statement is shown before it is run.
+    /// Print each statement before running it.
     verbose: bool,
-    /// Whether nothing is to remain of it.
+    /// Undo all changes at the end.
     dry_run: bool,
-    /// Whether a file that cannot be one transaction is refused.
+    /// Refuse a file that cannot run as one transaction.
     atomic: bool,
-    /// The first line that is run.
+    /// The first line to run, from 1.
     from_line: u32,
 }
 
-/// A file that was read: what it says, and what words it says it in.
+/// A parsed file to be imported.
 struct Script<'a> {
     source: &'a Source,
     block: &'a Block,
-    /// Of a file of which nothing is to remain: what could not be read, too.
+    /// For a dry run: all statements, including unreadable ones.
     rehearsed: Option<&'a [Read]>,
     options: Options,
 }
 
-/// Why a file did not run to its end.
+/// The reason why a file did not run to its end.
 pub(crate) struct Failed {
     pub(crate) refusal: Refusal,
-    /// Whether what ran before stays done: the file was not one transaction.
+    /// True if the statements before the failure stay applied: the file did not run as one transaction.
     stays: bool,
 }
 
@@ -64,7 +64,7 @@ impl Failed {
         Self { refusal, stays }
     }
 
-    /// The refusal, with its place and with what became of the file.
+    /// Returns the refusal with its position, and says whether anything of the file was applied.
     fn told(self) -> Refusal {
         let became = match self.stays {
             true => "what ran before it was applied, as the file waits or asks others",
@@ -83,7 +83,7 @@ impl Failed {
 }
 
 impl Machine<'_> {
-    /// `/import` of a file: as one transaction, unless it has commands that wait.
+    /// `/import`: runs a file as one transaction, unless it contains commands that wait.
     pub(crate) fn import(&mut self, command: &Command) -> Result<Value> {
         let ready = self.ready(command)?;
         let options = options(&ready)?;
@@ -92,7 +92,7 @@ impl Machine<'_> {
         if self.session.imports >= IMPORTS {
             return Err(Reason::Limit("nesting").nowhere().into());
         }
-        // What is checked has no files beside it.
+        // A check has no access to other files.
         if self.passes_over() {
             return Ok(Value::Nothing);
         }
@@ -112,22 +112,22 @@ impl Machine<'_> {
         self.session.rights = caller;
         done.map_err(|failed| match outermost && !options.dry_run {
             true => failed.told(),
-            // Who imports the file, or only looks at it, says or needs no more.
+            // An import that is nested or dry needs no sentence about what was applied.
             false => with_place(failed.refusal),
         })?;
         self.print("\nScript file loaded and executed successfully\n")?;
         Ok(Value::Nothing)
     }
 
-    /// Turns over what a file of an older version has brought, as a transaction.
+    /// Converts the items that a file of an older RouterOS version added, as one transaction.
     fn upgrade(&mut self) -> std::result::Result<(), Refusal> {
         let done = self
             .with(|loan| loan.change(|loan| older::upgrade(loan.store).map(|()| Value::Nothing)));
         done.map(drop).or_else(finish)
     }
 
-    /// `/undo` and `/redo`. With `revision` they refuse to come to another transaction: somebody may have changed
-    /// something since the user has seen which one is next.
+    /// `/undo` and `/redo`. With `revision` they are refused if another transaction is next: another user may
+    /// have changed the configuration since the caller looked.
     pub(crate) fn back_and_forth(&mut self, name: &str, command: &Command) -> Result<Value> {
         let meant = match argument(command, "revision") {
             Some(_) => Some(self.value_of(command, "revision")?.text()),
@@ -183,14 +183,14 @@ fn options(ready: &Ready<'_>) -> std::result::Result<Options, Refusal> {
             Reason::BadValue(text).nowhere()
         })?,
     };
-    // RouterOS: both work with `verbose` only.
+    // RouterOS: `dry-run` and `from-line` require `verbose`.
     if (options.dry_run || options.from_line > 1) && !options.verbose {
         return Err(Reason::failure("only possible with verbose=yes").nowhere());
     }
     Ok(options)
 }
 
-/// The name and the text of a file that a command names with or without the ending `.rsc`.
+/// Reads a file by its name, with or without the ending `.rsc`. Returns the full name and the text.
 fn read(live: &mut dyn Router, name: &str) -> std::result::Result<(String, String), Refusal> {
     let files = live.files().ok_or_else(|| Reason::NoItem.nowhere())?;
     for name in [name.to_owned(), format!("{name}.rsc")] {
@@ -204,7 +204,7 @@ fn read(live: &mut dyn Router, name: &str) -> std::result::Result<(String, Strin
     Err(Reason::Script(missing).nowhere())
 }
 
-/// Reads a file that another one imports, as code; `None` if it cannot be read.
+/// Parses a file that another file imports; `None` if it cannot be read or parsed.
 fn readable(site: &mut dyn Site, name: &str) -> Option<Block> {
     let (_, text) = lend(site, |_, live| read(live, name)).ok()?.ok()?;
     let tree = Tree::of(site.menus());
@@ -213,7 +213,7 @@ fn readable(site: &mut dyn Site, name: &str) -> Option<Block> {
         .ok()
 }
 
-/// A refusal of a file says where, whatever it is: there is no line to look at.
+/// Adds the position to the text of a refusal: the user does not see the line.
 fn with_place(refusal: Refusal) -> Refusal {
     let stays = matches!(
         refusal.reason,
@@ -227,7 +227,7 @@ fn with_place(refusal: Refusal) -> Refusal {
     }
 }
 
-/// Runs a file.
+/// Runs the text of a file.
 pub(crate) fn import_with(
     site: &mut dyn Site,
     session: &mut Session,
@@ -299,8 +299,9 @@ impl Script<'_> {
         Ok(())
     }
 
-    /// Rehearses the file on the router as it is. A whole configuration replaces one: where some of it clashes with
-    /// what there is, it is rehearsed on an empty router with the same ports, and the better outcome is told.
+    /// Dry run on the current configuration. The file may be a whole configuration that replaces the current
+    /// one: if it conflicts, it also runs on an empty router with the same ports, and the better outcome is
+    /// reported.
     fn rehearse(
         &self,
         all: &[Read],
@@ -324,8 +325,8 @@ impl Script<'_> {
         outcome.result(session.is_program())
     }
 
-    /// Runs all statements on a store, whatever becomes of them, and takes them back. RouterOS: each error is shown,
-    /// and at the end how many there were.
+    /// Runs all statements on a store in spite of errors, then rolls back. RouterOS: prints each error, and the
+    /// number of errors at the end.
     fn rehearse_on(
         &self,
         all: &[Read],
@@ -381,7 +382,7 @@ impl Script<'_> {
         Ok(outcome)
     }
 
-    /// Shows a statement before it is run.
+    /// Prints a statement before it runs.
     fn show(
         &self,
         line: u32,
@@ -461,7 +462,7 @@ impl Script<'_> {
             live.changed(store, &changes);
             if let Some((topics, text)) = lacking::of_file(store, &changes) {
                 live.log(topics, &text);
-                // Whoever has gone away needs no remark.
+                // Ignore the error: the user may be disconnected.
                 let _ = out.remark(&text);
             }
         })
@@ -478,11 +479,11 @@ fn rehearse_upgrade(store: &mut Store, out: &mut dyn Output) -> Outcome {
     outcome
 }
 
-/// What a rehearsal found.
+/// The result of a dry run.
 #[derive(Debug, Default)]
 struct Outcome {
     errors: usize,
-    /// The first errors, for programs, which see nothing of what is printed.
+    /// The first errors, for API programs, which do not see the printed output.
     told: String,
 }
 
@@ -507,13 +508,13 @@ impl Outcome {
     }
 }
 
-/// Whether a file is an export, as its first line says: a configuration that was read from a router.
+/// True if the first line marks the file as an export of a RouterOS router.
 fn is_whole(source: &Source) -> bool {
     let first = source.text.lines().next().unwrap_or_default();
     first.starts_with('#') && first.contains(" by RouterOS ")
 }
 
-/// A factory-fresh configuration with the ports of another.
+/// Returns a factory-fresh store with the ports of another store.
 fn empty_like(store: &Store) -> std::result::Result<Store, Refusal> {
     let mut empty = Store::new(store.menus());
     let mark = empty.begin();
@@ -531,7 +532,7 @@ fn empty_like(store: &Store) -> std::result::Result<Store, Refusal> {
     Ok(empty)
 }
 
-/// A message no longer than programs are told.
+/// Truncates a message to the maximum length of a listed error.
 fn bounded(mut text: String) -> String {
     if text.len() > LONGEST {
         text.truncate(text.floor_char_boundary(LONGEST));

@@ -1,5 +1,5 @@
-//! `/console/inspect`: what editors ask about the language: what there is below a path, what can
-//! stand at the end of a text, and what its pieces are.
+//! `/console/inspect`: answers queries of editors about the language: children of a path, completion, syntax
+//! highlighting and help.
 
 use menu::{Menu, Row, Store, Value};
 
@@ -12,10 +12,10 @@ use crate::spec::{self, Parameter};
 use crate::tint::tint;
 use crate::tree::Tree;
 
-/// The longest text that is looked at, in bytes.
+/// Maximum length in bytes of the inspected text.
 const LONGEST: usize = 32 << 10;
 
-/// Something below a path.
+/// A child of a path.
 struct Child {
     name: &'static str,
     /// `dir`, `cmd` or `arg`.
@@ -23,7 +23,7 @@ struct Child {
     help: &'static str,
 }
 
-/// Where a path leads: a place of the tree, a command there, or an argument of that.
+/// The target of a path: a node of the menu tree, a command, or an argument of a command.
 enum Place {
     Node(usize),
     Command(&'static Menu, &'static str),
@@ -32,7 +32,7 @@ enum Place {
 }
 
 impl Place {
-    /// What a command takes.
+    /// Returns the arguments of a command.
     fn parameters(&self) -> Vec<Parameter> {
         match self {
             Self::Command(menu, name) => spec::of_menu_shown(menu, name),
@@ -42,7 +42,7 @@ impl Place {
     }
 }
 
-/// The rows of one request. A path is words between commas, slashes or spaces.
+/// Returns the rows that answer one request. Commas, slashes or spaces separate the words of `path`.
 pub(crate) fn inspect(store: &Store, request: &str, path: &str, input: &str) -> Vec<Row> {
     let tree = Tree::of(store.menus());
     let words: Vec<_> = path
@@ -84,7 +84,7 @@ fn command_or_node(tree: &Tree, words: &[&str]) -> Option<Place> {
     builtin.filter(|_| node == 0).map(Place::Builtin)
 }
 
-/// Where a path leads from the root.
+/// Resolves a path from the root.
 fn place(tree: &Tree, words: &[&str]) -> Option<Place> {
     if let Some(place) = command_or_node(tree, words) {
         return Some(place);
@@ -170,7 +170,7 @@ fn syntax(child: &Child) -> Row {
     syntax_row(child.name, kind, child.help)
 }
 
-/// Which values an argument takes; nothing where it is just there or is not.
+/// Returns a row that explains the values of an argument; `None` for an argument without a value.
 fn explanation(argument: &Parameter) -> Option<Row> {
     let text = argument.kind().map(|kind| kind.describe());
     let text = text.filter(|text| !text.is_empty())?;
@@ -188,7 +188,7 @@ fn syntax_row(symbol: &str, kind: &str, text: &str) -> Row {
     ])
 }
 
-/// What can stand at the end of the text.
+/// Returns the completion candidates at the end of the text.
 fn completion(store: &Store, words: &[&str], input: &str) -> Vec<Row> {
     let mut session = Session::new("");
     session.path = format!("/{}", words.join("/"));
@@ -215,14 +215,14 @@ fn completion(store: &Store, words: &[&str], input: &str) -> Vec<Row> {
     found.iter().map(candidate).collect()
 }
 
-/// The class of each character of the text.
+/// Returns the class of each character of the text, separated by commas.
 fn colours(store: &Store, words: &[&str], input: &str) -> Row {
     let path = format!("/{}", words.join("/"));
     let source = Source::new(input);
     let tint = tint(&source.text, &pieces(store, &path, &source));
     let mut classes = Vec::with_capacity(tint.len());
     for (at, c) in source.text.char_indices() {
-        // A carriage return that was left out has the class of the line's end.
+        // A removed carriage return gets the class of the newline after it.
         let stood = source.original(at + c.len_utf8()) - source.original(at);
         let characters = stood - c.len_utf8() + 1;
         classes.extend(std::iter::repeat_n(tint[at], characters));

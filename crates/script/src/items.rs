@@ -1,5 +1,4 @@
-//! The commands of menus: what they find of items here; what they change of them, and what they have the
-//! router do, below.
+//! Commands of menus. This module finds items; its submodules change them and run the router's own commands.
 
 mod act;
 mod edit;
@@ -20,7 +19,7 @@ use crate::value::Value;
 
 type Result<T> = std::result::Result<T, Refusal>;
 
-/// Rows that are looked at before others have their turn at the router.
+/// Number of rows read before other tasks may use the router.
 pub(crate) const SLICE: usize = 500;
 
 impl Machine<'_> {
@@ -70,7 +69,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The condition of a `find` or `print`, ready for rows.
+    /// Prepares the condition of `find` or `print` for evaluation on rows.
     pub(crate) fn condition(
         &mut self,
         menu: &'static Menu,
@@ -80,7 +79,7 @@ impl Machine<'_> {
         expr.map(|expr| self.prepare(menu, expr)).transpose()
     }
 
-    /// Gives the rows of a menu, a slice at a time, with the router free for others in between.
+    /// Passes the rows of a menu to `each`, slice by slice. Other tasks may use the router between slices.
     pub(crate) fn each_slice(
         &mut self,
         menu: &'static Menu,
@@ -134,7 +133,7 @@ impl Loan<'_> {
             let id = match ids[..] {
                 [] => return Err(Reason::NoItem.nowhere()),
                 [id] => id,
-                // RouterOS: which of several is meant nobody could say.
+                // RouterOS: `get` of several items is ambiguous.
                 _ => {
                     let text = "invalid internal item number".to_owned();
                     return Err(Reason::BadValue(text).nowhere());
@@ -177,7 +176,7 @@ impl Loan<'_> {
     }
 }
 
-/// The property of this name, or of this unique beginning. RouterOS: `get` takes both.
+/// Returns the property with this name or with this unique prefix. RouterOS: `get` takes both.
 fn full_name(menu: &'static Menu, name: &str) -> Option<&'static str> {
     if let Some(property) = menu.property(name) {
         return Some(property.name);
@@ -192,8 +191,8 @@ fn full_name(menu: &'static Menu, name: &str) -> Option<&'static str> {
     }
 }
 
-/// Runs `run` with the filter of a condition: equalities are given for looking up, and secrets are
-/// kept from those who may not see them.
+/// Calls `run` with the row filter of a condition. The filter lists equalities for lookup, and hides secrets if
+/// `without_secrets` is set.
 pub(crate) fn with_filter<T>(
     menu: &'static Menu,
     condition: Option<&Condition>,
@@ -220,14 +219,14 @@ pub(crate) fn with_filter<T>(
     })
 }
 
-/// The cell by which rows are looked up that must have this value.
+/// Returns the cell to look rows up by, if the property's type allows a lookup by exact value.
 pub(crate) fn looked_up(
     menu: &'static Menu,
     name: &str,
     text: &str,
 ) -> Option<(&'static str, menu::Value)> {
     let property = menu.property(name)?;
-    // Types with one spelling per value, so that to look up is to compare.
+    // Types with one spelling per value, so that equal text means equal value.
     let exact = matches!(
         property.kind,
         Kind::Address(_)
@@ -241,7 +240,7 @@ pub(crate) fn looked_up(
     Some((property.name, value))
 }
 
-/// A row as an array with keys.
+/// Converts a row to an array with keys.
 pub(crate) fn row_value(row: &Row) -> Value {
     let mut elements = Vec::new();
     if let Some(id) = row.id {

@@ -1,5 +1,5 @@
-//! Scripts that run by themselves, and what all scripts of a router share: global variables, the
-//! jobs that run, how often each ran.
+//! Background scripts, and the state that all scripts of a router share: global variables, running jobs and run
+//! counters.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,10 +15,10 @@ use crate::ready::lend;
 use crate::session::Session;
 use crate::site::{Interrupt, Site};
 
-/// The jobs that one came of are remembered so far back: what they started ends with them.
+/// Maximum number of ancestors that a job remembers. Stopping an ancestor stops the job.
 const ANCESTORS: usize = 64;
 
-/// What the scripts of a router share.
+/// The state that the scripts of a router share.
 #[derive(Clone, Debug, Default)]
 pub struct Scripting {
     shared: Arc<Mutex<Shared>>,
@@ -33,23 +33,23 @@ struct Shared {
     runs: BTreeMap<(&'static str, Id), Runs>,
 }
 
-/// Something that runs.
+/// A running job.
 #[derive(Debug)]
 struct Place {
     entry: Entry,
     interrupt: Arc<Interrupt>,
-    /// What it may do.
+    /// The rights of the job.
     rights: Rights,
     class: Class,
-    /// The jobs that it came of, the nearest last.
+    /// The jobs that started this one, directly or indirectly, the direct parent last.
     ancestors: VecDeque<Id>,
     family: Arc<Family>,
 }
 
 impl Place {
-    /// Lets it end.
+    /// Asks the job to end.
     fn stop(&self) {
-        // A script within a session ends; the session goes on.
+        // A script inside a session ends; the session continues.
         if self.entry.kind == "script" {
             self.interrupt.stop();
         } else {
@@ -58,44 +58,44 @@ impl Place {
     }
 }
 
-/// How often an item's script ran.
+/// Run counter of a script or scheduler item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
-    /// How often since the router started.
+    /// Number of runs since the router started.
     pub count: u64,
-    /// When last.
+    /// Time of the last run.
     pub last: Option<Clock>,
 }
 
-/// What runs, as `/system/script/job` shows it.
+/// A row of `/system/script/job`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is: `command`, `script` or `scheduler`.
+    /// The kind of job: `command`, `script` or `scheduler`.
     pub kind: &'static str,
-    /// The name of the script; empty where it has none.
+    /// The name of the script; empty if it has none.
     pub script: String,
-    /// Whose it is.
+    /// The user who owns the job.
     pub owner: String,
-    /// The job that started it.
+    /// The job that started this one.
     pub parent: Option<Id>,
-    /// When it was started.
+    /// Start time.
     pub started: Clock,
 }
 
 impl Scripting {
-    /// A session of a user at the root.
+    /// Opens a session of a user in the root menu.
     pub fn session(&self, user: &str) -> Session {
         Session::sharing(user, self.clone())
     }
 
-    /// The global variables of a user.
+    /// Returns the global variables of a user.
     pub fn environment(&self, user: &str) -> Environment {
         let mut shared = self.lock();
         let environment = shared.environments.entry(user.to_owned());
         environment.or_default().clone()
     }
 
-    /// The users that have global variables, with them.
+    /// Returns all users that have global variables, with their variables.
     pub fn environments(&self) -> Vec<(String, Environment)> {
         let shared = self.lock();
         let all = shared.environments.iter();
@@ -103,14 +103,14 @@ impl Scripting {
             .collect()
     }
 
-    /// What runs, oldest first.
+    /// Returns the running jobs, oldest first.
     pub fn jobs(&self) -> Vec<(Id, Entry)> {
         let shared = self.lock();
         let jobs = shared.jobs.iter();
         jobs.map(|(id, place)| (*id, place.entry.clone())).collect()
     }
 
-    /// Stops jobs, with all that came of them; says how many there were.
+    /// Stops jobs and all jobs they started. Returns the number of stopped jobs.
     pub fn stop(&self, jobs: &BTreeSet<Id>) -> usize {
         let shared = self.lock();
         let meant = |(id, place): &(&Id, &Place)| {
@@ -120,13 +120,13 @@ impl Scripting {
         found.map(|(_, place)| place.stop()).count()
     }
 
-    /// Whose a job is.
+    /// Returns the owner of a job.
     pub fn owner(&self, job: Id) -> Option<String> {
         let shared = self.lock();
         shared.jobs.get(&job).map(|place| place.entry.owner.clone())
     }
 
-    /// Stops the jobs of those who may do nothing any more: users that are gone, or disabled.
+    /// Stops the jobs of users without any rights: users that were removed or disabled.
     pub fn stop_without_rights(&self) {
         let shared = self.lock();
         let places = shared.jobs.values();
@@ -134,7 +134,7 @@ impl Scripting {
         idle.for_each(Place::stop);
     }
 
-    /// How often the script of an item ran.
+    /// Returns the run counter of a script or scheduler item.
     pub fn runs(&self, path: &'static str, id: Id) -> Runs {
         self.lock()
             .runs
@@ -143,7 +143,7 @@ impl Scripting {
             .unwrap_or_default()
     }
 
-    /// Counts a run of an item's script.
+    /// Counts a run of a script or scheduler item.
     pub fn ran(&self, path: &'static str, id: Id, at: Clock) {
         let mut shared = self.lock();
         let runs = shared.runs.entry((path, id)).or_default();
@@ -151,12 +151,12 @@ impl Scripting {
         runs.last = Some(at);
     }
 
-    /// Forgets the counts of items that are gone.
+    /// Removes the run counter of a removed item.
     pub fn forget(&self, path: &'static str, id: Id) {
         self.lock().runs.remove(&(path, id));
     }
 
-    /// Notes that something runs, until what this gives is dropped.
+    /// Registers a running job until the returned guard is dropped.
     pub(crate) fn begin(&self, entry: Entry, session: &Session) -> Result<Working, Reason> {
         let mut shared = self.lock();
         let rights = Rights::fixed(session.policies).and(&session.rights);
@@ -167,7 +167,7 @@ impl Scripting {
             .and_then(|id| Some((id, shared.jobs.get(&id)?)));
         let (mut ancestors, mut family) = (VecDeque::new(), Arc::default());
         if let Some((id, parent)) = parent {
-            // One that was stopped starts nothing any more.
+            // A stopped job cannot start others.
             if parent.interrupt.is_on() {
                 return Err(Reason::Interrupted);
             }
@@ -205,11 +205,11 @@ impl Scripting {
     }
 }
 
-/// A job that runs.
+/// Registration of a running job.
 #[derive(Debug)]
 pub(crate) struct Working {
     pub(crate) id: Id,
-    /// What it may keep in memory, with others.
+    /// The memory budget that the job shares with the user's other jobs.
     budget: Arc<Budget>,
     scripting: Scripting,
 }
@@ -220,32 +220,32 @@ impl Drop for Working {
     }
 }
 
-/// Code that is still to be read, or is.
+/// Code of a job.
 #[derive(Clone, Debug)]
 pub(crate) enum Code {
-    /// As somebody wrote it.
+    /// Source text, not parsed yet.
     Text(Arc<str>),
-    /// As it was read.
+    /// Parsed code.
     Read(Arc<Block>),
 }
 
-/// Something to run beside all sessions: the one who has threads runs it.
+/// A background job. The owner of the worker threads runs it.
 #[derive(Debug)]
 pub struct Job {
     session: Session,
     code: Code,
-    /// The name of the script, for `:jobname` and the log.
+    /// Name of the script, for `:jobname` and the log.
     name: String,
-    /// Where its output goes.
+    /// File that receives the output.
     file: Option<String>,
     working: Working,
 }
 
 impl Job {
-    /// A script that an event starts.
+    /// Creates a job for a script that an event starts.
     ///
     /// # Errors
-    /// As many jobs as may run do so.
+    /// The maximum number of jobs is running.
     pub fn of_event(
         scripting: &Scripting,
         kind: &'static str,
@@ -277,8 +277,8 @@ impl Job {
         })
     }
 
-    /// Lets what it prints go to a file. RouterOS: its name ends with `.txt`, unless a null byte
-    /// ends what was given.
+    /// Redirects the output to a file. RouterOS: appends `.txt` to the name, unless the name ends with a null
+    /// byte.
     pub(crate) fn write_to(&mut self, name: &str) {
         self.file = Some(match name.strip_suffix('\0') {
             Some(whole) => whole.to_owned(),
@@ -286,12 +286,12 @@ impl Job {
         });
     }
 
-    /// The number of the job.
+    /// The job number.
     pub fn id(&self) -> Id {
         self.working.id
     }
 
-    /// Runs it to its end. Why it failed is logged: nobody waits for the answer.
+    /// Runs the job to its end and logs a failure.
     pub fn run(mut self, site: &mut dyn Site) {
         let (mut nowhere, mut text) = (Nowhere, Collected::new(80));
         let out: &mut dyn Output = match &self.file {
@@ -332,7 +332,7 @@ impl Job {
 }
 
 impl Machine<'_> {
-    /// Runs code that is nobody's function to its end.
+    /// Runs code at the top level to its end.
     fn code(&mut self, code: &Code) -> Result<(), Refusal> {
         let block = match code {
             Code::Read(block) => Ok(Arc::clone(block)),
@@ -344,8 +344,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Runs a script of the configuration within another: it sees no variable of its caller but
-    /// those of the user that it declares itself.
+    /// Runs a stored script within another one. The script does not see the caller's variables, except global
+    /// variables that it declares itself.
     pub(crate) fn run_script(
         &mut self,
         path: &'static str,
@@ -387,14 +387,14 @@ impl Machine<'_> {
     }
 }
 
-/// Writes a file of the router.
+/// Writes a file in the router's file store.
 pub(crate) fn write_file(live: &mut dyn Router, name: &str, text: &str) -> Result<(), Refusal> {
     let files = live.files().ok_or_else(|| Reason::NoItem.nowhere())?;
     let written = files.write(name, &bytes::to_bytes(text));
     written.map_err(Reason::nowhere)
 }
 
-/// Where nobody reads.
+/// Discards all output.
 struct Nowhere;
 
 impl Output for Nowhere {

@@ -1,4 +1,4 @@
-//! A command with its answer in the shape of REST: for machines.
+//! Runs a command and returns its answer as JSON in the format of the REST API.
 
 use std::ops::ControlFlow;
 
@@ -15,9 +15,8 @@ use crate::site::Site;
 use crate::source::Source;
 use crate::tree::Tree;
 
-/// Runs a text and writes its answer as JSON: a `print` gives an array of objects whose values are
-/// strings, that of settings one object; anything else gives `{"ret":…}` with what it printed, or with
-/// its value if it printed nothing.
+/// Runs a text and writes its answer as JSON: for `print` an array of objects with string values, for settings
+/// one object, otherwise `{"ret":…}` with the printed output, or with the value if nothing was printed.
 ///
 /// # Errors
 /// The first refusal, as of [`crate::run_at`].
@@ -46,7 +45,7 @@ pub fn run_json_at(
     };
     let value = Machine::new(site, session, &mut printed).program(&block)?;
     let mut text = printed.text;
-    // As REST has it: the id of what was added, though nothing is printed.
+    // As in the REST API: `add` returns the id of the new item although it prints nothing.
     if text.is_empty() {
         text.push_str(&value.text());
     }
@@ -56,7 +55,7 @@ pub fn run_json_at(
     written(printed.out.write(&answer))
 }
 
-/// Collects what commands print; remarks go to the client.
+/// Collects the output of commands and passes remarks on to the client.
 struct Printed<'a> {
     text: String,
     out: &'a mut dyn Output,
@@ -72,7 +71,7 @@ impl Output for Printed<'_> {
     }
 }
 
-/// The menu and the command of a text that does nothing but print rows.
+/// Returns the menu and the command if the text is a single `print` of rows.
 fn printed(block: &Block) -> Option<(&'static Menu, &Command)> {
     let [
         Statement {

@@ -1,5 +1,5 @@
-//! Commands of the language besides those that decide what runs. Some are read and not run: a script
-//! with one of them is understood up to the place where it would run it, and is refused there.
+//! Built-in commands other than control flow. Some are parsed but not implemented: a script with such a command
+//! runs until it reaches the command, which is refused.
 
 use crate::builtin::{
     Builtin, Parameter, REVISION, Takes, VALUE, builtin, maybe, named, parameter, value,
@@ -17,7 +17,7 @@ const fn first_text(name: &'static str) -> Parameter {
     parameter(name, Takes::Text, true, true)
 }
 
-/// The commands, by name.
+/// The commands, sorted by name.
 pub(crate) static KNOWN: &[Builtin] = &[
     builtin(
         "beep",
@@ -174,10 +174,10 @@ pub(crate) static KNOWN: &[Builtin] = &[
     builtin("undo", "undo the last action", REVISION),
 ];
 
-/// The commands that are read and not run.
+/// Commands that are parsed but not implemented.
 const NOT_RUN: &[&str] = &["lock", "recursive-print"];
 
-/// Whether a command is read and not run.
+/// True if a command is parsed but not implemented.
 pub(crate) fn is_known_only(builtin: &Builtin) -> bool {
     NOT_RUN.contains(&builtin.name)
 }

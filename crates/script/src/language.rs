@@ -1,4 +1,4 @@
-//! The commands of the language that decide what runs: variables, conditions, loops, errors.
+//! Built-in commands for variables and control flow: conditions, loops, error handling.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::machine::{Machine, Result, Stop};
 use crate::value::Value;
 
 impl Machine<'_> {
-    /// Runs a command of the language.
+    /// Runs a built-in command.
     pub(crate) fn builtin(&mut self, name: &str, command: &Command) -> Result<Value> {
         let missing: Vec<_> = crate::builtin::find(name)
             .into_iter()
@@ -49,7 +49,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The value of an argument; nothing, if it is not given.
+    /// Evaluates an argument; `Nothing` if it is not given.
     pub(crate) fn value_of(&mut self, command: &Command, name: &str) -> Result<Value> {
         match argument(command, name).and_then(|argument| argument.value.as_ref()) {
             Some(expr) => self.eval(expr),
@@ -57,7 +57,7 @@ impl Machine<'_> {
         }
     }
 
-    /// RouterOS: the value of `:put` is what it printed.
+    /// RouterOS: `:put` returns the text that it prints.
     fn put(&mut self, command: &Command) -> Result<Value> {
         let value = self.value_of(command, "message")?;
         let text = value.to_string();
@@ -87,7 +87,7 @@ impl Machine<'_> {
         Ok(Value::Nil)
     }
 
-    /// The value that a variable is given: code becomes a function.
+    /// Returns the value assigned to a variable. Code becomes a function.
     fn given_value(&mut self, command: &Command) -> Result<Option<Value>> {
         if let Some(code) = argument(command, "do").and_then(|argument| argument.value.as_ref()) {
             return Ok(Some(match self.eval(code)? {
@@ -99,7 +99,7 @@ impl Machine<'_> {
         given.map(|expr| self.eval(expr)).transpose()
     }
 
-    /// `:set ($array->key->key) value`
+    /// Assigns an array element: `:set ($array->key->key) value`.
     fn set_element(&mut self, target: &Expr, value: Value) -> Result<()> {
         let mut keys = Vec::new();
         let mut at = target;
@@ -111,7 +111,7 @@ impl Machine<'_> {
         let Node::Variable(name) = &at.node else {
             return Err(Reason::Syntax.at(at.at).into());
         };
-        // What is put in may itself be deep: no array nests without end.
+        // The assigned value may be nested itself: check the total depth.
         if value.depth() + keys.len() > Value::NESTED {
             return Err(Reason::Limit("nesting").at(target.at).into());
         }
@@ -127,7 +127,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Whether the condition of a command holds.
+    /// Evaluates the condition of a command.
     fn holds(&mut self, command: &Command, name: &str) -> Result<bool> {
         let condition = self.value_of(command, name)?;
         condition.truth().ok_or_else(|| {
@@ -141,7 +141,7 @@ impl Machine<'_> {
         self.run(command, if holds { "do" } else { "else" })
     }
 
-    /// Runs the code of an argument in its own scope.
+    /// Runs the code of an argument in a new scope.
     pub(crate) fn run(&mut self, command: &Command, name: &str) -> Result<Value> {
         let Some(argument) = argument(command, name) else {
             return Ok(Value::Nothing);
@@ -160,7 +160,7 @@ impl Machine<'_> {
         self.deeper(|machine| machine.block(&code))
     }
 
-    /// Runs a loop; its `on-error` takes what is refused within.
+    /// Runs a loop. Its `on-error` code handles refusals inside the loop.
     fn with_handler(
         &mut self,
         command: &Command,
@@ -180,7 +180,7 @@ impl Machine<'_> {
         }
     }
 
-    /// One turn of a loop; whether it goes on.
+    /// Runs one iteration of a loop. Returns false if the loop ends.
     fn turn(&mut self, command: &Command, variables: &[(&str, Value)]) -> Result<bool> {
         self.scopes.push(Default::default());
         for (name, value) in variables {
@@ -258,7 +258,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `:do {…} while=(…) on-error={…}`
+    /// Runs `:do {…} while=(…) on-error={…}`.
     fn attempt(&mut self, command: &Command) -> Result<Value> {
         loop {
             self.step()?;
@@ -284,7 +284,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `:onerror e in={…} do={…}`; RouterOS: its value says whether there was an error.
+    /// Runs `:onerror e in={…} do={…}`. RouterOS: returns whether an error occurred.
     fn handle(&mut self, command: &Command) -> Result<Value> {
         let scopes = self.scopes.len();
         self.fault = None;
@@ -314,7 +314,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `:retry command={…} delay=… max=… on-error={…}`
+    /// Runs `:retry command={…} delay=… max=… on-error={…}`.
     fn retry(&mut self, command: &Command) -> Result<Value> {
         let max = self.value_of(command, "max")?.to_num().unwrap_or(1).max(1);
         let delay = self.value_of(command, "delay")?.to_time().unwrap_or(0);
@@ -352,7 +352,7 @@ impl Machine<'_> {
     }
 }
 
-/// The argument of this name.
+/// Returns the argument with this name.
 pub(crate) fn argument<'c>(command: &'c Command, name: &str) -> Option<&'c Argument> {
     command
         .arguments
@@ -360,7 +360,7 @@ pub(crate) fn argument<'c>(command: &'c Command, name: &str) -> Option<&'c Argum
         .find(|argument| argument.name == name)
 }
 
-/// A span of nanoseconds; none that is negative.
+/// Converts nanoseconds to a duration; negative values become zero.
 fn span(nanos: i64) -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
 }
@@ -378,7 +378,8 @@ fn variable_name(command: &Command) -> String {
     }
 }
 
-/// Whether a script may handle a refusal: limits and the user's will are above it.
+/// True if a script may handle the refusal. Limits, interruption by the user and storage failures cannot be
+/// handled.
 pub(crate) const fn is_handled(reason: &Reason) -> bool {
     !matches!(
         reason,

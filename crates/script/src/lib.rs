@@ -1,12 +1,11 @@
-//! The configuration and scripting language: lexer, parser, interpreter, completion.
+//! The configuration and scripting language: parser, interpreter, completion.
 //!
-//! A text becomes statements that are resolved against the menus of a store (`parser.rs`,
-//! `expr.rs`, `ast.rs`); a machine runs them on the store and the running router (`machine.rs`,
-//! `language.rs`, `items.rs`). The language knows no menu by name: what a command takes follows
-//! from the declarations.
+//! The parser resolves a text to statements against the menus of a store (`parser.rs`, `expr.rs`, `ast.rs`).
+//! The interpreter runs them on the store and the running router (`machine.rs`, `language.rs`, `items.rs`). The
+//! language knows no menu by name: menu declarations define the arguments of commands.
 //!
-//! Ways in: [`run`] for a line of the console, [`run_json`] for a machine that asks, [`import`] and
-//! [`check()`] for a file, [`complete()`] and [`highlight()`] for a line that is being typed.
+//! Entry points: [`run`] for a console line, [`run_json`] for programs, [`import`] and [`check()`] for files,
+//! [`complete()`] and [`highlight()`] for a line being typed.
 
 #![forbid(unsafe_code)]
 

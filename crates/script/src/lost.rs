@@ -1,9 +1,9 @@
-//! Words that name neither a menu nor a command, and what stands at them.
+//! Parses unknown menus and commands, and the words after them.
 //!
-//! RouterOS does not enter a menu that it does not know: the commands that follow are of the menu
-//! before, and what follows the word is read as the arguments of a function. So does a parser that
-//! is `exact`. A configuration that is checked or run must not be taken for one of another menu:
-//! there the unknown menu is entered, and all its commands are refused by its name.
+//! RouterOS does not enter an unknown menu: later commands run in the previous menu, and the words after the
+//! unknown one are parsed as arguments of a function. A parser in `exact` mode does so too. When a
+//! configuration is checked or run, its commands must not be applied to another menu: the unknown menu is
+//! entered, and all its commands are refused with its name.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::builtin::{self, Takes};
 use crate::highlight::Class;
 use crate::parser::Parser;
 
-/// Commands that menus have in RouterOS: a line that ends with one of them runs something.
+/// Commands that RouterOS menus have. A line whose last word is in this list is a command.
 const VERBS: &[&str] = &[
     "add",
     "set",
@@ -69,11 +69,11 @@ const VERBS: &[&str] = &[
 ];
 
 impl Parser<'_> {
-    /// A statement that begins with a word, in a menu that is not known.
+    /// Parses a statement that begins with a word, inside an unknown menu.
     pub(crate) fn relative_to_lost(&mut self, lost: &Bad) -> Result<What, Refusal> {
         let start = self.at;
         let word = self.word();
-        // `set` and `find` are of the menu that is not known.
+        // `set` and `find` belong to the unknown menu, not to the language.
         let known = builtin::ALL.iter().any(|builtin| builtin.name == word);
         self.at = start;
         if known && !VERBS.contains(&word) {
@@ -83,7 +83,7 @@ impl Parser<'_> {
         self.rest_of_bad(lost, start, false)
     }
 
-    /// A word that is neither menu nor command at its place.
+    /// Parses a word that is neither a menu nor a command here.
     pub(crate) fn unknown(&mut self, word: &str, start: usize) -> Result<What, Refusal> {
         let bad = Bad {
             name: word.to_owned(),
@@ -100,10 +100,10 @@ impl Parser<'_> {
         Ok(What::Bad(Bad { arguments, ..bad }))
     }
 
-    /// Reads what follows a word that names nothing: words and values, whatever they are.
+    /// Parses the words and values after an unknown word.
     fn rest_of_bad(&mut self, bad: &Bad, start: usize, path: bool) -> Result<What, Refusal> {
         self.mark(start, Class::Error);
-        // `[find]` among them is of the menu that is not known.
+        // `[find]` among the values belongs to the unknown menu.
         let outer = self.lost.replace(bad.clone());
         let mut code = Vec::new();
         let enters = self.words_of_bad(bad, path, &mut code);
@@ -119,7 +119,7 @@ impl Parser<'_> {
         Ok(What::Bad(bad))
     }
 
-    /// The words after one that names nothing; whether all is a path to enter.
+    /// Parses the words after an unknown word. Returns true if all words form a path to enter.
     fn words_of_bad(
         &mut self,
         bad: &Bad,
@@ -129,7 +129,7 @@ impl Parser<'_> {
         let mut plain = path;
         let mut last = bad.name.clone();
         loop {
-            // Words of a path follow each other by a slash.
+            // A slash separates words of a path.
             if self.peek() == Some(b'/') && plain {
                 self.at += 1;
             } else {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         Ok(plain && path && !VERBS.contains(&last.as_str()))
     }
 
-    /// An argument of a command that is not known: `name=value` or a value.
+    /// Parses an argument of an unknown command: `name=value` or a value.
     fn bad_argument(&mut self) -> Result<Option<Arc<Block>>, Refusal> {
         let start = self.at;
         if self.peek() == Some(b'{') {
@@ -194,7 +194,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a word is a command that menus have.
+/// True if a word is a command that menus have.
 pub(crate) fn is_verb(word: &str) -> bool {
     VERBS.contains(&word)
 }

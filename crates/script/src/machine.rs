@@ -1,4 +1,4 @@
-//! The interpreter: statements in scopes, within limits.
+//! The interpreter: runs statements in scopes, within limits on steps and memory.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -21,10 +21,10 @@ use crate::source::Source;
 use crate::tree::Tree;
 use crate::value::Value;
 
-/// What ends a run before its last statement.
+/// The reason why a run ends before its last statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Stop {
-    /// A refusal, unless something handles it.
+    /// A refusal; an error handler may catch it.
     Refused(Refusal),
     /// `:return`
     Return(Value),
@@ -44,42 +44,42 @@ impl From<Refusal> for Stop {
 
 pub(crate) type Result<T> = std::result::Result<T, Stop>;
 
-/// A run of a script.
+/// The state of a script run.
 pub(crate) struct Machine<'a> {
     pub(crate) site: &'a mut dyn Site,
     pub(crate) session: &'a mut Session,
     pub(crate) out: &'a mut dyn Output,
-    /// The variables that are seen, innermost last.
+    /// The visible scopes, innermost last.
     pub(crate) scopes: Vec<Scope>,
-    /// Those of the callers, who wait.
+    /// The scopes of the callers.
     callers: Vec<Vec<Scope>>,
-    /// Whether nothing is to be waited for: a configuration is checked.
+    /// True for a check: nothing waits, and the router takes no action.
     pub(crate) checking: bool,
-    /// Whether a command was passed over because a configuration is checked: what a script finds
-    /// from then on need not be what it would find on a router.
+    /// True once a check has passed over a command. Later results of the script may differ from those on a
+    /// router.
     pub(crate) passed_over: bool,
-    /// The script that runs, as `:jobname` gives it.
+    /// Name of the running script, for `:jobname`.
     pub(crate) job: String,
-    /// The job that runs it.
+    /// The job of this run.
     pub(crate) parent: Option<Id>,
-    /// The command that refused, for handlers of the error.
+    /// Text and line of the refused command, for error handlers.
     pub(crate) fault: Option<String>,
-    /// Where a configuration is checked: the items that commands changed, by the commands' places.
+    /// In a check: the items that commands changed, by the position of the command.
     pub(crate) touched: Vec<(Position, Touched)>,
-    /// What the command that runs needs, as long as it runs.
+    /// The policies that the current command needs.
     needed: Policies,
-    /// What it takes of the memory of its user's jobs.
+    /// The run's reservation in the memory budget of the user's jobs.
     pub(crate) share: Share,
-    /// What was said of what has no effect.
+    /// Warnings about configuration without effect that were already reported.
     pub(crate) lacking: Vec<String>,
-    /// Whether changes are stored in groups: see [`Machine::settle`].
+    /// True if changes are stored in groups: see [`Machine::settle`].
     pub(crate) groups: bool,
-    /// Whether changes of this run wait to be stored.
+    /// True if changes of this run are not stored yet.
     pub(crate) unsettled: bool,
     steps: u64,
-    /// Bytes of values that were made since all were weighed.
+    /// Bytes of values created since the last full count.
     bytes: usize,
-    /// Bytes of values that expressions hold which are not finished.
+    /// Bytes of intermediate values of unfinished expressions.
     held: usize,
     depth: usize,
 }
@@ -87,14 +87,14 @@ pub(crate) struct Machine<'a> {
 /// The variables of a scope.
 pub(crate) type Scope = BTreeMap<String, Variable>;
 
-/// A variable of a scope: its own, or the user's.
+/// A variable in a scope: local, or a reference to the user's global variable of this name.
 #[derive(Clone, Debug)]
 pub(crate) enum Variable {
     Local(Value),
     Global,
 }
 
-/// Steps that a script gets back for each second in which it does nothing.
+/// Steps that a script regains for each second of waiting.
 const STEPS_A_SECOND: u64 = 1_000_000;
 
 impl<'a> Machine<'a> {
@@ -130,7 +130,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs the statements of the text's top, in one scope.
+    /// Runs top-level statements in one scope.
     pub(crate) fn program(&mut self, block: &Block) -> std::result::Result<Value, Refusal> {
         let mut last = Value::Nothing;
         for statement in &block.statements {
@@ -142,7 +142,7 @@ impl<'a> Machine<'a> {
         Ok(last)
     }
 
-    /// Runs statements in a scope of their own; the value is that of the last.
+    /// Runs statements in a new scope. Returns the value of the last one.
     pub(crate) fn block(&mut self, block: &Block) -> Result<Value> {
         self.scopes.push(Scope::new());
         let result = self.statements(block);
@@ -154,7 +154,7 @@ impl<'a> Machine<'a> {
         let mut last = Value::Nothing;
         for statement in &block.statements {
             let value = self.statement(statement)?;
-            // What stands behind the last semicolon is no command.
+            // The empty statement after the last semicolon has no value.
             if !matches!(statement.what, What::Empty(_)) {
                 last = value;
             }
@@ -162,7 +162,7 @@ impl<'a> Machine<'a> {
         Ok(last)
     }
 
-    /// Calls code with arguments: it sees no variable of its caller.
+    /// Calls code with arguments. It does not see the caller's variables.
     pub(crate) fn call(&mut self, code: &Arc<Block>, arguments: Scope) -> Result<Value> {
         match self.apart(arguments, |machine| machine.block(code)) {
             Err(Stop::Return(value)) => Ok(value),
@@ -170,7 +170,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs something that sees these variables alone.
+    /// Runs `inner` with `scope` as the only visible scope.
     pub(crate) fn apart<T>(
         &mut self,
         scope: Scope,
@@ -195,16 +195,16 @@ impl<'a> Machine<'a> {
         result
     }
 
-    /// Reads a text as code.
+    /// Parses a text.
     pub(crate) fn parsed(&mut self, text: &str) -> Result<Arc<Block>> {
-        // What is read takes more than its text.
+        // The parsed form takes more memory than the text.
         self.charge(text.len().saturating_mul(16))?;
         let tree = Tree::of(self.site.menus());
         let source = Source::new(text);
         Ok(Arc::new(Parser::new(&source, &tree, 0).program()?))
     }
 
-    /// The code of an argument, in braces or as a text.
+    /// Returns the code of an argument, given in braces or as a text.
     pub(crate) fn code_of(&mut self, command: &Command, name: &str) -> Result<Arc<Block>> {
         let Some(expr) = argument(command, name).and_then(|argument| argument.value.as_ref())
         else {
@@ -220,7 +220,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs something apart from the variables here, with its output elsewhere.
+    /// Runs `inner` with other output and without the caller's variables.
     pub(crate) fn printing_to<T>(
         &mut self,
         out: &mut dyn Output,
@@ -260,7 +260,7 @@ impl<'a> Machine<'a> {
         result
     }
 
-    /// Runs something while an expression holds values of so many bytes.
+    /// Runs `inner` while an unfinished expression holds values of `bytes` bytes.
     pub(crate) fn holding<T>(
         &mut self,
         bytes: usize,
@@ -276,7 +276,7 @@ impl<'a> Machine<'a> {
         self.step()?;
         let result = match &statement.what {
             What::Enter(place) => {
-                // At the console a path on a line of its own changes the menu.
+                // In the console, a path on a line of its own changes the menu.
                 if self.depth == 0 && self.scopes.len() == 1 {
                     self.session.path.clone_from(&place.path);
                     return self.print_entered(&place.path, statement.at);
@@ -287,7 +287,7 @@ impl<'a> Machine<'a> {
             What::Run(command) => self.command(command),
             What::Scope(_, block) => self.deeper(|machine| machine.block(block)),
             What::Call(expr) => self.eval(expr),
-            // Code that stands where a command could is run: `[[:parse "…"]]`.
+            // Code in the position of a command is run: `[[:parse "…"]]`.
             What::Value(expr) => match self.eval(expr) {
                 Ok(value) => match value.code() {
                     Some(code) => self.call(code, Scope::new()),
@@ -300,7 +300,7 @@ impl<'a> Machine<'a> {
         result.map_err(|stop| located(stop, statement.at))
     }
 
-    /// Prints the menu that was entered, if that is all that there is to do in it.
+    /// Prints the menu that was entered, if its only use is `print`.
     fn print_entered(&mut self, path: &str, at: Position) -> Result<Value> {
         let mut menus = self.site.menus().iter();
         let Some(menu) = menus.find(|menu| menu.path == path && menu.prints_itself) else {
@@ -314,12 +314,12 @@ impl<'a> Machine<'a> {
         self.command(&print).map_err(|stop| located(stop, at))
     }
 
-    /// Refuses what the session's user may not do: the one place that all commands come by.
+    /// Refuses a menu command that the session's user may not run. All menu commands pass this check.
     pub(crate) fn permit(&mut self, menu: &Menu, name: &str) -> Result<()> {
         self.demand(Policies::needed(menu, name))
     }
 
-    /// Refuses the command unless the user has these policies, as long as it runs.
+    /// Adds policies to those that the current command needs, and refuses the command if the user lacks any.
     pub(crate) fn demand(&mut self, needed: Policies) -> Result<()> {
         self.needed = self.needed | needed;
         if self.session.may().contains(self.needed) {
@@ -328,30 +328,30 @@ impl<'a> Machine<'a> {
         Err(Reason::Denied.nowhere().into())
     }
 
-    /// What the command that runs needs.
+    /// The policies that the current command needs.
     pub(crate) const fn needed(&self) -> Policies {
         self.needed
     }
 
-    /// As [`Machine::permit`], for the commands of the language that do something to the router.
+    /// Refuses a built-in command that acts on the router if the session's user may not run it.
     pub(crate) fn permit_builtin(&mut self, name: &str) -> Result<()> {
         let needed = match name {
             "undo" | "redo" | "import" => Policies::WRITE,
             "password" => Policies::PASSWORD,
-            // What runs beside all sessions takes a place, a thread and memory of the router.
+            // A background job takes a job slot, a thread and memory.
             "execute" => Policies::READ,
             _ => Policies::NONE,
         };
         self.demand(needed)
     }
 
-    /// Whether the session's user is shown secrets.
+    /// True if the session's user may see secrets.
     pub(crate) fn sees_secrets(&self) -> bool {
         self.session.may().contains(Policies::SENSITIVE)
     }
 
     pub(crate) fn command(&mut self, command: &Command) -> Result<Value> {
-        // One within another has needs of its own.
+        // A nested command has policies of its own.
         let outer = std::mem::replace(&mut self.needed, Policies::NONE);
         let result = self.command_itself(command);
         self.needed = outer;
@@ -391,14 +391,14 @@ impl<'a> Machine<'a> {
         result.map_err(|stop| located(stop, command.at))
     }
 
-    /// The menu whose command a command of the language is.
+    /// Returns the menu that has the built-in command as its own command.
     pub(crate) fn stands_for(&self, builtin: &Builtin) -> Option<&'static Menu> {
         let path = builtin.of?;
         let mut menus = self.site.menus().iter().copied();
         menus.find(|menu| menu.path == path)
     }
 
-    /// The text of a refusal with the command and line that it came from.
+    /// Returns the text of a refusal with the command and line that caused it.
     pub(crate) fn explained(&mut self, refusal: &Refusal) -> String {
         match self.fault.take() {
             Some(fault) if !refusal.reason.is_located() => format!("{refusal} ({fault})"),
@@ -406,7 +406,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// As [`Self::explained`], with line and column for the log: nobody sees the script beside it.
+    /// Returns the text of a refusal with command, line and column, for the log, where the script is not
+    /// visible.
     pub(crate) fn explained_with_place(&mut self, refusal: &Refusal) -> String {
         let fault = self.fault.take();
         match (fault, refusal.at) {
@@ -422,7 +423,10 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Counts a step, and stops what takes too many.
+    /// Counts a step.
+    ///
+    /// # Errors
+    /// The run exceeds its step limit, or was interrupted.
     pub(crate) fn step(&mut self) -> Result<()> {
         self.steps += 1;
         if self.steps > self.session.limits.steps {
@@ -434,16 +438,19 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Begins to count anew, for what goes on for as long as it is wanted.
+    /// Resets the counters, for commands that run until they are interrupted.
     pub(crate) fn renew(&mut self) {
         self.steps = 0;
         self.bytes = 0;
     }
 
-    /// Counts bytes that a value takes, and stops what keeps too many.
+    /// Counts the bytes of a new value.
     ///
-    /// All values are weighed when as many as are allowed have been made since the last time: what
-    /// a loop makes and forgets is no matter.
+    /// When the bytes counted since the last full count reach the limit, counts the values that are still
+    /// alive, so that a loop may create and drop any number of values.
+    ///
+    /// # Errors
+    /// The values that are alive exceed the limit of the run or the budget of the user.
     pub(crate) fn charge(&mut self, bytes: usize) -> Result<()> {
         self.bytes = self.bytes.saturating_add(bytes);
         let limit = self.session.limits.bytes;
@@ -459,7 +466,7 @@ impl<'a> Machine<'a> {
         Err(Reason::Limit("memory").nowhere().into())
     }
 
-    /// The bytes of all values that are kept.
+    /// Returns the bytes of all values that are alive.
     fn weight(&self) -> usize {
         let scopes = self.callers.iter().flatten().chain(&self.scopes);
         let variables = scopes.flatten().map(|(name, variable)| match variable {
@@ -469,14 +476,14 @@ impl<'a> Machine<'a> {
         variables.sum::<usize>() + self.held
     }
 
-    /// Whether a command is to be passed over, as a configuration is checked, though its answer
-    /// may be what the script goes on from.
+    /// In a check, records that a command is passed over, so that later results of the script may differ from
+    /// those on a router. Returns true in a check.
     pub(crate) fn passes_over(&mut self) -> bool {
         self.passed_over |= self.checking;
         self.checking
     }
 
-    /// Lets time pass, with the router free for others.
+    /// Waits for a duration. Other tasks may use the router meanwhile.
     pub(crate) fn wait(&mut self, span: Duration) -> Result<()> {
         self.settle()?;
         if self.checking || span.is_zero() {
@@ -494,15 +501,14 @@ impl<'a> Machine<'a> {
         self.step()
     }
 
-    /// Gives back steps for time in which nothing was done.
+    /// Credits steps for waiting time.
     pub(crate) fn rested(&mut self, span: Duration) {
         let seconds = u64::try_from(span.as_millis() / 1_000).unwrap_or(u64::MAX);
         let rested = seconds.saturating_mul(STEPS_A_SECOND);
         self.steps = self.steps.saturating_sub(rested);
     }
 
-    /// Lets time pass until then on the site's clock, or until there is news. Says whether it is
-    /// not yet then.
+    /// Waits until a time on the site's clock or until news arrives. Returns false if the time has come.
     pub(crate) fn wait_for_news(&mut self, until: Duration) -> Result<bool> {
         self.settle()?;
         self.step()?;
@@ -529,7 +535,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Takes a remark beside the output of a command.
+    /// Writes a remark beside the output of a command.
     pub(crate) fn remark(&mut self, line: &str) -> Result<()> {
         self.settle()?;
         match self.out.remark(line).is_break() {
@@ -538,7 +544,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The value of a variable; nothing, if none is declared.
+    /// Returns the value of a variable; `Nothing` if it is not declared.
     pub(crate) fn variable(&self, name: &str) -> Value {
         match self.scopes.iter().rev().find_map(|scope| scope.get(name)) {
             Some(Variable::Local(value)) => value.clone(),
@@ -547,10 +553,10 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Changes the value of a variable where it was declared.
+    /// Changes the value of a variable in the scope that declares it.
     ///
-    /// RouterOS: positional parameters are declared in every function, whether the caller passes them or not.
-    /// `:set` of any other variable that is not declared changes nothing, and is no error.
+    /// RouterOS: functions declare positional parameters implicitly, whether the caller passes them or not.
+    /// `:set` of any other undeclared variable changes nothing and raises no error.
     pub(crate) fn change_variable(
         &mut self,
         name: &str,
@@ -575,7 +581,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Takes the value from a variable; one of the user is gone.
+    /// Unsets a local variable, or removes a global variable.
     pub(crate) fn clear(&mut self, name: &str) {
         let mut scopes = self.scopes.iter_mut().rev();
         match scopes.find_map(|scope| scope.get_mut(name)) {
@@ -585,15 +591,15 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Declares a variable in the innermost scope.
+    /// Declares a local variable in the innermost scope.
     pub(crate) fn declare(&mut self, name: &str, value: Value) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.insert(name.to_owned(), Variable::Local(value));
         }
     }
 
-    /// Declares a variable of the user in the innermost scope; at the top it is seen by later
-    /// commands of the session, too.
+    /// Declares a global variable in the innermost scope. At the top level, later commands of the session see
+    /// it too.
     pub(crate) fn declare_global(&mut self, name: &str, value: Option<Value>) -> Result<()> {
         if let Some(scope) = self.scopes.last_mut() {
             scope.insert(name.to_owned(), Variable::Global);
@@ -609,12 +615,12 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Whether a variable's name is that of a positional parameter: `1`, `2` …
+/// True for names of positional parameters: `1`, `2` …
 fn is_positional(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What a run ends with when something stopped it.
+/// Converts the reason for the end of a run into the result of the run.
 pub(crate) fn finish(stop: Stop) -> std::result::Result<(), Refusal> {
     match stop {
         Stop::Refused(refusal) => Err(refusal),
@@ -633,20 +639,20 @@ fn located(stop: Stop, at: Position) -> Stop {
     }
 }
 
-/// Output that waits until the router is free for others again; it ends at the limit.
+/// Collects output until the router is released. Output beyond the limit ends the command.
 pub(crate) struct Collected {
     pub(crate) text: String,
     pub(crate) remarks: Vec<String>,
     width: usize,
 }
 
-/// The most output that is collected, in bytes.
+/// Maximum bytes of collected output.
 const COLLECTED: usize = 64 << 20;
-/// The most remarks that are collected; others are lost.
+/// Maximum number of collected remarks; further remarks are dropped.
 const REMARKS: usize = 1_000;
 
 impl Collected {
-    /// None yet, for a reader of this width.
+    /// Creates an empty collector for a terminal of this width in columns.
     pub(crate) const fn new(width: usize) -> Self {
         Self {
             text: String::new(),

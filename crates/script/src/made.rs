@@ -1,19 +1,20 @@
-//! What a checked file makes without saying so: items that older versions made by themselves.
+//! Finds items that a checked file adds implicitly, as older RouterOS versions did.
 
 use menu::{Kind, Property, Store};
 
 use crate::ast::{Expr, Node, Statement, Target, What};
 
-/// A name that a command may make an item of.
+/// A name for which a command may implicitly add an item.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     space: &'static str,
     name: String,
-    /// The command's place.
+    /// Line of the command.
     line: u32,
 }
 
-/// The names among the values of commands that nothing has yet, where older versions made what has them.
+/// Returns the names in commands that refer to no item yet, in properties for which older versions added the
+/// item.
 pub(crate) fn unmade(store: &Store, commands: &[Statement]) -> Vec<Named> {
     let mut all = Vec::new();
     for statement in commands {
@@ -48,7 +49,7 @@ pub(crate) fn unmade(store: &Store, commands: &[Statement]) -> Vec<Named> {
     all
 }
 
-/// Those of them that have been made: the line of who asked for each, and the item's menu and name.
+/// Returns the names that exist by now: the line of the command, and the menu and name of the item.
 pub(crate) fn made(store: &Store, unmade: Vec<Named>) -> impl Iterator<Item = (u32, String)> {
     unmade.into_iter().filter_map(|named| {
         let item = store.named(named.space, &named.name)?;
@@ -56,7 +57,7 @@ pub(crate) fn made(store: &Store, unmade: Vec<Named>) -> impl Iterator<Item = (u
     })
 }
 
-/// What a value names: `!main` says that it is not `main`.
+/// Returns the name in a value, without the `!` of a negation.
 pub(crate) fn name<'a>(property: &Property, text: &'a str) -> &'a str {
     match property.kind {
         Kind::Not(_) => text.strip_prefix('!').unwrap_or(text),

@@ -1,12 +1,12 @@
-//! The variables that a text has named at some place: `:set` of any other is an error.
+//! The variables that a text declares. `:set` of an undeclared variable is an error.
 
 use std::collections::BTreeSet;
 
-/// Names of variables, by scope.
+/// Declared variable names by scope.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     scopes: Vec<BTreeSet<String>>,
-    /// Whether any variable may have been declared elsewhere.
+    /// True if undeclared variables are accepted, because they may be declared elsewhere.
     pub(crate) any: bool,
 }
 
@@ -16,7 +16,7 @@ impl Names {
         self.scopes.push(BTreeSet::new());
     }
 
-    /// Closes the innermost scope; gives what was named in it.
+    /// Closes the innermost scope and returns its names.
     pub(crate) fn close(&mut self) -> BTreeSet<String> {
         self.scopes.pop().unwrap_or_default()
     }
@@ -26,7 +26,7 @@ impl Names {
         self.scopes.truncate(1);
     }
 
-    /// Notes a name in the innermost scope.
+    /// Adds a name to the innermost scope.
     pub(crate) fn declare(&mut self, name: &str) {
         if self.scopes.is_empty() {
             self.open();
@@ -38,7 +38,7 @@ impl Names {
         }
     }
 
-    /// Whether a variable can be set here.
+    /// True if the variable may be set here.
     pub(crate) fn is_declared(&self, name: &str) -> bool {
         self.any || self.scopes.iter().any(|scope| scope.contains(name))
     }

@@ -1,9 +1,9 @@
-//! Whether a command that is being typed goes on in the next line.
+//! Detects whether a command being typed continues on the next line.
 
-/// The brackets and the quote that are still open at the end of a text, outermost first, as the
-/// console's continuation prompt shows them; none when the command is complete.
+/// Returns the brackets and the quote still open at the end of a text, outermost first, as the continuation
+/// prompt of the console shows them; `None` if the command is complete.
 ///
-/// A backslash at the very end continues the line, too: nothing is open then, but more is to come.
+/// A trailing backslash continues the line as well: the result is then empty but not `None`.
 pub fn open_brackets(text: &str) -> Option<String> {
     let mut open = String::new();
     let mut rest = text;
@@ -22,7 +22,7 @@ pub fn open_brackets(text: &str) -> Option<String> {
                 }
             }
             '"' if quoted => _ = open.pop(),
-            // Inside a string only an expression in brackets opens anything: `$[` and `$(`.
+            // Inside a string only `$[` and `$(` open a bracket.
             '$' if quoted => {
                 if let Some(bracket @ ('[' | '(')) = rest.chars().next() {
                     open.push(bracket);

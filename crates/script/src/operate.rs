@@ -1,4 +1,4 @@
-//! What operators make of values.
+//! Unary and binary operators on values.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,7 +14,7 @@ fn wrong(text: String) -> Reason {
     Reason::Script(text)
 }
 
-/// The result of an operator before a value.
+/// Applies a unary operator.
 pub(crate) fn unary(operator: Unary, value: &Value) -> Result<Value> {
     match (operator, value) {
         (Unary::Not, value) => match value.truth() {
@@ -39,7 +39,7 @@ pub(crate) fn unary(operator: Unary, value: &Value) -> Result<Value> {
     }
 }
 
-/// The result of an operator on two values.
+/// Applies a binary operator.
 pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value> {
     use std::cmp::Ordering::{Greater, Less};
     let order = |words: &str| {
@@ -74,15 +74,15 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value> {
             }
             Value::array(elements)
         }
-        // Only a machine can call.
+        // Calls are handled by the interpreter.
         Binary::Call => a.clone(),
         Binary::Index => a.element(b).cloned().unwrap_or_default(),
         _ => arithmetic(operator, a, b)?,
     })
 }
 
-/// The elements that a value gives to an array that a comma joins. RouterOS: a text is one element, whatever commas are
-/// in it.
+/// Returns the elements that an operand of the comma operator adds to the array. RouterOS: a string is one
+/// element, even if it contains commas.
 fn operand(value: &Value) -> Elements {
     match value {
         Value::Str(text) if !text.is_empty() => vec![(None, value.clone())],
@@ -103,7 +103,7 @@ fn is_in(a: &Value, b: &Value) -> bool {
         (value, Value::Array(elements)) => {
             elements.iter().any(|(_, element)| element.equals(value))
         }
-        // A text that spells an address or a network is taken for it.
+        // A string that spells an address or prefix is converted first.
         (Value::Str(text), Value::Prefix(_)) => match Value::of_word(text) {
             Value::Str(text) => text
                 .parse::<ipnet::IpNet>()
@@ -118,7 +118,7 @@ fn is_in(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Texts one after the other; an array takes each element for itself.
+/// Concatenates two values as strings. For an array, concatenates element by element.
 fn concat(a: &Value, b: &Value) -> Value {
     let join = |x: &Value, y: &Value| Value::str(format!("{x}{y}"));
     let over = |elements: &[(Option<String>, Value)], f: &dyn Fn(&Value) -> Value| {
@@ -136,7 +136,7 @@ fn concat(a: &Value, b: &Value) -> Value {
     }
 }
 
-/// The integer that a value counts for; what is nothing counts nothing.
+/// Returns the integer value of an operand; an unset value is 0.
 fn number(value: &Value) -> Option<i64> {
     if value.is_none() {
         return Some(0);
@@ -171,7 +171,7 @@ fn arithmetic(operator: Binary, a: &Value, b: &Value) -> Result<Value> {
     bits(operator, x, y).map(Value::Num)
 }
 
-/// The sentence for values that an operator does not take.
+/// Error message for operands that an operator does not accept.
 fn refused(operator: Binary, a: &Value, b: &Value) -> Reason {
     let (a, b) = (a.type_words(), b.type_words());
     wrong(match operator {
@@ -185,12 +185,12 @@ fn refused(operator: Binary, a: &Value, b: &Value) -> Reason {
     })
 }
 
-/// RouterOS: what is beyond the last address begins again at the first.
+/// RouterOS: address arithmetic wraps around after the last address.
 fn address(number: i64) -> Value {
     Value::Ip(Ipv4Addr::from(number as u32).into())
 }
 
-/// Bits of IPv6 addresses, and an address so many further.
+/// Bit operations on IPv6 addresses, and addition of an offset.
 fn wide(operator: Binary, a: &Value, b: &Value) -> Option<Value> {
     let wide = |value: &Value| match value {
         Value::Ip(IpAddr::V6(ip)) => Some(u128::from(*ip)),
@@ -258,7 +258,7 @@ fn bits(operator: Binary, x: i64, y: i64) -> Result<i64> {
 mod tests {
     use super::*;
 
-    /// What `a` and `b` make, or the sentence that refuses it.
+    /// Returns the type and value of the result, or the error message.
     fn of(a: &str, operator: Binary, b: &str) -> String {
         match binary(operator, &Value::of_word(a), &Value::of_word(b)) {
             Ok(value) => format!("{} {value}", value.type_name()),

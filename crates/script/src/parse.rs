@@ -1,4 +1,4 @@
-//! `:parse`: a text as RouterOS's parser sees it, without running anything.
+//! `:parse`: parses a text as RouterOS does, without running it.
 
 use menu::{Menu, Reason, Refusal};
 
@@ -7,23 +7,23 @@ use crate::source::Source;
 use crate::tree::Tree;
 use crate::{ast::Block, il};
 
-/// The form between text and run that `:put [:parse …]` shows.
+/// Returns the intermediate form that `:put [:parse …]` prints.
 ///
 /// # Errors
 ///
-/// Refuses what RouterOS's parser refuses, with the place.
+/// Refuses the texts that RouterOS's parser refuses, with the position.
 pub fn parse_text(menus: &'static [&'static Menu], text: &str) -> Result<String, Refusal> {
     let block = parse_block(menus, text)?;
     il::program(&block).ok_or(Reason::Limit("memory").nowhere())
 }
 
-/// Whether a text can be run: nothing of it is run otherwise.
+/// True if the whole text can be parsed. A text with a syntax error is not run at all.
 pub fn is_readable(menus: &'static [&'static Menu], text: &str) -> bool {
     let source = Source::new(text);
     Parser::new(&source, &Tree::of(menus), 0).program().is_ok()
 }
 
-/// The statements that `:parse` makes of a text.
+/// Parses a text in `exact` mode.
 fn parse_block(menus: &'static [&'static Menu], text: &str) -> Result<Block, Refusal> {
     let source = Source::new(text);
     let tree = Tree::of_main_package(menus);

@@ -1,9 +1,9 @@
-//! From text to statements: a recursive descent that knows the menus, because the language does not
-//! tell a word from a command without them.
+//! Recursive-descent parser. It needs the menu tree, because only the menus tell whether a word is a path or a
+//! command.
 //!
-//! Words are read where they are expected; there is no separate pass of tokens, since what a
-//! character means depends on what may stand there. `arguments.rs` reads what follows a command,
-//! `expr.rs` and `text.rs` read values, `lost.rs` reads what stands at words that name nothing.
+//! There is no separate lexer: the meaning of a character depends on what may stand at its position.
+//! `arguments.rs` parses command arguments, `expr.rs` and `text.rs` parse values, `lost.rs` parses unknown
+//! menus and commands.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::source::Source;
 use crate::spec::{self, Parameter};
 use crate::tree::{Step, Tree};
 
-/// Deepest nesting of braces, brackets and parentheses.
+/// Maximum nesting of braces, brackets and parentheses.
 const DEPTH: usize = 100;
 
-/// Highest tree of operators, of which many may stand in a row.
+/// Maximum height of the expression tree. A long chain of operators makes a high tree without nesting.
 const HEIGHT: usize = 400;
 
 pub(crate) struct Parser<'a> {
@@ -28,44 +28,44 @@ pub(crate) struct Parser<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) bytes: &'a [u8],
     pub(crate) at: usize,
-    /// Where the commands that follow are looked up.
+    /// The node of the menu tree where commands are looked up.
     pub(crate) node: usize,
-    /// The unknown menu that was entered in place of one.
+    /// The unknown menu that was entered, if any.
     pub(crate) lost: Option<Bad>,
-    /// Whether what stands at an unknown menu is read as RouterOS does, which does not enter it.
+    /// True to treat unknown menus as RouterOS does, which does not enter them.
     pub(crate) exact: bool,
-    /// The menu whose rows a condition looks at.
+    /// The menu whose rows the current condition applies to.
     pub(crate) row: Option<&'static Menu>,
-    /// The variables that are declared.
+    /// The declared variables.
     pub(crate) names: Names,
-    /// What the pieces of the text are, for colours.
+    /// The class of each piece of text, for highlighting.
     pub(crate) classes: Vec<(usize, usize, Class)>,
-    /// The values of arguments that stand in the text themselves: from, to, and what takes them.
+    /// Literal argument values: start and end byte, and the parameter.
     pub(crate) constants: Vec<(usize, usize, Parameter)>,
-    /// What could stand where the text ends, for completion.
+    /// What may follow at the end of the text, for completion.
     pub(crate) expected: Option<Expected>,
-    /// The byte that closes the statements that are being read.
+    /// The byte that closes the current block.
     close: Option<u8>,
-    /// Whether the path that is being read began with a colon.
+    /// True if the current path began with a colon.
     colon: bool,
     depth: usize,
-    /// How high the tree is that was read last.
+    /// Height of the expression tree that was parsed last.
     pub(crate) height: usize,
     started: bool,
 }
 
-/// What could stand where the text ends.
+/// What may follow at the end of the text. The first field is the byte offset where it begins.
 #[derive(Clone, Debug)]
 pub(crate) enum Expected {
-    /// A word of a path or a command, from a place.
+    /// A word of a path or a command, in this node of the menu tree.
     Word(usize, usize),
-    /// An argument of a command, with those that stand already.
+    /// An argument: the parameters of the command, and the names already given.
     Argument(usize, Vec<Parameter>, Vec<String>),
-    /// A value of an argument.
+    /// A value of this parameter.
     Value(usize, Parameter),
-    /// A property in a condition.
+    /// A property in a condition on rows of this menu.
     Condition(usize, &'static Menu),
-    /// A variable's name.
+    /// The name of a variable.
     Variable(usize),
 }
 
@@ -93,12 +93,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads all statements.
+    /// Parses all statements.
     pub(crate) fn program(&mut self) -> Result<Block, Refusal> {
         self.block(None, Reason::Syntax)
     }
 
-    /// Reads one statement of the text's top and says where it began; `None` at the text's end.
+    /// Parses one top-level statement. Returns its start offset and the result; `None` at the end of the text.
     pub(crate) fn next(&mut self) -> Option<(usize, Result<Statement, Refusal>)> {
         if std::mem::replace(&mut self.started, true) {
             self.skip_separators();
@@ -106,7 +106,7 @@ impl<'a> Parser<'a> {
                 return None;
             }
         }
-        // What a refused statement had opened is closed with it.
+        // A refused statement may have left brackets open: start from the top level.
         (self.close, self.depth) = (None, 0);
         self.names.close_all();
         self.skip_comments();
@@ -147,7 +147,10 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// One level deeper; refuses what nests without end.
+    /// Runs `inner` one nesting level deeper.
+    ///
+    /// # Errors
+    /// The nesting exceeds its limit.
     pub(crate) fn nested<T>(
         &mut self,
         inner: impl FnOnce(&mut Self) -> Result<T, Refusal>,
@@ -161,13 +164,15 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// The height of a tree whose highest part so far is known, with what was read last.
+    /// Returns the maximum of `so_far` and the height of the tree parsed last.
     pub(crate) fn tallest(&mut self, so_far: usize) -> usize {
         so_far.max(std::mem::take(&mut self.height))
     }
 
-    /// The height of a tree that has what was read last beside what is known; refuses one that has
-    /// no end.
+    /// Returns the height of a node above the tree parsed last and trees of height `so_far`.
+    ///
+    /// # Errors
+    /// The tree exceeds its maximum height.
     pub(crate) fn higher(&mut self, so_far: usize) -> Result<usize, Refusal> {
         let height = self.tallest(so_far) + 1;
         if height > HEIGHT {
@@ -176,9 +181,9 @@ impl<'a> Parser<'a> {
         Ok(height)
     }
 
-    /// Reads the statements up to a closing byte, or to the end of the text.
+    /// Parses the statements up to a closing byte, or to the end of the text.
     ///
-    /// There is always a first statement, be it an empty one.
+    /// The result always has at least one statement, which may be empty.
     fn block(&mut self, close: Option<u8>, missing: Reason) -> Result<Block, Refusal> {
         let outer = std::mem::replace(&mut self.close, close);
         self.names.open();
@@ -207,7 +212,7 @@ impl<'a> Parser<'a> {
         Ok(block)
     }
 
-    /// Reads statements in braces or brackets; the menu that is entered within is left again.
+    /// Parses statements in braces or brackets. The current menu is restored afterwards.
     fn enclosed(&mut self, close: u8, missing: Reason) -> Result<Arc<Block>, Refusal> {
         let (node, lost, row) = (self.node, self.lost.clone(), self.row.take());
         self.at += 1;
@@ -217,17 +222,17 @@ impl<'a> Parser<'a> {
         block.map(Arc::new)
     }
 
-    /// Reads code in braces.
+    /// Parses code in braces.
     pub(crate) fn braces(&mut self) -> Result<Arc<Block>, Refusal> {
         self.enclosed(b'}', Reason::ExpectedClosing("brace"))
     }
 
-    /// Reads commands in brackets.
+    /// Parses commands in brackets.
     pub(crate) fn brackets(&mut self) -> Result<Arc<Block>, Refusal> {
         self.enclosed(b']', Reason::ExpectedClosing("bracket"))
     }
 
-    /// Reads a scope: braces where a statement may stand.
+    /// Parses a scope: braces in the position of a statement.
     pub(crate) fn scope(&mut self) -> Result<Arc<Block>, Refusal> {
         self.enclosed(b'}', Reason::MissingClosing("brace"))
     }
@@ -283,7 +288,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `[…]` and `(…)`: with arguments, what they give is called.
+    /// Parses `[…]` or `(…)` as a statement. With arguments, the resulting value is called as a function.
     fn value_statement(&mut self) -> Result<What, Refusal> {
         let start = self.at;
         let mut value = self.value()?;
@@ -303,7 +308,7 @@ impl<'a> Parser<'a> {
         Ok(What::Call(self.call(value)?))
     }
 
-    /// A path from the root, after a colon; commands of the language are there.
+    /// Parses a path from the root after a colon; built-in commands are there as well.
     fn global(&mut self) -> Result<What, Refusal> {
         let start = self.at;
         let word = self.command_word();
@@ -326,7 +331,8 @@ impl<'a> Parser<'a> {
         self.names.open();
         let arguments = self.arguments(&spec::of_builtin(builtin), None, Some(builtin));
         let declared = self.names.close();
-        // `:for` and its like declare within, all else names variables where it stands.
+        // `:for` and similar commands declare variables inside their scope, all other commands in the current
+        // scope.
         if !matches!(builtin.name, "for" | "foreach" | "onerror") {
             declared.iter().for_each(|name| self.names.declare(name));
         }
@@ -338,7 +344,7 @@ impl<'a> Parser<'a> {
         }))
     }
 
-    /// A statement that begins with a word, in the menu that was entered.
+    /// Parses a statement that begins with a word, in the current menu.
     fn relative(&mut self) -> Result<What, Refusal> {
         match self.lost.clone() {
             Some(lost) => self.relative_to_lost(&lost),
@@ -346,7 +352,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A path and what follows it.
+    /// Parses a path and the command after it.
     pub(crate) fn path(&mut self, from: usize, absolute: bool) -> Result<What, Refusal> {
         let mut node = from;
         let mut moved = absolute;
@@ -394,7 +400,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What a word names at a place. Commands of the language need no colon where a path begins.
+    /// Looks up a word in a node of the menu tree. At the beginning of a path, built-in commands need no colon.
     fn step(&self, node: usize, begins: bool, word: &str) -> Found {
         let of_language = || builtin::find(word).filter(|_| begins);
         let exact = || of_language().filter(|builtin| builtin.name == word);
@@ -405,7 +411,8 @@ impl<'a> Parser<'a> {
         }
         let below = self.tree.step(node, word);
         if node == 0 && !self.tree.is_exact(0, word) {
-            // Here menus and commands of the language stand side by side.
+            // At the root, menus and built-in commands share one name space: an abbreviation must be unique
+            // among both.
             match (below, self.tree.begins(0, word), builtin::begins(word)) {
                 (Some(_), _, false) => {}
                 (None, false, true) => return of_language().map_or(Found::Nothing, Found::Builtin),
@@ -443,7 +450,7 @@ impl<'a> Parser<'a> {
         } else {
             spec::of_menu_shown(menu, name)
         };
-        // `[find]` among the arguments is of the command's menu, but for `:log info [find]`.
+        // `[find]` among the arguments belongs to the command's menu, except in `:log info [find]`.
         let context = if std::mem::take(&mut self.colon) {
             self.node
         } else {
@@ -474,12 +481,12 @@ impl<'a> Parser<'a> {
         self.lost = None;
     }
 
-    /// Whether `..` stands here and there is a menu above.
+    /// True at `..` in a node that has a parent.
     fn goes_up(&self, node: usize) -> bool {
         node != 0 && self.looking_at("..")
     }
 
-    /// A word of a path: no capitals.
+    /// Reads a word of a path; it has no capital letters.
     fn command_word(&mut self) -> &'a str {
         let start = self.at;
         while self.peek().is_some_and(is_command) {
@@ -488,7 +495,7 @@ impl<'a> Parser<'a> {
         &self.text()[start..self.at]
     }
 
-    /// Letters, digits and what joins them in names.
+    /// Reads a word: letters, digits, `-` and `_`.
     pub(crate) fn word(&mut self) -> &'a str {
         let start = self.at;
         while self.peek().is_some_and(is_word) {
@@ -497,7 +504,7 @@ impl<'a> Parser<'a> {
         &self.text()[start..self.at]
     }
 
-    /// The name of an argument: a word, with dots between those of a group.
+    /// Reads an argument name: a word that may contain dots, as in `group.name`.
     pub(crate) fn name(&mut self) -> &'a str {
         let start = self.at;
         while self
@@ -519,7 +526,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether the statement ends here.
+    /// True at the end of the statement.
     pub(crate) fn at_end(&self) -> bool {
         match self.peek() {
             None | Some(b'\n' | b';') => true,
@@ -577,7 +584,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Skips what stands before a statement: spaces and comments with their line ends.
+    /// Skips spaces and comment lines before a statement.
     fn skip_comments(&mut self) {
         loop {
             self.skip_spaces();
@@ -591,8 +598,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Skips what stands between statements: a semicolon, line ends with the spaces after them, and
-    /// comments that begin a line. What is left of a line then is a statement, if an empty one.
+    /// Skips the separators between statements: a semicolon, newlines with the spaces after them, and comments
+    /// at the beginning of a line. The rest of a line is a statement, possibly an empty one.
     fn skip_separators(&mut self) {
         if self.peek() == Some(b';') {
             self.at += 1;
@@ -615,7 +622,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// What a word names.
+/// The meaning of a word.
 enum Found {
     Node(usize),
     Command(&'static str),
@@ -623,12 +630,12 @@ enum Found {
     Nothing,
 }
 
-/// What a word of a path or a command's name is made of.
+/// True for characters of a path word or command name.
 const fn is_command(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'.')
 }
 
-/// Spaces within a line. A carriage return before a line end is no part of the text ([`Source`]).
+/// True for spaces within a line. [`Source`] has removed carriage returns before newlines.
 const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }

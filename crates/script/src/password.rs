@@ -1,4 +1,4 @@
-//! `/password`: a user changes the own password, whatever else the user may do.
+//! `/password`: changes the password of the session's user. Needs the policy `password` only.
 
 use menu::{By, Reason, Refusal};
 
@@ -8,7 +8,7 @@ use crate::ready::Loan;
 use crate::value::Value;
 
 impl Machine<'_> {
-    /// Changes the password of the session's user, who has to know the old one.
+    /// Changes the password of the session's user, who must give the old one.
     pub(crate) fn password(&mut self, command: &Command) -> Result<Value> {
         let ready = self.ready(command)?;
         let text = |name| ready.text(name).unwrap_or_default();

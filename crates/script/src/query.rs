@@ -1,8 +1,8 @@
-//! The queries of the API: conditions on rows as a stack of truth values.
+//! API queries: conditions on rows, in postfix notation.
 //!
-//! A word of a query pushes whether the row has a value (`name`), lacks it (`-name`), or how it
-//! compares (`name=x`, `<name=x`, `>name=x`); `#` and operators work on the stack. A row passes
-//! when no false remains.
+//! A query word pushes whether the row has a property (`name`), lacks it (`-name`), or how it compares
+//! (`name=x`, `<name=x`, `>name=x`); `#` and operators work on the stack. A row passes if no false value
+//! remains on the stack.
 
 use std::cmp::Ordering;
 
@@ -10,14 +10,14 @@ use menu::{Kind, Menu, Row, RowFilter, Value};
 
 use crate::items::looked_up;
 
-/// The most bytes of all words of a query.
+/// Maximum total length in bytes of the words of a query.
 const BYTES: usize = 16 << 10;
 
-/// A query that is ready for rows.
+/// A parsed query.
 #[derive(Debug, Default)]
 pub(crate) struct Query {
     words: Vec<Word>,
-    /// Whether there are operators: without them every word must hold.
+    /// True if the query has operators. Otherwise all words must hold.
     operators: bool,
 }
 
@@ -33,7 +33,7 @@ struct Compare {
     name: String,
     test: Test,
     text: String,
-    /// The text as a value of the property's type, if it is one.
+    /// The text parsed as the property's type, if it is valid.
     value: Option<Value>,
 }
 
@@ -48,9 +48,9 @@ enum Test {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operator {
-    /// Pushes a copy of the value at this index; the top is 0.
+    /// Pushes a copy of the value at this index; index 0 is the top.
     Copy(usize),
-    /// Puts the value at this index in place of all.
+    /// Replaces the whole stack by the value at this index.
     Only(usize),
     Not,
     And,
@@ -58,7 +58,8 @@ enum Operator {
 }
 
 impl Query {
-    /// Reads the words of a query, each without its question mark.
+    /// Parses the words of a query, given without the leading question mark. Returns `None` if a word is
+    /// invalid or the query is too long.
     pub(crate) fn read(menu: &'static Menu, words: &[String]) -> Option<Self> {
         if words.iter().map(String::len).sum::<usize>() > BYTES {
             return None;
@@ -76,7 +77,7 @@ impl Query {
         Some(query)
     }
 
-    /// Asks also for a cell that must be there and not be false.
+    /// Adds the condition that a property is set and, for a Boolean one, true.
     pub(crate) fn also(&mut self, menu: &'static Menu, name: &str) {
         let flag = menu.property(name).is_none_or(|p| p.kind == Kind::Bool);
         let word = if flag {
@@ -87,8 +88,8 @@ impl Query {
         self.words.push(Word::Compare(Compare::read(menu, &word)));
     }
 
-    /// Runs `run` with the filter of the query: equalities are given for looking up, and secrets
-    /// are not to be found out by asking for them.
+    /// Calls `run` with the row filter of the query. The filter lists equalities for lookup, and does not
+    /// reveal secrets through comparisons if `without_secrets` is set.
     pub(crate) fn with_filter<T>(
         &self,
         menu: &'static Menu,
@@ -120,7 +121,7 @@ impl Query {
         })
     }
 
-    /// Whether a row passes.
+    /// True if a row passes the query.
     fn holds(&self, menu: &'static Menu, row: &Row) -> bool {
         let mut stack = Vec::with_capacity(self.words.len());
         for word in &self.words {
@@ -136,7 +137,7 @@ impl Query {
 }
 
 impl Operator {
-    /// Works on the stack; below it there are infinitely many trues.
+    /// Applies the operator to the stack. Missing operands count as true.
     fn apply(self, stack: &mut Vec<bool>) {
         let at = |stack: &[bool], index: usize| {
             let place = stack.len().checked_sub(index.saturating_add(1));
@@ -167,7 +168,7 @@ impl Operator {
 fn read_operators(text: &str) -> Option<Vec<Operator>> {
     let mut operators = Vec::new();
     let mut rest = text;
-    // Whether an index stands right before.
+    // True if an index directly precedes the current character.
     let mut indexed = false;
     while let Some(c) = rest.chars().next() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -253,7 +254,8 @@ impl Compare {
         }
     }
 
-    /// Compares the cell with the value of the query: numbers, typed values, else the texts that programs get.
+    /// Compares a cell with the value of the query: as integers if both are, as typed values if the types
+    /// agree, otherwise as the text that API clients receive.
     fn order(&self, cell: &Value) -> Ordering {
         let text = format!("{cell:#}");
         let numbers = (text.parse::<i64>(), self.text.parse::<i64>());

@@ -1,4 +1,5 @@
-//! A command that is ready to run: its arguments are computed, and no script runs from here on.
+//! A command with evaluated arguments, and exclusive access to the router to run it. No script code runs while
+//! it is held.
 
 use menu::{Caller, Policies, Refusal, Store};
 use tool::Router;
@@ -9,14 +10,14 @@ use crate::session::Numbers;
 use crate::site::Site;
 use crate::value::Value;
 
-/// A command with the values of its arguments.
+/// A command with evaluated arguments.
 pub(crate) struct Ready<'c> {
     pub(crate) command: &'c Command,
     values: Vec<Option<Value>>,
 }
 
 impl<'c> Ready<'c> {
-    /// The arguments with their values; none where a bare name stands, or a condition.
+    /// The arguments and their values; `None` for bare names and conditions.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = (&'c Argument, Option<&Value>)> {
         self.command
             .arguments
@@ -24,35 +25,35 @@ impl<'c> Ready<'c> {
             .zip(self.values.iter().map(Option::as_ref))
     }
 
-    /// The argument of this name.
+    /// Returns the argument with this name.
     pub(crate) fn argument(&self, name: &str) -> Option<(&'c Argument, Option<&Value>)> {
         self.arguments().find(|(argument, _)| argument.name == name)
     }
 
-    /// Whether the argument stands there.
+    /// True if the argument is present.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.argument(name).is_some()
     }
 
-    /// Whether the command adds an item.
+    /// True if the command is `add`.
     pub(crate) fn command_is_add(&self) -> bool {
         matches!(self.command.target, Target::Menu(_, "add"))
     }
 
-    /// Whether the bare name stands there and is not negated.
+    /// True if the bare name is present and not negated.
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.argument(name)
             .is_some_and(|(argument, _)| !argument.negated)
     }
 
-    /// The text of an argument's value.
+    /// Returns the text of an argument's value.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.argument(name)
             .and_then(|(argument, value)| text(argument, value))
     }
 }
 
-/// The text of an argument's value as menus read it; none for `!name`.
+/// Converts an argument's value to the text that menus parse; `None` for `!name`.
 pub(crate) fn text(argument: &Argument, value: Option<&Value>) -> Option<String> {
     match value {
         _ if argument.negated => None,
@@ -69,30 +70,30 @@ pub(crate) fn text(argument: &Argument, value: Option<&Value>) -> Option<String>
     }
 }
 
-/// The router, lent for one command.
+/// Exclusive access to the router, for one command.
 pub(crate) struct Loan<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) live: &'a mut dyn Router,
     pub(crate) numbers: &'a Numbers,
     pub(crate) caller: Caller<'a>,
-    /// What the user may do.
+    /// The policies of the user.
     pub(crate) policies: Policies,
-    /// Whether the user may not see secrets.
+    /// True if secrets are hidden from the user.
     pub(crate) without_secrets: bool,
-    /// Whether a file says it, which may be of an older version.
+    /// True if the command comes from a file, which an older version may have written.
     pub(crate) in_file: bool,
 }
 
 impl Machine<'_> {
-    /// Computes the arguments of a menu's command.
+    /// Evaluates the arguments of a menu command.
     pub(crate) fn ready<'c>(&mut self, command: &'c Command) -> Result<Ready<'c>> {
         let mut values = Vec::with_capacity(command.arguments.len());
         for argument in &command.arguments {
             values.push(match &argument.value {
-                // A condition is prepared for rows instead.
+                // The condition is prepared separately, by `Machine::condition`.
                 _ if argument.name == "where" || argument.negated => None,
                 None => None,
-                // A word is taken as it stands: `007` is no number here.
+                // A bare word is taken literally: `007` is not converted to a number.
                 Some(Expr {
                     node: Node::Word(word),
                     ..
@@ -103,7 +104,7 @@ impl Machine<'_> {
         Ok(Ready { command, values })
     }
 
-    /// Runs a piece of a command with the router in its hands.
+    /// Calls `run` with exclusive access to the router.
     pub(crate) fn with<T>(
         &mut self,
         run: impl FnOnce(&mut Loan<'_>) -> std::result::Result<T, Refusal>,
@@ -128,7 +129,8 @@ impl Machine<'_> {
                 without_secrets,
                 in_file,
             });
-            // A file that is one transaction has the router until its end.
+            // A file that runs as one transaction holds the router until its end: let urgent work run in
+            // between.
             if store.is_open() {
                 live.breathe();
             }
@@ -143,7 +145,10 @@ impl Machine<'_> {
     }
 }
 
-/// Runs something with the router of a site.
+/// Calls `run` with exclusive access to the router of a site.
+///
+/// # Errors
+/// [`menu::Reason::Interrupted`] if the router has shut down.
 pub(crate) fn lend<T>(
     site: &mut dyn Site,
     run: impl FnOnce(&mut Store, &mut dyn Router) -> T,
@@ -171,6 +176,6 @@ fn result_of<T>(
             result = Some(run(store, live));
         }
     });
-    // A router that is gone runs nothing.
+    // The site does not call `run` if the router has shut down.
     result.ok_or_else(|| menu::Reason::Interrupted.nowhere())
 }

@@ -1,12 +1,12 @@
-//! Regular expressions of conditions (`~`): POSIX extended syntax, matched anywhere in a text.
+//! Regular expressions for the operator `~`: POSIX extended syntax, unanchored.
 //!
-//! The pattern becomes a list of instructions that are followed in parallel, so that the time is
-//! bounded by pattern times text whatever the pattern is.
+//! The pattern is compiled to instructions for a Thompson NFA, so that matching takes at most pattern length
+//! times text length.
 
-/// Longest program of instructions.
+/// Maximum number of instructions.
 const PROGRAM: usize = 20_000;
 
-/// One instruction.
+/// An instruction.
 #[derive(Clone, Debug)]
 enum Op {
     Byte(u8),
@@ -14,7 +14,7 @@ enum Op {
     Set(Box<[bool; 256]>),
     Begin,
     End,
-    /// Goes on at both places.
+    /// Continues at both targets.
     Split(usize, usize),
     Jump(usize),
     Done,
@@ -27,7 +27,7 @@ pub struct Regex {
 }
 
 impl Regex {
-    /// The program of a pattern; `None` if it is no pattern, or too long a one.
+    /// Compiles a pattern. Returns `None` if it is invalid or its program is too long.
     pub fn new(pattern: &[u8]) -> Option<Self> {
         let mut compiler = Compiler {
             pattern,
@@ -45,12 +45,12 @@ impl Regex {
         })
     }
 
-    /// Whether the pattern matches somewhere in the text.
+    /// True if the pattern matches anywhere in the text.
     pub fn matches(&self, text: &[u8]) -> bool {
         let mut now = Threads::new(self.program.len());
         let mut next = Threads::new(self.program.len());
         for at in 0..=text.len() {
-            // A match may begin at every byte.
+            // A match may begin at any byte.
             now.follow(&self.program, 0, at, text.len());
             if now.done {
                 return true;
@@ -75,7 +75,7 @@ impl Regex {
     }
 }
 
-/// The places that are followed at some byte.
+/// The active instructions at one byte of the text.
 struct Threads {
     list: Vec<usize>,
     seen: Vec<bool>,
@@ -97,7 +97,7 @@ impl Threads {
         self.done = false;
     }
 
-    /// Adds a place and all that it leads to without taking a byte.
+    /// Adds an instruction and all instructions reachable from it without consuming a byte.
     fn follow(&mut self, program: &[Op], place: usize, at: usize, end: usize) {
         let mut stack = vec![place];
         while let Some(place) = stack.pop() {
@@ -189,7 +189,7 @@ impl Compiler<'_> {
         (self.program.len() < PROGRAM).then_some(())
     }
 
-    /// `*`, `+`, `?` and `{m,n}` after what begins at `start`.
+    /// Compiles `*`, `+`, `?` or `{m,n}` after the operand that begins at `start`.
     fn repeats(&mut self, start: usize) -> Option<()> {
         loop {
             let (least, most) = match self.peek() {
@@ -227,7 +227,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Appends a copy of a body that was compiled at `from`.
+    /// Appends a copy of instructions that were compiled at index `from`.
     fn append(&mut self, body: &[Op], from: usize) -> Option<()> {
         let by = self.program.len() - from;
         let at = self.program.len();
@@ -236,7 +236,7 @@ impl Compiler<'_> {
         (self.program.len() < PROGRAM).then_some(())
     }
 
-    /// `{m}`, `{m,}`, `{m,n}`; leaves `at` on the closing brace. A brace that is none is a text.
+    /// Parses `{m}`, `{m,}` or `{m,n}` and leaves `at` on the closing brace. Any other brace is a literal.
     fn bounds(&mut self) -> Option<(u32, Option<u32>)> {
         let rest = &self.pattern[self.at + 1..];
         let close = rest.iter().position(|b| *b == b'}')?;
@@ -284,7 +284,7 @@ impl Compiler<'_> {
         Some(set)
     }
 
-    /// `[:alpha:]` and its like, after the bracket.
+    /// Parses a character class such as `[:alpha:]` after its opening bracket.
     fn class(&mut self, set: &mut [bool; 256]) -> Option<()> {
         let rest = &self.pattern[self.at + 1..];
         let end = rest.windows(2).position(|pair| pair == b":]")?;
@@ -307,7 +307,7 @@ impl Compiler<'_> {
     }
 }
 
-/// What a byte means after a backslash.
+/// Compiles a byte after a backslash.
 fn escaped(byte: u8) -> Op {
     let set = |belongs: fn(u8) -> bool| {
         Op::Set(Box::new(std::array::from_fn(|index| belongs(index as u8))))
@@ -323,7 +323,7 @@ fn escaped(byte: u8) -> Op {
     }
 }
 
-/// Moves the targets of a piece of program that are at or after `from`.
+/// Relocates jump targets at or after `from` by `by` instructions.
 fn shift(ops: &mut [Op], from: usize, by: usize) {
     for op in ops {
         match op {

@@ -1,7 +1,7 @@
-//! A command as another program sends it: a path and named values, not text.
+//! Requests of programs: a path with named values instead of command text.
 //!
-//! API and REST come in here. What a value holds is never read as language; beyond that a request
-//! is what a command of the console is: the same menus, checks, transactions and policies.
+//! The API and the REST API enter here. Values are never parsed as script language. In all other respects a
+//! request equals a console command: menus, checks, transactions and policies.
 
 use std::ops::ControlFlow;
 
@@ -24,40 +24,40 @@ mod rows;
 
 pub use listen::Course;
 
-/// A command with its values. Texts hold bytes that are not UTF-8 as [`menu::bytes`] does.
+/// A command with its values. Bytes that are not UTF-8 are mapped as in [`menu::bytes`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// The path with the command, such as `/ip/address/print`.
+    /// Path and command, such as `/ip/address/print`.
     pub path: String,
-    /// Names and values; a flag has any value.
+    /// Argument names and values. A flag may have any value.
     pub arguments: Vec<(String, String)>,
-    /// The words of a query, each without its question mark.
+    /// The words of a query, without their leading question marks.
     pub query: Vec<String>,
 }
 
-/// How a request ended well.
+/// The result of a successful request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// It was done, and all rows were given.
+    /// Done; all rows were passed on.
     Nothing,
-    /// It was a `print` and there were no rows.
+    /// A `print` without any rows.
     Empty,
-    /// It was done, and this came of it.
+    /// Done, with this return value.
     Ret(String),
 }
 
-/// Who takes the rows of a request, while the router is free for others.
+/// Receives the rows of a request, while other tasks may use the router.
 pub trait Rows {
-    /// Takes a row: names and values. A sink may be full for good: who asked has gone away.
+    /// Receives a row as names and values. Returns `Break` if the client has disconnected.
     fn row(&mut self, fields: &[(&str, String)]) -> ControlFlow<()>;
 
-    /// Hears that nothing follows for a while.
+    /// Called when no more rows follow for now.
     fn rest(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }
 
-/// Commands of the language that are also for programs: those that do something by themselves.
+/// Built-in commands that programs may use: those that act on the router.
 const FOR_PROGRAMS: [&str; 7] = [
     "beep", "execute", "import", "password", "redo", "resolve", "undo",
 ];
@@ -65,7 +65,7 @@ const FOR_PROGRAMS: [&str; 7] = [
 /// Runs a request.
 ///
 /// # Errors
-/// The refusal. Rows may have been given before it.
+/// The refusal. Some rows may have been passed on before.
 pub fn request_at(
     site: &mut dyn Site,
     session: &mut Session,
@@ -90,13 +90,13 @@ pub fn request_at(
     }
 }
 
-/// The menu that has a path for programs.
+/// Returns the menu at a path, as programs may name it.
 pub fn menu_at(menus: &'static [&'static Menu], path: &str) -> Option<&'static Menu> {
     let tree = Tree::for_programs(menus);
     tree.nodes[tree.find(path)?].menu
 }
 
-/// What a path with a command means. Every word is whole: programs do not abbreviate.
+/// Resolves a path with a command. Programs must not abbreviate words.
 fn target(tree: &Tree, path: &str) -> Result<Target, Refusal> {
     let unknown = |text: &str| Reason::Unknown(text.to_owned()).nowhere();
     let Some(path) = path.strip_prefix('/') else {
@@ -124,8 +124,8 @@ fn target(tree: &Tree, path: &str) -> Result<Target, Refusal> {
         Some(builtin) if node == 0 && builtin.name == name && is_for_programs(builtin) => {
             Ok(Target::Builtin(builtin))
         }
-        // RouterOS: a path of which nothing is known has no prefix; in a menu it is the command
-        // that is missing.
+        // RouterOS: in an unknown menu the error is "no such command prefix", in a known menu "no such
+        // command".
         _ if menu.is_empty() => Err(unknown("no such command prefix")),
         _ => Err(unknown("no such command")),
     }
@@ -166,7 +166,8 @@ impl Machine<'_> {
                     request,
                     rows,
                 ),
-            // RouterOS: the ids of all items, whatever the query; none is an empty text.
+            // RouterOS: `find` ignores the query and returns the ids of all items; an empty text if there are
+            // none.
             Target::Menu(menu, "find") => {
                 let found = self.menu_command(menu, "find", &bare(target, Vec::new()))?;
                 Ok(Done::Ret(found.to_string()))
@@ -199,7 +200,7 @@ impl Machine<'_> {
     }
 }
 
-/// A row's sink may be full for good.
+/// Converts the answer of a row receiver to a result.
 fn taken(flow: ControlFlow<()>) -> machine::Result<()> {
     match flow {
         ControlFlow::Continue(()) => Ok(()),
@@ -211,7 +212,7 @@ fn unknown_parameter(name: &str) -> Refusal {
     Reason::Unknown(format!("unknown parameter {name}")).nowhere()
 }
 
-/// A request has no text in which something could stand.
+/// Position for errors: a request has no source text.
 const NOWHERE: Position = Position { line: 1, column: 1 };
 
 fn bare(target: Target, arguments: Vec<Argument>) -> Command {
@@ -234,14 +235,14 @@ fn argument(name: &str, text: String) -> Argument {
     }
 }
 
-/// The command that a request is, its arguments by the names that the command has for them.
+/// Builds the command for a request, and maps argument names to those of the command.
 fn command(
     target: Target,
     request: &Request,
     known: &[spec::Parameter],
     selects: bool,
 ) -> Result<Command, Refusal> {
-    // A condition is language, which a request has none of.
+    // Requests must not contain script conditions.
     let has = |name: &str| name != "where" && known.iter().any(|known| known.name == name);
     let mut arguments = Vec::with_capacity(request.arguments.len());
     for (name, text) in &request.arguments {
@@ -252,7 +253,7 @@ fn command(
         let name = match name {
             ".id" | "numbers" | "number" if has("numbers") => "numbers",
             ".id" | "numbers" | "number" if has("number") => "number",
-            // Settings are one, and need not be chosen.
+            // Settings need no selection of items.
             ".id" if !selects => continue,
             name if has(name) => name,
             name => return Err(unknown_parameter(name)),

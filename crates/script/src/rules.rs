@@ -1,22 +1,22 @@
-//! What `print` of the firewall's rules takes alone.
+//! Row selection arguments that only `print` of firewall rules has.
 
 use menu::{Menu, Row, Value};
 
 use crate::ready::Ready;
 use crate::spec::is_of_rules;
 
-/// Which rules of a firewall's table `print` is asked for by a word of its own.
+/// The firewall rules that a `print` selects.
 pub(crate) struct Rules {
     dynamic: Option<bool>,
     chain: Option<String>,
 }
 
 impl Rules {
-    /// As its arguments say.
+    /// Reads the selection from the arguments.
     pub(crate) fn of(menu: &Menu, ready: &Ready<'_>) -> Self {
         let asks = |name| is_of_rules(menu) && ready.flag(name);
         Self {
-            // Who asks for both asks for all.
+            // `dynamic` together with `static` selects all rules.
             dynamic: match (asks("dynamic"), asks("static")) {
                 (dynamic, other) if dynamic == other || asks("all") => None,
                 (dynamic, _) => Some(dynamic),
@@ -25,12 +25,12 @@ impl Rules {
         }
     }
 
-    /// Whether it is all of them.
+    /// True if all rules are selected.
     pub(crate) const fn is_all(&self) -> bool {
         self.dynamic.is_none() && self.chain.is_none()
     }
 
-    /// Whether this is one.
+    /// True if the rule is selected.
     pub(crate) fn has(&self, row: &Row) -> bool {
         let in_chain = |chain: &String| {
             let own = row.get("chain").and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! Ways in: a line of the console, a file.
+//! Entry points: run a console line, import a file.
 
 use menu::{Menu, Output, Refusal, Store};
 use tool::Router;
@@ -12,12 +12,11 @@ use crate::site::{Held, Site};
 use crate::source::Source;
 use crate::tree::Tree;
 
-/// Runs a text as the console runs a line, or a script: each command is a transaction of its own,
-/// and between two of them the router is free for others. A text that cannot be read is refused
-/// before anything of it runs.
+/// Runs a console line or a script. Each command is a transaction of its own, and other tasks may use the
+/// router between commands. A text with a syntax error is refused before any of it runs.
 ///
 /// # Errors
-/// The first refusal; what was run before it stays.
+/// The first refusal; commands before it stay applied.
 pub fn run_at(
     site: &mut dyn Site,
     session: &mut Session,
@@ -34,13 +33,13 @@ pub fn run_at(
     let _running = session.interrupt.running();
     let mut machine = Machine::new(site, session, out);
     match block.statements.len() {
-        // One command waits for the disk by itself.
+        // A single command waits for the disk on its own.
         1 if !has_code(&block) => machine.program(&block).map(drop),
         _ => machine.in_groups(|machine| machine.program(&block).map(drop)),
     }
 }
 
-/// Whether code in braces or brackets stands in the statements: loops, conditions.
+/// True if the statements contain nested code: loops, conditions, brackets or calls.
 fn has_code(block: &Block) -> bool {
     let mut found = 0;
     each_statement(block, &mut |_| found += 1);
@@ -48,10 +47,10 @@ fn has_code(block: &Block) -> bool {
     found > block.statements.len() || block.statements.iter().any(calls)
 }
 
-/// As [`run_at`], where nobody else has to do with the router.
+/// Runs a console line or a script on a router that no other task uses. See [`run_at`].
 ///
 /// # Errors
-/// As of [`run_at`].
+/// As for [`run_at`].
 pub fn run(
     store: &mut Store,
     live: &mut dyn Router,
@@ -62,12 +61,11 @@ pub fn run(
     run_at(&mut Held::new(store, live), session, source, out)
 }
 
-/// Runs a file of configuration. One without commands that wait is one transaction: it applies
-/// wholly or not at all, and has the router for itself until then. Ports that it names exist from
-/// then on.
+/// Imports a configuration file. A file without commands that wait is one atomic transaction, which holds the
+/// router until its end. Ports that the file names are created.
 ///
 /// # Errors
-/// The first refusal, with its place. Nothing of a file that is one transaction has then happened.
+/// The first refusal, with its position. A file that is one transaction has changed nothing.
 pub fn import_at(
     site: &mut dyn Site,
     session: &mut Session,
@@ -78,10 +76,10 @@ pub fn import_at(
     done.map_err(|failed| failed.refusal)
 }
 
-/// As [`import_at`], where nobody else has to do with the router.
+/// Imports a configuration file on a router that no other task uses. See [`import_at`].
 ///
 /// # Errors
-/// As of [`import_at`].
+/// As for [`import_at`].
 pub fn import(
     store: &mut Store,
     live: &mut dyn Router,
@@ -92,8 +90,8 @@ pub fn import(
     import_at(&mut Held::new(store, live), session, source, out)
 }
 
-/// The commands of menus that a line runs, each with its menu's path; those in braces too. None if
-/// the line cannot be read.
+/// Returns the menu commands of a line, with the paths of their menus, including commands in braces. Returns an
+/// empty list if the line cannot be parsed.
 pub fn commands(
     menus: &'static [&'static Menu],
     session: &Session,
@@ -115,7 +113,7 @@ pub fn commands(
     found
 }
 
-/// The ports that a file names as interfaces, in the order of their names' first use.
+/// Returns the ports that a file uses as interfaces, in the order of first use.
 pub(crate) fn named_ports(store: &Store, block: &Block) -> Vec<String> {
     let mut names = Vec::new();
     each_statement(block, &mut |statement| {
@@ -124,7 +122,7 @@ pub(crate) fn named_ports(store: &Store, block: &Block) -> Vec<String> {
     names
 }
 
-/// The ports that one statement names, those within it left aside.
+/// Collects the ports that one statement names, without its nested statements.
 fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
     let mut take = |text: &str| {
         for word in text.trim_start_matches('!').split([',', '%', '@', ';']) {
@@ -150,7 +148,7 @@ fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
     }
 }
 
-/// Calls `f` with every text of an expression, and of the conditions in its brackets.
+/// Calls `f` for each word and string of an expression, and of the conditions in its brackets.
 pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
     match &expr.node {
         Node::Word(text) | Node::Text(text) => f(text),
@@ -179,7 +177,7 @@ pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Calls `f` with every statement, those in braces too; not those in brackets.
+/// Calls `f` for each statement, including those in braces, not those in brackets.
 pub(crate) fn each_statement(block: &Block, f: &mut dyn FnMut(&Statement)) {
     for statement in &block.statements {
         f(statement);

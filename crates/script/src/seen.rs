@@ -1,4 +1,4 @@
-//! Which rows of a menu have changed since the last look, for all that follows them.
+//! Detects which rows of a menu changed since the previous check, for `follow` and `listen`.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -8,31 +8,32 @@ use menu::{Id, Kind, Menu, Property, Reason, Row, RowFilter};
 
 use crate::machine::{self, Machine};
 
-/// How often it is asked whether the configuration has changed.
+/// Interval of checks for a changed configuration revision.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// How often what runs is looked at: links, routes, neighbours.
+/// Interval of checks of the running state: links, routes, neighbours.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A long menu is looked at less often: a look takes no more than this part of the time.
+/// Minimum interval between checks, as a multiple of the duration of a check: long menus are checked less
+/// often.
 const SHARE: u32 = 10;
 
-/// Rows that are followed.
+/// Maximum number of rows that are tracked.
 const FOLLOWED: usize = 1_000_000;
 
-/// The time between two looks, on the site's clock.
+/// When the next check is due, on the site's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// Before this nothing is looked at.
+    /// No check before this time.
     pub soonest: Duration,
-    /// From then on another look is due, whatever has changed.
+    /// A check is due from this time on, whatever has changed.
     pub latest: Duration,
-    /// The revision of the configuration that was seen: with another one a look is due.
+    /// The configuration revision of the previous check. A newer revision makes a check due.
     pub revision: u64,
 }
 
 impl Pause {
-    /// Waits until another look is worth it.
+    /// Waits until the next check is due.
     pub(crate) fn wait(self, machine: &mut Machine<'_>) -> machine::Result<()> {
         loop {
             machine.pause(GLANCE)?;
@@ -45,20 +46,20 @@ impl Pause {
     }
 }
 
-/// What was there at the last look.
+/// The rows at the previous check.
 pub(crate) struct Seen {
     menu: &'static Menu,
-    /// Whether the first look gives what is there.
+    /// True if the first check reports all existing rows.
     all: bool,
-    /// What was observed of each row; `None` before the first look.
+    /// State of each row; `None` before the first check.
     rows: Option<BTreeMap<Id, Observed>>,
     revision: Option<u64>,
-    /// When it was looked last, and how long that took.
+    /// Start and duration of the previous check.
     looked: (Duration, Duration),
 }
 
 impl Seen {
-    /// Nothing seen yet; the first look gives `all` that is there, or none of it.
+    /// Creates a tracker. If `all` is set, the first check reports all existing rows, otherwise none.
     pub(crate) const fn new(menu: &'static Menu, all: bool) -> Self {
         Self {
             menu,
@@ -69,7 +70,7 @@ impl Seen {
         }
     }
 
-    /// Gives the rows that are new or have changed, and returns those that are gone.
+    /// Passes new and changed rows to `each`, and returns the ids of removed rows.
     pub(crate) fn look(
         &mut self,
         machine: &mut Machine<'_>,
@@ -107,7 +108,7 @@ impl Seen {
         Ok(gone)
     }
 
-    /// When another look is worth it.
+    /// Returns when the next check is due.
     pub(crate) fn pause(&self) -> Pause {
         let (began, took) = self.looked;
         let soonest = began + GLANCE.max(took * SHARE);
@@ -118,18 +119,18 @@ impl Seen {
         }
     }
 
-    /// How many rows are remembered.
+    /// Number of tracked rows.
     pub(crate) fn len(&self) -> usize {
         self.rows.as_ref().map_or(0, BTreeMap::len)
     }
 }
 
-/// A row at a look, as far as another look can tell whether it has changed.
+/// The state of a row for change detection.
 #[derive(Clone, Copy)]
 struct Observed {
-    /// Digest of all cells but those that change by themselves, such as counters.
+    /// Digest of all cells except those that change on their own, such as counters.
     digest: u64,
-    /// The time that is left, in nanoseconds, where a cell of the row shrinks with the time.
+    /// Remaining time in nanoseconds, if the row has a countdown cell.
     left: Option<i64>,
 }
 
@@ -150,7 +151,7 @@ impl Observed {
         }
     }
 
-    /// Whether more has happened since the earlier look than that time has passed.
+    /// True if the row changed by more than the passage of time.
     fn differs(&self, before: &Self) -> bool {
         let extended = match (self.left, before.left) {
             (Some(now), Some(before)) => now > before,
@@ -160,7 +161,7 @@ impl Observed {
     }
 }
 
-/// Whether the value changes while nothing happens: a counter, an age.
+/// True if the value changes without an event: a counter or an age.
 fn runs_on(property: &Property) -> bool {
     property.stats || (property.read_only && matches!(property.kind, Kind::Time { .. }))
 }

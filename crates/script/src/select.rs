@@ -1,4 +1,4 @@
-//! Which items a command is about.
+//! Selection of the items that a command applies to.
 
 use std::ops::ControlFlow;
 
@@ -8,8 +8,8 @@ use crate::ready::{Loan, Ready};
 use crate::value::Value;
 
 impl Loan<'_> {
-    /// The items that an argument names: numbers of the last `print`, ids, names, results of
-    /// `find`, or several of them.
+    /// Resolves an argument to items: numbers of the last `print`, ids, names, results of `find`, or a list of
+    /// these.
     pub(crate) fn selected(
         &self,
         menu: &'static Menu,
@@ -57,7 +57,7 @@ impl Loan<'_> {
         Ok(())
     }
 
-    /// The item of this name; in a menu of rows the row.
+    /// Returns the item with this name; in a menu of rows, the row.
     fn by_name(&self, menu: &'static Menu, name: &str) -> Option<Id> {
         match (menu.shape, menu.key) {
             (Shape::Rows, Some(key)) => {
@@ -72,7 +72,7 @@ impl Loan<'_> {
         }
     }
 
-    /// The item of a number: that of the last `print`, or of one that would be printed.
+    /// Returns the item with this number in the last `print`, or, before any `print`, in default order.
     fn numbered(&self, menu: &'static Menu, number: usize) -> Option<Id> {
         if let Some(numbers) = self.numbers.get(menu.path) {
             return numbers.get(number).copied();
@@ -102,7 +102,7 @@ impl Loan<'_> {
         self.store.items(menu.path).nth(number).map(|item| item.id)
     }
 
-    /// The row of an item or of a dynamic row.
+    /// Returns the row of an item, or a dynamic row.
     pub(crate) fn row(&self, menu: &'static Menu, id: Id) -> Option<Row> {
         if let Some(item) = self.store.item(menu.path, id) {
             let mut row = item_row(self.store, self.live, menu, item);

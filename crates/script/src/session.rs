@@ -1,4 +1,4 @@
-//! What lasts from one command of a console to the next.
+//! The state of a console session between commands.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use crate::environment::Environment;
 use crate::job::Scripting;
 use crate::site::Interrupt;
 
-/// The items of the last `print` of each menu, by number.
+/// The items of the last `print` of each menu, in order of their numbers.
 pub(crate) type Numbers = BTreeMap<&'static str, Vec<Id>>;
 
-/// Numbers for sessions: none is used twice.
+/// Source of session serial numbers; a number is never reused.
 static SERIALS: AtomicU64 = AtomicU64::new(1);
 
-/// How much a script may use before it is stopped.
+/// Resource limits of a script run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Statements and expressions that are evaluated.
+    /// Maximum number of evaluated statements and expressions.
     pub steps: u64,
-    /// Bytes of values that are made, whether or not they are kept.
+    /// Maximum bytes of values.
     pub bytes: usize,
-    /// Calls and brackets within each other.
+    /// Maximum nesting of calls and brackets.
     pub depth: usize,
 }
 
@@ -37,47 +37,46 @@ impl Default for Limits {
     }
 }
 
-/// A user at a console, or a script that runs: the current menu, the numbers of the last `print`,
-/// global variables.
+/// A console user or a running script: the current menu, the numbers of the last `print`, global variables.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Whose commands these are.
+    /// The user who runs the commands.
     pub user: String,
-    /// The menu that relative commands are of, `/` at first.
+    /// The current menu, initially `/`.
     pub path: String,
-    /// The most that the user may do here.
+    /// Upper limit of the user's policies in this session.
     pub policies: Policies,
-    /// What the user may do at every moment: [`Session::may`] is what both have.
+    /// The user's current rights. [`Session::may`] combines both.
     pub rights: Rights,
-    /// The login that the session belongs to; 0 for none.
+    /// The login that the session belongs to; 0 if none.
     pub login: u64,
-    /// What a command may use.
+    /// Resource limits.
     pub limits: Limits,
-    /// What the scripts of the router share.
+    /// State shared by all scripts of the router.
     pub scripting: Scripting,
-    /// The global variables of the user.
+    /// The user's global variables.
     pub(crate) globals: Environment,
-    /// The global variables that were declared here: others of the user are not seen.
+    /// The global variables declared in this session. Others are not visible.
     pub(crate) declared: BTreeSet<String>,
-    /// What is at the other end: `console`, `api`.
+    /// The client's protocol: `console`, `api` and others.
     pub via: &'static str,
-    /// Tells it from all other sessions; the sessions of one login share it.
+    /// Unique number of the session. Sessions of one login share it.
     pub serial: u64,
-    /// Whether a script or an event gives the commands: see [`Caller::is_script`].
+    /// True if a script or an event runs the commands: see [`Caller::is_script`].
     pub(crate) is_script: bool,
-    /// Files that run, each imported by the one before.
+    /// Nesting depth of running imports.
     pub(crate) imports: usize,
     pub(crate) numbers: Numbers,
     pub(crate) interrupt: Arc<Interrupt>,
 }
 
 impl Session {
-    /// A session at the root that may do everything, without numbers, with variables of its own.
+    /// Creates a session in the root menu with all rights and its own global variables.
     pub fn new(user: impl Into<String>) -> Self {
         Self::sharing(user, Scripting::default())
     }
 
-    /// A session at the root, without numbers, with the global variables of the user.
+    /// Creates a session in the root menu with the global variables of the user.
     pub fn sharing(user: impl Into<String>, scripting: Scripting) -> Self {
         let user = user.into();
         let globals = scripting.environment(&user);
@@ -100,12 +99,12 @@ impl Session {
         }
     }
 
-    /// Whether a program is at the other end: it reads answers, and not what is printed meanwhile.
+    /// True if the client is a program, which reads answers but no console output.
     pub(crate) fn is_program(&self) -> bool {
         matches!(self.via, "api" | "api-ssl" | "rest-api")
     }
 
-    /// The session as those see it who carry out its commands.
+    /// Returns the caller information for code that executes commands.
     pub fn caller(&self) -> Caller<'_> {
         Caller {
             user: &self.user,
@@ -118,22 +117,22 @@ impl Session {
         }
     }
 
-    /// What may be done here at this moment.
+    /// Returns the policies that the user has now.
     pub fn may(&self) -> Policies {
         self.policies.and(self.rights.now())
     }
 
-    /// The prompt of the console, without the name of the router: ` /ip/address`, empty at the root.
+    /// The menu path for the console prompt, ` /ip/address`; empty at the root.
     pub fn prompt_path(&self) -> &str {
         if self.path == "/" { "" } else { &self.path }
     }
 
-    /// A switch that stops the command that runs, from another thread.
+    /// Returns a switch that stops the running command from another thread.
     pub fn interrupter(&self) -> Arc<Interrupt> {
         Arc::clone(&self.interrupt)
     }
 
-    /// The names of the global variables that commands see here.
+    /// The names of the global variables that are visible in this session.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.declared.iter().map(String::as_str)
     }

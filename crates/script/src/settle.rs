@@ -1,4 +1,5 @@
-//! When the changes of a script are stored: in groups, so that it waits for the disk once for many of its commands.
+//! Group commit: the changes of a script are stored in groups, so that many commands wait for the disk only
+//! once.
 
 use menu::Refusal;
 
@@ -8,9 +9,8 @@ use crate::machine::{Machine, Result, finish};
 use crate::ready::lend;
 
 impl Machine<'_> {
-    /// Stores the changes of this run that wait for it. A script's changes are stored in groups: all of them before
-    /// the script ends, and before a command that acts outside of the configuration. Changes that cannot be stored are
-    /// taken back.
+    /// Stores the pending changes of this run. They are stored at the latest before the script ends and before
+    /// a command that acts outside the configuration. Changes that cannot be stored are rolled back.
     pub(crate) fn settle(&mut self) -> Result<()> {
         if !std::mem::take(&mut self.unsettled) {
             return Ok(());
@@ -26,7 +26,7 @@ impl Machine<'_> {
         stored.map_err(|reason| reason.nowhere().into())
     }
 
-    /// Runs statements to their end, with changes in groups. What they changed is stored, however they end.
+    /// Runs `run` with grouped changes. Stores the pending changes afterwards, even if `run` fails.
     pub(crate) fn in_groups<T>(
         &mut self,
         run: impl FnOnce(&mut Self) -> std::result::Result<T, Refusal>,
@@ -39,7 +39,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether a command of the language, or of a menu of its own, does more than change and read the configuration.
+/// True if a command does more than change and read the configuration.
 pub(crate) fn acts_outside(command: &Command) -> bool {
     match command.target {
         Target::Menu(menu, name) => {

@@ -16,19 +16,19 @@ use crate::rules::Rules;
 use crate::value::Value;
 use crate::watch::{Following, interval};
 
-/// The version that exports name: the language's.
+/// The RouterOS version named in exports.
 pub(crate) const VERSION: &str = "7.22.1";
 
-/// How `print` goes about its rows.
+/// Options of `print` apart from row selection and style.
 struct Manner {
-    /// The properties that rows are sorted by.
+    /// Sort order.
     order: Vec<&'static str>,
-    /// The code of `on-event`.
+    /// Code of the `on-event` argument.
     event: Option<Arc<Block>>,
 }
 
 impl Machine<'_> {
-    /// `print` of a menu.
+    /// Runs `print` of a menu.
     pub(crate) fn print_menu(&mut self, menu: &'static Menu, command: &Command) -> Result<Value> {
         let ready = self.ready(command)?;
         let condition = self.condition(menu, command)?;
@@ -72,7 +72,7 @@ impl Machine<'_> {
         shown
     }
 
-    /// What is said of the rows, beside which they are and how each is shown.
+    /// Parses the options of `print`.
     fn manner(
         &mut self,
         menu: &'static Menu,
@@ -84,7 +84,7 @@ impl Machine<'_> {
             Some((argument, _)) => Err(Reason::failure(text).at(argument.at)),
             None => Ok(()),
         };
-        // What comes one by one, or is only counted, is in no order.
+        // Rows that arrive one by one, or are only counted, cannot be grouped.
         let again = follows(ready) || ready.has("interval") || ready.flag("count-only");
         if again {
             unfit("group-by", "group-by goes with rows that are shown once")?;
@@ -138,7 +138,7 @@ impl Machine<'_> {
         self.print_rows(menu, options, filter)
     }
 
-    /// All rows, then sorted: what is in order cannot be shown while it comes.
+    /// Collects all rows and sorts them.
     fn in_order(
         &mut self,
         menu: &'static Menu,
@@ -147,7 +147,7 @@ impl Machine<'_> {
     ) -> Result<Vec<Row>> {
         let mut all = Vec::new();
         self.each_slice(menu, filter, |machine, rows| {
-            // A row with its cells.
+            // Estimated size of a row with its cells.
             machine.charge(rows.len() * 1_024)?;
             all.extend(rows);
             Ok(())
@@ -175,7 +175,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `print file=`: what would be shown becomes a file.
+    /// Writes the output of `print file=` to a file.
     fn print_to_file(
         &mut self,
         menu: &'static Menu,
@@ -252,7 +252,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `export` of a menu or of all menus below a path, to the screen or to a file.
+    /// Exports a menu, or all menus below a path, to the output or to a file.
     pub(crate) fn export(
         &mut self,
         path: &str,
@@ -281,7 +281,7 @@ impl Machine<'_> {
         let width = file.as_ref().map_or_else(|| self.out.width(), |_| 80);
         let mut all = Collected::new(width);
         loop {
-            // What is written goes out when the router is free again.
+            // Output is collected, and printed once the router is released.
             let mut text = Collected::new(width);
             let flow = self.with(|loan| {
                 let wanted = |item: &Item| match (menu, &condition) {
@@ -327,7 +327,7 @@ fn follows(ready: &Ready<'_>) -> bool {
     ready.flag("follow") || ready.flag("follow-only")
 }
 
-/// Writes what would be shown into a file, or behind what is in it.
+/// Writes text to a file, or appends it.
 pub(crate) fn write_text(
     loan: &mut Loan<'_>,
     name: &str,
@@ -338,7 +338,7 @@ pub(crate) fn write_text(
     let files = files.ok_or_else(|| Reason::failure("there are no files here").nowhere())?;
     let name = with_ending(name, ".txt");
     let mut contents = match append {
-        // RouterOS: what is not there yet is made.
+        // RouterOS: `append` creates a missing file.
         true => match files.read(&name) {
             Err(Reason::Denied) => return Err(Reason::Denied.nowhere()),
             read => read.unwrap_or_default(),
@@ -349,7 +349,7 @@ pub(crate) fn write_text(
     files.write(&name, &contents).map_err(Reason::nowhere)
 }
 
-/// Rows that are sorted by a property as an array of its values, each with its rows.
+/// Groups rows sorted by a property: returns an array with the property values as keys and lists of rows.
 fn groups(name: &str, rows: &[Row]) -> Value {
     let same = |a: &Row, b: &Row| a.get(name) == b.get(name);
     let groups = rows.chunk_by(same).map(|group| {
@@ -362,7 +362,7 @@ fn groups(name: &str, rows: &[Row]) -> Value {
     Value::array(groups.map(|(value, rows)| (Some(value), rows)).collect())
 }
 
-/// A file's name with its ending, whether or not it was given.
+/// Appends a file name extension unless the name has it.
 pub(crate) fn with_ending(name: &str, ending: &str) -> String {
     let given = name.ends_with(ending);
     format!("{name}{}", if given { "" } else { ending })
@@ -376,7 +376,7 @@ fn export_style(ready: &Ready<'_>) -> export::Style {
     }
 }
 
-/// The properties that `proplist` names.
+/// Returns the properties that `proplist` lists.
 pub(crate) fn proplist(
     menu: &'static Menu,
     ready: &Ready<'_>,
@@ -384,7 +384,7 @@ pub(crate) fn proplist(
     names_of(menu, ready, "proplist")
 }
 
-/// The properties that an argument names.
+/// Returns the properties that an argument lists.
 fn names_of(
     menu: &'static Menu,
     ready: &Ready<'_>,
@@ -417,7 +417,7 @@ fn style(ready: &Ready<'_>) -> print::Style {
     }
 }
 
-/// The whole configuration as an export writes it.
+/// Writes an export of the whole configuration.
 pub fn export_all(store: &menu::Store, clock: Clock, out: &mut dyn Output) -> ControlFlow<()> {
     let header = export::Header {
         version: VERSION,

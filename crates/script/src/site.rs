@@ -1,4 +1,4 @@
-//! Where a script runs: who lends it the router, tells it the time and lets it wait.
+//! The environment of a script: access to the router, time, waiting, name resolution.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::{IpAddr, SocketAddr};
@@ -12,16 +12,16 @@ use tool::Router;
 
 use crate::job::Job;
 
-/// Where a script runs.
+/// The environment of a script.
 ///
-/// It lends the router for one command at a time. Between two commands, while a script waits and
-/// while its output goes out, the router is everybody's.
+/// A site grants access to the router for one command at a time. Between commands, while a script waits and
+/// while output is written, other tasks may use the router.
 pub trait Site {
-    /// All menus; they never change.
+    /// Returns all menus, which never change.
     fn menus(&self) -> &'static [&'static Menu];
 
-    /// Lends the configuration and what runs of it. `run` waits for nothing and nobody. It is not
-    /// called when the router is gone.
+    /// Calls `run` with exclusive access to the configuration and the running router. `run` must not block. The
+    /// site does not call it if the router has shut down.
     fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router));
 
     /// As [`Site::lend`], for a `run` that changes nothing in the configuration. A site whose router is shared may call
@@ -44,39 +44,39 @@ pub trait Site {
     /// The time on a clock that never jumps, from any beginning.
     fn now(&self) -> Duration;
 
-    /// Lets time pass until then on that clock, or until the interrupt comes.
+    /// Waits until a time on the site's clock, or until the interrupt.
     ///
     /// # Errors
-    /// There is nobody who could wait.
+    /// The site cannot wait.
     fn wait(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason>;
 
-    /// As [`Site::wait`], but also no longer than until the interrupt is woken: there is news.
+    /// Waits until a time on the site's clock, until the interrupt, or until the interrupt signals news.
     ///
     /// # Errors
-    /// There is nobody who could wait.
+    /// The site cannot wait.
     fn wait_for_news(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason> {
         self.wait(until, interrupt)
     }
 
-    /// A random number.
+    /// Returns a random number.
     fn random(&mut self) -> u64 {
-        // The standard library seeds this from the system, each time anew.
+        // The standard library seeds each instance from the system's random numbers.
         RandomState::new().hash_one(0)
     }
 
-    /// The addresses of a name, as a server or the system's resolver knows them.
+    /// Resolves a name through the given server or the system's resolver.
     ///
     /// # Errors
-    /// There is no such name, or nobody to ask.
+    /// The name does not exist, or the site has no resolver.
     fn resolve(&mut self, asked: &Asked<'_>, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
         let _ = (asked, interrupt);
         Err(Reason::failure("dns server failure"))
     }
 
-    /// Runs a job beside the script.
+    /// Runs a job in the background.
     ///
     /// # Errors
-    /// There is nobody who could run it.
+    /// The site has no background threads.
     fn spawn(&mut self, job: Job) -> Result<(), Reason> {
         let _ = job;
         Err(Reason::failure(
@@ -85,25 +85,25 @@ pub trait Site {
     }
 }
 
-/// A name whose addresses are wanted.
+/// A name to resolve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked<'a> {
     /// The name.
     pub name: &'a str,
-    /// The server to ask; without one the system's resolver is.
+    /// The server to query; `None` for the system's resolver.
     pub server: Option<SocketAddr>,
-    /// The families that will do, the better one first: `true` stands for IPv4.
+    /// The accepted address families in order of preference: `true` for IPv4.
     pub families: &'a [bool],
 }
 
-/// A site that has the router for itself: nothing else goes on while a script runs, so none waits.
+/// A site with exclusive access to the router for its lifetime. Scripts cannot wait there.
 pub struct Held<'a> {
     store: &'a mut Store,
     live: &'a mut dyn Router,
 }
 
 impl<'a> Held<'a> {
-    /// The site of this router.
+    /// Creates a site for this router.
     pub fn new(store: &'a mut Store, live: &'a mut dyn Router) -> Self {
         Self { store, live }
     }
@@ -156,11 +156,11 @@ impl Site for InTransaction<'_> {
 #[derive(Debug, Default)]
 pub struct Interrupt {
     state: AtomicU8,
-    /// The command shows something again and again: `Q` is to end it.
+    /// True while a command redraws its output repeatedly: `Q` ends it.
     watched: AtomicBool,
-    /// Ctrl-C came when nothing ran, and nobody has read it yet.
+    /// True if Ctrl-C arrived while no command ran, and nothing has consumed it yet.
     early: AtomicBool,
-    /// Whether there is news that nobody has looked at.
+    /// True if there is news that no waiter has consumed.
     waiting: Mutex<bool>,
     changed: Condvar,
 }
@@ -171,13 +171,13 @@ const STOPPED: u8 = 2;
 const CLOSED: u8 = 3;
 
 impl Interrupt {
-    /// Stops the command that runs; says whether one did.
+    /// Stops the running command. Returns false if none is running.
     pub fn stop(&self) -> bool {
         self.turn(RUNNING, STOPPED)
     }
 
-    /// Ctrl-C: stops the command that runs; without one, a command that begins before this is
-    /// [`Interrupt::taken`] as the key that it is then. Says whether one ran.
+    /// Handles Ctrl-C: stops the running command. If none is running, a command that starts before
+    /// [`Interrupt::taken`] is stopped. Returns true if a command was running.
     pub fn press(&self) -> bool {
         let _guard = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let ran = self.swap(RUNNING, STOPPED);
@@ -186,23 +186,22 @@ impl Interrupt {
         ran
     }
 
-    /// The line's editor, or a page, has read the Ctrl-C that stopped nothing.
+    /// Consumes a Ctrl-C that stopped no command; called by the line editor or the pager that reads the key.
     pub fn taken(&self) {
         self.early.store(false, Ordering::SeqCst);
     }
 
-    /// Stops the command that runs and all that come: the session has ended.
+    /// Ends the session: stops the running command and all later ones.
     pub fn close(&self) {
         while !self.turn(self.state.load(Ordering::SeqCst), CLOSED) {}
     }
 
-    /// Whether the command is to stop.
+    /// True if the running command must stop.
     pub fn is_on(&self) -> bool {
         self.state.load(Ordering::Relaxed) >= STOPPED
     }
 
-    /// Whether the command that runs, or ran last, shows something again and again until it is
-    /// told to stop.
+    /// True if the current or the last command redraws its output until it is stopped.
     pub fn is_watched(&self) -> bool {
         self.watched.load(Ordering::Relaxed)
     }
@@ -211,7 +210,7 @@ impl Interrupt {
         self.watched.store(true, Ordering::Relaxed);
     }
 
-    /// Waits for so long, or until it is on; says whether it is.
+    /// Waits for at most `span`. Returns true if the interrupt is set.
     pub fn wait(&self, span: Duration) -> bool {
         let guard = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = self
@@ -220,7 +219,7 @@ impl Interrupt {
         self.is_on()
     }
 
-    /// Waits for so long, until it is woken, or until it is on; says whether it is.
+    /// Waits for at most `span`, or until news. Returns true if the interrupt is set.
     pub fn wait_for_news(&self, span: Duration) -> bool {
         let guard = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
@@ -231,7 +230,7 @@ impl Interrupt {
         self.is_on()
     }
 
-    /// A command runs until what this gives is dropped; one within another changes nothing.
+    /// Marks a command as running until the guard is dropped. Nested calls have no effect.
     pub(crate) fn running(self: &Arc<Self>) -> Running {
         let outermost = self.turn(IDLE, RUNNING);
         if outermost {
@@ -266,7 +265,7 @@ impl Wake for Interrupt {
     }
 }
 
-/// The time in which a command runs.
+/// Guard for a running command.
 pub(crate) struct Running {
     outermost: Option<Arc<Interrupt>>,
 }
@@ -274,7 +273,7 @@ pub(crate) struct Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(interrupt) = &self.outermost {
-            // One that was stopped is over as well; an ended session stays so.
+            // Also resets a stopped command; a closed session stays closed.
             let _ = interrupt.turn(RUNNING, IDLE) || interrupt.turn(STOPPED, IDLE);
         }
     }

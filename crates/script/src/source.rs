@@ -1,23 +1,23 @@
-//! A source text and the places in it.
+//! A source text and its line and column positions.
 
 use menu::{Position, bytes};
 
-/// A text with its lines.
+/// A source text with an index of positions.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) text: String,
-    /// Where lines begin, and where long lines go on, with the line and the column.
+    /// Byte offsets with known positions: the beginnings of lines, and further points within long lines.
     marks: Vec<(usize, Position)>,
-    /// Ends of lines that had a carriage return before them, in order.
+    /// Offsets of newlines that followed a carriage return in the original text, ascending.
     returns: Vec<usize>,
 }
 
-/// Bytes of a line after which its columns are not counted from its beginning.
+/// Maximum distance in bytes between known positions within a line.
 const STRETCH: usize = 256;
 
 impl Source {
     pub(crate) fn new(text: &str) -> Self {
-        // A carriage return before a line's end is no part of the language.
+        // A carriage return before a newline is removed.
         let ends = text.match_indices("\r\n").enumerate();
         let returns: Vec<_> = ends.map(|(before, (at, _))| at - before).collect();
         let text = if returns.is_empty() {
@@ -46,22 +46,22 @@ impl Source {
         }
     }
 
-    /// The text of a file. Some editors begin one with a mark that says how it is encoded (U+FEFF).
+    /// Creates the source of a file. Removes a leading byte order mark (U+FEFF).
     pub(crate) fn of_file(text: &str) -> Self {
         Self::new(text.strip_prefix('\u{feff}').unwrap_or(text))
     }
 
-    /// Where a byte stood before carriage returns were left out: from 0 to the length of the original text.
+    /// Maps an offset to the original text, before carriage returns were removed.
     pub(crate) fn original(&self, offset: usize) -> usize {
         offset + self.returns.partition_point(|end| *end < offset)
     }
 
-    /// The place of a byte: line and column from 1, columns in bytes of the original text.
+    /// Returns the line and column of an offset, both from 1. Columns count bytes of the original text.
     pub(crate) fn position(&self, offset: usize) -> Position {
         let index = self.marks.partition_point(|(start, _)| *start <= offset);
         let (start, at) = self.marks[index.saturating_sub(1)];
         let before = self.text.get(start..offset).unwrap_or_default();
-        // Most of a text is plain: no tab, and a byte is a character.
+        // Fast path for ASCII without control characters: one byte per column.
         if before.bytes().all(|byte| byte >= b' ' && byte.is_ascii()) {
             let column = u32::try_from(before.len()).unwrap_or(u32::MAX);
             return Position {
@@ -73,9 +73,9 @@ impl Source {
     }
 }
 
-/// The place after a character.
+/// Returns the position after a character.
 ///
-/// RouterOS: a tab leads to the next column that is a multiple of eight.
+/// RouterOS: a tab advances to the next multiple of eight columns.
 fn after(at: Position, c: char) -> Position {
     let Position { line, column } = at;
     match c {

@@ -1,10 +1,10 @@
-//! Which arguments the commands of menus take.
+//! The parameters of menu commands and built-in commands.
 
 use menu::{Argument, Kind, Menu, Property, Shape};
 
 use crate::builtin::{Builtin, Takes};
 
-/// An argument that a command takes.
+/// A parameter of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
@@ -12,11 +12,11 @@ pub(crate) struct Parameter {
     pub(crate) unnamed: bool,
     pub(crate) required: bool,
     pub(crate) property: Option<&'static Property>,
-    /// What a command of a menu declares.
+    /// The declaration of the argument in the menu's command.
     pub(crate) argument: Option<&'static Argument>,
-    /// The menu whose items or properties its values name; of a property, its own.
+    /// The menu whose items or properties the values name. For a property: its own menu.
     pub(crate) names: Option<&'static Menu>,
-    /// Only older versions had it: it is understood and not offered.
+    /// True for parameters of older versions, which are accepted but not offered.
     pub(crate) older: bool,
     pub(crate) help: &'static str,
 }
@@ -36,7 +36,7 @@ impl Parameter {
         }
     }
 
-    /// The type of its values, where a menu says it.
+    /// The value type, if a menu declares it.
     pub(crate) fn kind(&self) -> Option<&'static Kind> {
         let argument = self.argument.map(|argument| &argument.kind);
         self.property.map(|property| &property.kind).or(argument)
@@ -72,13 +72,13 @@ const PRINT: [&str; 17] = [
     "with-extra-info",
 ];
 
-/// The arguments of `print` that have a value.
+/// The arguments of `print` with a value.
 const PRINT_VALUES: [&str; 6] = [
     "file", "from", "group-by", "interval", "order-by", "proplist",
 ];
 
-/// What a command of a menu takes as RouterOS reads it: one that watches also takes how it is shown,
-/// and most others whether they give a value.
+/// Returns the parameters of a menu command as RouterOS's parser knows them: repeating commands also take
+/// output options, most others `as-value`.
 pub(crate) fn of_menu_exactly(menu: &'static Menu, command: &str) -> Vec<Parameter> {
     let mut parameters = of_menu(menu, command);
     if menu.commands.iter().all(|own| own.name != command) {
@@ -97,27 +97,26 @@ pub(crate) fn of_menu_exactly(menu: &'static Menu, command: &str) -> Vec<Paramet
     parameters
 }
 
-/// Whether a command of a menu goes on until it is stopped, unless it is to look once.
+/// True if a menu command runs until it is stopped.
 pub(crate) fn repeats(menu: &Menu, command: &str) -> bool {
     let mut own = menu.commands.iter().filter(|own| own.name == command);
     own.any(|own| own.repeats)
 }
 
-/// Whether a command of a menu declares an argument.
+/// True if a menu command declares an argument.
 pub(crate) fn declares(menu: &Menu, command: &str, argument: &str) -> bool {
     let mut own = menu.commands.iter().filter(|own| own.name == command);
     own.any(|own| own.arguments.iter().any(|own| own.name == argument))
 }
 
-/// Whether a command of a menu takes how it is shown, as those do that watch and those that show how
-/// far they are.
+/// True if a menu command takes output options: repeating commands and commands that show their progress.
 fn is_shown(menu: &Menu, command: &str) -> bool {
     let mut own = menu.commands.iter().filter(|own| own.name == command);
     own.any(|own| own.arguments.iter().any(|argument| argument.name == "once"))
 }
 
-/// What a command of a menu takes at the console: one that watches also takes how often, for how
-/// long, and what becomes of what it sees.
+/// Returns the parameters of a menu command in the console. Repeating commands also take output options such as
+/// interval and duration.
 pub(crate) fn of_menu_shown(menu: &'static Menu, command: &str) -> Vec<Parameter> {
     let mut parameters = of_menu(menu, command);
     if menu.commands.iter().all(|own| own.name != command) {
@@ -126,9 +125,9 @@ pub(crate) fn of_menu_shown(menu: &'static Menu, command: &str) -> Vec<Parameter
     let shown = is_shown(menu, command);
     for (name, takes) in SHOWN {
         let told = match *name {
-            // What a command answers is a value too.
+            // Every command has an answer that it may return as a value.
             "as-value" => true,
-            // What only shows how far it is has no pages.
+            // Progress output has no pages.
             "append" | "file" | "freeze-frame-interval" => shown && repeats(menu, command),
             _ => shown,
         };
@@ -139,7 +138,7 @@ pub(crate) fn of_menu_shown(menu: &'static Menu, command: &str) -> Vec<Parameter
     parameters
 }
 
-/// What commands take that watch.
+/// Output options of repeating commands.
 const SHOWN: &[(&str, Takes)] = &[
     ("as-value", Takes::Flag),
     ("append", Takes::Flag),
@@ -152,7 +151,7 @@ const SHOWN: &[(&str, Takes)] = &[
     ("without-paging", Takes::Flag),
 ];
 
-/// What a command of a menu takes.
+/// Returns the parameters of a menu command.
 pub(crate) fn of_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
     let mut parameters = of_any_menu(menu, command);
     let named = [
@@ -223,7 +222,7 @@ fn of_any_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
     }
 }
 
-/// What `export` takes, in a menu or a folder.
+/// Returns the parameters of `export`, for a menu or a folder.
 pub(crate) fn export() -> Vec<Parameter> {
     let flags = [
         "compact",
@@ -244,7 +243,7 @@ pub(crate) fn export() -> Vec<Parameter> {
     flags.into_iter().chain(values).collect()
 }
 
-/// What a command of the language takes.
+/// Returns the parameters of a built-in command.
 pub(crate) fn of_builtin(builtin: &'static Builtin) -> Vec<Parameter> {
     let convert = |p: &'static crate::builtin::Parameter| Parameter {
         name: p.name,
@@ -260,7 +259,7 @@ pub(crate) fn of_builtin(builtin: &'static Builtin) -> Vec<Parameter> {
     builtin.parameters.iter().map(convert).collect()
 }
 
-/// What a property of a menu takes.
+/// Returns the parameter for a property of a menu.
 pub(crate) const fn of_property(menu: &'static Menu, property: &'static Property) -> Parameter {
     Parameter {
         required: property.required,
@@ -270,7 +269,7 @@ pub(crate) const fn of_property(menu: &'static Menu, property: &'static Property
     }
 }
 
-/// The properties that can be set, and the words that older versions had for them.
+/// The parameters for writable properties, and for property names of older versions.
 fn settable(menu: &'static Menu) -> impl Iterator<Item = Parameter> {
     let own = menu
         .properties()
@@ -331,12 +330,12 @@ fn print(menu: &'static Menu) -> Vec<Parameter> {
     all.chain(own).collect()
 }
 
-/// Whether it is a table of the firewall's rules.
+/// True for tables of firewall rules.
 pub(crate) const fn is_of_rules(menu: &Menu) -> bool {
     menu.dynamic_first
 }
 
-/// What `print` of rules takes alone.
+/// The additional parameters of `print` for firewall rules.
 fn rules() -> Vec<Parameter> {
     let flags = [
         ("all", "All rules"),
@@ -353,7 +352,7 @@ fn own_argument(argument: &'static Argument) -> Parameter {
         name: argument.name,
         takes: match argument.kind {
             Kind::Presence => Takes::Flag,
-            // RouterOS: `do` is code in every command that has it.
+            // RouterOS: an argument named `do` is always code.
             _ if argument.name == "do" => Takes::Code,
             _ => Takes::Value,
         },

@@ -1,4 +1,4 @@
-//! What a file supposes to be there: ports, and items that older versions had from the start.
+//! Adds items that a file expects to exist: ports, and items that older versions had by default.
 
 use std::collections::BTreeSet;
 
@@ -8,29 +8,30 @@ use crate::ast::{Block, Command, Expr, Node, Target, What};
 use crate::language::argument;
 use crate::run::{each_statement, each_word, named_ports};
 
-/// Ports of one device that are named by their places.
+/// Maximum number of ports that a file may name by position.
 const MOST_PORTS: usize = 64;
 
-/// Makes what the commands of a file name and do not make themselves.
+/// Adds the items that the commands of a file refer to but do not add.
 ///
 /// # Errors
-/// A name that no port can have.
+/// A port name that the board cannot have.
 pub(crate) fn suppose(store: &mut Store, block: &Block) -> Result<(), Reason> {
     let added = added_names(block);
     for name in named_ports(store, block) {
-        // What the file adds under the name of a port is no port, unless it names one by it too.
+        // An interface that the file adds under a port's name is no port, unless the file also refers to the
+        // port by `default-name`.
         let made = added.contains(&("interface", name.clone()));
         if made && !is_default_name(block, &name) {
             continue;
         }
         match store.ensure_port(&name, None) {
-            // The name is that of another interface, which is what the file means by it.
+            // Another interface already has the name; the file refers to that interface.
             Ok(_) | Err(Reason::Failure(_)) => {}
             Err(reason) => return Err(reason),
         }
     }
     if let Some(number) = numbered_ports(block) {
-        // A place is that of a port among all: those before it are there too.
+        // A position counts all ports: add the ports before it as well.
         for port in 1..=number {
             let enough = store.count("/interface/ethernet") >= number;
             if !enough {
@@ -62,14 +63,14 @@ pub(crate) fn suppose(store: &mut Store, block: &Block) -> Result<(), Reason> {
     Ok(())
 }
 
-/// What a command supposes.
+/// An item that a command expects to exist.
 enum Wanted {
     Item(&'static Menu, String),
     Name(&'static str, String),
     Part(&'static Menu, String),
 }
 
-/// The parts of the machine that a command names by number or name.
+/// Returns the hardware parts that a command selects by number or name.
 fn parts(command: &Command) -> impl Iterator<Item = String> {
     let numbers = argument(command, "numbers").and_then(|a| a.value.as_ref());
     let words = match numbers.map(|numbers| &numbers.node) {
@@ -80,7 +81,7 @@ fn parts(command: &Command) -> impl Iterator<Item = String> {
     words.into_iter().filter(|word| !word.is_empty())
 }
 
-/// The names that commands give to what they add, with the space of names.
+/// Returns the names of the items that the file adds, with their name spaces.
 fn added_names(block: &Block) -> BTreeSet<(&'static str, String)> {
     let mut names = BTreeSet::new();
     each_command(block, &mut |menu, command_name, command| {
@@ -96,7 +97,8 @@ fn added_names(block: &Block) -> BTreeSet<(&'static str, String)> {
     names
 }
 
-/// The item of older versions that a command is about, by its name; the first for an empty one.
+/// Returns the name of the default item of older versions that a command changes; an empty name stands for the
+/// first one.
 fn of_older_versions(menu: &Menu, name: &str, command: &Command) -> Option<String> {
     if menu.supposed.is_empty() || name != "set" {
         return None;
@@ -119,7 +121,7 @@ fn of_older_versions(menu: &Menu, name: &str, command: &Command) -> Option<Strin
     found
 }
 
-/// Calls `f` with the names that a command's values refer to, with their spaces.
+/// Calls `f` with each name that a command refers to, and its name space.
 fn referred(menu: &Menu, command: &Command, f: &mut dyn FnMut(&'static str, &str)) {
     for argument in &command.arguments {
         let spaces = menu.property(&argument.name).map(|p| p.kind.spaces());
@@ -141,7 +143,7 @@ fn each_command(block: &Block, f: &mut dyn FnMut(&'static Menu, &'static str, &C
     });
 }
 
-/// How many ports there are where the file names one by its place: `set 11 vlan-mode=secure`.
+/// Returns the number of ports that a file requires by position: `set 11 vlan-mode=secure`.
 fn numbered_ports(block: &Block) -> Option<usize> {
     let mut most = None;
     each_command(block, &mut |menu, _, command| {
@@ -158,7 +160,7 @@ fn numbered_ports(block: &Block) -> Option<usize> {
     most
 }
 
-/// Whether a file asks for a port by `default-name`.
+/// True if the file refers to a port by `default-name`.
 fn is_default_name(block: &Block, name: &str) -> bool {
     let mut found = false;
     each_command(block, &mut |_, _, command| {
@@ -169,7 +171,7 @@ fn is_default_name(block: &Block, name: &str) -> bool {
     found
 }
 
-/// Calls `f` with what the conditions of an expression compare `default-name` to.
+/// Calls `f` for each value that a condition compares with `default-name`.
 fn default_names(expr: &Expr, f: &mut dyn FnMut(&str)) {
     match &expr.node {
         Node::Binary(_, left, right) => {

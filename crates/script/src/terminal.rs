@@ -1,8 +1,8 @@
-//! `/terminal`: what a script does with the terminal that somebody sits at.
+//! `/terminal`: lets scripts read from and draw on the user's terminal.
 //!
-//! A key or a line is waited for with the router free for others. Where nobody sits (jobs, single
-//! commands over SSH, API and REST) there is nobody to ask, and a script that asks is refused;
-//! what only looks nice is left out there.
+//! Other tasks may use the router while a script waits for a key or a line. Without a terminal (jobs, single
+//! commands over SSH, API and REST) a command that reads is refused, and a command that only draws does
+//! nothing.
 
 use menu::{Drawing, Menu, Question, Reason, TextStyle};
 
@@ -12,13 +12,13 @@ use crate::ready::Ready;
 use crate::value::Value;
 use crate::watch::span;
 
-/// The menu.
+/// Path of the menu.
 pub(crate) const MENU: &str = "/terminal";
 
-/// RouterOS: what `inkey` gives when no key came in time.
+/// RouterOS: the result of `inkey` after a timeout.
 const NO_KEY: i64 = 65_535;
 
-/// The words of styles, as RouterOS's scripts and `/console/inspect` have them.
+/// Style names of RouterOS scripts and `/console/inspect`.
 const STYLES: [(&str, TextStyle); 17] = [
     ("none", TextStyle::Plain),
     ("dir", TextStyle::Menu),

@@ -1,4 +1,4 @@
-//! Texts in quotes: escapes, and values within.
+//! Parses strings in quotes: escapes, embedded variables and expressions.
 
 use menu::{Reason, Refusal, bytes};
 
@@ -7,8 +7,8 @@ use crate::highlight::Class;
 use crate::parser::Parser;
 
 impl Parser<'_> {
-    /// A text in quotes. RouterOS: what is escaped is a piece of its own, as values are, and a line
-    /// that goes on begins another.
+    /// Parses a string in quotes. RouterOS: an escape is a separate part, like an embedded value, and a line
+    /// continuation begins a new part.
     pub(crate) fn quoted(&mut self) -> Result<Expr, Refusal> {
         let at = self.position(self.at);
         let start = self.at;
@@ -84,7 +84,7 @@ impl Parser<'_> {
         next.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'(' | b'[' | b'"'))
     }
 
-    /// The byte that an escape stands for.
+    /// Returns the byte that an escape stands for.
     fn escape(&mut self) -> Result<u8, Refusal> {
         let code = self.bytes.get(self.at + 1).copied();
         let hex = |index: usize| {

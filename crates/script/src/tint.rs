@@ -1,7 +1,7 @@
-//! The class of each character of a text, in the words of `/console/inspect`.
+//! Syntax classes for each character of a text, named as in `/console/inspect`.
 //!
-//! The parser says what the pieces are; what they consist of follows from the text: the sign before a
-//! variable, quotes, escapes, the dots in names of arguments, and what lies between pieces.
+//! The parser classifies the pieces of the text. This module refines them: the `$` before a variable, quotes,
+//! escapes, dots in argument names, and the text between pieces.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const GLOBAL: &str = "variable-global";
 const LOCAL: &str = "variable-local";
 const PARAMETER: &str = "variable-parameter";
 
-/// The class of each byte of a text with these pieces; inner pieces come behind those around them.
+/// Returns the class of each byte. Nested pieces must follow the enclosing ones.
 pub(crate) fn tint(text: &str, pieces: &[Piece]) -> Vec<&'static str> {
     let mut tint = Tint {
         text,
@@ -33,9 +33,9 @@ struct Tint<'t> {
     text: &'t str,
     bytes: &'t [u8],
     classes: Vec<&'static str>,
-    /// What each variable was declared as last.
+    /// The class of each variable's latest declaration.
     declared: BTreeMap<&'t str, &'static str>,
-    /// What the open braces have declared, and what it was before.
+    /// For each open brace: the variables declared in it, with their previous classes.
     scopes: Vec<Vec<(&'t str, Option<&'static str>)>>,
 }
 
@@ -44,17 +44,17 @@ impl<'t> Tint<'t> {
         self.classes[from..end].fill(class);
     }
 
-    /// What no piece covers: the space before a line's first word, and the signs between words.
+    /// Classifies text outside all pieces: indentation, and signs between words.
     fn between(&mut self, pieces: &[Piece]) {
         let mut covered = vec![false; self.bytes.len()];
         for (from, end, _) in pieces {
             covered[*from..*end].fill(true);
         }
-        // Where the space at the beginning of a line began.
+        // Start of the current line's indentation.
         let mut indent = None;
         for (at, byte) in self.bytes.iter().enumerate() {
             match byte {
-                // The end of a comment is a part of it, and what follows is no indentation.
+                // The newline after a comment belongs to the comment; the following spaces are not indentation.
                 b'\n' => indent = (at > 0 && !self.ends_comment(pieces, at)).then_some(at + 1),
                 b' ' | b'\t' => {}
                 b'#' => indent = None,
@@ -107,7 +107,7 @@ impl<'t> Tint<'t> {
         }
     }
 
-    /// A brace opens a scope of variables, or closes one.
+    /// Opens or closes a scope of variables at a brace.
     fn scope(&mut self, at: usize) {
         match self.bytes[at] {
             b'{' => self.scopes.push(Vec::new()),
@@ -123,7 +123,7 @@ impl<'t> Tint<'t> {
         }
     }
 
-    /// Whether what is in quotes is the name of a variable.
+    /// True if the string in quotes is a variable name.
     fn is_name(&self, from: usize, before: Option<Piece>) -> bool {
         let declares = matches!(
             before,
@@ -134,7 +134,7 @@ impl<'t> Tint<'t> {
         self.bytes[from] == b'"' && (named || declares)
     }
 
-    /// What is not understood; a word where a command should be is told from the rest.
+    /// Classifies text that cannot be parsed. An unknown command word gets a class of its own.
     fn error(&mut self, from: usize, end: usize) {
         self.paint(from, end, "error");
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
@@ -146,7 +146,7 @@ impl<'t> Tint<'t> {
         }
     }
 
-    /// What stands before a word of a path, or a command.
+    /// Classifies the separators before a word of a path or a command.
     fn separators(&mut self, from: usize) {
         let mut at = from;
         while at > 0 && matches!(self.bytes[at - 1], b':' | b'/') {
@@ -167,7 +167,7 @@ impl<'t> Tint<'t> {
         }
     }
 
-    /// Text: what is in quotes is itself but for escapes.
+    /// Classifies a value: in strings, quotes and escapes have classes of their own.
     fn value(&mut self, from: usize, end: usize) {
         self.paint(from, end, "none");
         if self.bytes[from] != b'"' {
@@ -192,7 +192,7 @@ impl<'t> Tint<'t> {
         }
     }
 
-    /// The length of an escape: a byte in hexadecimal, the rest of a line, or one character.
+    /// Returns the length of an escape: two hexadecimal digits, or one character.
     fn escape(&self, at: usize) -> usize {
         let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'A'..=b'F').contains(byte);
         match self.bytes[at + 1..] {
@@ -246,7 +246,7 @@ mod tests {
     use crate::highlight::pieces;
     use crate::source::Source;
 
-    /// The classes of a text, each before the characters that have it.
+    /// Returns the text with each change of class marked.
     fn tinted(text: &str) -> String {
         let (store, source) = (schema::store(), Source::new(text));
         let classes = tint(text, &pieces(&store, "/", &source));

@@ -1,7 +1,7 @@
-//! Commands that go on until they are stopped: what all tools have in common.
+//! Runs repeating commands such as `ping` and `torch`: the part that is common to all tools.
 //!
-//! The router is borrowed for each look alone. `once`, `count` and `duration` end a command as a key does, and
-//! however it ends, its tool gives back what it has of the router.
+//! The router is held only during each update. `once`, `count`, `duration` or a key end the command; in all
+//! cases the tool then releases its resources in the router.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,20 +21,20 @@ use crate::spec;
 use crate::value::Value;
 use crate::watch;
 
-/// Rows that go on before the sums and the headings are shown again.
+/// Number of rows after which the summary and the headings are repeated.
 const PAGE: u64 = 20;
 
-/// The time between two looks, unless it is said.
+/// Default interval between updates.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
 
-/// What ends a command that would go on.
+/// Conditions that end a repeating command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
-    /// The first look that shows something.
+    /// End after the first update with output.
     pub(crate) once: bool,
-    /// So many looks that show something.
+    /// End after this number of updates with output.
     pub(crate) count: Option<u64>,
-    /// A time on the site's clock after which there is no other look.
+    /// End at this time on the site's clock.
     pub(crate) until: Option<Duration>,
 }
 
@@ -44,41 +44,41 @@ impl Limits {
     }
 }
 
-/// A command that has begun.
+/// A started tool.
 pub(crate) struct Begun {
     pub(crate) run: Box<dyn Run>,
-    /// What its argument `count` says.
+    /// The `count` argument.
     pub(crate) count: Option<u64>,
 }
 
-/// What takes what there is to see.
+/// Receives the rows of each update.
 type Each<'e, 'm> = dyn FnMut(&mut Machine<'m>, &dyn Run, Vec<Row>) -> Result<()> + 'e;
 
-/// How a console or a script is shown what a command sees.
+/// Output state of a repeating command in a console or a script.
 struct Showing {
     form: Form,
     as_value: bool,
     once: bool,
-    /// What is shown; everything if empty.
+    /// The properties to show; all if empty.
     wanted: Vec<String>,
-    /// What is run for each row.
+    /// Code to run for each row.
     each: Option<Arc<Block>>,
-    /// How long a page stays at least.
+    /// Minimum time between two pages.
     freeze: Duration,
-    /// When the last page was drawn.
+    /// Time of the last page.
     drawn: Option<Duration>,
-    /// Where the text goes, if not to the screen.
+    /// Output file instead of the screen: name, whether to append, and text.
     file: Option<(String, bool, Collected)>,
-    /// Rows that were shown, and the summary of all of them.
+    /// Number of rows shown, and the summary of all rows.
     lines: u64,
     so_far: String,
-    /// The rows of the command's value, and how much they take.
+    /// Rows for the return value, and their size in bytes.
     kept: Vec<Value>,
     weight: usize,
 }
 
 impl<'m> Machine<'m> {
-    /// The tool of a command that goes on.
+    /// Returns the tool for a repeating command.
     pub(crate) fn tool_of(
         &mut self,
         menu: &'static Menu,
@@ -90,7 +90,7 @@ impl<'m> Machine<'m> {
         self.with(|loan| Ok(loan.live.tool(menu, name)))
     }
 
-    /// Runs a command that goes on, for a console or a script.
+    /// Runs a repeating command in a console or a script.
     pub(crate) fn run_tool(
         &mut self,
         tool: &'static dyn Tool,
@@ -124,12 +124,12 @@ impl<'m> Machine<'m> {
             machine.show(&mut showing, run, rows)
         });
         let told = self.conclude(&mut showing, &*run);
-        // Who went away needs no sums.
+        // A client that disconnected needs no summary.
         done.and(told)?;
         Ok(showing.value(&*run))
     }
 
-    /// Begins a command; `None` if it is for items and there are none.
+    /// Starts a tool. Returns `None` if the command selects items and there are none.
     pub(crate) fn begin(
         &mut self,
         tool: &'static dyn Tool,
@@ -138,7 +138,7 @@ impl<'m> Machine<'m> {
         interval: Duration,
     ) -> Result<Option<Begun>> {
         let (items, mut arguments) = self.with(|loan| loan.own_arguments(menu, name, ready))?;
-        // RouterOS: what is to be done to the items that were found is done to none where none were.
+        // RouterOS: a command on an empty `find` does nothing.
         if items.is_empty() && ["numbers", "number"].iter().any(|name| ready.has(name)) {
             return Ok(None);
         }
@@ -160,8 +160,8 @@ impl<'m> Machine<'m> {
         }))
     }
 
-    /// Looks again and again until the command is done or ended. `each` takes what there is to see; with `stays` it
-    /// stays on the screen, with the keys that end it.
+    /// Updates until the command is done or ended. `each` receives the rows. With `stays`, the output remains
+    /// on the screen with a line that names the keys.
     pub(crate) fn drive(
         &mut self,
         run: &mut dyn Run,
@@ -172,7 +172,7 @@ impl<'m> Machine<'m> {
         let done = self.looks(run, limits, stays, each);
         let news = Waker::noop();
         let now = self.site.now();
-        // A router that is gone wants nothing back.
+        // After a shutdown of the router there is nothing to release.
         let _ = lend(self.site, |store, router| {
             run.stop(&mut Turn {
                 store,
@@ -224,7 +224,7 @@ impl<'m> Machine<'m> {
                 }
                 Next::News(until) => _ = self.wait_for_news(until)?,
             }
-            // What goes on takes no more steps than it may; what ends after one look is a step of a loop.
+            // A repeating command has no step limit; a command with a single update counts as one step.
             self.renew();
         }
     }
@@ -252,7 +252,7 @@ impl<'m> Machine<'m> {
         })
     }
 
-    /// Shows what a look has found, or keeps it for the command's value.
+    /// Shows the rows of an update, or keeps them for the return value.
     fn show(&mut self, showing: &mut Showing, run: &dyn Run, mut rows: Vec<Row>) -> Result<()> {
         let wanted = &showing.wanted;
         if !wanted.is_empty() {
@@ -326,7 +326,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Shows what all came to, and writes the file.
+    /// Shows the summary and writes the output file.
     fn conclude(&mut self, showing: &mut Showing, run: &dyn Run) -> Result<()> {
         if !showing.as_value {
             let summary = run.summary();
@@ -350,14 +350,14 @@ impl Showing {
             .filter(move |column| column.name.is_empty() || wants(column.name))
     }
 
-    /// The value of the command.
+    /// Returns the command's value.
     fn value(&mut self, run: &dyn Run) -> Value {
         let mut kept = std::mem::take(&mut self.kept);
         match (self.form, run.value()) {
             (Form::Lines(_) | Form::Table(_), Some(value)) if !self.as_value => (&value).into(),
             (Form::Lines(_) | Form::Table(_), None) if !self.as_value => Value::Nothing,
             (Form::Table(_), _) => Value::list(kept),
-            // What scripts look into with `->`.
+            // A single row is returned as an array with keys, so that scripts can index it with `->`.
             _ => match (kept.len(), kept.pop()) {
                 (1, Some(only)) => only,
                 (_, last) => Value::list(kept.into_iter().chain(last)),
@@ -366,14 +366,14 @@ impl Showing {
     }
 }
 
-/// Names with commas between.
+/// Splits a comma-separated list of names.
 pub(crate) fn names(text: &str) -> Vec<String> {
     let names = text.split(',').map(str::trim);
     let names = names.filter(|name| !name.is_empty());
     names.map(str::to_owned).collect()
 }
 
-/// The arguments that a command of the language takes and the menu's of that name does not: texts.
+/// Returns the arguments that only the built-in command of this name takes, not the menu's command, as texts.
 fn older_arguments(menu: &Menu, name: &str, ready: &Ready<'_>) -> Vec<(&'static str, menu::Value)> {
     let Some(builtin) = builtin::find(name) else {
         return Vec::new();
@@ -384,7 +384,7 @@ fn older_arguments(menu: &Menu, name: &str, ready: &Ready<'_>) -> Vec<(&'static 
     given.collect()
 }
 
-/// Where a command begins.
+/// Name resolution at the start of a tool.
 struct Beginning<'a, 'b>(&'a mut Machine<'b>);
 
 impl tool::Site for Beginning<'_, '_> {

@@ -1,8 +1,8 @@
-//! The steps of a trace as text: a line for each, and rules below their stage.
+//! Formats the steps of a packet trace: one line per step, firewall rules below their stage.
 
 use std::fmt::Write as _;
 
-/// The text of steps, whose values `value` gives by name.
+/// Formats steps. `value` returns the value of a step by name.
 pub fn trace_text<S>(steps: &[S], value: impl Fn(&S, &str) -> Option<String>) -> String {
     let mut shown = String::new();
     let (mut stage, mut chain) = (String::new(), String::new());

@@ -1,4 +1,4 @@
-//! The tree of menus, by the words of their paths.
+//! The tree of menus, indexed by the words of their paths.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,57 +7,57 @@ use menu::{Effect, Menu, Shape};
 
 use crate::edit;
 
-/// What a word leads to at some place of the tree.
+/// The target of a word in a node of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// A place below.
+    /// A child node.
     Node(usize),
     /// A command.
     Command(&'static str),
 }
 
-/// A place in the tree.
+/// A node of the tree.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
     pub(crate) path: &'static str,
     pub(crate) menu: Option<&'static Menu>,
     pub(crate) children: BTreeMap<&'static str, usize>,
     pub(crate) parent: usize,
-    /// Only older versions had it: it is understood and not offered.
+    /// True for paths of older versions, which are accepted but not offered.
     pub(crate) older: bool,
     commands: Vec<(&'static str, &'static str)>,
 }
 
-/// The tree of menus. Place 0 is the root.
+/// The tree of menus. Node 0 is the root.
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
 }
 
-/// Trees that were made, by where their menus are. A program has one list of menus, or a few.
+/// Cache of trees by address and length of the menu list.
 type Made = Mutex<BTreeMap<(usize, usize), Arc<Tree>>>;
 
-/// The trees of the console.
+/// Trees for consoles.
 static MADE: Made = Mutex::new(BTreeMap::new());
 
-/// The trees of programs.
+/// Trees for programs.
 static FOR_PROGRAMS: Made = Mutex::new(BTreeMap::new());
 
 impl Tree {
-    /// The tree of these menus, made once: lines are completed and run key by key.
+    /// Returns the cached tree of these menus. Caching matters because completion parses the line at each key.
     pub(crate) fn of(menus: &'static [&'static Menu]) -> Arc<Self> {
         once(&MADE, menus, Self::new)
     }
 
-    /// The tree as programs see it, made once: that of this version. A program that asks whether a
-    /// menu is there learns from it which version it speaks to.
+    /// Returns the cached tree for programs: without paths of older versions, because programs detect the
+    /// version by testing whether a menu exists.
     pub(crate) fn for_programs(menus: &'static [&'static Menu]) -> Arc<Self> {
         once(&FOR_PROGRAMS, menus, |menus| {
             Self::of_this_version(menus, |_| true)
         })
     }
 
-    /// The tree of these menus; hidden ones are left out.
+    /// Builds the tree of all menus that are not hidden, with their older paths.
     pub(crate) fn new(menus: &'static [&'static Menu]) -> Self {
         let mut tree = Self::root();
         for menu in menus.iter().filter(|menu| !menu.hidden) {
@@ -69,13 +69,13 @@ impl Tree {
         tree
     }
 
-    /// The tree as a virtual router has it that is installed without further packages, and without
-    /// the paths of older versions.
+    /// Builds the tree of a RouterOS virtual machine with the main package only, without paths of older
+    /// versions.
     pub(crate) fn of_main_package(menus: &'static [&'static Menu]) -> Self {
         Self::of_this_version(menus, |menu| !is_extra(menu.path))
     }
 
-    /// The tree of those menus that this version has, if they are wanted.
+    /// Builds the tree of the current menus that pass the filter.
     fn of_this_version(menus: &'static [&'static Menu], wanted: fn(&Menu) -> bool) -> Self {
         let mut tree = Self::root();
         for menu in menus
@@ -127,26 +127,26 @@ impl Tree {
         }
         self.nodes[at].menu = Some(menu);
         let mut commands = menu.all_commands();
-        // A console's own: programs have `set`.
+        // Only consoles have `edit`; programs use `set`.
         if let Some(set) = commands.iter().position(|(name, _)| *name == "set") {
             commands.insert(set, (edit::NAME, "Edit value of item property"));
         }
         self.nodes[at].commands = commands;
     }
 
-    /// The places below a place that are offered, with their names.
+    /// The children of a node that completion offers: name and node.
     pub(crate) fn offered(&self, node: usize) -> impl Iterator<Item = (&'static str, usize)> + '_ {
         let all = self.nodes[node].children.iter();
         let offered = all.filter(|(_, child)| !self.nodes[**child].older);
         offered.map(|(name, child)| (*name, *child))
     }
 
-    /// What a place is for.
+    /// The help of a node.
     pub(crate) fn help(&self, node: usize) -> &'static str {
         self.nodes[node].menu.map_or("", |menu| menu.help)
     }
 
-    /// Whether a place has no effect: its menu, or where it has none, all that is below it.
+    /// True if the menu of a node has no effect; for a folder, if no child has an effect.
     pub(crate) fn is_idle(&self, node: usize) -> bool {
         let Node { menu, children, .. } = &self.nodes[node];
         match menu {
@@ -155,36 +155,36 @@ impl Tree {
         }
     }
 
-    /// The menu of a place.
+    /// The menu of a node.
     pub(crate) fn menu(&self, node: usize) -> Option<&'static Menu> {
         self.nodes[node].menu
     }
 
-    /// The commands of a place with their help.
+    /// The commands of a node with their help.
     pub(crate) fn commands(&self, node: usize) -> &[(&'static str, &'static str)] {
         &self.nodes[node].commands
     }
 
-    /// The place of a path, words separated by `/`.
+    /// Returns the node of a path whose words are separated by `/`.
     pub(crate) fn find(&self, path: &str) -> Option<usize> {
         let mut words = path.split('/').filter(|word| !word.is_empty());
         words.try_fold(0, |at, word| self.nodes[at].children.get(word).copied())
     }
 
-    /// Whether a word is the whole name of something at a place.
+    /// True if a word is the full name of a child or command of a node.
     pub(crate) fn is_exact(&self, node: usize, word: &str) -> bool {
         let node = &self.nodes[node];
         node.children.contains_key(word) || node.commands.iter().any(|(name, _)| *name == word)
     }
 
-    /// Whether the name of anything at a place begins so.
+    /// True if the name of any child or command of a node begins with the word.
     pub(crate) fn begins(&self, node: usize, word: &str) -> bool {
         let node = &self.nodes[node];
         node.children.keys().any(|name| name.starts_with(word))
             || node.commands.iter().any(|(name, _)| name.starts_with(word))
     }
 
-    /// Where a word, or its unique beginning, leads from a place.
+    /// Resolves a word or a unique prefix in a node.
     pub(crate) fn step(&self, from: usize, word: &str) -> Option<Step> {
         let node = &self.nodes[from];
         if let Some(child) = node.children.get(word) {
@@ -209,7 +209,7 @@ impl Tree {
         }
     }
 
-    /// What a command of a place is a command of: the menu, or the folder that declares it.
+    /// Returns the menu that has a command of a node: the node's menu, or the folder that declares the command.
     pub(crate) fn has(&self, node: usize, command: &str) -> Option<&'static Menu> {
         let declares = |menu: &&Menu| menu.commands.iter().any(|own| own.name == command);
         self.nodes[node]
@@ -218,7 +218,7 @@ impl Tree {
     }
 }
 
-/// The tree of these menus from among those that were made, or a new one.
+/// Returns the cached tree, or builds it.
 fn once(
     made: &Made,
     menus: &'static [&'static Menu],
@@ -229,7 +229,7 @@ fn once(
     Arc::clone(made.entry(place).or_insert_with(|| Arc::new(make(menus))))
 }
 
-/// The menus of packages that are installed apart, and of hardware that a virtual router has not.
+/// Menus of additional packages, and of hardware that a virtual machine lacks.
 const EXTRA: &[&str] = &[
     "/app",
     "/caps-man",
@@ -260,7 +260,7 @@ const EXTRA: &[&str] = &[
     "/zerotier",
 ];
 
-/// Menus that RouterOS takes by an old path as well: the folder and the name of the old path, the path.
+/// Older paths that RouterOS still accepts: parent folder, old name, new path.
 const RENAMED: &[(&str, &str, &str)] = &[
     ("/interface", "wifiwave2", "/interface/wifi"),
     ("/", "lora", "/iot/lora"),
@@ -273,7 +273,7 @@ fn is_extra(path: &str) -> bool {
     })
 }
 
-/// What can be done where there is no menu but menus below.
+/// The commands of a folder.
 fn folder_commands() -> Vec<(&'static str, &'static str)> {
     vec![(
         "export",

@@ -1,4 +1,4 @@
-//! Values of scripts, and how they become each other.
+//! Script values and conversions between their types.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -11,41 +11,41 @@ use menu::{Id, bytes, time};
 use crate::ast::{Block, Expr};
 use crate::il;
 
-/// Elements of an array: those without keys first, those with keys sorted by them.
+/// Array elements: those without keys first, then those with keys, sorted.
 pub type Elements = Vec<(Option<String>, Value)>;
 
-/// A value of a script. To copy one costs no more than to count it.
+/// A script value. Cloning is cheap: texts and arrays are shared.
 #[derive(Clone, Debug, Default)]
 pub enum Value {
-    /// Nothing: a variable without a value.
+    /// No value, as of an unset variable.
     #[default]
     Nothing,
-    /// The absence of a result, such as that of a search.
+    /// An absent result, such as that of an unsuccessful search.
     Nil,
-    /// A truth value.
+    /// A Boolean.
     Bool(bool),
     /// An integer.
     Num(i64),
-    /// A span of time in nanoseconds.
+    /// A duration in nanoseconds.
     Time(i64),
-    /// Text.
+    /// A string.
     Str(Arc<str>),
-    /// An address.
+    /// An IP address.
     Ip(IpAddr),
-    /// A network.
+    /// An IP prefix.
     Prefix(IpNet),
     /// The id of an item.
     Id(Id),
-    /// Values with keys or without; those with keys are sorted by them.
+    /// An array; elements may have keys, and are sorted as in [`Elements`].
     Array(Arc<Elements>),
-    /// Code.
+    /// A code block.
     Code(Arc<Block>),
-    /// An expression as a value.
+    /// An unevaluated expression.
     Op(Arc<Expr>),
 }
 
 impl Value {
-    /// The value that a bare word stands for, by its looks.
+    /// Converts a bare word; its spelling decides the type.
     pub fn of_word(word: &str) -> Self {
         match word {
             "true" => return Self::Bool(true),
@@ -71,27 +71,27 @@ impl Value {
         }
     }
 
-    /// Text as a value.
+    /// Creates a string.
     pub fn str(text: impl Into<Arc<str>>) -> Self {
         Self::Str(text.into())
     }
 
-    /// Elements as a value.
+    /// Creates an array.
     pub fn array(elements: Elements) -> Self {
         Self::Array(Arc::new(elements))
     }
 
-    /// Values without keys as a value.
+    /// Creates an array of values without keys.
     pub fn list(values: impl IntoIterator<Item = Self>) -> Self {
         Self::array(values.into_iter().map(|value| (None, value)).collect())
     }
 
-    /// RouterOS: a function is an array of nothing and its code.
+    /// Creates a function. RouterOS: a function is an array of nil and its code.
     pub fn function(code: Arc<Block>) -> Self {
         Self::list([Self::Nil, Self::Code(code)])
     }
 
-    /// The code of a function or of `:parse`.
+    /// Returns the code of a function or of a `:parse` result.
     pub fn code(&self) -> Option<&Arc<Block>> {
         match self {
             Self::Code(code) => Some(code),
@@ -103,7 +103,7 @@ impl Value {
         }
     }
 
-    /// The name of the value's type, as `:typeof` gives it.
+    /// The type name that `:typeof` returns.
     pub const fn type_name(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
@@ -123,7 +123,7 @@ impl Value {
         }
     }
 
-    /// The type in the words of error messages.
+    /// The type name used in error messages.
     pub(crate) const fn type_words(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
@@ -143,12 +143,12 @@ impl Value {
         }
     }
 
-    /// Whether it is nothing or the absence of a result.
+    /// True for `Nothing` and `Nil`.
     pub const fn is_none(&self) -> bool {
         matches!(self, Self::Nothing | Self::Nil)
     }
 
-    /// Elements of an array, characters of anything else.
+    /// Number of elements of an array, otherwise number of characters.
     pub fn len(&self) -> usize {
         match self {
             Self::Array(elements) => elements.len(),
@@ -157,15 +157,15 @@ impl Value {
         }
     }
 
-    /// Whether there is nothing in it.
+    /// True if the length is 0.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How deep arrays may be in arrays.
+    /// Maximum nesting of arrays.
     pub(crate) const NESTED: usize = 100;
 
-    /// How deep arrays are in it.
+    /// Nesting depth of arrays.
     pub(crate) fn depth(&self) -> usize {
         match self {
             Self::Array(elements) => {
@@ -176,7 +176,7 @@ impl Value {
         }
     }
 
-    /// The bytes that the value keeps, with all that is in it.
+    /// Memory of the value in bytes, including nested values.
     pub(crate) fn weight(&self) -> usize {
         size_of::<Self>()
             + match self {
@@ -192,7 +192,7 @@ impl Value {
             }
     }
 
-    /// The text: without a copy where it is one.
+    /// Returns the value as text; a string is not copied.
     pub(crate) fn text(&self) -> Arc<str> {
         match self {
             Self::Str(text) => Arc::clone(text),
@@ -200,7 +200,7 @@ impl Value {
         }
     }
 
-    /// The integer that the value is or spells; seconds of a span.
+    /// Converts to an integer. A duration becomes seconds.
     pub fn to_num(&self) -> Option<i64> {
         match self {
             Self::Num(value) => Some(*value),
@@ -217,7 +217,7 @@ impl Value {
         }
     }
 
-    /// The truth that the value is or spells.
+    /// Converts to a Boolean.
     pub fn to_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),
@@ -231,12 +231,12 @@ impl Value {
         }
     }
 
-    /// What a condition takes the value for; none that is no condition.
+    /// Returns the truth value in a condition; `None` if the value is not allowed as a condition.
     pub(crate) fn truth(&self) -> Option<bool> {
         match self {
             Self::Nothing | Self::Nil => Some(false),
             Self::Id(_) => Some(true),
-            // One item that a search found, or none.
+            // The result of a search for a single item, or an empty result.
             Self::Array(elements) => match &elements[..] {
                 [] => Some(false),
                 [(None, single)] => single.truth(),
@@ -247,7 +247,7 @@ impl Value {
         }
     }
 
-    /// The span in nanoseconds that the value is or spells; that of a date is since 1970.
+    /// Converts to a duration in nanoseconds. A date becomes the time since 1970.
     pub fn to_time(&self) -> Option<i64> {
         match self {
             Self::Time(nanos) => Some(*nanos),
@@ -257,7 +257,7 @@ impl Value {
         }
     }
 
-    /// The elements of an array; a text is split at commas, anything else is alone.
+    /// Returns the elements of an array. A string is split at commas; any other value becomes the only element.
     pub fn to_array(&self) -> Elements {
         match self {
             Self::Array(elements) => elements.to_vec(),
@@ -265,7 +265,7 @@ impl Value {
         }
     }
 
-    /// The pieces of a text between delimiters, each with the type that it looks like.
+    /// Splits a string at a delimiter. The spelling of each part decides its type.
     pub(crate) fn split(&self, delimiter: &str) -> Elements {
         match self {
             Self::Nothing | Self::Nil => Vec::new(),
@@ -278,7 +278,7 @@ impl Value {
         }
     }
 
-    /// Puts an element under a key into an array; those with keys are sorted.
+    /// Inserts or replaces an element with a key.
     pub fn insert(elements: &mut Elements, key: String, value: Self) {
         let keyed = elements.partition_point(|(key, _)| key.is_none());
         match elements[keyed..].binary_search_by(|(k, _)| k.as_deref().cmp(&Some(&key))) {
@@ -287,13 +287,13 @@ impl Value {
         }
     }
 
-    /// Puts an element without a key behind the others that have none.
+    /// Appends an element without a key.
     pub fn push(elements: &mut Elements, value: Self) {
         let keyed = elements.partition_point(|(key, _)| key.is_none());
         elements.insert(keyed, (None, value));
     }
 
-    /// The element at a key, or at a number.
+    /// Returns the element with a key, or at an index.
     pub(crate) fn element(&self, key: &Self) -> Option<&Self> {
         let Self::Array(elements) = self else {
             return None;
@@ -312,7 +312,7 @@ impl Value {
         elements.get(index).map(|(_, value)| value)
     }
 
-    /// The place of the element at a key or number, made where there is none.
+    /// Returns the element with a key or at an index, and creates it if missing.
     pub(crate) fn element_mut(&mut self, key: &Self) -> Option<&mut Self> {
         if !matches!(self, Self::Array(_)) {
             *self = Self::array(self.to_array());
@@ -343,7 +343,7 @@ impl Value {
         elements.get_mut(index).map(|(_, value)| value)
     }
 
-    /// Whether two values are equal as conditions see it: of one type, or spelled alike.
+    /// Compares two values as conditions do: by type, otherwise by spelling.
     pub fn equals(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Bool(a), Self::Bool(b)) => a == b,
@@ -368,7 +368,7 @@ impl Value {
         }
     }
 
-    /// Which of two values is greater; `None` if they cannot be compared.
+    /// Orders two values; `None` if they cannot be compared.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Ip(a), Self::Ip(b)) => Some(a.cmp(b)),
@@ -396,7 +396,7 @@ pub(crate) fn number(text: &str) -> Option<i64> {
     }
 }
 
-/// An address; RouterOS: `10.1` is `10.0.0.1`.
+/// Parses an IP address. RouterOS: `10.1` is `10.0.0.1`.
 pub(crate) fn address(text: &str) -> Option<IpAddr> {
     if let Ok(address) = text.parse() {
         return Some(address);
@@ -412,13 +412,13 @@ pub(crate) fn address(text: &str) -> Option<IpAddr> {
     }
 }
 
-/// A network. RouterOS: an address with a length is text.
+/// Parses an IP prefix. RouterOS: an address with host bits and a prefix length is a string.
 pub(crate) fn network(text: &str) -> Option<IpNet> {
     let net: IpNet = text.parse().ok()?;
     (net.addr() == net.network()).then_some(net)
 }
 
-/// The nanoseconds from 1970 to `2024-02-29` or `2024-02-29 12:30:00`.
+/// Parses `2024-02-29` or `2024-02-29 12:30:00` to nanoseconds since 1970.
 fn date(text: &str) -> Option<i64> {
     let (day, clock) = text
         .split_once([' ', 'T'])
@@ -477,7 +477,7 @@ impl From<&menu::Value> for Value {
             {
                 Self::list(values.iter().map(Self::from))
             }
-            // RouterOS: an address with a length is text, a network is a prefix.
+            // RouterOS: an address with host bits and a prefix length is a string, not a prefix.
             menu::Value::Prefix(net) if net.addr() == net.network() => Self::Prefix(*net),
             other => Self::str(format!("{other:#}")),
         }
@@ -545,7 +545,7 @@ mod tests {
             *array.element_mut(&key).expect("a place") = Value::Num(value);
         }
 
-        // A number counts those with keys, too, and makes a place behind those without.
+        // An index also counts elements with keys, and a new element goes after those without keys.
         assert_eq!(array.to_string(), "3;b=2");
         let copy = array.clone();
         *array.element_mut(&Value::str("b")).expect("a place") = Value::Num(7);

@@ -1,9 +1,9 @@
-//! Whether a file has commands that wait or ask others: such a file runs command by command, all others are one
-//! transaction.
+//! Detects commands that wait or contact other hosts. A file with such a command runs command by command; all
+//! others run as one transaction.
 //!
-//! Looks into code wherever it stands: braces, brackets, expressions, files that the file imports, and functions in
-//! global variables that the file names. Code that only exists while the file runs (`:parse`, `/system/script/run`)
-//! cannot be read in advance and counts as waiting.
+//! The search covers code in braces, brackets and expressions, files that the file imports, and functions in
+//! global variables that the file names. Code that exists only at run time (`:parse`, `/system/script/run`)
+//! cannot be searched and counts as waiting.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ use crate::language::argument;
 use crate::spec;
 use crate::value::Value;
 
-/// Commands of menus that run code which the text does not show.
+/// Menu commands that run code that is not part of the text.
 const RUNNING: &[(&str, &str)] = &[("/system/script", "run")];
 
-/// Reads the code of an imported file.
+/// Parses an imported file.
 type Import<'a> = dyn FnMut(&str) -> Option<Block> + 'a;
 
 /// A search for commands that wait.
@@ -37,7 +37,7 @@ impl<'a> Waits<'a> {
         }
     }
 
-    /// Whether a statement of the block waits.
+    /// True if a statement of the block waits.
     pub(crate) fn in_block(&mut self, block: &Block) -> bool {
         let mut statements = block.statements.iter();
         statements.any(|statement| self.in_statement(statement))
@@ -79,7 +79,7 @@ impl<'a> Waits<'a> {
             })
     }
 
-    /// A file whose name is computed cannot be searched.
+    /// Searches an imported file. A file whose name is computed counts as waiting.
     fn in_import(&mut self, command: &Command) -> bool {
         let name = ["file-name", "file"];
         let mut name = name.iter().filter_map(|name| argument(command, name));
@@ -90,7 +90,7 @@ impl<'a> Waits<'a> {
         else {
             return true;
         };
-        // A slash sets file names apart from names of variables.
+        // The slash distinguishes file names from variable names.
         if !self.searched.insert(format!("/{name}")) {
             return false;
         }
@@ -114,7 +114,7 @@ impl<'a> Waits<'a> {
         }
     }
 
-    /// Functions that a global variable of this name holds.
+    /// Searches the functions held in a global variable.
     fn in_variable(&mut self, name: &str) -> bool {
         if self.searched.contains(name) {
             return false;

@@ -1,7 +1,7 @@
-//! `print` that goes on until it is stopped: with `follow` or `interval`.
+//! Repeated `print`: `follow` and `interval`.
 //!
-//! The router is looked at now and then, never held; each look is a page that is drawn over the one
-//! before, or the rows that are new or have changed.
+//! The router is held only during each check. A check redraws the page (`interval`) or prints new and changed
+//! rows (`follow`).
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use crate::ready::Ready;
 use crate::seen::Seen;
 use crate::value::Value;
 
-/// RouterOS: nothing is shown more often than this.
+/// RouterOS: minimum `interval`.
 const SHORTEST: Duration = Duration::from_millis(200);
 
-/// How `print` goes on when it follows.
+/// Options of `print follow`.
 pub(crate) struct Following {
-    /// Whether what is there already is not shown.
+    /// True to omit rows that already exist.
     pub(crate) from_now_on: bool,
-    /// Whether the time stands before what is shown.
+    /// True to print the time before the rows.
     pub(crate) timed: bool,
-    /// What is run for each row that is shown.
+    /// Code to run for each printed row.
     pub(crate) event: Option<Arc<Block>>,
 }
 
 impl Machine<'_> {
-    /// Runs code that sees a row's values, and the variables around it.
+    /// Runs code with the row's values as local variables.
     pub(crate) fn run_for(&mut self, code: &Block, row: &Row) -> Result<()> {
         let values = row.cells.iter();
         let values = values.map(|(n, v)| ((*n).to_owned(), Variable::Local(v.into())));
@@ -42,7 +42,7 @@ impl Machine<'_> {
         done.map(drop)
     }
 
-    /// `print interval=`: the same page again and again, with the time above it if `timed`.
+    /// `print interval=`: redraws the page, with the time above it if `timed`.
     pub(crate) fn print_again(
         &mut self,
         menu: &'static Menu,
@@ -59,7 +59,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `print follow`: the rows, then those that are new or have changed.
+    /// `print follow`: prints the rows, then new and changed rows.
     pub(crate) fn follow(
         &mut self,
         menu: &'static Menu,
@@ -68,7 +68,7 @@ impl Machine<'_> {
         following: &Following,
     ) -> Result<Value> {
         let mut printer = print::Printer::new(menu, options).following();
-        // Who follows does not turn pages.
+        // A pager would block the output of changes.
         self.out.stop_at_pages(false);
         let followed = self.follow_rows(&mut printer, menu, filter, following);
         self.session.numbers.insert(menu.path, printer.numbers);
@@ -99,7 +99,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `timestamp`: the time before what is shown.
+    /// `timestamp`: prints the current time.
     pub(crate) fn print_time(&mut self, timed: bool) -> Result<()> {
         if !timed {
             return Ok(());
@@ -108,29 +108,29 @@ impl Machine<'_> {
         self.print(&format!("{time}\n"))
     }
 
-    /// Draws what follows over what was shown last, where the terminal can.
+    /// Draws the next output over the previous page, if the terminal can.
     pub(crate) fn repaint(&mut self) -> Result<()> {
         broken(self.out.repaint())
     }
 
-    /// Lets what was shown stay, with the keys that end it.
+    /// Keeps the output on the screen, with a line that names the keys that end the command.
     pub(crate) fn linger(&mut self) -> Result<()> {
         broken(self.out.linger())
     }
 
-    /// Lets what follows go out without stopping at full pages.
+    /// Disables the pager for the output that follows.
     pub(crate) fn go_on(&mut self) -> Result<()> {
         broken(self.out.go_on())
     }
 
-    /// Lets time pass between two looks; `Q` ends it, as Ctrl-C does.
+    /// Waits between two checks. `Q` ends the command, as Ctrl-C does.
     pub(crate) fn pause(&mut self, span: Duration) -> Result<()> {
         self.session.interrupt.watch();
         self.wait(span)
     }
 }
 
-/// How long to wait between two pages: what `interval` says.
+/// Returns the `interval` argument.
 pub(crate) fn interval(ready: &Ready<'_>) -> Result<Option<Duration>> {
     match span(ready, "interval")? {
         Some(span) if span < SHORTEST => Err(bad_time("interval")),
@@ -138,7 +138,7 @@ pub(crate) fn interval(ready: &Ready<'_>) -> Result<Option<Duration>> {
     }
 }
 
-/// The span of time of an argument.
+/// Returns the duration given as an argument.
 pub(crate) fn span(ready: &Ready<'_>, name: &str) -> Result<Option<Duration>> {
     let Some(text) = ready.text(name) else {
         return Ok(None);

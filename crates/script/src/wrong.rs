@@ -1,4 +1,4 @@
-//! Values that their argument does not take, while they are being typed.
+//! Detects invalid argument values in a line being typed, for highlighting.
 
 use menu::Store;
 
@@ -6,8 +6,8 @@ use crate::builtin::Takes;
 use crate::spec::Parameter;
 use crate::value::Value;
 
-/// What may follow for a value to be whole, of the types that cannot list their values: the rest of an
-/// address, a range, a span of time or a rate.
+/// Endings that may complete a value of a type that cannot enumerate its values: address, range, duration or
+/// rate.
 const RESTS: [&str; 34] = [
     "0",
     "1",
@@ -45,11 +45,11 @@ const RESTS: [&str; 34] = [
     "0:00:00:00:00:00",
 ];
 
-/// Whether a value as it stands in a text is none of what the argument takes. What has not ended may still
-/// become one.
+/// True if the argument does not accept the value. An unfinished value is accepted if it may still become
+/// valid.
 pub(crate) fn is_wrong(store: &Store, parameter: &Parameter, typed: &str, ended: bool) -> bool {
     let quoted = typed.starts_with('"');
-    // What escapes stand for is known when it runs.
+    // The value of escapes is only known at run time.
     if typed.contains(['\\', '\n']) || parameter.takes != Takes::Value {
         return false;
     }
@@ -63,7 +63,7 @@ pub(crate) fn is_wrong(store: &Store, parameter: &Parameter, typed: &str, ended:
     ended || quoted || !goes_on(store, parameter, &text)
 }
 
-/// A bare word as menus read it.
+/// Converts a bare word to the text that menus parse.
 fn plain(word: &str) -> String {
     match Value::of_word(word) {
         Value::Time(nanos) => menu::time::units(nanos),
@@ -73,31 +73,31 @@ fn plain(word: &str) -> String {
     }
 }
 
-/// Whether the argument takes a whole value.
+/// True if the argument accepts a complete value.
 fn takes(store: &Store, parameter: &Parameter, text: &str) -> bool {
     let Some(property) = parameter.property else {
         let argument = parameter.argument;
         return argument.is_none_or(|own| own.kind.parse(own.name, text).is_ok());
     };
-    // A password is sealed, which takes long; nobody is told by a colour what it should be.
+    // Checking a password is slow, and highlighting must not reveal anything about it.
     if property.sealed || property.sensitive {
         return true;
     }
     let old = parameter.names.map_or(&[][..], |menu| menu.old);
     let by_old_word =
         |old: &&menu::Old| old.name == property.name && old.value.is_none_or(|value| value == text);
-    // An item that names itself is not there yet.
+    // A reference of an item to itself cannot be resolved before the item exists.
     property.itself
         || old.iter().any(|old| by_old_word(&old))
         || store.parse(property, text).is_ok()
 }
 
-/// Whether what has been typed begins a value.
+/// True if the text is the beginning of a valid value.
 fn goes_on(store: &Store, parameter: &Parameter, text: &str) -> bool {
     let Some(kind) = parameter.kind() else {
         return true;
     };
-    // Of several values the last one is being typed.
+    // Of several values, the last one is being typed.
     let last = text.rsplit([',', '!']).next().unwrap_or_default();
     let named = kind
         .spaces()

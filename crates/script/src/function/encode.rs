@@ -1,4 +1,4 @@
-//! `:convert`: bytes as texts, numbers and arrays, and back.
+//! `:convert`: converts byte strings between encodings, numbers and arrays.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -31,7 +31,7 @@ impl Machine<'_> {
     }
 }
 
-/// The bytes that a value is in one form.
+/// Decodes a value from one encoding to bytes.
 fn decode(form: &str, value: &Value) -> std::result::Result<Vec<u8>, Reason> {
     let text = || bytes::to_bytes(&value.text());
     let bad = || invalid("value");
@@ -79,7 +79,7 @@ fn decode(form: &str, value: &Value) -> std::result::Result<Vec<u8>, Reason> {
     }
 }
 
-/// The form of some bytes.
+/// Encodes bytes in one encoding.
 fn encode(form: &str, data: &[u8]) -> std::result::Result<Value, Reason> {
     Ok(match form {
         "raw" | "none" => Value::str(bytes::from_bytes(data)),
@@ -117,7 +117,7 @@ fn encode(form: &str, data: &[u8]) -> std::result::Result<Value, Reason> {
     })
 }
 
-/// What `transform` makes of some bytes.
+/// Applies the `transform` option to bytes.
 fn transformed(how: &str, mut data: Vec<u8>) -> std::result::Result<Vec<u8>, Reason> {
     match how {
         "none" => {}
@@ -178,7 +178,7 @@ const fn rot13(byte: u8) -> u8 {
     }
 }
 
-/// RouterOS: everything but letters, digits and `-._~` is written as `%XX`.
+/// RouterOS: percent-encodes all bytes except letters, digits and `-._~`.
 fn url(data: &[u8]) -> String {
     let mut text = String::with_capacity(data.len());
     for byte in data {
@@ -218,7 +218,7 @@ fn from_url(text: &[u8]) -> Vec<u8> {
     data
 }
 
-/// The letters of base 32 (RFC 4648, 6).
+/// Base 32 alphabet (RFC 4648, 6).
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 fn base32(data: &[u8]) -> String {

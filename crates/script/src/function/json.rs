@@ -1,14 +1,14 @@
-//! Values as JSON (RFC 8259), in the router's dialect.
+//! Serialises values as JSON and parses JSON (RFC 8259), with RouterOS's deviations.
 
 use menu::json;
 
 use super::serial::Options;
 use crate::value::Value;
 
-/// How deep arrays and objects may be in each other.
+/// Maximum nesting of arrays and objects.
 const NESTED: usize = Value::NESTED;
 
-/// The JSON of a value.
+/// Serialises a value as JSON.
 pub(super) fn write(value: &Value, options: &Options) -> String {
     let mut out = String::new();
     write_value(value, options, 0, &mut out);
@@ -19,7 +19,7 @@ fn write_value(value: &Value, options: &Options, depth: usize, out: &mut String)
     match value {
         Value::Nothing | Value::Nil => out.push_str("null"),
         Value::Bool(_) | Value::Num(_) => out.push_str(&value.to_string()),
-        // RouterOS: a text that is a number becomes one with six places.
+        // RouterOS: a string that looks like a number becomes a number with six decimal places.
         Value::Str(text) if !options.plain_text => match decimal(text) {
             Some(number) => out.push_str(&format!("{number:.6}")),
             None => json::string(text, out),
@@ -56,7 +56,7 @@ fn indent(options: &Options, depth: usize, out: &mut String) {
     }
 }
 
-/// The number that a text of digits, with at most one dot, spells.
+/// Parses a decimal number: digits with at most one dot.
 fn decimal(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -67,7 +67,7 @@ fn decimal(text: &str) -> Option<f64> {
     text.parse().ok()
 }
 
-/// The value of a JSON text; none if it is not one. A comma too many at the end is forgiven.
+/// Parses JSON text. Returns `None` if it is invalid; a trailing comma is accepted.
 pub(super) fn read(text: &str, options: &Options) -> Option<Value> {
     let mut reader = Reader {
         text,
@@ -96,7 +96,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Goes past a byte, if it is the next after spaces.
+    /// Skips white space, then consumes `byte` if it is next.
     fn takes(&mut self, byte: u8) -> bool {
         self.space();
         let is_next = self.peek() == Some(byte);
@@ -146,7 +146,7 @@ impl Reader<'_> {
                 break;
             }
         }
-        // The last of several with one key counts.
+        // Of duplicate keys the last one wins.
         elements.reverse();
         elements.sort_by(|(a, _), (b, _)| a.cmp(b));
         elements.dedup_by(|(a, _), (b, _)| a == b);
@@ -166,7 +166,7 @@ impl Reader<'_> {
         Some(Value::list(elements))
     }
 
-    /// A number; one that is no 64-bit integer stays a text.
+    /// Parses a number. A number that is not a 64-bit integer stays a string.
     fn number(&mut self) -> Option<Value> {
         let rest = self.text.get(self.at..)?;
         let end = rest
@@ -204,7 +204,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The character of `\uXXXX`, two of which may be one character together.
+    /// Parses `\uXXXX`; two surrogates form one character.
     fn unicode(&mut self) -> Option<char> {
         let first = self.unit()?;
         if !(0xd800..0xdc00).contains(&first) {

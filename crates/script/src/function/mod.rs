@@ -1,4 +1,4 @@
-//! The commands of the language that give a value: about texts and arrays, types, time and chance.
+//! Built-in commands that return a value: strings, arrays, types, time and random numbers.
 
 mod encode;
 mod json;
@@ -20,7 +20,7 @@ use crate::site::Asked;
 use crate::value::{self, Value};
 
 impl Machine<'_> {
-    /// Runs a command that gives a value.
+    /// Runs a built-in command that returns a value.
     pub(crate) fn function(&mut self, name: &str, command: &Command) -> Result<Value> {
         match name {
             "find" => self.search(command),
@@ -42,7 +42,7 @@ impl Machine<'_> {
                 Ok(Value::Code(self.parsed(&text)?))
             }
             "resolve" => self.resolve(command),
-            // There is no speaker.
+            // `:beep` does nothing: there is no speaker.
             "beep" => Ok(Value::Nothing),
             "toarray" => self.array_of(command),
             _ => {
@@ -52,7 +52,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The text of an argument; a bare word is taken as it stands.
+    /// Returns the text of an argument. A bare word is taken literally.
     pub(crate) fn text_of(&mut self, command: &Command, name: &str) -> Result<Option<Arc<str>>> {
         let Some(expr) = argument(command, name).and_then(|argument| argument.value.as_ref())
         else {
@@ -64,7 +64,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The number of an argument, or another if it is not given.
+    /// Returns the number given as an argument, or `default`.
     pub(crate) fn number_of(
         &mut self,
         command: &Command,
@@ -84,7 +84,7 @@ impl Machine<'_> {
         let value = self.value_of(command, "value")?;
         let delimiter = self.text_of(command, "delimiter")?;
         let delimiter = delimiter.filter(|text| !text.is_empty());
-        // Pieces cost more than their text.
+        // The array takes more memory than the string.
         self.charge(value.weight())?;
         Ok(match (&value, delimiter) {
             (Value::Array(_), _) => value,
@@ -102,10 +102,10 @@ impl Machine<'_> {
         Ok(Value::Num(self.random(from, to)))
     }
 
-    /// A number from one to another, both among them.
+    /// Returns a random number between `from` and `to`, both inclusive.
     fn random(&mut self, from: i64, to: i64) -> i64 {
         let count = u128::from(to.abs_diff(from)) + 1;
-        // Of 64 bits more than the count has: no number is noticeably more likely.
+        // Uses 64 more random bits than the range needs, so that the bias of the modulo is negligible.
         let wide = u128::from(self.site.random()) << 64 | u128::from(self.site.random());
         let step = u64::try_from(wide % count).unwrap_or(0);
         from.wrapping_add_unsigned(step)
@@ -130,7 +130,7 @@ impl Machine<'_> {
         Ok(Value::str(text))
     }
 
-    /// The time of day of the router.
+    /// Returns the router's wall clock.
     pub(crate) fn clock(&mut self) -> Result<Clock> {
         Ok(lend(self.site, |_, live| live.clock())?)
     }
@@ -145,7 +145,7 @@ impl Machine<'_> {
         Ok(Value::Time(nanos.saturating_add(clock.nanos.into())))
     }
 
-    /// `:time {…}`: how long a command takes.
+    /// `:time {…}`: returns the run time of a command.
     fn measured(&mut self, command: &Command) -> Result<Value> {
         let begin = self.site.now();
         self.run(command, "command")?;
@@ -155,7 +155,7 @@ impl Machine<'_> {
         ))
     }
 
-    /// `:execute {…}`: code that runs beside the script, or at once with `as-string`.
+    /// `:execute {…}`: runs code as a background job, or in the foreground with `as-string`.
     fn execute(&mut self, command: &Command) -> Result<Value> {
         if argument(command, "as-string").is_some() {
             return self.captured(command, "script").map(Value::str);
@@ -209,7 +209,7 @@ impl Machine<'_> {
         Ok(Value::Ip(found.map_err(|reason| reason.at(command.at))?))
     }
 
-    /// The server that a name is to be asked of.
+    /// Returns the DNS server that `:resolve` is told to query.
     fn server(&mut self, command: &Command) -> Result<Option<SocketAddr>> {
         const DNS: i64 = 53;
         let Some(text) = self.text_of(command, "server")? else {
@@ -222,8 +222,8 @@ impl Machine<'_> {
         Ok(Some(SocketAddr::new(address, port)))
     }
 
-    /// The address that a text is or names, of the first of these families that there is one of:
-    /// `true` stands for IPv4.
+    /// Resolves a name, or parses an address literal. Queries the given address families in order, `true` for
+    /// IPv4, and returns the first address found.
     pub(crate) fn address_of(
         &mut self,
         name: &str,
@@ -252,20 +252,20 @@ impl Machine<'_> {
     }
 }
 
-/// Whether no server can know a text: there is no domain of digits alone (RFC 3696, 2), and no colon in a
-/// name.
+/// True if a text cannot be a domain name: the top-level domain is all digits (RFC 3696, 2), or the text
+/// contains a colon.
 fn is_no_name(text: &str) -> bool {
     let top = text.trim_end_matches('.').rsplit('.').next();
     let digits = top.is_none_or(|top| top.bytes().all(|byte| byte.is_ascii_digit()));
     digits || text.contains(':')
 }
 
-/// The sentence for a value that an argument does not take.
+/// Refusal for an argument value that the command does not accept.
 pub(crate) fn invalid(name: &str) -> Reason {
     Reason::BadValue(format!("invalid value for argument {name}"))
 }
 
-/// A value as one of another type; nil where it cannot be that.
+/// Converts a value to another type; returns nil if that is impossible.
 fn typed(name: &str, value: Value) -> Value {
     let or_nil = |value: Option<Value>| value.unwrap_or(Value::Nil);
     match name {

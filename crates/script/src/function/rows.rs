@@ -1,4 +1,4 @@
-//! Values as rows of fields with a delimiter between them.
+//! Serialises values as delimiter-separated rows (`dsv`) and parses such rows.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,8 @@ use menu::Reason;
 use super::serial::Options;
 use crate::value::{Elements, Value};
 
-/// The rows of an array: of columns by name, of rows by name (`dsv.remap`), or of plain rows.
+/// Serialises an array as rows. The array holds named columns, rows with named fields (`dsv.remap`), or plain
+/// rows.
 pub(super) fn write(value: &Value, options: &Options) -> Result<String, Reason> {
     let elements = value.to_array();
     let named = |(key, _): &(Option<String>, Value)| key.is_some();
@@ -40,7 +41,8 @@ pub(super) fn write(value: &Value, options: &Options) -> Result<String, Reason> 
     Ok(text)
 }
 
-/// The names of the columns, in the order asked for or by themselves.
+/// Returns the column names: as given by the `order` argument, otherwise the keys of the array; for `dsv.remap`
+/// the field names of all rows, sorted.
 fn names(elements: &Elements, options: &Options) -> Vec<String> {
     if !options.order.is_empty() {
         return options.order.clone();
@@ -78,7 +80,8 @@ fn line(fields: Vec<String>, options: &Options) -> String {
     fields.join(&options.delimiter)
 }
 
-/// A field: in quotes where asked for, or where it would be taken for several.
+/// Returns the text of a field. Quotes it if `dsv.wrap-strings` is set or the field contains the delimiter, a
+/// quote or a newline.
 fn field_text(field: &Value, options: &Options) -> String {
     let text = field.text();
     let wrapped = options.wrap && matches!(field, Value::Str(_));
@@ -89,7 +92,7 @@ fn field_text(field: &Value, options: &Options) -> String {
     text.to_string()
 }
 
-/// The array of some rows.
+/// Parses rows to an array.
 pub(super) fn read(text: &str, options: &Options) -> Value {
     let mut rows = split(text, &options.delimiter);
     if options.plain_rows {
@@ -120,7 +123,7 @@ pub(super) fn read(text: &str, options: &Options) -> Value {
     Value::array(elements)
 }
 
-/// The fields of each row; a field in quotes may hold anything.
+/// Splits the text into rows and fields. A quoted field may contain delimiters and newlines.
 fn split<'a>(text: &'a str, delimiter: &'a str) -> impl Iterator<Item = Vec<String>> {
     let mut rest = Some(text).filter(|text| !text.is_empty());
     std::iter::from_fn(move || {
@@ -128,7 +131,7 @@ fn split<'a>(text: &'a str, delimiter: &'a str) -> impl Iterator<Item = Vec<Stri
         loop {
             let (field, after) = field(rest?, delimiter);
             fields.push(field);
-            // A line's end ends the row, even where it is the delimiter.
+            // A newline ends the row even if the delimiter is a newline.
             if !after.starts_with('\n')
                 && let Some(next) = after.strip_prefix(delimiter)
             {
@@ -136,7 +139,7 @@ fn split<'a>(text: &'a str, delimiter: &'a str) -> impl Iterator<Item = Vec<Stri
                 continue;
             }
             let next = after.strip_prefix('\r').unwrap_or(after);
-            // What stands behind the closing quote of a field is no part of it.
+            // Ignore the text between the closing quote of the last field and the end of the line.
             let end = next.find('\n').map(|at| at + 1);
             rest = end
                 .and_then(|end| next.get(end..))
@@ -146,7 +149,7 @@ fn split<'a>(text: &'a str, delimiter: &'a str) -> impl Iterator<Item = Vec<Stri
     })
 }
 
-/// The field at the beginning of a text, and what follows it.
+/// Splits off the first field. Returns it unquoted, with the rest of the text.
 fn field<'a>(text: &'a str, delimiter: &str) -> (String, &'a str) {
     if let Some(mut rest) = text.strip_prefix('"') {
         let mut field = String::new();

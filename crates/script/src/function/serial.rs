@@ -11,33 +11,33 @@ use crate::language::argument;
 use crate::machine::{Machine, Result};
 use crate::value::Value;
 
-/// How values are written or read.
+/// Serialisation options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Options {
-    /// JSON over several lines.
+    /// Writes JSON on several lines.
     pub(super) pretty: bool,
-    /// A text stays one, whatever it looks like.
+    /// Keeps strings as strings, even those that look like numbers.
     pub(super) plain_text: bool,
-    /// Rows without a line of names.
+    /// Rows have no header line.
     pub(super) plain_rows: bool,
-    /// Rows as an array of arrays with names.
+    /// Reads rows as an array of arrays with keys.
     pub(super) array: bool,
-    /// An array of rows with names in place of columns.
+    /// Takes an array of rows with named fields instead of columns.
     pub(super) remap: bool,
-    /// Texts in quotes.
+    /// Quotes all strings.
     pub(super) wrap: bool,
-    /// Columns of different lengths.
+    /// Accepts columns of different lengths.
     pub(super) ignore_size: bool,
-    /// What is between two fields of a row.
+    /// Delimiter between fields.
     pub(super) delimiter: String,
-    /// The order of the columns.
+    /// Order of the columns.
     pub(super) order: Vec<String>,
 }
 
 impl Machine<'_> {
     pub(super) fn serialize(&mut self, command: &Command) -> Result<Value> {
         let value = self.value_of(command, "value")?;
-        // Each value becomes some text; escapes may make six bytes of one.
+        // Reserve memory for the output: an escape may turn one byte into six.
         self.charge(value.weight().saturating_mul(2))?;
         let mut options = self.serial_options(command)?;
         let order = self.value_of(command, "order")?.to_array();
@@ -50,7 +50,7 @@ impl Machine<'_> {
             None => Err(Reason::Missing(vec!["to"])),
         };
         let text = text.map_err(|reason| reason.at(command.at))?;
-        // RouterOS: what goes to a file is not the value as well.
+        // RouterOS: output that is written to a file is not returned as well.
         match self.text_of(command, "file-name")? {
             Some(name) if !self.checking => {
                 self.permit_builtin("import")?;
@@ -63,7 +63,7 @@ impl Machine<'_> {
 
     pub(super) fn deserialize(&mut self, command: &Command) -> Result<Value> {
         let text = self.value_of(command, "value")?.text();
-        // Values cost more than their text: an empty one takes two bytes of it.
+        // Values take more memory than their text: an empty value takes two bytes of text.
         self.charge(text.len().saturating_mul(size_of::<Value>()))?;
         let options = self.serial_options(command)?;
         let from = self.text_of(command, "from")?;
@@ -102,7 +102,7 @@ impl Machine<'_> {
         Ok(options)
     }
 
-    /// The words of `options`, bare, in a text, or in parentheses.
+    /// Returns the words of the `options` argument: bare, in a string, or in parentheses.
     fn option_words(&mut self, command: &Command) -> Result<Vec<Arc<str>>> {
         let given = argument(command, "options").and_then(|argument| argument.value.as_ref());
         let Some(expr) = given else {
@@ -121,8 +121,8 @@ impl Machine<'_> {
     }
 }
 
-/// The text of `(json.pretty,json.no-string-conversion)`: dots and dashes are of the words here, and
-/// no names are those of variables.
+/// Rebuilds the text of `(json.pretty,json.no-string-conversion)` from its expression: here dots and dashes
+/// belong to the words, and names are not variables.
 fn spelled(expr: &Expr, text: &mut String) -> bool {
     let (left, mark, right) = match &expr.node {
         Node::Word(word) | Node::Variable(word) => {

@@ -1,4 +1,4 @@
-//! Texts and arrays: to find in them, to take pieces of them.
+//! Searching and slicing of strings and arrays.
 
 use menu::{Reason, bytes};
 
@@ -10,7 +10,7 @@ use crate::regex::Regex;
 use crate::value::Value;
 
 impl Machine<'_> {
-    /// `:find "abc" "b"`: where a text or an element stands.
+    /// `:find "abc" "b"`: returns the position of a substring or an array element.
     pub(super) fn search(&mut self, command: &Command) -> Result<Value> {
         let all = self.value_of(command, "in")?;
         let weight = all.weight();
@@ -30,7 +30,7 @@ impl Machine<'_> {
         Ok(found.map_or(Value::Nil, Value::Num))
     }
 
-    /// `:pick "abcde" 1 3`: a piece of a text or an array.
+    /// `:pick "abcde" 1 3`: returns a slice of a string or an array.
     pub(super) fn pick(&mut self, command: &Command) -> Result<Value> {
         let all = self.value_of(command, "counter")?;
         let begin = self.number_of(command, "begin", 0)?.max(0);
@@ -57,7 +57,7 @@ impl Machine<'_> {
         })
     }
 
-    /// `:range 1 5`
+    /// `:range 1 5`: returns an array of consecutive numbers.
     pub(super) fn range(&mut self, command: &Command) -> Result<Value> {
         let from = self.number_of(command, "from", 0)?;
         let to = self.number_of(command, "to", 0)?;
@@ -70,7 +70,7 @@ impl Machine<'_> {
         })
     }
 
-    /// `:grep pattern="…" script={…}`: the lines of what a command prints that match.
+    /// `:grep pattern="…" script={…}`: returns the lines of the script's output that match.
     pub(super) fn grep(&mut self, command: &Command) -> Result<Value> {
         let pattern = self.text_of(command, "pattern")?.unwrap_or_default();
         let Some(regex) = Regex::new(&bytes::to_bytes(&pattern)) else {
@@ -100,7 +100,7 @@ impl Machine<'_> {
         Ok(Value::str(found.join("\n")))
     }
 
-    /// What the code or text of an argument prints; its value, if it prints nothing.
+    /// Runs the code of an argument and returns its output, or its value if it prints nothing.
     pub(super) fn captured(&mut self, command: &Command, name: &str) -> Result<String> {
         let code = self.code_of(command, name)?;
         let mut text = Collected::new(usize::MAX);
@@ -116,8 +116,9 @@ impl Machine<'_> {
         Ok(text.text)
     }
 
-    /// What the code of `execute` prints, then the error that ends it. RouterOS: `as-string` gives programs the text of
-    /// a failure as the result, with its command and line; the command itself does not fail.
+    /// Runs the code of `execute` and returns its output, followed by the error that ended it, if any.
+    /// RouterOS: for API programs `as-string` returns the text of a failure, with its command and line, as the
+    /// result; the command itself succeeds.
     pub(crate) fn execute_to_text(&mut self, command: &Command) -> Result<String> {
         let mut text = Collected::new(usize::MAX);
         let ended = self.code_of(command, "script").and_then(|code| {
@@ -132,7 +133,7 @@ impl Machine<'_> {
             })
         });
         let value = match ended {
-            // The script cannot be read.
+            // The script has a syntax error.
             Err(Stop::Refused(refusal)) if refusal.reason != Reason::Interrupted => {
                 return Ok(refusal.to_string());
             }
@@ -155,12 +156,12 @@ impl Machine<'_> {
     }
 }
 
-/// Where `key` stands in a text, in bytes, not before `from`.
+/// Returns the byte position of `key` in a text, at or after `from`.
 fn position(text: &str, key: &str, from: usize) -> Option<usize> {
     if key.is_empty() {
         return None;
     }
-    // As long as no character stands for a byte that is not UTF-8, both count alike.
+    // Fast path: without mapped non-UTF-8 bytes, offsets in the text and in the bytes agree.
     if !has_raw(text) && !has_raw(key) {
         let rest = text.as_bytes().get(from..)?;
         return find_bytes(rest, key.as_bytes()).map(|at| at + from);
@@ -183,12 +184,12 @@ fn find_bytes(text: &[u8], key: &[u8]) -> Option<usize> {
 }
 
 fn has_raw(text: &str) -> bool {
-    // U+EF80 to U+EFFF begin with these two bytes.
+    // U+EF80 to U+EFFF stand for bytes that are not UTF-8; these are their first two bytes in UTF-8.
     let mut pairs = text.as_bytes().windows(2);
     pairs.any(|pair| pair[0] == 0xee && pair[1] >= 0xbe)
 }
 
-/// The bytes of a text from one to another, as a text.
+/// Returns a byte range of a text. `limit` maps the length to the range.
 fn piece(text: &str, limit: impl Fn(usize) -> (usize, usize)) -> String {
     if !has_raw(text) {
         let (from, to) = limit(text.len());

@@ -1,4 +1,4 @@
-//! Commands of a menu that are not about configuration: the router does them.
+//! Menu commands that do not change configuration, such as `ping` or `monitor`: the router executes them.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::ready::{Loan, Ready};
 use crate::trace::trace_text;
 use crate::value::Value;
 
-/// Values of the arguments of a command of the router's own.
+/// Arguments of a command that the router executes.
 type Own = Vec<(&'static str, menu::Value)>;
 
 impl Machine<'_> {
-    /// A command that is not about configuration: the router's.
+    /// Runs a menu command that the router executes.
     pub(super) fn act(
         &mut self,
         menu: &'static Menu,
@@ -28,7 +28,8 @@ impl Machine<'_> {
         }
         let ready = self.ready(command)?;
         let made = self.labour(menu, name, &ready)?;
-        // What has no effect gives no router's answer either, and the log gives none.
+        // In a check the router's answer is missing, so later errors may be consequences. Commands without
+        // effect and the log have no answer.
         if !menu.is_idle(name) && menu.path != "/log" {
             self.passes_over();
         }
@@ -39,7 +40,8 @@ impl Machine<'_> {
         self.act_once(menu, name, (&ready, made.as_deref()), each)
     }
 
-    /// Does what a command needs done before it has the router.
+    /// Does the slow part of a command before it takes exclusive access to the router, for example generating a
+    /// key.
     pub(crate) fn labour(
         &mut self,
         menu: &'static Menu,
@@ -65,7 +67,7 @@ impl Machine<'_> {
         let mut text = Collected::new(self.out.width());
         let run = |loan: &mut Loan<'_>| Ok(loan.act(menu, name, with, checking, &mut text));
         let reply = self.with(run)?;
-        // What was said before a refusal is to be read as well.
+        // Output before a refusal is printed as well.
         self.print(&text.text)?;
         let (reply, scripts) = reply?;
         for script in &scripts {
@@ -74,7 +76,7 @@ impl Machine<'_> {
         if !with.0.flag("as-value") && (menu.path, name) == ("/tool", "trace") {
             self.show_trace(&reply.rows)?;
         } else if !with.0.flag("as-value") {
-            // The steps of an answer follow each other.
+            // Print row by row: the rows of an answer are a sequence of steps.
             for row in &reply.rows {
                 self.print(&tool::page(std::slice::from_ref(row)))?;
             }
@@ -87,7 +89,7 @@ impl Machine<'_> {
         if let Some(id) = reply.made {
             return Ok(Value::Id(id));
         }
-        // What scripts look into with `->`, if one item is watched.
+        // A single row is returned as an array with keys, so that scripts can index it with `->`.
         Ok(match &reply.rows[..] {
             [only] => row_value(only),
             rows => Value::list(rows.iter().map(row_value)),
@@ -96,7 +98,7 @@ impl Machine<'_> {
 }
 
 impl Machine<'_> {
-    /// Shows the steps of a trace, a page at a time.
+    /// Prints the steps of a packet trace, one page at a time.
     fn show_trace(&mut self, steps: &[Row]) -> machine::Result<()> {
         let value = |step: &Row, name: &str| step.get(name).map(ToString::to_string);
         self.out.stop_at_pages(true);
@@ -106,7 +108,8 @@ impl Machine<'_> {
     }
 }
 
-/// The elements of an array that is given for a list of texts. Each is one text, whatever separators it contains.
+/// Returns the elements of an array given for a list of strings. Each element is one string, whatever
+/// separators it contains.
 fn elements(kind: &Kind, ready: &Ready<'_>, name: &str) -> Option<menu::Value> {
     let (Kind::Fields | Kind::List(Kind::Text), Some((_, Some(Value::Array(elements))))) =
         (kind, ready.argument(name))
@@ -120,7 +123,7 @@ fn elements(kind: &Kind, ready: &Ready<'_>, name: &str) -> Option<menu::Value> {
 }
 
 impl Loan<'_> {
-    /// The items and the other arguments of a command of the router's own.
+    /// Returns the selected items and the other arguments of a command that the router executes.
     pub(crate) fn own_arguments(
         &mut self,
         menu: &'static Menu,
@@ -144,7 +147,7 @@ impl Loan<'_> {
                 continue;
             }
             let text = ready.text(taken.name).unwrap_or_default();
-            // To a command that goes on an empty value is none.
+            // A repeating command treats an empty optional value as not given.
             if text.is_empty() && own.repeats && !taken.required {
                 continue;
             }
@@ -160,7 +163,7 @@ impl Loan<'_> {
         Ok((items, arguments))
     }
 
-    /// What has to be done before [`Loan::act`].
+    /// Returns the slow work that must precede [`Loan::act`], if any.
     fn labour(
         &mut self,
         menu: &'static Menu,
@@ -179,7 +182,7 @@ impl Loan<'_> {
         labour.map_err(|reason| reason.nowhere())
     }
 
-    /// A command that is not about configuration: the router's.
+    /// Executes a menu command that does not change configuration.
     pub(crate) fn act(
         &mut self,
         menu: &'static Menu,
@@ -189,16 +192,17 @@ impl Loan<'_> {
         out: &mut dyn Output,
     ) -> Result<(Reply, Vec<Script>)> {
         let (items, arguments) = self.own_arguments(menu, name, ready)?;
-        // RouterOS: what is to be done to the items that were found is done to none where none were.
+        // RouterOS: a command on an empty `find` does nothing.
         let named = ["numbers", "number"].iter().any(|name| ready.has(name));
         if named && items.is_empty() {
             return Ok(Default::default());
         }
-        // A script that goes on as if it were done would be misled; in a check too.
+        // Refuse a command without implementation, also in a check: a script must not continue as if the
+        // command had been executed.
         if menu.is_idle(name) {
             return Err(Reason::failure(lacking::refusal(menu, name)).nowhere());
         }
-        // In a check there is no router that could answer.
+        // A check has no router that could execute the command.
         if checking {
             return Ok(Default::default());
         }

@@ -1,5 +1,5 @@
-//! What `add`, `set`, `remove`, `move` and their like do to items: each a transaction, or a part of the open
-//! one.
+//! `add`, `set`, `remove`, `move` and related commands on items. Each command is a separate transaction, or
+//! part of the open one.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::ready::{Loan, Ready};
 use crate::value::Value;
 
 impl Loan<'_> {
-    /// Runs a change as a transaction, or as a part of the open one. Gives what it changed with the value;
-    /// nothing where the open one goes on.
+    /// Runs a change as a transaction, or as part of the open one. Returns the value and the changes; no
+    /// changes if the outer transaction is still open.
     pub(crate) fn change(
         &mut self,
         edit: impl FnOnce(&mut Self) -> Result<Value>,
@@ -60,7 +60,8 @@ impl Loan<'_> {
         Ok(value)
     }
 
-    /// Refuses what would let a user do by a script what the user may not do, or do it as another.
+    /// Refuses a script or scheduler item with policies that the user lacks, or with another owner unless the
+    /// user has the `policy` right.
     fn may_own(&self, menu: &'static Menu, id: Id) -> Result<()> {
         let Some(item) = self.store.item(menu.path, id) else {
             return Ok(());
@@ -87,7 +88,8 @@ impl Loan<'_> {
             return Ok(Value::Nothing);
         }
         let whole = name == "set" && !ready.has("numbers");
-        // What was one set of settings in older versions is an item now.
+        // RouterOS: the menu held one set of settings in older versions. `set` without an item changes the item
+        // that replaced them.
         let supposed = match menu.supposed.is_empty() || !whole {
             true => None,
             false => {
@@ -127,7 +129,7 @@ impl Loan<'_> {
         Ok(Value::Nothing)
     }
 
-    /// What a command that is neither `add` nor `set` sets.
+    /// Returns the properties that an editing command sets: `set`, `enable`, `disable`, `comment` and others.
     fn edits(&mut self, menu: &'static Menu, name: &str, ready: &Ready<'_>) -> Result<Given> {
         Ok(match name {
             "set" => self.given(menu, ready)?,
@@ -152,7 +154,7 @@ impl Loan<'_> {
         })
     }
 
-    /// Rows that are no items are the router's to change.
+    /// Changes dynamic rows, which are not stored items; the router changes them.
     fn edit_dynamic(
         &mut self,
         menu: &'static Menu,
@@ -200,7 +202,7 @@ impl Loan<'_> {
             let is_own = |name: &str| menu.filled.contains(&(name, Fill::TunnelMac));
             for (property, value) in item.values() {
                 let is_given = given.iter().any(|(name, _)| *name == property.name);
-                // Two tunnels never share a link address.
+                // A copy of a tunnel gets a MAC address of its own.
                 if !property.read_only && !is_given && !is_own(property.name) {
                     given.push((property.name, Some(value.clone())));
                 }
@@ -213,7 +215,7 @@ impl Loan<'_> {
                 given.push((name, Some(value)));
             }
         }
-        // RouterOS: a script may by itself do no more than who makes it.
+        // RouterOS: by default a script gets no policies beyond those of its creator.
         let given_policy = given.iter().any(|(name, _)| *name == "policy");
         if let Some(property) = menu.property("policy").filter(|_| !given_policy)
             && menu.filled.iter().any(|(_, fill)| *fill == Fill::User)
@@ -235,7 +237,7 @@ impl Loan<'_> {
         Ok(id)
     }
 
-    /// Refuses an item that the router has made by itself already.
+    /// Refuses an item that duplicates a dynamic row of the router.
     fn refuse_what_is_a_row(&self, menu: &'static Menu, id: Id) -> Result<()> {
         let Some(item) = self.store.item(menu.path, id) else {
             return Ok(());
@@ -272,7 +274,7 @@ impl Loan<'_> {
         }))
     }
 
-    /// The item that an argument names a place by.
+    /// Resolves an argument that names an item as a position. A dynamic row stands for the next item after it.
     fn place(
         &self,
         menu: &'static Menu,
@@ -293,8 +295,8 @@ impl Loan<'_> {
         }
     }
 
-    /// The item behind a dynamic row, as rows were numbered last; none at the end. RouterOS: what is
-    /// placed before the row that counts for FastTrack comes behind all that was placed there before.
+    /// Returns the first item after a dynamic row in the last printed numbering; `None` at the end. RouterOS:
+    /// items placed before the dynamic FastTrack counter row come after all items placed there earlier.
     fn behind(&self, menu: &'static Menu, row: Id) -> Option<Id> {
         let is_item = |id: &Id| self.store.item(menu.path, *id).is_some();
         match self.numbers.get(menu.path) {
@@ -302,7 +304,7 @@ impl Loan<'_> {
                 let rest = numbers.iter().skip_while(|id| **id != row);
                 rest.copied().find(is_item)
             }
-            // Dynamic rows come first.
+            // Without a numbering: dynamic rows precede all items.
             None => self.store.items(menu.path).next().map(|item| item.id),
         }
     }

@@ -1,4 +1,4 @@
-//! The values that a command gives to properties, with words of older versions translated.
+//! The property values of a command, with property names and values of older RouterOS versions translated.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,11 +9,11 @@ use crate::ast::{Argument, Node};
 use crate::made;
 use crate::ready::{self, Loan, Ready};
 
-/// Values by property; `None` unsets.
+/// Property values; `None` unsets the property.
 pub(super) type Given = Vec<(&'static str, Option<Value>)>;
 
 impl Loan<'_> {
-    /// The values that a command gives, with words of older versions translated.
+    /// Returns the property values of a command, translated from older versions.
     pub(super) fn given(&mut self, menu: &'static Menu, ready: &Ready<'_>) -> Result<Given> {
         let mut given = Given::with_capacity(ready.command.arguments.len());
         for (argument, value) in ready.arguments() {
@@ -38,7 +38,7 @@ impl Loan<'_> {
                 Some(text) => {
                     let own = property.itself && ready.text("name").as_ref() == Some(&text);
                     let value = match own {
-                        // It is there once this is done.
+                        // The named item does not exist yet; the command creates it.
                         true => property.kind.parse(property.name, &text).map(Some),
                         false => {
                             let names = self.names_in(argument);
@@ -48,7 +48,7 @@ impl Loan<'_> {
                     value.map_err(|reason| reason.at(argument.at))?
                 }
             };
-            // That an older word says nothing does not take away what the newer one says.
+            // `!old-name` must not override the value of the property's current name.
             let older = argument.negated && argument.name != property.name;
             if older && given.iter().any(|(name, _)| *name == property.name) {
                 continue;
@@ -56,7 +56,7 @@ impl Loan<'_> {
             let before = given.iter().position(|(name, _)| *name == property.name);
             let before = before.and_then(|at| given.remove(at).1);
             let value = match (before, value) {
-                // Several older words are one list: `primary-ntp` and `secondary-ntp` are servers.
+                // Several older properties form one list: `primary-ntp` and `secondary-ntp` become `servers`.
                 (Some(Value::List(mut all)), Some(Value::List(more)))
                     if argument.name != property.name =>
                 {
@@ -71,7 +71,7 @@ impl Loan<'_> {
         Ok(given)
     }
 
-    /// Keys come in place of `auto`, where that asks for one.
+    /// Replaces the value `auto` by a new key in properties that are filled with keys.
     fn make_keys(&self, menu: &'static Menu, given: &mut Given) -> Result<()> {
         for (name, _) in { menu.filled.iter() }.filter(|(_, fill)| *fill == Fill::KeyIfAuto) {
             for (_, value) in given.iter_mut().filter(|(own, _)| own == name) {
@@ -88,8 +88,8 @@ impl Loan<'_> {
         Ok(STANDARD.encode(bytes))
     }
 
-    /// What the names in an argument may be. An id that stands in a file is of a router as it was, while one
-    /// that the file has looked for is of this one.
+    /// Returns which references an argument may hold. A literal internal id in a file refers to another
+    /// router's configuration; an id that the file's script looked up refers to this one.
     const fn names_in(&self, argument: &Argument) -> Names {
         let literal = match &argument.value {
             Some(value) => matches!(value.node, Node::Word(_) | Node::Text(_)),
@@ -101,9 +101,9 @@ impl Loan<'_> {
         }
     }
 
-    /// The property that an argument means and the text of its value; `None` if it is gone. What
-    /// older versions made by themselves is made for files: who types, with a word that is in use
-    /// still, a name that is not there has mistyped it.
+    /// Returns the current property for an argument and the text of its value; `None` if the property is
+    /// obsolete. For files, also creates the item that older versions created implicitly. In an interactive
+    /// command with a current property name, an unknown item name is a typing error.
     fn translate(
         &mut self,
         menu: &'static Menu,
@@ -136,7 +136,7 @@ impl Loan<'_> {
         Ok(Some((property, text)))
     }
 
-    /// Makes the item that a word of an older version made by itself.
+    /// Creates the item that an older version created implicitly for a value.
     fn make(
         &mut self,
         space: &str,
@@ -144,7 +144,7 @@ impl Loan<'_> {
         values: &[(&'static str, &str)],
     ) -> std::result::Result<(), Reason> {
         let menu = self.store.menus().iter().find(|menu| {
-            // Of several menus the one whose items have these values.
+            // Of several menus in the name space, takes the first whose items have all these properties.
             let fits = values.iter().all(|(name, _)| menu.property(name).is_some());
             menu.space == Some(space) && menu.grows() && fits
         });

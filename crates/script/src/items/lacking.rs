@@ -1,41 +1,42 @@
-//! What is said where something has no effect here.
+//! Warnings and refusals for configuration that has no effect in ferroute yet.
 
 use menu::{Cause, Change, Changes, Item, Lack, Menu, Store};
 
 use crate::machine::{self, Machine};
 use crate::ready::Loan;
 
-/// What a command answers that nothing here carries out.
+/// Refusal text for a command that is not implemented.
 pub(super) fn refusal(menu: &Menu, name: &str) -> String {
     let path = menu.path.trim_end_matches('/');
     format!("{path}/{name} has no effect here yet")
 }
 
-/// Changes of one command that are looked at, and lines that one run of a script remembers.
+/// Maximum number of changes of one command that are checked, and of warnings that a script run remembers.
 const MOST: usize = 1_000;
 
-/// The topics of what the log says of it.
+/// Log topics of the warnings.
 const TOPICS: &str = "system,warning";
 
-/// Something that was put into use and has no effect: what the console says, and what the log says.
+/// A warning about an enabled item without effect: the line for the console and the log entry.
 pub(crate) struct InVain {
     pub(crate) line: String,
     entry: String,
 }
 
-/// Whether an item is to do something, as far as it says.
+/// True if the item is enabled.
 fn is_in_use(item: &Item) -> bool {
     let enabled = item.get("enabled").and_then(menu::Value::as_bool);
     !item.is("disabled") && enabled != Some(false)
 }
 
-/// The item that a change made or changed, unless it came by itself with another: nobody asked anything of it.
+/// Returns the added or changed item. Ignores items that the router added along with another item.
 fn asked_of(change: &Change) -> Option<&Item> {
     let item = change.after.as_deref()?;
     (change.before.is_some() || change.menu.grows()).then_some(item)
 }
 
-/// What a change puts into use that has no effect: what is new, is enabled, or had one before.
+/// Returns a warning if a change enables an item that has no effect: the item is new, was disabled, or lacked
+/// something else before.
 fn in_vain(store: &Store, change: &Change) -> Option<InVain> {
     let item = asked_of(change).filter(|item| is_in_use(item))?;
     let lack = store.lack(item)?;
@@ -66,8 +67,8 @@ fn said_of(store: &Store, item: &Item, lack: &Lack) -> InVain {
 }
 
 impl Loan<'_> {
-    /// Writes to the log what changes put into use that has no effect, each thing once. Gives what was
-    /// not `told` before.
+    /// Logs a warning for each changed item without effect, without duplicates. Returns the warnings that are
+    /// not in `told`.
     pub(super) fn log_in_vain(&mut self, changes: &Changes, told: &[String]) -> Vec<InVain> {
         let mut fresh: Vec<InVain> = Vec::new();
         for change in changes.list.iter().take(MOST) {
@@ -83,7 +84,8 @@ impl Loan<'_> {
     }
 }
 
-/// What the log says of a file that was run as one transaction: one line of all that has no effect.
+/// Returns one log entry for a file that was run as one transaction: the number of items without effect and the
+/// lacking features.
 pub(crate) fn of_file(store: &Store, changes: &Changes) -> Option<(&'static str, String)> {
     let mut count = 0_usize;
     let mut areas: Vec<&str> = Vec::new();
@@ -103,8 +105,8 @@ pub(crate) fn of_file(store: &Store, changes: &Changes) -> Option<(&'static str,
 }
 
 impl Machine<'_> {
-    /// Reports what was put into use and has no effect: in the output at a terminal, else as a remark beside it, so
-    /// that programs read no such line. A run reports each line once.
+    /// Reports warnings: as output at a terminal, otherwise as remarks beside the output, so that programs do
+    /// not parse them. A run reports each line once.
     pub(super) fn note_in_vain(&mut self, fresh: Vec<InVain>) -> machine::Result<()> {
         let has_terminal = self.out.terminal().is_some();
         for InVain { line, .. } in fresh {

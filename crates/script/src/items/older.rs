@@ -1,4 +1,4 @@
-//! Configuration of older versions that is said by other menus now, as RouterOS's own upgrades turn it over.
+//! Converts configuration of older RouterOS versions that moved to other menus, as RouterOS's own upgrade does.
 
 use menu::{Id, Link, Menu, Reason, Refusal, Split, Store, Value};
 
@@ -7,12 +7,12 @@ use super::given::Given;
 use crate::ast::Argument;
 use crate::ready::{Loan, Ready};
 
-/// Whether an argument is a word of an older version for another menu's property.
+/// True if an argument is an older property that moved to another menu.
 pub(super) fn belongs_elsewhere(menu: &Menu, argument: &Argument) -> bool {
     menu.property(&argument.name).is_none() && split_of(menu, argument).is_some()
 }
 
-/// The refusal of such a word where no item is added.
+/// Refusal for a moved property in a command other than `add`.
 pub(super) fn moved(menu: &Menu, argument: &Argument) -> Reason {
     let path = split_of(menu, argument).map_or("", |split| split.menu);
     Reason::failure(format!("{} is set in {path} now", argument.name))
@@ -23,7 +23,7 @@ fn split_of(menu: &Menu, argument: &Argument) -> Option<&'static Split> {
     menu.splits.iter().find(has)
 }
 
-/// Refuses values that older versions had and that there are no more.
+/// Refuses values that RouterOS removed and that have no replacement.
 pub(super) fn refuse_lost(menu: &Menu, argument: &Argument, text: Option<&str>) -> Result<()> {
     for value in text.unwrap_or_default().split([',', ';']) {
         if let Some(lost) = menu
@@ -38,7 +38,7 @@ pub(super) fn refuse_lost(menu: &Menu, argument: &Argument, text: Option<&str>) 
     Ok(())
 }
 
-/// Turns over what a file of an older version has brought, as far as single commands could not.
+/// Converts items of a file from an older version that could not be converted command by command.
 pub(crate) fn upgrade(store: &mut Store) -> Result<()> {
     let upgrades = store.menus().iter().filter_map(|menu| menu.upgrade);
     let upgrades: Vec<_> = upgrades.collect();
@@ -48,7 +48,7 @@ pub(crate) fn upgrade(store: &mut Store) -> Result<()> {
 }
 
 impl Loan<'_> {
-    /// Makes the items that the new item is to name.
+    /// Creates the items that the new item refers to.
     pub(super) fn make_named(
         &mut self,
         menu: &'static Menu,
@@ -78,7 +78,7 @@ impl Loan<'_> {
         Ok(())
     }
 
-    /// Makes the items that name the new item.
+    /// Creates the items that refer to the new item.
     pub(super) fn make_naming(
         &mut self,
         menu: &'static Menu,
@@ -108,7 +108,8 @@ impl Loan<'_> {
         added.map(drop).map_err(Reason::nowhere)
     }
 
-    /// The other item's menu and values; none if the command has none of the words.
+    /// Returns the menu and the values of the other item; `None` if the command has none of the moved
+    /// properties.
     fn values_of(
         &self,
         menu: &Menu,
@@ -143,7 +144,7 @@ impl Loan<'_> {
                 value.map_err(|reason| reason.at(argument.at))?,
             ));
         }
-        // A word that this menu has, too, tells nothing of an older version by itself.
+        // A property that this menu still has is no sign of an older version.
         let is_older = |(word, _): &&(&str, &str)| ready.has(word) && menu.property(word).is_none();
         let older = split.words.iter().find(is_older);
         Ok(older.map(|_| (other, values)))

@@ -1,4 +1,4 @@
-//! What another program lets the router do: tools, measurements, commands of the router's own.
+//! Requests for commands that the router executes: tools, measurements and menu actions.
 
 use menu::{Id, Menu, Refusal, Row};
 use tool::Tool;
@@ -11,14 +11,14 @@ use crate::ready::{Loan, Ready};
 use crate::spec;
 use crate::tools::{Begun, INTERVAL, Limits};
 
-/// What is about how often and how much of it a program is told, even where the command declares it.
+/// Arguments that control the answer, even where the command declares them.
 const ABOUT: [&str; 5] = [".proplist", "as-value", "duration", "once", "proplist"];
 
-/// What is about a screen, a file of the router or its language, of which a program has none.
+/// Arguments for the screen, a file or script code, which requests must not use.
 const OF_CONSOLES: [&str; 3] = ["append", "do", "file"];
 
 impl Machine<'_> {
-    /// A command of the router's own; one that goes on does so until somebody breaks it off.
+    /// Runs a command that the router executes. A command that repeats runs until the client cancels it.
     pub(super) fn request_action(
         &mut self,
         (menu, name): (&'static Menu, &'static str),
@@ -58,7 +58,7 @@ impl Machine<'_> {
         Ok(made.map_or(Done::Nothing, |id| Done::Ret(id.to_string())))
     }
 
-    /// A command that goes on: the rows of each look, with its number.
+    /// Runs a repeating command. Passes on the rows of each check, with the number of the check.
     fn request_tool(
         &mut self,
         tool: &'static dyn Tool,
@@ -116,7 +116,7 @@ impl Machine<'_> {
     }
 }
 
-/// The fields of a row that are asked for.
+/// Returns the requested fields of a row.
 fn fields(row: &Row, manner: &Manner) -> Vec<(&'static str, String)> {
     let wanted = manner.wanted();
     let wants = |name: &&str| wanted.is_empty() || wanted.contains(name);

@@ -1,4 +1,4 @@
-//! A request that listens, run in turns: between two nothing of it runs, and no thread waits for it.
+//! A `listen` request, run step by step: it occupies no thread between steps.
 
 use menu::Refusal;
 
@@ -11,11 +11,11 @@ use crate::session::Session;
 use crate::site::Site;
 use crate::tree::Tree;
 
-/// A request that gives rows as they change, until somebody breaks it off.
+/// A request that passes on rows as they change, until the client cancels it.
 pub struct Course(Listening);
 
 impl Course {
-    /// Begins a request if it is one that listens.
+    /// Starts a request if it is a `listen` or `follow` request.
     ///
     /// # Errors
     /// The refusal.
@@ -41,8 +41,8 @@ impl Course {
         Ok(asked.goes_on().then(|| Self(Listening::new(asked, now))))
     }
 
-    /// Gives the rows that have changed since the last turn. Says when the next is due; none if it was
-    /// the last.
+    /// Passes on the rows that changed since the previous step. Returns when the next step is due; `None` after
+    /// the last one.
     ///
     /// # Errors
     /// The refusal.
@@ -59,13 +59,13 @@ impl Course {
         Ok(goes_on.then(|| self.0.pause()))
     }
 
-    /// How many rows it remembers, to find out which have changed.
+    /// Number of rows remembered for change detection.
     pub fn rows(&self) -> usize {
         self.0.seen.len()
     }
 }
 
-/// A `print` has nothing in it that could end it otherwise.
+/// A `print` runs no code, so it ends only by refusal or interruption.
 fn refusal(stop: Stop) -> Refusal {
     match stop {
         Stop::Refused(refusal) => refusal,

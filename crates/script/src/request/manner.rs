@@ -1,4 +1,4 @@
-//! How a request is answered: which fields, once or again and again.
+//! Arguments that control the answer of a request: fields, repetition.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use menu::{Kind, Reason, Refusal};
 use super::Done;
 use crate::machine::{self, Machine};
 
-/// What a request says of how it is answered, beside the arguments of its command.
+/// Options for the answer of a request, apart from the arguments of its command.
 #[derive(Default)]
 pub(super) struct Manner {
     wanted: Vec<String>,
@@ -20,9 +20,9 @@ pub(super) struct Manner {
 }
 
 impl Manner {
-    /// Takes an argument if it is about the manner.
+    /// Stores an argument if it is an option for the answer. Returns false otherwise.
     pub(super) fn take(&mut self, name: &str, text: &str) -> Result<bool, Refusal> {
-        // In JSON a flag can be said to be off.
+        // JSON requests can set a flag to false.
         let on = text != "false" && text != "no";
         match name {
             ".proplist" | "proplist" => {
@@ -52,7 +52,7 @@ fn span(name: &str, text: &str) -> Result<Duration, Refusal> {
 }
 
 impl Machine<'_> {
-    /// Does something again and again, with the number of the turn.
+    /// Repeats `turn` with the number of the repetition, until the options end the request.
     pub(super) fn sample(
         &mut self,
         interval: Duration,

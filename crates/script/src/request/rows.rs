@@ -1,4 +1,4 @@
-//! `print` and `listen` of another program: rows as they are, or as they change.
+//! `print` and `listen` requests: the current rows, or rows as they change.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::machine::{self, Machine};
 use crate::query::Query;
 use crate::seen::{Pause, Seen};
 
-/// Words that `print` takes and that change nothing of what a program is given.
+/// Arguments of `print` that do not affect the answer to a program.
 const PRINT_WORDS: [&str; 13] = [
     "active",
     "as-value",
@@ -29,7 +29,7 @@ const PRINT_WORDS: [&str; 13] = [
 ];
 
 impl Machine<'_> {
-    /// `print` and `listen`.
+    /// Runs a `print` or `listen` request.
     pub(super) fn request_rows(
         &mut self,
         menu: &'static Menu,
@@ -58,7 +58,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Reads which rows a request is about.
+    /// Parses which rows a request selects.
     pub(super) fn asked_rows(
         &mut self,
         menu: &'static Menu,
@@ -104,7 +104,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Runs `run` with the filter of what is asked.
+    /// Calls `run` with the row filter of a request.
     fn with_rows<T>(
         &mut self,
         asked: &Asked,
@@ -126,7 +126,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Gives all rows; says how many.
+    /// Passes on all rows and returns their number.
     pub(super) fn rows(
         &mut self,
         menu: &'static Menu,
@@ -149,7 +149,7 @@ impl Machine<'_> {
         Ok(count)
     }
 
-    /// How many rows the filter accepts; the `whole` menu if that is every one.
+    /// Counts the rows that pass the filter. Uses the menu's own count if the request selects the whole menu.
     fn count_for(
         &mut self,
         menu: &'static Menu,
@@ -168,8 +168,8 @@ impl Machine<'_> {
         Ok(Done::Ret(count.to_string()))
     }
 
-    /// Gives the rows that have changed since the last look. Returns false if this was the last look: the one at the
-    /// end of the duration, which finds changes that a slow look before it was too early for.
+    /// Passes on the rows that changed since the previous check. Returns false after the last check, which is
+    /// done at the end of the duration to catch changes since the check before.
     pub(super) fn listen(
         &mut self,
         listening: &mut Listening,
@@ -194,30 +194,30 @@ impl Machine<'_> {
     }
 }
 
-/// Which rows a request is about, and how it is answered.
+/// The rows that a request selects, and the options for its answer.
 pub(super) struct Asked {
     pub(super) menu: &'static Menu,
     manner: Manner,
     query: Query,
-    /// The items that it names.
+    /// The items that the request names.
     chosen: Option<Vec<Id>>,
-    /// Whether it is about every row of the menu.
+    /// True if the request selects all rows of the menu.
     whole: bool,
     listens: bool,
 }
 
 impl Asked {
-    /// Whether it goes on until somebody breaks it off.
+    /// True if the request runs until the client cancels it.
     pub(super) const fn goes_on(&self) -> bool {
         self.listens || self.manner.follow || self.manner.follow_only
     }
 }
 
-/// A request that gives rows as they change.
+/// A request that passes on rows as they change.
 pub(super) struct Listening {
     asked: Asked,
     pub(super) seen: Seen,
-    /// When it ends by itself, on the site's clock.
+    /// End time on the site's clock, if the request has a duration.
     until: Option<Duration>,
 }
 
@@ -231,7 +231,7 @@ impl Listening {
         }
     }
 
-    /// When another look is worth it: at the end of the duration at the latest.
+    /// Returns when the next check is due, at the latest at the end of the duration.
     pub(super) fn pause(&self) -> Pause {
         let pause = self.seen.pause();
         let end = self.until.unwrap_or(Duration::MAX);
@@ -243,8 +243,8 @@ impl Listening {
     }
 }
 
-/// The fields of a row. RouterOS knows no letter for what has no effect, and programs stumble over
-/// fields that they do not know: it is told to those that ask for it.
+/// Returns the fields of a row. The field `no-effect` is unknown to RouterOS and might confuse clients, so it
+/// is included only on request.
 fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static str, String)> {
     let mut fields = json::fields(menu, row, wanted);
     if wanted.is_empty() {
