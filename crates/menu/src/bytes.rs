@@ -1,13 +1,13 @@
-//! Bytes that are not UTF-8 inside strings that are.
+//! Carries bytes that are not UTF-8 inside Rust strings.
 //!
-//! Configurations hold bytes of any encoding. Each byte that is not part of valid UTF-8 is carried
-//! as one character of a private range (U+EF80 to U+EFFF, as MirBSD's OPTU-8 does), so that text
-//! stays a `String` everywhere and still goes out as the very bytes that came in. A character of
-//! that range that comes in is carried byte by byte, too.
+//! Configurations hold bytes of any encoding. Each byte that is not part of valid UTF-8 is mapped to one
+//! character of a private range (U+EF80 to U+EFFF, as MirBSD's OPTU-8 does). Text is a `String` everywhere, and
+//! is written out with exactly the bytes that were read. Characters of the private range in the input are
+//! mapped byte by byte.
 
 const BASE: u32 = 0xef00;
 
-/// The text of these bytes; a byte that is not UTF-8 becomes one private character.
+/// Decodes bytes to text; each byte that is not UTF-8 becomes one private character.
 pub fn from_bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -17,7 +17,7 @@ pub fn from_bytes(bytes: &[u8]) -> String {
     text
 }
 
-/// As [`from_bytes`], of bytes among which there are those of texts that it has made already.
+/// Decodes bytes that already contain texts made by [`from_bytes`]: their private characters are kept.
 pub fn from_pieces(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -28,7 +28,7 @@ pub fn from_pieces(bytes: &[u8]) -> String {
 }
 
 fn push_valid(valid: &str, text: &mut String) {
-    // All characters of the range begin with this byte, and few others do.
+    // All private characters begin with this byte in UTF-8; few other characters do.
     if !valid.as_bytes().contains(&0xee) {
         return text.push_str(valid);
     }
@@ -44,7 +44,7 @@ fn push_valid(valid: &str, text: &mut String) {
     }
 }
 
-/// The bytes of a text: the reverse of [`from_bytes`].
+/// Encodes a text to its original bytes: the inverse of [`from_bytes`].
 pub fn to_bytes(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut buffer = [0; 4];
@@ -57,8 +57,8 @@ pub fn to_bytes(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// The text with bytes that are characters together as those characters: a text that was put
-/// together from pieces may have a character's bytes one by one.
+/// Joins private characters that together form a valid UTF-8 character. A text concatenated from parts may
+/// contain the bytes of a character one by one.
 pub fn whole(text: String) -> String {
     if text.chars().any(|c| raw(c).is_some()) {
         return from_bytes(&to_bytes(&text));
@@ -66,14 +66,14 @@ pub fn whole(text: String) -> String {
     text
 }
 
-/// How many bytes the text has when it goes out.
+/// Returns the length in bytes after [`to_bytes`].
 pub fn len(text: &str) -> usize {
     text.chars()
         .map(|c| if raw(c).is_some() { 1 } else { c.len_utf8() })
         .sum()
 }
 
-/// The byte that this character stands for, if it is a private one.
+/// Returns the byte that a private character stands for; `None` for other characters.
 pub fn raw(c: char) -> Option<u8> {
     let code = u32::from(c);
     (0xef80..=0xefff)

@@ -1,4 +1,4 @@
-//! What a committed transaction changed, who did it, and who makes it durable.
+//! Committed transactions, their authors, and the journal that makes them durable.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ pub struct Change {
     pub menu: &'static Menu,
     /// The item.
     pub id: Id,
-    /// As it was; `None` if it is new.
+    /// State before the transaction; `None` if the item is new.
     pub before: Option<Arc<Item>>,
-    /// As it is; `None` if it is gone.
+    /// State after the transaction; `None` if the item was removed.
     pub after: Option<Arc<Item>>,
 }
 
 impl Change {
-    /// The policies that a user needs to make the change by commands. An item with an owner needs the policies that
-    /// it runs with, and `policy` if the owner is another user.
+    /// Returns the policies that a user needs to make this change by commands. An item with an owner needs the
+    /// policies that it runs with, and `policy` if the owner is another user.
     pub fn needs(&self, user: &str) -> Policies {
         let command = match (&self.before, &self.after) {
             (None, _) => "add",
@@ -44,7 +44,7 @@ impl Change {
 }
 
 impl Change {
-    /// The change back.
+    /// Returns the inverse change.
     #[must_use]
     pub fn inverse(&self) -> Self {
         Self {
@@ -55,19 +55,19 @@ impl Change {
     }
 }
 
-/// Who changed something, and when.
+/// Author and time of a transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct By {
-    /// The user; empty for the router itself.
+    /// The user name; empty for the router itself.
     pub user: String,
-    /// The time of day; none for what the router does by itself, and where it was not kept.
+    /// The wall clock time; `None` for changes by the router, and for records without a time.
     pub clock: Option<Clock>,
-    /// What was done, in words; if empty, it follows from what changed.
+    /// Description of the action; if empty, it is derived from the changes.
     pub action: String,
 }
 
 impl By {
-    /// A user at a time.
+    /// Creates an author.
     pub fn user(user: impl Into<String>, clock: Clock) -> Self {
         Self {
             user: user.into(),
@@ -76,7 +76,7 @@ impl By {
         }
     }
 
-    /// With words for what was done.
+    /// Sets the description of the action.
     #[must_use]
     pub fn doing(mut self, action: impl Into<String>) -> Self {
         self.action = action.into();
@@ -84,44 +84,44 @@ impl By {
     }
 }
 
-/// How a transaction came about.
+/// The cause of a transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// The router did it by itself: a port was found, say. There is nothing to undo.
+    /// The router itself, for example when it detects a port. Such a transaction cannot be undone.
     #[default]
     Router,
     /// A user's command.
     User,
-    /// `/undo` of the transaction that made this revision.
+    /// `/undo` of the transaction with this revision.
     Undo(u64),
-    /// `/redo` of the transaction that made this revision.
+    /// `/redo` of the transaction with this revision.
     Redo(u64),
-    /// Everything since this revision was given back.
+    /// Rollback of all changes since this revision (safe mode).
     Unroll(u64),
 }
 
-/// All that one transaction changed, each item once, in the order in which they were first touched.
+/// All changes of one transaction. Each item occurs once, in the order of first change.
 #[derive(Clone, Debug)]
 pub struct Changes {
-    /// The revision of the store that the transaction made; they count from 1.
+    /// The store revision that the transaction created; revisions count from 1.
     pub revision: u64,
-    /// Whose doing it was.
+    /// Author and time.
     pub by: By,
-    /// How it came about.
+    /// The cause.
     pub origin: Origin,
-    /// The items.
+    /// The changed items.
     pub list: Vec<Change>,
 }
 
 impl Changes {
-    /// The changes of one menu.
+    /// Returns the changes of one menu.
     pub fn of<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Change> {
         self.list
             .iter()
             .filter(move |change| change.menu.path == path)
     }
 
-    /// What was done, in words: `ip address added`.
+    /// Returns a description of the action: `ip address added`.
     pub fn action(&self) -> String {
         if !self.by.action.is_empty() {
             return self.by.action.clone();
@@ -147,18 +147,19 @@ impl Changes {
     }
 }
 
-/// Makes transactions durable. The store calls it before a command is acknowledged.
+/// Makes transactions durable. The store calls the journal before a command is acknowledged.
 pub trait Journal: Send {
-    /// Stores the changes, synced to disk.
+    /// Stores the changes and syncs them to disk.
     ///
     /// # Errors
-    /// What went wrong, in words; the transaction is then rolled back.
+    /// Description of the failure; the store then rolls the transaction back.
     fn commit(&mut self, changes: &Changes) -> Result<(), String>;
 
-    /// As [`Journal::commit`], of many changes: `meanwhile` is called often, so that life goes on.
+    /// Stores many changes and syncs them to disk. Calls `meanwhile` often, so that other tasks of the router
+    /// continue.
     ///
     /// # Errors
-    /// As of [`Journal::commit`].
+    /// As for [`Journal::commit`].
     fn commit_while(
         &mut self,
         changes: &Changes,
@@ -168,49 +169,49 @@ pub trait Journal: Send {
         self.commit(changes)
     }
 
-    /// Takes changes that [`Journal::sync`] stores, at the latest; a router that is killed before may lose them. All
-    /// other calls store them first.
+    /// Queues changes until the next [`Journal::sync`]. If the router is killed before, the changes may be
+    /// lost. All other methods store queued changes first.
     ///
     /// # Errors
-    /// What went wrong, in words; the transaction is then rolled back.
+    /// Description of the failure; the store then rolls the transaction back.
     fn defer(&mut self, changes: &Arc<Changes>) -> Result<(), String> {
         self.commit(changes)
     }
 
-    /// Stores the changes that were deferred, synced to disk.
+    /// Stores the queued changes and syncs them to disk.
     ///
     /// # Errors
-    /// What went wrong, in words. The changes stay deferred, and the next call tries again.
+    /// Description of the failure. The changes stay queued, and the next call tries again.
     fn sync(&mut self) -> Result<(), String> {
         Ok(())
     }
 
-    /// Gives back the changes that were deferred and are not stored, oldest first; they are forgotten.
+    /// Removes and returns the queued changes that are not stored, oldest first.
     fn take_deferred(&mut self) -> Vec<Arc<Changes>> {
         Vec::new()
     }
 
-    /// From here on, keeps what each item was before it changed first, until [`Journal::release`]:
-    /// a router that starts and finds this gives it back.
+    /// Starts recording the state of each item before its first change, until [`Journal::release`]. If the
+    /// router restarts before the release, it restores the recorded states.
     ///
     /// # Errors
-    /// What went wrong; nothing is held then.
+    /// Description of the failure; nothing is recorded then.
     fn hold(&mut self) -> Result<(), String> {
         Ok(())
     }
 
-    /// Forgets what was held.
+    /// Ends the recording and discards the recorded states.
     ///
     /// # Errors
-    /// What went wrong; it is still held then.
+    /// Description of the failure; the recording continues then.
     fn release(&mut self) -> Result<(), String> {
         Ok(())
     }
 
-    /// Keeps a word under a name, or forgets it: what has to outlive the router besides items.
+    /// Stores a text under a name, or removes it, for state other than items that must survive a restart.
     ///
     /// # Errors
-    /// What went wrong; what was kept then stays.
+    /// Description of the failure; the old text stays.
     fn note(&mut self, name: &str, text: Option<&str>) -> Result<(), String> {
         let _ = (name, text);
         Ok(())
@@ -227,16 +228,17 @@ pub trait Journal: Send {
         false
     }
 
-    /// Does all work that waits: the router stops.
+    /// Does all deferrable work, because the router stops.
     fn settle(&mut self) {}
 
-    /// Why no change can be stored, while that is so: the disk is full, or what it has is damaged.
+    /// Returns why changes cannot be stored at present: the disk is full or its data is damaged. `None` if they
+    /// can.
     fn fault(&self) -> Option<&str> {
         None
     }
 
-    /// Accepts the state that a damaged disk was found to have, so that changes can be stored again. `running` is the
-    /// configuration that runs. Returns lines for the log.
+    /// Accepts the state found on a damaged disk, so that changes can be stored again. `running` is the running
+    /// configuration. Returns lines for the log.
     ///
     /// # Errors
     /// There is no damage, or the state cannot be written.
@@ -246,7 +248,7 @@ pub trait Journal: Send {
     }
 }
 
-/// A journal that keeps nothing.
+/// A journal that stores nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoJournal;
 

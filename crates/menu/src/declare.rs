@@ -1,5 +1,5 @@
-//! What a menu's declaration says. A declaration is a constant and has no behaviour but small pure
-//! hooks; parsing, printing, export, completion, API and reference are walks over it.
+//! Declarations of menus. A declaration is a constant without behaviour except for small pure hooks. Parsing,
+//! printing, export, completion, API and reference are derived from it.
 
 mod property;
 
@@ -7,31 +7,31 @@ pub use property::{Property, Shared};
 
 use crate::{Item, Kind, Policies, Reason, Store, Value};
 
-/// Whether a property or command does anything in this router.
+/// Whether a property or command is implemented in ferroute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It does what the manual says.
+    /// Implemented as documented by RouterOS.
     Full,
-    /// It is typed, checked, kept and exported, and nothing else happens.
+    /// Accepted, checked, stored and exported, without any other effect.
     None,
 }
 
-/// A letter before a row. Letters of one group share a column.
+/// A flag letter in front of a printed row. Flags of one group share a column.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag {
     /// The letter.
     pub letter: char,
-    /// The Boolean cell of the row that lights it, and its name in the legend.
+    /// Name of the Boolean cell that shows the flag, and its name in the legend.
     pub name: &'static str,
-    /// The column of letters, from 0.
+    /// Column of the letter, from 0.
     pub group: u8,
 }
 
 impl Flag {
-    /// The letter of items that are kept and do nothing, or not all that they say.
+    /// The flag of items that are stored without effect, or without part of their effect.
     pub const NO_EFFECT: Self = Self::new('~', "no-effect", u8::MAX);
 
-    /// A flag in a column of letters.
+    /// Declares a flag.
     pub const fn new(letter: char, name: &'static str, group: u8) -> Self {
         Self {
             letter,
@@ -41,123 +41,124 @@ impl Flag {
     }
 }
 
-/// What kind of menu it is.
+/// The shape of a menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Items that users add and remove.
+    /// A list of items that users add and remove.
     List,
-    /// The same, and their order has a meaning.
+    /// A list of items whose order matters.
     Ordered,
-    /// Items that exist by themselves, such as ports; users only set them.
+    /// Items that exist by themselves, such as ports. Users can only change them.
     Fixed,
     /// One set of settings.
     Settings,
-    /// One set of values to read.
+    /// One set of read-only values.
     Status,
-    /// Rows to read.
+    /// Read-only rows.
     Rows,
-    /// The items of all menus that share a space of names, by what they have in common.
+    /// A view: the items of all menus that share a name space, with their common properties.
     View,
-    /// No items: a place for commands and menus.
+    /// No items: contains commands and menus only.
     Folder,
 }
 
-/// Values that no two items may share.
+/// A uniqueness constraint.
 #[derive(Clone, Copy, Debug)]
 pub struct Unique {
-    /// The properties that together are unique.
+    /// The properties whose combination must be unique.
     pub properties: &'static [&'static str],
-    /// The failure when they are not, without `failure: `.
+    /// The failure message for duplicates, without `failure: `.
     pub failure: &'static str,
 }
 
-/// An item that exists from the start.
+/// An item that exists by default.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
-    /// Its values; `.id` gives it a number of its own, such as `*FFFFFFFE`.
+    /// Property values; `.id` sets the item's id, such as `*FFFFFFFE`.
     pub values: &'static [(&'static str, &'static str)],
 }
 
-/// How an export names an item that exists from the start.
+/// How an export refers to a default item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
-    /// `set [ find name=all ]`, by the menu's key.
+    /// `set [ find name=all ]`: by the key property.
     Find,
-    /// `set [ find default=yes ]`: the menu has one such item.
+    /// `set [ find default=yes ]`: the menu has one default item.
     Default,
-    /// `set telnet`, by the menu's key.
+    /// `set telnet`: by the key property.
     Name,
-    /// `set 0`, by its place.
+    /// `set 0`: by position.
     Number,
-    /// `set *FFFFFFFE`, by its id.
+    /// `set *FFFFFFFE`: by id.
     Id,
 }
 
-/// Items that a menu has for those of another: one for each, made and removed with it.
+/// Declares that a menu has one item for each item of another menu, added and removed together with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Follow {
-    /// The path of the other menu.
+    /// Path of the other menu.
     pub path: &'static str,
-    /// The values that such an item begins with.
+    /// Initial values of such an item.
     pub values: &'static [(&'static str, &'static str)],
 }
 
-/// An argument of a command that is no property of the menu.
+/// An argument of a command that is not a property of the menu.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
-    /// The name, as typed.
+    /// The name as typed.
     pub name: &'static str,
-    /// The type of its values.
+    /// The type of the value.
     pub kind: Kind,
-    /// What it is for.
+    /// One-line help.
     pub help: &'static str,
-    /// Whether the command needs it. Then its value may stand without its name.
+    /// True if the command requires the argument. Its value may then stand without the name.
     pub required: bool,
-    /// Whether its value may stand without its name though it may be left out.
+    /// True if the value of an optional argument may stand without the name.
     pub unnamed: bool,
 }
 
-/// A command beside those that every menu of its shape has.
+/// A command in addition to the standard commands of the menu's shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
-    /// The name, as typed.
+    /// The name as typed.
     pub name: &'static str,
-    /// What it does.
+    /// One-line help.
     pub help: &'static str,
-    /// Its arguments; `numbers` stands for items.
+    /// The arguments; `numbers` selects items.
     pub arguments: &'static [Argument],
-    /// Whether it does anything.
+    /// Whether the command is implemented.
     pub effect: Effect,
-    /// Whether it goes on until it is stopped, as monitors do; others end by themselves, though
-    /// they may take `once` as well.
+    /// True if the command runs until it is stopped, like `monitor`. Other commands end by themselves, even if
+    /// they accept `once`.
     pub repeats: bool,
 }
 
 impl Command {
-    /// A command that goes on until it is stopped.
+    /// Declares that the command runs until it is stopped.
     pub const fn repeating(mut self) -> Self {
         self.repeats = true;
         self
     }
 }
 
-/// A word of an older version, accepted on input.
+/// A property of an older RouterOS version, accepted on input.
 #[derive(Clone, Copy, Debug)]
 pub struct Old {
-    /// The word, as older versions spelled the property.
+    /// The name of the property in older versions.
     pub name: &'static str,
-    /// Only with this value, where an empty one is none; any if absent.
+    /// If set, the declaration applies to this value only; an empty string stands for no value.
     pub value: Option<&'static str>,
-    /// The property that says it; empty if the notion is gone.
+    /// The current property; empty if the feature was removed.
     pub becomes: &'static str,
-    /// The value that says it; the same if absent. Of a notion that is gone: why its values are refused.
+    /// The value of the current property; `None` keeps the given value. For a removed feature: the refusal text
+    /// for values.
     pub with: Option<&'static str>,
-    /// Whether an item that the value names is made when it does not exist, with these values.
+    /// If set, an item that the value names is added with these values unless it exists.
     pub makes: Option<&'static [(&'static str, &'static str)]>,
 }
 
 impl Old {
-    /// A property that has another name.
+    /// Declares a renamed property.
     pub const fn renamed(name: &'static str, becomes: &'static str) -> Self {
         Self {
             name,
@@ -168,8 +169,8 @@ impl Old {
         }
     }
 
-    /// A property that older versions knew and had no value of: a verbose export says that it is not
-    /// set. With a value it is refused, as what it asks for would be forgotten.
+    /// Declares a property that never had a value in exports of older versions: a verbose export contains it as
+    /// unset. Other values are refused rather than dropped.
     pub const fn never(name: &'static str) -> Self {
         Self {
             value: Some(""),
@@ -177,7 +178,7 @@ impl Old {
         }
     }
 
-    /// A property that is not for us to set: what is asked for is refused with this sentence.
+    /// Declares a property that ferroute does not allow to set; values are refused with this text.
     pub const fn refused(name: &'static str, why: &'static str) -> Self {
         Self {
             with: Some(why),
@@ -185,190 +186,193 @@ impl Old {
         }
     }
 
-    /// A property that is gone: its values are taken and forgotten.
+    /// Declares a removed property whose values are ignored.
     pub const fn gone(name: &'static str) -> Self {
         Self::renamed(name, "")
     }
 }
 
-/// Words that older versions had for an item and that belong to an item of another menu now. Where a command adds an
-/// item with one of them, the other item is made, too.
+/// Properties of older versions that moved to an item of another menu. An `add` command with such a property
+/// also adds the other item.
 #[derive(Clone, Copy, Debug)]
 pub struct Split {
-    /// The path of the other menu.
+    /// Path of the other menu.
     pub menu: &'static str,
-    /// The words, each with the property of the other menu that has its value.
+    /// The old properties, each with the property of the other menu that receives the value.
     pub words: &'static [(&'static str, &'static str)],
-    /// Values that are spelled otherwise now: the word, the value, and what it is now.
+    /// Renamed values: property, old value, new value.
     pub values: &'static [(&'static str, &'static str, &'static str)],
     /// How the two items refer to each other.
     pub link: Link,
 }
 
-/// How items refer to each other that one command of an older version made.
+/// How two items that replace one item of an older version refer to each other.
 #[derive(Clone, Copy, Debug)]
 pub enum Link {
-    /// This property of the item names the other one, whose name is a number behind these letters.
+    /// A property of the item names the other item, whose name consists of these letters and a number.
     Names(&'static str, &'static str),
-    /// This property of the other item names the item.
+    /// A property of the other item names the item.
     NamedBy(&'static str),
 }
 
-/// Values that older versions had and this one lacks: an item that asks for one is refused with the reason.
+/// Values of older versions that no longer exist. Commands with such a value are refused with a reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Lost {
-    /// The words that are properties with such values.
+    /// The properties with such values.
     pub words: &'static [&'static str],
-    /// The values, alone or in a list.
+    /// The values, alone or as list elements.
     pub values: &'static [&'static str],
-    /// Why they are refused.
+    /// The reason for the refusal.
     pub why: &'static str,
 }
 
-/// Turns items of an older version in a store into those that say the same now, after a file that may have brought
-/// some.
+/// Converts items of an older version in a store. Called after the import of a file that may have added such
+/// items.
 pub type Upgrade = fn(&mut Store) -> Result<(), Reason>;
 
-/// Says why an item can not have these values, if it can not.
+/// Checks the values of an item against each other and the store.
 pub type Check = fn(&Draft<'_>, &Store) -> Result<(), Reason>;
 
-/// Says why the items of a menu can not be as they are, all together.
+/// Checks all items of a menu together.
 pub type Guard = fn(&Store) -> Result<(), Reason>;
 
-/// A menu. Build it from [`Menu::new`] with the struct update syntax.
+/// The declaration of a menu. Build it from [`Menu::new`] with struct update syntax.
 pub struct Menu {
     /// The path, such as `/ip/address`.
     pub path: &'static str,
-    /// What it holds, in a sentence.
+    /// The content of the menu, in one sentence.
     pub help: &'static str,
-    /// Its shape.
+    /// The shape.
     pub shape: Shape,
-    /// Its properties in the order of `print detail`, in fragments that menus share.
+    /// The properties in the order of `print detail`, in fragments that menus share.
     pub properties: &'static [&'static [Property]],
-    /// Values that the router alone writes and nobody is shown ([`Property::kept`]), such as private keys. An item that
-    /// has some cannot be made by a command: exports do not have it, and it is not taken away for want of one.
+    /// Internal values that only the router writes and that are never shown ([`Property::kept`]), such as
+    /// private keys. An item with internal values cannot be added by a command, so exports leave it out and
+    /// imports do not remove it.
     pub kept: &'static [Property],
-    /// Properties that no item changes once it has such values.
+    /// Properties that cannot change once the item has internal values.
     pub settled: &'static [&'static str],
-    /// Its flags in the order of the legend.
+    /// The flags in the order of the legend.
     pub flags: &'static [Flag],
-    /// The columns of `print brief`; those that are empty in all rows are left out.
+    /// The columns of `print brief`. Columns that are empty in all rows are left out.
     pub columns: &'static [&'static str],
     /// The columns of `print stats`.
     pub stats: &'static [&'static str],
-    /// What conditions may name, in order; the properties, then the flags if empty.
+    /// The names that conditions may use, in order. If empty: the properties, then the flags.
     pub conditions: &'static [&'static str],
-    /// The space of names that its items' `key` belongs to, or that a view shows.
+    /// The name space of the items' `key`; for a view, the name space it shows.
     pub space: Option<&'static str>,
-    /// The property that names an item.
+    /// The property that holds the item's name.
     pub key: Option<&'static str>,
-    /// The word that a view shows as `type` for this menu's items.
+    /// The value of `type` for the menu's items in a view.
     pub kind: &'static str,
-    /// How names begin that are given to items without one; as `kind` says if empty.
+    /// Prefix of generated names for items without a name; `kind` if empty.
     pub naming: &'static str,
-    /// Beginnings of the names of ports that live here, each with its word for `type`.
+    /// Name prefixes of the ports in this menu, each with its `type`.
     pub ports: &'static [(&'static str, &'static str)],
-    /// What must be unique.
+    /// Uniqueness constraints on all items.
     pub unique: &'static [Unique],
-    /// What must be unique among the items that are enabled. What is not set counts as a value, but
-    /// for the first property: an item without it, or with another item's name there, is not asked.
+    /// Uniqueness constraints on enabled items. An unset property counts as a value, except the first property:
+    /// items without it, or whose value names another item, are not checked.
     pub distinct: &'static [Unique],
-    /// Whether no item can be made that is a dynamic row already, as far as `distinct` tells them apart.
+    /// True if an item must not equal a dynamic row in the properties of `distinct`.
     pub clashes_with_rows: bool,
-    /// The properties by which rows are sorted; in order of creation if empty.
+    /// The properties by which rows are sorted; if empty, rows are in order of creation.
     pub sort: &'static [&'static str],
-    /// Properties that a new item gets from who makes it and when.
+    /// Properties that are filled in when an item is added: creator, time, keys.
     pub filled: &'static [(&'static str, Fill)],
-    /// Items that exist from the start.
+    /// Items that exist by default.
     pub builtin: &'static [Builtin],
-    /// How an export names them.
+    /// How an export refers to default items.
     pub pick: Pick,
-    /// Items that older versions had from the start. One is made when a command names it.
+    /// Items that existed by default in older versions. Such an item is added when a command names it.
     pub supposed: &'static [Builtin],
-    /// How many parts of the machine there may be here. Which ones there are is the machine's to
-    /// say; one that a configuration names, by number or name, is supposed.
+    /// Maximum number of hardware parts in this menu. The hardware defines which parts exist; an import also
+    /// adds parts that a configuration names by number or name.
     pub parts: usize,
-    /// The menus for whose items this one has an item each, with the menu's key as their name.
+    /// The menus whose items each have an item in this menu, with that item's name as the key.
     pub follows: &'static [Follow],
-    /// Commands beside those of the shape.
+    /// Commands in addition to the standard commands of the shape.
     pub commands: &'static [Command],
-    /// Words of older versions.
+    /// Properties of older versions.
     pub old: &'static [Old],
-    /// Words of older versions that belong to other menus now.
+    /// Properties of older versions that moved to other menus.
     pub splits: &'static [Split],
-    /// Values of older versions that there are no more.
+    /// Values of older versions that no longer exist.
     pub lost: &'static [Lost],
-    /// What becomes of items of older versions at the end of a file.
+    /// Converts items of older versions at the end of an import.
     pub upgrade: Option<Upgrade>,
-    /// Paths that older versions had for the menu.
+    /// Paths of the menu in older versions.
     pub old_paths: &'static [&'static str],
-    /// Whether its items do anything; a property or command of its own can still do nothing.
+    /// Whether items of the menu have an effect. Single properties or commands may still have none.
     pub effect: Effect,
-    /// Of settings without effect: the property and the value by which users switch the feature off. An item that says
-    /// so is as good as done.
+    /// For settings without effect: property and value that switch the feature off. Such settings are not
+    /// reported as without effect.
     pub off: Option<(&'static str, &'static str)>,
-    /// What of an item does nothing though its menu does: what is missing, in users' words.
+    /// Returns the missing feature, in users' words, of an item without effect in a menu with effect.
     pub idle: Option<fn(&Item) -> Option<&'static str>>,
-    /// For items that are as good as what they gather: the menu whose items are members of the item
-    /// that they name, and the property that names others whose members are its own.
+    /// For items that group others, such as interface lists: the menu of the members, and the property that
+    /// includes other groups. A group has an effect if a member has one.
     pub gathers: Option<(&'static str, &'static str)>,
-    /// For addresses of interfaces: the property with the address, whose network is reached by the
-    /// interface of the other.
+    /// For interface addresses: the property with the address and the property with the interface that connects
+    /// its network.
     pub networks: Option<(&'static str, &'static str)>,
-    /// Whether rows end by themselves. RouterOS: `get` of a row that has ended gives nothing, and is no error.
+    /// True if rows disappear by themselves. RouterOS: `get` of a row that has disappeared returns nothing and
+    /// raises no error.
     pub passes: bool,
-    /// Whether only rows of the configuration are numbered by `print`.
+    /// True if `print` numbers only configured items, not dynamic rows.
     pub unnumbered_dynamic: bool,
-    /// Whether dynamic rows stand before those of the configuration.
+    /// True if dynamic rows precede configured items.
     pub dynamic_first: bool,
-    /// Whether an item is there for a while only: it is not exported.
+    /// Returns true for a temporary item, which is not exported.
     pub passing: Option<fn(&Item) -> bool>,
-    /// Whether `print` gives each row as a line of its columns without a heading.
+    /// True if `print` shows each row as one line of its columns, without a heading.
     pub lines: bool,
-    /// Says why the menu's items can not be as a transaction leaves them, all together.
+    /// Checks all items of the menu together at the end of a transaction.
     pub guard: Option<Guard>,
-    /// What changing items needs besides the policy to write.
+    /// The policies that changing items requires in addition to `write`.
     pub policies: Policies,
-    /// What single commands need, where that does not follow from their names.
+    /// The policies of single commands, where they do not follow from the command name.
     pub command_policies: &'static [(&'static str, Policies)],
-    /// Whether the items that exist from the start are as good as any others: they can be removed.
+    /// True if default items can be removed.
     pub removable: bool,
-    /// Properties without any of which settings show no row; empty where settings always have one.
+    /// `print` of settings shows nothing unless one of these properties is set. Empty: settings are always
+    /// shown.
     pub shown_with: &'static [&'static str],
-    /// Whether the console prints the menu when its path is typed alone.
+    /// True if the console prints the menu when the user enters it.
     pub prints_itself: bool,
-    /// Whether the console hides the menu: its items show in a view only.
+    /// True if the console hides the menu; its items appear in a view only.
     pub hidden: bool,
-    /// Whether the menu is there to read configurations of older versions, or of hardware that no
-    /// machine of ours has: nobody is offered it, and programs do not find it.
+    /// True for menus that only exist to read configurations of older versions or of hardware that ferroute
+    /// does not support. Completion does not offer them, and the API hides them.
     pub older: bool,
-    /// Whether a property, by its name, says nothing of an item as it is: it is not shown.
+    /// Returns true if a property is meaningless for an item in its current state; it is then not shown.
     pub moot: Option<fn(&Item, &str) -> bool>,
-    /// Fills in what follows from what was given.
+    /// Fills in values that follow from the given ones.
     pub derive: Option<fn(&mut Draft<'_>)>,
-    /// Says what the types cannot: what values do not go together.
+    /// Checks the combination of values.
     pub check: Option<Check>,
 }
 
-/// What a new item gets in a property that nobody gave.
+/// The initial value of a property that a command does not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// The date: `2026-11-22`.
+    /// The current date: `2026-11-22`.
     Date,
-    /// The time of the day: `03:30:00`.
+    /// The current time of day: `03:30:00`.
     Time,
-    /// The user's name.
+    /// The name of the user who adds the item.
     User,
-    /// 32 bytes that nobody can foretell, in base64.
+    /// 32 random bytes in base64.
     Key,
-    /// The same where `auto` was given.
+    /// 32 random bytes in base64, where the value `auto` is given.
     KeyIfAuto,
-    /// A random link address that begins with `FE` (RouterOS: of EoIP).
+    /// A random MAC address beginning with `FE` (RouterOS: EoIP tunnels).
     TunnelMac,
 }
 
 impl Menu {
-    /// An empty menu of a shape, to be filled in by the struct update syntax.
+    /// Creates an empty menu of a shape, as a base for struct update syntax.
     pub const fn new(path: &'static str, shape: Shape, help: &'static str) -> Self {
         Self {
             path,
@@ -426,29 +430,29 @@ impl Menu {
         }
     }
 
-    /// All properties, in the order of `print detail`.
+    /// Returns all properties in the order of `print detail`.
     pub fn properties(&self) -> impl Iterator<Item = &'static Property> + use<> {
         self.properties.iter().flat_map(|fragment| fragment.iter())
     }
 
-    /// All properties, and behind them what is kept beside them: as items have their values.
+    /// Returns all properties, followed by the internal ones, in the order of item values.
     pub(crate) fn all_properties(&self) -> impl Iterator<Item = &'static Property> + use<> {
         self.properties().chain(self.kept)
     }
 
-    /// The property of this name.
+    /// Returns the property with this name.
     pub fn property(&self, name: &str) -> Option<&'static Property> {
         self.properties().find(|property| property.name == name)
     }
 
-    /// The place of a property among the values of an item.
+    /// Returns the index of a property in the values of an item.
     pub fn index(&self, name: &str) -> Option<usize> {
         self.all_properties()
             .position(|property| property.name == name)
     }
 
-    /// Whether a command of this menu does nothing: its own, or one that changes items that do
-    /// nothing.
+    /// True if a command of this menu has no effect: it is not implemented itself, or changes items without
+    /// effect.
     pub fn is_idle(&self, command: &str) -> bool {
         let own = self.commands.iter().find(|own| own.name == command);
         match own {
@@ -460,7 +464,7 @@ impl Menu {
         }
     }
 
-    /// Whether an item switches off what the router does not do anyway.
+    /// True if an item switches off a feature that ferroute lacks.
     pub(crate) fn is_off(&self, item: &Item) -> bool {
         let says = |(property, value)| {
             item.get(property)
@@ -469,25 +473,25 @@ impl Menu {
         self.off.is_some_and(says)
     }
 
-    /// The path as `/export` writes it: `/ip address`.
+    /// Returns the path in the format of `/export`: `/ip address`.
     pub fn export_path(&self) -> String {
         let mut text = String::from("/");
         text.push_str(&self.path.get(1..).unwrap_or_default().replace('/', " "));
         text
     }
 
-    /// Whether items can be added and removed.
+    /// True if items can be added and removed.
     pub const fn grows(&self) -> bool {
         matches!(self.shape, Shape::List | Shape::Ordered)
     }
 
-    /// Whether `add` or `remove` is a command of the menu: of its items, or one of its own.
+    /// True if `add` or `remove` is a command of the menu, for its items or declared explicitly.
     pub fn takes(&self, command: &str) -> bool {
         self.grows() || self.commands.iter().any(|own| own.name == command)
     }
 
-    /// Whether the one row of settings or of a state says anything. RouterOS: `print` shows nothing where nothing is
-    /// known, and nothing of the sensors of a machine that has none.
+    /// True if the single row of settings or status values has content. RouterOS: `print` shows nothing if no
+    /// value is known, for example for sensors that the hardware lacks.
     pub(crate) fn has_values(&self, row: &crate::Row) -> bool {
         match self.shown_with {
             [] => {
@@ -498,12 +502,12 @@ impl Menu {
         }
     }
 
-    /// Whether the menu has items or rows, rather than one set of values.
+    /// True if the menu has items or rows rather than one set of values.
     pub const fn has_rows(&self) -> bool {
         !matches!(self.shape, Shape::Settings | Shape::Status | Shape::Folder)
     }
 
-    /// Whether there is anything to configure.
+    /// True if the menu has configuration.
     pub const fn is_configuration(&self) -> bool {
         matches!(
             self.shape,
@@ -511,7 +515,7 @@ impl Menu {
         )
     }
 
-    /// The commands of the menu: those of its shape, then its own. Name and help.
+    /// Returns name and help of all commands: the standard commands of the shape, then the declared ones.
     pub fn all_commands(&self) -> Vec<(&'static str, &'static str)> {
         let has = |name| self.property(name).is_some();
         let changes = self.is_configuration() || self.shape == Shape::View;
@@ -581,28 +585,28 @@ impl std::fmt::Debug for Menu {
     }
 }
 
-/// An item in the making, as the hooks of its menu see it.
+/// An item under construction, for the hooks of its menu.
 pub struct Draft<'a> {
     /// The menu.
     pub menu: &'static Menu,
-    /// The values, by the place of the property.
+    /// The values by property index.
     pub values: &'a mut [Option<Value>],
-    /// The names that this command gives.
+    /// The names of the properties that the command sets.
     pub given: &'a [&'static str],
 }
 
 impl Draft<'_> {
-    /// The value of a property.
+    /// Returns the value of a property.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.values.get(self.menu.index(name)?)?.as_ref()
     }
 
-    /// Whether this command gives the property.
+    /// True if the command sets the property.
     pub fn is_given(&self, name: &str) -> bool {
         self.given.contains(&name)
     }
 
-    /// Whether a Boolean property is true.
+    /// True if a Boolean property is true.
     pub fn is(&self, name: &str) -> bool {
         self.get(name).and_then(Value::as_bool).unwrap_or(false)
     }

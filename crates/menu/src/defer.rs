@@ -1,4 +1,4 @@
-//! Transactions that are stored together.
+//! Group commit of transactions.
 
 use std::sync::Arc;
 
@@ -8,24 +8,26 @@ use crate::{By, Changes, Origin, Reason, Store, without_error_numbers};
 /// Transactions that could not be stored.
 #[derive(Debug)]
 pub struct Unstored {
-    /// [`Reason::Storage`].
+    /// The refusal, a [`Reason::Storage`].
     pub reason: Reason,
-    /// The changes back to the configuration before them, which the store has made: the running router is to follow.
+    /// The changes by which the store rolled back the transactions. The caller must apply them to the running
+    /// router.
     pub taken_back: Option<Box<Changes>>,
 }
 
 impl Store {
-    /// Whether the transactions that end from now on are stored one by one, or with the next [`Store::sync`]: a script
-    /// waits for the disk once for many of its commands.
+    /// Sets whether following transactions are stored immediately, or with the next [`Store::sync`]. Scripts
+    /// defer, so that many commands wait for the disk only once.
     pub const fn set_deferring(&mut self, defers: bool) {
         self.defers = defers;
     }
 
-    /// Stores the transactions that were deferred.
+    /// Stores the deferred transactions.
     ///
     /// # Errors
-    /// The journal fails. None of the deferred transactions was acknowledged: they are taken back, so that what runs is
-    /// what is stored, and a full disk does not keep later commands from freeing room.
+    /// The journal fails. The deferred transactions, none of which was acknowledged, are rolled back: the
+    /// running configuration equals the stored one, and a full disk does not keep later commands from freeing
+    /// space.
     pub fn sync(&mut self) -> Result<(), Unstored> {
         let Err(text) = self.journal.sync() else {
             return Ok(());
@@ -37,7 +39,7 @@ impl Store {
         })
     }
 
-    /// Takes back the last transactions, which no journal knows.
+    /// Rolls back the last transactions, which the journal has not stored.
     fn take_back_unstored(&mut self, group: &[Arc<Changes>]) -> Option<Changes> {
         let first = group.first()?.revision;
         let mut net = Net::default();

@@ -1,19 +1,19 @@
-//! A change in words: the commands that make it and take it back, and what differs.
+//! Describes changes: the commands that redo and undo them, and their differences.
 
 use std::fmt::Write as _;
 
 use crate::export::{self, Options, Style};
 use crate::{Change, Changes, Item, Kind, Property, Shape, Store, Value, quote};
 
-/// Items of a transaction whose commands are spelled out.
+/// Maximum number of items per transaction whose commands are listed.
 const SPELLED: usize = 16;
 
-/// The commands that make the changes of a transaction, one after the other.
+/// Returns the commands that redo a transaction.
 pub fn redo(store: &Store, changes: &Changes) -> String {
     spelled(changes.list.iter().map(|change| command(store, change)))
 }
 
-/// The commands that take them back.
+/// Returns the commands that undo a transaction.
 pub fn undo(store: &Store, changes: &Changes) -> String {
     let back = changes.list.iter().rev();
     spelled(back.map(|change| command(store, &change.inverse())))
@@ -29,7 +29,7 @@ fn spelled(commands: impl ExactSizeIterator<Item = String>) -> String {
     text
 }
 
-/// The command that makes one change; secrets are left out.
+/// Returns the command for one change, without secrets.
 fn command(store: &Store, change: &Change) -> String {
     let (path, id) = (change.menu.path, change.id);
     match (&change.before, &change.after) {
@@ -46,7 +46,7 @@ fn command(store: &Store, change: &Change) -> String {
     }
 }
 
-/// What `set` takes to make an item another.
+/// Returns the arguments of the `set` command for a change.
 fn settings(before: &Item, after: &Item) -> String {
     let mut text = String::new();
     let pairs = before.values.iter().zip(&after.values);
@@ -66,8 +66,8 @@ fn setting(property: &Property, value: Option<&Value>) -> String {
     }
 }
 
-/// What differs, a line for each side of each item: `-` before what was, `+` before what is, `>` before
-/// what stands elsewhere, `~` before what differs in values that are not shown.
+/// Returns the differences as lines: `-` before the old state of an item, `+` before the new state, `>` before
+/// an item that moved, `~` before an item whose hidden values differ.
 pub fn diff(store: &Store, list: &[Change]) -> Vec<String> {
     list.iter()
         .flat_map(|change| sides(store, change))
@@ -83,7 +83,8 @@ fn sides(store: &Store, change: &Change) -> Vec<String> {
         }
         (Some(before), Some(after)) => {
             let (was, is) = match change.menu.shape {
-                // Of settings, which are many, those that differ; also where one is what it is at first.
+                // For settings, which have many properties, show only the differences, even where a value
+                // equals its default.
                 Shape::Settings => (
                     format!("set{}", settings(after, before)),
                     format!("set{}", settings(before, after)),
@@ -104,7 +105,7 @@ fn sides(store: &Store, change: &Change) -> Vec<String> {
     }
 }
 
-/// Which values differ between two states of an item.
+/// Lists the properties that differ between two states of an item.
 fn differing(before: &Item, after: &Item) -> String {
     let values = before.values.iter().zip(&after.values);
     let properties = before.menu.properties().zip(values);

@@ -1,4 +1,4 @@
-//! Changes of items within the open transaction: each either happens wholly or not at all.
+//! Atomic changes to items in the open transaction.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -7,36 +7,37 @@ use std::sync::Arc;
 use crate::store::references;
 use crate::{Draft, Gateway, Id, Item, Kind, Menu, Pick, Property, Reason, Store, Value};
 
-/// Where a text comes from, which says what the names of other items in it may be.
+/// The source of a text, which decides how names of other items are resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// Somebody types it: names, their unique beginnings, and ids.
+    /// Typed by a user: names, unique prefixes and ids.
     Typed,
-    /// A file has it. Its ids are those of another time: as an export writes them, they lead nowhere.
+    /// Read from a file. Ids refer to another configuration, so they are kept as dangling references, as in an
+    /// export.
     Filed,
-    /// The store wrote it: whole names, and ids that lead nowhere.
+    /// Written by the store: full names, and ids as dangling references.
     Saved,
 }
 
-/// Values by property; `None` unsets.
+/// Property values; `None` unsets the property.
 type Given<'a> = &'a [(&'static str, Option<Value>)];
-/// The same, of one's own where they had to be read anew.
+/// Property values, owned if they had to be parsed again.
 type Taken<'a> = Cow<'a, [(&'static str, Option<Value>)]>;
 
 impl Store {
-    /// The value that `text` is for a property, with names of other items resolved. Empty text
-    /// unsets a property whose type takes no empty value.
+    /// Parses the value of a property and resolves names of other items. An empty text unsets the property if
+    /// its type has no empty value.
     ///
     /// # Errors
-    /// [`Reason::BadValue`] with the console's sentence.
+    /// [`Reason::BadValue`] with the console's message.
     pub fn parse(&self, property: &'static Property, text: &str) -> Result<Option<Value>, Reason> {
         self.parse_from(Names::Typed, property, text)
     }
 
-    /// As [`Store::parse`], for a text that comes from somewhere else than a user.
+    /// Parses the value of a property from a text of the given source.
     ///
     /// # Errors
-    /// As [`Store::parse`].
+    /// As for [`Store::parse`].
     pub fn parse_from(
         &self,
         names: Names,
@@ -61,10 +62,10 @@ impl Store {
         Ok(Some(value))
     }
 
-    /// Adds an item, at the end or before another, and gives its id.
+    /// Adds an item at the end or before another one, and returns its id.
     ///
     /// # Errors
-    /// What is missing, does not fit, or exists already.
+    /// A required property is missing, a value is invalid, or the item exists already.
     pub fn add(
         &mut self,
         menu: &'static Menu,
@@ -101,10 +102,10 @@ impl Store {
         Ok(id)
     }
 
-    /// Changes values of an item. A new name is followed by all that refer to the item.
+    /// Changes values of an item. If its name changes, all references to it change as well.
     ///
     /// # Errors
-    /// What does not fit or exists already, or that there is no such item.
+    /// A value is invalid or exists already, or there is no such item.
     pub fn set(&mut self, menu: &'static Menu, id: Id, given: Given<'_>) -> Result<(), Reason> {
         let index = self
             .index_of(menu)
@@ -145,7 +146,7 @@ impl Store {
         Ok(())
     }
 
-    /// Refuses to empty a value without which the item could not have been added.
+    /// Refuses to unset a property that `add` requires.
     fn keeps_what_it_needs(
         &self,
         index: usize,
@@ -164,10 +165,10 @@ impl Store {
         }
     }
 
-    /// Removes an item. What refers to it keeps its id, which leads nowhere.
+    /// Removes an item. References to it become dangling references that hold its id.
     ///
     /// # Errors
-    /// There is no such item, or it exists by itself.
+    /// There is no such item, or it cannot be removed.
     pub fn remove(&mut self, menu: &'static Menu, id: Id) -> Result<(), Reason> {
         let index = self
             .index_of(menu)
@@ -192,7 +193,7 @@ impl Store {
         Ok(())
     }
 
-    /// Moves an item before another, or to the end.
+    /// Moves an item before item `before`, or to the end of the menu.
     ///
     /// # Errors
     /// There is no such item.
@@ -216,7 +217,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes values those that `add` would have given: what has a default gets it, the rest is unset.
+    /// Resets properties to the values that `add` would set: the default, or unset.
     ///
     /// # Errors
     /// There is no such item.
@@ -240,7 +241,7 @@ impl Store {
         self.set(menu, id, &given)
     }
 
-    /// Gives an item that must have a name and was given none the first free one of its kind.
+    /// Generates a missing name: the first free name with the menu's prefix.
     fn name_it(&self, index: usize, values: &mut [Option<Value>]) {
         let menu = self.tables[index].menu;
         let Some(place) = menu.key.and_then(|key| menu.index(key)) else {
@@ -258,7 +259,7 @@ impl Store {
         } else {
             menu.naming
         };
-        // In a long menu the low numbers are not looked for one by one.
+        // In a long menu, start counting at the number of items: searching from 1 would take too long.
         let count = self.tables[index].items.len();
         let first = if count < 100 { 1 } else { count };
         let name = (first..)
@@ -301,8 +302,7 @@ impl Store {
             .ok_or(Reason::Limit("items"))
     }
 
-    /// Values that were read for a view as the menu that has the item takes them: its properties may have
-    /// narrower types.
+    /// Converts values parsed for a view to the types of the menu that owns the item, which may be narrower.
     fn as_owner_takes<'a>(
         &self,
         index: usize,
@@ -317,7 +317,7 @@ impl Store {
             let property = owner.property(name).filter(|p| !p.read_only);
             let property = property.ok_or(Reason::ExpectedEnd)?;
             let value = match value {
-                // A name that leads nowhere was taken when it was read.
+                // A dangling reference was accepted when the value was parsed.
                 Some(value) => self.parse_from(Names::Filed, property, &value.to_string())?,
                 None => None,
             };
@@ -326,7 +326,7 @@ impl Store {
         taken.collect::<Result<_, _>>().map(Cow::Owned)
     }
 
-    /// Overlays the given values and derives what follows from them.
+    /// Overlays the given values and derives dependent ones.
     fn fill_in(
         &self,
         index: usize,
@@ -355,7 +355,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether an item may have these values.
+    /// Checks all constraints on an item with these values.
     fn examine(
         &self,
         index: usize,
@@ -393,8 +393,8 @@ impl Store {
         Ok(())
     }
 
-    /// Refuses another name with a comma or a semicolon for what a list names: these part the names of a list, which
-    /// could not be read again.
+    /// Refuses to rename an item to a name with a comma or semicolon if a list refers to it: these characters
+    /// separate list elements, so the list could not be parsed again.
     fn check_listed(
         &self,
         index: usize,
@@ -425,12 +425,12 @@ impl Store {
         }
     }
 
-    /// Makes all that refer to a name refer to another.
+    /// Replaces all references to a name.
     pub(crate) fn rename(&mut self, space: &'static str, was: &str, is: &str) {
         self.move_references(space, was, is, |_| false);
     }
 
-    /// Makes items that refer to a name refer to another, but for those of the menus whose path `stays` says so.
+    /// Replaces references to a name, except in items of menus for whose path `stays` returns true.
     pub fn move_references(
         &mut self,
         space: &'static str,
@@ -452,7 +452,8 @@ impl Store {
             };
             let mut values = item.values.to_vec();
             for (property, value) in self.tables[index].properties.iter().zip(&mut values) {
-                // The name may be meant in a space that is looked into earlier.
+                // A name space that is searched earlier may also have the name: then the reference means that
+                // item.
                 let mut earlier = property
                     .kind
                     .spaces()
@@ -472,7 +473,7 @@ impl Store {
         }
     }
 
-    /// Checks the names of other items in a value, and spells them out.
+    /// Checks and expands the names of other items in a value.
     pub(crate) fn resolve(
         &self,
         names: Names,
@@ -519,7 +520,7 @@ impl Store {
         space: &str,
         gateway: &mut Gateway,
     ) -> Result<(), Reason> {
-        // `pppoe-user@isp` may be an interface's name, not an interface in a table.
+        // `pppoe-user@isp` may be the name of an interface rather than an interface in a routing table.
         if let (None, Some(interface), Some(table)) =
             (gateway.address, &gateway.interface, &gateway.table)
         {
@@ -538,7 +539,7 @@ impl Store {
         Ok(())
     }
 
-    /// The name that a name, its unique beginning, or an id stands for.
+    /// Expands a name, a unique prefix, or an id to the full name.
     fn full_name(
         &self,
         from: Names,
@@ -573,7 +574,7 @@ impl Store {
         }
     }
 
-    /// Whether an item holds a name that leads nowhere, because what it named was removed.
+    /// True if an item holds a dangling reference: the item it named was removed.
     pub fn is_dangling(&self, item: &Item) -> bool {
         references(item)
             .iter()
@@ -610,7 +611,7 @@ fn rename_value(property: &Property, value: &mut Value, space: &str, was: &str, 
     }
 }
 
-/// Refuses to change what the values that nobody is shown were made of.
+/// Refuses to change properties that the internal values were derived from.
 fn keeps_what_is_settled(old: &Item, values: &[Option<Value>]) -> Result<(), Reason> {
     if !old.has_kept() {
         return Ok(());
@@ -623,7 +624,7 @@ fn keeps_what_is_settled(old: &Item, values: &[Option<Value>]) -> Result<(), Rea
     }
 }
 
-/// What has a name cannot lose it: nothing could refer to it any more.
+/// Refuses to unset the name of an item: references to it would be lost.
 fn keeps_a_name(old: &Item, values: &[Option<Value>]) -> Result<(), Reason> {
     let Some(key) = old.menu.key.filter(|_| old.name().is_some()) else {
         return Ok(());
@@ -637,7 +638,7 @@ fn keeps_a_name(old: &Item, values: &[Option<Value>]) -> Result<(), Reason> {
     }
 }
 
-/// What goes with another item goes with that one for good.
+/// Refuses to change the key of an item that belongs to an item of another menu.
 fn stays_with_its_item(old: &Item, values: &[Option<Value>]) -> Result<(), Reason> {
     let key = old.menu.key.filter(|_| !old.menu.follows.is_empty());
     let place = key.and_then(|key| Some((key, old.menu.index(key)?)));
@@ -649,7 +650,7 @@ fn stays_with_its_item(old: &Item, values: &[Option<Value>]) -> Result<(), Reaso
     }
 }
 
-/// Whether an item begins to name itself, which no command could make anew.
+/// True if a change makes an item refer to itself. No `add` command could recreate such an item.
 fn names_itself(old: &Item, item: &Item) -> bool {
     let own = |(space, name): &(&str, &str)| {
         Some(*space) == old.menu.space && (Some(*name) == old.name() || Some(*name) == item.name())
@@ -657,8 +658,7 @@ fn names_itself(old: &Item, item: &Item) -> bool {
     references(item).iter().any(own)
 }
 
-/// Whether an item that exists from the start, and that everybody knows by its name, goes on to be there by
-/// that name.
+/// True unless the change renames or disables a default item that is known by its name.
 fn stays_builtin(old: &Item, values: &[Option<Value>]) -> bool {
     let menu = old.menu;
     let known = old.builtin.is_some() && menu.pick == Pick::Find && !menu.removable;

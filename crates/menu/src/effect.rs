@@ -1,9 +1,8 @@
-//! What of a configuration comes to nothing, and why: items of menus without effect, values that do
-//! nothing, and what stands on such items alone.
+//! Detects configuration without effect: items of menus without effect, values without effect, and items that
+//! depend only on such items.
 //!
-//! Everything follows from the store when it is asked: nothing has to be kept up to date. An item is
-//! looked at by its own values and by the names in them; only what gathers others (an interface
-//! list) is remembered, until the next change.
+//! Effects are computed on demand from the store. An item is judged by its own values and by the items it
+//! names. Only the results for groups (interface lists) and networks are cached, until the next change.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,34 +15,34 @@ use ipnet::IpNet;
 use crate::export::is_written;
 use crate::{Effect, Id, Item, Menu, Property, Row, RowFilter, Scan, Shape, Store, Value};
 
-/// A part of what RouterOS does, in users' words.
+/// A RouterOS feature area.
 #[derive(Clone, Copy, Debug)]
 pub struct Area {
-    /// What users call it: `bridges`.
+    /// The users' name of the area: `bridges`.
     pub name: &'static str,
-    /// The menus that it has, with all below them; the longest path that fits counts.
+    /// The menus of the area, including all menus below them. The longest matching path decides.
     pub menus: &'static [&'static str],
 }
 
-/// Why an item does not do what it says. Its text says what is missing.
+/// The reason why an item has no effect. Its text names the missing feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
-    /// The part that is missing, in users' words.
+    /// The missing feature area, in users' words.
     pub area: &'static str,
-    /// What of the item that concerns.
+    /// The part of the item concerned.
     pub cause: Cause,
 }
 
-/// What of an item has no effect.
+/// The part of an item that lacks an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// All of it: its menu does nothing.
+    /// The whole item: its menu has no effect.
     Menu,
-    /// What its menu says of an item as a whole, such as a service that is not there.
+    /// The whole item, as the menu's `idle` hook says, such as a service that is not available.
     Item(&'static str),
     /// The values of these properties.
     Values(Vec<&'static str>),
-    /// All of it: what this property names does nothing.
+    /// The whole item: the item that this property names has no effect.
     Named(&'static str, String),
 }
 
@@ -58,23 +57,23 @@ impl fmt::Display for Lack {
     }
 }
 
-/// What values are counted as that do nothing, in menus that belong to no part that is missing.
+/// Area name for single values without effect in menus that belong to no missing area.
 const SINGLE: &str = "single values";
 
-/// Items that are named by each other, one behind the other: a VLAN of a VLAN of a bridge.
+/// Maximum length of a chain of references that is followed, such as a VLAN on a VLAN on a bridge.
 const DEEPEST: usize = 8;
 
-/// Items that are looked at before others have their turn at the router.
+/// Number of items examined before other tasks may use the router.
 const LOOKED_AT: usize = 4_096;
 
-/// Values that tell an item without a name from others.
+/// Number of values that identify an item without a name.
 const TELLING: usize = 4;
 
-/// Networks, and the menus for whose sake they are not reached.
+/// Networks of interfaces, each with the menu without effect that makes it unreachable, if any.
 pub(crate) type Networks = BTreeMap<IpNet, Option<&'static Menu>>;
 
 impl Store {
-    /// Names the parts that menus belong to.
+    /// Sets the feature areas of menus.
     pub fn set_areas(&mut self, areas: &[Area]) {
         for table in &mut self.tables {
             let own = |area: &Area| {
@@ -88,14 +87,13 @@ impl Store {
         }
     }
 
-    /// What users call the part that a menu belongs to; its path where nobody has named it.
+    /// Returns the feature area of a menu; its path if it belongs to none.
     pub fn area(&self, menu: &'static Menu) -> &'static str {
         let index = self.index_of(menu);
         index.map_or(menu.path, |index| self.tables[index].area)
     }
 
-    /// Why an item does not do what it says, if it does not. One that is disabled is looked at as if
-    /// it were not.
+    /// Returns why an item has no effect; `None` if it has. A disabled item is judged as if it were enabled.
     pub fn lack(&self, item: &Item) -> Option<Lack> {
         let lack = |menu, cause| {
             let area = self.area(menu);
@@ -129,8 +127,8 @@ impl Store {
         })
     }
 
-    /// The first property that names nothing but items without effect, what it names first, and the
-    /// menu that they come from in the end.
+    /// Finds the first property that names only items without effect. Returns the property, the first named
+    /// item, and the menu at the end of the chain of references.
     fn rests_on(&self, item: &Item, deep: usize) -> Option<(&'static str, String, &'static Menu)> {
         let mut named = item.values().filter(|(property, _)| {
             property.kind.refers() && !property.apart && property.effect == Effect::Full
@@ -141,7 +139,7 @@ impl Store {
         })
     }
 
-    /// The first name of a value and the menu behind it, if all that it names has no effect.
+    /// If all items that a value names have no effect, returns the first name and the menu that causes it.
     fn idle_value(
         &self,
         spaces: &[&'static str],
@@ -164,12 +162,12 @@ impl Store {
                 let first = all.next()??;
                 all.all(|other| other.is_some()).then_some(first)
             }
-            // What is about all others is about some that do something.
+            // A negated value covers all other items, some of which have an effect.
             _ => None,
         }
     }
 
-    /// The menu for whose sake what has this name has no effect.
+    /// Returns the menu that causes a named item to have no effect.
     fn idle_name(&self, spaces: &[&'static str], name: &str, deep: usize) -> Option<&'static Menu> {
         let item = spaces.iter().find_map(|space| self.named(space, name))?;
         if item.menu.effect == Effect::None {
@@ -182,8 +180,8 @@ impl Store {
         }
     }
 
-    /// The menu for whose sake the network that an address is in is not reached: the smallest that
-    /// addresses of interfaces say.
+    /// Returns the menu that makes the network of an address unreachable: of the longest matching prefix among
+    /// interface addresses.
     fn idle_network(&self, address: IpAddr) -> Option<&'static Menu> {
         let mut known = self.networks.borrow_mut();
         let known = known.get_or_insert_with(|| self.networks_of_interfaces());
@@ -210,7 +208,7 @@ impl Store {
                 if let (Some(network), Some(name)) = (network, item.get(interface)) {
                     let root = self.idle_value(&spaces, name, DEEPEST);
                     let root = root.map(|(_, menu)| menu);
-                    // One interface that works is enough.
+                    // A network is reachable if one of its interfaces has an effect.
                     let all = networks.entry(network.trunc()).or_insert(root);
                     *all = all.and(root);
                 }
@@ -219,8 +217,8 @@ impl Store {
         networks
     }
 
-    /// As [`Store::idle_name`], for an item that is as good as its members: those of another menu that
-    /// name it, and those of the items of its own kind that it includes.
+    /// Computes [`Store::idle_name`] for a group. A group has no effect if all members and included groups lack
+    /// an effect.
     fn idle_gathering(
         &self,
         item: &Item,
@@ -233,7 +231,7 @@ impl Store {
         if let Some(known) = self.gathered.borrow().get(&own) {
             return *known;
         }
-        // What includes itself ends here.
+        // Ends the recursion for a group that includes itself.
         self.gathered.borrow_mut().insert(own, None);
         let table = *self.paths.get(path)?;
         let users = self
@@ -262,8 +260,8 @@ impl Store {
         root
     }
 
-    /// Gives items from a place on, which is 0 at first and is left behind what was looked at: menus by
-    /// their paths, items by their ids. Looks at no more than `most`.
+    /// Iterates over at most `most` items, ordered by menu path and id, and stores the position in `place` for
+    /// the next call. The first call passes 0.
     pub fn items_from(
         &self,
         place: &mut u64,
@@ -292,8 +290,7 @@ impl Store {
         }
     }
 
-    /// Rows of what has no effect, from a place on as [`Store::items_from`] has it: items that an export
-    /// names.
+    /// Iterates over rows of exportable items without effect. `place` works as in [`Store::items_from`].
     pub(crate) fn effect_rows(
         &self,
         place: &mut u64,
@@ -316,7 +313,7 @@ impl Store {
         })
     }
 
-    /// The path by which the console shows the items of a menu: what it hides is in a view.
+    /// Returns the path under which the console shows the items of a menu: for a hidden menu, the view.
     pub fn shown_path(&self, menu: &'static Menu) -> &'static str {
         let mut views = self.menus().iter();
         let view = views.find(|view| view.shape == Shape::View && view.space == menu.space);
@@ -326,7 +323,7 @@ impl Store {
 }
 
 impl Property {
-    /// Names something without which the item is as good as with it.
+    /// Declares that the item's effect does not depend on the items that the property names.
     #[must_use]
     pub const fn apart(mut self) -> Self {
         self.apart = true;
@@ -335,8 +332,8 @@ impl Property {
 }
 
 impl Item {
-    /// What tells the item from others of its menu: its name, or else some of its values as they are
-    /// typed; empty for settings.
+    /// Returns a title that identifies the item in its menu: the name, or some values as typed. Empty for
+    /// settings.
     pub fn title(&self) -> String {
         if let Some(name) = self.name().filter(|_| self.menu.has_rows()) {
             return crate::quote(name);
@@ -355,21 +352,21 @@ impl Item {
     }
 }
 
-/// How much of a configuration has no effect, counted by the commands that an export of it has.
+/// Statistics on configuration without effect, counted in commands of an export.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
-    /// All commands.
+    /// Number of all commands.
     commands: u64,
-    /// Those without effect, by what is missing.
+    /// Number of commands without effect, by missing area.
     lacking: Vec<(&'static str, u64)>,
     place: u64,
 }
 
-/// Parts that a survey names.
+/// Maximum number of areas that a survey names.
 const NAMED: usize = 5;
 
 impl Survey {
-    /// Looks at some more items, so few that others need not wait for it. Says whether that was all.
+    /// Examines some more items, few enough not to delay other tasks. Returns whether the survey is complete.
     pub fn go_on(&mut self, store: &Store) -> Scan {
         let (commands, lacking) = (&mut self.commands, &mut self.lacking);
         store.items_from(&mut self.place, LOOKED_AT, &mut |item| {
@@ -387,14 +384,14 @@ impl Survey {
         })
     }
 
-    /// The whole survey of a store that nobody waits for.
+    /// Surveys a whole store at once.
     pub fn of(store: &Store) -> Self {
         let mut survey = Self::default();
         while survey.go_on(store) == Scan::More {}
         survey
     }
 
-    /// One line that says how much it is and what; none if all has its effect.
+    /// Returns a one-line summary; `None` if everything has an effect.
     pub fn line(&self) -> Option<String> {
         let count: u64 = self.lacking.iter().map(|(_, count)| count).sum();
         if count == 0 {
@@ -412,7 +409,7 @@ impl Survey {
     }
 }
 
-/// The menu that lists what has no effect.
+/// Path of the menu that lists configuration without effect.
 pub const LIST: &str = "/system/configuration/effects";
 
 fn is_at_or_below(path: &str, above: &str) -> bool {

@@ -1,4 +1,4 @@
-//! The configuration as commands that make it again, in the layout of RouterOS v7.
+//! Export: writes the configuration as commands that recreate it, in the layout of RouterOS v7.
 
 mod sequence;
 
@@ -10,45 +10,45 @@ use crate::export::sequence::Sequence;
 use crate::store::references;
 use crate::{Clock, Item, Kind, Menu, Output, Pick, Property, Shape, Store, Value, quote};
 
-/// How much is written.
+/// The amount of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Style {
-    /// What differs from the defaults.
+    /// Values that differ from the defaults.
     #[default]
     Compact,
-    /// The same, each command on one line with its path.
+    /// Values that differ from the defaults, one command with its path per line.
     Terse,
-    /// Every property.
+    /// All properties.
     Verbose,
 }
 
-/// What is exported and how.
+/// Export options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// How much.
+    /// The amount of output.
     pub style: Style,
-    /// Only menus at and below this path; all if empty.
+    /// Export only menus at and below this path; all if empty.
     pub under: &'a str,
-    /// Of these, only menus at and below the paths of this list, those behind `!` left out:
-    /// `/ip/firewall,!/ip/firewall/nat`; all if empty.
+    /// Of these menus, export only those at and below the paths of this comma-separated list; `!` excludes a
+    /// path: `/ip/firewall,!/ip/firewall/nat`. All if empty.
     pub paths: &'a str,
-    /// Whether secrets are written.
+    /// Whether to write secrets.
     pub sensitive: bool,
-    /// What the header says; no header if none.
+    /// The header; `None` for no header.
     pub header: Option<Header<'a>>,
 }
 
-/// The first line of an export.
+/// The header line of an export.
 #[derive(Clone, Copy, Debug)]
 pub struct Header<'a> {
-    /// The version of the configuration language.
+    /// The RouterOS version of the configuration language.
     pub version: &'a str,
-    /// The time of day.
+    /// The wall clock time.
     pub clock: Clock,
 }
 
-/// Longest line before a value that is not the last, before what follows `=` or ends the command,
-/// and within quotes; each without the backslash that follows.
+/// Maximum line length, without the continuation backslash: `FULL` before any other value and within quotes;
+/// `SHORT` before the value after `=` and before the end of the command.
 const FULL: usize = 78;
 const SHORT: usize = 77;
 const INDENT: &str = "    ";
@@ -61,18 +61,18 @@ pub fn export(store: &Store, options: &Options<'_>, out: &mut dyn Output) -> Con
         .map_continue(|_| ())
 }
 
-/// An export that goes on: between two pieces of it the configuration may be others'. RouterOS's is
-/// no picture of one moment either. A menu's items are those of when its turn came, each as a whole.
+/// A resumable export. The configuration may change between two calls, as it may during an export of RouterOS.
+/// The items of a menu are those present when the export reached the menu, each in a consistent state.
 pub struct Exporter<'a> {
     options: Options<'a>,
     sequence: Sequence,
-    /// The path that stands above the last commands.
+    /// The menu path written last.
     heading: String,
     begun: bool,
 }
 
 impl<'a> Exporter<'a> {
-    /// Nothing is written yet. The menus are written in the order of their list.
+    /// Creates an export. Menus are written in the order of the store's list.
     pub fn new(menus: &'static [&'static Menu], options: Options<'a>) -> Self {
         let menus = menus
             .iter()
@@ -87,8 +87,7 @@ impl<'a> Exporter<'a> {
         }
     }
 
-    /// Writes the commands of no more than so many items, of those that are wanted. Says whether
-    /// there are more.
+    /// Writes the commands of at most `count` items that `wanted` accepts. Returns true if more follow.
     pub fn write(
         &mut self,
         store: &Store,
@@ -129,7 +128,7 @@ impl<'a> Exporter<'a> {
     }
 }
 
-/// Whether the longest path of a list that a menu is at or below wants it.
+/// True if the longest matching path of the list includes the menu.
 fn is_listed(path: &str, list: &str) -> bool {
     let listed = list
         .split(',')
@@ -145,14 +144,14 @@ fn is_listed(path: &str, list: &str) -> bool {
         .map_or(only_left_out, |(_, wanted)| wanted)
 }
 
-/// Whether a menu's path is the given one or below it.
+/// True if a path equals `under` or is below it.
 fn is_under(path: &str, under: &str) -> bool {
     let under = under.trim_end_matches('/');
     path.strip_prefix(under)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The path that stands above a menu's commands. What the console hides is set through the view that shows it.
+/// Returns the path line for a menu. Items of a hidden menu are set through its view.
 fn path_above(store: &Store, menu: &'static Menu) -> String {
     let mut views = store.menus().iter();
     let view = views.find(|m| m.shape == Shape::View && m.space == menu.space);
@@ -160,12 +159,12 @@ fn path_above(store: &Store, menu: &'static Menu) -> String {
         .map_or(menu.export_path(), |view| view.export_path())
 }
 
-/// The command that makes the item in one line, without its menu.
+/// Returns the command for an item on one line, without the menu path.
 pub(crate) fn line(store: &Store, item: &Item, options: &Options<'_>) -> String {
     command(store, item, options).map_or_else(|| "set".to_owned(), |words| words.concat())
 }
 
-/// Whether a whole export has a command for the item.
+/// True if a full export contains a command for the item.
 pub(crate) fn is_written(store: &Store, item: &Item) -> bool {
     if item.has_kept() || item.menu.passing.is_some_and(|passing| passing(item)) {
         return false;
@@ -178,8 +177,8 @@ pub(crate) fn is_written(store: &Store, item: &Item) -> bool {
     made || command(store, item, &all).is_some()
 }
 
-/// The items of a menu in an order in which each comes after those of the menu that it refers to,
-/// and otherwise as they were. The order of an ordered menu is not for us to change.
+/// Sorts the items of a menu so that each one follows the items of the menu that it refers to; the order is
+/// otherwise kept. Ordered menus are not sorted.
 fn named_before_use<'a>(menu: &'static Menu, items: Vec<&'a Arc<Item>>) -> Vec<&'a Arc<Item>> {
     let own = |property: &Property| property.kind.spaces().iter().any(|s| menu.space == Some(s));
     if menu.shape == Shape::Ordered || !menu.properties().any(own) {
@@ -215,7 +214,7 @@ fn named_before_use<'a>(menu: &'static Menu, items: Vec<&'a Arc<Item>>) -> Vec<&
     order
 }
 
-/// How far an item is, while those that it refers to are looked for.
+/// State of an item in the depth-first search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Visit {
     New,
@@ -223,7 +222,7 @@ enum Visit {
     Done,
 }
 
-/// The command that makes the item, as words; each ends with a space or `=` but the last.
+/// Returns the words of the command for an item. Each word except the last ends with a space or `=`.
 fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<String>> {
     let mut words = match (item.menu.shape, item.builtin) {
         (Shape::Settings, _) => vec!["set ".to_owned()],
@@ -231,7 +230,7 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
         (Shape::Fixed, builtin) if builtin.is_none() || !item.menu.follows.is_empty() => {
             let name = match item.name() {
                 Some(name) => quote(name),
-                // A part of the machine without a name goes by its number.
+                // A hardware part without a name is referred to by its number.
                 None => {
                     let mut all = store.items(item.menu.path);
                     all.position(|other| other.id == item.id)?.to_string()
@@ -258,7 +257,7 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
         }
         push(property, value.as_ref(), &mut words);
     }
-    // What is made by `add` is written even if all its values are defaults.
+    // An item created by `add` is exported even if all its values are defaults.
     let made = item.menu.grows() && item.builtin.is_none() && !item.is_port();
     if words.len() == head && !made {
         return None;
@@ -269,7 +268,7 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
     Some(words)
 }
 
-/// The beginning of the command that changes an item that exists from the start.
+/// Returns the beginning of the `set` command for a default item.
 fn pick(item: &Item, place: usize) -> Option<Vec<String>> {
     let one = |word: String| vec!["set ".to_owned(), format!("{word} ")];
     Some(match item.menu.pick {
@@ -281,7 +280,7 @@ fn pick(item: &Item, place: usize) -> Option<Vec<String>> {
     })
 }
 
-/// The name that an item which exists from the start has before the command is run.
+/// Returns the name that a default item has before the command runs.
 fn first_name(item: &Item, place: usize) -> Option<&'static str> {
     let key = item.menu.key?;
     let values = item.menu.builtin.get(place)?.values;
@@ -289,7 +288,7 @@ fn first_name(item: &Item, place: usize) -> Option<&'static str> {
     Some(name)
 }
 
-/// `set [ find name=value ] ` as words that a line may break between.
+/// Returns the words of `set [ find name=value ] `, between which a line may be broken.
 fn find(property: &str, value: &str) -> Vec<String> {
     vec![
         "set ".to_owned(),
@@ -312,7 +311,7 @@ fn push(property: &Property, value: Option<&Value>, words: &mut Vec<String>) {
     }
 }
 
-/// The text of a value; a router's own IPv4 address of full length goes without it.
+/// Returns the text of a value. A local IPv4 address with a prefix length of 32 is written without the length.
 fn export_text(value: &Value, property: &Property) -> String {
     match value {
         Value::Prefix(net) if matches!(property.kind, Kind::Local(_)) && net.prefix_len() == 32 => {
@@ -327,7 +326,7 @@ fn export_text(value: &Value, property: &Property) -> String {
     }
 }
 
-/// The command in lines: broken after a space or `=`, or within quotes where a text fills a line.
+/// Breaks a command into lines after a space or `=`, or within quotes if a text fills a line.
 fn fold(words: &[String]) -> String {
     let mut out = String::new();
     let mut width = 0;
@@ -354,11 +353,11 @@ fn fold(words: &[String]) -> String {
     out
 }
 
-/// Appends a quoted text that is longer than a line, from column `width`; gives the new column.
+/// Appends a quoted text that is longer than a line, starting at column `width`. Returns the new column.
 fn fold_text(text: &str, mut width: usize, out: &mut String) -> usize {
     let mut rest = text;
     while !rest.is_empty() {
-        // An escape is not broken: `\x` or `\XX`.
+        // An escape (`\x` or `\XX`) is not broken.
         let unit = match rest.strip_prefix('\\') {
             Some(tail) if tail.len() >= 2 && tail.as_bytes()[..2].iter().all(is_code) => 3,
             Some(_) => 2.min(rest.len()),
@@ -369,7 +368,7 @@ fn fold_text(text: &str, mut width: usize, out: &mut String) -> usize {
             out.push_str("\\\n");
             out.push_str(INDENT);
             width = INDENT.len();
-            // A space at the beginning of a line would be lost.
+            // A space at the beginning of a continuation line would be lost: escape it.
             if piece == " " {
                 out.push_str("\\_");
                 width += 2;
@@ -384,7 +383,7 @@ fn fold_text(text: &str, mut width: usize, out: &mut String) -> usize {
     width
 }
 
-/// Digits of a byte's code: upper case, so that `\a` is not taken for one.
+/// True for the digits of a byte escape. Lower case is excluded, because `\a` has another meaning.
 const fn is_code(byte: &u8) -> bool {
     byte.is_ascii_digit() || (*byte >= b'A' && *byte <= b'F')
 }

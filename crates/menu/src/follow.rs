@@ -1,12 +1,12 @@
-//! Items that come with others: a queue for each interface, a switch's port for each port; and
-//! items that older versions had from the start.
+//! Dependent items that are added and removed with others, such as a switch port for each port; and items that
+//! existed by default in older versions.
 
 use std::sync::Arc;
 
 use crate::{Id, Item, Menu, Reason, Store, Value};
 
 impl Store {
-    /// Makes the items of other menus that go with a new one.
+    /// Adds the dependent items of a new item.
     pub(crate) fn follow(&mut self, item: &Item) {
         let (Some(index), Some(name)) = (self.index_of(item.menu), item.name()) else {
             return;
@@ -16,7 +16,7 @@ impl Store {
         }
     }
 
-    /// Takes away what goes with an item that is gone, while its name is still known.
+    /// Removes the dependent items of a removed item, while its name still resolves.
     pub(crate) fn unfollow(&mut self, item: &Item) {
         let (Some(index), Some(space), Some(name)) =
             (self.index_of(item.menu), item.menu.space, item.name())
@@ -39,7 +39,7 @@ impl Store {
         }
     }
 
-    /// Makes what goes with the items that are there and is not there itself.
+    /// Adds all missing dependent items.
     pub(crate) fn follow_all(&mut self) {
         for index in 0..self.tables.len() {
             for follower in self.tables[index].followers.clone() {
@@ -77,7 +77,7 @@ impl Store {
         self.put(table, id, Some(Arc::new(item)));
     }
 
-    /// The values that an item which goes with the item of this name begins with.
+    /// Sets the initial values of a dependent item for the item with this name.
     pub(crate) fn begin_as(&self, menu: &'static Menu, name: &str, values: &mut [Option<Value>]) {
         let space = menu.key.and_then(|key| menu.property(key)?.kind.space());
         let Some(of) = space.and_then(|space| self.named(space, name)) else {
@@ -94,11 +94,11 @@ impl Store {
         }
     }
 
-    /// The item that older versions had in this menu from the start, made if it is not there, as
-    /// part of the open transaction; `None` if they had none.
+    /// Adds the item that existed by default in older versions of this menu, unless it exists, in the open
+    /// transaction. Returns `None` if older versions had no such item.
     ///
     /// # Errors
-    /// The item can not be made.
+    /// The item cannot be added.
     pub fn ensure_supposed(
         &mut self,
         menu: &'static Menu,
@@ -124,7 +124,7 @@ impl Store {
             let Some(property) = menu.property(name) else {
                 continue;
             };
-            // What it refers to is supposed as well.
+            // Items that it refers to may also have existed by default.
             for space in property.kind.spaces() {
                 self.ensure_named(space, text)?;
             }
@@ -133,11 +133,11 @@ impl Store {
         self.add(menu, &given, None).map(Some)
     }
 
-    /// Makes the parts of the machine up to the one that a number or a name says, as far as a menu
-    /// may have so many. A name is that of one part.
+    /// Adds hardware parts up to the given number, or the part with the given name, as far as the menu's limit
+    /// allows.
     ///
     /// # Errors
-    /// A part can not be made.
+    /// A part cannot be added.
     pub fn ensure_part(&mut self, menu: &'static Menu, text: &str) -> Result<(), Reason> {
         let is_number = text.len() <= 3 && text.bytes().all(|byte| byte.is_ascii_digit());
         if let (Some(number), true) = (text.parse::<usize>().ok(), is_number) {
@@ -166,11 +166,11 @@ impl Store {
         self.add(menu, &given, None).map(drop)
     }
 
-    /// Makes the item of this name in a space of names, if older versions had it from the start
-    /// and it is not there; says whether there is one.
+    /// Adds the item with this name in a name space if it existed by default in older versions. Returns whether
+    /// an item with the name exists.
     ///
     /// # Errors
-    /// The item can not be made.
+    /// The item cannot be added.
     pub fn ensure_named(&mut self, space: &str, name: &str) -> Result<bool, Reason> {
         if self.named(space, name).is_some() {
             return Ok(true);

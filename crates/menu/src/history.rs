@@ -1,46 +1,46 @@
-//! What was done: the transactions of late, which of them can be undone, and which done again.
+//! History of recent transactions, with undo and redo.
 //!
-//! There is one history for all users, as in RouterOS: `/undo` comes to the last transaction that any
-//! user made, and a new one forgets those that were taken back. Who does not manage users takes back
-//! only their own ([`Store::permit_undo`]). What the router does by itself is in the log and cannot be
-//! undone. Rows that are no items of the configuration never come here.
+//! As in RouterOS, all users share one history: `/undo` takes back the last transaction of any user, and a new
+//! transaction discards those that were undone. A user without the `policy` right may only undo own
+//! transactions ([`Store::permit_undo`]). Changes by the router are logged but cannot be undone. Dynamic rows
+//! are not part of the history.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::{By, Change, Changes, Origin, Policies, Reason, Store};
 
-/// Transactions that are kept.
+/// Maximum number of transactions.
 const KEPT: usize = 256;
-/// Changed items of all of them together, but for the last one.
+/// Maximum number of changed items in all transactions except the last.
 const ITEMS: usize = 500_000;
 
-/// The transactions of late.
+/// Recent transactions.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    /// All of them, oldest first; their revisions follow each other.
+    /// All recent transactions, oldest first, with consecutive revisions.
     log: VecDeque<Arc<Changes>>,
-    /// Those that can be undone, oldest first.
+    /// Transactions that can be undone, oldest first.
     done: VecDeque<Arc<Changes>>,
-    /// Those that can be done again, the next one last.
+    /// Transactions that can be redone; the next one is last.
     undone: Vec<Arc<Changes>>,
-    /// The changed items of the log.
+    /// Number of changed items in `log`.
     items: usize,
 }
 
-/// Where a transaction stands in the history.
+/// The state of a transaction in the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// `/undo` comes to it.
+    /// Can be undone.
     Undoable,
-    /// `/redo` comes to it.
+    /// Can be redone.
     Redoable,
-    /// It is taken back when safe mode ends badly.
+    /// Will be rolled back if safe mode ends abnormally.
     Floating,
 }
 
 impl History {
-    /// Takes a transaction that was committed.
+    /// Adds a committed transaction.
     pub(crate) fn push(&mut self, changes: Arc<Changes>) {
         match changes.origin {
             Origin::Router => {}
@@ -69,7 +69,7 @@ impl History {
         }
     }
 
-    /// Forgets the transactions from this revision on: they did not happen.
+    /// Removes the transactions from this revision on, which were rolled back.
     pub(crate) fn forget_from(&mut self, revision: u64) {
         while let Some(last) = self.log.pop_back_if(|last| last.revision >= revision) {
             self.items -= last.list.len();
@@ -90,19 +90,18 @@ impl History {
 }
 
 impl Store {
-    /// Takes what was done so far for what there is to begin with: it stays in the log, and nobody
-    /// can undo it.
+    /// Makes all transactions so far permanent: they stay in the log but cannot be undone.
     pub fn close_history(&mut self) {
         self.history.done.clear();
         self.history.undone.clear();
     }
 
-    /// The last transactions, oldest first.
+    /// Returns the recent transactions, oldest first.
     pub fn history(&self) -> impl DoubleEndedIterator<Item = &Arc<Changes>> {
         self.history.log.iter()
     }
 
-    /// The transactions that can be undone or done again, newest first, each with its standing.
+    /// Returns the transactions that can be undone or redone, newest first, with their state.
     pub fn actions(&self) -> impl Iterator<Item = (&Arc<Changes>, Standing)> {
         let since = self.held_since();
         let standing = move |changes: &Changes| match since {
@@ -116,33 +115,33 @@ impl Store {
             .chain(done.map(move |changes| (changes, standing(changes))))
     }
 
-    /// The transaction that [`Store::undo`] takes back.
+    /// Returns the transaction that [`Store::undo`] takes back.
     pub fn next_undo(&self) -> Option<&Arc<Changes>> {
         self.history.done.back()
     }
 
-    /// The transaction that [`Store::redo`] does again.
+    /// Returns the transaction that [`Store::redo`] repeats.
     pub fn next_redo(&self) -> Option<&Arc<Changes>> {
         self.history.undone.last()
     }
 
-    /// Takes a log that was kept on disk, oldest first, in place of the history.
+    /// Replaces the history by a log from disk, oldest first.
     pub fn load_history(&mut self, log: impl IntoIterator<Item = Changes>) {
         self.history = History::default();
         for changes in log {
             let next = self.history.log.back().map(|last| last.revision + 1);
             if next.is_some_and(|next| next != changes.revision) {
-                // What is before a gap cannot be taken back any more.
+                // Transactions before a gap cannot be undone any more.
                 self.history = History::default();
             }
             self.history.push(Arc::new(changes));
         }
     }
 
-    /// Whether a user with these policies may take back what [`Store::undo`] comes to.
+    /// Checks that a user with these policies may undo the next transaction.
     ///
     /// # Errors
-    /// The transaction is somebody else's, or it changed what the user may not.
+    /// The transaction belongs to another user, or changed items that the user may not change.
     pub fn permit_undo(&self, user: &str, policies: Policies) -> Result<(), Reason> {
         let Some(last) = self.next_undo() else {
             return Ok(());
@@ -151,10 +150,10 @@ impl Store {
         permit("undo", last, back, user, policies)
     }
 
-    /// Whether a user with these policies may do again what [`Store::redo`] comes to.
+    /// Checks that a user with these policies may redo the next transaction.
     ///
     /// # Errors
-    /// As [`Store::permit_undo`].
+    /// As for [`Store::permit_undo`].
     pub fn permit_redo(&self, user: &str, policies: Policies) -> Result<(), Reason> {
         let Some(last) = self.next_redo() else {
             return Ok(());
@@ -162,10 +161,10 @@ impl Store {
         permit("redo", last, last.list.iter().cloned(), user, policies)
     }
 
-    /// Takes back the last transaction of a user, as a transaction.
+    /// Undoes the last transaction of a user, as a new transaction.
     ///
     /// # Errors
-    /// There is none, what it left is in the way, or the change cannot be stored.
+    /// There is none, the current state of an item conflicts, or the change cannot be stored.
     pub fn undo(&mut self, by: By) -> Result<Option<Arc<Changes>>, Reason> {
         let last = self.history.done.back().cloned();
         let last = last.ok_or_else(|| Reason::failure("nothing to undo"))?;
@@ -176,16 +175,16 @@ impl Store {
         let back: Vec<_> = last.list.iter().map(Change::inverse).collect();
         let changes = self.transact(&back, by, Origin::Undo(last.revision))?;
         if changes.is_none() {
-            // The router has taken it back already; the next one is to come.
+            // The router already reverted these changes: proceed with the next transaction.
             self.history.done.pop_back();
         }
         Ok(changes)
     }
 
-    /// Does again what was undone last, as a transaction.
+    /// Redoes the transaction that was undone last, as a new transaction.
     ///
     /// # Errors
-    /// As [`Store::undo`].
+    /// As for [`Store::undo`].
     pub fn redo(&mut self, by: By) -> Result<Option<Arc<Changes>>, Reason> {
         let last = self.history.undone.last().cloned();
         let last = last.ok_or_else(|| Reason::failure("nothing to redo"))?;
@@ -200,19 +199,19 @@ impl Store {
         Ok(changes)
     }
 
-    /// Takes back one transaction, whatever came after it.
+    /// Reverts one transaction, regardless of later ones.
     ///
     /// # Errors
-    /// As [`Store::undo`].
+    /// As for [`Store::undo`].
     pub fn take_back(&mut self, changes: &Changes, by: By) -> Result<Option<Arc<Changes>>, Reason> {
         let back: Vec<_> = changes.list.iter().map(Change::inverse).collect();
         self.transact(&back, by, Origin::User)
     }
 
-    /// What leads from the present configuration to that of an earlier revision: each item once.
+    /// Returns the changes from the current configuration back to an earlier revision, each item once.
     ///
     /// # Errors
-    /// The revision is not known any more.
+    /// The revision is no longer in the history.
     pub fn back_to(&self, revision: u64) -> Result<Vec<Change>, Reason> {
         let newer = self.history.log.iter().rev();
         let newer: Vec<_> = newer
@@ -223,7 +222,7 @@ impl Store {
             return Err(Reason::failure("no such revision"));
         }
         let mut steps = super::restore::Net::default();
-        // What the router does by itself is not taken back.
+        // Changes by the router are not reverted.
         for changes in newer.iter().filter(|c| c.origin != Origin::Router) {
             changes.list.iter().rev().for_each(|change| {
                 steps.add(&change.inverse());
@@ -232,10 +231,10 @@ impl Store {
         Ok(steps.into_list())
     }
 
-    /// As [`Store::revert_to`], but leaves alone the items that a user with these policies could not change.
+    /// Reverts to an earlier revision, except for items that a user with these policies could not change.
     ///
     /// # Errors
-    /// As of [`Store::revert_to`], or an item that stays is in the way.
+    /// As for [`Store::revert_to`], or an item that is not reverted conflicts.
     pub fn revert_as(
         &mut self,
         revision: u64,
@@ -247,16 +246,16 @@ impl Store {
         self.transact(&back, by, Origin::User)
     }
 
-    /// Makes the configuration that of an earlier revision, as a transaction.
+    /// Reverts the configuration to an earlier revision, as a new transaction.
     ///
     /// # Errors
-    /// The revision is not known any more, or as [`Store::undo`].
+    /// The revision is no longer in the history, or as for [`Store::undo`].
     pub fn revert_to(&mut self, revision: u64, by: By) -> Result<Option<Arc<Changes>>, Reason> {
         let back = self.back_to(revision)?;
         self.transact(&back, by, Origin::User)
     }
 
-    /// Makes changes as one transaction.
+    /// Applies changes as one transaction.
     pub(crate) fn transact(
         &mut self,
         list: &[Change],
@@ -277,8 +276,8 @@ impl Store {
     }
 }
 
-/// Refuses a way back or forth to who could not make these changes by commands, and to who is not
-/// the one that made the transaction and does not manage users.
+/// Refuses to undo or redo for a user who could not make these changes by commands, or who neither made the
+/// transaction nor has the `policy` right.
 fn permit(
     verb: &str,
     transaction: &Changes,

@@ -1,33 +1,32 @@
-//! Holding on to the configuration of a moment, so that it can be had back: safe mode.
+//! Safe mode: records changes, so that the configuration at its start can be restored.
 //!
-//! What is kept is each item as it was before it changed first, not a list of actions: so there is no
-//! number of actions that is too many. It is bounded by the configuration: what was added since and
-//! is gone again is not kept.
+//! Instead of a list of actions, the hold stores the state of each item before its first change. Its size is
+//! therefore limited by the configuration: an item that was added and removed again is not stored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{By, Change, Changes, Id, Item, Menu, Origin, Policies, Reason, Store};
 
-/// The configuration of a moment: what has changed since, as it was.
+/// The held configuration: the original state of all items that changed since.
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
     since: u64,
     base: BTreeMap<(&'static str, Id), First>,
 }
 
-/// An item as it was.
+/// The original state of an item.
 #[derive(Debug)]
 struct First {
     menu: &'static Menu,
-    /// `None` if it was not there.
+    /// `None` if the item did not exist.
     before: Option<Arc<Item>>,
-    /// Who alone has changed it since; `None` for several, or where that is not known any more.
+    /// The only user who changed the item since; `None` if several users did, or if it is unknown.
     author: Option<Box<str>>,
 }
 
 impl Hold {
-    /// Hears of a transaction.
+    /// Records the original state of the items that a transaction changed.
     pub(crate) fn note(&mut self, changes: &Changes) {
         if changes.origin == Origin::Router {
             return;
@@ -51,10 +50,10 @@ impl Hold {
 }
 
 impl Store {
-    /// Holds on to the configuration as it is now. Does nothing if one is held already.
+    /// Holds the current configuration. Has no effect if one is held already.
     ///
     /// # Errors
-    /// It cannot be made durable.
+    /// The hold cannot be made durable.
     pub fn hold(&mut self) -> Result<(), Reason> {
         if self.hold.is_none() {
             self.journal.hold().map_err(Reason::Storage)?;
@@ -66,15 +65,15 @@ impl Store {
         Ok(())
     }
 
-    /// The revision that is held.
+    /// Returns the held revision.
     pub fn held_since(&self) -> Option<u64> {
         self.hold.as_ref().map(|hold| hold.since)
     }
 
-    /// Lets go of what is held: what has changed since stays.
+    /// Releases the hold and keeps the changes.
     ///
     /// # Errors
-    /// It cannot be made durable; it is still held then.
+    /// The release cannot be made durable; the hold continues then.
     pub fn release(&mut self) -> Result<(), Reason> {
         if self.hold.is_some() {
             self.journal.release().map_err(Reason::Storage)?;
@@ -83,11 +82,11 @@ impl Store {
         Ok(())
     }
 
-    /// Makes the configuration what is held, as a transaction, and lets go of it: what a user with
-    /// these policies could undo. Who does not manage users takes back what is theirs alone.
+    /// Restores the held configuration as a transaction, and releases the hold. Restores only items that a user
+    /// with these policies could undo; without the `policy` right, only items that nobody else changed.
     ///
     /// # Errors
-    /// It cannot be made durable; it is still held then.
+    /// The change cannot be made durable; the hold continues then.
     pub fn unroll(&mut self, by: By, policies: Policies) -> Result<Option<Arc<Changes>>, Reason> {
         let Some(hold) = &self.hold else {
             return Ok(None);
@@ -111,7 +110,8 @@ impl Store {
         Ok(changes)
     }
 
-    /// Takes up what was held when the router stopped: each item as it was, by menu and id.
+    /// Restores a hold that was active when the router stopped: the original state of each item, by menu and
+    /// id.
     pub fn hold_again(
         &mut self,
         since: u64,
@@ -133,32 +133,32 @@ impl Store {
         });
     }
 
-    /// Keeps a word under a name beside the configuration, or forgets it.
+    /// Stores a text under a name beside the configuration, or removes it.
     ///
     /// # Errors
-    /// It cannot be made durable.
+    /// The text cannot be made durable.
     pub fn note(&mut self, name: &str, text: Option<&str>) -> Result<(), Reason> {
         self.journal.note(name, text).map_err(Reason::Storage)
     }
 
-    /// Lets the journal do work that can wait. Called every few seconds. Returns whether the journal copied the whole
-    /// configuration for it.
+    /// Lets the journal do deferrable work. Called every few seconds. Returns true if the journal copied the
+    /// whole configuration.
     pub fn rest(&mut self) -> bool {
         self.journal.rest()
     }
 
-    /// Lets the journal do all work that waits: the router stops.
+    /// Lets the journal do all deferrable work, because the router stops.
     pub fn settle_journal(&mut self) {
         self.journal.settle();
     }
 
-    /// Why no change can be stored, while that is so.
+    /// Returns why changes cannot be stored at present; `None` if they can.
     pub fn fault(&self) -> Option<&str> {
         self.journal.fault()
     }
 
-    /// Accepts the state that a damaged disk was found to have; changes can be stored from then on. Returns lines for
-    /// the log.
+    /// Accepts the state found on a damaged disk; changes can be stored from then on. Returns lines for the
+    /// log.
     ///
     /// # Errors
     /// There is no damage, or the state cannot be written.

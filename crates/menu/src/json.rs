@@ -1,19 +1,19 @@
-//! Rows in the shape of RouterOS's REST interface: objects whose values are all strings.
+//! Rows in the format of RouterOS's REST API: JSON objects whose values are all strings.
 
 use crate::{Menu, Row, Value, bytes};
 
-/// The cells of a row as names and texts, `.id` first, for API and REST: Booleans are `true` and
-/// `false`, flags of the menu that are not set are `false`. `wanted` limits and orders the names.
+/// Returns the cells of a row as names and texts for API and REST, `.id` first. Booleans are `true` and
+/// `false`; unset flags of the menu are `false`. `wanted` selects and orders the names.
 pub fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static str, String)> {
     let mut fields = Vec::with_capacity(row.cells.len() + 4);
     if let Some(id) = row.id {
         fields.push((".id", id.to_string()));
     }
-    // RouterOS: what is wrong with an item is told to programs, too, and only where something is.
+    // RouterOS: `.about` describes a problem of the item, and is present only if there is one.
     if let Some(about) = row.get(Row::ABOUT).filter(|about| !about.is_empty()) {
         fields.push((Row::ABOUT, text(false, about)));
     }
-    // RouterOS has no such field, and programs stumble over fields that they do not know: it is for those that ask.
+    // RouterOS has no such field, and some clients fail on unknown fields: it is returned only on request.
     if let Some(lack) = row
         .get(Row::NO_EFFECT)
         .filter(|_| wanted.contains(&Row::NO_EFFECT))
@@ -22,7 +22,7 @@ pub fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static 
     }
     for property in menu.properties() {
         if let Some(value) = row.get(property.name) {
-            // RouterOS: a note that nobody wrote is not there.
+            // RouterOS: an empty comment is left out.
             if property.name == "comment" && value.is_empty() {
                 continue;
             }
@@ -32,7 +32,7 @@ pub fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static 
             ));
         }
     }
-    // What the router knows of an item besides is for the views that declare it.
+    // Further cells of a row are for views that declare them.
     let others = row.cells.iter().filter(|_| !menu.is_configuration());
     for (name, value) in others {
         let told = [Row::ABOUT, Row::NO_EFFECT].contains(name);
@@ -54,7 +54,7 @@ pub fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static 
     wanted.iter().filter_map(find).collect()
 }
 
-/// The row as a JSON object.
+/// Returns the row as a JSON object.
 pub fn object(menu: &'static Menu, row: &Row, wanted: &[&str]) -> String {
     let mut out = String::from("{");
     for (index, (name, value)) in fields(menu, row, wanted).iter().enumerate() {
@@ -69,8 +69,8 @@ pub fn object(menu: &'static Menu, row: &Row, wanted: &[&str]) -> String {
     out
 }
 
-/// Appends a JSON string. A text whose bytes are not UTF-8 is written as Latin-1, a character for each byte, so that
-/// the document is valid and the reader gets every byte back.
+/// Appends a JSON string. A text with bytes that are not UTF-8 is written as Latin-1, one character per byte,
+/// so that the document is valid and the client receives every byte.
 pub fn string(text: &str, out: &mut String) {
     out.push('"');
     match text.chars().any(|c| bytes::raw(c).is_some()) {
@@ -97,7 +97,7 @@ fn text(presence: bool, value: &Value) -> String {
     match value {
         Value::Bool(_) if presence => String::new(),
         Value::Bool(value) => value.to_string(),
-        // RouterOS: programs are given numbers without their units.
+        // RouterOS: API clients get numbers without units.
         value => format!("{value:#}"),
     }
 }

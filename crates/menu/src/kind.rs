@@ -1,14 +1,13 @@
-//! The types that a property's values can have.
+//! Types of property values.
 
 use crate::{Absent, Part, time};
 
-/// A small format of text: a date, an offset, a host. Its values are kept as text, spelled in one
-/// way.
+/// A text format such as a date, an offset or a host name. Values are stored as text in canonical spelling.
 #[derive(Clone, Copy, Debug)]
 pub struct Spelling {
-    /// The format in words, for reference and help; what tells one spelling from another.
+    /// Description of the format for reference and help; also identifies the format.
     pub describe: &'static str,
-    /// The one spelling of a text that has the format; `None` if it has not.
+    /// Returns the canonical spelling of a text; `None` if the text does not have the format.
     pub canonical: fn(&str) -> Option<String>,
 }
 
@@ -18,7 +17,7 @@ impl PartialEq for Spelling {
     }
 }
 
-/// Which Internet protocol an address belongs to.
+/// The IP version of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// IPv4 only.
@@ -29,112 +28,112 @@ pub enum Family {
     Any,
 }
 
-/// The type of a property: which texts it takes, and which value they make.
+/// The type of a property: defines the accepted texts and the resulting values.
 ///
-/// A constant that can be walked: completion, reference and API descriptions come from it.
+/// A constant that completion, reference and API descriptions are derived from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// `yes` or `no`.
     Bool,
-    /// Set by its bare name, unset by `!name`; it has no other value.
+    /// A flag: set by the bare name, unset by `!name`, without a value.
     Presence,
-    /// An integer between two bounds, both included.
+    /// An integer between two inclusive bounds.
     Number {
-        /// The least value.
+        /// Minimum.
         min: i64,
-        /// The greatest value.
+        /// Maximum.
         max: i64,
     },
     /// An integer shown in hexadecimal, up to `max`.
     Hex {
-        /// The greatest value.
+        /// Maximum.
         max: u64,
     },
-    /// A span of time between two bounds in nanoseconds, both included.
+    /// A duration between two inclusive bounds in nanoseconds.
     Time {
-        /// The shortest span.
+        /// Minimum.
         min: i64,
-        /// The longest span.
+        /// Maximum.
         max: i64,
     },
-    /// Two spans of time, the shorter first: `3m20s-10m`.
+    /// Two durations in nanoseconds, the shorter first: `3m20s-10m`.
     Times {
-        /// The shortest span.
+        /// Minimum.
         min: i64,
-        /// The longest span.
+        /// Maximum.
         max: i64,
     },
     /// Any text.
     Text,
-    /// Text of at least and at most so many bytes.
+    /// Text with a minimum and maximum length.
     Sized {
-        /// The least length in bytes.
+        /// Minimum length in bytes.
         min: usize,
-        /// The greatest length in bytes.
+        /// Maximum length in bytes.
         max: usize,
     },
-    /// Text that is not empty, of [`Kind::LONGEST_NAME`] bytes at most.
+    /// Non-empty text of at most [`Kind::LONGEST_NAME`] bytes.
     Name,
-    /// Text that is not empty, and as long as it likes: a key, a pattern.
+    /// Non-empty text of any length: a key, a pattern.
     Filled,
-    /// Text of a small format.
+    /// Text in a specific format.
     Spelled(&'static Spelling),
     /// One of these words.
     Words(&'static [&'static str]),
-    /// One of these words, or a value of another type.
+    /// One of these words, or a value of the given type.
     Or(&'static [&'static str], &'static Self),
-    /// Values of a type, separated by commas; may be empty.
+    /// A comma-separated list of values, possibly empty.
     List(&'static Self),
-    /// Lines of a header, `Name: value`, separated by commas. Commas and semicolons may stand in the values.
+    /// HTTP header lines, `Name: value`, separated by commas. The values may contain commas and semicolons.
     Fields,
-    /// Some of these words, each of which is in or, with `!`, out.
+    /// A set of these words; a word with `!` is excluded.
     Marked(&'static [&'static str]),
-    /// An address.
+    /// An IP address.
     Address(Family),
-    /// A network: host bits are cleared.
+    /// An IP prefix; host bits are cleared.
     Prefix(Family),
-    /// An address of this router with the length of its network's prefix: host bits are kept.
+    /// A local IP address with a prefix length; host bits are kept.
     Local(Family),
-    /// A hardware address.
+    /// A MAC address.
     Mac,
-    /// The name of an item in the menus that share this space of names.
+    /// The name of an item in the menus of this name space.
     Reference(&'static str),
-    /// A value of the first of two types that takes the text.
+    /// A value of the first of two types that accepts the text.
     Either(&'static Self, &'static Self),
-    /// A number of bits or packets a second: `512k`, `10M`.
+    /// A rate in bits or packets per second: `512k`, `10M`.
     Rate,
-    /// A number of KiB, with or without the unit: `50KiB`.
+    /// A size in KiB, with or without the unit: `50KiB`.
     Kib,
-    /// A number that is not negative, with up to three decimals: `0.1`.
+    /// A non-negative number with up to three decimals: `0.1`.
     Thousandths,
-    /// Two values of a type with `/` in between; one text alone stands for both.
+    /// Two values separated by `/`; a single value stands for both.
     Pair(&'static Self),
-    /// A value, or a first and a last one with this separator in between: `10-20`.
+    /// A single value, or a range with this separator: `10-20`.
     Range(&'static str, &'static Self),
-    /// Values of these types, one after the other, with this separator in between.
+    /// Values of these types in order, with this separator.
     Tuple(&'static str, &'static [Self]),
-    /// A value, or `!` and the value that must not be.
+    /// A value, or `!` and an excluded value.
     Not(&'static Self),
-    /// Parts of which some may be left out: `10/1m,5:packet`.
+    /// Several parts, some of them optional: `10/1m,5:packet`.
     Parts(&'static [Part]),
-    /// An address, a network, or a first and a last address: `10.0.0.1-10.0.0.9`.
+    /// An address, a prefix, or an address range: `10.0.0.1-10.0.0.9`.
     Addresses(Family),
-    /// Some of these words, in this order and each once; may be empty.
+    /// A subset of these words in this order, possibly empty.
     Set(&'static [&'static str]),
-    /// The name of a host.
+    /// A host name.
     Host,
     /// Bytes in hexadecimal digits.
     Digits,
-    /// Where a route leads: `10.0.0.1`, `ether1`, `fe80::1%ether1`, `10.0.0.1@main`.
+    /// The gateway of a route: `10.0.0.1`, `ether1`, `fe80::1%ether1`, `10.0.0.1@main`.
     Gateway(Family),
 }
 
 impl Kind {
-    /// The most bytes that a name has.
+    /// Maximum length of a name in bytes.
     pub const LONGEST_NAME: usize = 255;
-    /// What somebody notes about an item.
+    /// A comment on an item.
     pub const COMMENT: Self = Self::Sized { min: 0, max: 4_096 };
-    /// Any span of time that is not negative.
+    /// Any non-negative duration.
     pub const SPAN: Self = Self::Time {
         min: 0,
         max: i64::MAX,
@@ -145,7 +144,7 @@ impl Kind {
         max: i64::MAX,
     };
 
-    /// The words that a value may be, for completion; empty where any text goes.
+    /// The words that completion offers; empty if there are none.
     pub const fn words(&self) -> &'static [&'static str] {
         match self {
             Self::Bool => &["yes", "no"],
@@ -161,8 +160,7 @@ impl Kind {
         }
     }
 
-    /// The space of names that a value refers to, directly, in a list or in a gateway; the first
-    /// of several.
+    /// The first name space that a value refers to, directly, in a list or in a gateway.
     pub const fn space(&self) -> Option<&'static str> {
         match self {
             Self::Reference(space) => Some(space),
@@ -178,7 +176,7 @@ impl Kind {
         }
     }
 
-    /// All spaces of names that a value can refer to; a name is looked for in this order.
+    /// All name spaces that a value may refer to, in the order of lookup.
     pub fn spaces(&self) -> Vec<&'static str> {
         match self {
             Self::Either(first, second) => [first.spaces(), second.spaces()].concat(),
@@ -189,12 +187,12 @@ impl Kind {
         }
     }
 
-    /// Whether a value can hold a name of another item.
+    /// True if a value may refer to another item.
     pub const fn refers(&self) -> bool {
         self.space().is_some()
     }
 
-    /// The type in words, for reference and help.
+    /// Describes the type for reference and help.
     pub fn describe(&self) -> String {
         match self {
             Self::Bool => "yes | no".to_owned(),
@@ -275,7 +273,7 @@ impl Kind {
     }
 }
 
-/// `,(0..255)`, in brackets if the part may be left out.
+/// Describes a part: `,(0..255)`, in brackets if optional.
 fn describe_part(part: &Part) -> String {
     let text = format!("{}({})", part.before, part.kind.describe());
     match part.absent {

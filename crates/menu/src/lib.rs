@@ -1,12 +1,12 @@
-//! What a menu of the configuration is made of: types of values, declarations, the store of items,
-//! transactions, and the ways in which items are shown.
+//! The configuration model: types of values, declarations of menus, the store of items, transactions, and the
+//! display of items.
 //!
-//! The crate knows no feature. A menu is a constant ([`Menu`]) that the `schema` crate declares;
-//! everything else walks those constants: parsing and checking of values ([`Kind`]), storing
-//! ([`Store`]), printing ([`print`]), exporting ([`export`]), and rows for API and REST ([`json`]).
-//! What is not configuration (running flags, counters, dynamic rows) comes from a [`Live`] router.
+//! The crate knows no feature. A menu is a constant ([`Menu`]) that the `schema` crate declares. Everything
+//! else is derived from these constants: parsing and checking of values ([`Kind`]), storage ([`Store`]),
+//! printing ([`print`]), export ([`export`]), and rows for API and REST ([`json`]). Running state (flags,
+//! counters, dynamic rows) comes from a [`Live`] router.
 //!
-//! Begin reading at `declare.rs` (what a declaration says), then `store.rs` (what holds the items).
+//! Start reading with `declare.rs` (declarations), then `store.rs` (storage of items).
 
 #![forbid(unsafe_code)]
 

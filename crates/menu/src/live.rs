@@ -1,29 +1,29 @@
-//! The running router, as menus see it: dynamic rows, read-only values, actions.
+//! Interface to the running router: dynamic rows, read-only values, commands.
 
 use std::ops::ControlFlow;
 
 use crate::print::text_of;
 use crate::{Changes, Id, Menu, Output, Policies, Reason, Rights, Store, Value};
 
-/// A row that is shown: an item with what the router adds to it, or a dynamic row.
+/// A displayed row: an item with values added by the router, or a dynamic row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// The item's id, or that of the dynamic row.
+    /// The id of the item or the dynamic row.
     pub id: Option<Id>,
-    /// The cells by property name; flags are Boolean cells.
+    /// Cells by property name. Flags are Boolean cells.
     pub cells: Vec<(&'static str, Value)>,
 }
 
 impl Row {
-    /// The cell that says what is wrong with an item. RouterOS: its name among the values of a row; what is
-    /// printed shows it as a line, as a comment.
+    /// Cell with a problem of the item. RouterOS: the name of the value in API rows; `print` shows it as a
+    /// comment line.
     pub const ABOUT: &'static str = ".about";
 
-    /// The cell that says what is missing for an item to do what it says. Not RouterOS's: named so that
-    /// programs pass it over that do not know it.
+    /// Cell with the missing feature of an item without effect. RouterOS has no such cell; the leading dot lets
+    /// clients ignore it.
     pub const NO_EFFECT: &'static str = ".no-effect";
 
-    /// The lines that stand before the values: the comment, what is wrong, and what has no effect.
+    /// The lines printed above the values: the comment, a problem, and the missing feature.
     pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
         let remarks = ["comment", Self::ABOUT].into_iter();
         let remarks = remarks.filter_map(|name| self.get(name));
@@ -32,7 +32,7 @@ impl Row {
         remarks.chain(lack.map(|lack| format!("no effect: {}", text_of(lack))))
     }
 
-    /// The value of a cell.
+    /// Returns the value of a cell.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.cells
             .iter()
@@ -53,28 +53,28 @@ impl Row {
         self.set(name, Value::Bool(on));
     }
 
-    /// Whether a flag is set.
+    /// True if a flag is set.
     pub fn is(&self, name: &str) -> bool {
         self.get(name).and_then(Value::as_bool).unwrap_or(false)
     }
 }
 
-/// Which rows are asked for.
+/// Selects rows.
 ///
-/// A provider of many rows uses `equals` to seek (a host by address, a route by destination) and
-/// must then ask [`RowFilter::accepts`] about each row that it would give.
+/// A provider of many rows uses `equals` for lookups (a host by address, a route by destination), and must
+/// still check each row with [`RowFilter::accepts`].
 #[derive(Default)]
 pub struct RowFilter<'a> {
-    /// Cells that must have these values: what a provider can look up by.
+    /// Cells that must have these values; usable for lookups.
     pub equals: Vec<(&'static str, Value)>,
-    /// The whole condition, if there is more than equality.
+    /// The complete condition, if it is more than equality.
     pub test: Option<&'a dyn Fn(&Row) -> bool>,
-    /// Whether secrets are kept out of the rows, and so out of the condition's sight.
+    /// True to remove secrets from rows before the condition is evaluated.
     pub without_secrets: bool,
 }
 
 impl RowFilter<'_> {
-    /// Whether the row is asked for.
+    /// True if the row is selected.
     pub fn accepts(&self, row: &Row) -> bool {
         self.equals
             .iter()
@@ -83,115 +83,115 @@ impl RowFilter<'_> {
     }
 }
 
-/// How far [`Live::rows_from`] came.
+/// Progress of [`Live::rows_from`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scan {
-    /// There may be more rows.
+    /// More rows may follow.
     More,
-    /// These were the last.
+    /// No rows follow.
     Over,
 }
 
-/// A command for the running router.
+/// A command for the running router to execute.
 #[derive(Debug)]
 pub struct Call<'a> {
     /// The menu.
     pub menu: &'static Menu,
     /// The command.
     pub command: &'static str,
-    /// The items that it is for; empty where the command takes none.
+    /// The selected items; empty if the command takes none.
     pub items: &'a [Id],
-    /// Its other arguments.
+    /// The other arguments.
     pub arguments: &'a [(&'static str, Value)],
-    /// What [`Live::labour`] has made for it.
+    /// The result of [`Live::labour`].
     pub made: Option<&'a [u8]>,
 }
 
-/// Work that takes long and needs nothing of the router.
+/// Long-running work that needs no access to the router.
 pub type Labour = Box<dyn FnOnce() -> Result<Vec<u8>, Reason>>;
 
 /// The session that a command comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller<'a> {
-    /// Whose it is.
+    /// The user name.
     pub user: &'a str,
-    /// Tells it from all others.
+    /// Unique number of the session.
     pub session: u64,
-    /// What is at its other end: `console`, `api`.
+    /// The client's protocol: `console`, `api` and others.
     pub via: &'static str,
-    /// The login that it belongs to; 0 for none.
+    /// The login of the session; 0 if none.
     pub login: u64,
-    /// What it may do now.
+    /// The current policies of the session.
     pub policies: Policies,
-    /// What it may do at every moment.
+    /// The rights of the session, which may change at any time.
     pub rights: &'a Rights,
-    /// Whether a script or an event gives the command, not a user by a line. A file that such a command runs
-    /// has no more rights than its owner.
+    /// True if a script or an event runs the command rather than a user. A file that such a command imports
+    /// runs with at most the rights of the file's owner.
     pub is_script: bool,
 }
 
-/// Files that belong to the router, by name; a folder stands before a `/`.
+/// The router's file store. A `/` in a name separates folders.
 pub trait Files {
-    /// The contents of a file.
+    /// Returns the contents of a file.
     ///
     /// # Errors
-    /// There is none of this name, or it cannot be read.
+    /// The file does not exist or cannot be read.
     fn read(&self, name: &str) -> Result<Vec<u8>, Reason>;
 
-    /// Makes a file, or replaces one, wholly or not at all.
+    /// Creates or replaces a file atomically.
     ///
     /// # Errors
-    /// The name is none, there is no room, or it cannot be written.
+    /// The name is invalid, the disk is full, or the file cannot be written.
     fn write(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason>;
 
-    /// As [`Self::write`], for what has no secrets in it, whoever writes it.
+    /// Creates or replaces a file without secrets, which users without the `sensitive` policy may read.
     ///
     /// # Errors
-    /// As of [`Self::write`].
+    /// As for [`Self::write`].
     fn write_plain(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason>;
 }
 
-/// What a command of the router answers.
+/// The answer of a router command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
-    /// Rows of values, such as one page of a monitor.
+    /// Result rows, such as one page of a monitor.
     pub rows: Vec<Row>,
-    /// The row that it made.
+    /// The id of a created row.
     pub made: Option<Id>,
 }
 
-/// A script of the configuration that is to be run.
+/// A stored script to run.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// Whose it is: the item.
+    /// The item that contains the script.
     pub id: Id,
-    /// Its name; empty where it has none.
+    /// The name; empty if it has none.
     pub name: String,
-    /// Its text.
+    /// The source text.
     pub source: String,
-    /// The user who made it.
+    /// The owner.
     pub owner: String,
-    /// What it may do by itself: what its policies and its owner have in common.
+    /// The rights of the script: the script's policies limited to those of the owner.
     pub rights: Rights,
-    /// Whether who runs it need not have these rights.
+    /// True if the caller may lack the script's rights.
     pub lends: bool,
 }
 
-/// The time of day, as the configuration's clock shows it. There is no default: whoever makes one knows the time.
+/// A wall clock time in the configured time zone. There is no default: each creator must know the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// Seconds since 1970-01-01 00:00:00 UTC.
     pub unix_seconds: i64,
-    /// Nanoseconds of the second.
+    /// Nanoseconds within the second.
     pub nanos: u32,
-    /// Seconds that local time is ahead of UTC.
+    /// Offset of local time from UTC in seconds.
     pub offset_seconds: i32,
-    /// Whether daylight saving time is part of that.
+    /// True if the offset includes daylight saving time.
     pub daylight: bool,
 }
 
 impl Clock {
-    /// A time in UTC, in seconds since 1970.
+    /// Creates a time in UTC from Unix seconds.
     pub const fn utc(unix_seconds: i64) -> Self {
         Self {
             unix_seconds,
@@ -201,7 +201,7 @@ impl Clock {
         }
     }
 
-    /// Local date and time: `2026-11-21 18:57:57`.
+    /// Formats local date and time: `2026-11-21 18:57:57`.
     pub fn date_time(self) -> String {
         let (date, seconds) = self.local();
         let (year, month, day) = date;
@@ -213,18 +213,18 @@ impl Clock {
         )
     }
 
-    /// What local time is ahead of UTC: `+02:00`.
+    /// Formats the offset from UTC: `+02:00`.
     pub fn offset(self) -> String {
         let sign = if self.offset_seconds < 0 { '-' } else { '+' };
         let minutes = self.offset_seconds.unsigned_abs() / 60;
         format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
     }
 
-    /// Local year, month and day, and the second of the day.
+    /// Returns local year, month and day, and the second of the day.
     pub const fn local(self) -> ((i64, i64, i64), i64) {
         let seconds = self.unix_seconds.saturating_add(self.offset_seconds as i64);
         let days = seconds.div_euclid(86_400).saturating_add(719_468);
-        // Civil date from days, in eras of 400 years that begin on 1 March.
+        // Converts days to a civil date, using eras of 400 years that begin on 1 March.
         let era = days.div_euclid(146_097);
         let of_era = days.rem_euclid(146_097);
         let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -241,11 +241,11 @@ impl Clock {
     }
 }
 
-/// The running router behind the menus.
+/// The running router.
 pub trait Live {
-    /// Gives the menu's dynamic rows that the filter accepts, one by one, in the menu's order.
+    /// Passes the menu's dynamic rows that the filter accepts to `each`, in the menu's order.
     ///
-    /// Stops when `each` breaks. Rows are made on the way: never all of them at once.
+    /// Stops when `each` returns `Break`. Rows are generated one at a time.
     fn rows(
         &self,
         store: &Store,
@@ -257,9 +257,9 @@ pub trait Live {
         ControlFlow::Continue(())
     }
 
-    /// As [`Self::rows`], for a menu without items that may have millions: from `place` on, which is
-    /// 0 at first and is left behind what was looked at. Looks at so few that others need not wait
-    /// for it. `None` where the menu is none of these.
+    /// Passes rows of a menu without items that may have millions of rows. `place` is 0 at first, and stores
+    /// the position for the next call. Each call examines only so many rows that other tasks are not delayed.
+    /// Returns `None` for all other menus.
     fn rows_from(
         &self,
         menu: &'static Menu,
@@ -271,22 +271,22 @@ pub trait Live {
         None
     }
 
-    /// How many rows a menu without items has, if that is known without making them.
+    /// Returns the number of rows of a menu without items, if it is known without generating them.
     fn count(&self, menu: &'static Menu) -> Option<u64> {
         let _ = menu;
         None
     }
 
-    /// Adds the read-only cells and flags to an item's row. For settings the id is that of the
-    /// menu's one item; for a menu of values to read it makes the whole row.
+    /// Adds read-only cells and flags to the row of an item. For settings, `id` is the id of the menu's single
+    /// item. For a status menu, creates all cells.
     fn annotate(&self, store: &Store, menu: &'static Menu, id: Id, row: &mut Row) {
         let _ = (store, menu, id, row);
     }
 
-    /// Carries out a command that is not about configuration.
+    /// Executes a command that does not change the configuration.
     ///
     /// # Errors
-    /// Why it could not.
+    /// The reason of the failure.
     fn action(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
         let _ = store;
         Err(Reason::failure(format!(
@@ -295,28 +295,27 @@ pub trait Live {
         )))
     }
 
-    /// The scripts that a command runs, for the language to run them; none where it is no such
-    /// command.
+    /// Returns the scripts that a command runs; the script crate then runs them. Empty for other commands.
     ///
     /// # Errors
-    /// Why it cannot be run.
+    /// The reason why the command cannot run.
     fn scripts(&self, store: &Store, call: &Call<'_>) -> Result<Vec<Script>, Reason> {
         let _ = (store, call);
         Ok(Vec::new())
     }
 
-    /// Work that is to be done before a command can be carried out, with the router free for others;
-    /// what it makes comes with the call.
+    /// Returns long-running work that must precede a command. It runs while other tasks may use the router; its
+    /// result is passed in the call.
     ///
     /// # Errors
-    /// Why the command cannot be carried out.
+    /// The reason why the command cannot run.
     fn labour(&self, store: &Store, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
         let _ = (store, call);
         Ok(None)
     }
 
-    /// Carries out a command that concerns the configuration as a whole, such as `/safe-mode/take`;
-    /// `None` if it is none. What it says while it works goes to `out`.
+    /// Executes a command on the configuration as a whole, such as `/safe-mode/take`. Writes progress to `out`.
+    /// Returns `None` for other commands.
     fn manage(
         &mut self,
         store: &mut Store,
@@ -328,37 +327,37 @@ pub trait Live {
         None
     }
 
-    /// Hears which session the command is of that is run next.
+    /// Sets the session of the command that runs next.
     fn asked_by(&mut self, caller: &Caller<'_>) {
         let _ = caller;
     }
 
-    /// What the owner of a file may do at every moment; everything for a file that no user wrote.
+    /// Returns the current rights of the owner of a file; full rights for a file that no user wrote.
     ///
     /// # Errors
-    /// The owner is no user any more, or may do nothing.
+    /// The owner was removed or has no rights.
     fn rights_of_file(&self, store: &Store, name: &str) -> Result<Rights, Reason> {
         let _ = (store, name);
         Ok(Rights::FULL)
     }
 
-    /// The router's files; `None` where there are none.
+    /// The router's file store, if it has one.
     fn files(&mut self) -> Option<&mut dyn Files> {
         None
     }
 
-    /// Hears of a committed transaction, before the command is acknowledged.
+    /// Called for each committed transaction, before the command is acknowledged.
     fn changed(&mut self, store: &Store, changes: &Changes) {
         let _ = (store, changes);
     }
 
-    /// The time of day.
+    /// Returns the wall clock time.
     fn clock(&self) -> Clock;
 
-    /// 32 bytes that nobody can foretell.
+    /// Returns 32 random bytes.
     ///
     /// # Errors
-    /// The system has none.
+    /// The system has no random numbers.
     fn new_key(&self) -> Result<[u8; 32], Reason> {
         let mut key = [0; 32];
         match getrandom::fill(&mut key) {
@@ -367,13 +366,14 @@ pub trait Live {
         }
     }
 
-    /// Takes a line for the log, such as one of `:log info`.
+    /// Writes a log entry, as `:log info` does.
     fn log(&mut self, topics: &str, message: &str) {
         let _ = (topics, message);
     }
 }
 
-/// No router: for checking a configuration, and for tests. Its clock stands at the beginning of 1970 UTC.
+/// A router that does nothing, for checks of configurations and for tests. Its clock stands at the beginning of
+/// 1970 UTC.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Offline;
 

@@ -1,37 +1,36 @@
-//! Values of several parts of which some may be left out, and values that may be turned around: what
-//! rules match packets by.
+//! Values of matchers in rules: values with optional parts, and values that may be negated.
 
 use std::net::IpAddr;
 
 use crate::parse::{address, prefix};
 use crate::{Family, Kind, Reason, Value};
 
-/// A part of a value: what stands before it, its type, and what leaving it out means.
+/// A part of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// What stands before the part; empty for the first.
+    /// The separator before the part; empty for the first.
     pub before: &'static str,
-    /// Its type.
+    /// The type of the part.
     pub kind: Kind,
-    /// What it means if the part is left out.
+    /// The meaning of a missing part.
     pub absent: Absent,
 }
 
-/// What it means if a part is left out.
+/// The meaning of a missing part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
     /// The value is refused.
     Refused,
     /// The part has no value.
     Left,
-    /// The part has this value, and is shown with it.
+    /// The part has this value; output includes the value.
     Is(&'static str),
-    /// The part has this value, and is not shown with it.
+    /// The part has this value; output omits the value.
     Hidden(&'static str),
 }
 
 impl Part {
-    /// A part that must be there.
+    /// Declares a required part.
     pub const fn new(before: &'static str, kind: Kind) -> Self {
         Self {
             before,
@@ -40,7 +39,7 @@ impl Part {
         }
     }
 
-    /// The part, with what leaving it out means.
+    /// Sets the meaning of a missing part.
     #[must_use]
     pub const fn or(mut self, absent: Absent) -> Self {
         self.absent = absent;
@@ -48,7 +47,7 @@ impl Part {
     }
 }
 
-/// A value, or one that is turned around by `!`.
+/// Parses a value that `!` may negate.
 pub(crate) fn not(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
     match text.strip_prefix('!') {
         Some(rest) => Ok(Value::Not(Box::new(kind.parse(name, rest.trim_start())?))),
@@ -56,7 +55,7 @@ pub(crate) fn not(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> 
     }
 }
 
-/// The parts of a text, each up to what stands before one that may follow.
+/// Parses the parts of a value. Each part ends at the separator of a following part.
 pub(crate) fn parts(name: &str, text: &str, parts: &[Part]) -> Result<Value, Reason> {
     let invalid = || Reason::BadValue(format!("invalid value for argument {name}"));
     let mut rest = text;
@@ -73,7 +72,7 @@ pub(crate) fn parts(name: &str, text: &str, parts: &[Part]) -> Result<Value, Rea
         let end = end_of(tail, parts.get(index + 1..).unwrap_or_default());
         let value = part.kind.parse(name, &tail[..end])?;
         rest = &tail[end..];
-        // What goes without saying is not kept either: equal values are written in one way.
+        // A hidden default is not stored, so that equal values have one spelling.
         if !matches!(part.absent, Absent::Hidden(text) if value.to_string() == text) {
             values.push((part.before, value));
         }
@@ -85,7 +84,7 @@ pub(crate) fn parts(name: &str, text: &str, parts: &[Part]) -> Result<Value, Rea
     }
 }
 
-/// Where a part ends: before the first of those that may follow, up to one that must.
+/// Returns the end of a part: the first separator of the following parts, up to the next required one.
 fn end_of(text: &str, next: &[Part]) -> usize {
     let needed = next.iter().position(|part| part.absent == Absent::Refused);
     let next = next.get(..=needed.unwrap_or(next.len())).unwrap_or(next);
@@ -93,10 +92,11 @@ fn end_of(text: &str, next: &[Part]) -> usize {
     ends.min().unwrap_or(text.len())
 }
 
-/// `10.0.0.1`, `10.0.0.0/24` or `10.0.0.1-10.0.0.9`. An IPv6 address alone is a prefix of 128.
+/// Parses `10.0.0.1`, `10.0.0.0/24` or `10.0.0.1-10.0.0.9`. An IPv6 address without a length becomes a /128
+/// prefix.
 ///
 /// # Errors
-/// RouterOS: says the same of whatever is no range of IPv4 addresses.
+/// RouterOS: one message for all texts that are not a range of IPv4 addresses.
 pub(crate) fn addresses(name: &str, text: &str, family: Family) -> Result<Value, Reason> {
     let invalid = || {
         Reason::BadValue(match family {
@@ -133,7 +133,7 @@ fn one(address: IpAddr) -> Value {
     }
 }
 
-/// The name of a host: labels of letters, digits, `-` and `_`, of which one has a letter.
+/// Parses a host name: labels of letters, digits, `-` and `_`.
 pub(crate) fn host(text: &str) -> Result<Value, Reason> {
     let plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     let bare = text.strip_suffix('.').unwrap_or(text);
@@ -141,18 +141,18 @@ pub(crate) fn host(text: &str) -> Result<Value, Reason> {
     let good = labels
         .clone()
         .all(|label| (1..=63).contains(&label.len()) && label.chars().all(plain));
-    // What ends in a number is a bad address, not a name.
+    // A text that ends in a number is an invalid address, not a name.
     let named = labels
         .next_back()
         .is_some_and(|last| !last.bytes().all(|b| b.is_ascii_digit()));
-    // 255 bytes with the lengths of its labels (RFC 1035, 2.3.4).
+    // 255 bytes including the length bytes of the labels (RFC 1035, 2.3.4).
     if good && named && bare.len() <= 253 {
         return Ok(Value::text(text));
     }
     Err(Reason::failure(format!("{text} is not a valid dns name")))
 }
 
-/// Hexadecimal digits, with or without `0x` before them.
+/// Parses hexadecimal digits, with or without the prefix `0x`.
 pub(crate) fn digits(name: &str, text: &str) -> Result<Value, Reason> {
     let bare = text.strip_prefix("0x").unwrap_or(text);
     if bare.bytes().all(|b| b.is_ascii_hexdigit()) {

@@ -1,64 +1,63 @@
-//! Where commands print, and the terminal that they may find there.
+//! Command output and the interactive terminal.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Where commands print. A sink may be full for good: the user has broken the command off.
+/// The output of commands. `Break` means that the user has interrupted the command; further output is ignored.
 pub trait Output {
-    /// Takes a piece of text; lines end with `\n`.
+    /// Writes text; lines end with `\n`.
     fn write(&mut self, text: &str) -> ControlFlow<()>;
 
-    /// Lets the reader have what was written: nothing may follow for a while.
+    /// Delivers the output written so far: the next may take a while.
     fn flush(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// Draws what follows over what was written since this was last called, where that can be
-    /// done; elsewhere one page follows the other.
+    /// Draws the following output over the output since the previous call, if the terminal can; otherwise pages
+    /// follow each other.
     fn repaint(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// Takes a row of a table: what always stands at its beginning, and its cells. A terminal that is too
-    /// narrow shows those that fit and lets its user reach the others.
+    /// Writes a table row: fixed leading text, and cells. A terminal that is too narrow shows the cells that
+    /// fit and lets the user scroll.
     fn row(&mut self, begin: &str, cells: &[String]) -> ControlFlow<()> {
         self.write(&format!("{begin}{}\n", cells.join(BETWEEN)))
     }
 
-    /// What was written stays for a while and is then drawn over, or something follows: a terminal
-    /// shows the keys that end it.
+    /// Keeps the output on the screen until it is redrawn. A terminal shows the keys that end the command.
     fn linger(&mut self) -> ControlFlow<()> {
         self.flush()
     }
 
-    /// Whether what follows stops at each full page of a terminal, and waits for a key there.
+    /// Enables or disables the pager, which waits for a key after each full page.
     fn stop_at_pages(&mut self, stops: bool) {
         let _ = stops;
     }
 
-    /// What follows is read as it comes, for as long as it does: no page waits for a key.
+    /// Disables the pager for output that continues indefinitely.
     fn go_on(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// Takes a remark about what a command did, a line that is no part of its output. Most sinks ignore it.
+    /// Writes a remark about a command, which is not part of its output. Most implementations ignore it.
     fn remark(&mut self, line: &str) -> ControlFlow<()> {
         let _ = line;
         ControlFlow::Continue(())
     }
 
-    /// The width of the terminal in characters; lines of details and exports are folded there.
+    /// Width of the terminal in characters, at which details and exports are wrapped.
     fn width(&self) -> usize {
         80
     }
 
-    /// The terminal at which somebody reads this and can answer; none where nobody does.
+    /// The interactive terminal; `None` if no user can answer.
     fn terminal(&mut self) -> Option<&mut dyn Terminal> {
         None
     }
 }
 
-/// What stands between two cells of a row.
+/// Separator between two cells of a row.
 pub const BETWEEN: &str = "  ";
 
 impl Output for String {
@@ -68,60 +67,59 @@ impl Output for String {
     }
 }
 
-/// A terminal with somebody in front of it.
+/// An interactive terminal.
 pub trait Terminal {
-    /// Waits for a key, for so long at most, or as long as it takes. Gives its number: that of its
-    /// character, or what RouterOS numbers the keys by that have none. None if no key came, or the
-    /// command is to stop.
+    /// Waits for a key, at most for `span`. Returns the code of the character, or RouterOS's code for a key
+    /// without a character; `None` after a timeout or if the command must stop.
     fn key(&mut self, span: Option<Duration>) -> Option<u32>;
 
-    /// Asks for a line. None if the command is to stop.
+    /// Asks for a line; `None` if the command must stop.
     fn ask(&mut self, question: &Question<'_>) -> Option<String>;
 
-    /// Shows a text in an editor. None if it was left without saving, or the command is to stop.
+    /// Opens a text in an editor; `None` if the user leaves without saving or the command must stop.
     fn edit(&mut self, editing: &Editing<'_>) -> Option<String>;
 
-    /// Does something to the screen that is no text; nothing, where the terminal cannot.
+    /// Performs a screen operation, if the terminal supports it.
     fn draw(&mut self, drawing: Drawing) -> ControlFlow<()>;
 }
 
-/// What a user is asked for.
+/// A question to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question<'a> {
-    /// What stands before the cursor.
+    /// The prompt.
     pub prompt: &'a str,
-    /// What stands there already, to be changed.
+    /// Editable initial text of the answer.
     pub preinput: &'a str,
-    /// Whether what is typed is not to be read on the screen.
+    /// True to hide the typed text.
     pub hidden: bool,
 }
 
-/// A text to be edited.
+/// A text to edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Editing<'a> {
-    /// What it is.
+    /// The title.
     pub title: &'a str,
-    /// The text as it is.
+    /// The initial text.
     pub text: &'a str,
-    /// What is to be said of it; nothing if empty.
+    /// A note for the user; none if empty.
     pub note: &'a str,
 }
 
-/// What is done to a screen.
+/// A screen operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawing {
-    /// The cursor goes up so many lines.
+    /// Moves the cursor up by so many lines.
     Up(u16),
-    /// What stands behind the cursor in its line goes.
+    /// Erases the line from the cursor to its end.
     EraseLine,
-    /// What follows is written as words of this kind are while they are typed.
+    /// Sets the style of the following text.
     Style(TextStyle),
 }
 
-/// What words of a line are, as far as they look different.
+/// Text styles of console words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextStyle {
-    /// Nothing special.
+    /// Plain text.
     Plain,
     /// A menu.
     Menu,
@@ -135,6 +133,6 @@ pub enum TextStyle {
     Operator,
     /// A comment.
     Comment,
-    /// What is not understood.
+    /// Text that cannot be parsed.
     Error,
 }

@@ -1,4 +1,4 @@
-//! From text to a typed value, with the console's sentences for what does not fit.
+//! Parses texts to typed values, with RouterOS's error messages.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,12 +7,12 @@ use ipnet::IpNet;
 use crate::{Family, Gateway, Kind, Reason, Value, bytes, matcher, time};
 
 impl Kind {
-    /// The value that `text` names for the property `name`.
+    /// Parses the value of property `name`.
     ///
-    /// Names of other items are taken as they are: whether they exist is the store's to say.
+    /// Names of other items are not resolved; the store does that.
     ///
     /// # Errors
-    /// [`Reason::BadValue`] with the console's sentence.
+    /// [`Reason::BadValue`] with the console's message.
     pub fn parse(&self, name: &str, text: &str) -> Result<Value, Reason> {
         match self {
             Self::Bool => boolean(name, text),
@@ -73,7 +73,7 @@ impl Kind {
                 .ok_or_else(|| invalid(name)),
             Self::Local(family) => {
                 let net = prefix(text, *family).ok_or_else(|| invalid(name))?;
-                // RouterOS: an IPv6 address without a length has one of 64.
+                // RouterOS: an IPv6 address without a length gets a prefix length of 64.
                 let bare = net.addr().is_ipv6() && !text.contains('/');
                 let net = if bare {
                     IpNet::new(net.addr(), 64).unwrap_or(net)
@@ -119,7 +119,7 @@ fn presence(name: &str, text: &str) -> Result<Value, Reason> {
     }
 }
 
-/// Digits, or hexadecimal after `0x`; `k`, `M` and `G` multiply by powers of 1000.
+/// Parses decimal digits, or hexadecimal digits after `0x`; `k`, `M` and `G` multiply by powers of 1000.
 fn integer(text: &str) -> Option<i64> {
     if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         return i64::from_str_radix(hex, 16).ok();
@@ -136,7 +136,7 @@ fn integer(text: &str) -> Option<i64> {
     digits.parse::<i64>().ok()?.checked_mul(factor)
 }
 
-/// `2048.0KiB`, `4MiB`: a number of bytes.
+/// Parses a size in bytes: `2048.0KiB`, `4MiB`.
 fn size(text: &str) -> Option<i64> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
     let (number, shift) = units
@@ -191,7 +191,7 @@ fn spans(name: &str, text: &str, min: i64, max: i64) -> Result<Value, Reason> {
     }
 }
 
-/// The word that `text` is, or is the beginning of when there is only one.
+/// Returns the word that `text` equals or is a unique prefix of.
 fn word(name: &str, text: &str, words: &'static [&'static str]) -> Result<&'static str, Reason> {
     if let Some(word) = words.iter().find(|word| **word == text) {
         return Ok(word);
@@ -220,7 +220,7 @@ fn list(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
         .map(Value::List)
 }
 
-/// Splits header lines at the commas before `Name:`. A piece without a name of its own goes on with the value before.
+/// Splits HTTP header lines at commas before `Name:`. A piece without a name continues the previous value.
 fn fields(text: &str) -> Value {
     let mut lines: Vec<String> = Vec::new();
     for piece in text.split(',') {
@@ -236,7 +236,7 @@ fn fields(text: &str) -> Value {
     Value::List(lines.into_iter().map(Value::text).collect())
 }
 
-/// Whether a text begins with a header name (RFC 9110, 5.6.2: a token) and a colon.
+/// True if a text begins with a header name (RFC 9110, 5.6.2: a token) and a colon.
 fn begins_field(text: &str) -> bool {
     let is_token = |name: &str| {
         let special = "!#$%&'*+-.^_`|~";
@@ -247,7 +247,7 @@ fn begins_field(text: &str) -> bool {
         .is_some_and(|(name, value)| is_token(name.trim_start()) && !value.starts_with("//"))
 }
 
-/// The words that are in, then those that are out with `!`, both in their declared order.
+/// Parses included words and words excluded by `!`. Returns included words first, both in declared order.
 fn marked(name: &str, text: &str, words: &'static [&'static str]) -> Result<Value, Reason> {
     let mut is_in = vec![false; words.len()];
     for part in text.split([',', ';']).filter(|part| !part.is_empty()) {
@@ -270,7 +270,7 @@ fn marked(name: &str, text: &str, words: &'static [&'static str]) -> Result<Valu
     Ok(Value::List(with(true).chain(with(false)).collect()))
 }
 
-/// Words in the order of their list, each once.
+/// Parses a set of words; returns them in declared order without duplicates.
 fn set(name: &str, text: &str, words: &'static [&'static str]) -> Result<Value, Reason> {
     let given = list(name, text, &Kind::Words(words))?;
     let has = |word: &&'static str| given.as_list().contains(&Value::Word(word));
@@ -278,7 +278,7 @@ fn set(name: &str, text: &str, words: &'static [&'static str]) -> Result<Value, 
     Ok(Value::List(words.map(Value::Word).collect()))
 }
 
-/// `50`, `50KiB`, `2MiB`.
+/// Parses `50`, `50KiB`, `2MiB`.
 fn kib(text: &str) -> Option<i64> {
     match size(text) {
         Some(bytes) => Some(bytes >> 10),
@@ -286,7 +286,7 @@ fn kib(text: &str) -> Option<i64> {
     }
 }
 
-/// `0.1`, `10`.
+/// Parses `0.1`, `10`.
 fn thousandths(text: &str) -> Option<i64> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
     let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -307,9 +307,9 @@ fn pair(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
     Ok(Value::Tuple("/", Box::new(both)))
 }
 
-/// A value alone is a range of itself, and shown as such.
+/// Parses a range. A single value is a range of itself and shown as a single value.
 fn range(name: &str, text: &str, between: &'static str, kind: &Kind) -> Result<Value, Reason> {
-    // The first byte may be a sign.
+    // The first character may be a minus sign.
     let found = text.get(1..).and_then(|tail| tail.find(between));
     let Some(at) = found.map(|at| at + 1) else {
         return kind.parse(name, text);
@@ -336,7 +336,7 @@ fn tuple(name: &str, text: &str, between: &'static str, kinds: &[Kind]) -> Resul
     Ok(Value::Tuple(between, values))
 }
 
-/// An address of this family. IPv4 wants all four numbers.
+/// Parses an IP address of this family. An IPv4 address must have four numbers.
 pub(crate) fn address(text: &str, family: Family) -> Option<IpAddr> {
     match family {
         Family::V4 => text.parse::<Ipv4Addr>().ok().map(IpAddr::V4),
@@ -345,7 +345,7 @@ pub(crate) fn address(text: &str, family: Family) -> Option<IpAddr> {
     }
 }
 
-/// `address`, `address/length` or `address/netmask`.
+/// Parses `address`, `address/length` or `address/netmask`.
 pub(crate) fn prefix(text: &str, family: Family) -> Option<IpNet> {
     let Some((addr, length)) = text.split_once('/') else {
         return address(text, family).map(IpNet::from);
@@ -360,7 +360,7 @@ pub(crate) fn prefix(text: &str, family: Family) -> Option<IpNet> {
     IpNet::new(addr, length.parse().ok()?).ok()
 }
 
-/// Six pairs of hexadecimal digits with `:`, `-`, `.` or nothing in between.
+/// Parses six pairs of hexadecimal digits separated by `:`, `-`, `.` or nothing.
 pub(crate) fn mac(text: &str) -> Option<[u8; 6]> {
     let mut digits = [0; 12];
     let mut count = 0;
@@ -399,7 +399,7 @@ fn gateway(text: &str, family: Family) -> Option<Gateway> {
             table,
         });
     }
-    // An address of the other family, or a prefix, is no interface's name.
+    // An address of the other family, or a prefix, cannot be an interface name.
     if address(rest, Family::Any).is_some() || rest.contains('/') {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What a user may do: the policies of groups, and which of them a command needs.
+//! User policies, and the policies that commands require.
 
 use std::fmt;
 use std::ops::BitOr;
@@ -10,7 +10,7 @@ use crate::{Menu, Value};
 pub struct Policies(u32);
 
 impl Policies {
-    /// The names, in the order in which groups show them.
+    /// The policy names in the order in which groups show them.
     pub const WORDS: &'static [&'static str] = &[
         "local",
         "telnet",
@@ -33,49 +33,49 @@ impl Policies {
         "tikapp",
     ];
 
-    /// Nothing is allowed.
+    /// No policies.
     pub const NONE: Self = Self(0);
-    /// Everything is allowed: the owner of the router.
+    /// All policies.
     pub const ALL: Self = Self((1 << Self::WORDS.len()) - 1);
-    /// To log in at the local console.
+    /// Login at the local console.
     pub const LOCAL: Self = Self::of("local");
-    /// To log in by telnet.
+    /// Login by telnet.
     pub const TELNET: Self = Self::of("telnet");
-    /// To log in by SSH.
+    /// Login by SSH.
     pub const SSH: Self = Self::of("ssh");
-    /// To log in by FTP, and to move files.
+    /// Login by FTP, and file transfer.
     pub const FTP: Self = Self::of("ftp");
-    /// To restart the router.
+    /// Restart of the router.
     pub const REBOOT: Self = Self::of("reboot");
-    /// To read the configuration.
+    /// Reading the configuration.
     pub const READ: Self = Self::of("read");
-    /// To change the configuration.
+    /// Changing the configuration.
     pub const WRITE: Self = Self::of("write");
-    /// To manage users.
+    /// User management.
     pub const POLICY: Self = Self::of("policy");
-    /// To run tools that test a network.
+    /// Network test tools.
     pub const TEST: Self = Self::of("test");
-    /// To log in by WinBox.
+    /// Login by WinBox.
     pub const WINBOX: Self = Self::of("winbox");
-    /// To change the own password.
+    /// Changing the own password.
     pub const PASSWORD: Self = Self::of("password");
-    /// To log in by the web pages.
+    /// Login by web pages.
     pub const WEB: Self = Self::of("web");
-    /// To see packets.
+    /// Packet capture.
     pub const SNIFF: Self = Self::of("sniff");
-    /// To see secrets.
+    /// Access to secrets.
     pub const SENSITIVE: Self = Self::of("sensitive");
-    /// To log in by the API.
+    /// Login by the API.
     pub const API: Self = Self::of("api");
-    /// To connect by RoMON.
+    /// Login by RoMON.
     pub const ROMON: Self = Self::of("romon");
-    /// To log in by REST.
+    /// Login by the REST API.
     pub const REST_API: Self = Self::of("rest-api");
 
-    /// The policy of one of [`Self::WORDS`].
+    /// Returns the policy with a name from [`Self::WORDS`].
     ///
     /// # Panics
-    /// The word is another one.
+    /// There is no such policy.
     pub const fn of(word: &str) -> Self {
         let mut index = 0;
         while index < Self::WORDS.len() {
@@ -87,34 +87,34 @@ impl Policies {
         panic!("a policy that is not listed");
     }
 
-    /// As a number: a bit for each of [`Self::WORDS`].
+    /// Returns the set as bits in the order of [`Self::WORDS`].
     pub(crate) const fn bits(self) -> u32 {
         self.0
     }
 
-    /// What [`Self::bits`] gave.
+    /// Creates a set from [`Self::bits`].
     pub(crate) const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
 
-    /// Whether all of the other set are in this one.
+    /// True if the set contains all policies of `other`.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Those that are in both sets.
+    /// Returns the intersection.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Those that are in one set or the other.
+    /// Returns the union.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Those that a value names; `!name` and what is no policy names none.
+    /// Returns the policies named in a value; `!name` and unknown names are ignored.
     pub fn from_value(value: &Value) -> Self {
         let named = |value: &Value| {
             let word = value.as_str()?;
@@ -125,8 +125,9 @@ impl Policies {
         named.fold(Self::NONE, BitOr::bitor)
     }
 
-    /// The policies that a command of a menu needs: the menu's own entry in `command_policies`, else `read` for
-    /// commands that show, `test` and `reboot` for the commands of that name, and `write` for all others.
+    /// Returns the policies that a menu command requires: the menu's entry in `command_policies`, otherwise
+    /// `read` for commands that show, `test` and `reboot` for the commands of that name, and `write` for all
+    /// others.
     pub fn needed(menu: &Menu, command: &str) -> Self {
         let mut own = menu.command_policies.iter();
         if let Some((_, needed)) = own.find(|(name, _)| *name == command) {

@@ -1,18 +1,18 @@
-//! Items that exist because something of that name does: ports.
+//! Ports: items that exist because the hardware has a port with that name.
 //!
-//! Which menu a port lives in follows from its name, by what the menus declare (`ether1`, `sfp1`,
-//! `wlan1`). A port is known by its `default-name` for good; its `name` can be changed.
+//! The port's name determines its menu, by the prefixes that menus declare (`ether1`, `sfp1`, `wlan1`).
+//! `default-name` identifies a port permanently; its `name` can be changed.
 
 use std::sync::Arc;
 
 use crate::{Id, Item, Menu, Reason, Store, Value};
 
 impl Store {
-    /// The port of this default name, made if it is not there yet, as part of the open transaction.
-    /// Its hardware address is noted where one is given.
+    /// Returns the port with this default name; adds it in the open transaction if it does not exist. Stores
+    /// its MAC address if given.
     ///
     /// # Errors
-    /// The name is none of a port, or is taken by another interface.
+    /// The name is not a port name, or another interface has it.
     pub fn ensure_port(&mut self, name: &str, mac: Option<[u8; 6]>) -> Result<Id, Reason> {
         let (menu, _) = self
             .port_kind(name)
@@ -29,10 +29,10 @@ impl Store {
         Ok(id)
     }
 
-    /// The port of this default name.
+    /// Returns the port with this default name.
     pub fn port(&self, default_name: &str) -> Option<&Arc<Item>> {
         let (menu, _) = self.port_kind(default_name)?;
-        // The name is the default name but for those that were renamed.
+        // Fast path: the name equals the default name unless the port was renamed.
         let by_name = menu.space.and_then(|space| self.named(space, default_name));
         let is_it = |item: &&Arc<Item>| item.text("default-name") == default_name;
         by_name
@@ -40,8 +40,8 @@ impl Store {
             .or_else(|| self.items(menu.path).find(is_it))
     }
 
-    /// The menu that a port of this name lives in and the word for its type; `None` if ports are
-    /// not called so: a known beginning, then numbers.
+    /// Returns the menu and the type of a port with this name: a prefix declared by a menu, then numbers.
+    /// `None` if the name is no port name.
     pub fn port_kind(&self, name: &str) -> Option<(&'static Menu, &'static str)> {
         self.menus().iter().find_map(|menu| {
             let (_, kind) = menu
@@ -52,7 +52,7 @@ impl Store {
         })
     }
 
-    /// An interface of any name, for a check that supposes what it could not make.
+    /// Adds a placeholder interface, for a check that continues after a refused command.
     pub fn suppose(&mut self, space: &str, name: &str) {
         let hidden = self
             .menus()
@@ -60,13 +60,13 @@ impl Store {
             .find(|m| m.hidden && m.space == Some(space));
         let Some(menu) = hidden else { return };
         if let Some(index) = self.index_of(menu) {
-            // A name that is taken is there already.
+            // If the name is taken, the interface exists already.
             let _ = self.add_port(menu, index, name);
         }
     }
 
-    /// An item of a menu that was refused, for a check that goes on: it has its name and defaults,
-    /// whatever else it needs.
+    /// Adds a placeholder for a refused item, for a check that continues. It has the name and the defaults, and
+    /// need not meet other requirements.
     pub fn suppose_item(&mut self, menu: &'static Menu, name: &str) {
         let (Some(index), Some(key), Some(space)) = (self.index_of(menu), menu.key, menu.space)
         else {
@@ -138,7 +138,7 @@ impl Store {
     }
 }
 
-/// `1`, `28-1`: digits, in groups that a hyphen joins.
+/// True for port numbers such as `1` and `28-1`: digits, in groups joined by hyphens.
 fn is_number(text: &str) -> bool {
     text.len() <= 8
         && text

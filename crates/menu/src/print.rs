@@ -1,6 +1,6 @@
-//! `print`: rows as tables, details and lists, in the layouts of RouterOS v7.
+//! `print`: shows rows as tables, details and lists, in the layouts of RouterOS v7.
 //!
-//! Rows are printed while they come: a table's layout follows from its first rows.
+//! Rows are printed as they arrive: the first rows determine the layout of a table.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,56 +10,56 @@ use crate::{Id, Kind, Menu, Output, Property, Row, Shape, Value, quote_always, v
 
 mod table;
 
-/// How rows are shown.
+/// The print style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Style {
     /// A table with the menu's main columns.
     #[default]
     Brief,
-    /// Every property, folded to the width of the terminal.
+    /// All properties, wrapped to the width of the terminal.
     Detail,
     /// A table of counters.
     Stats,
-    /// Every property and every counter, folded to the width of the terminal.
+    /// All properties and counters, wrapped to the width of the terminal.
     StatsDetail,
-    /// Every property on one line.
+    /// All properties of a row on one line.
     Terse,
-    /// One property below the other.
+    /// One property per line.
     ValueList,
 }
 
-/// What `print` shows.
+/// Print options.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// How.
+    /// The style.
     pub style: Style,
-    /// Only these properties, in this order; the usual ones if empty.
+    /// Show these properties in this order; the default ones if empty.
     pub proplist: Vec<&'static str>,
-    /// Whether ids are shown in place of numbers.
+    /// Show ids instead of numbers.
     pub show_ids: bool,
-    /// A line stands before rows with another value of this property than those before them.
+    /// Property to group rows by: a heading precedes the rows of each value.
     pub grouped: Option<&'static str>,
 }
 
-/// The items that have numbers after a `print`, by number.
+/// The items that a `print` numbered, in order of their numbers.
 pub type Numbers = Vec<Id>;
 
-/// A `print` that goes on: rows in, text out.
+/// State of a running `print`.
 pub struct Printer {
     menu: &'static Menu,
     options: Options,
     layout: Option<table::Layout>,
-    /// The numbers of the rows so far.
+    /// The items numbered so far.
     pub numbers: Numbers,
     begun: bool,
-    /// The value that the last rows have of the property that they are grouped by.
+    /// The value of the grouping property in the previous row.
     group: Option<String>,
-    /// The numbers that rows keep, of a print that follows them.
+    /// For `follow`: the number assigned to each row.
     followed: Option<BTreeMap<Id, usize>>,
 }
 
 impl Printer {
-    /// Nothing is printed yet.
+    /// Creates a printer.
     pub const fn new(menu: &'static Menu, options: Options) -> Self {
         Self {
             menu,
@@ -72,15 +72,14 @@ impl Printer {
         }
     }
 
-    /// The same for rows that are followed: one that comes again has its number still, and there is
-    /// room for the flags that it may get.
+    /// Switches to `follow`: a changed row keeps its number, and the table has room for all flags.
     #[must_use]
     pub fn following(mut self) -> Self {
         self.followed = Some(BTreeMap::new());
         self
     }
 
-    /// Says that rows which were printed are gone.
+    /// Prints that rows were removed.
     pub fn gone(&mut self, ids: &[Id], out: &mut dyn Output) -> ControlFlow<()> {
         for id in ids {
             let number = self.followed.as_mut().and_then(|known| known.remove(id));
@@ -98,7 +97,7 @@ impl Printer {
         ControlFlow::Continue(())
     }
 
-    /// The number of a row: that which it has, or the next.
+    /// Returns the number of a row: the assigned one, or the next.
     fn number(&mut self, id: Id) -> usize {
         let next = self.numbers.len();
         let number = match &mut self.followed {
@@ -111,7 +110,7 @@ impl Printer {
         number
     }
 
-    /// Prints the next rows. The first call decides how wide the columns are.
+    /// Prints the next rows. The first call determines the column widths.
     pub fn rows(&mut self, rows: Vec<Row>, out: &mut dyn Output) -> ControlFlow<()> {
         let mut batch = Vec::with_capacity(rows.len());
         for row in rows {
@@ -153,7 +152,7 @@ impl Printer {
         }
     }
 
-    /// The line before the first row of a group.
+    /// Prints the heading before the first row of a group.
     fn heading(&mut self, row: &Row, out: &mut dyn Output) -> ControlFlow<()> {
         let Some(name) = self.options.grouped else {
             return ControlFlow::Continue(());
@@ -253,7 +252,7 @@ impl Printer {
         self.settings(row, out)
     }
 
-    /// `name: value`, the names aligned to the right.
+    /// Prints settings as `name: value` with right-aligned names.
     fn settings(&self, row: &Row, out: &mut dyn Output) -> ControlFlow<()> {
         let cells: Vec<_> = shown(self.menu, &self.options, row).collect();
         let width = cells.iter().map(|(p, _)| p.name.len()).max().unwrap_or(0) + 2;
@@ -278,7 +277,7 @@ impl Printer {
     }
 }
 
-/// A value as a terminal is to show it.
+/// Returns the text of a value with control characters made visible.
 pub(crate) fn text_of(value: &Value) -> String {
     let text = value.to_string();
     match visible(&text) {
@@ -287,7 +286,7 @@ pub(crate) fn text_of(value: &Value) -> String {
     }
 }
 
-/// The cells of a row that are asked for, in order.
+/// Returns the cells to show, in order.
 pub(crate) fn shown<'a>(
     menu: &'static Menu,
     options: &'a Options,
@@ -313,8 +312,8 @@ pub(crate) fn shown<'a>(
     })
 }
 
-/// All flags of a menu in words that a line may break between. What has no effect is told by a line of its own: a
-/// letter that RouterOS does not have breaks programs that read rows.
+/// Returns the legend of all flags, in words between which a line may be broken. The flag `~` is left out: a
+/// letter that RouterOS does not have would confuse programs that parse the output.
 fn legend(menu: &Menu) -> Vec<String> {
     let mut words = vec!["Flags:".to_owned()];
     let flags = menu.flags;
@@ -330,7 +329,7 @@ fn legend(menu: &Menu) -> Vec<String> {
     words
 }
 
-/// Number (or id) and flags before a row that is not in a table.
+/// Returns the number or id and the flags that precede a row outside tables.
 fn head(menu: &Menu, options: &Options, number: Option<usize>, row: &Row) -> String {
     let name = match (options.show_ids, row.id, number) {
         (true, Some(id), _) => id.to_string(),
@@ -349,13 +348,13 @@ fn head(menu: &Menu, options: &Options, number: Option<usize>, row: &Row) -> Str
     text
 }
 
-/// The letter of a row in a column of letters.
+/// Returns the flag letter of a row in one column.
 pub(crate) fn letter(menu: &Menu, row: &Row, group: u8) -> Option<char> {
     let mut flags = menu.flags.iter().filter(|flag| flag.group == group);
     flags.find(|flag| row.is(flag.name)).map(|flag| flag.letter)
 }
 
-/// `name=value`, texts in quotes.
+/// Formats `name=value` with strings in quotes.
 fn assignment(property: &Property, value: &Value) -> String {
     match value {
         _ if property.kind == Kind::Presence => property.name.to_owned(),
@@ -369,7 +368,7 @@ fn assignment(property: &Property, value: &Value) -> String {
     }
 }
 
-/// The value with its unit.
+/// Formats a value with its unit.
 fn measured(property: &Property, value: &Value) -> String {
     match (property.unit, value) {
         _ if property.kind == Kind::Presence => String::new(),
@@ -378,7 +377,7 @@ fn measured(property: &Property, value: &Value) -> String {
     }
 }
 
-/// A number of bytes as `512B`, `12.5KiB`, `892.4MiB`.
+/// Formats a size as `512B`, `12.5KiB`, `892.4MiB`.
 fn size(bytes: i64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let Some((unit, shift)) = units.iter().find(|(_, shift)| bytes >= 1 << shift) else {
@@ -388,7 +387,7 @@ fn size(bytes: i64) -> String {
     format!("{}.{}{unit}", tenths / 10, tenths % 10)
 }
 
-/// Words with a space after each, folded to the width; later lines are indented.
+/// Joins words with spaces, wrapped to the width; continuation lines are indented.
 fn fold_words(words: &[String], indent: usize, width: usize) -> String {
     let mut text = String::new();
     let mut column = indent;
@@ -407,7 +406,7 @@ fn fold_words(words: &[String], indent: usize, width: usize) -> String {
     text
 }
 
-/// Digits in groups of three, as counters are shown; what is no number stays as it is.
+/// Groups the digits of a counter in threes; other text is unchanged.
 pub(crate) fn grouped(digits: &str) -> String {
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return digits.to_owned();
@@ -422,11 +421,11 @@ pub(crate) fn grouped(digits: &str) -> String {
     text
 }
 
-/// Whether a menu's rows are numbered.
+/// True if rows of a menu are numbered.
 pub(crate) const fn is_numbered(menu: &Menu) -> bool {
     match menu.shape {
         Shape::Settings | Shape::Status | Shape::Folder => false,
-        // Where only items are numbered, a menu without items is not.
+        // Menus that number only configured items and have none are not numbered.
         Shape::Rows => !menu.unnumbered_dynamic,
         _ => true,
     }

@@ -1,17 +1,17 @@
-//! Text as the configuration language writes it.
+//! Quotes strings in the syntax of the configuration language.
 
 use crate::bytes;
 
-/// The text as an export writes a value: bare where its characters allow, in quotes otherwise.
+/// Formats a value for export: bare if all characters allow it, otherwise in quotes.
 pub fn quote(text: &str) -> String {
-    // At the beginning `>` would make code of what follows.
+    // A leading `>` would turn the value into code.
     if !text.is_empty() && !text.starts_with('>') && text.chars().all(is_plain) {
         return text.to_owned();
     }
     quote_always(text)
 }
 
-/// The text in quotes, with escapes for what has a meaning within.
+/// Formats a string in quotes and escapes special characters.
 pub fn quote_always(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -37,7 +37,7 @@ pub fn quote_always(text: &str) -> String {
     out
 }
 
-/// Characters that need no quotes.
+/// True for characters that need no quotes.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-._,:/*%@+!<>|&^".contains(c)
 }

@@ -1,15 +1,15 @@
-//! Why a command was not run, in the console's own words.
+//! Refused commands: reasons with the console's messages.
 
 use std::fmt;
 
 use crate::without_error_numbers;
 
-/// A place in a source text. Both count from 1; columns count bytes.
+/// A position in a source text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line, from 1.
     pub line: u32,
-    /// The byte in the line, from 1.
+    /// The column in bytes, from 1.
     pub column: u32,
 }
 
@@ -19,56 +19,57 @@ impl fmt::Display for Position {
     }
 }
 
-/// A refused command: why, and where. Nothing of the command has had an effect.
+/// A refused command. It has had no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// Where in the source, if the command came from one.
+    /// The position in the source text, if the command came from one.
     pub at: Option<Position>,
 }
 
-/// Why a command was not run.
+/// The reason why a command was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Text where the command should have ended; also a parameter that the command does not have.
+    /// Unexpected text after the end of the command, or an unknown parameter.
     ExpectedEnd,
-    /// No command where one should have been.
+    /// A command name is missing.
     ExpectedCommand,
-    /// No value where one should have been.
+    /// A value is missing.
     ExpectedValue,
-    /// A brace, bracket or parenthesis that should have been closed here.
+    /// A brace, bracket or parenthesis must be closed here.
     ExpectedClosing(&'static str),
-    /// The text ended within a brace.
+    /// The text ends inside a brace.
     MissingClosing(&'static str),
-    /// Text that is no part of the language.
+    /// A syntax error.
     Syntax,
-    /// A word that names no menu and no command here.
+    /// A word that names no menu or command in this menu.
     BadCommand(String),
-    /// A path or argument of a program's request that there is not; the whole sentence.
+    /// An unknown path or argument in a request of a program; holds the complete message.
     Unknown(String),
-    /// A value that the type of its property does not take; the whole sentence.
+    /// A value that the property's type does not accept; holds the complete message.
     BadValue(String),
-    /// Arguments without which the command does nothing.
+    /// Missing required arguments.
     Missing(Vec<&'static str>),
-    /// A number, name or id of an item that is not there.
+    /// A number, name or id that does not refer to an item.
     NoItem,
-    /// The item clashes with another or with a rule of its menu; without `failure: `.
+    /// The item conflicts with another item or violates a rule of the menu. Text without the prefix `failure:
+    /// `.
     Failure(String),
-    /// A script raised this error itself, or could not go on.
+    /// A script raised this error, or cannot continue.
     Script(String),
-    /// A limit of steps, depth or memory was reached.
+    /// A limit on steps, depth or memory was reached.
     Limit(&'static str),
-    /// The user broke the command off.
+    /// The user interrupted the command.
     Interrupted,
-    /// The user's group does not have the policies that the command needs.
+    /// The user lacks a policy that the command requires.
     Denied,
     /// The change could not be made durable.
     Storage(String),
 }
 
 impl Reason {
-    /// The refusal without a place.
+    /// Creates a refusal without a position.
     pub const fn nowhere(self) -> Refusal {
         Refusal {
             reason: self,
@@ -76,7 +77,7 @@ impl Reason {
         }
     }
 
-    /// The refusal at a place.
+    /// Creates a refusal with a position.
     pub const fn at(self, at: Position) -> Refusal {
         Refusal {
             reason: self,
@@ -84,7 +85,7 @@ impl Reason {
         }
     }
 
-    /// Whether the console prints the place with the reason: it does for what the parser finds.
+    /// True if the console prints the position: it does for errors of the parser.
     pub const fn is_located(&self) -> bool {
         matches!(
             self,
@@ -98,7 +99,7 @@ impl Reason {
         )
     }
 
-    /// The category that the API reports (0 missing item or command … 4 general).
+    /// The error category of the API (0: missing item or command … 4: general failure).
     pub const fn category(&self) -> u8 {
         match self {
             Self::BadCommand(_) | Self::NoItem | Self::ExpectedCommand | Self::Unknown(_) => 0,
@@ -114,7 +115,7 @@ impl Reason {
         }
     }
 
-    /// The argument whose value is refused, where the sentence names it.
+    /// Returns the argument whose value was refused, if the message names it.
     pub fn argument(&self) -> Option<&str> {
         let Self::BadValue(sentence) = self else {
             return None;
@@ -129,12 +130,12 @@ impl Reason {
         rest.split([' ', ':']).next()
     }
 
-    /// `failure: already have …` and its like. Errors of the system are told in words, without their numbers.
+    /// Creates a failure, such as `already have …`. Removes the numbers of operating system errors.
     pub fn failure(text: impl Into<String>) -> Self {
         Self::Failure(without_error_numbers(text))
     }
 
-    /// The sentence for a word that is none of a property's values.
+    /// Creates the refusal for a word that is not a value of the property.
     pub fn no_match(property: &str) -> Self {
         Self::BadValue(format!("input does not match any value of {property}"))
     }
@@ -165,7 +166,7 @@ impl fmt::Display for Reason {
 }
 
 impl Refusal {
-    /// The refusal with this place, unless it knows its own.
+    /// Sets the position unless the refusal has one.
     #[must_use]
     pub fn or_at(mut self, at: Position) -> Self {
         self.at.get_or_insert(at);

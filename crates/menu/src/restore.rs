@@ -1,14 +1,14 @@
-//! Making items what they were, when others may have changed them since.
+//! Reverts items that others may have changed since.
 //!
-//! A change says what an item was and what it shall be. Where the item is still what it was, it
-//! becomes what it shall be; where somebody has changed other properties of it, those stay.
+//! A change holds the expected and the target state of an item. If the item has the expected state, it gets the
+//! target state. If other properties of it were changed meanwhile, they are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::{By, Change, Changes, Id, Item, Menu, Origin, Reason, Shape, Store};
 
-/// Changes that follow each other, as one change per item.
+/// Merges consecutive changes into one change per item.
 #[derive(Debug, Default)]
 pub(crate) struct Net {
     places: BTreeMap<(&'static str, Id), usize>,
@@ -16,7 +16,7 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    /// Adds what happens next.
+    /// Adds the next change.
     pub(crate) fn add(&mut self, change: &Change) {
         let next = self.list.len();
         let place = self.places.entry((change.menu.path, change.id));
@@ -33,7 +33,7 @@ impl Net {
     }
 }
 
-/// Whether an item is another afterwards.
+/// True if the two states of the item differ.
 pub(crate) fn is_change(change: &Change) -> bool {
     match (&change.before, &change.after) {
         (None, None) => false,
@@ -43,8 +43,8 @@ pub(crate) fn is_change(change: &Change) -> bool {
 }
 
 impl Store {
-    /// Makes the configuration that of another store of the same menus, ids and all, as one
-    /// transaction. What exists by itself stays where the other has it not.
+    /// Makes the configuration equal to that of another store with the same menus, including ids, as one
+    /// transaction. Items that exist by themselves are kept even if the other store lacks them.
     ///
     /// # Errors
     /// The change cannot be stored.
@@ -68,14 +68,14 @@ impl Store {
         self.transact(&list, by, Origin::User)
     }
 
-    /// Makes changes as part of the open transaction.
+    /// Applies changes in the open transaction.
     ///
     /// # Errors
-    /// An item that shall be there again has what another item has by now.
+    /// A restored item conflicts with another item.
     pub(crate) fn make(&mut self, list: &[Change]) -> Result<(), Reason> {
         let mut targets = Vec::new();
         let mut gone = Vec::new();
-        // All go before any comes, so that names and places that they exchange are free.
+        // Remove all items before adding any, so that exchanged names and positions are free.
         for change in list {
             let Some(index) = self.index_of(change.menu) else {
                 continue;
@@ -86,7 +86,7 @@ impl Store {
                 (_, None, Some(_)) => None,
                 (None, Some(target), None) => Some(Arc::clone(target)),
                 (Some(from), Some(to), Some(now)) => Some(merged(from, to, now)),
-                // It is there already, or was removed since.
+                // The item exists already, or was removed meanwhile.
                 _ => continue,
             };
             if let Some(now) = now {
@@ -118,7 +118,7 @@ impl Store {
         }
         let item = match table.order.contains_key(&item.position) {
             false => item,
-            // Somebody stands there by now: right before them.
+            // The position is taken: insert before the item that has it.
             true => {
                 let position = table.before(item.position).unwrap_or_else(|| table.last());
                 Arc::new(Item {
@@ -131,7 +131,7 @@ impl Store {
         Ok(())
     }
 
-    /// What still refers to a name that is gone keeps the number of what had it.
+    /// Turns references to a removed name into dangling references that hold the item's id.
     fn unname(&mut self, item: &Item) {
         if let (Some(space), Some(name)) = (item.menu.space, item.name())
             && self.named(space, name).is_none()
@@ -141,7 +141,8 @@ impl Store {
     }
 }
 
-/// The item as it is now, with what differs between the other two as the second has it.
+/// Merges a change into the current item: properties that differ between `from` and `to` get the value of `to`,
+/// unless they were changed meanwhile.
 fn merged(from: &Item, to: &Arc<Item>, now: &Item) -> Arc<Item> {
     if from.position == now.position && from.same_values(now) && is_settable(to.menu) {
         return Arc::clone(to);
@@ -149,7 +150,7 @@ fn merged(from: &Item, to: &Arc<Item>, now: &Item) -> Arc<Item> {
     let mut values = now.values.to_vec();
     let properties = now.menu.all_properties().zip(&mut values);
     for ((property, value), (from, to)) in properties.zip(from.values.iter().zip(&to.values)) {
-        // What cannot be set is not taken back, but for the name of what the item goes with.
+        // Read-only properties are not reverted, except the name of the item that this item depends on.
         let is_kept = property.read_only && now.menu.key != Some(property.name);
         if from != to && value == from && !is_kept {
             value.clone_from(to);
@@ -167,7 +168,7 @@ fn merged(from: &Item, to: &Arc<Item>, now: &Item) -> Arc<Item> {
     })
 }
 
-/// Whether the router itself sets nothing in the items of a menu.
+/// True if the router does not write to items of the menu itself.
 fn is_settable(menu: &Menu) -> bool {
     menu.shape != Shape::Fixed
 }

@@ -1,33 +1,32 @@
-//! What somebody may do at this moment: who was demoted a moment ago may do less at once, in all
-//! sessions and jobs.
+//! Current rights of users. A change of a user's group takes effect immediately in all sessions and jobs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::Policies;
 
-/// What one user is granted now. Clones are one and the same: a change holds for all of them.
+/// The current policies of a user. Clones share their state: a change affects all of them.
 #[derive(Clone, Debug, Default)]
 pub struct Grant(Arc<AtomicU32>);
 
 impl Grant {
-    /// Grants these policies until something else is set.
+    /// Creates a grant of these policies.
     pub fn new(policies: Policies) -> Self {
         Self(Arc::new(AtomicU32::new(policies.bits())))
     }
 
-    /// What is granted now.
+    /// Returns the current policies.
     pub fn now(&self) -> Policies {
         Policies::from_bits(self.0.load(Ordering::SeqCst))
     }
 
-    /// Grants these policies from now on, and no others.
+    /// Replaces the granted policies.
     pub fn set(&self, policies: Policies) {
         self.0.store(policies.bits(), Ordering::SeqCst);
     }
 }
 
-/// The rights of a session or a script: what all grants that it stands on have in common.
+/// The rights of a session or a script: the intersection of several grants.
 #[derive(Clone, Debug)]
 pub struct Rights {
     most: Policies,
@@ -35,10 +34,10 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Everything: the owner of the machine.
+    /// All rights; for the owner of the machine.
     pub const FULL: Self = Self::fixed(Policies::ALL);
 
-    /// These policies, whatever becomes of users.
+    /// Creates rights that do not depend on users.
     pub const fn fixed(most: Policies) -> Self {
         Self {
             most,
@@ -46,7 +45,7 @@ impl Rights {
         }
     }
 
-    /// At most these policies, of what is granted.
+    /// Creates rights limited to `most` and to a grant.
     pub fn of(most: Policies, grant: Grant) -> Self {
         Self {
             most,
@@ -54,7 +53,7 @@ impl Rights {
         }
     }
 
-    /// What both have.
+    /// Returns the intersection.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let mut grants = self.grants.clone();
@@ -69,7 +68,7 @@ impl Rights {
         }
     }
 
-    /// The policies at this moment.
+    /// Returns the current policies.
     pub fn now(&self) -> Policies {
         let grants = self.grants.iter().map(Grant::now);
         grants.fold(self.most, Policies::and)

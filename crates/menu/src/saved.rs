@@ -1,4 +1,4 @@
-//! The configuration as rows of strings: what a durable store keeps.
+//! The configuration as strings, for durable storage.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::{self, Write as _};
@@ -7,13 +7,13 @@ use std::sync::Arc;
 use crate::edit::Names;
 use crate::{By, Change, Changes, Id, Item, Kind, Origin, Property, Reason, Shape, Store, Value};
 
-/// Names and values of an item in one piece of memory, because a configuration may have a million of them: of each
-/// name and each value first the length in bytes, as four bytes little endian, then the text.
+/// Names and values of an item in one allocation, because a configuration may have a million items. Each name
+/// and each value is stored as a length in bytes (four bytes, little endian) followed by the text.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct SavedValues(Box<[u8]>);
 
 impl SavedValues {
-    /// Reads what [`Self::bytes`] gave; `None` if that is damaged.
+    /// Decodes [`Self::bytes`]; `None` if the data is damaged.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -23,19 +23,19 @@ impl SavedValues {
         Some(Self(bytes.into()))
     }
 
-    /// The form in which the values are kept.
+    /// The stored bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Each name and its value.
+    /// Iterates over names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let mut rest = &*self.0;
-        // Every text was read once before.
+        // The constructors have validated all texts.
         std::iter::from_fn(move || Some((next_text(&mut rest)?, next_text(&mut rest)?)))
     }
 
-    /// Whether there are none.
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -60,7 +60,7 @@ impl fmt::Debug for SavedValues {
     }
 }
 
-/// Takes a text with its length from the front.
+/// Splits off a text with its length prefix.
 fn next_text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
     let (length, behind) = rest.split_first_chunk()?;
     let (text, behind) = behind.split_at_checked(u32::from_le_bytes(*length) as usize)?;
@@ -68,45 +68,45 @@ fn next_text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
     std::str::from_utf8(text).ok()
 }
 
-/// One item as strings.
+/// An item as strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedItem {
-    /// The menu's path; the items of a menu may share it.
+    /// The menu path. Items of a menu may share the allocation.
     pub path: Arc<str>,
-    /// The item's number.
+    /// The item's id.
     pub id: u64,
-    /// Where it stands in its menu.
+    /// The position in the menu.
     pub position: u64,
-    /// Which of the items that exist from the start it is.
+    /// Index among the menu's default items, if the item is a default item.
     pub builtin: Option<u64>,
-    /// The values that are set; what is missing is unset.
+    /// The values that are set; missing properties are unset.
     pub values: SavedValues,
 }
 
-/// One item before and after a transaction, as strings.
+/// A changed item as strings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedChange {
-    /// As it was; `None` if it was new.
+    /// State before the transaction; `None` if the item is new.
     pub before: Option<SavedItem>,
-    /// As it was afterwards; `None` if it was gone.
+    /// State after the transaction; `None` if the item was removed.
     pub after: Option<SavedItem>,
 }
 
 /// A transaction as strings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedChanges {
-    /// The revision that it made.
+    /// The revision that the transaction created.
     pub revision: u64,
-    /// Whose doing it was.
+    /// Author and time.
     pub by: By,
-    /// How it came about.
+    /// The cause.
     pub origin: Origin,
-    /// The items.
+    /// The changed items.
     pub list: Vec<SavedChange>,
 }
 
 impl SavedChanges {
-    /// The transaction as strings.
+    /// Converts a transaction to strings.
     pub fn of(changes: &Changes) -> Self {
         let item = |item: &Option<Arc<Item>>| item.as_deref().map(SavedItem::of);
         let list = changes.list.iter().map(|change| SavedChange {
@@ -127,14 +127,14 @@ impl SavedChanges {
 pub struct Saved {
     /// The revision.
     pub revision: u64,
-    /// The last id that was given, by the path of a menu that counts.
+    /// The last id assigned, by the path of a menu of each id domain.
     pub last_ids: Vec<(String, u64)>,
-    /// The items, in no particular order.
+    /// The items in any order.
     pub items: Vec<SavedItem>,
 }
 
 impl SavedItem {
-    /// The item as strings.
+    /// Converts an item to strings.
     pub fn of(item: &Item) -> Self {
         Self {
             path: item.menu.path.into(),
@@ -147,10 +147,10 @@ impl SavedItem {
         }
     }
 
-    /// Whether the item as strings would be this, in whatever order its values are.
+    /// True if converting `item` gives these strings, regardless of the order of values.
     fn is_of(&self, item: &Item) -> bool {
         let mut count = 0;
-        // Nearly always they are in the order of the item's own.
+        // Fast path: the values usually have the same order.
         let mut in_order = self.values.iter();
         let all = item.values().all(|(property, value)| {
             count += 1;
@@ -164,7 +164,7 @@ impl SavedItem {
             && self.builtin == item.builtin.map(|number| number as u64)
     }
 
-    /// The item that a change leaves, or `None` with its menu and number when it is gone.
+    /// Returns the item after a change, or the menu path and id of a removed item.
     pub fn after(change: &Change) -> Result<Self, (&'static str, u64)> {
         change
             .after
@@ -174,7 +174,7 @@ impl SavedItem {
     }
 }
 
-/// The value that a text was. It was taken once, perhaps when more was: a bound loses none of it.
+/// Parses a saved value without length limits: an older version may have accepted longer values.
 fn parse_saved(property: &Property, text: &str) -> Result<Value, Reason> {
     let kind = match property.kind {
         Kind::Name | Kind::Filled | Kind::Sized { .. } => Kind::Text,
@@ -183,7 +183,8 @@ fn parse_saved(property: &Property, text: &str) -> Result<Value, Reason> {
     kind.parse(property.name, text)
 }
 
-/// Whether a value is shown as this text. It writes no string: a start compares a million values.
+/// True if a value's text equals `text`. Compares without allocating, because a start compares a million
+/// values.
 fn is_shown_as(value: &Value, text: &str) -> bool {
     struct Rest<'a>(&'a str);
     impl fmt::Write for Rest<'_> {
@@ -197,8 +198,9 @@ fn is_shown_as(value: &Value, text: &str) -> bool {
 }
 
 impl Store {
-    /// Finds out whether [`Self::load`] would give this configuration, and names the first difference: the revision, or
-    /// the path and the number of an item. The last numbers follow from what was saved.
+    /// Compares this configuration with the result that [`Self::load`] would have. Returns a description of the
+    /// first difference: the revision, or path and id of an item. Id counters are not compared, because they
+    /// follow from the saved items.
     pub fn difference_to(&self, saved: &Saved) -> Option<String> {
         if self.revision != saved.revision {
             return Some(String::from("the revision"));
@@ -209,7 +211,7 @@ impl Store {
         let mut items = self.tables.iter().flat_map(|table| table.items.values());
         let differs = |item: &&Arc<Item>| {
             let saved = by_place.remove(&(item.menu.path, item.id.0));
-            // What exists from the start is made anew where it was not saved.
+            // Default items that were not saved are created on load.
             saved.map_or(item.builtin.is_none(), |saved| !saved.is_of(item))
         };
         if let Some(item) = items.find(differs) {
@@ -219,7 +221,7 @@ impl Store {
         left.map(|(path, id)| format!("{path} *{id:X}"))
     }
 
-    /// The whole configuration as strings.
+    /// Converts the whole configuration to strings.
     pub fn save(&self) -> Saved {
         Saved {
             revision: self.revision,
@@ -232,7 +234,7 @@ impl Store {
         }
     }
 
-    /// The last id that was given, by the path of the first menu that counts so.
+    /// Returns the last id assigned, by the path of the first menu of each id domain.
     pub fn last_ids(&self) -> Vec<(String, u64)> {
         let owner = |domain| self.tables.iter().find(|table| table.domain == domain);
         let counted = self
@@ -245,9 +247,8 @@ impl Store {
             .collect()
     }
 
-    /// Takes a saved configuration in place of the present one. Nothing is journaled.
-    ///
-    /// What this version does not know or take is left out and named, so that a router starts.
+    /// Replaces the configuration by a saved one, without journal. Returns descriptions of all items and values
+    /// that this version does not support; skipping them lets the router start.
     pub fn load(&mut self, saved: &Saved) -> Vec<String> {
         let mark = self.begin();
         let mut lost = Vec::new();
@@ -259,7 +260,7 @@ impl Store {
         let filled: BTreeSet<_> = saved.items.iter().map(|item| &*item.path).collect();
         for index in 0..self.tables.len() {
             let menu = self.tables[index].menu;
-            // What exists from the start stays in a menu that is newer than what was saved.
+            // Default items are kept in menus that did not exist when the configuration was saved.
             let known = counted.contains(&self.tables[index].domain) || filled.contains(menu.path);
             if menu.shape != Shape::Settings && known {
                 let ids: Vec<_> = self.tables[index].items.keys().copied().collect();
@@ -269,7 +270,7 @@ impl Store {
         for item in &saved.items {
             self.load_item(item, &mut lost);
         }
-        // What is made from here on has none of the ids that were given before.
+        // Ids that were assigned before are not reused.
         for (path, last) in &saved.last_ids {
             if let Some(index) = self.menu(path).and_then(|menu| self.index_of(menu)) {
                 let domain = self.tables[index].domain;
@@ -280,13 +281,13 @@ impl Store {
         self.settle();
         self.follow_all();
         self.revision = saved.revision;
-        // Neither journaled nor history: it is what was journaled before.
+        // Neither journaled nor part of the history: the journal holds it already.
         self.forget(mark);
         lost
     }
 
-    /// Makes what exists from the start in menus that are newer than what was saved. What users
-    /// can remove is made only if the menu itself is newer.
+    /// Adds the default items of menus that did not exist when the configuration was saved. Removable default
+    /// items are added only if the whole menu is new.
     fn complete(&mut self, saved: &Saved) {
         for index in 0..self.tables.len() {
             let menu = self.tables[index].menu;
@@ -303,7 +304,7 @@ impl Store {
         }
     }
 
-    /// Reads names within values again, when all that they may name is there.
+    /// Resolves names in values again, once all items exist.
     fn settle(&mut self) {
         for index in 0..self.tables.len() {
             let refers = |property: &&Property| matches!(property.kind, Kind::List(_));
@@ -331,7 +332,7 @@ impl Store {
         }
     }
 
-    /// Reads the names within a value as they were when it was saved. What leads nowhere stays as it was.
+    /// Resolves the names in a saved value. Unresolved names are kept.
     fn reread(&self, property: &'static Property, value: &mut Value) {
         let mut read = value.clone();
         if self.resolve(Names::Saved, property, &mut read).is_ok() {
@@ -346,14 +347,15 @@ impl Store {
         };
         let item = self.read_item(index, saved, lost);
         let domain = self.tables[index].domain;
-        // An item that exists from the start may have a number far above the others'.
+        // The id of a default item may be far above all other ids.
         if item.builtin.is_none() {
             self.next_ids[domain] = self.next_ids[domain].max(saved.id);
         }
         self.put(index, item.id, Some(Arc::new(item)));
     }
 
-    /// The item that strings are; what this version does not take is left out and named.
+    /// Converts strings to an item. Values that this version does not support are left out and described in
+    /// `lost`.
     fn read_item(&self, index: usize, saved: &SavedItem, lost: &mut Vec<String>) -> Item {
         let table = &self.tables[index];
         let mut values = vec![None; table.properties.len()];
@@ -368,7 +370,7 @@ impl Store {
                 _ => lost.push(format!("{} *{:X} {name}={text}", saved.path, saved.id)),
             }
         }
-        // A property that is newer than the saved item has its default.
+        // A property that did not exist when the item was saved gets its default.
         for (place, property) in table.properties.iter().enumerate() {
             if !is_known[place] && !property.unset {
                 values[place] = table.defaults[place].clone();
@@ -386,7 +388,7 @@ impl Store {
         }
     }
 
-    /// The item that strings were, if this version takes all of them.
+    /// Converts strings to an item; `None` if this version does not support all of its values.
     pub fn item_of(&self, saved: &SavedItem) -> Option<Arc<Item>> {
         let index = self.index_of(self.menu(&saved.path)?)?;
         let mut lost = Vec::new();
@@ -400,7 +402,7 @@ impl Store {
         lost.is_empty().then(|| Arc::new(item))
     }
 
-    /// The transaction that strings were, if this version takes all of them.
+    /// Converts strings to a transaction; `None` if this version does not support all of its values.
     pub fn changes_of(&self, saved: &SavedChanges) -> Option<Changes> {
         let item = |saved: &Option<SavedItem>| match saved {
             None => Some(None),

@@ -1,4 +1,4 @@
-//! The configuration: the items of all menus, changed by transactions.
+//! The configuration store: the items of all menus, changed by transactions.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,18 +13,18 @@ use crate::restore::is_change;
 use crate::table::{TAIL, Table};
 use crate::{Change, Journal, Menu, NoJournal, Property, Reason, Shape, Value};
 
-/// The seal that no password opens: there was a password, and it was forgotten.
+/// The seal that no password opens: a password was set and is unknown.
 pub const NO_SEAL: &str = "!";
 
-/// The number of an item; printed `*1F`. Never used twice in its menu.
+/// The id of an item, printed as `*1F`. Ids are never reused in a menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub u64);
 
 impl Id {
-    /// The id of the one item of a menu of settings.
+    /// The id of the single item of a settings menu.
     pub const SETTINGS: Self = Self(0);
 
-    /// The id that a text such as `*1F` names.
+    /// Parses an id such as `*1F`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('*')?;
         let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -41,22 +41,22 @@ impl fmt::Display for Id {
     }
 }
 
-/// An item of a menu: values by property, defaults filled in.
+/// An item of a menu: values by property, with defaults filled in.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// Its menu.
+    /// The menu.
     pub menu: &'static Menu,
-    /// Its number.
+    /// The id.
     pub id: Id,
-    /// Which of the menu's items that exist from the start it is.
+    /// Index among the menu's default items, if the item is one.
     pub builtin: Option<usize>,
     pub(crate) position: u64,
     pub(crate) values: Box<[Option<Value>]>,
 }
 
 impl Item {
-    /// An item of no store, with these values: one that the router makes by itself. Properties that the menu does not
-    /// have are left out.
+    /// Creates an item outside a store, for items that the router generates. Values of unknown properties are
+    /// ignored.
     pub fn made(menu: &'static Menu, id: Id, values: &[(&'static str, Value)]) -> Self {
         let mut places = vec![None; menu.all_properties().count()];
         for (name, value) in values {
@@ -73,49 +73,49 @@ impl Item {
         }
     }
 
-    /// Its place among the items of its menu, in their order.
+    /// The position in the order of the menu.
     pub const fn position(&self) -> u64 {
         self.position
     }
 
-    /// The value of a property, by name; `None` if it is unset.
+    /// Returns the value of a property; `None` if unset.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.values.get(self.menu.index(name)?)?.as_ref()
     }
 
-    /// Whether a Boolean property is true.
+    /// True if a Boolean property is true.
     pub fn is(&self, name: &str) -> bool {
         self.get(name).and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// The text, word or name of a property; empty if unset.
+    /// Returns the text, word or name of a property; empty if unset.
     pub fn text(&self, name: &str) -> &str {
         self.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The integer of a property.
+    /// Returns the integer value of a property.
     pub fn number(&self, name: &str) -> Option<i64> {
         self.get(name).and_then(Value::as_number)
     }
 
-    /// The item's name, where its menu has a property for that.
+    /// Returns the item's name, if its menu has a key property.
     pub fn name(&self) -> Option<&str> {
         self.get(self.menu.key?)?.as_str()
     }
 
-    /// Whether the item is a port: it exists because something of its default name does.
+    /// True if the item is a port, which exists because the hardware has it.
     pub fn is_port(&self) -> bool {
         !self.menu.ports.is_empty() && !self.text("default-name").is_empty()
     }
 
-    /// Whether it is there by values that no command gives. Settings are there anyway: what is kept beside them
-    /// stays as it is, whatever becomes of them.
+    /// True if the item has internal values, which no command can set. False for settings, which exist in any
+    /// case: their internal values are kept.
     pub fn has_kept(&self) -> bool {
         let mut kept = self.menu.kept.iter();
         self.menu.shape != Shape::Settings && kept.any(|property| self.get(property.name).is_some())
     }
 
-    /// The properties that are set.
+    /// Returns the properties that are set.
     pub fn values(&self) -> impl Iterator<Item = (&'static Property, &Value)> {
         let menu = self.menu;
         menu.all_properties()
@@ -123,21 +123,20 @@ impl Item {
             .filter_map(|(p, value)| Some((p, value.as_ref()?)))
     }
 
-    /// Whether all values are those of the other item; ids and order do not count.
+    /// True if all values equal those of the other item; ids and positions are ignored.
     pub fn same_values(&self, other: &Self) -> bool {
         self.menu.path == other.menu.path && self.values == other.values
     }
 }
 
-/// Makes the seal of a password, or says why it is none.
-///
-/// The text is not kept; the seal is, and what it seals can only be guessed.
+/// Converts a password to a seal for storage, from which the password can only be guessed. Refuses invalid
+/// passwords.
 pub type Seal = fn(&Store, &str) -> Result<String, Reason>;
 
-/// Whether a text is the one that was sealed.
+/// True if the text is the sealed password. Arguments: seal, text.
 pub type Opens = fn(&str, &str) -> bool;
 
-/// How far the open transaction had come at some point.
+/// A savepoint in the open transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a transaction is committed or rolled back"]
 pub struct Mark {
@@ -145,13 +144,13 @@ pub struct Mark {
     pub(crate) len: usize,
 }
 
-/// The names that several menus share, such as those of all interfaces.
+/// A name space shared by several menus, such as that of all interfaces.
 #[derive(Default)]
 pub(crate) struct Space {
     pub(crate) names: BTreeMap<Box<str>, (usize, Id)>,
-    /// Who refers to a name.
+    /// The items that refer to a name.
     pub(crate) users: BTreeMap<Box<str>, BTreeSet<(usize, Id)>>,
-    /// The menus whose items have the names.
+    /// The menus whose items have names in this space.
     pub(crate) tables: Vec<usize>,
 }
 
@@ -164,17 +163,17 @@ pub(crate) struct Undo {
 
 /// The configuration of a router.
 ///
-/// Every change happens in a transaction: [`Store::begin`], some edits, then [`Store::commit`] or
-/// [`Store::rollback`]. They nest; only the outermost commit is journaled and counted.
+/// Every change happens in a transaction: [`Store::begin`], edits, then [`Store::commit`] or
+/// [`Store::rollback`]. Transactions nest; only the outermost commit is journaled and increments the revision.
 pub struct Store {
     pub(crate) tables: Vec<Table>,
     pub(crate) spaces: BTreeMap<&'static str, Space>,
     pub(crate) next_ids: Vec<u64>,
     pub(crate) revision: u64,
     pub(crate) paths: BTreeMap<&'static str, usize>,
-    /// For whose sake what gathers others has no effect, as far as that was asked since the last change.
+    /// Cache for groups: the menu that causes a group to have no effect. Cleared by each change.
     pub(crate) gathered: RefCell<BTreeMap<(usize, Id), Option<&'static Menu>>>,
-    /// The networks that addresses of interfaces are in, as far as that was asked since they changed.
+    /// Cache of the networks of interface addresses. Cleared when addresses or names change.
     pub(crate) networks: RefCell<Option<Networks>>,
     menus: &'static [&'static Menu],
     pub(crate) undo: Vec<Undo>,
@@ -191,7 +190,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// A store of these menus with their defaults and nothing else. It keeps nothing on disk.
+    /// Creates a store with the default configuration of these menus. It stores nothing on disk.
     pub fn new(menus: &'static [&'static Menu]) -> Self {
         let mut store = Self {
             tables: Vec::with_capacity(menus.len()),
@@ -227,13 +226,13 @@ impl Store {
         store
     }
 
-    /// Seals passwords from now on with this. Without it a password is forgotten, and only
-    /// that there was one is known: enough for a configuration that is checked.
+    /// Sets the functions that seal and verify passwords. By default passwords are replaced by [`NO_SEAL`],
+    /// which suffices for checking a configuration.
     pub fn set_seal(&mut self, seal: Seal, opens: Opens) {
         (self.seal, self.opens) = (seal, opens);
     }
 
-    /// Whether a text is the one that was sealed. No seal at all is that of no text.
+    /// True if a text is the sealed password. An empty seal matches the empty text only.
     pub fn is_opened(&self, seal: &str, text: &str) -> bool {
         match seal {
             "" => text.is_empty(),
@@ -241,27 +240,27 @@ impl Store {
         }
     }
 
-    /// Makes every later transaction durable with this journal.
+    /// Sets the journal that makes following transactions durable.
     pub fn set_journal(&mut self, journal: Box<dyn Journal>) {
         self.journal = journal;
     }
 
-    /// All menus, in the order of exports.
+    /// All menus in the order of exports.
     pub const fn menus(&self) -> &'static [&'static Menu] {
         self.menus
     }
 
-    /// The menu of this path, such as `/ip/address`.
+    /// Returns the menu with a path such as `/ip/address`.
     pub fn menu(&self, path: &str) -> Option<&'static Menu> {
         self.paths.get(path).map(|index| self.tables[*index].menu)
     }
 
-    /// Counts the transactions that changed something.
+    /// Number of transactions with changes.
     pub const fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The items of a menu, in their order; none if there is no such menu.
+    /// Returns the items of a menu in order; none if there is no such menu.
     pub fn items(&self, path: &str) -> impl Iterator<Item = &Arc<Item>> {
         let table = self.paths.get(path).map(|index| &self.tables[*index]);
         table
@@ -269,31 +268,31 @@ impl Store {
             .flat_map(|t| t.order.values().filter_map(|id| t.items.get(id)))
     }
 
-    /// How many items a menu has.
+    /// Returns the number of items of a menu.
     pub fn count(&self, path: &str) -> usize {
         self.paths
             .get(path)
             .map_or(0, |index| self.tables[*index].items.len())
     }
 
-    /// The item of a menu with this id; for a view, the item of the menu that has it.
+    /// Returns the item with an id; for a view, the item of the menu that owns it.
     pub fn item(&self, path: &str, id: Id) -> Option<&Arc<Item>> {
         let index = self.owner(*self.paths.get(path)?, id)?;
         self.tables[index].items.get(&id)
     }
 
-    /// The one item of a menu of settings.
+    /// Returns the single item of a settings menu.
     pub fn settings(&self, path: &str) -> Option<&Arc<Item>> {
         self.item(path, Id::SETTINGS)
     }
 
-    /// The item of this name in a space of names, such as `interface`.
+    /// Returns the item with this name in a name space such as `interface`.
     pub fn named(&self, space: &str, name: &str) -> Option<&Arc<Item>> {
         let (table, id) = self.spaces.get(space)?.names.get(name)?;
         self.tables[*table].items.get(id)
     }
 
-    /// The item of this name in a menu: by its key, whatever the space.
+    /// Returns the item of a menu with this key, also in menus without a name space.
     pub fn by_name(&self, menu: &'static Menu, name: &str) -> Option<Id> {
         if let Some(space) = menu.space {
             let item = self.named(space, name)?;
@@ -301,7 +300,7 @@ impl Store {
         }
         let key = menu.key?;
         if !menu.follows.is_empty() {
-            // The name is another item's, which knows who refers to it.
+            // The key refers to an item of another menu: look it up among the references to that item.
             let space = menu.property(key)?.kind.space()?;
             let index = self.index_of(menu)?;
             let users = self.spaces.get(space)?.users.get(name);
@@ -312,13 +311,13 @@ impl Store {
                 None => { self.items(menu.path) }.find(is_own).map(|item| item.id),
             };
         }
-        // A menu with names that are in no space declares them unique or is short.
+        // Menus with keys outside any name space declare them unique, or are short.
         self.items(menu.path)
             .find(|i| i.get(key).and_then(Value::as_str) == Some(name))
             .map(|i| i.id)
     }
 
-    /// All names of a space, in order.
+    /// Returns all names of a name space, sorted.
     pub fn names(&self, space: &str) -> impl Iterator<Item = &str> {
         self.spaces
             .get(space)
@@ -326,7 +325,7 @@ impl Store {
             .flat_map(|s| s.names.keys().map(|name| &**name))
     }
 
-    /// The names of a space that begin so, in order.
+    /// Returns the names of a name space that begin with a prefix, sorted.
     pub fn names_from<'a>(&'a self, space: &str, begun: &'a str) -> impl Iterator<Item = &'a str> {
         let from = (Bound::Included(begun), Bound::Unbounded);
         let names = self.spaces.get(space).map(|space| &space.names);
@@ -337,7 +336,7 @@ impl Store {
         names.take_while(move |name| name.starts_with(begun))
     }
 
-    /// The items of all menus of a space, those of one menu after those of another.
+    /// Returns the items of all menus of a name space, menu by menu.
     pub fn members(&self, space: &str) -> impl Iterator<Item = &Arc<Item>> {
         let tables = self.spaces.get(space).map_or(&[][..], |s| &s.tables[..]);
         tables.iter().flat_map(|index| {
@@ -346,7 +345,7 @@ impl Store {
         })
     }
 
-    /// Opens a transaction, or a part of the open one.
+    /// Begins a transaction, or a nested part of the open one.
     pub const fn begin(&mut self) -> Mark {
         self.depth += 1;
         Mark {
@@ -355,12 +354,12 @@ impl Store {
         }
     }
 
-    /// Whether a transaction is open.
+    /// True if a transaction is open.
     pub const fn is_open(&self) -> bool {
         self.depth > 0
     }
 
-    /// Takes back all that happened since the mark.
+    /// Rolls back all changes since the mark.
     pub fn rollback(&mut self, mark: Mark) {
         while self.undo.len() > mark.len {
             if let Some(step) = self.undo.pop() {
@@ -380,7 +379,7 @@ impl Store {
         self.paths.get(menu.path).copied()
     }
 
-    /// The menu that has the item: the menu itself, or for a view the one in its space.
+    /// Returns the table that holds an item: the menu's table, or for a view a table of the name space.
     pub(crate) fn owner(&self, index: usize, id: Id) -> Option<usize> {
         let table = &self.tables[index];
         if table.menu.shape != Shape::View {
@@ -394,14 +393,14 @@ impl Store {
             .find(|index| self.tables[*index].items.contains_key(&id))
     }
 
-    /// The next id of a menu.
+    /// Assigns the next id in a menu.
     pub(crate) fn fresh_id(&mut self, table: usize) -> Id {
         let next = &mut self.next_ids[self.tables[table].domain];
         *next += 1;
         Id(*next)
     }
 
-    /// Puts, replaces or (with `None`) takes away an item; remembers what was there.
+    /// Inserts, replaces or (with `None`) removes an item, and adds an undo record.
     pub(crate) fn put(&mut self, table: usize, id: Id, item: Option<Arc<Item>>) {
         let before = self.exchange(table, id, item);
         self.undo.push(Undo { table, id, before });
@@ -414,7 +413,7 @@ impl Store {
         item: Option<Arc<Item>>,
     ) -> Option<Arc<Item>> {
         self.gathered.get_mut().clear();
-        // Routes come and go by thousands, and are no matter to what their gateways are on.
+        // Routes change by the thousand, and do not affect the networks of interfaces.
         let menu = self.tables[table].menu;
         if menu.networks.is_some() || menu.space.is_some() {
             *self.networks.get_mut() = None;
@@ -465,7 +464,7 @@ impl Store {
         }
     }
 
-    /// What has changed since the mark in effect: each item once.
+    /// Returns the net changes since the mark, each item once.
     pub fn changes_since(&self, mark: Mark) -> Vec<Change> {
         let mut first: BTreeMap<(usize, Id), usize> = BTreeMap::new();
         let mut list = Vec::new();
@@ -505,7 +504,7 @@ impl Store {
         self.tables.push(Table::new(menu, domain));
     }
 
-    /// Makes what exists from the start: settings, and the items that the menus name.
+    /// Adds the default configuration: settings, and the menus' default items.
     fn fill(&mut self) {
         let mark = self.begin();
         for index in 0..self.tables.len() {
@@ -552,7 +551,7 @@ impl Store {
         );
     }
 
-    /// The values that this item has if nobody says otherwise. A port's name is its default name.
+    /// Returns the default values of an item. The default name of a port is its `default-name`.
     pub(crate) fn baseline_of(&self, item: &Item) -> Vec<Option<Value>> {
         let Some(index) = self.index_of(item.menu) else {
             return Vec::new();
@@ -569,7 +568,7 @@ impl Store {
         values
     }
 
-    /// The values that an item has if nobody says otherwise.
+    /// Returns the default values in a table, for a default item if `builtin` is set.
     pub(crate) fn baseline(&self, index: usize, builtin: Option<usize>) -> Vec<Option<Value>> {
         let table = &self.tables[index];
         let mut values = table.defaults.clone();
@@ -584,7 +583,7 @@ impl Store {
     }
 }
 
-/// The names of other items that an item holds, each with its space.
+/// Returns the names of other items that an item refers to, each with its name space.
 pub(crate) fn references(item: &Item) -> Vec<(&'static str, &str)> {
     let mut found = Vec::new();
     for (property, value) in item.values() {

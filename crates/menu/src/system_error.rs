@@ -1,9 +1,9 @@
-//! Errors of the operating system in words.
+//! Formats errors of the operating system.
 
 const NUMBER: &str = " (os error ";
 
-/// Removes the numbers that Rust's standard library appends to errors of the system:
-/// `No route to host (os error 113)` becomes `No route to host`.
+/// Removes the numbers that Rust's standard library appends to operating system errors: `No route to host (os
+/// error 113)` becomes `No route to host`.
 pub fn without_error_numbers(text: impl Into<String>) -> String {
     let mut text = text.into();
     let mut from = 0;

@@ -1,38 +1,37 @@
-//! The items of one menu with their indexes.
+//! The items of one menu and their indexes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{Id, Item, Menu, Property, Unique, Value};
 
-/// Distance between the positions of neighbours, so that one can be moved in between.
+/// Distance between the positions of neighbours; leaves room to move items between neighbours.
 const GAP: u64 = 1 << 24;
 
-/// Where items begin that exist from the start, in menus whose other items go with those of another menu.
+/// First position of default items, in menus whose other items depend on items of another menu.
 pub(crate) const TAIL: u64 = 1 << 62;
 
-/// The items of a menu, by id, by position and by what must be unique.
+/// The items of a menu, indexed by id, by position and by unique values.
 pub(crate) struct Table {
     pub(crate) menu: &'static Menu,
-    /// What users call the part that the menu belongs to.
+    /// The menu's feature area, in users' words.
     pub(crate) area: &'static str,
     pub(crate) properties: Vec<&'static Property>,
     pub(crate) defaults: Vec<Option<Value>>,
-    /// Which counter gives ids: menus that share a space of names share it.
+    /// Index of the id counter. Menus that share a name space share the counter.
     pub(crate) domain: usize,
     pub(crate) items: BTreeMap<Id, Arc<Item>>,
     pub(crate) order: BTreeMap<u64, Id>,
-    /// The tables that have an item for each of this one.
+    /// The tables with a dependent item for each item of this table.
     pub(crate) followers: Vec<usize>,
-    /// An index for each rule of `unique`, then for each of `distinct`.
+    /// One index per constraint of `unique`, then per constraint of `distinct`.
     unique: Vec<BTreeMap<Vec<Option<Value>>, Id>>,
 }
 
 impl Table {
     pub(crate) fn new(menu: &'static Menu, domain: usize) -> Self {
         let properties: Vec<_> = menu.all_properties().collect();
-        // A default that its own type refuses would be a fault of the declaration; a test of the
-        // schema looks for it.
+        // A default that its own type refuses is a fault of the declaration; a test of the schema detects it.
         let defaults = properties
             .iter()
             .map(|p| p.default.and_then(|text| p.kind.parse(p.name, text).ok()))
@@ -75,7 +74,7 @@ impl Table {
         }
     }
 
-    /// The failure that these values would be, if another item has what must be unique.
+    /// Returns the failure text if another item conflicts with these values.
     pub(crate) fn clash(&self, id: Option<Id>, values: &[Option<Value>]) -> Option<&'static str> {
         rules(self.menu)
             .zip(&self.unique)
@@ -86,7 +85,7 @@ impl Table {
             })
     }
 
-    /// The position after the last: of items that go with others, before those that exist from the start.
+    /// Returns the position after the last item; dependent items come before default items.
     pub(crate) fn last(&self) -> u64 {
         let end = match self.menu.follows.is_empty() {
             true => u64::MAX,
@@ -98,7 +97,7 @@ impl Table {
             .map_or(GAP, |(position, _)| position.saturating_add(GAP))
     }
 
-    /// A position before that of `next`; `None` if its neighbours leave no room.
+    /// Returns a position before `next`; `None` if there is no gap.
     pub(crate) fn before(&self, next: u64) -> Option<u64> {
         let previous = self
             .order
@@ -109,22 +108,22 @@ impl Table {
         (middle > previous && middle < next).then_some(middle)
     }
 
-    /// New positions for all items with room in between, in the present order. All lie beyond the
-    /// present ones, so that no two items share one while they move.
+    /// Returns new positions for all items, with gaps and in the current order. All are beyond the current
+    /// positions, so that no position is used twice while items move.
     pub(crate) fn spread(&self) -> Vec<(Id, u64)> {
         let positions = (0..).map(|index: u64| self.last().saturating_add(index * GAP));
         self.order.values().copied().zip(positions).collect()
     }
 }
 
-/// A rule of what must be unique.
+/// A uniqueness constraint.
 struct Rule {
     unique: &'static Unique,
-    /// Whether it is of enabled items alone, and takes what is not set for a value.
+    /// True if the constraint applies to enabled items only and counts unset properties as values.
     distinct: bool,
 }
 
-/// The rules of a menu, in the order of a table's indexes.
+/// The constraints of a menu, in the order of a table's indexes.
 fn rules(menu: &'static Menu) -> impl Iterator<Item = Rule> {
     let of = |distinct| move |unique| Rule { unique, distinct };
     let always = menu.unique.iter().map(of(false));
@@ -132,7 +131,7 @@ fn rules(menu: &'static Menu) -> impl Iterator<Item = Rule> {
 }
 
 impl Rule {
-    /// The values that must be unique together; `None` if the rule does not ask for these.
+    /// Returns the values that must be unique; `None` if the constraint does not apply.
     fn key(&self, menu: &Menu, values: &[Option<Value>]) -> Option<Vec<Option<Value>>> {
         let value = |name: &str| values.get(menu.index(name)?)?.clone();
         let key: Vec<_> = self

@@ -1,6 +1,6 @@
-//! Spans of time as the configuration writes them: `1w2d3h4m5s`, `500ms`, `00:00:30`, `30`.
+//! Durations in the spellings of the configuration: `1w2d3h4m5s`, `500ms`, `00:00:30`, `30`.
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 pub const SECOND: i64 = 1_000_000_000;
 const UNITS: [(&str, i64); 8] = [
     ("w", 604_800 * SECOND),
@@ -13,7 +13,7 @@ const UNITS: [(&str, i64); 8] = [
     ("ns", 1),
 ];
 
-/// The span in nanoseconds that `text` names; a bare number is seconds. `None` if it is no span.
+/// Parses a duration to nanoseconds. A bare number is seconds.
 pub fn parse(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -48,7 +48,7 @@ pub fn parse(text: &str) -> Option<i64> {
     Some(if negative { -total } else { total })
 }
 
-/// The thousandths that `text` begins with, as `.2` in `0.2s`, and what follows them.
+/// Parses a fraction such as `.2` in `0.2s` to thousandths. Returns the rest of the text as well.
 fn fraction(text: &str) -> Option<(i64, &str)> {
     let Some(rest) = text.strip_prefix('.') else {
         return Some((0, text));
@@ -62,7 +62,8 @@ fn fraction(text: &str) -> Option<(i64, &str)> {
     fits.then_some((thousandths, tail))
 }
 
-/// The unit that `text` begins with, and what follows it; seconds at the end of the text.
+/// Parses a unit; at the end of the text the unit is seconds. Returns the nanoseconds per unit and the rest of
+/// the text.
 fn unit(text: &str) -> Option<(i64, &str)> {
     let letters = text
         .find(|c: char| !c.is_ascii_alphabetic())
@@ -71,14 +72,14 @@ fn unit(text: &str) -> Option<(i64, &str)> {
     if name.is_empty() {
         return tail.is_empty().then_some((SECOND, tail));
     }
-    // `1d2h` has letters up to a digit only; `1week` and the like are not spans.
+    // The letters up to the next digit must be a unit: `1week` is not a duration.
     UNITS
         .iter()
         .find(|(unit, _)| *unit == name)
         .map(|(_, nanos)| (*nanos, tail))
 }
 
-/// `HH:MM`, `HH:MM:SS` and `HH:MM:SS.fraction`.
+/// Parses `HH:MM`, `HH:MM:SS` and `HH:MM:SS.fraction`.
 fn clock(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut parts = whole.split(':');
@@ -100,12 +101,12 @@ fn clock(text: &str) -> Option<i64> {
         .checked_add(nanos)
 }
 
-/// Whether this is the fraction of a second, up to the end of the text.
+/// True if the whole text is a fraction of a second.
 fn is_fraction(text: &str) -> bool {
     (1..=9).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The nanoseconds of a fraction of a second with at most nine digits.
+/// Converts the decimals of a second, at most nine digits, to nanoseconds.
 fn nanos_of(fraction: &str) -> Option<i64> {
     let digits = u32::try_from(fraction.len()).ok()?;
     fraction
@@ -114,7 +115,7 @@ fn nanos_of(fraction: &str) -> Option<i64> {
         .checked_mul(10_i64.checked_pow(9_u32.checked_sub(digits)?)?)
 }
 
-/// The days from 1970-01-01 to a date: `2026-11-22`, or `nov/22/2026` of older versions.
+/// Parses a date to days since 1970-01-01: `2026-11-22`, or `nov/22/2026` as in older versions.
 pub fn date(text: &str) -> Option<i64> {
     const MONTHS: [&str; 12] = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
@@ -142,7 +143,7 @@ pub fn date(text: &str) -> Option<i64> {
     valid.then(|| days(year, month, day))
 }
 
-/// The days from 1970-01-01 to a date of the calendar, in eras of 400 years that begin on 1 March.
+/// Converts a calendar date to days since 1970-01-01, using eras of 400 years that begin on 1 March.
 pub const fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let of_era = year.rem_euclid(400);
@@ -151,12 +152,12 @@ pub const fn days(year: i64, month: i64, day: i64) -> i64 {
     year.div_euclid(400) * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// The nanoseconds of a day until a time of it: `03:30:00`, `3h30m`.
+/// Parses a time of day to nanoseconds since midnight: `03:30:00`, `3h30m`.
 pub fn of_day(text: &str) -> Option<i64> {
     parse(text).filter(|nanos| (0..86_400 * SECOND).contains(nanos))
 }
 
-/// The span as menus show it: `1w2d3h4m5s`, `1s500ms`, `0s`.
+/// Formats a duration as menus do: `1w2d3h4m5s`, `1s500ms`, `0s`.
 pub fn units(nanos: i64) -> String {
     if nanos == 0 {
         return "0s".to_owned();
@@ -176,7 +177,7 @@ pub fn units(nanos: i64) -> String {
     text
 }
 
-/// The span as scripts show it: `1w2d03:04:05`, `00:00:00.500`.
+/// Formats a duration as scripts do: `1w2d03:04:05`, `00:00:00.500`.
 pub fn clock_text(nanos: i64) -> String {
     let sign = if nanos < 0 { "-" } else { "" };
     let total = nanos.unsigned_abs();

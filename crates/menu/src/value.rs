@@ -1,4 +1,4 @@
-//! A value of a property, as the store keeps it.
+//! Typed property values.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,80 +7,80 @@ use ipnet::IpNet;
 
 use crate::time;
 
-/// A typed value. Its `Display` is the text of menus, export, API and REST, without quotes.
+/// A typed value. `Display` gives the text of menus, export, API and REST, without quotes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
     /// `yes` or `no`.
     Bool(bool),
     /// An integer.
     Number(i64),
-    /// An integer that is shown in hexadecimal, such as a mask of bits.
+    /// An integer shown in hexadecimal, such as a bit mask.
     Hex(u64),
-    /// A span of time in nanoseconds.
+    /// A duration in nanoseconds.
     Time(i64),
-    /// Two spans of time in nanoseconds, the shorter first.
+    /// Two durations in nanoseconds, the shorter first.
     Times(i64, i64),
     /// One of the words that the property's type lists.
     Word(&'static str),
-    /// Text of the user.
+    /// Text entered by the user.
     Text(Box<str>),
     /// The name of an item in another menu.
     Reference(Box<str>),
     /// An IPv4 or IPv6 address.
     Address(IpAddr),
-    /// An address with the length of its network's prefix; host bits are kept as given.
+    /// An IP address with a prefix length; host bits are kept.
     Prefix(IpNet),
-    /// A hardware address.
+    /// A MAC address.
     Mac([u8; 6]),
-    /// Where a route leads.
+    /// The gateway of a route.
     Gateway(Box<Gateway>),
-    /// A number a second.
+    /// A rate per second.
     Rate(i64),
-    /// A number of KiB.
+    /// A size in KiB.
     Kib(i64),
     /// A number in thousandths.
     Thousandths(i64),
-    /// A measured rate in bits a second. RouterOS: `446.6kbps` in the console, `446600` for programs.
+    /// A measured rate in bits per second. RouterOS: `446.6kbps` in the console, `446600` for API clients.
     BitRate(i64),
-    /// A measured number in thousandths, and its unit with the space before it. RouterOS: `3.109 PPM` in the console,
-    /// `3.109` for programs.
+    /// A measured number in thousandths, and its unit with a leading space. RouterOS: `3.109 PPM` in the
+    /// console, `3.109` for API clients.
     Measured(i64, &'static str),
-    /// Values that belong together, with what stands in between.
+    /// Several values with a separator.
     Tuple(&'static str, Box<[Self]>),
-    /// Everything but this value.
+    /// The negation of a value.
     Not(Box<Self>),
-    /// Values that belong together, each with what stands before it.
+    /// Several values, each with the separator before it.
     Parts(Box<[(&'static str, Self)]>),
-    /// Several values.
+    /// A list of values.
     List(Vec<Self>),
 }
 
-/// Where a route leads: an address, an interface, or an address on an interface; `@` names the
-/// routing table in which the address is resolved.
+/// The gateway of a route: an address, an interface, or an address on an interface; `@` names the routing table
+/// in which the address is resolved.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Gateway {
-    /// The next router's address.
+    /// The address of the next hop.
     pub address: Option<IpAddr>,
-    /// The interface that leads there.
+    /// The egress interface.
     pub interface: Option<Box<str>>,
     /// The routing table that resolves the address.
     pub table: Option<Box<str>>,
 }
 
 impl Value {
-    /// Text of the user.
+    /// Creates a text value.
     pub fn text(text: impl Into<Box<str>>) -> Self {
         Self::Text(text.into())
     }
 
-    /// The percentage that a part is of a whole. RouterOS: one decimal at most.
+    /// Returns `part` of `whole` as a percentage. RouterOS: at most one decimal.
     pub fn share(part: u64, whole: u64) -> Self {
         let tenths = u128::from(part) * 1_000;
         let tenths = tenths.checked_div(u128::from(whole)).unwrap_or(0);
         Self::Measured(i64::try_from(tenths * 100).unwrap_or(i64::MAX), "%")
     }
 
-    /// The truth of a Boolean.
+    /// Returns the value of a Boolean.
     pub const fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),
@@ -88,7 +88,7 @@ impl Value {
         }
     }
 
-    /// The integer; also of a hexadecimal one that fits.
+    /// Returns an integer value, also of a hexadecimal number within range.
     pub fn as_number(&self) -> Option<i64> {
         match self {
             Self::Number(value) | Self::Rate(value) | Self::Kib(value) | Self::BitRate(value) => {
@@ -99,7 +99,7 @@ impl Value {
         }
     }
 
-    /// The span in nanoseconds.
+    /// Returns a duration in nanoseconds.
     pub const fn as_nanos(&self) -> Option<i64> {
         match self {
             Self::Time(nanos) => Some(*nanos),
@@ -107,7 +107,7 @@ impl Value {
         }
     }
 
-    /// The text, word or name.
+    /// Returns a text, word or name.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::Word(word) => Some(word),
@@ -116,7 +116,7 @@ impl Value {
         }
     }
 
-    /// The address; of a prefix too.
+    /// Returns an IP address, or the address of a prefix.
     pub fn as_address(&self) -> Option<IpAddr> {
         match self {
             Self::Address(address) => Some(*address),
@@ -125,7 +125,7 @@ impl Value {
         }
     }
 
-    /// The prefix; an address is a prefix of its full length.
+    /// Returns a prefix. An address counts as a prefix of full length.
     pub fn as_prefix(&self) -> Option<IpNet> {
         match self {
             Self::Prefix(net) => Some(*net),
@@ -134,7 +134,7 @@ impl Value {
         }
     }
 
-    /// The hardware address.
+    /// Returns a MAC address.
     pub const fn as_mac(&self) -> Option<[u8; 6]> {
         match self {
             Self::Mac(mac) => Some(*mac),
@@ -142,12 +142,12 @@ impl Value {
         }
     }
 
-    /// Whether the value is one that must not be.
+    /// True for a negated value.
     pub const fn is_not(&self) -> bool {
         matches!(self, Self::Not(_))
     }
 
-    /// The elements of a list, also of one that must not be; a single value is a list of itself.
+    /// Returns the elements of a list, also of a negated one. A single value counts as a list of one element.
     pub fn as_list(&self) -> &[Self] {
         match self {
             Self::List(values) => values,
@@ -156,7 +156,7 @@ impl Value {
         }
     }
 
-    /// Whether the value stands for nothing: empty text or an empty list.
+    /// True for empty text and empty lists.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) | Self::Reference(text) => text.is_empty(),
@@ -165,7 +165,7 @@ impl Value {
         }
     }
 
-    /// Whether tables align the value to the right.
+    /// True if tables align the value to the right.
     pub const fn is_numeric(&self) -> bool {
         matches!(
             self,
@@ -219,7 +219,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Formats a number of thousandths without trailing zeros: `-0.177`, `3.1`, `0`.
+/// Formats thousandths without trailing zeros: `-0.177`, `3.1`, `0`.
 fn thousandths(number: i64) -> String {
     let sign = if number < 0 { "-" } else { "" };
     let (whole, rest) = (number.unsigned_abs() / 1_000, number.unsigned_abs() % 1_000);
@@ -229,7 +229,7 @@ fn thousandths(number: i64) -> String {
     }
 }
 
-/// Formats bits a second with one decimal of the largest unit that they reach: `0bps`, `155.3kbps`, `5.1Mbps`.
+/// Formats bits per second in the largest unit reached, with one decimal: `0bps`, `155.3kbps`, `5.1Mbps`.
 fn bits_per_second(bits: i64) -> String {
     let units = [("G", 1_000_000_000), ("M", 1_000_000), ("k", 1_000)];
     let Some((unit, step)) = units.into_iter().find(|(_, step)| bits >= *step) else {

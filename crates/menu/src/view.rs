@@ -1,4 +1,4 @@
-//! Rows of a menu: items with what the router adds, and the router's own.
+//! The rows of a menu: items with values added by the router, and dynamic rows.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::{EFFECTS, Flag, Id, Item, Kind, Live, Menu, Row, RowFilter, Scan, Shape, Store, Value};
 
-/// Gives the rows of a menu that the filter accepts: items and dynamic rows in the menu's order.
+/// Passes the rows of a menu that the filter accepts to `each`: items and dynamic rows in the menu's order.
 pub fn stream_rows(
     store: &Store,
     live: &dyn Live,
@@ -18,26 +18,26 @@ pub fn stream_rows(
     Slices::new(menu).go_on(store, live, filter, each)
 }
 
-/// The rows of a menu, some at a time: between two slices nobody holds the configuration.
+/// The rows of a menu in slices. Other tasks may change the configuration between two slices.
 ///
-/// The items are those of the first slice, each as it is when its turn comes; what has been removed
-/// by then is left out. Dynamic rows go on after as many as were given before.
+/// Contains the items present at the first slice, with the values at the time of their slice; removed items are
+/// left out. Dynamic rows continue after the number of rows already returned.
 #[derive(Debug)]
 pub struct Slices {
     menu: &'static Menu,
     items: Option<VecDeque<Arc<Item>>>,
-    /// Dynamic rows that were given.
+    /// Number of dynamic rows returned.
     dynamic: usize,
-    /// The dynamic rows are all given.
+    /// True if all dynamic rows were returned.
     drained: bool,
-    /// Where [`Live::rows_from`] goes on.
+    /// Position for [`Live::rows_from`].
     place: u64,
-    /// The last row was given.
+    /// True if all rows were returned.
     over: bool,
 }
 
 impl Slices {
-    /// The rows of a menu; none is given yet.
+    /// Creates the slices of a menu.
     pub const fn new(menu: &'static Menu) -> Self {
         Self {
             menu,
@@ -49,12 +49,11 @@ impl Slices {
         }
     }
 
-    /// The next rows, at most so many, or an eighth of the dynamic rows that were given. The filter is
-    /// the same in every call. There may be none before [`Self::is_over`] says that it is over.
+    /// Returns the next rows: at most `most`, or an eighth of the dynamic rows returned so far if that is more.
+    /// All calls must use the same filter. A slice may be empty before [`Self::is_over`].
     ///
-    /// To go on, the dynamic rows that were given are passed over again, but for those of
-    /// [`Live::rows_from`]: as the slices grow with them, that costs a few times what the rows
-    /// themselves do, however many there are.
+    /// Each call skips the dynamic rows already returned, except for [`Live::rows_from`]. As the slices grow
+    /// with the number of rows, the total cost is a small multiple of generating all rows once.
     pub fn next(
         &mut self,
         store: &Store,
@@ -79,12 +78,12 @@ impl Slices {
         rows
     }
 
-    /// Whether the last row was given.
+    /// True if all rows were returned.
     pub const fn is_over(&self) -> bool {
         self.over
     }
 
-    /// The next rows of a menu that is looked at in pieces.
+    /// Returns the next rows of a menu that supports [`Live::rows_from`] or lists configuration without effect.
     fn go_on_from_place(
         &mut self,
         (store, live): (&Store, &dyn Live),
@@ -111,7 +110,7 @@ impl Slices {
         Some(rows)
     }
 
-    /// Gives rows from where it stopped, until `each` breaks.
+    /// Passes further rows to `each` until it returns `Break`.
     fn go_on(
         &mut self,
         store: &Store,
@@ -154,7 +153,7 @@ impl Slices {
             }
         };
         if !self.drained {
-            // Dynamic rows come in the menu's order: items go in between.
+            // Dynamic rows arrive in the menu's order: merge the items.
             live.rows(store, menu, filter, &mut |mut row| {
                 veil(menu, filter, &mut row);
                 if skip > 0 {
@@ -184,7 +183,7 @@ impl Slices {
     }
 }
 
-/// The items that can be asked for, in the menu's order.
+/// Returns the items that may pass the filter, in the menu's order.
 fn sorted(store: &Store, menu: &'static Menu, filter: &RowFilter<'_>) -> VecDeque<Arc<Item>> {
     let mut items = candidates(store, menu, filter);
     if menu.shape == Shape::View {
@@ -195,8 +194,8 @@ fn sorted(store: &Store, menu: &'static Menu, filter: &RowFilter<'_>) -> VecDequ
     items.into_iter().map(Arc::clone).collect()
 }
 
-/// The items that can be asked for: one where a name is asked for, else those whose values are
-/// those that are asked for. What the router adds to them is looked at later.
+/// Returns the items that may pass the filter: looks a name up if the filter has one, otherwise compares stored
+/// values. Values added by the router are checked later.
 fn candidates<'s>(
     store: &'s Store,
     menu: &'static Menu,
@@ -224,7 +223,7 @@ fn candidates<'s>(
     }
 }
 
-/// The row of an item, as its menu or a view shows it.
+/// Returns the row of an item, as its menu or a view shows it.
 pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item) -> Row {
     let mut row = Row {
         id: Some(item.id),
@@ -242,7 +241,7 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
         row.set("type", Value::text(kind_of(store, item)));
     }
     if item.builtin.is_some() && item.menu.shape != Shape::Fixed && !menu.removable {
-        // A menu without a letter for it shows such an item as dynamic.
+        // A menu without such a flag shows a default item as dynamic.
         let letters = ["builtin", "default"];
         let letter = letters
             .into_iter()
@@ -258,7 +257,7 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
     }
     live.annotate(store, item.menu, item.id, &mut row);
     if view {
-        // What nobody counts is nothing.
+        // A counter that the router does not provide is 0.
         let counters = menu.properties();
         for counter in counters.filter(|p| p.read_only && p.kind == Kind::COUNTER) {
             if row.get(counter.name).is_none() {
@@ -269,14 +268,14 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
     row
 }
 
-/// Keeps secrets from those who may not see them.
+/// Hides secrets if the filter requires it.
 fn veil(menu: &Menu, filter: &RowFilter<'_>, row: &mut Row) {
     if filter.without_secrets {
         hide_secrets(menu, row);
     }
 }
 
-/// Puts asterisks in place of secrets.
+/// Replaces secrets by asterisks.
 pub fn hide_secrets(menu: &Menu, row: &mut Row) {
     for property in menu.properties().filter(|property| property.sensitive) {
         if let Some((_, value)) = row
@@ -289,7 +288,7 @@ pub fn hide_secrets(menu: &Menu, row: &mut Row) {
     }
 }
 
-/// Whether it is one of the items that older versions had from the start.
+/// True for items that existed by default in older versions.
 fn is_supposed(item: &Item) -> bool {
     item.menu.supposed.iter().any(|supposed| {
         let first = supposed.values.first();
@@ -297,7 +296,7 @@ fn is_supposed(item: &Item) -> bool {
     })
 }
 
-/// The word for an item's type in a view.
+/// Returns the `type` of an item in a view.
 fn kind_of(store: &Store, item: &Item) -> &'static str {
     let port = store
         .port_kind(item.text("default-name"))
@@ -320,7 +319,7 @@ fn settings_row(store: &Store, live: &dyn Live, menu: &'static Menu) -> Row {
     }
 }
 
-/// The order of rows by the values of these cells; rows without a value come first.
+/// Orders rows by these cells; unset cells come first.
 pub fn compare_rows(names: &[&str], a: &Row, b: &Row) -> Ordering {
     let keys = names.iter().map(|name| match (a.get(name), b.get(name)) {
         (Some(a), Some(b)) => compare_values(a, b),
@@ -340,7 +339,7 @@ fn compare<'a>(menu: &Menu, a: &Cells<'a>, b: &Cells<'a>) -> Ordering {
     keys.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-/// The order of values; names by their numbers, so that `ether2` stands before `ether10`.
+/// Orders values. Numbers within names compare as numbers, so that `ether2` precedes `ether10`.
 pub(crate) fn compare_values(a: &Value, b: &Value) -> Ordering {
     match (a.as_str(), b.as_str()) {
         (Some(a), Some(b)) => compare_names(a, b),

@@ -1,14 +1,13 @@
-//! Text of others on its way to a terminal: what a terminal would obey is shown instead.
+//! Makes control characters in untrusted text visible before it is written to a terminal.
 
 use std::borrow::Cow;
 
 use crate::bytes;
 
-/// The text with all that moves a terminal's cursor, changes its state or turns the order of
-/// characters around as RouterOS writes such bytes: `\1B`, `\n`, `\E2\80\AE`.
+/// Escapes all characters that move the cursor, change the state of the terminal or override the text
+/// direction, in RouterOS's notation: `\1B`, `\n`, `\E2\80\AE`.
 ///
-/// It is for values and lines of the log, before a layout puts its own line ends between them; who
-/// reads values by API and REST gets them as they are.
+/// For values and log lines, before the layout adds line breaks. API and REST clients get unescaped values.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(commands) {
         return Cow::Borrowed(text);
@@ -30,13 +29,13 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// As [`visible`], of a text of several lines that stay lines.
+/// Escapes control characters in a text of several lines; newlines are kept.
 pub fn visible_lines(text: &str) -> String {
     let lines: Vec<_> = text.split('\n').map(visible).collect();
     lines.join("\n")
 }
 
-/// As [`visible`], of a text with a layout: line ends and tabs stay.
+/// Escapes control characters in laid-out text; newlines and tabs are kept.
 pub fn visible_layout(text: &str) -> Cow<'_, str> {
     let is_layout = |c: char| matches!(c, '\n' | '\t');
     if !text.chars().any(|c| commands(c) && !is_layout(c)) {
@@ -60,8 +59,8 @@ pub fn visible_layout(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a terminal obeys the character: the controls of C0 and C1 (the latter as bytes, too) and
-/// those that override the direction of text.
+/// True for characters that control a terminal: C0 and C1 controls (C1 also as raw bytes), and overrides of the
+/// text direction.
 fn commands(c: char) -> bool {
     c.is_control()
         || matches!(bytes::raw(c), Some(0x80..=0x9f))

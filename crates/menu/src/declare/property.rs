@@ -1,4 +1,4 @@
-//! What a declaration says of one property: the type of its values, its default, how it is kept and shown.
+//! Declaration of a property: the type of its values, its default, how it is stored and shown.
 
 use super::Effect;
 use crate::{Kind, Value};
@@ -6,61 +6,61 @@ use crate::{Kind, Value};
 /// One property of a menu. Build it with [`Property::new`] and the modifiers below.
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
-    /// The name, as typed.
+    /// The name as typed.
     pub name: &'static str,
-    /// The type of its values.
+    /// The type of the value.
     pub kind: Kind,
-    /// What it is for, in a sentence: console help, reference and API description.
+    /// One-sentence help for the console, the reference and the API description.
     pub help: &'static str,
-    /// The value of an item that does not say otherwise.
+    /// The default value.
     pub default: Option<&'static str>,
-    /// Whether `add` refuses an item without it.
+    /// True if `add` requires the property.
     pub required: bool,
-    /// Whether it is shown but cannot be set.
+    /// True if the property is read-only.
     pub read_only: bool,
-    /// Whether `!name` and `unset` take its value away.
+    /// True if `!name` and `unset` may unset the property.
     pub unset: bool,
-    /// Whether export and print hide it unless asked.
+    /// True if export and print hide the value by default.
     pub sensitive: bool,
-    /// Whether only a seal of the value is kept, which nobody is shown: the value of a password.
+    /// True if only a sealed form of the value is stored, which is never shown, as for passwords.
     pub sealed: bool,
-    /// Whether print shows its text without quotes, as the name that it is.
+    /// True if print shows the text without quotes, as a name.
     pub bare: bool,
-    /// Whether the value shows in `print stats` only.
+    /// True if only `print stats` shows the value.
     pub stats: bool,
-    /// Whether it is shown only while it has another value than its default.
+    /// True if the default value is not shown.
     pub quiet: bool,
-    /// Whether its value is the time that is left, which shrinks while nothing happens.
+    /// True if the value is a remaining time, which decreases without any event.
     pub runs_down: bool,
-    /// Whether its text is a script, which can be written as code in braces.
+    /// True if the text is a script, which may be written as code in braces.
     pub script: bool,
-    /// Whether an item may name itself with it, before it is there.
+    /// True if an item may refer to itself before it exists.
     pub itself: bool,
-    /// What its number counts, as printed after it: `%`, `MHz`; `B` prints as KiB, MiB or GiB.
+    /// The unit printed after a number: `%`, `MHz`; `B` prints as KiB, MiB or GiB.
     pub unit: &'static str,
-    /// Whether it does anything.
+    /// Whether the property has an effect.
     pub effect: Effect,
-    /// Which of its values, as text, do nothing though others do.
+    /// Returns true for values without effect, given as text.
     pub inert_for: Option<fn(&str) -> bool>,
-    /// Whether what it names says nothing about whether the item does anything.
+    /// True if the item's effect does not depend on the items that the property names.
     pub apart: bool,
-    /// Where the names come from that it is likely to have.
+    /// Source of likely names, for completion.
     pub shared: Option<&'static Shared>,
 }
 
-/// Names that items share by using them, and that nothing declares: chains, marks, lists of
-/// addresses. Any other name is as good; these are offered.
+/// Names that exist by being used, without a declaration: chains, marks, address lists. Any name is valid;
+/// completion offers these.
 #[derive(Debug)]
 pub struct Shared {
-    /// Those that always are.
+    /// Predefined names.
     pub words: &'static [&'static str],
-    /// Properties whose values are such names, each with the last part of the path of its menu,
-    /// which is beside the menu of who asks; empty if it is that menu itself.
+    /// Properties whose values are such names: the property, and the last word of the path of its menu, a
+    /// sibling of the current menu; an empty word stands for the current menu.
     pub used: &'static [(&'static str, &'static str)],
 }
 
 impl Property {
-    /// A property that has neither default nor duty.
+    /// Declares an optional property without a default.
     pub const fn new(name: &'static str, kind: Kind, help: &'static str) -> Self {
         Self {
             name,
@@ -86,28 +86,28 @@ impl Property {
         }
     }
 
-    /// With a default, spelled as in the manual.
+    /// Sets the default, spelled as in RouterOS's manual.
     #[must_use]
     pub const fn default(mut self, value: &'static str) -> Self {
         self.default = Some(value);
         self
     }
 
-    /// Must be given to `add`.
+    /// Makes the property required for `add`.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// Shown, never set.
+    /// Makes the property read-only.
     #[must_use]
     pub const fn read_only(mut self) -> Self {
         self.read_only = true;
         self
     }
 
-    /// A counter: read-only, shown by `print stats`.
+    /// Declares a counter: read-only, shown by `print stats`.
     #[must_use]
     pub const fn stats(mut self) -> Self {
         self.read_only = true;
@@ -115,21 +115,21 @@ impl Property {
         self
     }
 
-    /// Can be unset.
+    /// Allows to unset the property.
     #[must_use]
     pub const fn optional(mut self) -> Self {
         self.unset = true;
         self
     }
 
-    /// Hidden unless asked for.
+    /// Hides the value by default.
     #[must_use]
     pub const fn sensitive(mut self) -> Self {
         self.sensitive = true;
         self
     }
 
-    /// Kept as a seal by which a value can be recognised, and never shown.
+    /// Stores the value in a sealed form, which can be verified but never shown.
     #[must_use]
     pub const fn sealed(mut self) -> Self {
         self.sensitive = true;
@@ -137,7 +137,7 @@ impl Property {
         self
     }
 
-    /// Written by the router alone, and shown to nobody.
+    /// Declares an internal value: written by the router only, and never shown.
     #[must_use]
     pub const fn kept(mut self) -> Self {
         self.read_only = true;
@@ -146,62 +146,62 @@ impl Property {
         self
     }
 
-    /// A name that print shows without quotes.
+    /// Shows the value without quotes.
     #[must_use]
     pub const fn bare(mut self) -> Self {
         self.bare = true;
         self
     }
 
-    /// Not shown while it has its default, as if nothing were said.
+    /// Hides the default value.
     #[must_use]
     pub const fn quiet(mut self) -> Self {
         self.quiet = true;
         self
     }
 
-    /// The time that is left: rows show less of it every second.
+    /// Declares a remaining time, which decreases every second.
     #[must_use]
     pub const fn runs_down(mut self) -> Self {
         self.runs_down = true;
         self
     }
 
-    /// A script, or the name of one.
+    /// Declares a script, or the name of one.
     #[must_use]
     pub const fn script(mut self) -> Self {
         self.script = true;
         self
     }
 
-    /// A name that may be that of the item itself.
+    /// Allows an item to refer to itself.
     #[must_use]
     pub const fn or_itself(mut self) -> Self {
         self.itself = true;
         self
     }
 
-    /// Whether this value goes without saying.
+    /// True if the value is a hidden default.
     pub fn is_quiet(&self, value: &Value) -> bool {
         self.quiet && self.default.is_some_and(|usual| value.to_string() == usual)
     }
 
-    /// A name that items share.
+    /// Sets the source of likely names.
     #[must_use]
     pub const fn shared(mut self, shared: &'static Shared) -> Self {
         self.shared = Some(shared);
         self
     }
 
-    /// A number of something.
+    /// Sets the unit of a number.
     #[must_use]
     pub const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
         self
     }
 
-    /// Whether this value says something that does not happen: one that is not the default of a
-    /// property without effect, nor that there is none.
+    /// True if the value requests something that has no effect: a value that differs from the default, or from
+    /// `none` if the property has no default.
     pub fn is_idle(&self, value: &Value) -> bool {
         let says = || !value.is_empty() && value.to_string() != "none";
         let differs = || {
@@ -213,14 +213,14 @@ impl Property {
             || idle.is_some_and(|idle| idle(&value.to_string()))
     }
 
-    /// Does something, but for these values.
+    /// Declares that some values have no effect.
     #[must_use]
     pub const fn inert_for(mut self, idle: fn(&str) -> bool) -> Self {
         self.inert_for = Some(idle);
         self
     }
 
-    /// Typed, checked, kept, exported; nothing else happens.
+    /// Declares that the property has no effect: it is accepted, checked, stored and exported only.
     #[must_use]
     pub const fn inert(mut self) -> Self {
         self.effect = Effect::None;

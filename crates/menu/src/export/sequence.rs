@@ -1,7 +1,8 @@
-//! In which sequence an export writes items: menu after menu, but what names an item of a later menu comes
-//! behind it, so that a file can be read from top to bottom.
+//! The order of items in an export: menu by menu, but an item that refers to an item of a later menu follows
+//! that item, so that the file can be run from top to bottom.
 //!
-//! Only what has to wait is looked at: a menu whose names are all those of earlier menus goes through as it is.
+//! Only items that must wait are examined further: a menu whose references all lead to earlier menus is written
+//! as it is.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,32 +12,32 @@ use crate::store::references;
 use crate::view::compare_names;
 use crate::{Id, Item, Menu, Shape, Store};
 
-/// Items that are written one behind the other: one item, or all of a menu whose order has a meaning.
+/// Items that are written together: one item, or all items of an ordered menu.
 type Group = VecDeque<Arc<Item>>;
 
-/// The menus of an export, and how far it has come.
+/// The menus of an export and the progress.
 pub(super) struct Sequence {
     menus: Vec<&'static Menu>,
-    /// The place of a menu in the list, by its path.
+    /// Index of each menu by path.
     places: HashMap<&'static str, usize>,
-    /// The place of the last menu whose items have names of a space.
+    /// For each name space, the index of the last menu with names in the space.
     last: HashMap<&'static str, usize>,
-    /// How many menus were opened.
+    /// Number of menus opened so far.
     opened: usize,
-    /// What is written next.
+    /// Items to write next.
     ready: Group,
-    /// What is looked at next.
+    /// Groups to examine next.
     groups: VecDeque<Group>,
-    /// What waits for the end of the menu of a place.
+    /// Groups waiting for the end of a menu, by the menu's index.
     waiting: BTreeMap<usize, VecDeque<Group>>,
-    /// The items that wait, each with the place of the menu that it waits for.
+    /// The waiting items, each with the index of the menu that it waits for.
     waits: HashMap<(&'static str, Id), usize>,
-    /// Whether anything became ready since the waiting ones were looked at last.
+    /// True if an item became ready since the waiting groups were last examined.
     moved: bool,
 }
 
 impl Sequence {
-    /// These menus, in their order.
+    /// Creates the sequence for menus in the given order.
     pub(super) fn new(menus: Vec<&'static Menu>) -> Self {
         let numbered = menus.iter().enumerate();
         let named = numbered.clone().filter(|(_, menu)| menu.is_configuration());
@@ -55,7 +56,7 @@ impl Sequence {
         }
     }
 
-    /// The next item, of those that are wanted; none at the end.
+    /// Returns the next item that `wanted` accepts; `None` at the end.
     pub(super) fn next(
         &mut self,
         store: &Store,
@@ -72,7 +73,7 @@ impl Sequence {
             let now = self.opened.saturating_sub(1);
             if let Some(groups) = self.waiting.remove(&now) {
                 self.groups = groups;
-                // Items that name each other in a circle have no sequence: the first of them goes.
+                // Items that refer to each other in a cycle have no valid order: write the first one.
                 if !std::mem::replace(&mut self.moved, false) {
                     let first = self.groups.pop_front();
                     first.into_iter().for_each(|group| self.let_go(group));
@@ -86,7 +87,7 @@ impl Sequence {
         }
     }
 
-    /// Takes the items of a menu that are wanted, in order; none where a menu is no configuration.
+    /// Loads the exportable items of a menu that `wanted` accepts. Menus without configuration have none.
     fn open(&mut self, store: &Store, menu: &'static Menu, wanted: &dyn Fn(&Item) -> bool) {
         if !menu.is_configuration() {
             return;
@@ -96,7 +97,7 @@ impl Sequence {
         let items = store.items(menu.path);
         let mut items: Vec<_> = items.filter(|item| stays(item) && wanted(item)).collect();
         if menu.shape != Shape::Ordered {
-            // Items with names go by name, after those that exist by themselves.
+            // Named items are sorted by name, after the default items.
             items.sort_by(|a, b| {
                 let builtin = b.builtin.is_some().cmp(&a.builtin.is_some());
                 builtin.then_with(|| match (a.name(), b.name()) {
@@ -117,7 +118,7 @@ impl Sequence {
         }
     }
 
-    /// Lets items go, or wait for the menu behind which they can be made.
+    /// Releases a group, or lets it wait for the menu after which it can be created.
     fn look_at(&mut self, store: &Store, group: Group) {
         let now = self.opened.saturating_sub(1);
         for item in &group {
@@ -135,7 +136,7 @@ impl Sequence {
         }
     }
 
-    /// The place of the last menu that an item has to wait for.
+    /// Returns the index of the last menu that an item must wait for.
     fn waits_for(&self, store: &Store, item: &Item) -> Option<usize> {
         let now = self.opened.saturating_sub(1);
         let named = references(item).into_iter();

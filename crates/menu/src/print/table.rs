@@ -3,11 +3,11 @@
 use super::{Options, Style, grouped, is_numbered, letter, text_of};
 use crate::{Menu, Row};
 
-/// Which columns a table has and how wide they are.
+/// The columns of a table and their widths.
 pub(crate) struct Layout {
-    /// Width of the number; none if no row has one.
+    /// Width of the number column; `None` if no row is numbered.
     number: Option<usize>,
-    /// The columns of letters that some row fills.
+    /// The flag columns in use.
     groups: Vec<u8>,
     legend: Vec<(u8, String)>,
     columns: Vec<Column>,
@@ -15,9 +15,9 @@ pub(crate) struct Layout {
 
 /// A line of the table.
 pub(crate) struct Line {
-    /// The number and the flags.
+    /// Number and flags.
     pub(crate) begin: String,
-    /// The cells, as wide as their columns.
+    /// The cells, padded to the column width.
     pub(crate) cells: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl Layout {
         rows: &[(Option<usize>, Row)],
         follows: bool,
     ) -> Self {
-        // A row that changes later may get a flag that none has now.
+        // A row that changes later may get any flag.
         let flags = menu.flags.iter();
         let flags: Vec<_> = flags
             .filter(|flag| follows || rows.iter().any(|(_, row)| row.is(flag.name)))
@@ -75,7 +75,7 @@ impl Layout {
         }
     }
 
-    /// Legends of flags and columns.
+    /// Returns the legends of flags and columns.
     pub(crate) fn legend(&self) -> String {
         let mut text = String::new();
         if !self.legend.is_empty() {
@@ -100,7 +100,7 @@ impl Layout {
         self.columns.iter().map(|column| column.name.to_uppercase())
     }
 
-    /// The line of headings.
+    /// Returns the heading line.
     pub(crate) fn headings(&self) -> Line {
         let mut begin = String::new();
         if let Some(width) = self.number {
@@ -139,7 +139,7 @@ impl Layout {
         Line { begin: text, cells }
     }
 
-    /// What is said of a row that is gone.
+    /// Returns the line for a removed row.
     pub(crate) fn gone(&self, name: &str) -> String {
         let width = self.number.unwrap_or(0);
         format!("{name:>width$} removed\n")
@@ -147,7 +147,7 @@ impl Layout {
 }
 
 impl Column {
-    /// The column, unless it is empty in all rows.
+    /// Creates a column, or `None` if it is empty in all rows.
     fn of(menu: &'static Menu, name: &'static str, rows: &[(Option<usize>, Row)]) -> Option<Self> {
         let property = menu.property(name);
         let mut column = Self {
@@ -185,7 +185,7 @@ impl Column {
     }
 }
 
-/// What stands for the row in the first column.
+/// Returns the content of the first column.
 fn name(options: &Options, number: Option<usize>, row: &Row) -> Option<String> {
     if options.show_ids {
         return row.id.map(|id| id.to_string());
