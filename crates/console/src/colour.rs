@@ -1,9 +1,9 @@
-//! What a word is, and the colour that the console shows it in while it is typed.
+//! Word classes of an input line and their colours.
 
-/// What a stretch of the line is; each has one colour.
+/// The class of a part of the input line; each class has one colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
-    /// Nothing special.
+    /// Plain text.
     Plain,
     /// A menu of the path.
     Menu,
@@ -19,14 +19,14 @@ pub enum Colour {
     Operator,
     /// A comment.
     Comment,
-    /// What the router does not understand.
+    /// Text that the router cannot parse.
     Error,
     /// Part of the prompt.
     Prompt,
 }
 
 impl Colour {
-    /// The escape sequence that begins it (ECMA-48, 8.3.117).
+    /// The escape sequence that starts the colour (ECMA-48, 8.3.117).
     pub const fn begin(self) -> &'static str {
         match self {
             Self::Plain | Self::Value => "",
@@ -40,15 +40,15 @@ impl Colour {
         }
     }
 
-    /// The escape sequence that ends any colour.
+    /// The escape sequence that resets the colour.
     pub const END: &'static str = "\x1b[m";
 }
 
-/// A stretch of the line in one colour, in bytes of the line.
+/// A part of the input line in one colour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The first byte and the byte after the last.
+    /// Byte range in the line.
     pub range: std::ops::Range<usize>,
-    /// What it is.
+    /// The class of the text.
     pub colour: Colour,
 }

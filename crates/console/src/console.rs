@@ -1,4 +1,4 @@
-//! A console: keys in, drawing out, a [`Shell`] behind it.
+//! The interactive console: turns keys into terminal output, backed by a [`Shell`].
 
 use crate::editor::{Edit, Editor, LINE_BYTES};
 use crate::history::History;
@@ -7,22 +7,22 @@ use crate::pager::{PIECE, Page, Wire, write_lines};
 use crate::screen::Screen;
 use crate::{Candidate, Outcome, Said, Shell, Span};
 
-/// What is known of the terminal.
+/// Properties of the terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Its width.
+    /// Width in characters.
     pub columns: usize,
-    /// Its height.
+    /// Height in rows.
     pub rows: usize,
-    /// Whether it shows colours.
+    /// True if the terminal shows colours.
     pub colours: bool,
-    /// Whether long output stops at each page.
+    /// True if long output stops after each page.
     pub paging: bool,
-    /// Whether it can only append: no sequence moves its cursor.
+    /// True if the terminal is append-only: escape sequences cannot move its cursor.
     pub dumb: bool,
 }
 
-/// A console on some stream of bytes: a [`Wire`], from which [`Console::input`] takes what was typed.
+/// A console on a byte stream, a [`Wire`]. [`Console::input`] reads and handles the typed bytes.
 pub struct Console<S> {
     shell: S,
     settings: Settings,
@@ -30,33 +30,33 @@ pub struct Console<S> {
     editor: Editor,
     history: History,
     screen: Screen,
-    /// The lines before the one being edited, of a command that is not complete.
+    /// Previous lines of a command that is not complete yet.
     before: String,
     mode: Mode,
-    /// The last key asked for a completion that had several answers.
+    /// True if the last key requested a completion with several candidates.
     ambiguous: bool,
-    /// The line has changed since it was drawn.
+    /// True if the line has changed since it was drawn.
     stale: bool,
 }
 
 enum Mode {
     Line,
-    /// Ctrl-R: the text looked for.
+    /// Ctrl-R: the search text.
     Search(String),
-    /// A question, to be answered by a key.
+    /// A question that one key answers.
     Ask(About),
 }
 
-/// What a question is about.
+/// The subject of a question.
 enum About {
-    /// Whether a line is run.
+    /// Whether to run this line.
     Line(String),
-    /// What becomes of somebody else's safe mode.
+    /// Whether to take over another session's safe mode.
     SafeMode,
 }
 
 impl<S: Shell> Console<S> {
-    /// A console; nothing is drawn before [`Console::begin`].
+    /// Creates a console. It draws nothing before [`Console::begin`].
     pub fn new(shell: S, settings: Settings, history: History) -> Self {
         let mut shell = shell;
         shell.resize(settings.columns);
@@ -79,17 +79,17 @@ impl<S: Shell> Console<S> {
         self.draw(out);
     }
 
-    /// The shell behind it.
+    /// Returns the shell.
     pub fn shell(&mut self) -> &mut S {
         &mut self.shell
     }
 
-    /// The lines submitted so far, when the session is over.
+    /// Returns the history of submitted lines at the end of the session.
     pub fn into_history(self) -> History {
         self.history
     }
 
-    /// Takes a new size of the terminal.
+    /// Handles a change of the terminal size.
     pub fn resize(&mut self, columns: usize, rows: usize, out: &mut Vec<u8>) {
         self.settings.columns = columns;
         self.settings.rows = rows;
@@ -100,7 +100,7 @@ impl<S: Shell> Console<S> {
         }
     }
 
-    /// Shows a message above the line being edited (a log entry, say).
+    /// Shows a message, such as a log entry, above the line being edited.
     pub fn announce(&mut self, message: &str, out: &mut Vec<u8>) {
         if matches!(self.mode, Mode::Line) {
             self.screen.erase(out);
@@ -110,12 +110,13 @@ impl<S: Shell> Console<S> {
         }
     }
 
-    /// Shows what the user is to be told and was not told yet, while a line is being typed.
+    /// Shows pending notices and log echoes above the line being edited.
     pub fn hear(&mut self, out: &mut Vec<u8>) {
         if !matches!(self.mode, Mode::Line) {
             return;
         }
-        // A program that reads what its commands say would take an entry of the log for that.
+        // A program that reads command output would mistake a log entry for output, so plain terminals get
+        // none.
         let echoes = match self.settings.colours {
             true => self.shell.echoes(),
             false => None,
@@ -125,17 +126,17 @@ impl<S: Shell> Console<S> {
         }
     }
 
-    /// Takes what was typed, until nothing more is there. A byte at a time: what follows the key that
-    /// runs a command may be for that command's pages, or be forgotten by an interrupt.
+    /// Handles all pending input. Reads one byte at a time: the bytes after the key that runs a command may be
+    /// input for that command's pager, or be discarded by an interrupt.
     pub fn input(&mut self, wire: &mut dyn Wire) -> Outcome {
         let mut out = Vec::new();
         self.hear(&mut out);
         let outcome = self.keys(&mut out, wire);
-        // Drawing after each key of a pasted block would be quadratic.
+        // Drawing after each key of a pasted block would take quadratic time.
         if self.stale && matches!(self.mode, Mode::Line) {
             self.draw(&mut out);
         }
-        // A terminal that is gone is noticed by whoever reads from it.
+        // Ignore the error: the caller notices a lost terminal on the next read.
         let _ = wire.send(&out);
         outcome
     }
@@ -167,7 +168,7 @@ impl<S: Shell> Console<S> {
         }
     }
 
-    /// Ctrl-X: takes safe mode, or releases it.
+    /// Ctrl-X: enters or leaves safe mode.
     fn safe_mode(&mut self, out: &mut Vec<u8>) {
         self.leave_line(out);
         match self.shell.safe_mode() {
@@ -181,7 +182,7 @@ impl<S: Shell> Console<S> {
         self.mode = Mode::Ask(about);
     }
 
-    /// The key that answers a question. RouterOS: whatever is not meant to is no.
+    /// Handles the key that answers a question. RouterOS: any key that is not a valid answer means no.
     fn answer(&mut self, key: Key, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
         let Mode::Ask(about) = std::mem::replace(&mut self.mode, Mode::Line) else {
             return Outcome::Continue;
@@ -202,7 +203,7 @@ impl<S: Shell> Console<S> {
         Outcome::Continue
     }
 
-    /// Shows a text, and the line again.
+    /// Shows a text, then the prompt and line again.
     fn tell(&mut self, text: &str, out: &mut Vec<u8>) {
         if !text.is_empty() {
             write_lines(format!("{text}\n").as_bytes(), out);
@@ -261,13 +262,13 @@ impl<S: Shell> Console<S> {
         Outcome::Continue
     }
 
-    /// Whether the line is a comment: nothing in it can be completed.
+    /// True if the line is a comment, which has no completion.
     fn is_comment(&self) -> bool {
         self.editor.text().trim_start().starts_with('#')
     }
 
-    /// Whether a Tab is a space here: in a comment, and before the first word of a line within a
-    /// block, as pasted scripts are indented.
+    /// True if Tab inserts a space: in a comment, and before the first word of a line within a block, for
+    /// pasted indented scripts.
     fn is_text(&self) -> bool {
         let indents = !self.before.is_empty() && self.editor.text().trim().is_empty();
         indents || self.is_comment()
@@ -294,7 +295,7 @@ impl<S: Shell> Console<S> {
         self.run(&command, out, wire)
     }
 
-    /// Runs nothing of a line whose end is missing: its beginning could do something else.
+    /// Refuses an overlong line. Its beginning alone could have another meaning.
     fn refuse_line(&mut self, out: &mut Vec<u8>) -> Outcome {
         self.editor.take();
         self.before.clear();
@@ -305,7 +306,7 @@ impl<S: Shell> Console<S> {
         Outcome::Continue
     }
 
-    /// Runs a line; what it prints is shown while it runs.
+    /// Runs a line and shows its output as it arrives.
     fn run(&mut self, command: &str, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
         let rows = self.page_rows();
         if wire.send(&std::mem::take(out)).is_break() {
@@ -321,7 +322,7 @@ impl<S: Shell> Console<S> {
         outcome
     }
 
-    /// The rows of a page, where the terminal stops at each.
+    /// Rows per page, if the terminal uses the pager.
     fn page_rows(&self) -> Option<usize> {
         (self.settings.paging && !self.settings.dumb).then_some(self.settings.rows)
     }
@@ -330,7 +331,7 @@ impl<S: Shell> Console<S> {
         let (from, candidates) = self
             .shell
             .complete(self.editor.text(), self.editor.cursor());
-        // What only describes a value is for help.
+        // Descriptions of values are only shown by help.
         let candidates: Vec<_> = candidates.into_iter().filter(|c| c.inserts).collect();
         match candidates.as_slice() {
             [] => {}
@@ -353,7 +354,7 @@ impl<S: Shell> Console<S> {
         }
     }
 
-    /// RouterOS: a second Tab lists the names in columns, without their descriptions.
+    /// RouterOS: a second Tab lists the names in columns, without descriptions.
     fn list(&mut self, candidates: &[Candidate], out: &mut Vec<u8>) {
         self.leave_line(out);
         let width = candidates

@@ -1,81 +1,81 @@
-//! One line being edited: text, cursor, cut text. It draws nothing.
+//! Line editor: text, cursor and cut buffer. It draws nothing.
 
 use crate::keys::Key;
 
-/// The longest line that can be typed or pasted, in bytes.
+/// Maximum length in bytes of a typed or pasted line.
 pub const LINE_BYTES: usize = 64 << 10;
 
-/// What the owner is to do after a key.
+/// The action that the caller must take after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit {
     /// Nothing changed.
     Nothing,
-    /// The line or the cursor changed: draw it again.
+    /// Redraw: the line or the cursor changed.
     Changed,
-    /// The line is submitted.
+    /// Submit the line.
     Submit,
-    /// Completion is asked for.
+    /// Complete at the cursor.
     Complete,
-    /// Help is asked for at the cursor.
+    /// Show help at the cursor.
     Help,
-    /// An older line is asked for.
+    /// Show the previous history line.
     Older,
-    /// A newer line is asked for.
+    /// Show the next history line.
     Newer,
-    /// The line is given up (Ctrl-C).
+    /// Discard the line (Ctrl-C).
     Interrupt,
-    /// Ctrl-D on an empty line.
+    /// End of input: Ctrl-D on an empty line.
     EndOfInput,
-    /// The screen is to be drawn from scratch.
+    /// Clear and redraw the screen.
     Repaint,
-    /// Safe mode is asked for (Ctrl-X, F4).
+    /// Toggle safe mode (Ctrl-X, F4).
     SafeMode,
-    /// A search through the history is asked for (Ctrl-R).
+    /// Search the history (Ctrl-R).
     Search,
 }
 
-/// A line and the place where the next character goes.
+/// A line of text with a cursor.
 #[derive(Debug, Default)]
 pub struct Editor {
     text: String,
-    /// In bytes, on a character boundary.
+    /// Byte offset, on a character boundary.
     cursor: usize,
     cut: String,
-    /// Characters were refused for want of room: the line is not what was typed.
+    /// True if characters were refused because the line is full: the line is incomplete.
     overflown: bool,
 }
 
 impl Editor {
-    /// The line.
+    /// The text of the line.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The cursor, in bytes from the line's beginning.
+    /// The cursor as a byte offset.
     pub fn cursor(&self) -> usize {
         self.cursor
     }
 
-    /// Puts another line in place, with the cursor at its end.
+    /// Replaces the line and moves the cursor to its end.
     pub fn set(&mut self, text: &str) {
         self.overflown = false;
         text.clone_into(&mut self.text);
         self.cursor = self.text.len();
     }
 
-    /// Whether more was typed or pasted than a line can hold.
+    /// True if more was typed or pasted than a line can hold.
     pub fn is_overflown(&self) -> bool {
         self.overflown
     }
 
-    /// Takes the line out.
+    /// Clears the line and returns its text.
     pub fn take(&mut self) -> String {
         self.cursor = 0;
         self.overflown = false;
         std::mem::take(&mut self.text)
     }
 
-    /// Replaces the bytes from `from` to the cursor by `with`.
+    /// Replaces the bytes from `from` to the cursor.
     pub fn replace(&mut self, from: usize, with: &str) {
         if from <= self.cursor && self.text.is_char_boundary(from) {
             self.text.replace_range(from..self.cursor, with);
@@ -120,7 +120,7 @@ impl Editor {
         }
     }
 
-    /// RouterOS: `?` is help, except inside a quoted string.
+    /// RouterOS: `?` shows help, except inside a quoted string.
     fn in_quotes(&self) -> bool {
         let mut quoted = false;
         let mut escaped = false;
@@ -135,7 +135,7 @@ impl Editor {
         quoted
     }
 
-    /// Types a character, whatever it means elsewhere.
+    /// Inserts a character literally.
     pub(crate) fn insert(&mut self, character: char) -> Edit {
         if character.is_control() {
             return Edit::Nothing;
@@ -158,7 +158,7 @@ impl Editor {
     }
 
     fn remove(&mut self, from: usize, to: usize) -> Edit {
-        // Who takes something out of a line has seen where it ends.
+        // A user who deletes from an overlong line has seen that its end is missing.
         self.overflown &= from == to;
         if from == to {
             return Edit::Nothing;

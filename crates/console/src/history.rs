@@ -1,29 +1,29 @@
-//! The lines that were submitted, newest last, bounded.
+//! History of submitted lines, newest last, with a bounded size.
 
 use std::collections::VecDeque;
 
-/// How many lines are kept.
+/// Maximum number of lines.
 pub const LINES: usize = 1_000;
 
-/// Submitted lines and where the user is among them.
+/// Submitted lines and the current position in them.
 #[derive(Debug, Default)]
 pub struct History {
     lines: VecDeque<String>,
-    /// Where we are: `lines.len()` is the line being typed.
+    /// Index of the shown line; `lines.len()` stands for the line being typed.
     at: usize,
-    /// What was being typed when the user went up.
+    /// The line being typed before the user moved up in the history.
     draft: String,
 }
 
 impl History {
-    /// A history with these lines, oldest first.
+    /// Creates a history from lines, oldest first.
     pub fn new(lines: impl IntoIterator<Item = String>) -> Self {
         let mut history = Self::default();
         lines.into_iter().for_each(|line| history.push(line));
         history
     }
 
-    /// Adds a submitted line, unless it is empty or repeats the last one.
+    /// Appends a submitted line, unless it is empty or equals the last one.
     pub fn push(&mut self, line: String) {
         if !line.trim().is_empty() && self.lines.back() != Some(&line) {
             if self.lines.len() == LINES {
@@ -35,7 +35,7 @@ impl History {
         self.draft.clear();
     }
 
-    /// The line before the one shown, if there is one; `current` is kept as the draft.
+    /// Moves to the previous line and returns it; `None` at the oldest. Keeps `current` as the draft.
     pub fn older(&mut self, current: &str) -> Option<&str> {
         if self.at == self.lines.len() {
             current.clone_into(&mut self.draft);
@@ -44,7 +44,7 @@ impl History {
         self.lines.get(self.at).map(String::as_str)
     }
 
-    /// The line after the one shown, the draft last.
+    /// Moves to the next line and returns it; the draft comes last.
     pub fn newer(&mut self) -> Option<&str> {
         if self.at >= self.lines.len() {
             return None;
@@ -57,7 +57,7 @@ impl History {
         )
     }
 
-    /// The newest line before place `before` that contains `text`, and its place.
+    /// Returns the newest line before index `before` that contains `text`, with its index.
     pub fn search(&self, text: &str, before: usize) -> Option<(usize, &str)> {
         let upto = before.min(self.lines.len());
         let found = self
@@ -70,7 +70,7 @@ impl History {
         found.map(|(at, line)| (at, line.as_str()))
     }
 
-    /// All lines, oldest first.
+    /// Returns all lines, oldest first.
     pub fn lines(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.lines.iter().map(String::as_str)
     }

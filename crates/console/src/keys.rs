@@ -1,13 +1,13 @@
-//! Bytes of a terminal into keys (ECMA-48 control sequences as xterm sends them; UTF-8).
+//! Decodes terminal input to keys (ECMA-48 control sequences as sent by xterm; UTF-8).
 
 use vte::{Params, Parser, Perform};
 
-/// A key, or a key with Ctrl.
+/// A key, possibly with Ctrl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// A printable character.
     Char(char),
-    /// Ctrl and a letter, in lower case.
+    /// Ctrl with a letter, in lower case.
     Ctrl(char),
     /// Return.
     Enter,
@@ -25,26 +25,26 @@ pub enum Key {
     Up,
     /// Cursor down.
     Down,
-    /// To the line's beginning.
+    /// Beginning of the line.
     Home,
-    /// To the line's end.
+    /// End of the line.
     End,
-    /// A word to the left.
+    /// One word to the left.
     WordLeft,
-    /// A word to the right.
+    /// One word to the right.
     WordRight,
-    /// A page up.
+    /// Page up.
     PageUp,
-    /// A page down.
+    /// Page down.
     PageDown,
     /// A function key, 1 to 12.
     Function(u8),
-    /// Escape by itself.
+    /// The Escape key alone.
     Escape,
 }
 
 impl Key {
-    /// The number that RouterOS gives scripts for it; none of a key whose number is not known.
+    /// RouterOS's key code for scripts; `None` if the code is unknown.
     pub fn number(self) -> Option<u32> {
         Some(match self {
             Self::Char(character) => character.into(),
@@ -63,14 +63,14 @@ impl Key {
     }
 }
 
-/// What Ctrl-C sends.
+/// The byte that Ctrl-C sends.
 pub const INTERRUPT: u8 = 3;
 
-/// Turns a stream of bytes into keys; sequences may be cut anywhere.
+/// Decodes a byte stream to keys. Sequences may be split at any byte.
 pub struct Decoder {
     parser: Parser,
     collected: Collected,
-    /// The last byte began a sequence, or was the key itself.
+    /// True if the last byte was Escape, which is a key or starts a sequence.
     escape: bool,
 }
 
@@ -85,40 +85,40 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// Appends the keys that `bytes` complete to `out`. Unknown sequences are passed over.
+    /// Appends the keys completed by `bytes` to `out`. Unknown sequences are ignored.
     pub fn decode(&mut self, bytes: &[u8], out: &mut Vec<Key>) {
         for byte in bytes {
             self.escape = *byte == ESCAPE;
             match *byte {
-                // Ctrl-C leads out of any sequence: a stray `ESC ]` or `ESC P` opens a string,
-                // which would swallow all that follows.
+                // Ctrl-C aborts any sequence: a stray `ESC ]` or `ESC P` opens a string that would swallow all
+                // further input.
                 INTERRUPT => {
                     self.parser = Parser::new();
                     self.collected.ss3 = false;
                     self.collected.key(Key::Ctrl('c'));
                 }
-                // DEL is no control character to the parser, but it is what Backspace sends.
+                // The parser does not treat DEL as a control character, but Backspace sends it.
                 0x7f => self.collected.key(Key::Backspace),
                 byte => self.parser.advance(&mut self.collected, &[byte]),
             }
         }
-        // A carriage return is Enter by itself; a line feed that follows it is part of it.
+        // A carriage return is Enter; a line feed right after it belongs to the same key.
         out.append(&mut self.collected.keys);
     }
 
-    /// Whether the next byte tells if the key Escape was pressed, or another.
+    /// True if only the next byte tells whether Escape or another key was pressed.
     pub const fn may_be_escape(&self) -> bool {
         self.escape
     }
 
-    /// Nothing has followed: it was Escape.
+    /// Returns Escape, if no byte followed in time.
     pub fn escape(&mut self) -> Key {
         *self = Self::default();
         Key::Escape
     }
 }
 
-/// What Escape sends, and what the sequences of other keys begin with.
+/// The byte of Escape, which also starts the sequences of other keys.
 const ESCAPE: u8 = 0x1b;
 
 #[derive(Default)]
@@ -138,7 +138,7 @@ impl Collected {
 impl Perform for Collected {
     fn print(&mut self, character: char) {
         if self.ss3 {
-            // SS3 sequences (ESC O x): application cursor keys and F1 to F4.
+            // SS3 sequences (ESC O x): application cursor keys, F1 to F4.
             self.ss3 = false;
             if let Some(key) = final_key(character) {
                 self.key(key);

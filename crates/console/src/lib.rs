@@ -1,10 +1,9 @@
-//! The console as a value: bytes from a terminal in, bytes for the terminal out.
+//! The console without I/O: takes terminal input as bytes and returns terminal output as bytes.
 //!
-//! It owns no terminal and no socket, so that the same editor serves the local shell, an SSH
-//! channel and a test. [`Console`] ties the pieces together: [`keys`] turns bytes into keys,
-//! [`editor`] edits a line, [`screen`] draws it, [`pager`] shows output
-//! a page at a time, and a [`Shell`]
-//! supplies what a line means. [`protocol`] carries a console over a local stream socket.
+//! It owns no terminal and no socket: the same code serves the local shell, an SSH channel and tests.
+//! [`Console`] combines the parts: [`keys`] decodes input, [`editor`] edits a line, [`screen`] draws it,
+//! [`pager`] shows output page by page, and a [`Shell`] interprets lines. [`protocol`] carries a console over a
+//! local stream socket.
 
 #![forbid(unsafe_code)]
 

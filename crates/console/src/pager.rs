@@ -1,4 +1,4 @@
-//! A command's output on its way to the terminal: a page at a time, while the command runs.
+//! Pager: shows the output of a running command page by page.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -9,60 +9,60 @@ use crate::keys::{Decoder, Key};
 mod ask;
 mod wide;
 
-/// What RouterOS shows under what is drawn over until its user has seen enough.
+/// RouterOS: the footer below output that is redrawn until the user quits.
 const FOOTER: &[u8] = b"-- [Q quit]";
 
-/// Takes a legend off the screen again.
+/// Erases the footer or prompt line.
 const ERASE: &[u8] = b"\r\x1b[K";
 
-/// The other end of a console's line.
+/// The connection to the terminal.
 pub trait Wire {
-    /// Sends bytes to the terminal. Breaks when there is nobody there any more.
+    /// Sends bytes to the terminal. Returns `Break` if the terminal is gone.
     fn send(&mut self, bytes: &[u8]) -> ControlFlow<()>;
 
-    /// The next byte that was typed already, if one was. What is not taken yet is still the
-    /// terminal's, which may forget it.
+    /// Returns the next pending input byte, if any. Bytes not yet read stay with the terminal, which may
+    /// discard them.
     fn typed(&mut self) -> Option<u8>;
 
-    /// Waits for the next byte, for so long at most; none when none came, or the command is to stop.
+    /// Waits at most `span` for the next byte. Returns `None` after a timeout or if the command must stop.
     fn wait(&mut self, span: Option<Duration>) -> Option<u8>;
 }
 
-/// Where a command's output goes.
+/// The output page of a command.
 pub struct Page<'a> {
     wire: &'a mut dyn Wire,
-    /// The console's own: a sequence that was begun before the page may end here, or the reverse.
+    /// The console's decoder: a sequence may span the border between line and page.
     decoder: &'a mut Decoder,
     columns: usize,
-    /// Rows of a page; a terminal that does not stop has none.
+    /// Rows per page; `None` if the terminal has no pager.
     rows: Option<usize>,
-    /// Whether output stops where a page is full.
+    /// True if output stops at full pages.
     stops: bool,
-    /// Whether the terminal shows colours.
+    /// True if the terminal shows colours.
     colours: bool,
-    /// Whether text is written in another colour than the usual.
+    /// True while text is written in a colour.
     dyed: bool,
-    /// Rows that may still be filled.
+    /// Rows left on the page.
     left: usize,
-    /// The characters of the row being filled.
+    /// Number of characters in the current row.
     column: usize,
-    /// Rows since the last [`Page::repaint`].
+    /// Rows written since the last [`Page::repaint`].
     painted: usize,
     ready: Vec<u8>,
-    /// Whether anything was written, and whether the last of it ended a line.
+    /// True if the last output ended a line, or nothing was written.
     ended: bool,
     quit: bool,
-    /// What is on the page, for a table that is wider than the terminal.
+    /// Content of the page, for tables wider than the terminal.
     wide: wide::Wide,
-    /// Whether the keys stand below what was written.
+    /// True if the footer is shown.
     footed: bool,
 }
 
-/// Bytes that are sent together.
+/// Bytes per write to the terminal.
 pub(crate) const PIECE: usize = 32 << 10;
 
 impl<'a> Page<'a> {
-    /// The output of a command on a terminal of this size.
+    /// Creates the output page for a terminal of this size.
     pub fn new(
         wire: &'a mut dyn Wire,
         decoder: &'a mut Decoder,
@@ -89,16 +89,16 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The same on a terminal that shows colours, or does not.
+    /// Enables or disables colours.
     #[must_use]
     pub const fn coloured(mut self, colours: bool) -> Self {
         self.colours = colours;
         self
     }
 
-    /// Whether what follows stops where a page is full, and waits for a key. It does at first.
+    /// Enables or disables stopping at full pages; initially enabled.
     ///
-    /// Where it ends, the columns of a table that had no room are asked for once more.
+    /// Disabling it at the end of a wide table asks the user once more for hidden columns.
     pub fn stop_at_pages(&mut self, stops: bool) {
         if !stops && self.stops {
             self.end_table();
@@ -109,7 +109,7 @@ impl<'a> Page<'a> {
         self.stops = stops;
     }
 
-    /// Shows text; waits for a key where a page is full. Breaks when the user has had enough.
+    /// Writes text, and waits for a key when the page is full. Returns `Break` when the user quits.
     pub fn write(&mut self, text: &[u8]) -> ControlFlow<()> {
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             if self.quit {
@@ -129,7 +129,7 @@ impl<'a> Page<'a> {
         ControlFlow::Continue(())
     }
 
-    /// A line, or a piece of one.
+    /// Writes a line or a part of a line.
     fn line(&mut self, line: &[u8]) {
         self.lift_footer();
         let (body, end) = match line.strip_suffix(b"\n") {
@@ -137,7 +137,7 @@ impl<'a> Page<'a> {
             None => (line, false),
         };
         self.ready.extend_from_slice(body);
-        // The first byte of each UTF-8 character counts.
+        // Count the first byte of each UTF-8 character.
         self.column += body.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
         self.ended = false;
         if end {
@@ -146,7 +146,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Shows the keys that end what goes on, until something follows.
+    /// Shows the footer with the keys that end the command, until further output.
     pub fn linger(&mut self) -> ControlFlow<()> {
         if self.is_terminal() && self.ended && !self.footed {
             self.footed = true;
@@ -161,7 +161,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// So many rows are filled, and the cursor stands at the beginning of the next.
+    /// Accounts for `rows` filled rows; the cursor is at the beginning of the next row.
     fn took_rows(&mut self, rows: usize) {
         self.left = self.left.saturating_sub(rows);
         self.painted += rows;
@@ -169,7 +169,7 @@ impl<'a> Page<'a> {
         self.ended = true;
     }
 
-    /// Ends what has no line end, and shows what waits.
+    /// Completes an unfinished line and sends pending output.
     pub fn finish(&mut self) -> ControlFlow<()> {
         self.lift_footer();
         if !self.ended && !self.quit {
@@ -181,7 +181,7 @@ impl<'a> Page<'a> {
         self.flush()
     }
 
-    /// Shows what waits.
+    /// Sends pending output.
     pub fn flush(&mut self) -> ControlFlow<()> {
         if self.ready.is_empty() {
             return ControlFlow::Continue(());
@@ -190,8 +190,8 @@ impl<'a> Page<'a> {
         self.wire.send(&ready)
     }
 
-    /// Goes back to where the output began, or to where this was last called: what follows is
-    /// drawn over it. What has left the screen is not touched.
+    /// Moves the cursor back to the position of the last [`Page::repaint`] or [`Page::mark`], so that further
+    /// output overwrites the rows since then. Rows that scrolled off the screen stay.
     pub fn repaint(&mut self) -> ControlFlow<()> {
         self.lift_footer();
         self.wide.restart();
@@ -209,12 +209,12 @@ impl<'a> Page<'a> {
         self.flush()
     }
 
-    /// Marks where [`Page::repaint`] goes back to.
+    /// Sets the position for [`Page::repaint`].
     pub fn mark(&mut self) {
         self.painted = 0;
     }
 
-    /// Whether the terminal is one that stops at full pages and can be drawn over.
+    /// True if the terminal has a pager and a movable cursor.
     pub const fn is_terminal(&self) -> bool {
         self.rows.is_some()
     }
@@ -224,7 +224,7 @@ impl<'a> Page<'a> {
         self.columns
     }
 
-    /// A page is full and more is to come: waits for a key that says how much.
+    /// Stops at a full page and waits for a key that says how much to show next.
     fn stop(&mut self) -> ControlFlow<()> {
         let lines = self.answer(true);
         self.left = lines.unwrap_or(0);
@@ -235,7 +235,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// How many rows are wanted; none if no more are.
+    /// Asks for a key. Returns the number of rows to show; `None` to quit.
     fn answer(&mut self, more: bool) -> Option<usize> {
         loop {
             self.ready.extend_from_slice(self.legend(more).as_bytes());
@@ -258,8 +258,8 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The next key that means something below a page. A byte at a time, since what is typed behind
-    /// the answer is not for the page.
+    /// Waits for the next valid key below a page. Reads one byte at a time, because input after the answer is
+    /// not for the pager.
     fn answering_key(&mut self) -> Answer {
         loop {
             let wide = self.wide.is_wide();
@@ -276,18 +276,18 @@ impl<'a> Page<'a> {
     }
 }
 
-/// What a key below a page asks for.
+/// The meaning of a key below a page.
 enum Answer {
     Quit,
-    /// All that is left, with all columns.
+    /// Show the rest with all columns.
     Dump,
     Line,
     Page,
-    /// Other columns.
+    /// Show other columns.
     Turn(wide::Turn),
 }
 
-/// Writes text with the line ends of a terminal in raw mode.
+/// Writes text with CR LF line ends, as a terminal in raw mode needs.
 pub(crate) fn write_lines(text: &[u8], out: &mut Vec<u8>) {
     let mut last = 0;
     for byte in text {
@@ -299,7 +299,7 @@ pub(crate) fn write_lines(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// A wire that remembers, for tests: its keys are typed beforehand.
+/// A recording wire for tests, with prepared input.
 #[cfg(test)]
 pub(crate) struct Recorded {
     pub(crate) sent: Vec<u8>,

@@ -1,44 +1,43 @@
-//! How a client talks to the router over its local stream socket: a greeting that says what is
-//! wanted, then messages both ways.
+//! Protocol between client and router on the local stream socket: a request, then messages in both directions.
 //!
-//! A message is one byte of kind, four bytes of length (big endian), and that many bytes. Unknown
-//! kinds are an error, and so is a length over [`MESSAGE_BYTES`].
+//! A message consists of a type byte, a length of four bytes (big endian), and the body. Unknown types and
+//! lengths over [`MESSAGE_BYTES`] are errors.
 
 use std::io::{self, Read, Write};
 
-/// The longest message in bytes.
+/// Maximum length of a message in bytes.
 pub const MESSAGE_BYTES: usize = 1 << 20;
 
-/// What one side says to the other.
+/// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Client: a console is wanted on a terminal of this size.
+    /// Client: open a console on a terminal of this size.
     Console {
         /// Columns.
         columns: u16,
         /// Rows.
         rows: u16,
-        /// Whether colours are shown.
+        /// True if the terminal shows colours.
         colours: bool,
     },
-    /// Client: one command is to be run.
+    /// Client: run one command.
     Exec {
         /// The command.
         command: String,
-        /// The answer is to be JSON, in the shape of REST.
+        /// True to get the answer as JSON in REST format.
         json: bool,
     },
-    /// Client: where the namespace of the router's own services is; the answer is its path.
+    /// Client: requests the path of the network namespace of the router's own services.
     Namespace,
-    /// Client: bytes typed.
+    /// Client: typed bytes.
     Input(Vec<u8>),
-    /// Client: the terminal has another size.
+    /// Client: new terminal size in columns and rows.
     Resize(u16, u16),
-    /// Router: bytes to show.
+    /// Router: bytes for the standard output.
     Output(Vec<u8>),
     /// Router: bytes for the standard error.
     Error(Vec<u8>),
-    /// Router: it is over, with this exit code.
+    /// Router: end of the session with this exit code.
     Exit(u8),
 }
 
@@ -95,10 +94,10 @@ impl Message {
     }
 }
 
-/// Writes a message; long input and output is cut into several.
+/// Writes a message. Long input and output is split into several messages.
 ///
 /// # Errors
-/// What the stream says, or `InvalidInput` for a command that is too long for one message: a part of it must not run.
+/// An I/O error of the stream, or `InvalidInput` for a command longer than a message, which must not be split.
 pub fn send(stream: &mut impl Write, message: &Message) -> io::Result<()> {
     let (kind, body) = message.encode();
     if matches!(message, Message::Exec { .. }) && body.len() > MESSAGE_BYTES {
@@ -121,10 +120,10 @@ pub fn send(stream: &mut impl Write, message: &Message) -> io::Result<()> {
     }
 }
 
-/// Reads a message; none at the orderly end of the stream.
+/// Reads a message; `None` at the end of the stream.
 ///
 /// # Errors
-/// What the stream says, or `InvalidData` for what is no message.
+/// An I/O error of the stream, or `InvalidData` for an invalid message.
 pub fn receive(stream: &mut impl Read) -> io::Result<Option<Message>> {
     let mut head = [0; 5];
     match stream.read(&mut head[..1])? {

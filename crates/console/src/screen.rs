@@ -1,34 +1,34 @@
-//! Draws a prompt and a line on a terminal of a known width, and redraws it in place.
+//! Draws a prompt and an input line on a terminal of known width, and redraws them in place.
 //!
-//! The line may take several rows. The screen remembers on which of its own rows the cursor stands,
-//! goes up to the first one, clears to the end and draws anew; nothing above it is touched.
+//! The line may occupy several rows. To redraw it, the screen moves the cursor to the first of these rows,
+//! clears to the end of the screen and draws again; rows above are not changed.
 
 use std::fmt::Write as _;
 
 use crate::{Colour, Span};
 
-/// What is drawn at the moment.
+/// The drawn state.
 #[derive(Debug)]
 pub struct Screen {
     columns: usize,
     colours: bool,
-    /// Nothing moves its cursor but a carriage return.
+    /// True if only a carriage return can move the cursor.
     dumb: bool,
-    /// The row that the cursor stands on, counted from the prompt's first.
+    /// Row of the cursor, counted from the first row of the prompt.
     row: usize,
-    /// Prompt and line as they stand there, with the cursor behind them; none on a free row.
+    /// Prompt and line as drawn; `None` if the row is empty.
     drawn: Option<Drawn>,
 }
 
 #[derive(Debug)]
 struct Drawn {
     text: String,
-    /// Whether the cursor stands at the end.
+    /// True if the cursor is at the end.
     at_end: bool,
 }
 
 impl Screen {
-    /// A screen of this many columns; at least 20 are assumed.
+    /// Creates a screen with this width, at least 20 columns.
     pub fn new(columns: usize, colours: bool, dumb: bool) -> Self {
         Self {
             columns: columns.max(20),
@@ -39,7 +39,7 @@ impl Screen {
         }
     }
 
-    /// Takes a new width.
+    /// Sets a new width.
     pub fn resize(&mut self, columns: usize) {
         self.columns = columns.max(20);
     }
@@ -49,7 +49,7 @@ impl Screen {
         self.columns
     }
 
-    /// Forgets what was drawn: the cursor stands at the beginning of a free row.
+    /// Resets the state: the cursor is at the beginning of an empty row.
     pub fn forget(&mut self) {
         self.row = 0;
         self.drawn = None;
@@ -57,8 +57,8 @@ impl Screen {
 
     /// Draws `prompt` and `line`, with the cursor before byte `cursor` of the line.
     ///
-    /// Without colours, what was only typed on is only written on: a program that reads the screen
-    /// sees each character once, and nothing behind the prompt.
+    /// Without colours, text appended to the line is written without redrawing: a program that reads the
+    /// terminal sees each character once, and no control sequences after the prompt.
     pub fn draw(
         &mut self,
         prompt: &str,
@@ -80,7 +80,7 @@ impl Screen {
         });
     }
 
-    /// Writes only what is new behind what is there, if that is enough.
+    /// Appends new text at the cursor, if that suffices. Returns false otherwise.
     fn write_on(&mut self, whole: &str, at_end: bool, out: &mut Vec<u8>) -> bool {
         let Some(before) = self.drawn.as_ref().filter(|d| d.at_end && at_end) else {
             return false;
@@ -89,7 +89,7 @@ impl Screen {
             return false;
         };
         let (was, is) = (width(&before.text), width(whole));
-        // Where a row is full the cursor has to be brought to the next one.
+        // At the end of a row the cursor must be moved to the next one explicitly.
         let same_row = was / self.columns == is / self.columns;
         if self.colours && !new.is_empty() || !same_row {
             return false;
@@ -116,7 +116,7 @@ impl Screen {
 
         let end = width(prompt) + width(line);
         let at = width(prompt) + width(line.get(..cursor).unwrap_or(line));
-        // A terminal that has filled its last column waits there; a space makes it go on.
+        // A terminal wraps only when the next character arrives: a space forces it.
         if end > 0 && end.is_multiple_of(self.columns) {
             text.push_str(" \r");
         }
@@ -134,7 +134,7 @@ impl Screen {
         out.extend_from_slice(text.as_bytes());
     }
 
-    /// On a dumb terminal the line is written over from its beginning when it does not just grow.
+    /// On a dumb terminal, rewrites the line from its beginning unless text was only appended.
     fn draw_dumb(&mut self, prompt: &str, line: &str, cursor: usize, out: &mut Vec<u8>) {
         let whole = format!("{prompt}{line}");
         let before = self.drawn.as_ref();
@@ -161,14 +161,14 @@ impl Screen {
         }
     }
 
-    /// Leaves the line as it stands and goes to a new row below it.
+    /// Draws the final line and moves to a new row below.
     pub fn leave(&mut self, prompt: &str, line: &str, spans: &[Span], out: &mut Vec<u8>) {
         self.draw(prompt, line, line.len(), spans, out);
         out.extend_from_slice(b"\r\n");
         self.forget();
     }
 
-    /// Takes prompt and line off the screen.
+    /// Erases prompt and line.
     pub fn erase(&mut self, out: &mut Vec<u8>) {
         if self.dumb {
             out.extend_from_slice(b"\r\n");
@@ -213,7 +213,7 @@ impl Screen {
     }
 }
 
-/// Columns that a text takes.
+/// Returns the number of columns of a text.
 fn width(text: &str) -> usize {
     text.chars().filter(|c| !c.is_control()).count()
 }

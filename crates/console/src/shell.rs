@@ -1,95 +1,92 @@
-//! What the console needs to know of the router: what a line means.
+//! The interface to the router: interprets input lines.
 
 use std::time::Duration;
 
 use crate::{Page, Span};
 
-/// One way to go on at the cursor.
+/// A completion candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// What would stand there.
+    /// The complete word.
     pub text: String,
-    /// What follows it when it is the only one: a space, `=`, or nothing.
+    /// Text appended after an unambiguous completion: a space, `=`, or nothing.
     pub suffix: &'static str,
-    /// Whether it can be put into the line; what only describes a value cannot.
+    /// True if the candidate can be inserted; descriptions of values cannot.
     pub inserts: bool,
-    /// What it is for, in a sentence.
+    /// One-sentence help.
     pub help: String,
 }
 
-/// What became of a submitted line.
+/// The result of a submitted line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The console goes on.
+    /// The console continues.
     Continue,
-    /// The user asked to leave.
+    /// The user quits.
     Quit,
 }
 
-/// What comes of a key or an answer.
+/// The result of a safe mode key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// It is done; this is to be shown.
+    /// Done; show this text.
     Done(String),
-    /// The user has to choose first, by a key.
+    /// Ask the user this question, which one key answers.
     Ask(String),
 }
 
-/// The router, as a console sees it.
+/// The router as seen by a console.
 pub trait Shell {
-    /// The prompt, such as `[admin@ferroute] /ip/address> `.
+    /// Returns the prompt, such as `[admin@ferroute] /ip/address> `.
     fn prompt(&self) -> String;
 
-    /// Whether `line` has open brackets or quotes and goes on in the next line; then what the
-    /// continuation's prompt shows.
+    /// Returns the continuation prompt if `line` has open brackets or quotes and continues on the next line.
     fn continuation(&self, line: &str) -> Option<String>;
 
-    /// Hears of the terminal's width in columns.
+    /// Called with the width of the terminal in columns.
     fn resize(&mut self, columns: usize) {
         let _ = columns;
     }
 
-    /// What the user is asked before a line is run, to be answered by `y` or not; `None` if it just
-    /// runs.
+    /// Returns a question to confirm with `y` before the line runs; `None` if no confirmation is needed.
     fn question(&self, line: &str) -> Option<String> {
         let _ = line;
         None
     }
 
-    /// The key for safe mode: takes it, or releases it.
+    /// Handles the safe mode key: enters or leaves safe mode.
     fn safe_mode(&mut self) -> Said {
         Said::Done(String::from("safe mode is not supported"))
     }
 
-    /// The answer to what [`Shell::safe_mode`] asked.
+    /// Handles the answer to a question of [`Shell::safe_mode`].
     fn take_over(&mut self, key: char) -> String {
         let _ = key;
         String::new()
     }
 
-    /// What the user is to be told of what others did, once.
+    /// Returns a pending notice about another user's action, once.
     fn notice(&mut self) -> Option<String> {
         None
     }
 
-    /// What the log says to consoles and was not shown here yet.
+    /// Returns pending log entries for consoles.
     fn echoes(&mut self) -> Option<String> {
         None
     }
 
-    /// Runs a whole line; what it prints goes to the page while it runs, an error included.
+    /// Runs a complete line. Output and errors go to the page as they arrive.
     fn execute(&mut self, line: &str, page: &mut Page<'_>) -> Outcome;
 
-    /// Whether the console is to close: somebody has ended the session, or nothing was typed for
-    /// too long.
+    /// True if the console must close: the session was ended, or was idle for too long.
     fn is_over(&self, idle: Duration) -> bool {
         let _ = idle;
         false
     }
 
-    /// What could stand at byte `cursor` of `line`, and from which byte on it would be replaced.
+    /// Returns the candidates at byte `cursor`, and the byte offset from which a candidate replaces the line.
     fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>);
 
-    /// The colours of `line`, in order, not overlapping.
+    /// Returns the highlighted parts of a line, ordered and without overlap.
     fn highlight(&self, line: &str) -> Vec<Span>;
 }

@@ -1,45 +1,45 @@
-//! A text of several lines being edited, as a value: keys in, a screen out.
+//! Full-screen text editor without I/O: takes keys and returns screen output.
 
 use std::fmt::Write as _;
 
 use crate::keys::Key;
 
-/// The longest text, in bytes.
+/// Maximum text length in bytes.
 pub const TEXT_BYTES: usize = 1 << 20;
 
-/// What became of the editing with a key.
+/// The state of editing after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It goes on.
+    /// Editing continues.
     Goes,
-    /// The text is to be kept (Ctrl-O).
+    /// Save the text (Ctrl-O).
     Saved,
-    /// What was changed is to be forgotten (Ctrl-C).
+    /// Discard the changes (Ctrl-C).
     Left,
 }
 
-/// A text, the place in it, and the part of it that the screen shows.
+/// A text, the cursor and the visible part.
 #[derive(Debug)]
 pub struct TextEditor {
     title: String,
     note: String,
     lines: Vec<Vec<char>>,
-    /// What stands between lines.
+    /// The line end of the text.
     line_end: &'static str,
     bytes: usize,
     row: usize,
     column: usize,
-    /// The first line and the first column on the screen.
+    /// The first visible line and column.
     top: usize,
     left: usize,
     columns: usize,
-    /// The rows of the screen for the text; one more has the keys.
+    /// Rows for the text; one more row shows the keys.
     rows: usize,
     cut: Vec<char>,
 }
 
 impl TextEditor {
-    /// An editor of a text on a screen of this many columns and rows, at the text's beginning.
+    /// Creates an editor for a screen of this many columns and rows, with the cursor at the beginning.
     pub fn new(title: &str, text: &str, (columns, rows): (usize, usize)) -> Self {
         let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let lines = text.split(line_end).map(|line| line.chars().collect());
@@ -59,12 +59,12 @@ impl TextEditor {
         }
     }
 
-    /// Says something below the text until the next key.
+    /// Shows a note below the text until the next key.
     pub fn note(&mut self, note: &str) {
         note.clone_into(&mut self.note);
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> String {
         let lines = self
             .lines
@@ -73,7 +73,7 @@ impl TextEditor {
         lines.collect::<Vec<_>>().join(self.line_end)
     }
 
-    /// Takes a key.
+    /// Handles a key.
     pub fn key(&mut self, key: Key) -> Step {
         self.note.clear();
         let length = self.line().len();
@@ -119,7 +119,7 @@ impl TextEditor {
         Step::Goes
     }
 
-    /// What draws the screen, with the cursor in its place.
+    /// Returns the output that draws the screen and places the cursor.
     pub fn draw(&mut self) -> String {
         let last = self.rows - 1;
         self.top = self.top.clamp(self.row.saturating_sub(last), self.row);
@@ -154,7 +154,7 @@ impl TextEditor {
         &mut self.lines[self.row]
     }
 
-    /// Whether there is room for so many bytes more; says so if not.
+    /// Reserves space for more bytes. Returns false and shows a note if the text is full.
     fn has_room(&mut self, bytes: usize) -> bool {
         let fits = self.bytes + bytes <= TEXT_BYTES;
         if fits {
@@ -182,7 +182,7 @@ impl TextEditor {
         }
     }
 
-    /// Takes away what stands behind the cursor.
+    /// Deletes the character after the cursor.
     fn delete(&mut self) {
         if self.column < self.line().len() {
             let at = self.column;
@@ -194,7 +194,7 @@ impl TextEditor {
         }
     }
 
-    /// Goes to another line, to the same column if it is that long.
+    /// Moves the cursor to another line, in the same column if the line is long enough.
     fn go(&mut self, row: usize) {
         self.row = row.min(self.lines.len() - 1);
         self.column = self.column.min(self.line().len());

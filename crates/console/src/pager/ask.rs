@@ -1,5 +1,4 @@
-//! What a command asks whoever sits at the terminal: a key, a line. And what it does to the screen
-//! besides writing on it.
+//! Input from the terminal for commands: a key, a line, a text. Also moves the cursor and sets colours.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -12,16 +11,16 @@ use crate::text::{Step, TextEditor};
 
 use super::Page;
 
-/// How long the bytes of a key's sequence may be apart: what comes later was typed later.
+/// Maximum time between the bytes of an escape sequence; a later byte is a separate key.
 const SEQUENCE: Duration = Duration::from_millis(50);
 
-/// Another screen, which leaves what stands on the terminal's own untouched, and the way back.
+/// Switch to the alternate screen, which leaves the terminal's content untouched, and back.
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
 
 impl Page<'_> {
-    /// Waits for a key, for so long at most after the last byte; none when none came, or the command
-    /// is to stop. A byte at a time, since what is typed behind the key is not for the page.
+    /// Waits at most `span` after the last byte for a key. Returns `None` after a timeout or if the command
+    /// must stop. Reads one byte at a time, because input after the key is not for the command.
     pub fn key(&mut self, span: Option<Duration>) -> Option<Key> {
         if self.flush().is_break() {
             return None;
@@ -35,15 +34,15 @@ impl Page<'_> {
                 None if begun => return Some(self.decoder.escape()),
                 None => return None,
             }
-            // A byte ends one key at most.
+            // A byte completes at most one key.
             if let Some(key) = keys.pop() {
                 return Some(key);
             }
         }
     }
 
-    /// Asks for a line behind a prompt, with `text` standing there to be changed; `hidden`, a star
-    /// stands for each character. None if the command is to stop.
+    /// Asks for a line after a prompt, with `text` as editable initial content. With `hidden`, each character
+    /// is shown as a star. Returns `None` if the command must stop.
     pub fn ask(&mut self, prompt: &str, text: &str, hidden: bool) -> Option<String> {
         if !self.ended {
             self.line(b"\n");
@@ -78,15 +77,15 @@ impl Page<'_> {
         self.flush().is_continue().then_some(line?)
     }
 
-    /// Shows a text in an editor that takes the whole screen. None if it was left without saving, or the
-    /// terminal cannot show one.
+    /// Opens a text in a full-screen editor. Returns `None` if the user leaves without saving, or the terminal
+    /// cannot show the editor.
     pub fn edit(&mut self, title: &str, text: &str, note: &str) -> Option<String> {
         let rows = self.rows? + 1;
         let mut editor = TextEditor::new(title, text, (self.columns, rows));
         editor.note(note);
         self.ready.extend_from_slice(ENTER.as_bytes());
         let saved = loop {
-            // What is pasted is drawn once.
+            // Draw pasted input once.
             let key = self.key(Some(Duration::ZERO)).or_else(|| {
                 self.ready.extend_from_slice(editor.draw().as_bytes());
                 self.key(None)
@@ -102,8 +101,7 @@ impl Page<'_> {
         saved
     }
 
-    /// Moves the cursor up so many lines, where the terminal can: what follows is written over what
-    /// stands there.
+    /// Moves the cursor up, if the terminal can, so that further output overwrites the rows.
     pub fn up(&mut self, lines: usize) -> ControlFlow<()> {
         if !self.is_terminal() || lines == 0 {
             return ControlFlow::Continue(());
@@ -115,7 +113,7 @@ impl Page<'_> {
         self.flush()
     }
 
-    /// Clears what stands behind the cursor in its line, where the terminal can.
+    /// Erases from the cursor to the end of the line, if the terminal can.
     pub fn erase_line(&mut self) -> ControlFlow<()> {
         if self.is_terminal() {
             self.ready.extend_from_slice(b"\x1b[K");
@@ -123,7 +121,7 @@ impl Page<'_> {
         self.flush()
     }
 
-    /// Writes what follows in a colour, where the terminal shows colours; the page ends without.
+    /// Sets the colour of further output, if the terminal shows colours. `finish` resets it.
     pub fn colour(&mut self, colour: Colour) {
         if self.colours {
             self.ready.extend_from_slice(Colour::END.as_bytes());

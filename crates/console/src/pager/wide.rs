@@ -1,28 +1,28 @@
-//! Tables that are wider than the terminal: the columns that fit are shown, keys reach the others.
+//! Tables wider than the terminal: shows the columns that fit; keys scroll to the others.
 
 use std::ops::ControlFlow;
 
 use super::Page;
 
-/// What stands between two cells.
+/// Width of the gap between two cells.
 const BETWEEN: usize = 2;
 
-/// The most rows of a page that are kept: no terminal is higher.
+/// Maximum number of rows kept of a page, more than any terminal shows.
 const ROWS: usize = 1_000;
 
-/// What is on the page, and which columns of it are shown.
+/// Content of the page, and the visible columns.
 #[derive(Debug, Default)]
 pub(super) struct Wide {
-    /// The first column that is shown.
+    /// The first visible column.
     first: usize,
-    /// The widths of the columns, as the headings have them.
+    /// The column widths, from the headings.
     widths: Vec<usize>,
-    /// What always stands at the beginning of a row, in characters.
+    /// Width in characters of the fixed text at the beginning of each row.
     begin: usize,
     heading: Option<Row>,
-    /// What the page shows, from its top.
+    /// The lines of the page, from the top.
     page: Vec<Shown>,
-    /// Whether all columns are shown, however long the lines become.
+    /// True if all columns are shown, regardless of the line length.
     dumped: bool,
 }
 
@@ -38,7 +38,7 @@ enum Shown {
     Row(Row),
 }
 
-/// Where a user looks.
+/// A direction to scroll columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     Left,
@@ -46,20 +46,20 @@ pub(super) enum Turn {
 }
 
 impl Wide {
-    /// Whether not all columns have room beside each other.
+    /// True if not all columns fit on the terminal.
     pub(super) fn is_wide(&self) -> bool {
         !self.page.is_empty() && self.heading.is_some()
     }
 
-    /// Another page takes the place of this one; the same columns are shown.
+    /// Starts a new page with the same visible columns.
     pub(super) fn restart(&mut self) {
         self.page.clear();
         self.heading = None;
     }
 
-    /// Keeps a line of text that is on the page, to be drawn again.
+    /// Keeps a text line of the page for redrawing.
     pub(super) fn keep_text(&mut self, line: &[u8]) {
-        // Before the headings nobody knows whether there is a table.
+        // Text before the headings is kept too: a table may follow.
         self.keep(Shown::Text(line.to_vec()));
     }
 
@@ -69,7 +69,7 @@ impl Wide {
         }
     }
 
-    /// The columns from a first one that fit beside each other: one at least.
+    /// Returns the number of columns from `first` that fit on the terminal, at least one.
     fn fitting(&self, first: usize, columns: usize) -> usize {
         let mut used = self.begin;
         let mut count = 0;
@@ -83,13 +83,13 @@ impl Wide {
         count
     }
 
-    /// The first column of the screen of columns to the left.
+    /// Returns the first column of the screen to the left.
     fn left_of(&self, columns: usize) -> usize {
         let ends = |first: &usize| first + self.fitting(*first, columns) >= self.first;
         (0..self.first).find(ends).unwrap_or(0)
     }
 
-    /// A row's line, as wide as the terminal at most, unless one cell alone is wider.
+    /// Formats a row with the visible columns. The result fits on the terminal unless a single cell is wider.
     fn line(&self, row: &Row, columns: usize) -> String {
         let fitting = match self.dumped {
             true => row.cells.len(),
@@ -99,14 +99,14 @@ impl Wide {
         let cells: Vec<_> = row.cells.iter().skip(from).take(fitting).collect();
         let cells: Vec<_> = cells.into_iter().map(String::as_str).collect();
         let line = format!("{}{}", row.begin, cells.join("  "));
-        // A cell at the end needs no space behind it, which could take it to the next line.
+        // Trailing spaces could wrap into the next line.
         format!("{}\n", line.trim_end_matches(' '))
     }
 }
 
 impl Page<'_> {
-    /// Shows a row of a table: what stands at its beginning, and its cells, each as wide as its column.
-    /// The first row of a table are its headings.
+    /// Shows a table row: fixed leading text, and cells padded to the column width. The first row of a table
+    /// holds the headings.
     pub fn row(&mut self, begin: &str, cells: &[String]) -> ControlFlow<()> {
         let columns = self.columns;
         if !self.stops || !self.is_terminal() {
@@ -145,7 +145,7 @@ impl Page<'_> {
         }
     }
 
-    /// The legend below a page, with the keys that do something.
+    /// Returns the prompt below a page, with the valid keys.
     pub(super) fn legend(&self, more: bool) -> String {
         let mut keys = vec!["Q quit", "D dump"];
         if self.wide.is_wide() {
@@ -163,7 +163,7 @@ impl Page<'_> {
         format!("-- [{}]", keys.join("|"))
     }
 
-    /// Shows the columns beside those that are shown, if there are any.
+    /// Scrolls to the next columns in one direction, if there are any.
     pub(super) fn turn_columns(&mut self, turn: Turn) {
         let shown = self.wide.fitting(self.wide.first, self.columns);
         let first = match turn {
@@ -178,7 +178,7 @@ impl Page<'_> {
         self.draw_page(height);
     }
 
-    /// Shows all columns from here on, and those of the page.
+    /// Shows all columns, on this page and from now on.
     pub(super) fn dump_columns(&mut self) {
         if self.wide.is_wide() && !self.wide.dumped {
             let height = self.page_height();
@@ -187,10 +187,10 @@ impl Page<'_> {
         }
     }
 
-    /// The page that begins is full of what follows, under the headings.
+    /// Starts a page that continues the table below repeated headings.
     pub(super) fn next_page(&mut self) -> ControlFlow<()> {
         if !self.wide.is_wide() || self.left <= 1 || self.wide.dumped {
-            // A line more: the page goes on.
+            // Only one more line is shown: the page continues.
             let excess = self
                 .wide
                 .page
@@ -208,7 +208,7 @@ impl Page<'_> {
         ControlFlow::Continue(())
     }
 
-    /// The rows of the terminal that the page takes.
+    /// Returns the number of terminal rows that the page occupies.
     fn page_height(&self) -> usize {
         let height = |line: &[u8]| {
             let shown = line.iter().filter(|byte| **byte & 0xc0 != 0x80);
@@ -222,7 +222,7 @@ impl Page<'_> {
         heights.sum()
     }
 
-    /// Draws what the page shows over itself, as it stands in so many rows.
+    /// Redraws the page, which occupies `height` rows.
     fn draw_page(&mut self, height: usize) {
         let page = std::mem::take(&mut self.wide.page);
         let (left, painted) = (self.left, self.painted);
@@ -244,7 +244,7 @@ impl Page<'_> {
         self.wide.page = page;
     }
 
-    /// The end of what stops at pages: a table that is wider than the terminal has more to show.
+    /// Ends paging: if the table has hidden columns, asks the user once more.
     pub(super) fn end_table(&mut self) {
         if self.wide.is_wide() && !self.wide.dumped && !self.quit {
             self.answer(false);
@@ -259,7 +259,8 @@ mod tests {
     use crate::keys::Decoder;
     use crate::pager::Recorded;
 
-    /// A table of so many rows with three columns of 10 characters, on a terminal of 30 columns and 6 rows.
+    /// Prints a table of `rows` rows with three columns of 10 characters on a terminal of 30 columns and 6
+    /// rows.
     fn table(rows: usize, keys: &[u8]) -> String {
         let (mut wire, mut decoder) = (Recorded::new(keys), Decoder::default());
         let mut page = Page::new(&mut wire, &mut decoder, 30, Some(6));
