@@ -1,14 +1,13 @@
-//! What comes in a request of HTTP beside its path: values in JSON, filters in the query, percent
-//! signs.
+//! Decodes REST requests: JSON bodies, filters in the query string, percent encoding.
 
 use menu::bytes;
 use script::Request;
 use serde_json::Value;
 
-/// Reads the body of a request into its arguments and query. An empty body says nothing.
+/// Decodes a JSON body into arguments and query of a request. An empty body is valid.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// Description of the fault.
 pub(crate) fn read(body: &[u8], request: &mut Request) -> Result<(), String> {
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(());
@@ -36,12 +35,12 @@ pub(crate) fn read(body: &[u8], request: &mut Request) -> Result<(), String> {
     Ok(())
 }
 
-/// A value as the text that a command takes.
+/// Converts a JSON value to the text of an argument.
 fn text(name: &str, value: &Value) -> Result<String, String> {
     Ok(match value {
         Value::Null => String::new(),
         Value::Bool(value) => value.to_string(),
-        // RouterOS: numbers have no exponent.
+        // RouterOS: numbers have no fraction or exponent.
         Value::Number(number) if number.is_f64() => {
             return Err(format!("{name} is a number that is not whole"));
         }
@@ -58,8 +57,8 @@ fn text(name: &str, value: &Value) -> Result<String, String> {
     })
 }
 
-/// Reads `a=b&c&.proplist=x,y` into a query and a list of wanted properties. RouterOS: a filter with several values,
-/// parted by commas, takes rows that have any of them.
+/// Decodes `a=b&c&.proplist=x,y` into a query and a list of properties. RouterOS: a filter with several values
+/// separated by commas selects rows with any of them.
 pub(crate) fn filters(query: &str, request: &mut Request) {
     for part in query.split('&').filter(|part| !part.is_empty()) {
         let word = unescape(part);
@@ -73,7 +72,8 @@ pub(crate) fn filters(query: &str, request: &mut Request) {
     }
 }
 
-/// Adds the words of one filter. A value that has commas itself is the first of those that are looked for.
+/// Adds the query words of one filter. The value as a whole is compared too, because it may itself contain
+/// commas.
 fn filter(word: String, query: &mut Vec<String>) {
     let any: Vec<_> = match word.split_once('=') {
         Some((name, values)) if !word.starts_with(['<', '>', '-', '#']) && values.contains(',') => {
@@ -88,7 +88,7 @@ fn filter(word: String, query: &mut Vec<String>) {
     }
 }
 
-/// The text of `%20` and its like.
+/// Decodes percent encoding.
 pub fn unescape(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

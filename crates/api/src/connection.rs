@@ -1,5 +1,5 @@
-//! A connection of the binary API from login to its end: which commands run, and what is said of
-//! them. Whoever owns it carries the bytes, checks passwords and runs the commands.
+//! A connection of the binary API from login to end: tracks the running commands and builds the replies. The
+//! owner transports the bytes, checks passwords and runs the commands.
 
 use std::collections::BTreeMap;
 
@@ -9,68 +9,67 @@ use script::{Done, Request};
 use crate::sentence::{Reply, Sentence};
 use crate::word::{Broken, Decoder, Limits};
 
-/// How many commands run at a time on one connection.
+/// Maximum number of commands that run concurrently on a connection.
 pub const RUNNING: usize = 64;
 
-/// How often a connection may try to log in.
+/// Maximum number of login attempts per connection.
 const TRIES: u32 = 10;
 
-/// What the owner of a connection is to do.
+/// An action for the owner of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Send these bytes.
     Send(Vec<u8>),
-    /// Find out whether this is a user, and call [`Connection::admitted`]; nothing else is read
-    /// until then.
+    /// Check the user's password and call [`Connection::admitted`]. No further input is handled until then.
     Login {
         /// The user's name.
         name: String,
-        /// The password; none where only a digest of it was sent, which proves nothing here.
+        /// The password; `None` if the client sent only a digest, which cannot be verified.
         password: Option<Vec<u8>>,
     },
-    /// Run a command, and call [`Connection::ended`] at its end.
+    /// Run a command, and call [`Connection::ended`] when it ends.
     Run {
-        /// The number of the command.
+        /// Number of the command.
         number: u64,
-        /// What its rows are marked with.
+        /// The tag for its replies.
         tag: Vec<u8>,
         /// The command.
         request: Request,
     },
-    /// Stop a command as soon as possible. It ends as others do.
+    /// Stop a command as soon as possible. The owner still reports its end.
     Stop(u64),
-    /// The peer leaves in order: what it holds in safe mode is kept.
+    /// The client logs out properly: keep its changes made in safe mode.
     Leave,
-    /// Close, when all is sent.
+    /// Close the connection after all output is sent.
     Close,
 }
 
-/// How far a connection has come.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Stranger,
-    /// The owner is finding out who it is.
+    /// Waiting for the owner to check the password.
     Asking,
     User,
     Closed,
 }
 
-/// A command that runs.
+/// A running command.
 #[derive(Debug)]
 struct Running {
     tag: Vec<u8>,
-    /// Nothing more is said of it but that it is done.
+    /// True if the client cancelled the command: only its end is still reported.
     cancelled: bool,
 }
 
-/// A connection.
+/// An API connection.
 #[derive(Debug)]
 pub struct Connection {
     decoder: Decoder,
     state: State,
     challenge: [u8; 16],
     tries: u32,
-    /// The tag of the login that the owner is asked about.
+    /// The tag of the pending login.
     asking: Vec<u8>,
     running: BTreeMap<u64, Running>,
     next: u64,
@@ -78,8 +77,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection of which nothing is known. The challenge is what the login of old versions is
-    /// answered; it is random. `says_empty` is whether a `print` without rows is answered `!empty`.
+    /// Creates a connection before login. `challenge` is a random value for the login of old versions.
+    /// `says_empty` selects whether `print` without rows is answered by `!empty`.
     pub const fn new(challenge: [u8; 16], says_empty: bool) -> Self {
         Self {
             decoder: Decoder::new(Limits::STRANGER),
@@ -93,8 +92,8 @@ impl Connection {
         }
     }
 
-    /// Takes bytes from the peer. After a login it is called again, if only with none, for what
-    /// came behind it.
+    /// Handles received bytes. After a login the owner calls it again, possibly without bytes, to handle input
+    /// that arrived after the login.
     pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<Action>) {
         self.decoder.push(bytes);
         while matches!(self.state, State::Stranger | State::User) {
@@ -110,7 +109,8 @@ impl Connection {
     fn sentence(&mut self, sentence: &Sentence, out: &mut Vec<Action>) {
         match (self.state, sentence.request.path.as_str()) {
             (state, "/quit") => {
-                // RouterOS: as at the console, unlike a connection that is cut.
+                // RouterOS: keeps changes made in safe mode, as `/quit` in the console does; a lost connection
+                // reverts them.
                 if state == State::User {
                     out.push(Action::Leave);
                 }
@@ -130,7 +130,7 @@ impl Connection {
     fn login(&mut self, sentence: &Sentence, out: &mut Vec<Action>) {
         let name = sentence.attribute("name");
         let Some(name) = name else {
-            // The login of versions before 6.43 begins so.
+            // The login of versions before 6.43 begins with a request for a challenge.
             let digits: String = self.challenge.iter().map(|b| format!("{b:02x}")).collect();
             return done(Some(&digits), &sentence.tag, out);
         };
@@ -148,7 +148,7 @@ impl Connection {
         });
     }
 
-    /// Hears whether the login was right.
+    /// Reports whether the login was accepted.
     pub fn admitted(&mut self, is_user: bool, out: &mut Vec<Action>) {
         if self.state != State::Asking {
             return;
@@ -184,7 +184,7 @@ impl Connection {
         });
     }
 
-    /// Stops the commands of a tag, or all.
+    /// Cancels the commands with a tag, or all commands.
     fn cancel(&mut self, sentence: &Sentence, out: &mut Vec<Action>) {
         let tag = sentence.attribute("tag").map(bytes::to_bytes);
         for (number, running) in &mut self.running {
@@ -198,13 +198,13 @@ impl Connection {
         done(None, &sentence.tag, out);
     }
 
-    /// Whether the rows of a command are still wanted.
+    /// True if the rows of a command are still to be sent.
     pub fn wants(&self, number: u64) -> bool {
         let running = self.running.get(&number);
         self.state == State::User && running.is_some_and(|running| !running.cancelled)
     }
 
-    /// Hears that a command has ended.
+    /// Reports the end of a command.
     pub fn ended(&mut self, number: u64, ended: &Result<Done, Refusal>, out: &mut Vec<Action>) {
         let Some(running) = self.running.remove(&number) else {
             return;
@@ -240,13 +240,13 @@ impl Connection {
         out.push(Action::Close);
     }
 
-    /// Whether the peer has proved who it is.
+    /// True after a successful login.
     pub const fn is_user(&self) -> bool {
         matches!(self.state, State::User)
     }
 }
 
-/// The text of a refusal as programs are told it.
+/// Returns the text of a refusal for API clients.
 pub(crate) fn message(refusal: &Refusal) -> String {
     match &refusal.reason {
         // RouterOS: `missing =address=`.
@@ -259,7 +259,7 @@ pub(crate) fn message(refusal: &Refusal) -> String {
     }
 }
 
-/// The category of a refusal; general ones bear none.
+/// Returns the error category; `None` for the general category, which is not sent.
 fn category(reason: &Reason) -> Option<u8> {
     Some(reason.category()).filter(|category| *category < 4)
 }

@@ -1,12 +1,11 @@
-//! What other programs say to the router and how they are answered, as values: no socket, no
-//! thread, no clock.
+//! The API and the REST API without I/O: no socket, no thread, no clock.
 //!
-//! - The binary API: bytes become words and sentences (`word.rs`, `sentence.rs`); a [`Connection`]
-//!   holds its state from login to `/quit` and which commands run (`connection.rs`).
-//! - REST: a request of HTTP becomes requests of the script crate and their rows JSON (`rest.rs`,
-//!   `body.rs`), described by `openapi.rs`.
+//! - The binary API: bytes become words and sentences (`word.rs`, `sentence.rs`). A [`Connection`] tracks its
+//!   state from login to `/quit` and the running commands (`connection.rs`).
+//! - REST: HTTP requests become requests of the script crate, and their rows become JSON (`rest.rs`,
+//!   `body.rs`). `openapi.rs` generates the API description.
 //!
-//! It knows no menu by name: what can be asked for follows from the declarations.
+//! The crate knows no menu by name: available requests follow from the menu declarations.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,11 @@
-//! The description of REST in OpenAPI 3, made from the declarations.
+//! Generates the OpenAPI 3 description of the REST API from the menu declarations.
 
 use std::collections::BTreeMap;
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 use serde_json::{Map, Value, json};
 
-/// The description of all menus of this version as JSON.
+/// Returns the description of all current menus as JSON.
 pub fn describe(menus: &'static [&'static Menu], version: &str) -> String {
     let mut paths = Map::new();
     let mut schemas = Map::new();
@@ -35,7 +35,7 @@ pub fn describe(menus: &'static [&'static Menu], version: &str) -> String {
     document.to_string()
 }
 
-/// The name of a menu's rows among the schemas: `ip.address`.
+/// Returns the schema name of a menu's rows: `ip.address`.
 fn name(menu: &Menu) -> String {
     menu.path.trim_start_matches('/').replace('/', ".")
 }
@@ -48,7 +48,7 @@ fn content(schema: &Value) -> Value {
     json!({ "application/json": { "schema": schema } })
 }
 
-/// An operation: what it does, what it takes, what it answers.
+/// Builds an operation with request and response schemas.
 fn operation(menu: &Menu, summary: &str, takes: Option<&Value>, gives: Option<Value>) -> Value {
     let (status, answer) = match gives {
         Some(schema) => (
@@ -73,7 +73,7 @@ fn operation(menu: &Menu, summary: &str, takes: Option<&Value>, gives: Option<Va
     operation
 }
 
-/// The paths of a menu's rows, and of one of them.
+/// Describes the paths of a menu's rows and of a single row.
 fn describe_rows(menu: &'static Menu, paths: &mut Map<String, Value>) {
     let one = reference(menu);
     let all = json!({ "type": "array", "items": one });
@@ -115,7 +115,7 @@ fn describe_rows(menu: &'static Menu, paths: &mut Map<String, Value>) {
     paths.insert(format!("{}/{{id}}", menu.path), Value::Object(item));
 }
 
-/// What was made is answered with another status.
+/// Changes the success status of an operation to 201.
 fn made(operation: &mut Value) {
     let responses = operation
         .get_mut("responses")
@@ -127,7 +127,7 @@ fn made(operation: &mut Value) {
     }
 }
 
-/// A path for each command of a menu.
+/// Describes a path for each command of a menu.
 fn describe_commands(menu: &'static Menu, paths: &mut Map<String, Value>) {
     let commands = menu.all_commands();
     for (command, help) in commands.iter().filter(|(name, _)| *name != "find") {
@@ -147,7 +147,7 @@ fn describe_commands(menu: &'static Menu, paths: &mut Map<String, Value>) {
     }
 }
 
-/// What a command takes.
+/// Returns the schemas of a command's arguments.
 fn arguments(menu: &'static Menu, command: &str) -> BTreeMap<&'static str, Value> {
     let settable = || menu.properties().filter(|property| !property.read_only);
     let text = |help: &str| json!({ "type": "string", "description": help });
@@ -172,7 +172,7 @@ fn arguments(menu: &'static Menu, command: &str) -> BTreeMap<&'static str, Value
     taken
 }
 
-/// A row as a schema.
+/// Returns the schema of a row.
 fn row(menu: &'static Menu) -> Value {
     let mut cells: BTreeMap<_, _> = menu
         .properties()
@@ -190,12 +190,12 @@ fn row(menu: &'static Menu) -> Value {
     json!({ "type": "object", "description": menu.help, "properties": cells })
 }
 
-/// A property as a schema.
+/// Returns the schema of a property.
 fn cell(property: &Property) -> Value {
     let mut schema = value(property.kind, property.help);
     if let Some(members) = schema.as_object_mut() {
         if let Some(default) = property.default {
-            // REST says true where the console says yes.
+            // REST writes `true` where the console writes `yes`.
             let default = match (property.kind, default) {
                 (Kind::Bool, "yes") => "true",
                 (Kind::Bool, "no") => "false",
@@ -213,7 +213,7 @@ fn cell(property: &Property) -> Value {
     schema
 }
 
-/// A value of a type: always a string, with its form in words.
+/// Returns the schema of a value: always a string, with a description of its format.
 fn value(kind: Kind, help: &str) -> Value {
     let mut schema = json!({
         "type": "string",

@@ -1,8 +1,8 @@
-//! REST: what a method and a path ask for, and the JSON that they are answered.
+//! REST API: maps methods and paths to commands, and answers in JSON.
 //!
-//! `GET` is `print`, `PUT` `add`, `PATCH` `set`, `DELETE` `remove`; `POST` is any command. Values
-//! are strings in both directions. The answer goes out while rows come: a long menu is never held
-//! in memory.
+//! `GET` is `print`, `PUT` is `add`, `PATCH` is `set`, `DELETE` is `remove`; `POST` runs any command. Values
+//! are strings in both directions. Rows are sent as they arrive, so that a long menu never occupies memory as a
+//! whole.
 
 use std::ops::ControlFlow;
 
@@ -12,39 +12,39 @@ use script::{Done, Request, Rows};
 use crate::body;
 use crate::connection::message;
 
-/// A request of HTTP.
+/// An HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked<'a> {
-    /// The method, in capitals.
+    /// The method in upper case.
     pub method: &'a str,
-    /// The path behind `/rest`, with its first slash, as it came.
+    /// The undecoded path after `/rest`, with its leading slash.
     pub path: &'a str,
-    /// What stands behind the question mark.
+    /// The query string.
     pub query: &'a str,
     /// The body.
     pub body: &'a [u8],
 }
 
-/// Who takes an answer: first its status, then its body in pieces.
+/// Receives an answer: the status, then the body in pieces.
 pub trait Answer {
-    /// Takes the status.
+    /// Receives the status.
     fn begin(&mut self, status: u16);
 
-    /// Takes a piece of the body.
+    /// Receives a piece of the body.
     fn write(&mut self, piece: &str) -> ControlFlow<()>;
 }
 
-/// Who runs requests.
+/// Runs a request.
 pub type Run<'a> = dyn FnMut(&Request, &mut dyn Rows) -> Result<Done, Refusal> + 'a;
 
-/// An answer that is an error: its status and the router's own words.
+/// An error answer: status and detail text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     status: u16,
     detail: Option<String>,
 }
 
-/// Bytes of an answer that are held back, so that an error can still be one.
+/// Number of bytes buffered before the status is sent, so that an early error can still change it.
 const HELD: usize = 64 << 10;
 
 /// Answers a request.
@@ -130,7 +130,7 @@ fn served(
     }
 }
 
-/// A request for the one row that a text names.
+/// Builds a request for the row with a given id or name.
 fn chosen(item: &str) -> Request {
     Request {
         arguments: vec![(String::from(".id"), item.to_owned())],
@@ -138,13 +138,13 @@ fn chosen(item: &str) -> Request {
     }
 }
 
-/// The menu of a path, and the item that a last word names.
+/// Resolves a path to a menu, and an optional last word to an item.
 fn place(
     menus: &'static [&'static Menu],
     words: &[String],
 ) -> Result<(&'static Menu, Option<String>), Fault> {
     let menu = |words: &[String]| {
-        // A path is its words: an empty one is none that could be left out.
+        // Empty words are not ignored.
         let whole = words.iter().all(|word| !word.is_empty());
         let found = script::menu_at(menus, &words.join("/")).filter(|_| whole);
         found.filter(|menu| menu.shape != Shape::Folder)
@@ -165,7 +165,7 @@ fn place(
     }
 }
 
-/// Answers with all rows, or with the one set of values.
+/// Answers with all rows, or with a single set of values.
 fn print(
     menu: &'static Menu,
     mut request: Request,
@@ -174,7 +174,7 @@ fn print(
 ) -> Result<(), Fault> {
     request.path = format!("{}/print", menu.path);
     if !menu.has_rows() {
-        // RouterOS: a state of which nothing is known is an empty list.
+        // RouterOS: a status menu without values is answered by an empty list.
         let object = one_row(&request, run)?;
         return whole(200, object.as_deref().unwrap_or("[]"), out);
     }
@@ -183,7 +183,7 @@ fn print(
     list.end(done)
 }
 
-/// The row that a request for one finds.
+/// Returns the row that a request for a single item finds.
 fn found(menu: &'static Menu, mut request: Request, run: &mut Run<'_>) -> Result<String, Fault> {
     request.path = format!("{}/print", menu.path);
     one_row(&request, run)?.ok_or_else(Fault::not_found)
@@ -221,7 +221,7 @@ fn object(fields: &[(&str, String)]) -> String {
     text
 }
 
-/// Takes no row.
+/// Discards rows.
 struct Nobody;
 
 impl Rows for Nobody {
@@ -240,7 +240,7 @@ impl Rows for First {
     }
 }
 
-/// Rows as an array; its beginning is held back for a while.
+/// Writes rows as a JSON array. The beginning is buffered.
 struct List<'a> {
     out: &'a mut dyn Answer,
     text: String,
@@ -266,7 +266,7 @@ impl<'a> List<'a> {
         self.out.write(&std::mem::take(&mut self.text))
     }
 
-    /// Ends the answer. An error is one as long as nothing has gone out.
+    /// Ends the answer. An error can be reported only if nothing was sent yet.
     fn end(mut self, done: Result<Done, Refusal>) -> Result<(), Fault> {
         match done {
             Err(refusal) if !self.begun => return Err(Fault::of(&refusal)),
@@ -295,13 +295,13 @@ impl Rows for List<'_> {
 }
 
 impl Fault {
-    /// An error with the router's own words.
+    /// Creates an error with detail text.
     pub fn new(status: u16, detail: impl Into<String>) -> Self {
         let detail = Some(detail.into());
         Self { status, detail }
     }
 
-    /// Nobody who may come in.
+    /// The login failed.
     pub const fn unauthorized() -> Self {
         Self {
             status: 401,
@@ -309,7 +309,7 @@ impl Fault {
         }
     }
 
-    /// Nothing of that name.
+    /// There is no such resource.
     pub const fn not_found() -> Self {
         Self {
             status: 404,
@@ -317,7 +317,7 @@ impl Fault {
         }
     }
 
-    /// A command that took too long.
+    /// The command took too long.
     pub fn too_slow() -> Self {
         Self::new(400, "Session closed")
     }
@@ -338,7 +338,7 @@ impl Fault {
         }
     }
 
-    /// As [`Fault::of`], where an item of a path may not be there.
+    /// Converts a refusal of a request for an item in a path that may not exist.
     fn of_item(refusal: &Refusal) -> Self {
         match refusal.reason {
             Reason::NoItem => Self::not_found(),
@@ -346,7 +346,7 @@ impl Fault {
         }
     }
 
-    /// The error as JSON.
+    /// Returns the error as JSON.
     pub fn body(&self) -> String {
         let reason = match self.status {
             401 => "Unauthorized",

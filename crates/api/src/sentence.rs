@@ -1,21 +1,21 @@
-//! What a sentence says: a command with attributes, queries and a tag; and what it is answered.
+//! Sentences of the binary API: commands with attributes, queries and tags, and replies.
 
 use menu::bytes;
 use script::Request;
 
 use crate::word::encode_word;
 
-/// A sentence of a client.
+/// A sentence from a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sentence {
-    /// The first word as a path, `=name=value` as arguments, `?…` as the query.
+    /// The request: first word as path, `=name=value` as arguments, `?…` as query.
     pub request: Request,
-    /// What every answer is to be marked with; empty is no tag.
+    /// The tag to repeat in every reply; empty if none.
     pub tag: Vec<u8>,
 }
 
 impl Sentence {
-    /// Reads the words of a sentence. A word that is none of the known kinds says nothing.
+    /// Parses the words of a sentence. Unknown kinds of words are ignored.
     pub fn read(words: &[Vec<u8>]) -> Self {
         let mut sentence = Self::default();
         let Some((command, words)) = words.split_first() else {
@@ -25,7 +25,7 @@ impl Sentence {
         for word in words {
             match word.split_first() {
                 Some((b'=', rest)) => {
-                    // A flag may stand without the second sign.
+                    // The second `=` of a flag may be missing.
                     let at = rest.iter().position(|byte| *byte == b'=');
                     let (name, value) = rest.split_at(at.unwrap_or(rest.len()));
                     let value = value.get(1..).unwrap_or_default();
@@ -43,7 +43,7 @@ impl Sentence {
         sentence
     }
 
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         let mut arguments = self.request.arguments.iter();
         arguments
@@ -52,23 +52,23 @@ impl Sentence {
     }
 }
 
-/// A sentence of the router.
+/// A reply sentence of the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply<'a> {
     /// A row.
     Row(&'a [(&'a str, String)]),
-    /// The end of a command, with what came of it.
+    /// The end of a command, with an optional return value.
     Done(Option<&'a str>),
-    /// There were no rows.
+    /// There are no rows.
     Empty,
-    /// An error: its category, where it has one, and its text.
+    /// An error: optional category, and text.
     Trap(Option<u8>, &'a str),
-    /// The end of the connection.
+    /// The connection ends, for this reason.
     Fatal(&'a str),
 }
 
 impl Reply<'_> {
-    /// Appends the sentence.
+    /// Appends the encoded sentence.
     pub fn encode(&self, tag: &[u8], out: &mut Vec<u8>) {
         let word = match self {
             Self::Row(_) => "!re",
@@ -95,7 +95,7 @@ impl Reply<'_> {
                 }
                 attribute("message", message, out);
             }
-            // RouterOS: the reason is a word of its own.
+            // RouterOS: the reason is a separate word without a name.
             Self::Fatal(reason) => encode_word(reason.as_bytes(), out),
         }
         encode_word(b"", out);

@@ -1,62 +1,62 @@
-//! Words and sentences as bytes: a word is its length and its bytes, a sentence is words and an
-//! empty word.
+//! Wire format of the binary API: a word is a length followed by bytes, a sentence is a sequence of words ended
+//! by an empty word.
 //!
-//! | length | bytes |
+//! | length | encoding of the length |
 //! |---|---|
-//! | to 7F | one |
-//! | to 3FFF | two, with 8000 |
-//! | to 1FFFFF | three, with C00000 |
-//! | to FFFFFFF | four, with E0000000 |
-//! | above | F0 and four |
+//! | to 7F | one byte |
+//! | to 3FFF | two bytes, ORed with 8000 |
+//! | to 1FFFFF | three bytes, ORed with C00000 |
+//! | to FFFFFFF | four bytes, ORed with E0000000 |
+//! | above | F0 and four bytes |
 //!
-//! A first byte from F8 on is reserved; nobody can go on after one.
+//! First bytes from F8 on are reserved; the stream cannot be decoded beyond such a byte.
 
-/// How much a peer may say in one sentence.
+/// Limits on the size of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of all words.
+    /// Total bytes of all words.
     pub bytes: usize,
-    /// Words.
+    /// Number of words.
     pub words: usize,
 }
 
 impl Limits {
-    /// Of a peer that nobody knows yet.
+    /// Limits before login.
     pub const STRANGER: Self = Self {
         bytes: 4 << 10,
         words: 16,
     };
 
-    /// Of a user.
+    /// Limits after login.
     pub const USER: Self = Self {
         bytes: 4 << 20,
         words: 4_096,
     };
 }
 
-/// Why nobody can go on with a stream of bytes.
+/// The reason why a byte stream cannot be decoded further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// A reserved byte where a length should be.
+    /// A reserved byte in place of a length.
     Control,
-    /// A sentence over the limit.
+    /// A sentence exceeds the limits.
     TooLong,
 }
 
-/// Bytes that become sentences as they arrive.
+/// Decodes a byte stream to sentences.
 #[derive(Debug)]
 pub struct Decoder {
     limits: Limits,
-    /// What has arrived; before `at` it has been read.
+    /// Received bytes; those before `at` are decoded.
     bytes: Vec<u8>,
     at: usize,
     words: Vec<Vec<u8>>,
-    /// Bytes of the words so far.
+    /// Bytes of the current sentence's words so far.
     taken: usize,
 }
 
 impl Decoder {
-    /// A decoder to which nothing has arrived.
+    /// Creates a decoder.
     pub const fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -67,28 +67,28 @@ impl Decoder {
         }
     }
 
-    /// From now on a sentence may be as long as this.
+    /// Sets the limits for further sentences.
     pub const fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
-    /// Takes bytes that have arrived.
+    /// Appends received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.at);
         self.at = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next sentence that is whole; none if more bytes are needed. Empty ones are skipped.
+    /// Returns the next complete sentence; `None` if more bytes are needed. Empty sentences are skipped.
     ///
     /// # Errors
-    /// What makes the stream unreadable. All later calls fail too.
+    /// The stream cannot be decoded. All later calls fail as well.
     pub fn sentence(&mut self) -> Result<Option<Vec<Vec<u8>>>, Broken> {
         loop {
             let Some((len, head)) = length(self.bytes.get(self.at..).unwrap_or_default())? else {
                 return Ok(None);
             };
-            // Refused before it has arrived: what is not wanted is not kept.
+            // Refuse a word over the limit before it has arrived, so that it is never buffered.
             let most = self.limits.bytes.saturating_sub(self.taken);
             if len > most || self.words.len() >= self.limits.words {
                 return Err(Broken::TooLong);
@@ -113,7 +113,8 @@ impl Decoder {
     }
 }
 
-/// The length of a word and how many bytes say it; none if more bytes are needed.
+/// Decodes the length of a word. Returns the length and the number of bytes that encode it; `None` if more
+/// bytes are needed.
 fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Broken> {
     let Some(first) = bytes.first() else {
         return Ok(None);
@@ -136,7 +137,7 @@ fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Broken> {
     Ok(Some((value, head)))
 }
 
-/// Appends a word. Words of 4 GB and more do not exist.
+/// Appends an encoded word. Words must be shorter than 4 GB.
 pub fn encode_word(word: &[u8], out: &mut Vec<u8>) {
     let len = word.len() as u64;
     let (value, head) = match len {
