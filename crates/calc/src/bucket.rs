@@ -1,4 +1,4 @@
-//! Token buckets and bursts of queues, as RouterOS has them.
+//! Token buckets and bursts of RouterOS queues.
 
 use crate::units::{as_rate, as_span, number, rate, span};
 use crate::{Calculator, Given, Rows, argument, row};
@@ -51,7 +51,8 @@ fn bucket(given: &Given<'_>) -> Result<Rows, String> {
             let text = "it is to be more than 0 and less than burst-limit";
             return Err(format!("burst-threshold={threshold}: {text}"));
         }
-        // RouterOS, "Queues", burst: from rest the mean over burst-time reaches the threshold after that.
+        // RouterOS, "Queues", burst: from rest, the average over burst-time reaches the threshold after this
+        // time.
         let lasts = threshold * time / burst;
         rows.push(row("longest burst", as_span(lasts)));
         rows.push(row(

@@ -1,7 +1,9 @@
-//! Calculators: rates of layers, windows of TCP, token buckets, overhead of tunnels, rates of wireless, networks.
+//! Network calculators: rates by layer, TCP windows, token buckets, tunnel overhead, wireless rates, IP
+//! networks.
 //!
-//! Each is a value on [`CALCULATORS`]: its name, what it takes, and a pure function. Console, page, command line and
-//! documentation follow from that list. Values come in and go out as texts, as people write them: `1G`, `1500`, `60ms`.
+//! Each calculator is an entry of [`CALCULATORS`]: name, arguments, and a pure function. Console, web page,
+//! command line and documentation are generated from this list. Values are texts in users' notation: `1G`,
+//! `1500`, `60ms`.
 
 mod bucket;
 mod network;
@@ -14,33 +16,33 @@ mod wireless;
 /// A calculator.
 #[derive(Debug)]
 pub struct Calculator {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it tells, in a sentence.
+    /// One-sentence help.
     pub help: &'static str,
-    /// What it takes.
+    /// The arguments.
     pub arguments: &'static [Argument],
     run: fn(&Given<'_>) -> Result<Rows, String>,
 }
 
-/// What a calculator takes.
+/// An argument of a calculator.
 #[derive(Debug)]
 pub struct Argument {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it is, with its unit.
+    /// Description, with the unit.
     pub help: &'static str,
-    /// Its value where it is not said; one without is needed.
+    /// The default; an argument without default is required.
     pub default: Option<&'static str>,
 }
 
-/// What is told: names and values, in order.
+/// Results: names and values, in order.
 pub type Rows = Vec<(String, String)>;
 
-/// A number of bits a second, as people write it: `700M`, `1G`, `64k`.
+/// Parses bits per second: `700M`, `1G`, `64k`.
 ///
 /// # Errors
-/// What would be right.
+/// Description of the accepted format.
 pub fn bits_per_second(text: &str) -> Result<f64, String> {
     units::rate(text)
 }
@@ -64,10 +66,10 @@ pub static CALCULATORS: &[Calculator] = &[
     network::NETWORK,
 ];
 
-/// The calculator of a name.
+/// Returns the calculator with this name.
 ///
 /// # Errors
-/// There is none; the error lists those that there are.
+/// There is no such calculator; the message lists all calculators.
 pub fn named(name: &str) -> Result<&'static Calculator, String> {
     let found = CALCULATORS.iter().find(|own| own.name == name);
     found.ok_or_else(|| {
@@ -76,10 +78,9 @@ pub fn named(name: &str) -> Result<&'static Calculator, String> {
     })
 }
 
-/// Calculates with values as they are typed, `name=value` each.
+/// Runs a calculator with arguments of the form `name=value`.
 ///
-/// # Errors
-/// There is no such calculator, or as of [`Calculator::run`].
+/// # Errors Unknown calculator, or an error of [`Calculator::run`].
 pub fn calculate<'a>(name: &str, words: impl Iterator<Item = &'a str>) -> Result<Rows, String> {
     let pairs = words.map(|word| {
         let wrong = || format!("{word}: name=value is wanted");
@@ -90,10 +91,10 @@ pub fn calculate<'a>(name: &str, words: impl Iterator<Item = &'a str>) -> Result
 }
 
 impl Calculator {
-    /// Calculates with these values.
+    /// Runs the calculator with these arguments.
     ///
     /// # Errors
-    /// A name is none of its arguments, one is missing, or a value cannot be read; the error says what would be right.
+    /// An argument is unknown, missing or invalid; the message describes the accepted format.
     pub fn run(&self, values: &[(&str, &str)]) -> Result<Rows, String> {
         for (name, _) in values {
             if !self.arguments.iter().any(|own| own.name == *name) {
@@ -109,14 +110,14 @@ impl Calculator {
     }
 }
 
-/// The values that a calculator is given.
+/// The argument values of a run.
 struct Given<'a> {
     calculator: &'a Calculator,
     values: &'a [(&'a str, &'a str)],
 }
 
 impl<'a> Given<'a> {
-    /// The text of an argument; empty where it is not said and has no default.
+    /// Returns the text of an argument; its default if not given, otherwise empty.
     fn text(&self, name: &str) -> &'a str {
         let mut said = self.values.iter();
         if let Some((_, value)) = said.find(|(own, value)| *own == name && !value.is_empty()) {
@@ -127,7 +128,7 @@ impl<'a> Given<'a> {
         own.and_then(|own| own.default).unwrap_or_default()
     }
 
-    /// An argument, read.
+    /// Parses an argument.
     fn read<T>(&self, name: &str, read: fn(&str) -> Result<T, String>) -> Result<T, String> {
         let text = self.text(name);
         if text.is_empty() {

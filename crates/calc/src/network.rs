@@ -1,4 +1,4 @@
-//! Networks of IPv4 and IPv6: their ends, masks and hosts.
+//! IPv4 and IPv6 networks: first and last address, mask, hosts.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -39,7 +39,7 @@ fn v4(address: Ipv4Addr, length: u32) -> Rows {
     let mask = u32::MAX.checked_shl(32 - length).unwrap_or(0);
     let (first, last) = (u32::from(address) & mask, u32::from(address) | !mask);
     let ip = |bits: u32| Ipv4Addr::from(bits).to_string();
-    // The two addresses of a /31 are both hosts (RFC 3021).
+    // Both addresses of a /31 are hosts (RFC 3021).
     let (low, high) = if length < 31 {
         (first + 1, last - 1)
     } else {

@@ -1,17 +1,17 @@
-//! Rates of layers, and what a router with several ports can carry.
+//! Rates by layer, and the capacity of a router with several ports.
 //!
-//! On the wire a frame has 20 bytes more than on layer 2: 7 of preamble, 1 of start, 12 of the gap behind it; layer 2
-//! has 18 bytes more than layer 3: header and FCS (IEEE 802.3, 3.1.1 and 4.4.2).
+//! On the wire a frame takes 20 bytes more than on layer 2: 7 of preamble, 1 of start delimiter, 12 of
+//! interframe gap. Layer 2 adds 18 bytes to layer 3: header and FCS (IEEE 802.3, 3.1.1 and 4.4.2).
 
 use crate::units::{as_rate, as_share, length, rate};
 use crate::{Calculator, Given, Rows, argument, row};
 
-/// Bytes of layer 1 and of layer 2 around what they carry.
+/// Overhead in bytes of layer 1 and of layer 2.
 const WIRE: f64 = 20.0;
 const ETHERNET: f64 = 18.0;
-/// The shortest frame (IEEE 802.3, 4.4.2).
+/// Minimum frame length (IEEE 802.3, 4.4.2).
 const SHORTEST: u32 = 64;
-/// A mix that resembles the internet's: lengths of packets, and how many of twelve have them ("simple IMIX").
+/// Typical internet traffic: packet lengths, and their counts per twelve packets ("simple IMIX").
 const MIX: [(f64, f64); 3] = [(40.0, 7.0), (576.0, 4.0), (1_500.0, 1.0)];
 
 pub(crate) const RATES: Calculator = Calculator {
@@ -85,7 +85,7 @@ fn capacity(given: &Given<'_>) -> Result<Rows, String> {
     Ok(rows)
 }
 
-/// `10x1G,1x10G`: the sum of all speeds.
+/// Parses `10x1G,1x10G` to the sum of all speeds.
 fn ports(text: &str) -> Result<f64, String> {
     let wrong = || "numbers and speeds are wanted, such as 10x1G,1x10G".to_owned();
     let parts = text.split(',').map(|part| {

@@ -1,8 +1,9 @@
-//! Overhead of tunnels, one in the other, and the MTU that is left.
+//! Overhead of nested tunnels, and the remaining MTU.
 //!
-//! Sources: GRE RFC 2784, IPIP RFC 2003, 6to4 RFC 4213, EoIP's headers as RouterOS sends them, VXLAN RFC 7348, PPPoE
-//! RFC 2516, L2TP RFC 2661, PPTP RFC 2637, ESP RFC 4303 with CBC (RFC 3602), GCM (RFC 4106), ChaCha20-Poly1305
-//! (RFC 7634) and truncated HMACs (RFC 2404, RFC 4868), UDP around ESP RFC 3948, WireGuard's white paper, 5.4.6.
+//! Sources: GRE RFC 2784, IPIP RFC 2003, 6to4 RFC 4213, EoIP's headers as RouterOS sends them, VXLAN RFC 7348,
+//! PPPoE RFC 2516, L2TP RFC 2661, PPTP RFC 2637, ESP RFC 4303 with CBC (RFC 3602), GCM (RFC 4106),
+//! ChaCha20-Poly1305 (RFC 7634) and truncated HMACs (RFC 2404, RFC 4868), UDP around ESP RFC 3948, WireGuard's
+//! white paper, 5.4.6.
 
 use crate::units::as_share;
 use crate::units::length;
@@ -12,7 +13,7 @@ const IP4: u32 = 20;
 const IP6: u32 = 40;
 const UDP: u32 = 8;
 const ETHERNET: u32 = 14;
-/// Tunnels in tunnels at most.
+/// Maximum number of nested tunnels.
 const DEPTH: usize = 6;
 
 pub(crate) const TUNNEL: Calculator = Calculator {
@@ -30,12 +31,12 @@ pub(crate) const TUNNEL: Calculator = Calculator {
     run: tunnel,
 };
 
-/// A tunnel: what it puts around a packet.
+/// The overhead of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layer {
-    /// Bytes before and behind, whatever the packet's length.
+    /// Header and trailer bytes, independent of the packet length.
     fixed: u32,
-    /// What is behind the packet's first `clear` bytes is filled up, with `padded` more, to a multiple of this.
+    /// The packet after its first `clear` bytes, plus `padded` bytes, is padded to a multiple of `block`.
     block: u32,
     padded: u32,
     clear: u32,
@@ -51,13 +52,13 @@ impl Layer {
         }
     }
 
-    /// The length of a packet with the tunnel's headers.
+    /// Returns the length of an encapsulated packet.
     fn wrap(self, len: u32) -> u32 {
         let filled = len.saturating_sub(self.clear) + self.padded;
         self.fixed + self.clear + filled.next_multiple_of(self.block)
     }
 
-    /// The longest packet that fits.
+    /// Returns the maximum length of an inner packet.
     fn inside(self, mtu: u32) -> Option<u32> {
         let room = mtu.checked_sub(self.fixed + self.clear)?;
         let filled = room / self.block * self.block;
@@ -91,7 +92,7 @@ fn tunnel(given: &Given<'_>) -> Result<Rows, String> {
     Ok(rows)
 }
 
-/// `eoip,esp-tunnel:aes-gcm-128`: the tunnels from the inside out.
+/// Parses `eoip,esp-tunnel:aes-gcm-128`: tunnels from the innermost to the outermost.
 fn layers(text: &str) -> Result<Vec<(String, Layer)>, String> {
     let all: Result<Vec<_>, String> = text
         .split(',')
@@ -115,7 +116,7 @@ fn layer(text: &str) -> Result<Layer, String> {
         return Err(format!("{name} takes no cipher"));
     }
     Ok(match name {
-        // GRE with a key: 8 bytes, and the frame without FCS.
+        // GRE with a key: 8 bytes, and an Ethernet frame without FCS.
         "eoip" => Layer::plain(IP4 + 8 + ETHERNET),
         // EtherIP: 2 bytes (RFC 3378).
         "eoipv6" => Layer::plain(IP6 + 2 + ETHERNET),
@@ -124,11 +125,11 @@ fn layer(text: &str) -> Result<Layer, String> {
         "ipip" | "6to4" => Layer::plain(IP4),
         "ipipv6" => Layer::plain(IP6),
         "vxlan" => Layer::plain(IP4 + UDP + 8 + ETHERNET),
-        // PPPoE's header and PPP's protocol.
+        // PPPoE header and PPP protocol field.
         "pppoe" => Layer::plain(6 + 2),
-        // Data messages with flags, tunnel and session, and PPP with address, control and protocol.
+        // Data message with flags, tunnel id and session id, and PPP with address, control and protocol fields.
         "l2tp" => Layer::plain(IP4 + UDP + 6 + 4),
-        // GRE with key and both numbers, PPP's protocol, and MPPE's count.
+        // GRE with key, sequence and acknowledgement numbers, PPP protocol field, and MPPE header.
         "pptp" => Layer::plain(IP4 + 16 + 4 + 2),
         "wireguard" | "wireguard6" => Layer {
             fixed: if name == "wireguard" { IP4 } else { IP6 } + UDP + 16 + 16,
@@ -150,7 +151,7 @@ fn layer(text: &str) -> Result<Layer, String> {
     })
 }
 
-/// ESP: sequence and SPI, a vector, filling with its length and the next header, and a check value.
+/// ESP: SPI and sequence number, IV, padding with pad length and next header, and ICV.
 fn esp(tunnel: bool, parts: &[&str]) -> Result<Layer, String> {
     let (mut vector, mut block, mut check, mut outer) = (16, 16, None, 0);
     let mut aead = false;
@@ -185,7 +186,7 @@ fn esp(tunnel: bool, parts: &[&str]) -> Result<Layer, String> {
         return Err("this cipher has no hash beside it".to_owned());
     }
     Ok(Layer {
-        // A transport keeps the packet's own header before ESP: nothing is added for it, and it is not filled up.
+        // Transport mode keeps the IP header in front of ESP: it adds no overhead and is not padded.
         clear: if tunnel { 0 } else { IP4 },
         fixed: if tunnel { IP4 } else { 0 } + outer + 8 + vector + check,
         block,
@@ -221,11 +222,12 @@ mod tests {
 
     #[test]
     fn esp_fills_up_to_its_blocks() {
-        // 1500 - 20 - 8 - 16 - 12 = 1444, of which 1440 are whole blocks, two of them the trailer's.
+        // 1500 - 20 - 8 - 16 - 12 = 1444, rounded down to 1440 in whole blocks, 2 bytes of which are the
+        // trailer.
         assert_eq!(inside("esp-tunnel:aes-cbc-128:sha1"), "1438");
         assert_eq!(inside("esp-tunnel:aes-gcm-128"), "1446");
         assert_eq!(inside("esp-tunnel:aes-gcm-128:nat-t"), "1438");
-        // 1500 - 20 - 8 - 16 - 12 = 1444 behind the packet's own header: 1440 with the trailer, and the header.
+        // 1500 - 20 - 8 - 16 - 12 = 1444 after the IP header: 1440 including the trailer, plus the IP header.
         assert_eq!(inside("esp-transport:aes-cbc-128:sha1"), "1458");
         let both = [
             "esp-tunnel:aes-cbc-256:sha256",

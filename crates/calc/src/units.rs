@@ -1,6 +1,6 @@
-//! Numbers as people write them.
+//! Parses and formats numbers with units.
 
-/// A number of bits a second: `700M`, `1G`, `64k`, `1500000`.
+/// Parses bits per second: `700M`, `1G`, `64k`, `1500000`.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
     const WANTED: &str = "bits a second are wanted, such as 64k, 700M or 1G";
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -15,7 +15,7 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
     positive(digits, WANTED).map(|number| number * factor)
 }
 
-/// A span of time in seconds: `60ms`, `1s`, `250us`; a bare number is in seconds.
+/// Parses a duration to seconds: `60ms`, `1s`, `250us`; a bare number is seconds.
 pub(crate) fn span(text: &str) -> Result<f64, String> {
     const WANTED: &str = "a time is wanted, such as 250us, 60ms or 1s";
     for (unit, factor) in [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)] {
@@ -26,7 +26,7 @@ pub(crate) fn span(text: &str) -> Result<f64, String> {
     positive(text, WANTED)
 }
 
-/// A number of bytes: `65535`, `64KiB`, `4MiB`.
+/// Parses a number of bytes: `65535`, `64KiB`, `4MiB`.
 pub(crate) fn bytes(text: &str) -> Result<f64, String> {
     const WANTED: &str = "bytes are wanted, such as 65535, 64KiB or 4MiB";
     for (unit, factor) in [
@@ -41,12 +41,12 @@ pub(crate) fn bytes(text: &str) -> Result<f64, String> {
     positive(text, WANTED)
 }
 
-/// A number that is not negative.
+/// Parses a non-negative number.
 pub(crate) fn number(text: &str) -> Result<f64, String> {
     positive(text, "a number is wanted")
 }
 
-/// The length of a frame or a packet in bytes.
+/// Parses the length of a frame or packet in bytes.
 pub(crate) fn length(text: &str) -> Result<u32, String> {
     let wrong = "bytes are wanted, 28 to 65535";
     let length = text.parse().map_err(|_| wrong.to_owned())?;
@@ -62,7 +62,7 @@ fn positive(text: &str, wanted: &str) -> Result<f64, String> {
     is_one.then_some(number).ok_or_else(|| wanted.to_owned())
 }
 
-/// Bits a second with a unit: `761.9 Mbps`.
+/// Formats bits per second: `761.9 Mbps`.
 pub(crate) fn as_rate(bits: f64) -> String {
     let units = [("Tbps", 1e12), ("Gbps", 1e9), ("Mbps", 1e6), ("kbps", 1e3)];
     let found = units.into_iter().find(|(_, step)| bits >= *step);
@@ -72,7 +72,7 @@ pub(crate) fn as_rate(bits: f64) -> String {
     )
 }
 
-/// Seconds with a unit: `60.0 ms`.
+/// Formats seconds: `60.0 ms`.
 pub(crate) fn as_span(seconds: f64) -> String {
     let units = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
     let found = units.into_iter().find(|(_, step)| seconds >= *step);
@@ -82,7 +82,7 @@ pub(crate) fn as_span(seconds: f64) -> String {
     )
 }
 
-/// A share in percent: `76.19 %`.
+/// Formats a ratio in percent: `76.19 %`.
 pub(crate) fn as_share(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }

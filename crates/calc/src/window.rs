@@ -1,4 +1,4 @@
-//! What one connection of TCP carries: at most a whole window in each round-trip time (RFC 9293, 3.8.6; RFC 7323, 1.1).
+//! Throughput of a TCP connection: at most one window per round-trip time (RFC 9293, 3.8.6; RFC 7323, 1.1).
 
 use crate::units::{as_rate, bytes, number, rate, span};
 use crate::{Calculator, Given, Rows, argument, row};
@@ -47,7 +47,7 @@ fn window(given: &Given<'_>) -> Result<Rows, String> {
 mod tests {
     use super::*;
 
-    /// Two windows that were captured, with the rates that were worked out by hand.
+    /// Two captured windows with throughputs calculated by hand.
     #[test]
     fn windows_and_times_make_rates() {
         let first =

@@ -1,4 +1,5 @@
-//! Rates of wireless links (IEEE 802.11-2020, tables 19-27 to 19-41 and 21-30 to 21-61; 20-14 of 802.11ad).
+//! Data rates of wireless links (IEEE 802.11-2020, tables 19-27 to 19-41 and 21-30 to 21-61; 20-14 of
+//! 802.11ad).
 
 use crate::units::as_rate;
 use crate::{Calculator, Given, Rows, argument, row};
@@ -20,9 +21,9 @@ pub(crate) const WIRELESS: Calculator = Calculator {
     run: wireless,
 };
 
-/// Bits of a subcarrier in a symbol, by the code's rate, for MCS 0 to 9.
+/// Bits per subcarrier and symbol at the code rate, for MCS 0 to 9.
 const BITS: [f64; 10] = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 20.0 / 3.0];
-/// Single carrier of 802.11ad in Mbit/s, MCS 1 to 12.
+/// 802.11ad single carrier rates in Mbit/s, MCS 1 to 12.
 const AD: [f64; 12] = [
     385.0, 770.0, 962.5, 1_155.0, 1_251.25, 1_540.0, 1_925.0, 2_310.0, 2_502.5, 3_080.0, 3_850.0,
     4_620.0,
@@ -58,7 +59,7 @@ fn wireless(given: &Given<'_>) -> Result<Rows, String> {
 }
 
 fn ac(mcs: usize, streams: u8, carriers: f64, symbol: f64) -> Result<f64, String> {
-    // Combinations whose bits do not fill whole symbols of all encoders are not there.
+    // Combinations whose bits do not fill whole symbols of all encoders are not defined.
     let missing = match (carriers as u32, mcs) {
         (52, 9) => !matches!(streams, 3 | 6),
         (234, 6) => matches!(streams, 3 | 7),
@@ -82,7 +83,7 @@ fn streams(text: &str) -> Result<u8, String> {
     streams.ok_or_else(|| "1 to 8 are wanted".to_owned())
 }
 
-/// Subcarriers of data in a channel of so many MHz.
+/// Returns the number of data subcarriers for a channel width in MHz.
 fn carriers(text: &str) -> Result<f64, String> {
     match text {
         "20" => Ok(52.0),
