@@ -1,11 +1,11 @@
-//! A point in time as nanoseconds since an origin that the owner of the clock chose.
+//! Points in time as nanoseconds since an origin chosen by the owner of the clock.
 
 use core::ops::{Add, AddAssign, Sub};
 use core::time::Duration;
 
 /// A point on a monotonic clock, in nanoseconds since the clock's origin.
 ///
-/// 64 bits last for 584 years; arithmetic saturates at both ends, so that no timer can panic.
+/// 64 bits cover 584 years. Arithmetic saturates at both ends, so that timer code cannot panic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant {
     nanos: u64,
@@ -14,22 +14,22 @@ pub struct Instant {
 impl Instant {
     /// The clock's origin.
     pub const ZERO: Self = Self { nanos: 0 };
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const FAR_FUTURE: Self = Self { nanos: u64::MAX };
 
-    /// The point that lies `nanos` nanoseconds after the origin.
+    /// Creates the point `nanos` nanoseconds after the origin.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self { nanos }
     }
 
-    /// The point that lies `millis` milliseconds after the origin.
+    /// Creates the point `millis` milliseconds after the origin.
     pub const fn from_millis(millis: u64) -> Self {
         Self {
             nanos: millis.saturating_mul(1_000_000),
         }
     }
 
-    /// The point that lies `secs` seconds after the origin.
+    /// Creates the point `secs` seconds after the origin.
     pub const fn from_secs(secs: u64) -> Self {
         Self {
             nanos: secs.saturating_mul(1_000_000_000),
@@ -41,7 +41,7 @@ impl Instant {
         self.nanos
     }
 
-    /// How long after `earlier` this is; zero if it is not later.
+    /// Returns the time since `earlier`; zero if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.nanos.saturating_sub(earlier.nanos))
     }

@@ -1,9 +1,8 @@
-//! What every protocol of the router is made of: a state machine without I/O, a point in time that
-//! is passed in, and a random source that starts from a seed.
+//! The basis of all protocols: state machines without I/O, time passed as an argument, and a seedable random
+//! source.
 //!
-//! A machine owns no socket, no thread and no clock. The router runs it on real time, `sim` runs
-//! the same machine on virtual time, and a fuzzer runs it on made-up events; the same events at the
-//! same times always give the same actions.
+//! A machine owns no socket, no thread and no clock. The router runs it in real time, the crate `sim` in
+//! virtual time, and fuzzers with generated events. Equal events at equal times always give equal actions.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -18,24 +17,24 @@ pub use rng::Rng;
 extern crate alloc;
 use alloc::vec::Vec;
 
-/// A protocol as a value: no socket, no thread, no clock, no global.
+/// A protocol as a state machine: no socket, no thread, no clock, no global state.
 ///
-/// Whoever owns it feeds it events, carries out the actions it appends to `out` in that order, and
-/// comes back at `deadline`.
+/// The owner passes events, executes the actions that the machine appends to `out` in order, and calls `tick`
+/// at `deadline`.
 pub trait Machine {
-    /// What can happen to it: a frame, a change of configuration, a decision of its owner.
+    /// An input: a frame, a change of configuration, a decision of the owner.
     type Event<'a>;
-    /// What it wants done: send these bytes, bring this session up, log this.
+    /// An output for the owner to execute: send bytes, bring a session up, write a log entry.
     type Action;
-    /// Its timers, by name.
+    /// The names of the machine's timers.
     type Timer: core::fmt::Debug;
 
-    /// Takes one event. Bytes from the wire never make it fail: they are counted and forgotten.
+    /// Handles one event. Invalid bytes from the wire never cause a failure: they are counted and dropped.
     fn handle(&mut self, event: Self::Event<'_>, now: Instant, out: &mut Vec<Self::Action>);
 
-    /// Does what is due at `now`. A call too early does nothing, so an owner may always call.
+    /// Handles expired timers. Does nothing if no timer has expired, so the owner may call it at any time.
     fn tick(&mut self, now: Instant, out: &mut Vec<Self::Action>);
 
-    /// When `tick` is next worth calling, and what for.
+    /// Returns the time of the next `tick`, and the timer that expires then.
     fn deadline(&self) -> Option<(Instant, Self::Timer)>;
 }

@@ -1,17 +1,18 @@
 //! Random numbers, from a seed or from the operating system.
 //!
-//! A seeded source (xoshiro256++ seeded by splitmix64) is small and fast, for jitter and sampling, and for simulations,
-//! where the same seed must give the same run. An observer of a few numbers can compute all others. Numbers that an
-//! attacker must not guess, such as transaction ids and keys of hash tables, come from the system's source.
+//! A seeded source (xoshiro256++ seeded by splitmix64) is small and fast, for jitter and sampling, and for
+//! simulations, where the same seed must give the same run. Observing a few numbers suffices to compute all
+//! others. Numbers that an attacker must not guess, such as transaction ids and keys of hash tables, come from
+//! the system's source.
 
-/// A random source.
+/// A random number generator.
 #[derive(Clone, Debug)]
 pub struct Rng(Source);
 
 #[derive(Clone, Debug)]
 enum Source {
     Seeded([u64; 4]),
-    /// Fills bytes that nobody can predict.
+    /// A function that fills a buffer with unpredictable bytes.
     System(fn(&mut [u8])),
 }
 
@@ -22,12 +23,13 @@ impl From<u64> for Rng {
 }
 
 impl Rng {
-    /// The operating system's source; `fill` fills bytes that nobody can predict.
+    /// Creates a generator that uses the operating system's random numbers; `fill` must fill a buffer with
+    /// unpredictable bytes.
     pub const fn system(fill: fn(&mut [u8])) -> Self {
         Self(Source::System(fill))
     }
 
-    /// A source whose whole sequence follows from `seed`.
+    /// Creates a generator whose sequence depends on `seed` only.
     pub fn seeded(seed: u64) -> Self {
         let mut mix = seed;
         let mut next = || {
@@ -40,7 +42,7 @@ impl Rng {
         Self(Source::Seeded([next(), next(), next(), next()]))
     }
 
-    /// Another source of the same kind.
+    /// Creates another generator of the same kind.
     #[must_use]
     pub fn split(&mut self) -> Self {
         match &self.0 {
@@ -80,7 +82,7 @@ impl Rng {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True in `percent` of 100 draws.
+    /// Returns true with a probability of `percent` percent.
     pub fn percent(&mut self, percent: u8) -> bool {
         self.below(100) < u64::from(percent)
     }
