@@ -1,11 +1,12 @@
-//! What the page is told of the menus: enough to draw tables and forms, nothing that it does not draw.
+//! Describes the menus for the web page: the data that it needs to draw tables and forms.
 
 use std::collections::BTreeMap;
 
 use menu::{Effect, Kind, Menu, Policies, Property, Shape};
 use serde_json::{Map, Value, json};
 
-/// All menus as JSON: `menus`, where names of each space of names are listed, and the calculators.
+/// Returns the description of all menus as JSON: `menus`; `spaces`, the menus that list the names of each name
+/// space; and the calculators.
 pub fn describe(menus: &'static [&'static Menu]) -> String {
     let shown = || menus.iter().filter(|menu| !menu.hidden && !menu.older);
     let mut spaces: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -15,7 +16,7 @@ pub fn describe(menus: &'static [&'static Menu]) -> String {
         };
         let paths = spaces.entry(space).or_default();
         match menu.shape {
-            // A view has all names of its space.
+            // A view lists all names of its name space.
             Shape::View => *paths = vec![menu.path],
             _ if paths.iter().any(|path| is_view(menus, path)) => {}
             _ => paths.push(menu.path),
@@ -80,8 +81,8 @@ fn one(menu: &'static Menu) -> Value {
     said
 }
 
-/// The commands that the page shows as buttons, each with the policies that it needs: the menu's own commands that
-/// end by themselves.
+/// Returns the commands that the page shows as buttons, with the policies they require: the menu's own commands
+/// that end by themselves.
 fn commands(menu: &'static Menu) -> Value {
     let own = menu.commands.iter().filter(|command| !command.repeats);
     let own = own.filter(|command| !menu.is_idle(command.name));

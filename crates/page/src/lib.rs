@@ -1,7 +1,7 @@
-//! The page that a browser shows: its files, and what it is told of the menus.
+//! The web interface: static files, and a description of the menus.
 //!
-//! The files are part of the program and load nothing from elsewhere. The page asks the router by REST, as anybody may;
-//! what it shows of menus follows from [`describe`]. The server's part is this:
+//! The files are embedded in the program and load nothing from elsewhere. The page uses the REST API; its
+//! tables and forms follow from [`describe`]. The server implements:
 //!
 //! | request | answer |
 //! |---|---|
@@ -11,31 +11,32 @@
 //! | `GET /schema.json` with the cookie or by HTTP Basic | [`describe`] |
 //! | `/rest/…` with the cookie and `X-Ferroute: page` | REST |
 //!
-//! A page of somebody else's cannot send that header without the router's leave, which it never gives: so nobody acts
-//! with the cookie but this page.
+//! Pages of other origins cannot send the header `X-Ferroute` without the router's CORS permission, which it
+//! never grants. This prevents cross-site request forgery with the cookie.
 
 mod describe;
 
 pub use describe::describe;
 
-/// What a browser lets the page do (Content Security Policy, level 3): load its own files and ask its own router.
+/// Content Security Policy (level 3): allows the page to load its own files and to send requests to its own
+/// router only.
 pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// A file of the page.
+/// A static file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asset {
-    /// Its path, from the first slash on.
+    /// URL path with a leading slash.
     pub path: &'static str,
-    /// Its media type.
+    /// Media type.
     pub kind: &'static str,
-    /// What is in it.
+    /// Content.
     pub text: &'static str,
 }
 
 const JS: &str = "text/javascript; charset=utf-8";
 
-/// Declares files of `assets/`.
+/// Declares the embedded files of `assets/`.
 macro_rules! assets {
     ($($path:literal $kind:expr, $file:literal;)*) => {
         &[$(Asset {
@@ -65,7 +66,7 @@ pub const ASSETS: &[Asset] = assets! {
     "/calculators.js" JS, "calculators.js";
 };
 
-/// The file at a path.
+/// Returns the file at a path.
 pub fn asset(path: &str) -> Option<&'static Asset> {
     ASSETS.iter().find(|asset| asset.path == path)
 }
