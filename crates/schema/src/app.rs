@@ -6,7 +6,7 @@ use crate::declare::{
     DISABLED_SWITCH, NUMBERS, U32, argument, between, idle_command, no, shown, text, yes,
 };
 
-/// What applications are given, each as text of its own form.
+/// Application settings, as a list of texts.
 const PAIRS: Kind = Kind::List(&Kind::Text);
 
 pub(crate) static MENU: Menu = Menu {

@@ -1,5 +1,5 @@
-//! What users call the parts of RouterOS, by the menus that they have. A part that has come to do all
-//! it says loses its line here together with `Effect::None` in its menus: a test holds both together.
+//! Feature areas in users' words, by menu. An area whose menus are all implemented is removed here together
+//! with `Effect::None` in its menus; a test checks that both agree.
 
 use menu::Area;
 
@@ -7,7 +7,7 @@ const fn area(name: &'static str, menus: &'static [&'static str]) -> Area {
     Area { name, menus }
 }
 
-/// The parts that have no effect yet, as a whole or in some of their menus.
+/// Feature areas that lack an effect completely or in some menus.
 pub(crate) const AREAS: &[Area] = &[
     area("apps", &["/app"]),
     area("bandwidth tests", &["/tool/bandwidth-server"]),

@@ -1,4 +1,5 @@
-//! `/caps-man`: configuring the radios of other devices by the older wireless package.
+//! `/caps-man`: CAPsMAN of the older wireless package, which configures the radios of remote access points
+//! (CAPs).
 
 pub(crate) mod aaa;
 pub(crate) mod access_list;

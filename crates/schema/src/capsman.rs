@@ -1,9 +1,9 @@
-//! What the older wireless package says of other devices' networks: in profiles of their own, and in
-//! place, where each name begins with the profile's kind (`channel.band`).
+//! Property fragments of CAPsMAN profiles (older wireless package). A configuration may also set them inline,
+//! with the profile's kind as a prefix of the name (`channel.band`).
 
 use menu::Kind;
 
-/// Bands and standards of channels.
+/// Bands and standards.
 pub(crate) const BANDS: Kind = Kind::Words(&[
     "2ghz-b",
     "2ghz-b/g",
@@ -18,15 +18,15 @@ pub(crate) const BANDS: Kind = Kind::Words(&[
     "5ghz-onlyac",
     "5ghz-onlyn",
 ]);
-/// Where the second part of a channel is.
+/// Position of the extension channel.
 pub(crate) const EXTENSIONS: Kind = Kind::Words(&[
     "Ce", "Ceee", "Ceeeeeee", "XX", "XXXX", "XXXXXXXX", "disabled", "eC", "eCee", "eCeeeeee",
     "eeCe", "eeCeeeee", "eeeC", "eeeCeeee", "eeeeCeee", "eeeeeCee", "eeeeeeCe", "eeeeeeeC",
 ]);
-/// Whether something is done.
+/// Disabled or enabled.
 pub(crate) const ENABLED: Kind = Kind::Words(&["disabled", "enabled"]);
 
-/// The properties of a channel.
+/// Channel properties.
 macro_rules! channel {
     ($start:literal) => {{
         use menu::Kind;
@@ -73,7 +73,7 @@ macro_rules! channel {
     }};
 }
 
-/// The properties of where frames go, but for those of the interface.
+/// Datapath properties, except those of the interface.
 macro_rules! datapath {
     ($start:literal) => {{
         use menu::Kind;
@@ -128,7 +128,7 @@ macro_rules! datapath {
     }};
 }
 
-/// The properties of rates.
+/// Rate properties.
 macro_rules! rates {
     ($start:literal) => {{
         use crate::declare::{list, optional};
@@ -162,7 +162,7 @@ macro_rules! rates {
     }};
 }
 
-/// The properties of security.
+/// Security properties.
 macro_rules! security {
     ($start:literal) => {{
         use menu::Kind;
@@ -225,7 +225,7 @@ macro_rules! security {
     }};
 }
 
-/// The properties of a network and its radio, but for the profiles.
+/// Configuration properties, except references to profiles.
 macro_rules! configuration {
     ($start:literal) => {{
         use menu::Kind;

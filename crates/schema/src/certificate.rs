@@ -1,4 +1,4 @@
-//! `/certificate`: certificates and who made them.
+//! `/certificate`: certificates, keys and certificate authorities.
 
 use menu::{Effect, Flag, Kind, Menu, Old, Property, Shape, Spelling};
 
@@ -26,7 +26,7 @@ const USAGE: Kind = Kind::List(&Kind::Words(&[
     "ocsp-sign",
     "dvcs",
 ]));
-/// What a certificate is for unless said otherwise.
+/// Default key usage of a certificate.
 const USUAL: &str = concat!(
     "digital-signature,key-encipherment,data-encipherment,",
     "key-cert-sign,crl-sign,tls-server,tls-client"
@@ -42,7 +42,7 @@ const KEY_SIZE: Kind = Kind::Words(&[
     "secp384r1",
     "secp521r1",
 ]);
-/// What a certificate is trusted for.
+/// Services that may trust a certificate.
 const STORES: &[&str] = &[
     "api",
     "capsman",
@@ -79,7 +79,7 @@ const ALTERNATIVE: Kind = Kind::Spelled(&Spelling {
     },
 });
 
-/// What a signed certificate says can be changed no more.
+/// Properties that cannot change once the certificate is signed.
 const TEMPLATE: &[&str] = &[
     "digest-algorithm",
     "common-name",
@@ -382,7 +382,7 @@ pub(crate) static CRL: Menu = Menu {
 
 pub(crate) static SCEP_SERVER: Menu = Menu {
     properties: &[&[
-        // Certificates are no part of an export, which names them all the same.
+        // Exports contain references to certificates, but not the certificates: accept any name.
         Property::new("ca-cert", Kind::Name, "Certificate that signs").required(),
         Property::new(
             "next-ca-cert",

@@ -1,7 +1,7 @@
-//! What conditions may name in menus where that is not properties and flags in their order.
+//! Variables of conditions, for menus where RouterOS's order differs from properties followed by flags.
 //!
-//! RouterOS gives each row of a `find` or `print where` its variables in a fixed order, which shows
-//! in code as `:put` prints it; some of them are names that this router has no values of.
+//! RouterOS gives each row of `find` or `print where` a fixed sequence of variables, which is visible when code
+//! is printed by `:put`. ferroute has no values for some of these variables.
 
 /// `/certificate`
 pub(crate) const CERTIFICATE: &[&str] = &[

@@ -1,10 +1,10 @@
-//! `/console` and `/terminal`: the console itself, and what scripts do with its terminal.
+//! `/console` and `/terminal`: console settings, and script access to the terminal.
 
 use menu::{Command, Effect, Kind, Menu, Policies, Property, Shape};
 
 use crate::declare::{argument, between, command, idle_command, no, required_argument, yes};
 
-/// What `inspect` is asked for.
+/// Kinds of requests of `inspect`.
 const REQUESTS: Kind = Kind::List(&Kind::Words(&[
     "child",
     "completion",

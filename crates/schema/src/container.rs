@@ -1,4 +1,4 @@
-//! `/container`: programs in containers.
+//! `/container`: containers.
 
 use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape, Spelling};
 
@@ -14,7 +14,7 @@ const SIZE: Kind = Kind::Or(
         max: i64::MAX,
     },
 );
-/// Several texts, as a program takes them.
+/// Command line words.
 const WORDS: Kind = Kind::Text;
 const SIGNALS: Kind = Kind::Spelled(&Spelling {
     describe: "N-SIGNAME    (signal)",

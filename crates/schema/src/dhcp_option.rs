@@ -1,15 +1,15 @@
-//! Values of DHCP options as they are sent, for `raw-value`.
+//! Encodes values of DHCP options for `raw-value`.
 //!
-//! RouterOS: `0x01ff` are bytes, `'text'` is text, `'10.0.0.1'` an address, `'10'` a number; with `s`
-//! before the quote an address or a number stays text. They may stand one behind the other.
-//! `$(HOSTNAME)` and the like are known when the option is sent, and by nobody before.
+//! RouterOS: `0x01ff` is a byte sequence, `'text'` a string, `'10.0.0.1'` an address, `'10'` a number; an `s`
+//! before the quote makes an address or number a string. Several values may be concatenated. Variables such as
+//! `$(HOSTNAME)` are replaced when the option is sent.
 
 use std::fmt::Write;
 use std::net::IpAddr;
 
 use menu::{Draft, Value};
 
-/// Fills in what `value` is as bytes; nothing where it is no such value, or has variables.
+/// Sets `raw-value` to the encoded `value`; unsets it if the value is invalid or contains variables.
 pub(crate) fn raw_value(draft: &mut Draft<'_>) {
     let value = draft.get("value").and_then(Value::as_str);
     let raw = value
@@ -24,8 +24,8 @@ pub(crate) fn raw_value(draft: &mut Draft<'_>) {
     draft.set("raw-value", raw);
 }
 
-/// The bytes that a value is, with what `variable` says of the names in it; none where it is no value, or has a
-/// variable that nothing is said of.
+/// Encodes a value. `variable` returns the bytes of a variable. Returns `None` if the value is invalid or a
+/// variable is unknown.
 pub fn bytes(mut text: &str, variable: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
     let mut all = Vec::new();
     while !text.is_empty() {
@@ -51,7 +51,7 @@ pub fn bytes(mut text: &str, variable: &dyn Fn(&str) -> Option<Vec<u8>>) -> Opti
     Some(all)
 }
 
-/// The bytes that pairs of digits are; an odd first digit is a byte of its own.
+/// Decodes hexadecimal digits; an odd first digit forms a separate byte.
 fn from_digits(digits: &str) -> Option<Vec<u8>> {
     let (first, pairs) = digits.split_at(digits.len() % 2);
     let first = (!first.is_empty()).then_some(first);
@@ -61,14 +61,14 @@ fn from_digits(digits: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// The bytes of what stands in quotes: of an address, of a number, else of the text.
+/// Encodes the content of quotes: an address, a number, or otherwise a string.
 fn of_quoted(text: &str) -> Vec<u8> {
     match (text.parse(), text.parse::<u32>()) {
         (Ok(IpAddr::V4(address)), _) => address.octets().to_vec(),
         (Ok(IpAddr::V6(address)), _) => address.octets().to_vec(),
         (_, Ok(number)) => {
             let bytes = number.to_be_bytes();
-            // As few as hold it, one at least.
+            // The minimum number of bytes, at least one.
             let unused = number.leading_zeros() / 8;
             bytes[usize::try_from(unused).map_or(0, |unused| unused.min(3))..].to_vec()
         }

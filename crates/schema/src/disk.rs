@@ -1,4 +1,4 @@
-//! `/disk`: disks and what they hold.
+//! `/disk`: disks, partitions and memory disks.
 
 pub(crate) mod btrfs;
 

@@ -1,3 +1,3 @@
-//! `/dude`: a server that watches a network.
+//! `/dude`: the network monitor The Dude.
 
 pub(crate) mod own;

@@ -1,10 +1,10 @@
-//! What the routing protocols have in common.
+//! Types and properties shared by the routing protocols.
 
 use menu::{Family, Kind, Property};
 
 use crate::declare::{U32, optional, words};
 
-/// Where routes come from.
+/// Origins of routes.
 pub(crate) const SOURCES: Kind = Kind::Words(&[
     "bgp",
     "bgp-mpls-vpn",
@@ -20,10 +20,10 @@ pub(crate) const SOURCES: Kind = Kind::Words(&[
     "vpn",
 ]);
 
-/// The families that a protocol carries.
+/// Address families.
 pub(crate) const FAMILIES: Kind = Kind::Words(&["ip", "ipv6"]);
 
-/// Interfaces: one, those of a list, or all.
+/// One interface, the members of an interface list, or all interfaces.
 pub(crate) const INTERFACES: Kind = Kind::Or(
     &["all"],
     &Kind::Either(
@@ -32,23 +32,23 @@ pub(crate) const INTERFACES: Kind = Kind::Or(
     ),
 );
 
-/// Number of a router: an address, or the name of an item of `/routing/id`.
+/// A router id: an address, or the name of an item of `/routing/id`.
 pub(crate) const ROUTER_ID: Kind = Kind::Either(&Kind::Address(Family::V4), &Kind::Name);
 
-/// When a default route is told others.
+/// Conditions for originating a default route.
 pub(crate) const ORIGINATE: &[&str] = &["always", "if-installed", "never"];
 
-/// The chain of `/routing/filter/rule` that routes pass.
+/// A chain of `/routing/filter/rule` for routes.
 pub(crate) const fn chain(name: &'static str, help: &'static str) -> Property {
     optional(name, Kind::Text, help)
 }
 
-/// How version 6 told others of routes: with which type of metric, if at all.
+/// RouterOS 6: the metric type for redistributed routes, if any.
 pub(crate) const fn as_type(name: &'static str, help: &'static str) -> Property {
     words(name, &["as-type-1", "as-type-2", "no"], help).optional()
 }
 
-/// A metric of version 6.
+/// RouterOS 6: a route metric.
 pub(crate) const fn metric(name: &'static str, help: &'static str) -> Property {
     optional(name, Kind::Or(&["auto"], &U32), help)
 }

@@ -1,4 +1,4 @@
-//! `/file`: the router's own files.
+//! `/file`: the router's file store.
 
 use menu::{Argument, Command, Kind, Menu, Policies, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/file/rsync-daemon` and `/file/sync`: copies of files.
+//! `/file/rsync-daemon` and `/file/sync`: file synchronisation.
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 

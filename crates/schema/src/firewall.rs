@@ -1,7 +1,7 @@
-//! What the tables of the IPv4 and the IPv6 firewall share: matchers, actions and their order.
+//! Matchers, actions and their order, shared by the tables of the IPv4 and the IPv6 firewall.
 //!
-//! A table's properties are fragments in the order of `print detail`. `!` before a matcher's value
-//! turns it around; a matcher that is not given matches everything.
+//! A table's properties are fragments in the order of `print detail`. `!` before a matcher's value negates it;
+//! an unset matcher matches every packet.
 
 mod action;
 mod check;

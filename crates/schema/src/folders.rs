@@ -1,4 +1,4 @@
-//! Places with nothing of their own but menus below: what help says of them.
+//! Help of menu folders.
 
 use menu::{Menu, Shape};
 

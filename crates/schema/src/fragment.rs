@@ -1,15 +1,15 @@
-//! Properties that several menus share.
+//! Property fragments shared by several menus.
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
-/// Seconds as nanoseconds.
+/// Nanoseconds per second.
 pub(crate) const SECOND: i64 = 1_000_000_000;
 
-/// A note for people.
+/// The comment of an item.
 pub(crate) const COMMENT: Property =
     Property::new("comment", Kind::COMMENT, "Short description of the item").default("");
 
-/// A note, and whether the item counts.
+/// Comment and disabled flag.
 pub(crate) const COMMENT_DISABLED: &[Property] = &[
     COMMENT,
     Property::new(
@@ -20,7 +20,7 @@ pub(crate) const COMMENT_DISABLED: &[Property] = &[
     .default("no"),
 ];
 
-/// How an interface answers and asks for hardware addresses.
+/// ARP mode of an interface.
 pub(crate) const ARP: &[Property] = &[
     Property::new(
         "arp",
@@ -42,7 +42,7 @@ pub(crate) const ARP: &[Property] = &[
     .default("auto"),
 ];
 
-/// Detection of layer 2 loops.
+/// Loop protection.
 pub(crate) const LOOP_PROTECT: &[Property] = &[
     LOOP_PROTECT_ON,
     Property::new(
@@ -55,7 +55,7 @@ pub(crate) const LOOP_PROTECT: &[Property] = &[
     LOOP_PROTECT_TIME,
 ];
 
-/// The same of interfaces that have no frames.
+/// Loop protection of interfaces without Ethernet frames; without effect.
 pub(crate) const IDLE_LOOP_PROTECT: &[Property] = &[
     LOOP_PROTECT_ON.inert(),
     LOOP_PROTECT_INTERVAL.inert(),
@@ -86,7 +86,7 @@ const LOOP_PROTECT_TIME: Property = Property::new(
 )
 .default("5m");
 
-/// What an interface has carried.
+/// Traffic counters of an interface.
 pub(crate) const INTERFACE_COUNTERS: &[Property] = &[
     counter("rx-byte", "Received bytes"),
     counter("tx-byte", "Transmitted bytes"),
@@ -103,7 +103,7 @@ pub(crate) const INTERFACE_COUNTERS: &[Property] = &[
     counter("fp-tx-packet", "Packets transmitted by FastPath"),
 ];
 
-/// The columns of `print stats` for interfaces.
+/// Columns of `print stats` for interfaces.
 pub(crate) const INTERFACE_STATS: &[&str] = &[
     "name",
     "rx-byte",
@@ -117,7 +117,7 @@ pub(crate) const INTERFACE_STATS: &[&str] = &[
     "tx-error",
 ];
 
-/// When the link went down and up.
+/// Times of the last link changes.
 pub(crate) const LINK_TIMES: &[Property] = &[
     Property::new(
         "last-link-down-time",
@@ -136,17 +136,17 @@ pub(crate) const LINK_TIMES: &[Property] = &[
     Property::new("link-downs", Kind::COUNTER, "How often the link went down").read_only(),
 ];
 
-/// A counter that `print stats` shows.
+/// A counter shown by `print stats`.
 pub(crate) const fn counter(name: &'static str, help: &'static str) -> Property {
     Property::new(name, Kind::COUNTER, help).stats()
 }
 
-/// A reference to an interface that must be given.
+/// A required reference to an interface.
 pub(crate) const fn interface(help: &'static str) -> Property {
     Property::new("interface", Kind::Reference("interface"), help).required()
 }
 
-/// Where a route of one family leads.
+/// Destination and gateway of a route.
 pub(crate) const fn route(
     family: Family,
     destination: &'static str,
@@ -193,12 +193,12 @@ pub(crate) const fn route(
     ]
 }
 
-/// There is no BFD: a gateway that it should check is taken to be reachable.
+/// BFD is not implemented: a gateway checked by BFD counts as reachable.
 fn is_bfd(word: &str) -> bool {
     matches!(word, "bfd" | "bfd-multihop")
 }
 
-/// What routes of both families have besides.
+/// Further properties of IPv4 and IPv6 routes.
 pub(crate) const ROUTE: &[Property] = &[
     Property::new(
         "check-gateway",
@@ -242,7 +242,7 @@ pub(crate) const ROUTE: &[Property] = &[
     Property::new("belongs-to", Kind::Text, "Who made the route").read_only(),
 ];
 
-/// A note, and whether the item counts: it does not until told so.
+/// Comment and disabled flag; disabled by default.
 pub(crate) const COMMENT_WAITING: &[Property] = &[
     COMMENT,
     Property::new(
@@ -253,7 +253,7 @@ pub(crate) const COMMENT_WAITING: &[Property] = &[
     .default("yes"),
 ];
 
-/// A note, and whether the item counts, where exports write what was said of that.
+/// Comment and disabled flag, which exports write if it was set.
 pub(crate) const COMMENT_SAID: &[Property] = &[
     COMMENT,
     Property::new(
@@ -266,14 +266,14 @@ pub(crate) const COMMENT_SAID: &[Property] = &[
 
 pub(crate) use crate::declare::{DISABLED, DISABLED_DYNAMIC};
 
-/// The letters of items that can be switched off, do not hold, or were made by the router.
+/// Flags of dynamic, disabled and invalid items.
 pub(crate) const DISABLED_INVALID: &[Flag] = &[
     Flag::new('D', "dynamic", 0),
     Flag::new('X', "disabled", 1),
     Flag::new('I', "invalid", 1),
 ];
 
-/// The same, and the letter of items that version 6 had from the start.
+/// Flags of dynamic, disabled, invalid and default items; RouterOS 6 had default items.
 pub(crate) const INVALID_DEFAULT: &[Flag] = &[
     Flag::new('D', "dynamic", 0),
     Flag::new('X', "disabled", 1),
@@ -281,7 +281,7 @@ pub(crate) const INVALID_DEFAULT: &[Flag] = &[
     Flag::new('*', "default", 2),
 ];
 
-/// A list with items whose feature is not there.
+/// A list menu without effect.
 pub(crate) const fn idle_list(path: &'static str, help: &'static str) -> Menu {
     Menu {
         effect: Effect::None,
@@ -289,7 +289,7 @@ pub(crate) const fn idle_list(path: &'static str, help: &'static str) -> Menu {
     }
 }
 
-/// A list in which order counts, with items whose feature is not there.
+/// An ordered list menu without effect.
 pub(crate) const fn idle_rules(path: &'static str, help: &'static str) -> Menu {
     Menu {
         effect: Effect::None,
@@ -297,7 +297,7 @@ pub(crate) const fn idle_rules(path: &'static str, help: &'static str) -> Menu {
     }
 }
 
-/// Settings of a feature that is not there.
+/// A settings menu without effect.
 pub(crate) const fn idle_settings(path: &'static str, help: &'static str) -> Menu {
     Menu {
         effect: Effect::None,
@@ -305,7 +305,7 @@ pub(crate) const fn idle_settings(path: &'static str, help: &'static str) -> Men
     }
 }
 
-/// Rows that a feature which is not there would show.
+/// A menu of read-only rows without effect.
 pub(crate) const fn idle_rows(path: &'static str, help: &'static str) -> Menu {
     Menu {
         effect: Effect::None,
@@ -313,7 +313,7 @@ pub(crate) const fn idle_rows(path: &'static str, help: &'static str) -> Menu {
     }
 }
 
-/// Interfaces of a type that is not built yet.
+/// An interface menu without effect.
 pub(crate) const fn idle_interfaces(
     path: &'static str,
     kind: &'static str,
@@ -330,8 +330,8 @@ pub(crate) const fn idle_interfaces(
     }
 }
 
-/// The head of an interface that a device of the machine would have: `help` says of its own name whose
-/// it is.
+/// Common properties of hardware interfaces that ferroute does not support. `help` describes the property
+/// `default-name`.
 pub(crate) const fn idle_port(help: &'static str) -> [Property; 5] {
     use crate::declare::{mac, number, shown};
     [
@@ -343,7 +343,7 @@ pub(crate) const fn idle_port(help: &'static str) -> [Property; 5] {
     ]
 }
 
-/// What an interface is called, and the MTU that it may be given.
+/// Name and MTU of an interface.
 pub(crate) const fn name_mtu(default: &'static str) -> [Property; 2] {
     [
         Property::new("name", Kind::Name, "Name of the interface"),
@@ -362,7 +362,7 @@ pub(crate) const fn name_mtu(default: &'static str) -> [Property; 2] {
     ]
 }
 
-/// Items that exist by themselves, of a feature that is not there.
+/// A menu of fixed items without effect.
 pub(crate) const fn idle_fixed(path: &'static str, help: &'static str) -> Menu {
     Menu {
         effect: Effect::None,
@@ -370,7 +370,7 @@ pub(crate) const fn idle_fixed(path: &'static str, help: &'static str) -> Menu {
     }
 }
 
-/// How many properties lists have together.
+/// Returns the total number of properties of several fragments.
 pub(crate) const fn length(lists: &[&[Property]]) -> usize {
     let (mut total, mut list) = (0, 0);
     while list < lists.len() {
@@ -380,8 +380,7 @@ pub(crate) const fn length(lists: &[&[Property]]) -> usize {
     total
 }
 
-/// Lists of properties as one, so that menus can share what has several fragments; `N` is their
-/// [`length`].
+/// Joins fragments to one; `N` must be their [`length`].
 pub(crate) const fn join<const N: usize>(lists: &[&[Property]]) -> [Property; N] {
     let mut joined = [COMMENT; N];
     let (mut at, mut list) = (0, 0);

@@ -1,4 +1,4 @@
-//! `/interface`: what all interfaces have in common.
+//! `/interface`: all interfaces.
 
 pub(crate) mod bonding;
 pub(crate) mod bridge;
@@ -53,7 +53,7 @@ use crate::declare::{
 };
 use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
 
-/// The EtherType of a frame by name or number.
+/// An EtherType by name or number.
 pub(crate) const MAC_PROTOCOL: Kind = Kind::Or(
     &[
         "802.2",
@@ -87,7 +87,7 @@ pub(crate) const MAC_PROTOCOL: Kind = Kind::Or(
 /// An IP protocol by name or number.
 pub(crate) const IP_PROTOCOL: Kind = crate::firewall::PROTOCOL;
 
-/// Items of a command.
+/// Selects items of a command.
 pub(crate) const NUMBERS: Argument = Argument {
     name: "numbers",
     kind: Kind::Text,
@@ -96,7 +96,7 @@ pub(crate) const NUMBERS: Argument = Argument {
     unnamed: false,
 };
 
-/// Sets counters to zero.
+/// Resets counters.
 pub(crate) const RESET_COUNTERS: Command = Command {
     name: "reset-counters",
     help: "Reset interface counters",
@@ -114,7 +114,7 @@ pub(crate) const ONCE: Argument = Argument {
     unnamed: false,
 };
 
-/// A command on items that does nothing here.
+/// A command on items without effect.
 pub(crate) const fn idle_command(name: &'static str, help: &'static str) -> Command {
     Command {
         name,
@@ -125,13 +125,13 @@ pub(crate) const fn idle_command(name: &'static str, help: &'static str) -> Comm
     }
 }
 
-/// The item that a command is about.
+/// Selects the item of a command.
 pub(crate) const NUMBER: Argument = Argument {
     name: "number",
     ..NUMBERS
 };
 
-/// A command without effect on one item.
+/// A command on one item without effect.
 pub(crate) const fn idle_command_on_one(
     name: &'static str,
     help: &'static str,
@@ -146,7 +146,7 @@ pub(crate) const fn idle_command_on_one(
     }
 }
 
-/// The arguments of an upgrade of a modem.
+/// Arguments of a modem upgrade.
 pub(crate) const MODEM_UPGRADE: &[Argument] = &[
     APPEND,
     AS_VALUE,
@@ -164,14 +164,14 @@ pub(crate) const MODEM_UPGRADE: &[Argument] = &[
     WITHOUT_PAGING,
 ];
 
-/// What a modem is told, and whether its answer is waited for.
+/// Arguments of an AT command for a modem.
 pub(crate) const AT_CHAT: &[Argument] = &[
     NUMBER,
     argument("input", Kind::Text, "The command for the modem"),
     argument("wait", Kind::Bool, "Whether to wait for the answer"),
 ];
 
-/// Prints the state of items that do nothing here.
+/// A monitor command without effect.
 pub(crate) const IDLE_MONITOR: Command = Command {
     name: "monitor",
     help: "Monitor the state of items",
@@ -180,10 +180,10 @@ pub(crate) const IDLE_MONITOR: Command = Command {
     repeats: true,
 };
 
-/// The commands of interfaces of a type that is not built yet.
+/// Commands of interface menus without effect.
 pub(crate) const IDLE_COMMANDS: &[Command] = &[IDLE_MONITOR];
 
-/// The flags of an interface that is seen by itself.
+/// Flags of interfaces.
 pub(crate) const FLAGS: &[Flag] = &[
     Flag::new('X', "disabled", 0),
     Flag::new('R', "running", 0),
@@ -226,7 +226,7 @@ pub(crate) static MENU: Menu = Menu {
                 },
                 "Maximum transmission unit of layer 2",
             ),
-            // No counter: what drivers do not say is not 0.
+            // Not a counter, because a missing value is not 0: some drivers do not report it.
             Property::new(
                 "max-l2mtu",
                 Kind::Number {
@@ -284,8 +284,8 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/interface", Shape::View, "Interfaces of all types")
 };
 
-/// An interface that shares the link of another one can share that of a virtual router or of a macvlan no more: their
-/// link is another's.
+/// Refuses a VRRP or macvlan interface on another VRRP or macvlan interface, which shares the link of a third
+/// interface.
 pub(crate) fn has_a_link(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
     let below = draft.get("interface").and_then(|name| name.as_str());
     let below = below.and_then(|name| store.named("interface", name));

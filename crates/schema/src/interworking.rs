@@ -1,8 +1,8 @@
-//! What an access point says of its network before one joins it (IEEE 802.11u, Hotspot 2.0).
+//! Interworking properties: network information for clients before they associate (IEEE 802.11u, Hotspot 2.0).
 
 use menu::Kind;
 
-/// Kinds of places.
+/// Venue types.
 pub(crate) const VENUES: &[&str] = &[
     "assembly-amphitheater",
     "assembly-amusement-park",
@@ -71,10 +71,10 @@ pub(crate) const VENUES: &[&str] = &[
     "vehicular-unspecified",
 ];
 
-/// A way of authentication, some with an address: `http-redirect:http://a.example`.
+/// An authentication type, some with a URL: `http-redirect:http://a.example`.
 pub(crate) const AUTHENTICATION: Kind = Kind::Filled;
 
-/// What can be reached: protocol, port and state, such as `6:443:open`.
+/// Connection capability: protocol, port and state, such as `6:443:open`.
 pub(crate) const CONNECTION: Kind = Kind::Tuple(
     ":",
     &[
@@ -87,7 +87,7 @@ pub(crate) const CONNECTION: Kind = Kind::Tuple(
     ],
 );
 
-/// The properties of interworking, each with this beginning of its name.
+/// Interworking properties, each with this name prefix.
 macro_rules! interworking {
     ($start:literal) => {{
         use menu::Kind;

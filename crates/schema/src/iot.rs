@@ -1,4 +1,4 @@
-//! `/iot`: things that measure and report.
+//! `/iot`: Internet of Things.
 
 pub(crate) mod bluetooth;
 pub(crate) mod lora;

@@ -1,4 +1,4 @@
-//! `/ip`: version 4 of the Internet protocol.
+//! `/ip`: IPv4.
 
 pub(crate) mod accounting;
 pub(crate) mod address;

@@ -1,4 +1,4 @@
-//! `/ipv6`: version 6 of the Internet protocol.
+//! `/ipv6`: IPv6.
 
 pub(crate) mod address;
 pub(crate) mod dhcp_client;

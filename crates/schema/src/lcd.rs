@@ -1,4 +1,4 @@
-//! `/lcd`: the screen of boards that have one.
+//! `/lcd`: display of boards that have one.
 
 use menu::{Effect, Flag, Follow, Kind, Menu, Pick, Property, Shape};
 
@@ -129,7 +129,7 @@ pub(crate) static SCREEN: Menu = Menu {
     ..Menu::new("/lcd/screen", Shape::Fixed, "Slides on the screen")
 };
 
-/// Screens at a serial or parallel port.
+/// Displays at a serial or parallel port.
 pub(crate) static OLDER: Menu = Menu {
     properties: &[&[
         no("enabled", "Whether the screen is used"),

@@ -1,9 +1,8 @@
-//! The menus of the configuration, declared as constants. The folder is the path: `/ip/address`
-//! is `ip/address.rs`. No behaviour lives here but small pure hooks of a declaration.
+//! Declarations of all menus, as constants. The folder is the path: `/ip/address` is `ip/address.rs`. Apart
+//! from small pure hooks, the crate has no behaviour.
 //!
-//! To add a property, add its line to the menu's list; everything else follows from it. To add a
-//! menu, add its file and a line to `menus.rs`, at the place that it has in exports. A small menu may
-//! stand in the file of the one above it.
+//! To add a property, add its line to the menu's list. To add a menu, add its file and a line to `menus.rs`, at
+//! its position in exports. A small menu may stand in the file of the menu above it.
 
 #![forbid(unsafe_code)]
 
@@ -60,20 +59,20 @@ use menu::Store;
 pub use dhcp_option::bytes as dhcp_option_bytes;
 pub use menus::ALL;
 
-/// The version that the configuration language is that of; defaults follow it.
+/// The RouterOS version of the configuration language and of the defaults.
 pub const VERSION: &str = "7.22.1";
 
-/// Whether a `print` of the API without rows says so: since 7.18.
+/// Whether the API answers `print` without rows by `!empty`, as RouterOS does since 7.18.
 pub const VERSION_SAYS_EMPTY: bool = true;
 
-/// A store of all menus with the factory's defaults: no ports, nothing configured.
+/// Creates a store with factory defaults: no ports, no configuration.
 pub fn store() -> Store {
     let mut store = Store::new(ALL);
     store.set_areas(area::AREAS);
     store
 }
 
-/// What the console asks before it runs a command of a menu: `None` if it just runs it.
+/// Returns the question that the console asks before it runs a menu command, if any.
 pub fn question(path: &str, command: &str) -> Option<&'static str> {
     match (path, command) {
         ("/system", "reset-configuration") => Some("Dangerous! Reset anyway? [y/N]: "),

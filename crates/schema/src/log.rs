@@ -1,4 +1,4 @@
-//! `/log`: what has happened.
+//! `/log`: the log.
 
 use menu::{Argument, Command, Effect, Kind, Menu, Policies, Property, Shape};
 

@@ -1,5 +1,4 @@
-//! The one list of all menus. Its order is that of RouterOS's exports: what others refer to stands
-//! before them.
+//! The list of all menus, in the order of RouterOS's exports: referenced menus precede their users.
 
 use menu::Menu;
 
@@ -10,7 +9,7 @@ use crate::{
     zerotier,
 };
 
-/// All menus, in the order of exports.
+/// All menus in the order of exports.
 pub const ALL: &[&Menu] = &[
     &interface::MENU,
     &interface::bridge::MENU,

@@ -1,4 +1,4 @@
-//! `/mpls`: switching by labels (RFC 3031).
+//! `/mpls`: MPLS (RFC 3031).
 
 pub(crate) mod forwarding_table;
 pub(crate) mod interface;

@@ -1,4 +1,4 @@
-//! `/openflow`: switching that a controller decides.
+//! `/openflow`: OpenFlow switches.
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape, Spelling};
 

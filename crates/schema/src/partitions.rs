@@ -1,4 +1,4 @@
-//! `/partitions`: parts of the flash that systems start from.
+//! `/partitions`: boot partitions of the flash.
 
 use menu::{Argument, Effect, Flag, Kind, Menu, Property, Shape};
 

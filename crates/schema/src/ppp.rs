@@ -1,4 +1,4 @@
-//! `/ppp`: users of point-to-point sessions and what their sessions are like.
+//! `/ppp`: PPP users and sessions.
 
 pub(crate) mod aaa;
 pub(crate) mod active;

@@ -1,4 +1,4 @@
-//! `/queue`: who may send how much.
+//! `/queue`: bandwidth limits.
 
 pub(crate) mod interface;
 pub(crate) mod simple;
@@ -9,12 +9,12 @@ use menu::{Command, Effect, Kind, Property};
 
 use crate::interface::NUMBERS;
 
-/// A kind of queue, by name.
+/// A queue type.
 pub(crate) const TYPE: Kind = Kind::Reference("queue-type");
-/// Who comes first: 1 before 8.
+/// Priority from 1 (highest) to 8.
 pub(crate) const PRIORITY: Kind = Kind::Number { min: 1, max: 8 };
 
-/// The commands of queues.
+/// Commands of queues.
 pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "reset-counters",
@@ -32,7 +32,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// A number that is counted for a queue.
+/// A counter of a queue.
 pub(crate) const fn count(name: &'static str, help: &'static str) -> Property {
     Property::new(name, Kind::Text, help).stats()
 }

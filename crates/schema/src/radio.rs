@@ -1,4 +1,4 @@
-//! What radios of all wireless packages have in common.
+//! Types shared by the wireless packages.
 
 use menu::Kind;
 
@@ -24,7 +24,7 @@ pub(crate) const BANDS: &[&str] = &[
     "5ghz-turbo",
 ];
 
-/// Widths of channels; where the control channel is, is a `C`.
+/// Channel widths; `C` marks the control channel.
 pub(crate) const WIDTHS: &[&str] = &[
     "5mhz",
     "10mhz",
@@ -51,24 +51,24 @@ pub(crate) const WIDTHS: &[&str] = &[
     "20/40/80/160mhz-XXXXXXXX",
 ];
 
-/// Antennas by their numbers; also priorities.
+/// Antenna chains; also priorities.
 pub(crate) const CHAINS: Kind = Kind::Number { min: 0, max: 7 };
 
-/// Rates of 802.11b.
+/// 802.11b rates.
 pub(crate) const RATES_B: Kind = Kind::Words(&["1Mbps", "2Mbps", "5.5Mbps", "11Mbps"]);
 
-/// Rates of 802.11a and g.
+/// 802.11a and 802.11g rates.
 pub(crate) const RATES_AG: Kind = Kind::Words(&[
     "6Mbps", "9Mbps", "12Mbps", "18Mbps", "24Mbps", "36Mbps", "48Mbps", "54Mbps",
 ]);
 
-/// Rates of all of these.
+/// 802.11a, b and g rates.
 pub(crate) const RATES: Kind = Kind::Words(&[
     "1Mbps", "2Mbps", "5.5Mbps", "11Mbps", "6Mbps", "9Mbps", "12Mbps", "18Mbps", "24Mbps",
     "36Mbps", "48Mbps", "54Mbps",
 ]);
 
-/// Rates of 802.11n.
+/// 802.11n rates.
 pub(crate) const MCS: Kind = Kind::Words(&[
     "mcs-0", "mcs-1", "mcs-2", "mcs-3", "mcs-4", "mcs-5", "mcs-6", "mcs-7", "mcs-8", "mcs-9",
     "mcs-10", "mcs-11", "mcs-12", "mcs-13", "mcs-14", "mcs-15", "mcs-16", "mcs-17", "mcs-18",
@@ -76,14 +76,14 @@ pub(crate) const MCS: Kind = Kind::Words(&[
     "mcs-28", "mcs-29", "mcs-30", "mcs-31",
 ]);
 
-/// Rates of 802.11ac, for one stream and for each of up to four.
+/// 802.11ac rates, for one stream or for up to four streams.
 pub(crate) const VHT_MCS: Kind = Kind::Either(&Kind::Words(VHT), &Kind::List(&Kind::Words(VHT)));
-/// The managers of other devices' radios write them otherwise.
+/// CAPsMAN spells the rates differently, without a hyphen after `mcs`.
 const VHT: &[&str] = &[
     "mcs-0-7", "mcs-0-8", "mcs-0-9", "mcs0-7", "mcs0-8", "mcs0-9", "none",
 ];
 
-/// How strong a signal is: from one to another, in dBm.
+/// Signal strength range in dBm.
 pub(crate) const SIGNAL: Kind = Kind::Range(
     "..",
     &Kind::Number {
@@ -92,7 +92,7 @@ pub(crate) const SIGNAL: Kind = Kind::Range(
     },
 );
 
-/// How IPv4 can be had in a network (IEEE 802.11u).
+/// IPv4 availability (IEEE 802.11u).
 pub(crate) const IPV4: &[&str] = &[
     "double-nated",
     "not-available",
@@ -104,10 +104,10 @@ pub(crate) const IPV4: &[&str] = &[
     "unknown",
 ];
 
-/// How IPv6 can be had in a network (IEEE 802.11u).
+/// IPv6 availability (IEEE 802.11u).
 pub(crate) const IPV6: &[&str] = &["available", "not-available", "unknown"];
 
-/// What kind of network it is (IEEE 802.11u).
+/// Network types (IEEE 802.11u).
 pub(crate) const NETWORKS: &[&str] = &[
     "emergency-only",
     "experimental",

@@ -1,4 +1,4 @@
-//! `/radius`: servers that know users.
+//! `/radius`: RADIUS servers.
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
@@ -8,13 +8,13 @@ use crate::declare::{
 use crate::fragment::{COMMENT_DISABLED, SECOND};
 use crate::spelling::HOST;
 
-/// Servers are asked about logins and about users of IPsec.
+/// Services other than login and IPsec have no effect.
 fn asks_nothing(services: &str) -> bool {
     let mut services = services.split(',');
     services.any(|service| !matches!(service, "login" | "ipsec"))
 }
 
-/// Servers are asked by their addresses.
+/// Servers given by name have no effect.
 fn a_name(host: &str) -> bool {
     host.parse::<std::net::IpAddr>().is_err()
 }

@@ -1,4 +1,4 @@
-//! `/routing`: tables of routes, what chooses between them, and the protocols that make them.
+//! `/routing`: routing tables, rules and protocols.
 
 pub(crate) mod bfd;
 pub(crate) mod bgp;

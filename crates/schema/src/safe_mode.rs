@@ -1,4 +1,4 @@
-//! `/safe-mode`: changes that are taken back when the session ends badly.
+//! `/safe-mode`: changes that are reverted if the session ends abnormally.
 
 use menu::{Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/snmp`: monitoring by SNMP.
+//! `/snmp`: SNMP agent.
 
 use menu::{Builtin, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
 

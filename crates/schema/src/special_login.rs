@@ -1,4 +1,4 @@
-//! `/special-login`: users who log in at serial ports without a name.
+//! `/special-login`: automatic login at serial ports.
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 

@@ -1,10 +1,10 @@
-//! Small formats of text that several menus use.
+//! Text formats used by several menus.
 
 use std::net::IpAddr;
 
 use menu::{Kind, Spelling};
 
-/// The days of a week, as the user manager has them.
+/// Weekdays in the spelling of the user manager.
 pub(crate) const WEEKDAYS: &[&str] = &[
     "sunday",
     "monday",
@@ -15,31 +15,31 @@ pub(crate) const WEEKDAYS: &[&str] = &[
     "saturday",
 ];
 
-/// A date and a time of day: `2026-11-21 18:57:57`.
+/// Date and time: `2026-11-21 18:57:57`.
 pub(crate) const DATE_TIME: Kind = Kind::Spelled(&Spelling {
     describe: "YYYY-MM-DD HH:MM:SS    (date and time)",
     canonical: date_time,
 });
 
-/// What local time is ahead of UTC: `+02:00`.
+/// Offset from UTC: `+02:00`.
 pub(crate) const OFFSET: Kind = Kind::Spelled(&Spelling {
     describe: "[+|-]HH:MM    (offset)",
     canonical: offset,
 });
 
-/// An address, or a name that DNS knows; an address may say its interface.
+/// A host by IP address, with an optional interface, or by DNS name.
 pub(crate) const HOST: Kind = Kind::Spelled(&Spelling {
     describe: "IP or IPv6 address, or DNS name",
     canonical: host,
 });
 
-/// An IPv4 address and a port: `10.0.0.1:37008`.
+/// An IPv4 address with an optional port: `10.0.0.1:37008`.
 pub(crate) const SOCKET: Kind = Kind::Spelled(&Spelling {
     describe: "A.B.C.D[:PORT]    (IP address and port)",
     canonical: socket,
 });
 
-/// A number of bytes, with or without their letter: `524288B`.
+/// A size in bytes with an optional unit: `524288B`.
 pub(crate) const BYTES: Kind = Kind::Spelled(&Spelling {
     describe: "number of bytes, such as 524288B",
     canonical: |text| {
@@ -48,7 +48,7 @@ pub(crate) const BYTES: Kind = Kind::Spelled(&Spelling {
     },
 });
 
-/// A temperature, with or without its letter: `65C`.
+/// A temperature with an optional unit: `65C`.
 pub(crate) const DEGREES: Kind = Kind::Spelled(&Spelling {
     describe: "degrees Celsius, such as 65C",
     canonical: |text| {
@@ -57,7 +57,7 @@ pub(crate) const DEGREES: Kind = Kind::Spelled(&Spelling {
     },
 });
 
-/// A part of a hundred, with or without its sign: `12%`.
+/// A percentage with an optional sign: `12%`.
 pub(crate) const PERCENT: Kind = Kind::Spelled(&Spelling {
     describe: "0..100, such as 12%    (percent)",
     canonical: |text| {
@@ -66,7 +66,7 @@ pub(crate) const PERCENT: Kind = Kind::Spelled(&Spelling {
     },
 });
 
-/// A decimal number that may have a sign and a fraction: a position on the globe, a gain.
+/// A decimal number with optional sign and fraction, such as a coordinate or a gain.
 pub(crate) const DECIMAL: Kind = Kind::Spelled(&Spelling {
     describe: "decimal number",
     canonical: |text| {
@@ -84,13 +84,13 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Digits of at most this length with at most this value.
+/// Parses at most `length` digits with a value of at most `max`.
 fn digits(text: &str, length: usize, max: u32) -> Option<u32> {
     let fits = is_number(text) && text.len() <= length;
     text.parse().ok().filter(|value| fits && *value <= max)
 }
 
-/// `2026-11-21`; older versions wrote `nov/21/2026`.
+/// Parses a date: `2026-11-21`, or `nov/21/2026` as in older versions.
 fn date(text: &str) -> Option<String> {
     let by_dash = text.splitn(3, '-').collect::<Vec<_>>();
     let by_slash = text.splitn(3, '/').collect::<Vec<_>>();
@@ -131,7 +131,7 @@ fn offset(text: &str) -> Option<String> {
     Some(format!("{sign}{hours:02}:{minutes:02}"))
 }
 
-/// A name of DNS: labels of letters, digits, `-` and `_`.
+/// True for DNS names: labels of letters, digits, `-` and `_`.
 fn is_domain(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let label = |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(plain);
@@ -148,7 +148,7 @@ fn host(text: &str) -> Option<String> {
         };
         return Some(shown);
     }
-    // Four numbers that are no address are no name either.
+    // Dotted numbers that are no valid address are no DNS name either.
     let numbers = text
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'.');

@@ -1,4 +1,4 @@
-//! `/system`: the router itself.
+//! `/system`: settings and commands of the router as a whole.
 
 pub(crate) mod backup;
 pub(crate) mod clock;

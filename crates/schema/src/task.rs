@@ -1,4 +1,4 @@
-//! `/task`: commands that go on in the background.
+//! `/task`: background commands.
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/tr069-client`: management by a server of the provider.
+//! `/tr069-client`: remote management by the provider (TR-069).
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/user`: who may log in.
+//! `/user`: users of the router.
 
 pub(crate) mod aaa;
 pub(crate) mod active;
@@ -75,7 +75,8 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/user", Shape::List, "User management")
 };
 
-/// Whoever may manage users lets others in: without such a user a router could not be reached.
+/// Requires at least one enabled user with the policies `read`, `write` and `policy`, so that the router stays
+/// manageable.
 pub(crate) fn somebody_manages(store: &Store) -> Result<(), Reason> {
     let needed = Policies::READ | Policies::WRITE | Policies::POLICY;
     let manages = store

@@ -1,4 +1,4 @@
-//! `/user-manager`: a RADIUS server with users and plans.
+//! `/user-manager`: RADIUS server with users and profiles.
 
 pub(crate) mod plan;
 
@@ -14,7 +14,7 @@ use crate::spelling::HOST;
 const PROFILE: Kind = Kind::Reference("user-manager-profile");
 const USER: Kind = Kind::Reference("user-manager-user");
 const GROUP: Kind = Kind::Reference("user-manager-group");
-/// Attributes and their values, `name:value`.
+/// RADIUS attributes: `name:value`.
 const ATTRIBUTES: Kind = Kind::List(&Kind::Spelled(&Spelling {
     describe: "NAME:VALUE    (attribute)",
     canonical: |text| text.contains(':').then(|| text.to_owned()),

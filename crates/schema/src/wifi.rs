@@ -1,5 +1,5 @@
-//! What is said of wireless networks by the package `wifi`: in profiles of their own, and in place,
-//! where each name begins with the profile's kind (`security.passphrase`).
+//! Property fragments of profiles of the package `wifi`. A configuration may also set them inline, with the
+//! profile's kind as a prefix of the name (`security.passphrase`).
 
 use menu::Kind;
 
@@ -9,7 +9,7 @@ pub(crate) const BANDS: &[&str] = &[
     "5ghz-n", "6ghz-ax", "6ghz-be",
 ];
 
-/// Widths of channels.
+/// Channel widths.
 pub(crate) const WIDTHS: &[&str] = &[
     "20mhz",
     "20/40mhz",
@@ -23,7 +23,7 @@ pub(crate) const WIDTHS: &[&str] = &[
     "20/40/80/160/320mhz-2",
 ];
 
-/// Ways of authentication.
+/// Authentication types.
 pub(crate) const AUTHENTICATION: Kind = Kind::Words(&[
     "owe",
     "wpa-eap",
@@ -38,7 +38,7 @@ pub(crate) const AUTHENTICATION: Kind = Kind::Words(&[
     "dpp",
 ]);
 
-/// Frequencies in MHz, alone or from one to another in steps: `5180-5300:20`.
+/// Frequencies in MHz: a single one, or a range with an optional step: `5180-5300:20`.
 pub(crate) const FREQUENCY: Kind = Kind::Parts(&[
     menu::Part::new("", MHZ),
     menu::Part::new("-", MHZ).or(menu::Absent::Left),
@@ -54,7 +54,7 @@ pub(crate) const MHZ: Kind = Kind::Number {
 /// A VLAN, or none.
 pub(crate) const VLAN: Kind = Kind::Or(&["none"], &Kind::Number { min: 1, max: 4_095 });
 
-/// The properties of a channel.
+/// Channel properties.
 macro_rules! channel {
     ($start:literal) => {{
         use menu::Kind;
@@ -114,7 +114,7 @@ macro_rules! channel {
     }};
 }
 
-/// The properties of security.
+/// Security properties.
 macro_rules! security {
     ($start:literal) => {{
         use menu::Kind;
@@ -278,7 +278,7 @@ macro_rules! security {
     }};
 }
 
-/// The properties of a network and its radio, but for the profiles.
+/// Configuration properties, except references to profiles.
 macro_rules! configuration {
     ($start:literal) => {{
         use menu::Kind;
@@ -366,7 +366,7 @@ macro_rules! configuration {
     }};
 }
 
-/// The properties of where frames go.
+/// Datapath properties.
 macro_rules! datapath {
     ($start:literal) => {{
         use menu::Kind;
@@ -413,7 +413,7 @@ macro_rules! datapath {
     }};
 }
 
-/// The properties of what a RADIUS server is told.
+/// AAA properties.
 macro_rules! aaa {
     ($start:literal) => {{
         use menu::Kind;
@@ -452,7 +452,7 @@ macro_rules! aaa {
     }};
 }
 
-/// The properties of moving clients to where they are better off.
+/// Steering properties.
 macro_rules! steering {
     ($start:literal) => {{
         use menu::Kind;

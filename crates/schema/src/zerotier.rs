@@ -1,4 +1,4 @@
-//! `/zerotier`: virtual Ethernet over the Internet, decided by a controller.
+//! `/zerotier`: ZeroTier virtual networks.
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/caps-man/aaa`: what a RADIUS server is told of other devices' clients.
+//! `/caps-man/aaa`: RADIUS attributes for wireless clients of CAPs.
 
 use menu::{Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/caps-man/access-list`: which clients other devices' radios take.
+//! `/caps-man/access-list`: access control for wireless clients of CAPs.
 
 use menu::{Kind, Menu, Property};
 

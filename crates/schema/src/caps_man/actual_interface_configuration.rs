@@ -1,4 +1,4 @@
-//! `/caps-man/actual-interface-configuration`: what the interfaces of other devices' radios have.
+//! `/caps-man/actual-interface-configuration`: effective configuration of CAP interfaces.
 
 use menu::{Flag, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/caps-man/channel`: channels of other devices' radios.
+//! `/caps-man/channel`: channel profiles for CAPs.
 
 use menu::{Menu, Property, Unique};
 

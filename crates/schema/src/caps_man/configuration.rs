@@ -1,4 +1,4 @@
-//! `/caps-man/configuration`: networks of other devices' radios.
+//! `/caps-man/configuration`: configuration profiles for CAPs.
 
 use menu::{Kind, Menu, Property, Unique};
 
@@ -27,15 +27,15 @@ const INTERFACE: &[Property] = &[
         "Maximum transmission unit of layer 2",
     ),
 ];
-/// What a channel is, in place.
+/// Inline channel properties.
 pub(crate) const CHANNEL: &[Property] = channel!("channel.");
-/// Where frames go, in place.
+/// Inline datapath properties.
 pub(crate) const DATAPATH: &[Property] = datapath!("datapath.");
-/// Which rates there are, in place.
+/// Inline rate properties.
 pub(crate) const RATES: &[Property] = rates!("rates.");
-/// What security is, in place.
+/// Inline security properties.
 pub(crate) const SECURITY: &[Property] = security!("security.");
-/// The profiles.
+/// References to profiles.
 pub(crate) const PROFILES: &[Property] = &[
     reference("channel", "capsman-channel", "Channel").optional(),
     reference("rates", "capsman-rates", "Rates").optional(),

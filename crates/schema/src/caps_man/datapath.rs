@@ -1,4 +1,4 @@
-//! `/caps-man/datapath`: where frames of their clients go.
+//! `/caps-man/datapath`: datapath profiles, which define how client traffic is forwarded.
 
 use menu::{Kind, Menu, Property, Unique};
 
@@ -7,7 +7,7 @@ use crate::declare::{between, named, optional};
 use crate::fragment::{COMMENT, idle_list};
 
 const SAID: &[Property] = datapath!("");
-/// What the interface itself is like.
+/// Properties of the interface itself.
 const INTERFACE: &[Property] = &[
     optional("arp", ARP, "Address resolution protocol to use"),
     optional(

@@ -1,4 +1,4 @@
-//! `/caps-man/interface`: interfaces of other devices' radios.
+//! `/caps-man/interface`: interfaces of CAP radios.
 
 use menu::{Flag, Kind, Menu, Property};
 

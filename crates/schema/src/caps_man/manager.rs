@@ -1,4 +1,4 @@
-//! `/caps-man/manager`: whether other devices are configured here.
+//! `/caps-man/manager`: settings of the CAPsMAN service.
 
 pub(crate) mod interface;
 

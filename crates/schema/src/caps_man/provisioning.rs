@@ -1,4 +1,4 @@
-//! `/caps-man/provisioning`: how other devices' radios are configured.
+//! `/caps-man/provisioning`: rules that assign configurations to CAP radios.
 
 use menu::{Family, Kind, Menu, Property};
 

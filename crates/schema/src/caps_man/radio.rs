@@ -1,4 +1,4 @@
-//! `/caps-man/radio`: radios of other devices.
+//! `/caps-man/radio`: radios of CAPs.
 
 use menu::{Flag, Kind, Menu};
 

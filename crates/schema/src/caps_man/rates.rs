@@ -1,4 +1,4 @@
-//! `/caps-man/rates`: rates of other devices' radios.
+//! `/caps-man/rates`: rate profiles for CAPs.
 
 use menu::{Menu, Property, Unique};
 

@@ -1,4 +1,4 @@
-//! `/caps-man/registration-table`: who is connected to other devices' radios.
+//! `/caps-man/registration-table`: connected wireless clients.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/caps-man/remote-cap`: devices that are configured here.
+//! `/caps-man/remote-cap`: connected CAPs.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/caps-man/security`: how their networks keep others out.
+//! `/caps-man/security`: security profiles for CAPs.
 
 use menu::{Menu, Property, Unique};
 

@@ -1,4 +1,4 @@
-//! `/disk/btrfs`: file systems of several disks.
+//! `/disk/btrfs`: Btrfs file systems.
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/dude`: a server that watches a network.
+//! `/dude`: the network monitor The Dude.
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 

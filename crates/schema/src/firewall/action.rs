@@ -1,4 +1,4 @@
-//! What becomes of a packet that matches: the action, and what actions are told.
+//! Actions for matching packets, and their arguments.
 
 use menu::{Family, Kind, Property, Shared};
 
@@ -6,12 +6,12 @@ use super::kind::{LIST_TIMEOUT, MARK, NEW_HOPS, SIX_BITS};
 use super::names::{CONNECTION_MARKS, LIST_NAMES, PACKET_MARKS};
 use crate::declare::{PORT, optional, property};
 
-/// Actions that are known, and not done here.
+/// Actions that are accepted without effect.
 fn is_idle_action(word: &str) -> bool {
     word == "socksify"
 }
 
-/// The chain and the action; chains and words are the table's.
+/// Chain and action; `chains` and `actions` list the table's words.
 pub(crate) const fn head(
     chains: &'static Shared,
     actions: &'static [&'static str],
@@ -33,7 +33,7 @@ pub(crate) const fn head(
     ]
 }
 
-/// The list that an action adds an address to.
+/// Arguments of the actions that add addresses to a list.
 pub(crate) const LISTS: &[Property] = &[
     optional(
         "address-list",
@@ -49,7 +49,7 @@ pub(crate) const LISTS: &[Property] = &[
     ),
 ];
 
-/// Marks and changes of the mangle table; `hops` is the family's name and help for its counter.
+/// Arguments of mangle actions. `hops` is name and help of the property that sets TTL or hop limit.
 pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11] {
     [
         optional("new-packet-mark", MARK, "Mark for the packet")

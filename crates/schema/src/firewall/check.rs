@@ -1,9 +1,9 @@
-//! What must hold of a firewall's rule as a whole.
+//! Checks of a firewall rule as a whole.
 
 use menu::{Draft, Reason, Store, Value};
 
-/// What must hold of a rule as a whole. Each refusal is for what could not be done to any packet; what is
-/// only not said (a mark, a target) is kept and shown invalid, as scripts say it later.
+/// Checks a rule as a whole. Refuses rules that could never be applied to a packet. A rule with a missing mark
+/// or target is stored and shown invalid, because scripts may set it later.
 pub(super) fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     let protocol = Protocols::of(draft);
     asks_for_ports(draft, &protocol)?;
@@ -13,13 +13,13 @@ pub(super) fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     counts(draft)
 }
 
-/// The protocols that a rule is for.
+/// The protocols that a rule may match.
 enum Protocols {
-    /// It does not say.
+    /// All protocols.
     Any,
-    /// This one.
+    /// One protocol.
     One(i64),
-    /// All but this one.
+    /// All protocols except one.
     NotOne(i64),
 }
 
@@ -31,7 +31,7 @@ impl Protocols {
                 let word = value.as_str()?;
                 let mut known = KNOWN.iter();
                 let found = known.find(|(name, _)| *name == word);
-                // Those whose number is not needed here have none of their own.
+                // Other protocols need no number here.
                 Some(found.map_or(-1, |(_, number)| *number))
             }
         };
@@ -42,12 +42,12 @@ impl Protocols {
         }
     }
 
-    /// Whether it is just this one.
+    /// True if the rule matches only this protocol.
     const fn is(&self, number: i64) -> bool {
         matches!(self, Self::One(own) if *own == number)
     }
 
-    /// Whether none of its packets is of this one.
+    /// True if the rule cannot match this protocol.
     const fn is_without(&self, number: i64) -> bool {
         match self {
             Self::Any => false,
@@ -57,9 +57,8 @@ impl Protocols {
     }
 }
 
-/// RouterOS: a rule that asks for ports has to say a protocol that has some; `to-ports` need not, but no
-/// other protocol will do. One that is turned around (`!icmp`) leaves protocols with ports and without:
-/// the packet decides.
+/// RouterOS: a rule that matches ports must match a protocol with ports. A rule with `to-ports` need not match
+/// a protocol, but must not match one without ports. A negated protocol (`!icmp`) is accepted.
 fn asks_for_ports(draft: &Draft<'_>, protocol: &Protocols) -> Result<(), Reason> {
     let any = |names: &[&str]| names.iter().any(|name| draft.get(name).is_some());
     let asks = any(&["src-port", "dst-port", "port"]);
@@ -77,10 +76,10 @@ fn asks_for_ports(draft: &Draft<'_>, protocol: &Protocols) -> Result<(), Reason>
     )))
 }
 
-/// What only packets of one protocol have, and what can only be done to those.
+/// Refuses matchers and actions that apply to packets of another protocol only.
 ///
-/// The kernel under RouterOS takes these actions for TCP alone. A rule that is to stop packets must not
-/// be kept and let them pass, so that it is refused rather than shown invalid.
+/// RouterOS's kernel accepts these actions for TCP only. The rule is refused rather than shown invalid, because
+/// an invalid rule would let packets pass that the user wants to stop.
 fn is_of_its_protocol(draft: &Draft<'_>, protocol: &Protocols) -> Result<(), Reason> {
     let word = |name: &str| draft.get(name).and_then(Value::as_str);
     let action = word("action").unwrap_or_default();
@@ -98,7 +97,7 @@ fn is_of_its_protocol(draft: &Draft<'_>, protocol: &Protocols) -> Result<(), Rea
             "{name} can be specified if proto is tcp"
         )));
     }
-    // Those of IPv6's tables are ICMPv6's.
+    // In IPv6 tables the options are those of ICMPv6.
     if has(&"icmp-options") && protocol.is_without(ICMP) && protocol.is_without(ICMPV6) {
         return Err(Reason::failure(
             "icmp-options can be specified if proto is icmp",
@@ -107,8 +106,8 @@ fn is_of_its_protocol(draft: &Draft<'_>, protocol: &Protocols) -> Result<(), Rea
     Ok(())
 }
 
-/// RouterOS: refuses interfaces that a chain's packets do not have, or not yet, and marks for routing
-/// where that is over.
+/// RouterOS: refuses interface matchers that packets of the chain do not have (yet), and routing marks after
+/// the routing decision.
 fn is_in_place(draft: &Draft<'_>) -> Result<(), Reason> {
     let word = |name: &str| draft.get(name).and_then(Value::as_str);
     let any = |names: &[&str]| names.iter().any(|name| draft.get(name).is_some());
@@ -123,7 +122,7 @@ fn is_in_place(draft: &Draft<'_>) -> Result<(), Reason> {
         "input" | "forward" | "postrouting" if word("action") == Some("mark-routing") => {
             "routing-mark allowed only in output and prerouting chains"
         }
-        // RouterOS: its manual has it for prerouting alone.
+        // RouterOS: documented for prerouting only.
         "input" | "forward" | "output" | "postrouting" if word("action") == Some("route") => {
             "route allowed only in prerouting chain"
         }
@@ -132,7 +131,7 @@ fn is_in_place(draft: &Draft<'_>) -> Result<(), Reason> {
     Err(Reason::failure(said))
 }
 
-/// A matcher's value, turned around or not.
+/// Returns the value of a matcher, without negation.
 fn unturned<'a>(draft: &'a Draft<'_>, name: &str) -> Option<&'a Value> {
     match draft.get(name)? {
         Value::Not(inner) => Some(inner),
@@ -140,7 +139,7 @@ fn unturned<'a>(draft: &'a Draft<'_>, name: &str) -> Option<&'a Value> {
     }
 }
 
-/// A part of a matcher's value.
+/// Returns a part of a matcher's value, with its separator.
 fn part<'a>(draft: &'a Draft<'_>, name: &str, at: usize) -> Option<(&'a str, &'a Value)> {
     match unturned(draft, name)? {
         Value::Parts(parts) => parts.get(at).map(|(before, value)| (*before, value)),
@@ -153,7 +152,7 @@ fn number(draft: &Draft<'_>, name: &str, at: usize) -> Option<i64> {
     part(draft, name, at)?.1.as_number()
 }
 
-/// Rates of nothing, or of what no link carries.
+/// Refuses rates of zero, and rates above RouterOS's maximum.
 fn rates(draft: &Draft<'_>) -> Result<(), Reason> {
     for name in ["limit", "dst-limit"] {
         if number(draft, name, 0).is_some_and(|rate| !(1..=RATE_MAX).contains(&rate)) {
@@ -168,7 +167,7 @@ fn rates(draft: &Draft<'_>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Numbers by which no packet is counted, or all are.
+/// Refuses numbers that select no packet or all packets.
 fn counts(draft: &Draft<'_>) -> Result<(), Reason> {
     if let Some(every) = number(draft, "nth", 0)
         && number(draft, "nth", 1).is_some_and(|packet| packet > every)
@@ -176,7 +175,7 @@ fn counts(draft: &Draft<'_>) -> Result<(), Reason> {
         let said = format!("value of nth out of range (1..{every})");
         return Err(Reason::BadValue(said));
     }
-    // As the module has it that RouterOS's detection of scans is from.
+    // As in the kernel module that implements RouterOS's port scan detection.
     let psd = [0, 2, 3].map(|at| number(draft, "psd", at));
     if psd[0] == Some(0) || psd[1..] == [Some(0); 2] {
         return Err(invalid("psd"));
@@ -191,7 +190,7 @@ fn invalid(name: &str) -> Reason {
     Reason::BadValue(format!("invalid value for argument {name}"))
 }
 
-/// RouterOS: the highest rate of `limit`.
+/// RouterOS: maximum rate of `limit`.
 const RATE_MAX: i64 = 32_000_000_000;
 
 const ICMP: i64 = 1;
@@ -199,7 +198,7 @@ const TCP: i64 = 6;
 const UDP: i64 = 17;
 const ICMPV6: i64 = 58;
 
-/// Protocols by name, as far as rules depend on them.
+/// Numbers of the protocols that rules depend on, by name.
 const KNOWN: [(&str, i64); 7] = [
     WITH_PORTS[0],
     WITH_PORTS[1],
@@ -210,7 +209,7 @@ const KNOWN: [(&str, i64); 7] = [
     ("icmpv6", ICMPV6),
 ];
 
-/// The protocols that have ports, in the order in which RouterOS says them.
+/// Protocols with ports, in the order of RouterOS's error message.
 const WITH_PORTS: [(&str, i64); 5] = [
     ("tcp", TCP),
     ("udp", UDP),

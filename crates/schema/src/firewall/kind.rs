@@ -1,10 +1,10 @@
-//! What values of rules look like: protocols, ports, limits, times. `!` before a value is part of it.
+//! Types of matcher values: protocols, ports, limits, times. Many accept `!` for negation.
 
 use menu::{Absent, Family, Kind, Part};
 
 use crate::declare::{INTERFACE, INTERFACE_LIST, PORTS, between};
 
-/// Names of protocols above IP.
+/// Names of IP protocols.
 pub(crate) const PROTOCOLS: &[&str] = &[
     "dccp",
     "ddp",
@@ -47,12 +47,12 @@ pub(crate) const PROTOCOLS: &[&str] = &[
     "xtp",
 ];
 
-/// A protocol above IP by name or number.
+/// An IP protocol by name or number.
 pub(crate) const PROTOCOL: Kind = Kind::Or(PROTOCOLS, &BYTE);
 
 pub(crate) const BYTE: Kind = between(0, 255);
 
-/// How long an address stays in a list.
+/// Lifetime of an address list entry.
 pub(super) const LIST_TIMEOUT: Kind = Kind::Or(
     &["none-dynamic", "none-static"],
     &crate::declare::seconds(0, 21_474_836),
@@ -66,7 +66,7 @@ pub(super) const LENGTHS: Kind = Kind::Not(&PORTS);
 
 pub(super) const ANY_INTERFACE: Kind = Kind::Not(&Kind::Or(
     &["all-ethernet", "all-ppp", "all-vlan", "all-wireless"],
-    // RouterOS: a VRF is an interface, too.
+    // RouterOS: a VRF is also an interface.
     &Kind::Either(&INTERFACE, &Kind::Reference("routing-table")),
 ));
 
@@ -93,7 +93,7 @@ pub(super) const TCP_FLAGS: Kind = Kind::List(&Kind::Not(&Kind::Words(&[
     "ack", "cwr", "ece", "fin", "psh", "rst", "syn", "urg",
 ])));
 
-/// `0-0`: the second number is 0 where there is no bound.
+/// `0-0`: a maximum of 0 means no limit.
 pub(super) const BYTES: Kind = Kind::Tuple("-", &[Kind::COUNTER, Kind::COUNTER]);
 
 pub(super) const RATES: Kind = Kind::Not(&Kind::Tuple("-", &[Kind::Rate, Kind::Rate]));
@@ -104,7 +104,7 @@ pub(super) const ICMP: Kind = Kind::Not(&Kind::Parts(&[
     Part::new(":", Kind::Range("-", &BYTE)).or(Absent::Is("0-255")),
 ]));
 
-/// `10/1m,5:packet`: a rate, the burst, and what is counted.
+/// `10/1m,5:packet`: rate, burst, and unit.
 pub(crate) const LIMIT: Kind = Kind::Not(&Kind::Parts(&[
     Part::new("", Kind::Rate),
     Part::new("/", Kind::SPAN).or(Absent::Hidden("1s")),
@@ -112,7 +112,7 @@ pub(crate) const LIMIT: Kind = Kind::Not(&Kind::Parts(&[
     Part::new(":", Kind::Words(&["bit", "packet"])).or(Absent::Is("packet")),
 ]));
 
-/// `10/1s,5,src-address/1m40s`: a rate, the burst, what tells flows apart, when they are forgotten.
+/// `10/1s,5,src-address/1m40s`: rate, burst, flow key, and expiry.
 pub(super) const DST_LIMIT: Kind = Kind::Not(&Kind::Parts(&[
     Part::new("", Kind::Rate),
     Part::new("/", Kind::SPAN).or(Absent::Hidden("1s")),
@@ -140,7 +140,7 @@ pub(crate) const TIME: Kind = Kind::Not(&Kind::Parts(&[
     ),
 ]));
 
-/// `2,1`: of every two the first.
+/// `2,1`: the first of every two packets.
 pub(super) const NTH: Kind = Kind::Not(&Kind::Parts(&[
     Part::new("", between(1, 4_294_967_295)),
     Part::new(",", between(0, 4_294_967_295)).or(Absent::Left),

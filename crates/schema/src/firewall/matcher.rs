@@ -1,4 +1,4 @@
-//! What rules ask of a packet and its connection, in fragments that tables put into an order.
+//! Matchers of packets and connections, as property fragments that tables combine.
 
 use menu::{Kind, Property};
 
@@ -13,10 +13,9 @@ use super::names::{CONNECTION_MARKS, LIST_NAMES, PACKET_MARKS};
 use crate::declare::{INTERFACE, between, no, optional, with_default};
 use crate::fragment::{COMMENT_DISABLED, counter, join, length};
 
-/// What a rule of IPv4 asks where connections are tracked, and its end: the tail of `filter`, `mangle`,
-/// `nat` and `calea`.
+/// The common tail of the IPv4 tables with connection tracking: `filter`, `mangle`, `nat` and `calea`.
 pub(crate) const TRACKED_V4: &[Property] = &join::<{ length(PARTS_V4) }>(PARTS_V4);
-/// The same of IPv6, for `filter`, `mangle` and `nat`.
+/// The common tail of the IPv6 tables with connection tracking: `filter`, `mangle` and `nat`.
 pub(crate) const TRACKED_V6: &[Property] = &join::<{ length(PARTS_V6) }>(PARTS_V6);
 
 const PARTS_V4: &[&[Property]] = &[
@@ -59,28 +58,28 @@ const PARTS_V6: &[&[Property]] = &[
     COMMENT_DISABLED,
 ];
 
-/// State of the packet's connection.
+/// Connection state.
 pub(crate) const STATE: &[Property] = &[optional(
     "connection-state",
     STATES,
     "State of the packet's connection",
 )];
 
-/// How the packet's connection is translated.
+/// NAT state of the connection.
 pub(crate) const NAT_STATE: &[Property] = &[optional(
     "connection-nat-state",
     NAT_STATES,
     "How the connection is translated",
 )];
 
-/// TCP flags that are set, and with `!` those that are not.
+/// TCP flags that must be set or, with `!`, clear.
 pub(crate) const FLAGS: &[Property] = &[optional(
     "tcp-flags",
     TCP_FLAGS,
     "TCP flags that are set or not",
 )];
 
-/// How many connections there are from a network; at most `bits` bits tell networks apart.
+/// Number of connections per network; `bits` bounds the prefix length.
 const fn connection_limit(bits: &'static Kind) -> Property {
     optional(
         "connection-limit",
@@ -89,7 +88,7 @@ const fn connection_limit(bits: &'static Kind) -> Property {
     )
 }
 
-/// Where a packet comes from and goes to.
+/// Protocol, source and destination address.
 pub(crate) const fn addresses(kind: &'static Kind) -> [Property; 3] {
     [
         optional("protocol", Kind::Not(&PROTOCOL), "Protocol above IP"),
@@ -98,7 +97,7 @@ pub(crate) const fn addresses(kind: &'static Kind) -> [Property; 3] {
     ]
 }
 
-/// What kind of address it is; the kinds are the family's.
+/// Address types; the words depend on the IP version.
 pub(crate) const fn address_types(kinds: &'static Kind) -> [Property; 2] {
     [
         optional(
@@ -114,7 +113,7 @@ pub(crate) const fn address_types(kinds: &'static Kind) -> [Property; 2] {
     ]
 }
 
-/// The lists that addresses are in.
+/// Address lists that contain the source or destination.
 pub(crate) const ADDRESS_LISTS: &[Property] = &[
     optional("src-address-list", NOT_NAME, "A list that the source is in")
         .bare()
@@ -128,7 +127,7 @@ pub(crate) const ADDRESS_LISTS: &[Property] = &[
     .shared(LIST_NAMES),
 ];
 
-/// What connection tracking remembers.
+/// Matchers on the tracked connection.
 const CONNECTION: &[Property] = &[
     optional("connection-mark", NOT_MARK, "Mark of the connection")
         .bare()
@@ -147,19 +146,19 @@ const CONNECTION: &[Property] = &[
     optional("connection-rate", RATES, "Bits a second of the connection"),
 ];
 
-/// Helpers that are known, and expect no connections here: a rule that asks for them never matches.
+/// Connection helpers that are accepted but not implemented: a rule with one never matches.
 fn has_no_helper(word: &str) -> bool {
     matches!(word, "h323" | "quake3")
 }
 
-/// The table that routes the packet.
+/// Routing table of the packet.
 const ROUTING: &[Property] = &[optional(
     "routing-mark",
     Kind::Not(&Kind::Reference("routing-table")),
     "The routing table that the packet is marked for",
 )];
 
-/// The ways in and out.
+/// Ingress and egress interfaces.
 pub(crate) const INTERFACES: &[Property] = &[
     optional(
         "in-interface",
@@ -203,13 +202,13 @@ pub(crate) const INTERFACES: &[Property] = &[
     ),
 ];
 
-/// The packet's own mark.
+/// Packet mark.
 pub(crate) const PACKET_MARK: &[Property] =
     &[optional("packet-mark", NOT_MARK, "Mark of the packet")
         .bare()
         .shared(PACKET_MARKS)];
 
-/// What the packet's headers say, and limits.
+/// Header fields and limits.
 pub(crate) const PACKET: &[Property] = &[
     optional("src-port", PORT_LIST, "Source ports"),
     optional("dst-port", PORT_LIST, "Destination ports"),
@@ -255,11 +254,11 @@ pub(crate) const PACKET: &[Property] = &[
     optional("packet-size", LENGTHS, "Length of the packet"),
 ];
 
-/// The name of the server that a TLS client asks for.
+/// TLS server name (SNI).
 pub(crate) const TLS: &[Property] =
     &[optional("tls-host", NOT_NAME, "Name of the server that TLS asks for").bare()];
 
-/// What is logged, and what IPsec does.
+/// Logging, and the IPsec policy of the packet.
 pub(crate) const LOG: &[Property] = &[
     no("log", "Logs packets that match"),
     with_default(
@@ -275,14 +274,14 @@ pub(crate) const LOG: &[Property] = &[
     ),
 ];
 
-/// What has been counted.
+/// Counters.
 pub(crate) const COUNTS: &[Property] = &[
     counter("bytes", "Bytes of packets that matched"),
     counter("packets", "Packets that matched"),
     Property::new("last-hit", Kind::Text, "When a packet matched last").stats(),
 ];
 
-/// What IPv4 has alone, before the kinds of address.
+/// IPv4 only, before the address types.
 pub(crate) const V4: &[Property] = &[
     optional("fragment", Kind::Bool, "Whether it is a later fragment"),
     optional(
@@ -317,7 +316,7 @@ pub(crate) const V4: &[Property] = &[
     ),
 ];
 
-/// What IPv4 has alone, after the lists of addresses.
+/// IPv4 only, after the address lists.
 pub(crate) const HOTSPOT: &[Property] = &[optional(
     "hotspot",
     Kind::List(&Kind::Not(&Kind::Words(&[
@@ -330,10 +329,10 @@ pub(crate) const HOTSPOT: &[Property] = &[optional(
     "What the hotspot knows of the packet",
 )];
 
-/// The hops that an IPv4 packet has left.
+/// TTL of IPv4 packets.
 pub(crate) const TTL: &[Property] = &[optional("ttl", HOPS, "Time to live")];
 
-/// What connection tracking gives to IPv4 alone.
+/// IPv4 only, for tracked connections.
 const DEEP: &[Property] = &[
     optional(
         "layer7-protocol",
@@ -347,17 +346,17 @@ const DEEP: &[Property] = &[
     ),
 ];
 
-/// Extension headers, which IPv6 has alone.
+/// IPv6 extension headers.
 pub(crate) const HEADERS: &[Property] = &[optional(
     "headers",
     EXTENSIONS,
     "Extension headers of the packet",
 )];
 
-/// The hops that an IPv6 packet has left.
+/// Hop limit of IPv6 packets.
 pub(crate) const HOP_LIMIT: &[Property] = &[optional("hop-limit", HOPS, "Hop limit")];
 
-/// File sharing of the past: taken, never matched.
+/// Peer-to-peer protocols of older versions: accepted, never matched.
 pub(crate) const P2P: &[Property] = &[optional(
     "p2p",
     Kind::Words(&[

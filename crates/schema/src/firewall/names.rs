@@ -1,8 +1,8 @@
-//! Names that rules make by saying them: chains, lists of addresses, marks.
+//! Names that exist by being used in rules: chains, address lists, marks.
 
 use menu::Shared;
 
-/// The chains of a table: those that packets come to, and those that rules make.
+/// Chains of a table: built-in chains and those named in rules.
 pub(crate) const fn chains(words: &'static [&'static str]) -> Shared {
     Shared {
         words,
@@ -10,7 +10,7 @@ pub(crate) const fn chains(words: &'static [&'static str]) -> Shared {
     }
 }
 
-/// The lists of addresses, and what rules call so.
+/// Address lists and the names used in rules.
 pub(crate) const LIST_NAMES: &Shared = &Shared {
     words: &[],
     used: &[
@@ -22,13 +22,13 @@ pub(crate) const LIST_NAMES: &Shared = &Shared {
     ],
 };
 
-/// Marks of connections.
+/// Connection marks.
 pub(super) const CONNECTION_MARKS: &Shared = &Shared {
     words: &[],
     used: &[("mangle", "new-connection-mark")],
 };
 
-/// Marks of packets.
+/// Packet marks.
 pub(super) const PACKET_MARKS: &Shared = &Shared {
     words: &[],
     used: &[("mangle", "new-packet-mark")],

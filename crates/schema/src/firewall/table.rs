@@ -1,12 +1,11 @@
-//! What the tables of rules have in common as menus: columns, commands, words of older versions, and what
-//! a rule has that is not given.
+//! Menu declarations shared by rule tables: columns, commands, properties of older versions, default action.
 
 use menu::{Command, Draft, Menu, Old, Shape, Value};
 
 use super::check::check;
 use crate::declare::{RULE_FLAGS, on_items};
 
-/// A table of rules whose packets the data plane asks about.
+/// A rule table that the data plane evaluates.
 pub(crate) const fn table(path: &'static str, help: &'static str) -> Menu {
     Menu {
         flags: RULE_FLAGS,
@@ -19,29 +18,29 @@ pub(crate) const fn table(path: &'static str, help: &'static str) -> Menu {
     }
 }
 
-/// The columns of a table of rules.
+/// Columns of a rule table.
 pub(crate) const STATS: &[&str] = &["chain", "action", "bytes", "packets"];
 
-/// The same of a table that says when a rule matched last.
+/// Columns of a rule table that records the last match.
 pub(crate) const HITS: &[&str] = &["chain", "action", "bytes", "packets", "last-hit"];
 
-/// The commands of a table of rules.
+/// Commands of a rule table.
 pub(crate) const COMMANDS: &[Command] = &[
     on_items("reset-counters", "Reset statistics for rules"),
     crate::declare::command("reset-counters-all", "Reset statistics for all rules", &[]),
 ];
 
-/// Version 6 made the table of a mark by itself, and could ask for the table as such.
+/// RouterOS 6: a routing mark created its table implicitly, and rules could match the table itself.
 pub(crate) const OLD: &[Old] = &[OLD_MARK, OLD_TABLE];
 
-/// The same for a table that sets marks.
+/// Older properties of a table that sets marks.
 pub(crate) const OLD_MARKS: &[Old] = &[
     mark("new-routing-mark", "new-routing-mark"),
     OLD_MARK,
     OLD_TABLE,
 ];
 
-/// The same for a table that looks into no stream.
+/// Older properties of a table without stream inspection.
 pub(crate) const OLD_NAT: &[Old] = &[OLD_MARK, OLD_TABLE, Old::never("tls-host")];
 
 const OLD_MARK: Old = mark("routing-mark", "routing-mark");
@@ -57,7 +56,7 @@ const fn mark(name: &'static str, becomes: &'static str) -> Old {
     }
 }
 
-/// What a rule has that is not given: an action, and what the action needs.
+/// Sets the default action, and values that the action requires.
 fn complete(draft: &mut Draft<'_>) {
     if draft.get("action").is_none() {
         draft.set("action", Some(Value::Word("accept")));

@@ -1,4 +1,4 @@
-//! `/interface/bonding`: several ports that act as one (IEEE 802.1AX).
+//! `/interface/bonding`: link aggregation (IEEE 802.1AX).
 
 use menu::{Command, Effect, Family, Flag, Kind, Menu, Property, Shape};
 

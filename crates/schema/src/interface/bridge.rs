@@ -1,4 +1,4 @@
-//! `/interface/bridge`: interfaces that join others into one network (IEEE 802.1D, 802.1Q).
+//! `/interface/bridge`: bridges (IEEE 802.1D, 802.1Q).
 
 pub(crate) mod calea;
 pub(crate) mod filter;
@@ -22,20 +22,20 @@ use crate::fragment::{
     ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES, name_mtu,
 };
 
-/// Which frames a port takes, by their tag.
+/// Ingress filters by VLAN tag.
 pub(crate) const FRAME_TYPES: &[&str] = &[
     "admit-all",
     "admit-only-untagged-and-priority-tagged",
     "admit-only-vlan-tagged",
 ];
 
-/// How a port finds out about multicast routers.
+/// Multicast router modes of a port.
 pub(crate) const MULTICAST_ROUTER: &[&str] = &["disabled", "permanent", "temporary-query"];
 
-/// VLANs, alone or from one to another.
+/// VLAN ids and ranges.
 pub(crate) const VLANS: Kind = Kind::List(&Kind::Range("-", &Kind::Number { min: 1, max: 4_094 }));
 
-/// A bridge's priority in the spanning tree.
+/// Bridge priority in the spanning tree.
 pub(crate) const PRIORITY: Property = Property::new(
     "priority",
     Kind::Hex { max: 0xffff },
@@ -43,7 +43,7 @@ pub(crate) const PRIORITY: Property = Property::new(
 )
 .default("0x8000");
 
-/// The bridge that an item belongs to.
+/// The bridge of an item.
 pub(crate) const BRIDGE: Property = reference(
     "bridge",
     "interface",
@@ -51,7 +51,7 @@ pub(crate) const BRIDGE: Property = reference(
 )
 .required();
 
-/// The longest time of the multicast timers: 71w2h27m52s950ms.
+/// Maximum of the multicast timers: 71w2h27m52s950ms.
 const LONGEST: i64 = 42_949_672_950;
 
 const NAME: &[Property] = &name_mtu("auto");
@@ -266,7 +266,7 @@ const SNOOPING: &[Property] = &[
     .inert(),
 ];
 
-/// Shows what bridges, or their ports, do at present.
+/// Monitors bridges or their ports.
 pub(crate) const MONITOR: Command = Command {
     name: "monitor",
     help: "Monitor the state of items",

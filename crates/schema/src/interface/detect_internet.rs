@@ -1,4 +1,4 @@
-//! `/interface/detect-internet`: finding out which interfaces lead to the Internet.
+//! `/interface/detect-internet`: detection of interfaces with Internet access.
 
 pub(crate) mod state;
 

@@ -1,23 +1,23 @@
-//! What interfaces that dial by PPP have in common, and the servers that they dial.
+//! Property fragments of PPP clients and servers.
 
 use menu::{Kind, Property};
 
 use crate::declare::{HOST, PPP_AUTHENTICATION, list, no, number, reference, secret, text, words};
 
-/// What such an interface is called.
+/// Interface name.
 pub(crate) const NAME: &[Property] = &[Property::new("name", Kind::Name, "Name of the interface")];
 
-/// Where a client connects to.
+/// Server to connect to.
 pub(crate) const CONNECT_TO: Property =
     Property::new("connect-to", HOST, "Address or name of the server").required();
 
-/// Who the client says it is.
+/// User name and password of a client.
 pub(crate) const USER: &[Property] = &[
     text("user", "User name"),
     secret("password", "Password of the user"),
 ];
 
-/// The largest packets that either side takes, and of bundled ones.
+/// MTU, MRU and MRRU.
 pub(crate) const fn units(kind: Kind, default: &'static str) -> [Property; 3] {
     [
         Property::new("max-mtu", kind, "Largest packet that is sent").default(default),
@@ -37,12 +37,12 @@ pub(crate) const fn units(kind: Kind, default: &'static str) -> [Property; 3] {
     ]
 }
 
-/// A maximum transmission unit.
+/// An MTU.
 pub(crate) const UNIT: Kind = Kind::Number {
     min: 512,
     max: 65_535,
 };
-/// A maximum transmission unit, or what the interface below leaves.
+/// An MTU, or the value derived from the interface below.
 pub(crate) const UNIT_OR_AUTO: Kind = Kind::Or(
     &["auto"],
     &Kind::Number {
@@ -51,12 +51,12 @@ pub(crate) const UNIT_OR_AUTO: Kind = Kind::Or(
     },
 );
 
-/// The profile of a session.
+/// PPP profile of a session.
 pub(crate) const fn profile(name: &'static str, default: &'static str) -> Property {
     reference(name, "ppp-profile", "Profile of the session").default(default)
 }
 
-/// After how many seconds of silence a session is over.
+/// Keepalive timeout in seconds.
 pub(crate) const fn keepalive(default: &'static str) -> Property {
     Property::new(
         "keepalive-timeout",
@@ -72,14 +72,14 @@ pub(crate) const fn keepalive(default: &'static str) -> Property {
     .default(default)
 }
 
-/// What the session brings along.
+/// Dial on demand and default route.
 pub(crate) const ROUTES: &[Property] = &[
     no("dial-on-demand", "Connects when there is something to send"),
     no("add-default-route", "Adds a default route to the other end"),
     number("default-route-distance", 0, 255, "Distance of that route").default("1"),
 ];
 
-/// Whether the servers that the other end names are asked for names.
+/// Use of the peer's DNS servers.
 pub(crate) const PEER_DNS: Property = words(
     "use-peer-dns",
     &["exclusively", "no", "yes"],
@@ -87,11 +87,11 @@ pub(crate) const PEER_DNS: Property = words(
 )
 .default("no");
 
-/// Ways to say who one is, of a client.
+/// Authentication methods that a client offers.
 pub(crate) const ALLOW: Property = list("allow", &PPP_AUTHENTICATION, "Ways of authentication")
     .default("pap,chap,mschap1,mschap2");
 
-/// Ways to say who one is, of a server.
+/// Authentication methods that a server accepts.
 pub(crate) const fn authentication(default: &'static str) -> Property {
     list(
         "authentication",
@@ -101,14 +101,14 @@ pub(crate) const fn authentication(default: &'static str) -> Property {
     .default(default)
 }
 
-/// Whether the server runs.
+/// Whether the server is enabled.
 pub(crate) const ENABLED: Property = no("enabled", "Whether the server runs");
 
 /// TLS versions.
 pub(crate) const TLS: Property =
     words("tls-version", &["any", "only-1.2"], "TLS versions").default("any");
 
-/// An interface that a user's session shall have.
+/// A server interface for the sessions of one user.
 pub(crate) const BINDING: &[Property] = &[
     Property::new("name", Kind::Name, "Name of the interface"),
     text("user", "The user whose sessions it is for"),
@@ -119,7 +119,7 @@ pub(crate) const BINDING: &[Property] = &[
     Property::new("encoding", Kind::Text, "Encryption and compression").read_only(),
 ];
 
-/// Whether certificates are checked.
+/// Verification of the server certificate.
 pub(crate) const VERIFY: Property = no(
     "verify-server-certificate",
     "Checks the server's certificate",

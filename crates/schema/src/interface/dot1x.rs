@@ -1,4 +1,4 @@
-//! `/interface/dot1x`: who may use a port (IEEE 802.1X).
+//! `/interface/dot1x`: port access control (IEEE 802.1X).
 
 pub(crate) mod client;
 pub(crate) mod server;

@@ -1,4 +1,4 @@
-//! `/interface/ethernet`: ports that carry Ethernet.
+//! `/interface/ethernet`: Ethernet ports.
 
 pub(crate) mod poe;
 pub(crate) mod switch;
@@ -10,7 +10,7 @@ use crate::fragment::{
     ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES, LOOP_PROTECT,
 };
 
-/// Link modes, slowest first.
+/// Link modes, in ascending speed.
 const MODES: &[&str] = &[
     "10M-baseT-half",
     "10M-baseT-full",
@@ -33,7 +33,7 @@ const MODES: &[&str] = &[
     "50G-baseCR2",
     "100G-baseSR4-LR4",
     "100G-baseCR4",
-    // Spellings of older versions; an item has those above.
+    // Spellings of older versions, which are converted to those above.
     "10M-half",
     "10M-full",
     "100M-half",
@@ -59,7 +59,7 @@ const MODES: &[&str] = &[
     "100Gbps",
 ];
 
-/// What older versions called a link mode.
+/// Link modes: old and current spelling.
 const RENAMED: &[(&str, &str)] = &[
     ("10M-half", "10M-baseT-half"),
     ("10M-full", "10M-baseT-full"),
@@ -270,12 +270,12 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/interface/ethernet", Shape::Fixed, "Ethernet ports")
 };
 
-/// Devices are told whether pause frames count, not to find out.
+/// The value `auto` has no effect: pause frames are switched on or off, not negotiated.
 fn is_auto(value: &str) -> bool {
     value == "auto"
 }
 
-/// Spells link modes as version 7 does.
+/// Converts link modes of older versions.
 fn rename_modes(draft: &mut Draft<'_>) {
     for name in ["speed", "advertise"] {
         let mut value = draft.get(name).cloned();

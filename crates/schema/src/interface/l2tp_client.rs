@@ -1,4 +1,4 @@
-//! `/interface/l2tp-client`: PPP over L2TP, the client's side (RFC 2661, 3931).
+//! `/interface/l2tp-client`: L2TP clients (RFC 2661, RFC 3931).
 
 use menu::{Family, Item, Kind, Menu, Property};
 
@@ -8,12 +8,12 @@ use super::dial::{
 use crate::declare::{no, secret, text, words};
 use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
 
-/// What the third version of L2TP adds.
+/// Cookie lengths of L2TPv3.
 pub(crate) const COOKIE: &[&str] = &["0", "4-bytes", "8-bytes"];
-/// How messages are signed.
+/// Message digests of L2TPv3.
 pub(crate) const DIGEST: &[&str] = &["md5", "none", "sha1"];
 
-/// The distance of a route that there is not.
+/// The distance of the default route is meaningless without `add-default-route`.
 fn of_no_route(item: &Item, name: &str) -> bool {
     name == "default-route-distance" && !item.is("add-default-route")
 }

@@ -1,4 +1,4 @@
-//! `/interface/l2tp-server`: interfaces that sessions of L2TP shall have.
+//! `/interface/l2tp-server`: server interfaces for L2TP sessions.
 
 pub(crate) mod server;
 

@@ -1,4 +1,4 @@
-//! `/interface/list`: named sets of interfaces.
+//! `/interface/list`: interface lists.
 
 pub(crate) mod member;
 

@@ -1,5 +1,4 @@
-//! The interface `lo`, which carries nothing and always runs: addresses that belong to the router as
-//! a whole are its. RouterOS: it has no menu of its own.
+//! The interface `lo`: always running, for addresses of the router itself. RouterOS: it has no menu.
 
 use menu::{Builtin, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/interface/macsec`: encryption of Ethernet (IEEE 802.1AE).
+//! `/interface/macsec`: MACsec interfaces (IEEE 802.1AE).
 
 pub(crate) mod profile;
 

@@ -1,4 +1,4 @@
-//! `/interface/macvlan`: interfaces that have a hardware address of their own on another one.
+//! `/interface/macvlan`: interfaces with a MAC address of their own on another interface.
 
 use menu::{Menu, Shape, Unique};
 

@@ -1,7 +1,7 @@
-//! `master-port` of `/interface/ethernet`: before version 6.41 it made a switch chip join ports.
+//! `master-port` of `/interface/ethernet`: before version 6.41 it made a switch chip forward between ports.
 //!
-//! RouterOS: the upgrade to 6.41 made the bridge of the master port join them with `hw=yes`. Where the master port was
-//! in no bridge, it made one, to which all went that the master port's name stood for.
+//! RouterOS: the upgrade to 6.41 added the port and its master port to a bridge with `hw=yes`. If the master
+//! port was in no bridge, the upgrade created one, and moved all references to the master port to the bridge.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ const ETHERNET: &str = "/interface/ethernet";
 const BRIDGE: &str = "/interface/bridge";
 const PORT: &str = "/interface/bridge/port";
 const MASTER: &str = "master-port";
-/// The comment that RouterOS's upgrade gives such a bridge.
+/// The comment that RouterOS's upgrade sets on such a bridge.
 const COMMENT: &str = "created from master port";
 
-/// Turns master ports into bridges.
+/// Converts master ports to bridges.
 pub(super) fn upgrade(store: &mut Store) -> Result<(), Reason> {
     let mut groups = BTreeMap::<String, Vec<(Id, String)>>::new();
     for item in store.items(ETHERNET) {
@@ -41,14 +41,14 @@ pub(super) fn upgrade(store: &mut Store) -> Result<(), Reason> {
     Ok(())
 }
 
-/// The bridge that an interface is a port of.
+/// Returns the bridge of a port.
 fn bridge_of(store: &Store, interface: &str) -> Option<String> {
     let mut ports = store.items(PORT);
     let port = ports.find(|port| port.text("interface") == interface)?;
     Some(port.text("bridge").to_owned())
 }
 
-/// Makes the bridge of a master port, which takes over what refers to it.
+/// Adds the bridge for a master port, and moves references to the bridge.
 fn make_bridge(store: &mut Store, master: &str) -> Result<String, Reason> {
     let menu = store.menu(BRIDGE).ok_or(Reason::NoItem)?;
     let given = [

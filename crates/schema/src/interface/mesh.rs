@@ -1,4 +1,4 @@
-//! `/interface/mesh`: networks of layer 2 that find their ways by HWMP+.
+//! `/interface/mesh`: layer 2 mesh networks (HWMP+).
 
 pub(crate) mod fdb;
 pub(crate) mod port;

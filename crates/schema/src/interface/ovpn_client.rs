@@ -1,4 +1,4 @@
-//! `/interface/ovpn-client`: OpenVPN, the client's side.
+//! `/interface/ovpn-client`: OpenVPN clients.
 
 use menu::{Draft, Kind, Menu, Property, Value};
 
@@ -6,7 +6,7 @@ use super::dial::{CONNECT_TO, NAME, TLS, USER, VERIFY, profile};
 use crate::declare::{certificate, mac, no, number, words, yes};
 use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
 
-/// Ciphers; the last three are spellings of older versions.
+/// Ciphers; the last three in spellings of older versions.
 pub(crate) const CIPHERS: &[&str] = &[
     "aes128-cbc",
     "aes128-gcm",
@@ -21,7 +21,7 @@ pub(crate) const CIPHERS: &[&str] = &[
     "aes256",
 ];
 
-/// Digests.
+/// Message digests.
 pub(crate) const DIGESTS: &[&str] = &["md5", "null", "sha1", "sha256", "sha384", "sha512"];
 
 pub(crate) static MENU: Menu = Menu {
@@ -65,7 +65,7 @@ pub(crate) static MENU: Menu = Menu {
     ..idle_interfaces("/interface/ovpn-client", "ovpn-out", "OpenVPN clients")
 };
 
-/// Spells ciphers as version 7 does.
+/// Converts cipher names of older versions.
 pub(crate) fn rename_ciphers(draft: &mut Draft<'_>) {
     let mut value = draft.get("cipher").cloned();
     match &mut value {

@@ -1,4 +1,4 @@
-//! `/interface/ovpn-server`: interfaces that sessions of OpenVPN shall have.
+//! `/interface/ovpn-server`: server interfaces for OpenVPN sessions.
 
 pub(crate) mod server;
 

@@ -1,4 +1,4 @@
-//! Interfaces of no menu: a check of a file supposes them where what would have made them is refused.
+//! Placeholder interfaces, which a check adds for refused commands.
 
 use menu::{Kind, Menu, Property, Shape};
 

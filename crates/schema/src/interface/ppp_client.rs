@@ -1,4 +1,4 @@
-//! `/interface/ppp-client`: PPP over a serial port or modem, the client's side (RFC 1661).
+//! `/interface/ppp-client`: PPP clients on serial ports and modems (RFC 1661).
 
 use menu::{Family, Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/interface/ppp-server`: PPP over a serial port or modem, the server's side (RFC 1661).
+//! `/interface/ppp-server`: PPP servers on serial ports and modems (RFC 1661).
 
 use menu::{Kind, Menu, Property};
 

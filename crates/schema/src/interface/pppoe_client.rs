@@ -1,4 +1,4 @@
-//! `/interface/pppoe-client`: PPP over Ethernet, the client's side (RFC 2516).
+//! `/interface/pppoe-client`: PPPoE clients (RFC 2516).
 
 use menu::{Kind, Menu, Property};
 

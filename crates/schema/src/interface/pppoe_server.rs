@@ -1,4 +1,4 @@
-//! `/interface/pppoe-server`: interfaces that sessions of PPPoE shall have.
+//! `/interface/pppoe-server`: server interfaces for PPPoE sessions.
 
 pub(crate) mod server;
 

@@ -1,4 +1,4 @@
-//! `/interface/pptp-client`: point-to-point tunnelling, the client's side (RFC 2637).
+//! `/interface/pptp-client`: PPTP clients (RFC 2637).
 
 use menu::Menu;
 

@@ -1,4 +1,4 @@
-//! `/interface/pptp-server`: interfaces that sessions of PPTP shall have.
+//! `/interface/pptp-server`: server interfaces for PPTP sessions.
 
 pub(crate) mod server;
 

@@ -1,4 +1,4 @@
-//! `/interface/pwr-line`: Ethernet over the cable of the power supply. There is none here.
+//! `/interface/pwr-line`: powerline Ethernet; not supported.
 
 use menu::{Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/interface/sstp-client`: PPP over TLS, the client's side.
+//! `/interface/sstp-client`: SSTP clients (PPP over TLS).
 
 use menu::{Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/interface/sstp-server`: interfaces that sessions of SSTP shall have.
+//! `/interface/sstp-server`: server interfaces for SSTP sessions.
 
 pub(crate) mod server;
 

@@ -1,4 +1,4 @@
-//! What interfaces that carry packets within packets have in common.
+//! Property fragments and checks of tunnel interfaces.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use super::{FLAGS, RESET_COUNTERS};
 use crate::declare::{HOST, no, secret, shown, words, yes};
 use crate::fragment::{INTERFACE_STATS, name_mtu};
 
-/// Name, MTU and what came of it.
+/// Name and MTU.
 pub(crate) const NAME: &[Property] = &name_mtu("auto");
 
-/// The MTU in force.
+/// Actual MTU.
 pub(crate) const ACTUAL: &[Property] = &[
     shown(
         "actual-mtu",
@@ -25,7 +25,7 @@ pub(crate) const ACTUAL: &[Property] = &[
     ),
 ];
 
-/// The ends of a tunnel over one family.
+/// Local and remote address of a tunnel.
 pub(crate) const fn ends(family: Family, nowhere: &'static str) -> [Property; 3] {
     [
         Property::new(
@@ -48,12 +48,12 @@ pub(crate) const fn ends(family: Family, nowhere: &'static str) -> [Property; 3]
     ]
 }
 
-/// The ends of a tunnel over IPv4.
+/// Local and remote address of a tunnel over IPv4.
 pub(crate) const ENDS4: &[Property] = &ends(Family::V4, "0.0.0.0");
-/// The ends of a tunnel over IPv6.
+/// Local and remote address of a tunnel over IPv6.
 pub(crate) const ENDS6: &[Property] = &ends(Family::V6, "::");
 
-/// What the outer header says, and how the other end is watched.
+/// Outer header fields and keepalive.
 pub(crate) const OUTER: &[Property] = &[
     Property::new(
         "keepalive",
@@ -84,13 +84,13 @@ pub(crate) const OUTER: &[Property] = &[
     ),
 ];
 
-/// Whether the fast path may carry the tunnel.
+/// FastPath, allowed by default.
 pub(crate) const FAST: &[Property] = &[yes("allow-fast-path", "Allows FastPath")];
 
-/// Whether the fast path may carry the tunnel: not by default.
+/// FastPath, not allowed by default.
 pub(crate) const SLOW: &[Property] = &[no("allow-fast-path", "Allows FastPath")];
 
-/// Tunnels of a kind.
+/// A tunnel menu.
 pub(crate) const fn tunnels(path: &'static str, kind: &'static str, help: &'static str) -> Menu {
     Menu {
         flags: FLAGS,
@@ -105,7 +105,7 @@ pub(crate) const fn tunnels(path: &'static str, kind: &'static str, help: &'stat
     }
 }
 
-/// What a tunnel asks for that is not done.
+/// Returns the missing part of a tunnel without effect.
 fn has_no_end(item: &Item) -> Option<&'static str> {
     let remote = item.get("remote-address");
     let is_end = |remote: &Value| match remote.as_address() {
@@ -118,8 +118,8 @@ fn has_no_end(item: &Item) -> Option<&'static str> {
     }
 }
 
-/// Refuses FastPath beside `ipsec-secret`, as RouterOS does: its packets would go past the policy. An item of an older
-/// version that has both may be changed otherwise.
+/// RouterOS: refuses FastPath together with `ipsec-secret`, because FastPath bypasses the IPsec policy. An
+/// existing item of an older version with both may still be changed.
 fn check_fast_path(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
     let secret = draft.get("ipsec-secret").and_then(Value::as_str);
     if secret.is_none_or(str::is_empty) || !draft.is("allow-fast-path") {

@@ -1,4 +1,4 @@
-//! `/interface/veth`: interfaces whose other end is in a container.
+//! `/interface/veth`: virtual Ethernet interfaces for containers.
 
 use menu::{Family, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/interface/vlan`: interfaces of one VLAN of another interface (IEEE 802.1Q).
+//! `/interface/vlan`: VLAN interfaces (IEEE 802.1Q).
 
 use menu::{Draft, Kind, Menu, Property, Reason, Shape, Store, Unique};
 
@@ -75,7 +75,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/interface/vlan", Shape::List, "VLAN interfaces")
 };
 
-/// An interface that is carried by itself, directly or through others, never gets a frame.
+/// Refuses a VLAN interface that runs on itself, directly or through other interfaces.
 fn not_on_itself(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
     let name = draft
         .get("name")
@@ -85,7 +85,7 @@ fn not_on_itself(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
         .get("interface")
         .and_then(|name| name.as_str())
         .map(str::to_owned);
-    // Tags upon tags end after a few; a loop does not.
+    // Limits the number of nested VLANs, so that loops are detected.
     for _ in 0..64 {
         let Some(interface) = below else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! `/interface/vrrp`: addresses that several routers share (RFC 9568).
+//! `/interface/vrrp`: VRRP interfaces (RFC 9568).
 
 use menu::{Draft, Flag, Kind, Menu, Old, Property, Reason, Shape, Store, Unique};
 
@@ -100,7 +100,7 @@ pub(crate) static MENU: Menu = Menu {
     stats: INTERFACE_STATS,
     space: Some("interface"),
     key: Some("name"),
-    // Both would have one link address.
+    // Two such interfaces would share a MAC address.
     unique: &[Unique {
         properties: &["interface", "vrid", "v3-protocol"],
         failure: "already have vrrp with such vrid on this interface",
@@ -110,7 +110,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/interface/vrrp", Shape::List, "Virtual routers")
 };
 
-/// Whether this is a virtual router that can be.
+/// Checks the settings of a virtual router.
 fn can_be(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
     let is = |name| {
         draft

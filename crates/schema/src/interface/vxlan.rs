@@ -35,7 +35,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Family of the other ends",
             )
             .default("ipv4"),
-            Property::new("vtep-vrf", LATER_VRF, "LATER_VRF of the other ends").default("main"),
+            Property::new("vtep-vrf", LATER_VRF, "VRF of the remote endpoints").default("main"),
             number(
                 "max-fdb-size",
                 0,
@@ -88,7 +88,7 @@ pub(crate) static MENU: Menu = Menu {
     stats: INTERFACE_STATS,
     space: Some("interface"),
     key: Some("name"),
-    // A datagram says no more of where it belongs than these.
+    // These fields identify the VXLAN interface that a datagram belongs to.
     unique: &[Unique {
         properties: &["vni", "port", "vteps-ip-version"],
         failure: "already have vxlan with such vni and port",
@@ -99,7 +99,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/interface/vxlan", Shape::List, "VXLAN interfaces")
 };
 
-/// RouterOS: a group needs the interface that it is joined on, and all ends of a network are of one family.
+/// RouterOS: a multicast group requires an interface, and all addresses must have the same IP version.
 fn has_one_family(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     let address = |name| draft.get(name).and_then(Value::as_address);
     let (local, group) = (address("local-address"), address("group"));

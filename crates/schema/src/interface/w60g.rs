@@ -1,4 +1,4 @@
-//! `/interface/w60g`: radios of 60 GHz. There are none here; their items are kept.
+//! `/interface/w60g`: 60 GHz radios; configuration is stored without effect.
 
 pub(crate) mod station;
 
@@ -10,7 +10,7 @@ use crate::fragment::{
     ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, idle_port,
 };
 
-/// A bridge that stations are put into.
+/// The bridge that stations join.
 const BRIDGE: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
 const CHANNELS: &[&str] = &[
     "58320", "60480", "62640", "64800", "66000", "66960", "69120", "auto",

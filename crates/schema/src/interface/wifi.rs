@@ -1,4 +1,4 @@
-//! `/interface/wifi`: radios and their networks. There are no radios here.
+//! `/interface/wifi`: wireless interfaces; not supported.
 
 pub(crate) mod aaa;
 pub(crate) mod access_list;

@@ -23,7 +23,7 @@ pub(crate) static MENU: Menu = Menu {
             .default("13231"),
             Property::new("private-key", Kind::Text, "Private key in base64").sensitive(),
             shown("public-key", Kind::Text, "Public key that follows from it"),
-            Property::new("vrf", LATER_VRF, "LATER_VRF of the outer packets").default("main"),
+            Property::new("vrf", LATER_VRF, "VRF of the outer packets").default("main"),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,
@@ -66,7 +66,7 @@ fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     check_key(draft, "private-key")
 }
 
-/// A key is 32 bytes in base64: 43 symbols, the last of which says four bits, and a sign of equality.
+/// Checks a key: 32 bytes in base64, which are 43 symbols, the last of which encodes four bits, and `=`.
 fn check_key(draft: &Draft<'_>, name: &str) -> Result<(), Reason> {
     let text = draft.get(name).and_then(Value::as_str).unwrap_or_default();
     let symbol = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/".contains(byte);

@@ -1,4 +1,4 @@
-//! `/interface/wireless`: radios of the older wireless package. There are none here.
+//! `/interface/wireless`: wireless interfaces of the older package; not supported.
 
 pub(crate) mod access_list;
 pub(crate) mod align;
@@ -29,7 +29,7 @@ use crate::fragment::{
 };
 use crate::radio::{BANDS, CHAINS, MCS, RATES_AG, RATES_B, VHT_MCS, WIDTHS};
 
-/// What radios speak.
+/// Wireless protocols.
 pub(crate) const PROTOCOLS: &[&str] = &[
     "802.11",
     "any",
@@ -39,14 +39,14 @@ pub(crate) const PROTOCOLS: &[&str] = &[
     "nv2-nstreme-802.11",
     "unspecified",
 ];
-/// How VLANs are tagged.
+/// VLAN tagging modes.
 pub(crate) const VLAN_MODES: &[&str] = &["no-tag", "use-service-tag", "use-tag"];
 /// A frequency in MHz.
 pub(crate) const MHZ: Kind = Kind::Number {
     min: 700,
     max: 10_000,
 };
-/// Another interface that this one is on.
+/// The interface that a virtual interface runs on.
 pub(crate) const MASTER: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
 
 const CHANNEL: Kind = Kind::Or(

@@ -1,4 +1,4 @@
-//! `/iot/bluetooth`: advertisements that are sent and heard.
+//! `/iot/bluetooth`: Bluetooth advertisements.
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
@@ -17,7 +17,7 @@ const OWN: Kind = Kind::Words(&[
     "rpa-fallback-to-random",
 ]);
 const ADDRESS_TYPE: Kind = Kind::Words(&["public", "random"]);
-/// Twenty milliseconds to ten seconds, in milliseconds.
+/// 20 ms to about 10 s, in milliseconds.
 const INTERVAL_MS: Kind = between(20, 10_240);
 
 pub(crate) static MENU: Menu = Menu {

@@ -1,4 +1,4 @@
-//! `/iot/lora`: gateways of LoRaWAN.
+//! `/iot/lora`: LoRaWAN gateways.
 
 use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
 

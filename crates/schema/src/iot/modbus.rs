@@ -1,4 +1,4 @@
-//! `/iot/modbus`: a gateway to devices at serial ports.
+//! `/iot/modbus`: Modbus gateway for serial devices.
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/iot/mqtt`: messages to and from brokers.
+//! `/iot/mqtt`: MQTT clients.
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 

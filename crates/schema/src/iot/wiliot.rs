@@ -1,4 +1,4 @@
-//! `/iot/wiliot`: tags without batteries.
+//! `/iot/wiliot`: Wiliot battery-free tags.
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 

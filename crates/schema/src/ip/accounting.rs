@@ -1,4 +1,4 @@
-//! `/ip/accounting`: counting of traffic by pairs of addresses, as older versions had it.
+//! `/ip/accounting`: traffic accounting by address pair, as in older versions.
 
 pub(crate) mod web_access;
 

@@ -54,7 +54,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/ip/address", Shape::List, "Address management")
 };
 
-/// A mask becomes part of the address; the network follows from a new address.
+/// Merges `netmask` into the address, and derives the network from a new address.
 fn complete(draft: &mut Draft<'_>) {
     let mask = draft.get("netmask").and_then(Value::as_address);
     let address = draft.get("address").and_then(Value::as_prefix);
@@ -69,7 +69,7 @@ fn complete(draft: &mut Draft<'_>) {
     }
 }
 
-/// What stands for groups, everybody or nobody is no interface's own (RFC 1122, 3.2.1.3).
+/// Refuses multicast, broadcast and unspecified addresses (RFC 1122, 3.2.1.3).
 fn is_of_a_host(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     let address = draft.get("address").and_then(Value::as_prefix);
     match address.map(|address| address.addr()) {

@@ -1,4 +1,4 @@
-//! `/ip/arp`: which hardware address an IPv4 neighbour has (RFC 826).
+//! `/ip/arp`: the ARP table (RFC 826).
 
 use menu::{Family, Flag, Kind, Menu, Property, Shape, Unique};
 

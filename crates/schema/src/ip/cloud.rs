@@ -1,4 +1,4 @@
-//! `/ip/cloud`: the maker's service for names and time.
+//! `/ip/cloud`: MikroTik's cloud services for DNS names and time.
 
 pub(crate) mod advanced;
 pub(crate) mod back_to_home_file;

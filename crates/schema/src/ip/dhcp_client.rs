@@ -1,4 +1,4 @@
-//! `/ip/dhcp-client`: addresses that this router gets by DHCP (RFC 2131).
+//! `/ip/dhcp-client`: DHCP clients (RFC 2131).
 
 pub(crate) mod option;
 
@@ -9,7 +9,7 @@ use crate::declare::{
 };
 use crate::fragment::{COMMENT_DISABLED, interface};
 
-/// How a gateway is watched.
+/// Methods to check the gateway.
 pub(crate) const CHECK_GATEWAY: Kind = Kind::Words(&["none", "arp", "ping", "bfd"]);
 
 const LEASE: &[Property] = &[
@@ -118,6 +118,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/ip/dhcp-client", Shape::List, "DHCP client settings")
 };
 
-/// `expires-after` is what is left of it; nothing can be set.
+/// The code of a DHCP option.
 pub(crate) const OPTION_CODE: Property =
     optional("code", between(1, 254), "Number of the option (RFC 2132)");

@@ -1,4 +1,4 @@
-//! `/ip/dhcp-relay`: passing requests on to servers in other networks (RFC 3046).
+//! `/ip/dhcp-relay`: DHCP relays (RFC 3046).
 
 use menu::{Argument, Command, Kind, Menu, Property, Shape};
 
@@ -7,13 +7,13 @@ use crate::declare::{
 };
 use crate::fragment::{COMMENT_DISABLED, counter, interface};
 
-/// What tells how a relay is doing.
+/// Commands to monitor relays and to reset their counters.
 pub(crate) const COMMANDS: &[Command] = &[
     const { command("monitor", "Monitor requests and answers", MONITOR).repeating() },
     on_items("reset-counters", "Reset counters"),
 ];
 const MONITOR: &[Argument] = &[crate::interface::NUMBERS, crate::interface::ONCE];
-/// How long a client has asked before the relay helps.
+/// Minimum time that a client must have been waiting before the relay forwards its requests.
 pub(crate) const THRESHOLD: Property = with_default(
     "delay-threshold",
     NONE_OR_SPAN,

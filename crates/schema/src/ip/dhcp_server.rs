@@ -1,4 +1,4 @@
-//! `/ip/dhcp-server`: addresses for others (RFC 2131).
+//! `/ip/dhcp-server`: DHCP servers (RFC 2131).
 
 pub(crate) mod alert;
 pub(crate) mod config;
@@ -14,19 +14,19 @@ use crate::declare::{
 };
 use crate::fragment::{COMMENT_DISABLED, interface};
 
-/// Where a queue for a client is put.
+/// Position of a dynamic queue.
 pub(crate) const QUEUE_PLACE: Kind = Kind::Words(&["first", "bottom"]);
-/// The queue above that for a client.
+/// Parent queue of a client's queue.
 pub(crate) const PARENT: Kind = Kind::Or(&["none"], &Kind::Name);
 /// Options to send.
 pub(crate) const OPTIONS: Kind = Kind::List(&Kind::Reference("dhcp-option"));
-/// Options to send, by the name of their set.
+/// Option set to send.
 pub(crate) const OPTION_SET: Kind = Kind::Or(&["none"], &Kind::Reference("dhcp-option-set"));
-/// A pool, or the static leases alone.
+/// An address pool, or static leases only.
 pub(crate) const POOL: Kind = Kind::Or(&["static-only"], &Kind::Reference("pool"));
-/// Whether RADIUS is asked.
+/// RADIUS use.
 pub(crate) const USE_RADIUS: Kind = Kind::Words(&["no", "yes", "accounting"]);
-/// The letters of servers.
+/// Flags of DHCP servers.
 pub(crate) const FLAGS: &[Flag] = &[
     Flag::new('D', "dynamic", 0),
     Flag::new('X', "disabled", 1),

@@ -1,4 +1,4 @@
-//! `/ip/dns`: names of hosts, asked for and answered (RFC 1035).
+//! `/ip/dns`: DNS resolver and server (RFC 1035).
 
 pub(crate) mod adlist;
 pub(crate) mod cache;
@@ -17,7 +17,7 @@ const SERVERS: Kind = Kind::List(&Kind::Either(
 const SPAN: Kind = Kind::SPAN;
 const MANY: Kind = between(1, 4_294_967_295);
 
-/// A server at a link-local address is not asked.
+/// Servers with link-local addresses have no effect.
 fn by_interface(servers: &str) -> bool {
     servers.contains('%')
 }

@@ -1,4 +1,4 @@
-//! `/ip/firewall`: what IPv4 packets are let through, translated and marked.
+//! `/ip/firewall`: the IPv4 firewall.
 
 pub(crate) mod address_list;
 pub(crate) mod calea;

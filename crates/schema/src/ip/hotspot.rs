@@ -1,4 +1,4 @@
-//! `/ip/hotspot`: access for guests who log in.
+//! `/ip/hotspot`: hotspots: network access after login.
 
 pub(crate) mod active;
 pub(crate) mod cookie;
@@ -16,9 +16,9 @@ use crate::declare::{
 };
 use crate::fragment::{COMMENT, interface};
 
-/// A pool, or none.
+/// An address pool, or none.
 pub(crate) const POOL: Kind = Kind::Or(&["none"], &Kind::Reference("pool"));
-/// A server, or all.
+/// A hotspot server, or all.
 pub(crate) const SERVER: Kind = Kind::Or(&["all"], &Kind::Reference("hotspot"));
 
 pub(crate) static MENU: Menu = Menu {

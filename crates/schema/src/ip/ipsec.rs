@@ -1,4 +1,4 @@
-//! `/ip/ipsec`: packets that are encrypted and signed (RFC 4301), and the keys for that (RFC 7296).
+//! `/ip/ipsec`: IPsec (RFC 4301) and IKE (RFC 7296).
 
 pub(crate) mod active_peers;
 pub(crate) mod identity;
@@ -14,9 +14,9 @@ pub(crate) mod statistics;
 
 use menu::{Family, Kind};
 
-/// An address or prefix of either family.
+/// An IPv4 or IPv6 prefix.
 pub(crate) const PREFIX: Kind = Kind::Prefix(Family::Any);
-/// An address of either family.
+/// An IPv4 or IPv6 address.
 pub(crate) const ADDRESS: Kind = Kind::Address(Family::Any);
 /// The name of a peer.
 pub(crate) const PEER: Kind = Kind::Reference("ipsec-peer");

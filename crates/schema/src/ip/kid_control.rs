@@ -1,4 +1,4 @@
-//! `/ip/kid-control`: when children may use the network.
+//! `/ip/kid-control`: time-based network access for children.
 
 pub(crate) mod device;
 
@@ -8,7 +8,7 @@ use crate::declare::{
     ONLY_DISABLED, argument, command, on_items, seconds, shown, text, with_default,
 };
 
-/// Hours of a day: `8h-20h`; `0s-0s` is never, nothing is never too.
+/// Hours of a day: `8h-20h`; `0s-0s` and an empty value mean never.
 const HOURS: Kind = Kind::List(&Kind::Parts(&[
     Part::new("", seconds(0, 86_400)),
     Part::new("-", seconds(0, 86_400)).or(Absent::Left),

@@ -1,4 +1,4 @@
-//! `/ip/media`: films and music for the network (DLNA).
+//! `/ip/media`: media server (DLNA).
 
 pub(crate) mod settings;
 

@@ -1,4 +1,4 @@
-//! `/ip/nat-pmp`: hosts that ask for a port (RFC 6886).
+//! `/ip/nat-pmp`: port mapping requests by NAT-PMP (RFC 6886).
 
 pub(crate) mod interfaces;
 

@@ -1,4 +1,4 @@
-//! `/ip/neighbor`: routers and switches that tell of themselves.
+//! `/ip/neighbor`: discovered neighbours.
 
 pub(crate) mod discovery_settings;
 pub(crate) mod lldp;
@@ -7,7 +7,7 @@ use menu::{Kind, Menu, Property, Shape};
 
 use crate::declare::{IPV4, IPV6, shown};
 
-/// Where a neighbour is.
+/// Interface and addresses of a neighbour.
 pub(crate) const PLACE: &[Property] = &[
     shown(
         "interface",

@@ -1,4 +1,4 @@
-//! `/ip/packing`: several packets in one, between two of the maker's routers.
+//! `/ip/packing`: packet packing between two MikroTik routers.
 
 use menu::{Effect, Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/pool`: addresses to give out.
+//! `/ip/pool`: address pools.
 
 pub(crate) mod used;
 

@@ -1,4 +1,4 @@
-//! `/ip/proxy`: web pages that are fetched for others.
+//! `/ip/proxy`: HTTP proxy.
 
 pub(crate) mod access;
 pub(crate) mod cache;
@@ -18,7 +18,7 @@ use crate::ip::hotspot::walled_garden::{METHODS, PATTERN, WEB_PORTS};
 const ANY: Kind = Kind::Address(Family::Any);
 const WHO: Kind = Kind::Not(&Kind::Addresses(Family::Any));
 
-/// What a request is matched by.
+/// Matchers of requests.
 pub(crate) const REQUEST: &[Property] = &[
     optional("src-address", WHO, "Address of the client"),
     optional("dst-address", WHO, "Address of the server"),
@@ -29,7 +29,7 @@ pub(crate) const REQUEST: &[Property] = &[
     optional("method", METHODS, "Method of the request"),
 ];
 
-/// What happens to a request that matches.
+/// Action for matching requests.
 pub(crate) const ALLOW: &[Property] = &[with_default(
     "action",
     Kind::Words(&["allow", "deny"]),
@@ -37,7 +37,7 @@ pub(crate) const ALLOW: &[Property] = &[with_default(
     "What happens to a request that matches",
 )];
 
-/// Rules for requests.
+/// A rule menu for requests.
 pub(crate) const fn rules(path: &'static str, help: &'static str) -> Menu {
     Menu {
         properties: &[REQUEST, ALLOW, HITS, COMMENT_DISABLED],
@@ -49,7 +49,7 @@ pub(crate) const fn rules(path: &'static str, help: &'static str) -> Menu {
     }
 }
 
-/// How many requests matched.
+/// Number of matching requests.
 pub(crate) const HITS: &[Property] = &[counter("hits", "Requests that matched")];
 
 const CACHE: &[Property] = &[

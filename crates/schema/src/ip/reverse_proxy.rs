@@ -1,4 +1,4 @@
-//! `/ip/reverse-proxy`: TLS for servers behind the router.
+//! `/ip/reverse-proxy`: TLS termination for servers behind the router.
 
 use menu::{Effect, Family, Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/route`: routes of IPv4.
+//! `/ip/route`: IPv4 routes.
 
 use menu::{Argument, Command, Family, Flag, Kind, Menu, Old, Property, Shape};
 
@@ -9,7 +9,7 @@ const GATEWAY: Kind = Kind::Gateway(Family::V4);
 const WAY: &[Property] = &route(Family::V4, "0.0.0.0/0", &GATEWAY);
 const ADDRESS: Kind = Kind::Address(Family::V4);
 
-/// Flags of routes: how they came, whether they count.
+/// Flags of routes: origin and state.
 pub(crate) const FLAGS: &[Flag] = &[
     Flag::new('D', "dynamic", 0),
     Flag::new('X', "disabled", 1),
@@ -30,7 +30,7 @@ pub(crate) const FLAGS: &[Flag] = &[
     Flag::new('+', "ecmp", 4),
 ];
 
-/// What older versions called what routes have.
+/// Older properties of routes.
 pub(crate) const OLD: &[Old] = &[
     Old::gone("route-tag"),
     Old::gone("bgp-as-path"),
@@ -40,7 +40,7 @@ pub(crate) const OLD: &[Old] = &[
     Old::gone("bgp-med"),
     Old::gone("bgp-origin"),
     Old::gone("bgp-prepend"),
-    // Version 6 made the table of a mark by itself.
+    // RouterOS 6: a routing mark created its table implicitly.
     Old {
         name: "routing-mark",
         value: None,
@@ -70,7 +70,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["dst-address", "gateway", "routing-table", "distance"],
     sort: &["dst-address", "distance"],
     commands: &[Command {
-        // RouterOS: it looks again and again until it is stopped.
+        // RouterOS: repeats until stopped.
         repeats: true,
         ..command(
             "check",

@@ -1,4 +1,4 @@
-//! `/ip/service`: the router's own services for its users.
+//! `/ip/service`: management services.
 
 pub(crate) mod webserver;
 
@@ -55,7 +55,7 @@ const SERVICE: &[Property] = &[
     shown("remote", Kind::Text, "The other end of a connection"),
 ];
 
-/// A service with its port; the protocol is always TCP.
+/// A service and its port; the protocol is TCP.
 const fn service(values: &'static [(&'static str, &'static str)]) -> Builtin {
     Builtin { values }
 }
@@ -117,7 +117,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/ip/service", Shape::Fixed, "IP services")
 };
 
-/// Services of RouterOS that nothing answers for here. One that is disabled is as closed as it says.
+/// Returns a RouterOS service that is not implemented. A disabled service needs no implementation.
 fn missing(item: &Item) -> Option<&'static str> {
     const MISSING: [&str; 4] = ["ftp", "reverse-proxy", "telnet", "winbox"];
     let name = item.text("name");

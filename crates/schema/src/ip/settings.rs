@@ -1,4 +1,4 @@
-//! `/ip/settings`: how IPv4 behaves as a whole.
+//! `/ip/settings`: global IPv4 settings.
 
 use menu::{Kind, Menu, Old, Property, Shape};
 

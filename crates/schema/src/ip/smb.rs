@@ -1,4 +1,4 @@
-//! `/ip/smb`: files for the network.
+//! `/ip/smb`: SMB file server.
 
 pub(crate) mod shares;
 pub(crate) mod users;

@@ -1,4 +1,4 @@
-//! `/ip/socks`: connections that are made for others (RFC 1928).
+//! `/ip/socks`: SOCKS server (RFC 1928).
 
 pub(crate) mod access;
 pub(crate) mod connections;

@@ -1,4 +1,4 @@
-//! `/ip/socksify`: connections that a SOCKS server makes for the router's clients.
+//! `/ip/socksify`: redirection of client connections to a SOCKS server.
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 

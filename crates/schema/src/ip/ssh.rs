@@ -16,10 +16,10 @@ const fn password(value: &'static str, with: &'static str) -> Old {
     }
 }
 
-/// Who has the key of the router can be taken for it.
+/// The router's private key allows to impersonate the router.
 const KEYS: Policies = Policies::WRITE.or(Policies::POLICY);
 
-/// Ciphers that nobody should use are refused, rather than left out of what was asked for.
+/// Refuses insecure ciphers instead of dropping them from the list silently.
 fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     let ciphers = draft.get("ciphers").map(Value::as_list).unwrap_or_default();
     for cipher in ciphers {

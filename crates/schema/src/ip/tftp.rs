@@ -1,4 +1,4 @@
-//! `/ip/tftp`: files for machines that start (RFC 1350).
+//! `/ip/tftp`: TFTP server (RFC 1350).
 
 pub(crate) mod settings;
 

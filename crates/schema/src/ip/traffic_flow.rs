@@ -1,4 +1,4 @@
-//! `/ip/traffic-flow`: telling collectors of flows (RFC 3954, RFC 7011).
+//! `/ip/traffic-flow`: NetFlow and IPFIX export (RFC 3954, RFC 7011).
 
 pub(crate) mod ipfix;
 pub(crate) mod target;
@@ -51,7 +51,7 @@ pub(crate) static MENU: Menu = Menu {
     )
 };
 
-/// Flows of some interfaces alone are not picked out.
+/// Returns the missing feature: export for selected interfaces only.
 fn some_only(item: &Item) -> Option<&'static str> {
     let all = item
         .get("interfaces")

@@ -1,4 +1,4 @@
-//! `/ip/upnp`: hosts that ask for a port by UPnP.
+//! `/ip/upnp`: port mapping requests by UPnP.
 
 pub(crate) mod interfaces;
 

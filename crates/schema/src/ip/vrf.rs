@@ -1,4 +1,4 @@
-//! `/ip/vrf`: routers within the router: interfaces that have a routing table of their own.
+//! `/ip/vrf`: virtual routing and forwarding: interfaces with a separate routing table.
 
 use menu::{Effect, Flag, Kind, Menu, Old, Shape};
 
@@ -33,6 +33,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     old_paths: &["/ip/route/vrf"],
     effect: Effect::None,
-    // Behind all interfaces, those of PPP included.
+    // Exported after all interfaces, including those of PPP.
     ..Menu::new("/ip/vrf", Shape::Ordered, "Routers within the router")
 };

@@ -68,7 +68,8 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/ipv6/address", Shape::List, "Address management")
 };
 
-/// RouterOS: without an address, the first one of the network that a pool gives; its length is that of most pools.
+/// RouterOS: without `address`, a pool assigns the first address of the network; assumes the usual prefix
+/// length of 64.
 fn take_from_pool(draft: &mut Draft<'_>) {
     const FIRST: IpNet = IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::UNSPECIFIED, 64));
     let pool = draft.get("from-pool").and_then(Value::as_str);
@@ -77,8 +78,8 @@ fn take_from_pool(draft: &mut Draft<'_>) {
     }
 }
 
-/// What stands for groups or nobody, or for a host of IPv4, is no interface's own (RFC 4291, 2.5.2, 2.5.5.2
-/// and 2.7), unless a pool or the hardware address gives the other half of it.
+/// Refuses multicast, unspecified and IPv4-mapped addresses (RFC 4291, 2.5.2, 2.5.5.2 and 2.7), unless a pool
+/// or the MAC address completes the address.
 fn is_of_a_host(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     let address = draft.get("address");
     let address = address

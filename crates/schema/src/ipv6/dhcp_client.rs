@@ -1,4 +1,4 @@
-//! `/ipv6/dhcp-client`: addresses and prefixes that this router gets by DHCPv6 (RFC 8415).
+//! `/ipv6/dhcp-client`: DHCPv6 clients (RFC 8415).
 
 pub(crate) mod option;
 

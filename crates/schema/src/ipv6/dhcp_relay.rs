@@ -1,4 +1,4 @@
-//! `/ipv6/dhcp-relay`: passing requests on to servers in other networks.
+//! `/ipv6/dhcp-relay`: DHCPv6 relays.
 
 pub(crate) mod option;
 pub(crate) mod routes;
@@ -9,7 +9,7 @@ use crate::declare::{DISABLED_INVALID, IPV6, no, with_default};
 use crate::fragment::{COMMENT_DISABLED, counter, interface};
 use crate::ip::dhcp_relay::{COMMANDS, THRESHOLD};
 
-/// `fe80::1%ether1`: an address, and the interface for one that is of a link.
+/// `fe80::1%ether1`: an address, with the interface of a link-local address.
 const SERVER: Kind = Kind::Parts(&[
     Part::new("", IPV6),
     Part::new("%", Kind::Name).or(Absent::Left),

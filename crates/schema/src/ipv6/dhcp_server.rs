@@ -1,4 +1,4 @@
-//! `/ipv6/dhcp-server`: addresses and prefixes for others (RFC 8415).
+//! `/ipv6/dhcp-server`: DHCPv6 servers (RFC 8415).
 
 pub(crate) mod binding;
 pub(crate) mod option;
@@ -9,13 +9,13 @@ use crate::declare::{between, no, optional, shown, text, with_default, yes};
 use crate::fragment::{COMMENT_DISABLED, interface};
 use crate::ip::dhcp_server::{FLAGS, PARENT, QUEUE_PLACE, USE_RADIUS};
 
-/// Options to send, or sets of them.
+/// Options and option sets to send.
 pub(crate) const OPTIONS: Kind = Kind::List(&Kind::Either(
     &Kind::Reference("dhcp6-option"),
     &Kind::Reference("dhcp6-option-set"),
 ));
 
-/// A pool, or the static bindings alone. A pool may come later by a client of this name.
+/// A prefix pool, or static bindings only. A DHCPv6 client may create the pool later, so any name is accepted.
 const POOL: Kind = Kind::Or(&["static-only"], &Kind::Name);
 
 const SERVER: &[Property] = &[

@@ -1,4 +1,4 @@
-//! `/ipv6/firewall`: what IPv6 packets are let through, translated and marked.
+//! `/ipv6/firewall`: the IPv6 firewall.
 
 pub(crate) mod address_list;
 pub(crate) mod connection;

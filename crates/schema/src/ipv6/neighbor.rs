@@ -1,4 +1,4 @@
-//! `/ipv6/neighbor`: which hardware address an IPv6 neighbour has (RFC 4861).
+//! `/ipv6/neighbor`: the IPv6 neighbour table (RFC 4861).
 
 use menu::{Family, Flag, Kind, Menu, Property, Shape, Unique};
 

@@ -1,4 +1,4 @@
-//! `/ipv6/pool`: prefixes to give out.
+//! `/ipv6/pool`: IPv6 prefix pools.
 
 pub(crate) mod used;
 

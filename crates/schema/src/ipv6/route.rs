@@ -1,4 +1,4 @@
-//! `/ipv6/route`: routes of IPv6.
+//! `/ipv6/route`: IPv6 routes.
 
 use menu::{Family, Kind, Menu, Property, Shape};
 

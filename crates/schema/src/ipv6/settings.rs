@@ -1,4 +1,4 @@
-//! `/ipv6/settings`: how IPv6 behaves as a whole.
+//! `/ipv6/settings`: global IPv6 settings.
 
 use menu::{Kind, Menu, Property, Shape};
 

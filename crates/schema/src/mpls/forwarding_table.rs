@@ -1,4 +1,4 @@
-//! `/mpls/forwarding-table`: what happens to which label.
+//! `/mpls/forwarding-table`: the label forwarding table.
 
 use menu::{Flag, Kind, Menu};
 

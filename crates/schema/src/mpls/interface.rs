@@ -1,4 +1,4 @@
-//! `/mpls/interface`: how large labelled packets may be.
+//! `/mpls/interface`: MTU for labelled packets.
 
 use menu::{Builtin, Flag, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/mpls/ldp`: telling neighbours of labels (RFC 5036).
+//! `/mpls/ldp`: label distribution protocol (RFC 5036).
 
 pub(crate) mod accept_filter;
 pub(crate) mod advertise_filter;
@@ -19,7 +19,7 @@ const ENABLED: Old = Old {
     ..Old::renamed("enabled", "disabled")
 };
 
-/// Addresses of the router.
+/// An IPv4 or IPv6 address of the router.
 pub(crate) const ADDRESSES: Kind = Kind::Address(Family::Any);
 
 pub(crate) static MENU: Menu = Menu {
@@ -49,7 +49,7 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('*', "default", 1),
     ],
     columns: &["vrf", "lsr-id", "transport-addresses"],
-    // Version 6 had one set of settings.
+    // RouterOS 6 had one set of settings.
     supposed: &[Builtin {
         values: &[("afi", "ip"), ("disabled", "yes")],
     }],

@@ -1,4 +1,4 @@
-//! `/mpls/mangle`: marks by priority of labelled packets.
+//! `/mpls/mangle`: packet marks by EXP bits.
 
 use menu::{Kind, Menu};
 

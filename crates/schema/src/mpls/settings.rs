@@ -1,4 +1,4 @@
-//! `/mpls/settings`: switching by labels as a whole.
+//! `/mpls/settings`: global MPLS settings.
 
 use menu::{Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/mpls/traffic-eng`: tunnels with a bandwidth (RFC 3209).
+//! `/mpls/traffic-eng`: traffic engineering tunnels (RFC 3209).
 
 pub(crate) mod flow;
 pub(crate) mod interface;
@@ -9,7 +9,7 @@ use menu::{Kind, Property};
 
 use crate::declare::{U32, between, optional};
 
-/// Which links tunnels take, and who takes them from whom.
+/// Link affinity and priorities of tunnels.
 pub(crate) const AFFINITY: &[Property] = &[
     optional("affinity-include-all", U32, "Classes that links must have"),
     optional(

@@ -1,4 +1,4 @@
-//! `/ppp/aaa`: whether a RADIUS server knows the users.
+//! `/ppp/aaa`: RADIUS for PPP users.
 
 use menu::Menu;
 

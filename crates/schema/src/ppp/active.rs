@@ -1,4 +1,4 @@
-//! `/ppp/active`: sessions that are up.
+//! `/ppp/active`: active sessions.
 
 use menu::{Flag, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/ppp/l2tp-secret`: secrets by which L2TP tunnels are set up.
+//! `/ppp/l2tp-secret`: L2TP tunnel secrets.
 
 use menu::{Family, Kind, Menu, Property};
 

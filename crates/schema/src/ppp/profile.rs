@@ -1,4 +1,4 @@
-//! `/ppp/profile`: what sessions are like.
+//! `/ppp/profile`: PPP profiles.
 
 use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property, Unique};
 

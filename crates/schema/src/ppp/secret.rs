@@ -1,4 +1,4 @@
-//! `/ppp/secret`: users of PPP sessions.
+//! `/ppp/secret`: PPP users.
 
 use menu::{Family, Flag, Kind, Menu, Property, Unique};
 

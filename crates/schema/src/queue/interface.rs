@@ -1,4 +1,4 @@
-//! `/queue/interface`: the queue before each interface.
+//! `/queue/interface`: interface queues.
 
 use menu::{Follow, Kind, Menu, Property, Shape};
 

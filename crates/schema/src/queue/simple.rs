@@ -1,4 +1,4 @@
-//! `/queue/simple`: limits for networks and interfaces, the first that matches.
+//! `/queue/simple`: simple queues; the first matching queue applies.
 
 use menu::{Family, Flag, Kind, Menu, Old, Property, Shape};
 

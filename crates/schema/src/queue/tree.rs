@@ -1,4 +1,4 @@
-//! `/queue/tree`: queues by packet mark, each within its parent.
+//! `/queue/tree`: hierarchical queues by packet mark.
 
 use menu::{Flag, Kind, Menu, Property, Shape};
 

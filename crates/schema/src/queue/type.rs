@@ -1,4 +1,4 @@
-//! `/queue/type`: kinds of queues.
+//! `/queue/type`: queue types.
 
 use menu::{Builtin, Flag, Item, Kind, Menu, Pick, Property, Shape, Unique, Value};
 
@@ -174,7 +174,7 @@ const fn kind(values: &'static [(&'static str, &'static str)]) -> Builtin {
     Builtin { values }
 }
 
-/// Whether a property begins with the name of a kind that the type is not.
+/// True for properties with the prefix of another kind.
 fn of_another_kind(item: &Item, name: &str) -> bool {
     let begins = |kind: &&&str| {
         name.strip_prefix(**kind)

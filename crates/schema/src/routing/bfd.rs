@@ -1,4 +1,4 @@
-//! `/routing/bfd`: finding out fast whether neighbours can be reached (RFC 5880).
+//! `/routing/bfd`: bidirectional forwarding detection (RFC 5880).
 
 pub(crate) mod configuration;
 pub(crate) mod interface;

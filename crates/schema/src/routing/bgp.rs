@@ -16,11 +16,11 @@ use menu::{Family, Kind, Property};
 use crate::declare::{U32, VRF, between, list, maybe, optional, optional_text, reference, seconds};
 use crate::dynamic_routing::{FAMILIES, ROUTER_ID, SOURCES, chain};
 
-/// Number of an autonomous system.
+/// An AS number.
 pub(crate) const AS: Kind = between(0, 4_294_967_295);
-/// The number of either end; within a confederation behind its number: `65550/5`.
+/// The local AS number; in a confederation after the confederation's number: `65550/5`.
 pub(crate) const OWN_AS: Kind = Kind::Either(&AS, &Kind::Tuple("/", &[AS, AS]));
-/// What is carried.
+/// Address families.
 const CARRIED: Kind = Kind::Words(&[
     "evpn",
     "ip",
@@ -30,7 +30,7 @@ const CARRIED: Kind = Kind::Words(&[
     "vpnv4",
     "vpnv6",
 ]);
-/// What a connection's work is done together with.
+/// Process affinity of a connection.
 const AFFINITY: Kind = Kind::Or(
     &[
         "afi",
@@ -51,7 +51,7 @@ const PREPEND: Kind = between(0, 255);
 pub(crate) const TARGET: Kind =
     Kind::Tuple(":", &[Kind::Either(&U32, &Kind::Address(Family::V4)), U32]);
 
-/// What holds for a connection as a whole.
+/// Properties of the whole connection.
 pub(crate) const WHOLE: &[Property] = &[
     optional("as", OWN_AS, "Number of the own autonomous system"),
     optional("router-id", ROUTER_ID, "Number of the router"),
@@ -84,7 +84,7 @@ pub(crate) const WHOLE: &[Property] = &[
     optional_text("save-to", "File that messages are saved to"),
 ];
 
-/// What holds for routes that come in.
+/// Properties of received routes.
 pub(crate) const INPUT: &[Property] = &[
     chain(
         "input.filter",
@@ -134,7 +134,7 @@ pub(crate) const INPUT: &[Property] = &[
     optional("input.limit-process-routes-ipv6", U32, "Most IPv6 routes"),
 ];
 
-/// What holds for routes that others are told.
+/// Properties of advertised routes.
 pub(crate) const OUTPUT: &[Property] = &[
     list("output.add-path", &FAMILIES, "Tells several ways").optional(),
     optional(

@@ -1,4 +1,4 @@
-//! `/routing/fantasy`: routes that are made up for tests.
+//! `/routing/fantasy`: generated routes for tests.
 
 use menu::{Family, Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/routing/filter`: what becomes of routes, as version 6 said it. Version 7 has rules of text.
+//! `/routing/filter`: route filters of RouterOS 6. Version 7 has rules in text form.
 
 pub(crate) mod chain;
 pub(crate) mod community_ext_list;

@@ -1,4 +1,4 @@
-//! `/routing/gmp`: multicast groups that the router listens to itself.
+//! `/routing/gmp`: multicast groups that the router joins.
 
 use menu::{Family, Kind, Menu};
 

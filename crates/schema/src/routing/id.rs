@@ -1,4 +1,4 @@
-//! `/routing/id`: numbers that routers are known by.
+//! `/routing/id`: router ids.
 
 use menu::{Flag, Kind, Menu, Unique};
 

@@ -1,4 +1,4 @@
-//! `/routing/igmp-proxy`: passing multicast on between one interface and others (RFC 4605).
+//! `/routing/igmp-proxy`: IGMP proxy (RFC 4605).
 
 pub(crate) mod interface;
 pub(crate) mod mfc;

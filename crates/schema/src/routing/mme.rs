@@ -1,4 +1,4 @@
-//! `/routing/mme`: the mesh protocol of version 6.
+//! `/routing/mme`: the mesh protocol MME of RouterOS 6.
 
 pub(crate) mod interface;
 pub(crate) mod network;

@@ -1,4 +1,4 @@
-//! `/routing/nexthop`: next hops of routes.
+//! `/routing/nexthop`: next hops.
 
 use menu::{Kind, Menu};
 

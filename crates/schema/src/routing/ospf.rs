@@ -26,10 +26,10 @@ const TYPES: Kind = Kind::Words(&[
 ]);
 const SIGNATURES: Kind = Kind::Words(&["md5", "sha1", "sha256", "sha384", "sha512", "simple"]);
 
-/// The area that an item is in.
+/// The area of an item.
 pub(crate) const AREA: Property = reference("area", "ospf-area", "The area");
 
-/// How neighbours on an interface are spoken to.
+/// OSPF properties of an interface.
 pub(crate) const HOW: &[Property] = &[
     optional("type", TYPES, "What kind of network it is"),
     optional(
@@ -88,7 +88,7 @@ const fn word(old: Old, value: &'static str, with: &'static str) -> Old {
 
 const NETWORK_TYPE: Old = named("network-type", "type");
 
-/// What version 6 said of interfaces.
+/// Interface properties of RouterOS 6.
 pub(crate) const OLD: &[Old] = &[
     Old {
         value: Some("none"),

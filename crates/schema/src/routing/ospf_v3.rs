@@ -1,4 +1,4 @@
-//! `/routing/ospf-v3`: what version 6 said of OSPF for IPv6.
+//! `/routing/ospf-v3`: OSPFv3 of RouterOS 6.
 
 pub(crate) mod area;
 pub(crate) mod instance;

@@ -1,4 +1,4 @@
-//! `/routing/pimsm`: multicast routing by PIM (RFC 7761).
+//! `/routing/pimsm`: PIM-SM multicast routing (RFC 7761).
 
 pub(crate) mod bsr;
 pub(crate) mod igmp_interface_template;
@@ -14,6 +14,6 @@ use menu::Property;
 
 use crate::declare::reference;
 
-/// The instance that an item is for.
+/// The instance of an item.
 pub(crate) const INSTANCE: Property =
     reference("instance", "pimsm-instance", "The instance").required();

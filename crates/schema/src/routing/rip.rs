@@ -1,4 +1,4 @@
-//! `/routing/rip`: RIP (RFC 2453), as version 6 said it. Version 7 has instances.
+//! `/routing/rip`: RIP (RFC 2453), settings of RouterOS 6. Version 7 has instances.
 
 pub(crate) mod instance;
 pub(crate) mod interface;

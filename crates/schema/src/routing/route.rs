@@ -1,4 +1,4 @@
-//! `/routing/route`: the routes of all protocols and families.
+//! `/routing/route`: routes of all protocols and address families.
 
 use menu::{Family, Kind, Menu, Shape};
 

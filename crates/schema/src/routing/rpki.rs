@@ -1,4 +1,4 @@
-//! `/routing/rpki`: who may announce which network (RFC 6810).
+//! `/routing/rpki`: RPKI caches for route origin validation (RFC 6810).
 
 pub(crate) mod session;
 

@@ -1,4 +1,4 @@
-//! `/routing/rule`: which table decides about which packets; the first rule that matches does.
+//! `/routing/rule`: policy routing rules; the first matching rule applies.
 
 use menu::{Family, Flag, Kind, Menu, Property, Shape};
 

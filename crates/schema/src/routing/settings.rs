@@ -1,4 +1,4 @@
-//! `/routing/settings`: routing as a whole.
+//! `/routing/settings`: global routing settings.
 
 use menu::{Kind, Menu};
 
@@ -6,7 +6,7 @@ use crate::declare::{maybe, number, optional, within};
 use crate::dynamic_routing::chain;
 use crate::fragment::idle_settings;
 
-/// What decides where a packet goes, one after the other; `user` and the like are chains of rules.
+/// Order of routing decisions; `user` and other names are chains of rules.
 const RULES: Kind = Kind::List(&Kind::Name);
 
 pub(crate) static MENU: Menu = Menu {

@@ -1,4 +1,4 @@
-//! `/routing/stats`: what routing has done and needs.
+//! `/routing/stats`: statistics of routing processes.
 
 pub(crate) mod memory;
 pub(crate) mod origin;

@@ -1,4 +1,4 @@
-//! `/system/backup`: the whole configuration in a file.
+//! `/system/backup`: backup files of the whole configuration.
 
 use menu::{Argument, Kind, Menu, Policies, Shape};
 
@@ -43,7 +43,7 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
-    // A backup holds all secrets, and brings all users back; to load one shows no secret.
+    // Saving a backup reveals all secrets; loading one replaces users but reveals nothing.
     policies: Policies::POLICY.or(Policies::SENSITIVE),
     command_policies: &[("load", Policies::WRITE.or(Policies::POLICY))],
     ..Menu::new("/system/backup", Shape::Folder, "Configuration backup")

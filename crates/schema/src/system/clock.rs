@@ -1,11 +1,11 @@
-//! `/system/clock`: time of day and time zone.
+//! `/system/clock`: date, time and time zone.
 
 use menu::{Kind, Menu, Old, Property, Shape};
 
 use crate::declare::{shown, yes};
 use crate::spelling::{DATE_TIME, OFFSET};
 
-/// Why the clock is not set.
+/// Refusal of commands that set the clock.
 const MACHINE: &str = "the clock is the machine's: set it there (timedatectl set-time), or let the machine ask \
                        a time server";
 

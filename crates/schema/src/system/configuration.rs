@@ -1,4 +1,4 @@
-//! `/system/configuration`: the configuration as a whole, and its revisions.
+//! `/system/configuration`: the whole configuration and its revisions.
 
 use menu::{Argument, Kind, Menu, Policies, Shape};
 
@@ -7,7 +7,7 @@ use crate::declare::{argument, command, counter, shown};
 const FILE: Argument = argument("file", Kind::Name, "A file of configuration");
 const REVISION: Argument = argument("revision", Kind::COUNTER, "A revision of the configuration");
 
-/// An argument that the command needs.
+/// Makes an argument required.
 const fn needed(argument: Argument) -> Argument {
     Argument {
         required: true,
@@ -69,7 +69,7 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
-    // What replaces everything replaces users, too.
+    // Replacing the configuration also replaces users.
     policies: Policies::POLICY,
     command_policies: &[("diff", Policies::READ.or(Policies::SENSITIVE))],
     ..Menu::new(
@@ -107,7 +107,7 @@ pub(crate) static EFFECTS: Menu = Menu {
     ]],
     columns: &["menu", "item", "missing"],
     unnumbered_dynamic: true,
-    // The greeting names the path, and users type it as it stands there.
+    // The login greeting names this path, and users enter it as shown.
     prints_itself: true,
     ..Menu::new(
         menu::EFFECTS,

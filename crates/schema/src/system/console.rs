@@ -1,4 +1,4 @@
-//! `/system/console`: terminals of the machine.
+//! `/system/console`: local terminals.
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 

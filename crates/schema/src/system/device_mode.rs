@@ -1,4 +1,4 @@
-//! `/system/device-mode`: which features the owner of the device allows.
+//! `/system/device-mode`: features allowed by the owner of the device.
 
 use menu::{Effect, Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/system/doctor`: mistakes in the configuration. RouterOS has no such menu.
+//! `/system/doctor`: configuration faults found by ferroute. RouterOS has no such menu.
 
 use menu::{Kind, Menu, Shape};
 

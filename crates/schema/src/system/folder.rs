@@ -1,4 +1,4 @@
-//! `/system`: what is done to the router as a whole.
+//! `/system`: commands on the router as a whole.
 
 use menu::{Family, Kind, Menu, Policies, Shape};
 

@@ -1,4 +1,4 @@
-//! `/system/gps`: position and time from satellites.
+//! `/system/gps`: GPS position and time.
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 

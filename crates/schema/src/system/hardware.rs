@@ -1,4 +1,4 @@
-//! What is known of the machine: health, LEDs, boards, regulations.
+//! Hardware: health, LEDs, boards, regulatory information.
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/system/history`: what was done and can be undone.
+//! `/system/history`: actions that can be undone.
 
 use menu::{Flag, Kind, Menu, Shape};
 

@@ -2,7 +2,7 @@
 
 use menu::{Kind, Menu, Property, Shape};
 
-/// Bytes that a name has at most, as in RouterOS.
+/// RouterOS: maximum length of 64 bytes.
 const NAME: Kind = Kind::Sized { min: 0, max: 64 };
 
 pub(crate) static MENU: Menu = Menu {

@@ -1,4 +1,4 @@
-//! `/system/keymat-provider`: where keys for encryption come from.
+//! `/system/keymat-provider`: providers of encryption keys.
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 

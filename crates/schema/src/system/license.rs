@@ -1,4 +1,4 @@
-//! `/system/license`: what the software is licensed for.
+//! `/system/license`: software licence.
 
 use menu::{Effect, Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/system/logging`: which messages go where.
+//! `/system/logging`: log rules and destinations.
 
 use menu::{
     Builtin, Command, Effect, Family, Flag, Item, Kind, Menu, Old, Pick, Property, Shape, Value,
@@ -8,7 +8,7 @@ use crate::declare::{AS_VALUE, between, no, required_argument, text, yes};
 use crate::fragment::{COMMENT, COMMENT_DISABLED};
 use crate::spelling::HOST;
 
-/// What messages are about.
+/// Log topics.
 const TOPICS: &[&str] = &[
     "account",
     "acme-client",
@@ -118,7 +118,7 @@ const TOPICS: &[&str] = &[
     "zerotier",
 ];
 
-/// A rule that exists from the start.
+/// A default rule.
 const fn rule(topics: &'static str, action: &'static str) -> [(&'static str, &'static str); 2] {
     [("topics", topics), ("action", action)]
 }
@@ -168,7 +168,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/system/logging", Shape::List, "Which messages go where")
 };
 
-/// What is of consoles says nothing of messages that go to a server.
+/// `remember` is meaningless for messages sent to a remote server.
 fn of_a_console(item: &Item, name: &str) -> bool {
     name == "remember" && item.get("target").and_then(Value::as_str) == Some("remote")
 }
@@ -339,7 +339,7 @@ pub(crate) static ACTION: Menu = Menu {
     ..Menu::new("/system/logging/action", Shape::List, "Where messages go")
 };
 
-/// Where messages go in vain: to a script, or in a form that is not spoken.
+/// Returns the missing feature: script targets, or a remote format that is not implemented.
 fn in_vain(item: &Item) -> Option<&'static str> {
     let is = |name: &str, words: &[&str]| words.contains(&item.text(name));
     match item.text("target") {

@@ -1,4 +1,4 @@
-//! `/system/note`: a note for those who log in.
+//! `/system/note`: a note shown at login.
 
 use menu::{Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/system/ntp`: the time from other machines, and for them.
+//! `/system/ntp`: NTP client and server.
 
 use menu::{Effect, Family, Flag, Item, Kind, Menu, Old, Property, Shape, Unique};
 
@@ -80,7 +80,7 @@ pub(crate) static CLIENT: Menu = Menu {
     )
 };
 
-/// Servers that nobody names are heard where they tell everybody on a link.
+/// Returns the mode that is not implemented: servers can only be discovered by broadcast.
 fn unheard(item: &Item) -> Option<&'static str> {
     match item.text("mode") {
         "multicast" => Some("mode=multicast"),

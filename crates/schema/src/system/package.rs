@@ -1,4 +1,4 @@
-//! `/system/package`: installed software and where it comes from.
+//! `/system/package`: installed packages and updates.
 
 use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
 

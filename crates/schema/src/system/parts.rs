@@ -1,4 +1,4 @@
-//! `/system/resource`: parts of the machine.
+//! `/system/resource`: hardware components.
 
 use menu::{Effect, Flag, Follow, Kind, Menu, Pick, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/system/ptp`: precise time on the local network (IEEE 1588).
+//! `/system/ptp`: Precision Time Protocol (IEEE 1588).
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/system/reset-configuration`: back to the beginning.
+//! `/system/reset-configuration`: factory reset.
 
 use menu::{Command, Kind};
 

@@ -1,4 +1,4 @@
-//! `/system/resource`: what the machine has and how much is in use.
+//! `/system/resource`: hardware resources and their use.
 
 use menu::{Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/system/routerboard`: the board, its boot loader and its buttons.
+//! `/system/routerboard`: board, boot loader and buttons.
 
 use menu::{Effect, Family, Kind, Menu, Old, Property, Shape, Spelling};
 

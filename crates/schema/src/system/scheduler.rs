@@ -1,4 +1,4 @@
-//! `/system/scheduler`: scripts that are run at a time, again and again, or when the router starts.
+//! `/system/scheduler`: scripts that run at a time, periodically, or at startup.
 
 use menu::{Draft, Fill, Flag, Kind, Menu, Property, Reason, Shape, Store, Unique, Value, time};
 
@@ -69,7 +69,7 @@ pub(crate) static MENU: Menu = Menu {
     )
 };
 
-/// Refuses what is no date or no time of the day.
+/// Refuses an invalid start date or time.
 fn begins(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     let text = |name| draft.get(name).and_then(Value::as_str).unwrap_or_default();
     let (date, at) = (text("start-date"), text("start-time"));

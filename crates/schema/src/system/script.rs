@@ -1,14 +1,14 @@
-//! `/system/script`: scripts that are kept, the jobs that run, and the global variables of users.
+//! `/system/script`: stored scripts, running jobs, and global variables of users.
 
 use menu::{Argument, Command, Effect, Fill, Flag, Kind, Menu, Policies, Property, Shape, Unique};
 
 use crate::declare::on_items;
 use crate::fragment::COMMENT;
 
-/// What a script may do if nobody says otherwise.
+/// Default policies of a script.
 const POLICY: &str = "ftp,reboot,read,write,policy,test,password,sniff,sensitive,romon";
 
-/// Whose a script is, and what it may do.
+/// Owner and policies of a script.
 pub(crate) const OWNER: &[Property] = &[
     Property::new("owner", Kind::Text, "The user who added the item"),
     Property::new(
@@ -97,7 +97,7 @@ pub(crate) mod job {
     };
 }
 
-/// `/system/script/environment`, which is `/environment` too.
+/// `/system/script/environment`, also reachable as `/environment`.
 pub(crate) mod environment {
     use super::{Argument, Command, Effect, Kind, Menu, Property, Shape, on_items};
 

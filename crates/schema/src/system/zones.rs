@@ -1,6 +1,6 @@
-//! The names of time zones: those of the IANA time zone database, and `manual`.
+//! Time zone names: those of the IANA time zone database, and `manual`.
 
-/// Every name that `time-zone-name` can have.
+/// All values of `time-zone-name`.
 pub(super) const ZONES: &[&str] = &[
     "manual",
     "Africa/Abidjan",

@@ -1,4 +1,4 @@
-//! `/tool/bandwidth-server`: the other end of throughput tests.
+//! `/tool/bandwidth-server`: server for bandwidth tests.
 
 use menu::{Effect, Family, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/tool/calea`: streams of intercepted packets that are received.
+//! `/tool/calea`: reception of intercepted packets.
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/tool/drop`: what the router discarded, by reason. RouterOS has no such menu.
+//! `/tool/drop`: dropped packets by reason. RouterOS has no such menu.
 
 use menu::{Kind, Menu, Shape};
 

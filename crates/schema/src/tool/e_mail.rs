@@ -1,11 +1,11 @@
-//! `/tool/e-mail`: sends mail.
+//! `/tool/e-mail`: sending of e-mail.
 
 use menu::{Draft, Family, Kind, Menu, Old, Property, Shape, Value};
 
 use crate::declare::{AS_VALUE, PORT, argument, command, shown, text};
 use crate::spelling::HOST;
 
-/// RouterOS: version 6 said `start-tls=tls-only`.
+/// RouterOS 6: `start-tls=tls-only`.
 const TLS: Kind = Kind::Words(&["no", "starttls", "tls-only", "yes"]);
 
 fn starttls(draft: &mut Draft<'_>) {

@@ -1,4 +1,4 @@
-//! `/tool`: tools that are commands.
+//! `/tool`: commands of tools.
 
 use menu::{Command, Effect, Family, Kind, Menu, Policies, Shape, Spelling};
 
@@ -10,7 +10,7 @@ use crate::spelling::HOST;
 
 const INTERFACE: Kind = Kind::Reference("interface");
 
-/// Whom an echo request is for: what is wrong with a name, who looks it up says best.
+/// The target of an echo request. Any text is accepted, because name resolution reports errors better.
 const ASKED: Kind = Kind::Spelled(&Spelling {
     describe: "IP or IPv6 address, or DNS name",
     canonical: |text| Some(text.to_owned()),
@@ -482,7 +482,7 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
-    // RouterOS: group `read` has `test`. `wol` sends what wakes a machine up, which is more than a look.
+    // RouterOS: the group `read` has the policy `test`. `wol` requires more, because it wakes a machine.
     command_policies: &[
         ("bandwidth-test", Policies::TEST),
         ("calculate", Policies::TEST),

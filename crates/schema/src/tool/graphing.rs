@@ -1,4 +1,4 @@
-//! `/tool/graphing`: graphs of what was measured.
+//! `/tool/graphing`: traffic and resource graphs.
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 

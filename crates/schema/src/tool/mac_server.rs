@@ -1,4 +1,4 @@
-//! `/tool/mac-server`: sessions by hardware address.
+//! `/tool/mac-server`: sessions over layer 2 by MAC address.
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 

@@ -1,5 +1,5 @@
-//! `/tool/meter`: what workers spent their clocks on. RouterOS has no such menu; its `/tool/profile` shows shares of a
-//! moment.
+//! `/tool/meter`: CPU cycles of workers by task. RouterOS has no such menu; its `/tool/profile` shows current
+//! shares.
 
 use menu::{Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/tool/netinstall`: installs other routers over the network.
+//! `/tool/netinstall`: network installation of other routers.
 
 use menu::{Effect, Family, Kind, Menu, Property, Shape};
 

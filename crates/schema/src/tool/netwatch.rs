@@ -1,4 +1,4 @@
-//! `/tool/netwatch`: watches hosts and runs scripts when they come and go.
+//! `/tool/netwatch`: monitors hosts and runs scripts when their state changes.
 
 use menu::{Family, Flag, Item, Kind, Menu, Property, Shape};
 
@@ -181,7 +181,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/tool/netwatch", Shape::List, "Hosts that are watched")
 };
 
-/// What hosts are not asked.
+/// Returns the part of a probe that is not implemented.
 fn not_asked(item: &Item) -> Option<&'static str> {
     match (item.text("type"), item.text("record-type")) {
         ("dns", "MX" | "NS") => Some("record-type other than A and AAAA"),

@@ -1,4 +1,4 @@
-//! `/tool/romon`: sessions through routers that see each other on layer 2.
+//! `/tool/romon`: sessions through neighbours on layer 2 (RoMON).
 
 use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/tool/sms`: short messages by a modem.
+//! `/tool/sms`: text messages through a modem.
 
 use menu::{Effect, Kind, Menu, Old, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/tool/sniffer`: packets are captured.
+//! `/tool/sniffer`: packet capture.
 
 use menu::{Family, Flag, Kind, Menu, Policies, Property, Shape};
 
@@ -296,7 +296,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         command("stop", "Stop to capture", &[]),
     ],
-    // `start` replaces the capture of another user, and `save` writes a file.
+    // `start` discards the capture of another user, and `save` writes a file.
     command_policies: &[
         ("quick", Policies::SNIFF),
         ("save", Policies::SNIFF.or(Policies::WRITE)),
@@ -375,7 +375,7 @@ pub(crate) static PACKET: Menu = Menu {
         "size",
         "cpu",
     ],
-    // Captured packets hold other people's data: who may not capture may not read them either.
+    // Captured packets contain private data: reading them requires the policy `sniff` as well.
     command_policies: &[
         ("find", Policies::READ.or(Policies::SNIFF)),
         ("get", Policies::READ.or(Policies::SNIFF)),

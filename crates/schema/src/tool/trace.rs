@@ -1,4 +1,4 @@
-//! `/tool/trace`: which way a packet would take, and why. RouterOS has no such command.
+//! `/tool/trace`: traces the path of a packet through the router. RouterOS has no such command.
 
 use menu::{Argument, Command, Effect, Family, Kind};
 

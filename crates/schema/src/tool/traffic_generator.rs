@@ -1,4 +1,4 @@
-//! `/tool/traffic-generator`: sends packets that test a network.
+//! `/tool/traffic-generator`: generation of test traffic.
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 

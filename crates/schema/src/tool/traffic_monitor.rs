@@ -1,4 +1,4 @@
-//! `/tool/traffic-monitor`: runs scripts by the amount of traffic.
+//! `/tool/traffic-monitor`: scripts triggered by traffic volume.
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 

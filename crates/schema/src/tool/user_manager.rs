@@ -1,4 +1,4 @@
-//! `/tool/user-manager`: the RADIUS server of version 6. The one of version 7 is `/user-manager`.
+//! `/tool/user-manager`: the RADIUS server of RouterOS 6. Version 7 has `/user-manager`.
 
 use menu::{Builtin, Effect, Family, Kind, Menu, Pick, Property, Shape};
 
@@ -8,7 +8,7 @@ use crate::declare::{
 use crate::fragment::COMMENT_DISABLED;
 use crate::spelling::{BYTES, WEEKDAYS};
 
-/// A menu that is there to read configurations of version 6.
+/// A menu that only exists to read configurations of RouterOS 6.
 const fn older(path: &'static str, shape: Shape, help: &'static str) -> Menu {
     Menu {
         effect: Effect::None,

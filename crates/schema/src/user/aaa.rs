@@ -1,4 +1,4 @@
-//! `/user/aaa`: users that a RADIUS server knows.
+//! `/user/aaa`: RADIUS for users of the router.
 
 use menu::{Kind, Menu, Policies, Property, Shape};
 

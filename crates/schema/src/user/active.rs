@@ -1,4 +1,4 @@
-//! `/user/active`: who is logged in.
+//! `/user/active`: logged-in users.
 
 use menu::{Argument, Command, Effect, Family, Flag, Kind, Menu, Policies, Property, Shape};
 

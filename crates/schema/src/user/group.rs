@@ -1,4 +1,4 @@
-//! `/user/group`: what users may do.
+//! `/user/group`: user groups and their policies.
 
 use menu::{Builtin, Kind, Menu, Policies, Property, Shape, Unique};
 

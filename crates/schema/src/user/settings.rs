@@ -1,4 +1,4 @@
-//! `/user/settings`: what a password must be like.
+//! `/user/settings`: password rules.
 
 use menu::{Kind, Menu, Policies, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/user/ssh-keys`: public keys with which users log in by SSH.
+//! `/user/ssh-keys`: SSH public keys of users.
 
 use menu::{
     Argument, Command, Draft, Effect, Kind, Menu, Policies, Property, Reason, Shape, Store,
@@ -30,7 +30,7 @@ const IMPORT: &[Argument] = &[
     },
 ];
 
-/// Kinds of keys that the SSH server knows (RFC 8709, 4; RFC 5656, 3.1; RFC 4253, 6.6).
+/// Key types that the SSH server supports (RFC 8709, 4; RFC 5656, 3.1; RFC 4253, 6.6).
 const TYPES: &[&str] = &[
     "ssh-ed25519",
     "ecdsa-sha2-nistp256",
@@ -60,7 +60,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/user/ssh-keys", Shape::List, "SSH keys of users")
 };
 
-/// A key is its type and its data; what follows is a note.
+/// Checks a key: its type and its data; further words are a comment.
 fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     let key = draft.get("key").and_then(menu::Value::as_str);
     let mut words = key.unwrap_or_default().split_ascii_whitespace();

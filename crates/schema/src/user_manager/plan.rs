@@ -1,4 +1,4 @@
-//! What users may have and pay for: profiles and their limits.
+//! User profiles and limits.
 
 use menu::{Effect, Kind, Menu, Old, Property, Shape};
 
@@ -8,12 +8,12 @@ use crate::fragment::COMMENT;
 use crate::spelling::{DATE_TIME, DECIMAL, WEEKDAYS};
 
 const LIMITATION: Kind = Kind::Reference("user-manager-limitation");
-/// A number of bytes; `k`, `M` and `G` multiply it.
+/// A size in bytes, with an optional suffix `k`, `M` or `G`.
 const BYTES: Kind = Kind::Number {
     min: 0,
     max: i64::MAX,
 };
-/// A price with its fraction.
+/// A price.
 const PRICE: Kind = DECIMAL;
 
 pub(crate) static LIMITATION_MENU: Menu = Menu {

@@ -1,4 +1,4 @@
-//! `/caps-man/manager/interface`: the interfaces behind which other devices may be.
+//! `/caps-man/manager/interface`: interfaces on which CAPs may connect.
 
 use menu::{Builtin, Flag, Kind, Menu, Pick, Property, Unique};
 

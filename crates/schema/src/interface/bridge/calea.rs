@@ -1,4 +1,4 @@
-//! `/interface/bridge/calea`: frames that are copied for the law.
+//! `/interface/bridge/calea`: frame copies for lawful interception.
 
 use menu::{Family, Kind, Menu, Property, Shared};
 

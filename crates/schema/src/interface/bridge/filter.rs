@@ -1,4 +1,4 @@
-//! `/interface/bridge/filter`: which frames bridges forward.
+//! `/interface/bridge/filter`: filter rules for bridged frames.
 
 use menu::{Menu, Property, Shared};
 

@@ -1,4 +1,4 @@
-//! `/interface/bridge/host`: where a bridge sends frames to which hardware address.
+//! `/interface/bridge/host`: the MAC address table of bridges.
 
 use menu::{Flag, Kind, Menu, Property, Shape};
 
@@ -6,7 +6,7 @@ use super::BRIDGE;
 use crate::declare::{mac, number, reference, shown};
 use crate::fragment::COMMENT_DISABLED;
 
-/// What an item of the table says: the bridge that has the host.
+/// Properties of a static entry.
 const HOST: &[Property] = &[
     mac("mac-address", "Hardware address of the host").required(),
     number("vid", 0, 4_094, "VLAN of the host").optional(),

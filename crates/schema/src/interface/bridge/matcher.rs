@@ -1,4 +1,4 @@
-//! What rules of bridges match frames by. `!` before a value turns the matcher around.
+//! Matchers of bridge rules. `!` before a value negates the matcher.
 
 use menu::{Draft, Family, Kind, Menu, Property, Reason, Shape, Shared, Store, Value};
 
@@ -9,7 +9,7 @@ use crate::firewall::{BYTE, COMMANDS, LIMIT, PROTOCOLS, STATS};
 use crate::fragment::counter;
 use crate::interface::MAC_PROTOCOL;
 
-/// A hardware address with the bits of it that count.
+/// A MAC address with an optional mask.
 const MASKED: Kind = Kind::Not(&Kind::Either(
     &Kind::Mac,
     &Kind::Tuple("/", &[Kind::Mac, Kind::Mac]),
@@ -54,7 +54,7 @@ const STP_FLAGS: Kind = Kind::Not(&Kind::List(&Kind::Words(&[
 const STP_TYPES: Kind = Kind::Not(&Kind::Words(&["config", "tcn"]));
 const PRIORITY: Kind = Kind::Not(&between(0, 63));
 
-/// A table of rules that bridges ask about frames.
+/// A rule table for bridged frames.
 pub(crate) const fn table(path: &'static str, help: &'static str) -> Menu {
     Menu {
         flags: RULE_FLAGS,
@@ -66,7 +66,7 @@ pub(crate) const fn table(path: &'static str, help: &'static str) -> Menu {
     }
 }
 
-/// The chain and what happens; chains are those that frames come to, and those that rules make.
+/// Chain and action; `chains` holds built-in chains and those named in rules.
 pub(crate) const fn head(
     chains: &'static Shared,
     actions: &'static [&'static str],
@@ -85,13 +85,13 @@ pub(crate) const fn head(
     ]
 }
 
-/// Where jump goes.
+/// Target of the action `jump`.
 pub(crate) const fn jump(chains: &'static Shared) -> Property {
     optional("jump-target", Kind::Name, "Chain of jump").shared(chains)
 }
 
-/// What must hold of a rule as a whole. RouterOS: refuses ports without a protocol that has some, and interfaces that
-/// a chain's frames do not have, or not yet.
+/// Checks a rule as a whole. RouterOS: refuses ports without a protocol that has ports, and interfaces that
+/// frames of the chain do not have (yet).
 fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     let any = |names: &[&str]| names.iter().any(|name| draft.get(name).is_some());
     let chain = draft.get("chain").and_then(Value::as_str);
@@ -133,7 +133,7 @@ const OUT: [&str; 4] = [
     "out-bridge-list",
 ];
 
-/// Where the frame comes from and goes to.
+/// Ingress and egress ports and bridges, and addresses.
 pub(crate) const PLACES: &[Property] = &[
     optional("in-interface", NOT_INTERFACE, "Port that it came in by"),
     optional("in-interface-list", NOT_LIST, "List with that port"),
@@ -152,7 +152,7 @@ pub(crate) const PLACES: &[Property] = &[
     optional("mac-protocol", ETHERTYPE, "What the frame carries"),
 ];
 
-/// What a packet within says.
+/// Fields of the encapsulated IP packet.
 pub(crate) const PACKETS: &[Property] = &[
     optional("src-address", NET4, "Source network"),
     optional("src-address6", NET6, "IPv6 source network"),
@@ -168,7 +168,7 @@ pub(crate) const PACKETS: &[Property] = &[
     optional("limit", LIMIT, "How many match"),
 ];
 
-/// What a tag, ARP or IEEE 802.2 within says.
+/// Fields of VLAN tags, ARP and IEEE 802.2 headers.
 pub(crate) const TAGS: &[Property] = &[
     optional(
         "vlan-id",
@@ -201,7 +201,7 @@ pub(crate) const TAGS: &[Property] = &[
     optional("arp-gratuitous", Kind::Bool, "Whether nobody asked"),
 ];
 
-/// What a message of the spanning tree says.
+/// Fields of spanning tree messages.
 pub(crate) const TREE: &[Property] = &[
     optional("stp-type", STP_TYPES, "Kind of message"),
     optional("stp-flags", STP_FLAGS, "Flags"),
@@ -221,7 +221,7 @@ pub(crate) const TREE: &[Property] = &[
     optional("stp-forward-delay", STP_TIME, "How long a port listens"),
 ];
 
-/// What rules do with marks and priorities.
+/// New marks and priorities.
 pub(crate) const CHANGES: &[Property] = &[
     optional("new-packet-mark", NEW_MARK, "New mark"),
     optional(
@@ -237,7 +237,7 @@ pub(crate) const CHANGES: &[Property] = &[
     ),
 ];
 
-/// The log, and what was counted.
+/// Logging and counters.
 pub(crate) const TAIL: &[Property] = &[
     no("log", "Writes to the log"),
     text("log-prefix", "How such a line begins"),

@@ -1,4 +1,4 @@
-//! `/interface/bridge/mdb`: which ports listen to which multicast groups.
+//! `/interface/bridge/mdb`: the multicast database: ports that listen to multicast groups.
 
 use menu::{Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/interface/bridge/mlag`: two switches that are one to others. Its settings are a bridge's now.
+//! `/interface/bridge/mlag`: multi-chassis link aggregation. Its settings have moved to the bridge.
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/interface/bridge/msti`: the spanning trees of several that a bridge has (IEEE 802.1s).
+//! `/interface/bridge/msti`: MST instances (IEEE 802.1s).
 
 use menu::{Menu, Property, Shape, Unique};
 

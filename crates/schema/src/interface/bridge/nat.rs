@@ -1,4 +1,4 @@
-//! `/interface/bridge/nat`: hardware addresses that bridges change.
+//! `/interface/bridge/nat`: translation of MAC addresses by bridges.
 
 use menu::{Kind, Menu, Property, Shared};
 

@@ -1,4 +1,4 @@
-//! `/interface/bridge/port`: which interfaces a bridge joins.
+//! `/interface/bridge/port`: bridge ports.
 
 pub(crate) mod mst_override;
 
@@ -8,18 +8,18 @@ use super::{BRIDGE, FRAME_TYPES, MONITOR, MULTICAST_ROUTER};
 use crate::declare::{no, number, shown, words, yes};
 use crate::fragment::COMMENT_DISABLED;
 
-/// An interface, or all interfaces of a list.
+/// An interface, or all members of an interface list.
 pub(crate) const PORT: Kind = Kind::Either(
     &Kind::Reference("interface"),
     &Kind::Reference("interface-list"),
 );
 
-/// What a way over a port costs in the spanning tree.
+/// Path cost of a port in the spanning tree.
 pub(crate) const fn cost(name: &'static str, help: &'static str) -> Property {
     number(name, 1, 200_000_000, help).optional()
 }
 
-/// A port's priority in the spanning tree.
+/// Port priority in the spanning tree.
 pub(crate) const PRIORITY: Property = Property::new(
     "priority",
     Kind::Hex { max: 0xff },
@@ -135,8 +135,8 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/interface/bridge/port", Shape::Ordered, "Ports of bridges")
 };
 
-/// Who is in the list of all interfaces changes with every interface: nobody wants these as ports. Of dynamic ones none
-/// has link addresses.
+/// Refuses the built-in lists `all` and `static`, whose members change with every added interface. The list
+/// `dynamic` is harmless: its members have no MAC address.
 pub(crate) fn names_no_built_in_list(draft: &Draft<'_>, property: &str) -> Result<(), Reason> {
     let value = draft.get(property);
     let names = value.map(|value| value.as_list()).unwrap_or_default();
@@ -149,7 +149,7 @@ pub(crate) fn names_no_built_in_list(draft: &Draft<'_>, property: &str) -> Resul
     }
 }
 
-/// A bridge joins interfaces that are no bridges themselves.
+/// Refuses a bridge as a port of a bridge.
 fn joins(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
     let is_bridge = |property: &str| {
         let name = draft.get(property).and_then(|name| name.as_str());

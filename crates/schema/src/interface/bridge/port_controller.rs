@@ -1,4 +1,4 @@
-//! `/interface/bridge/port-controller`: a bridge that has ports of other devices (IEEE 802.1BR).
+//! `/interface/bridge/port-controller`: a bridge that controls port extenders (IEEE 802.1BR).
 
 use menu::{Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/interface/bridge/port-extender`: ports that belong to the bridge of another device.
+//! `/interface/bridge/port-extender`: ports controlled by another device's bridge (IEEE 802.1BR).
 
 use menu::{Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/interface/bridge/settings`: how bridges behave as a whole.
+//! `/interface/bridge/settings`: settings of all bridges.
 
 use menu::{Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/interface/bridge/vlan`: which ports are members of which VLANs.
+//! `/interface/bridge/vlan`: VLAN membership of bridge ports.
 
 pub(crate) mod mvrp;
 

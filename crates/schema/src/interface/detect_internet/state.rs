@@ -1,4 +1,4 @@
-//! `/interface/detect-internet/state`: what has been found out about interfaces.
+//! `/interface/detect-internet/state`: detected state of interfaces.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/interface/dot1x/client`: ports on which the router says who it is.
+//! `/interface/dot1x/client`: 802.1X authentication of this router.
 
 use menu::{Kind, Menu, Unique};
 

@@ -1,4 +1,4 @@
-//! `/interface/dot1x/server`: ports whose users must say who they are.
+//! `/interface/dot1x/server`: 802.1X authentication of devices on a port.
 
 pub(crate) mod active;
 pub(crate) mod state;
@@ -11,7 +11,7 @@ use crate::interface::bridge::port::PORT;
 
 const YEARS: i64 = 4_294_967_295_000;
 const LONGEST: i64 = 42_949_672_950;
-/// How hardware addresses are spelled to a RADIUS server.
+/// Formats of MAC addresses in RADIUS requests.
 pub(crate) const MAC_FORMATS: &[&str] = &[
     "XX-XX-XX-XX-XX-XX",
     "XX:XX:XX:XX:XX:XX",

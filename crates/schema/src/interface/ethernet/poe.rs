@@ -1,4 +1,4 @@
-//! `/interface/ethernet/poe`: power over Ethernet (IEEE 802.3af). There is no such port here.
+//! `/interface/ethernet/poe`: power over Ethernet (IEEE 802.3af); not supported.
 
 pub(crate) mod settings;
 
@@ -7,10 +7,10 @@ use menu::{Family, Follow, Kind, Menu, Property};
 use crate::declare::{address, no, number, reference, shown, span, words};
 use crate::fragment::idle_fixed;
 
-/// Whether power is given.
+/// Power output modes.
 const OUT: &[&str] = &["auto-on", "forced-on", "forced-on-a", "forced-on-bt", "off"];
 
-/// The same as properties of a port, where it is one that gives power.
+/// Power output properties of Ethernet ports, without effect.
 pub(super) const OF_PORT: &[Property] = &[
     words("poe-out", OUT, "Whether power is given").inert(),
     number(
@@ -38,7 +38,7 @@ pub(super) const OF_PORT: &[Property] = &[
     .inert(),
 ];
 
-/// A host, by its hardware address, too.
+/// A host by IP or MAC address.
 const HOST: Kind = Kind::Either(&Kind::Address(Family::Any), &Kind::Mac);
 
 pub(crate) static MENU: Menu = Menu {

@@ -1,4 +1,4 @@
-//! `/interface/ethernet/switch`: switch chips. What they do the bridge of their ports does.
+//! `/interface/ethernet/switch`: switch chips. The bridge of the ports does their work in ferroute.
 
 pub(crate) mod acl;
 pub(crate) mod crs;
@@ -19,13 +19,13 @@ use crate::declare::{list, maybe, no, number, shown, span, text, words, yes};
 /// The name of a switch chip.
 pub(crate) const SWITCH: Kind = Kind::Reference("switch");
 
-/// A port of a switch chip, among them the one that leads to the processor.
+/// A port of a switch chip, including the port to the CPU.
 pub(crate) const PORT: Kind = Kind::Or(
     &["switch1-cpu", "switch2-cpu", "switch-cpu"],
     &Kind::Reference("interface"),
 );
 
-/// The ports to the processor, behind the others (RouterOS).
+/// RouterOS: the CPU ports follow the other ports.
 pub(crate) const CPUS: &[Builtin] = &[
     Builtin {
         values: &[("name", "switch1-cpu"), ("switch", "switch1")],
@@ -35,14 +35,14 @@ pub(crate) const CPUS: &[Builtin] = &[
     },
 ];
 
-/// Several ports of a switch chip.
+/// Ports of a switch chip.
 pub(crate) const PORTS: Kind = Kind::List(&PORT);
 
-/// The switch chip that an item is for.
+/// The switch chip of an item.
 pub(crate) const ON: Property =
     Property::new("switch", SWITCH, "The switch chip").default("switch1");
 
-/// Frames that are copied: a port, and how the copies look.
+/// Frame mirroring: port and format.
 const COPIES: Kind = Kind::Tuple(
     ",",
     &[
@@ -51,7 +51,7 @@ const COPIES: Kind = Kind::Tuple(
     ],
 );
 const MIRRORS: &[&str] = &["mirror0", "mirror1"];
-/// Protocols that some filters let alone.
+/// Protocols excluded from filters.
 const BYPASSES: Kind = Kind::List(&Kind::Words(&[
     "arp",
     "dhcpv4",

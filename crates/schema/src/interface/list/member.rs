@@ -1,4 +1,4 @@
-//! `/interface/list/member`: which interface is in which list.
+//! `/interface/list/member`: members of interface lists.
 
 use menu::{Flag, Kind, Menu, Property, Shape, Unique};
 
@@ -14,7 +14,7 @@ pub(crate) static MENU: Menu = Menu {
             )
             .required()
             .apart(),
-            // RouterOS: a member whose interface is gone stays, and exports name none.
+            // RouterOS: a member whose interface was removed is kept; exports write it without an interface.
             Property::new(
                 "interface",
                 Kind::Reference("interface"),

@@ -1,4 +1,4 @@
-//! `/interface/lte/apn`: how modems reach the operator's network.
+//! `/interface/lte/apn`: access point names of mobile networks.
 
 use menu::{Builtin, Flag, Kind, Menu, Pick, Property};
 

@@ -1,4 +1,4 @@
-//! `/interface/lte/esim`: cards that are not put in but loaded.
+//! `/interface/lte/esim`: eSIM profiles.
 
 use menu::{Flag, Kind, Menu};
 

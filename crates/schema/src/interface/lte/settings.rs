@@ -1,4 +1,4 @@
-//! `/interface/lte/settings`: mobile modems as a whole.
+//! `/interface/lte/settings`: settings of all mobile modems.
 
 use menu::{Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/interface/macsec/profile`: what MACsec interfaces share.
+//! `/interface/macsec/profile`: MACsec profiles.
 
 use menu::{Builtin, Flag, Kind, Menu, Pick};
 

@@ -1,4 +1,4 @@
-//! `/interface/mesh/fdb`: where a mesh sends frames.
+//! `/interface/mesh/fdb`: forwarding table of a mesh.
 
 use menu::{Flag, Kind, Menu};
 

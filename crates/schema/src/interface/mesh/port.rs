@@ -1,4 +1,4 @@
-//! `/interface/mesh/port`: the interfaces that a mesh joins.
+//! `/interface/mesh/port`: mesh ports.
 
 use menu::{Menu, Unique};
 

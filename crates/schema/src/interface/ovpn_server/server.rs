@@ -74,7 +74,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "port", "mode", "protocol"],
     key: Some("name"),
     kind: "ovpn-server",
-    // Version 6 had one server.
+    // RouterOS 6 had a single server.
     supposed: &[Builtin {
         values: &[("name", "ovpn-server1")],
     }],

@@ -1,4 +1,4 @@
-//! `/interface/pppoe-server/server`: services that PPPoE clients find (RFC 2516).
+//! `/interface/pppoe-server/server`: PPPoE servers (RFC 2516).
 
 use menu::{Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/interface/vxlan/fdb`: behind which other end a host is.
+//! `/interface/vxlan/fdb`: the MAC address table of VXLAN interfaces.
 
 use menu::{Flag, Kind, Menu, Shape};
 

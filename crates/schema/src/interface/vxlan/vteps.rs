@@ -1,4 +1,4 @@
-//! `/interface/vxlan/vteps`: the other ends of VXLAN interfaces.
+//! `/interface/vxlan/vteps`: remote endpoints of VXLAN interfaces.
 
 use menu::{Draft, Menu, Reason, Shape, Store, Unique, Value};
 
@@ -28,7 +28,7 @@ pub(crate) static MENU: Menu = Menu {
     )
 };
 
-/// Another end is one host, of a VXLAN interface.
+/// Requires a unicast address and a VXLAN interface.
 fn is_an_end(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
     let name = draft.get("interface").and_then(Value::as_str);
     let interface = name.and_then(|name| store.named("interface", name));

@@ -1,4 +1,4 @@
-//! `/interface/w60g/station`: stations of a radio of 60 GHz, each an interface.
+//! `/interface/w60g/station`: stations of a 60 GHz radio.
 
 use menu::{Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/interface/wifi/aaa`: what RADIUS servers are told of clients.
+//! `/interface/wifi/aaa`: RADIUS attributes for wireless clients.
 
 use menu::{Menu, Property, Unique};
 

@@ -1,4 +1,4 @@
-//! `/interface/wifi/access-list`: which clients are taken.
+//! `/interface/wifi/access-list`: access control for wireless clients.
 
 use menu::{Kind, Menu, Property};
 

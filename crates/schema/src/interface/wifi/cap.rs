@@ -1,4 +1,4 @@
-//! `/interface/wifi/cap`: radios that another device configures.
+//! `/interface/wifi/cap`: radios configured by a remote CAPsMAN.
 
 use menu::{Family, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/interface/wifi/capsman`: configuring other devices' radios.
+//! `/interface/wifi/capsman`: the CAPsMAN service, which configures remote radios.
 
 pub(crate) mod remote_cap;
 

@@ -1,4 +1,4 @@
-//! `/interface/wifi/channel`: channels of wireless networks.
+//! `/interface/wifi/channel`: channel profiles.
 
 use menu::{Menu, Property, Unique};
 

@@ -1,4 +1,5 @@
-//! `/interface/wifi/configuration`: wireless networks, of profiles and of what is said in place.
+//! `/interface/wifi/configuration`: configuration profiles, with references to other profiles and inline
+//! properties.
 
 use menu::{Menu, Property, Unique};
 
@@ -8,19 +9,19 @@ use crate::interworking::interworking;
 use crate::wifi::{aaa, channel, configuration, datapath, security, steering};
 
 const OWN: &[Property] = configuration!("");
-/// What a channel is, in place.
+/// Inline channel properties.
 pub(crate) const CHANNEL: &[Property] = channel!("channel.");
-/// What security is, in place.
+/// Inline security properties.
 pub(crate) const SECURITY: &[Property] = security!("security.");
-/// Where frames go, in place.
+/// Inline datapath properties.
 pub(crate) const DATAPATH: &[Property] = datapath!("datapath.");
-/// What a RADIUS server is told, in place.
+/// Inline AAA properties.
 pub(crate) const AAA: &[Property] = aaa!("aaa.");
-/// How clients are moved, in place.
+/// Inline steering properties.
 pub(crate) const STEERING: &[Property] = steering!("steering.");
-/// What is said before one joins, in place.
+/// Inline interworking properties.
 pub(crate) const INTERWORKING: &[Property] = interworking!("interworking.");
-/// The profiles.
+/// References to profiles.
 pub(crate) const PROFILES: &[Property] = &[
     reference("channel", "wifi-channel", "Channel").optional(),
     reference("security", "wifi-security", "Security").optional(),

@@ -1,4 +1,4 @@
-//! `/interface/wifi/datapath`: where frames of wireless clients go.
+//! `/interface/wifi/datapath`: datapath profiles, which define how client traffic is forwarded.
 
 use menu::{Menu, Property, Unique};
 

@@ -1,4 +1,4 @@
-//! `/interface/wifi/interworking`: what access points say before one joins.
+//! `/interface/wifi/interworking`: interworking profiles (IEEE 802.11u).
 
 use menu::{Menu, Property, Unique};
 

@@ -1,4 +1,4 @@
-//! `/interface/wifi/network`: networks that all radios of some labels have.
+//! `/interface/wifi/network`: wireless networks for all radios with certain labels.
 
 pub(crate) mod radio;
 

@@ -1,4 +1,4 @@
-//! `/interface/wifi/provisioning`: how radios of other devices are configured.
+//! `/interface/wifi/provisioning`: rules that assign configurations to CAP radios.
 
 use menu::{Family, Kind, Menu};
 

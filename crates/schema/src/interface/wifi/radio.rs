@@ -1,4 +1,4 @@
-//! `/interface/wifi/radio`: radios here and on devices that are configured here.
+//! `/interface/wifi/radio`: local and remote radios.
 
 pub(crate) mod settings;
 

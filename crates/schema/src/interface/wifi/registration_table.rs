@@ -1,4 +1,4 @@
-//! `/interface/wifi/registration-table`: who is connected.
+//! `/interface/wifi/registration-table`: connected wireless clients.
 
 use menu::{Flag, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/interface/wifi/security`: how wireless networks keep others out.
+//! `/interface/wifi/security`: security profiles.
 
 pub(crate) mod multi_passphrase;
 

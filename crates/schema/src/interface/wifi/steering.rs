@@ -1,4 +1,4 @@
-//! `/interface/wifi/steering`: moving clients to where they are better off.
+//! `/interface/wifi/steering`: client steering to better access points.
 
 pub(crate) mod neighbor_group;
 

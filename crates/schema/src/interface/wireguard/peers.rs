@@ -1,4 +1,4 @@
-//! `/interface/wireguard/peers`: the other ends of WireGuard interfaces.
+//! `/interface/wireguard/peers`: WireGuard peers.
 
 use menu::{
     Argument, Command, Draft, Effect, Family, Fill, Item, Kind, Menu, Old, Policies, Property,
@@ -135,7 +135,7 @@ pub(crate) static MENU: Menu = Menu {
 
 const SHOW: &[Argument] = &[NUMBER];
 
-/// Keys are keys, and there is one by which the peer is known.
+/// Checks the keys, and requires one that identifies the peer.
 fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     const KEYS: [&str; 3] = ["public-key", "private-key", "preshared-key"];
     KEYS.iter().try_for_each(|name| check_key(draft, name))?;

@@ -1,4 +1,4 @@
-//! `/interface/wireless/access-list`: which clients an access point takes.
+//! `/interface/wireless/access-list`: access control for wireless clients.
 
 use menu::{Kind, Menu, Property};
 

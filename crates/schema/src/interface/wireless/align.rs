@@ -1,4 +1,4 @@
-//! `/interface/wireless/align`: aiming antennas.
+//! `/interface/wireless/align`: antenna alignment.
 
 use menu::Menu;
 

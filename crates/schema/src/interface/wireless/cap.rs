@@ -1,4 +1,4 @@
-//! `/interface/wireless/cap`: access points that another device configures.
+//! `/interface/wireless/cap`: radios configured by a remote CAPsMAN.
 
 use menu::{Family, Kind, Menu, Property};
 

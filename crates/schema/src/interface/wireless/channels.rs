@@ -1,4 +1,4 @@
-//! `/interface/wireless/channels`: channels by name.
+//! `/interface/wireless/channels`: named channels.
 
 use menu::{Kind, Menu, Property};
 

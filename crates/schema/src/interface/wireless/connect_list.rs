@@ -1,4 +1,4 @@
-//! `/interface/wireless/connect-list`: which access points a client takes.
+//! `/interface/wireless/connect-list`: access points that a station may connect to.
 
 use menu::{Kind, Menu, Property};
 

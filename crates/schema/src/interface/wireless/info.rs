@@ -1,4 +1,4 @@
-//! `/interface/wireless/info`: what radios can do and may do.
+//! `/interface/wireless/info`: capabilities and regulatory limits of radios.
 
 use menu::{Argument, Command, Effect, Kind, Menu, Shape};
 

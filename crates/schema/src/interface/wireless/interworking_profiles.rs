@@ -1,4 +1,4 @@
-//! `/interface/wireless/interworking-profiles`: what access points say before one joins.
+//! `/interface/wireless/interworking-profiles`: interworking profiles (IEEE 802.11u).
 
 use menu::{Menu, Property};
 

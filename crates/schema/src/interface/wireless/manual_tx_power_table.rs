@@ -1,4 +1,4 @@
-//! `/interface/wireless/manual-tx-power-table`: power of radios by rate.
+//! `/interface/wireless/manual-tx-power-table`: transmit power by rate.
 
 use menu::{Follow, Kind, Menu};
 

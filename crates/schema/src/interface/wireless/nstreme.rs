@@ -1,11 +1,11 @@
-//! `/interface/wireless/nstreme`: the protocol Nstreme of radios.
+//! `/interface/wireless/nstreme`: Nstreme settings of radios.
 
 use menu::{Follow, Menu};
 
 use crate::declare::{no, number, reference, words, yes};
 use crate::fragment::idle_fixed;
 
-/// How frames are put together.
+/// Frame aggregation policies.
 pub(crate) const FRAMERS: &[&str] = &["best-fit", "dynamic-size", "exact-size", "none"];
 
 pub(crate) static MENU: Menu = Menu {

@@ -1,4 +1,4 @@
-//! `/interface/wireless/nstreme-dual`: one interface of two radios, one for each direction.
+//! `/interface/wireless/nstreme-dual`: interfaces with separate radios for transmitting and receiving.
 
 use menu::{Kind, Menu, Property};
 

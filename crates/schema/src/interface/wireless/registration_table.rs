@@ -1,4 +1,4 @@
-//! `/interface/wireless/registration-table`: who is connected by the air.
+//! `/interface/wireless/registration-table`: connected wireless clients.
 
 use menu::{Flag, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/interface/wireless/security-profiles`: how wireless interfaces keep others out.
+//! `/interface/wireless/security-profiles`: security profiles.
 
 use menu::{Builtin, Flag, Kind, Menu, Pick, Property, Unique};
 
@@ -9,7 +9,7 @@ use crate::interface::dot1x::server::MAC_FORMATS;
 const TYPES: Kind = Kind::Words(&["wpa-eap", "wpa-psk", "wpa2-eap", "wpa2-psk"]);
 const CIPHERS: Kind = Kind::Words(&["aes-ccm", "tkip"]);
 const METHODS: Kind = Kind::Words(&["eap-tls", "eap-ttls-mschapv2", "passthrough", "peap"]);
-/// Ciphers of fixed keys.
+/// Ciphers of static keys.
 pub(crate) const ALGORITHMS: &[&str] = &["104bit-wep", "40bit-wep", "aes-ccm", "none", "tkip"];
 const CALLED: &[&str] = &["mac", "mac:ssid", "ssid"];
 const TLS: &[&str] = &[

@@ -1,4 +1,4 @@
-//! `/interface/wireless/sniffer`: recording frames of the air.
+//! `/interface/wireless/sniffer`: capture of wireless frames.
 
 pub(crate) mod packet;
 

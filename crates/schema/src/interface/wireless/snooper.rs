@@ -1,4 +1,4 @@
-//! `/interface/wireless/snooper`: who uses the air.
+//! `/interface/wireless/snooper`: channel usage.
 
 use menu::Menu;
 

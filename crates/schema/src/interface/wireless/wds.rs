@@ -1,4 +1,4 @@
-//! `/interface/wireless/wds`: links between access points.
+//! `/interface/wireless/wds`: wireless distribution system links.
 
 use menu::{Kind, Menu, Property};
 

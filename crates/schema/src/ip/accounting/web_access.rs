@@ -1,4 +1,4 @@
-//! `/ip/accounting/web-access`: who may see what was counted.
+//! `/ip/accounting/web-access`: web access to traffic accounting.
 
 use menu::{Effect, Family, Kind, Menu, Shape};
 

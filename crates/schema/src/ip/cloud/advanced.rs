@@ -1,4 +1,4 @@
-//! `/ip/cloud/advanced`: which address the service is told.
+//! `/ip/cloud/advanced`: the address reported to the cloud service.
 
 use menu::{Effect, Menu, Shape};
 

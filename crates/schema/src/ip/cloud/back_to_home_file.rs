@@ -1,4 +1,4 @@
-//! `/ip/cloud/back-to-home-file`: files that are shared through the service.
+//! `/ip/cloud/back-to-home-file`: files shared through the cloud service.
 
 use menu::{Effect, Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/cloud/back-to-home-user`: who reaches the router through the service.
+//! `/ip/cloud/back-to-home-user`: users with access through the cloud service.
 
 use menu::{Effect, Flag, Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/dhcp-client/option`: options that clients send.
+//! `/ip/dhcp-client/option`: options sent by DHCP clients.
 
 use menu::{Builtin, Kind, Menu, Pick, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/dhcp-server/alert`: looking for servers that should not be there.
+//! `/ip/dhcp-server/alert`: detection of rogue DHCP servers.
 
 use menu::{Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/dhcp-server/config`: what all servers have in common.
+//! `/ip/dhcp-server/config`: settings of all DHCP servers.
 
 use menu::{Kind, Menu, Shape};
 

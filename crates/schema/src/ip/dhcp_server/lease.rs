@@ -1,4 +1,4 @@
-//! `/ip/dhcp-server/lease`: who has which address.
+//! `/ip/dhcp-server/lease`: leases.
 
 use menu::{Flag, Kind, Menu, Property, Shape, Unique};
 
@@ -6,7 +6,7 @@ use super::{OPTION_SET, OPTIONS, PARENT, QUEUE_PLACE};
 use crate::declare::{IPV4, no, on_items, optional, property, shown, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
-/// Queues of clients stand before all others or behind them, not before one of a name.
+/// Positions other than first and bottom (before a named queue) have no effect.
 fn is_named_place(place: &str) -> bool {
     !matches!(place, "" | "bottom" | "first")
 }

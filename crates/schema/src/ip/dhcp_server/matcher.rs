@@ -1,4 +1,4 @@
-//! `/ip/dhcp-server/matcher`: clients that get other addresses by what they send.
+//! `/ip/dhcp-server/matcher`: address pools selected by client options.
 
 use menu::{Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/dhcp-server/network`: what clients of a network are told.
+//! `/ip/dhcp-server/network`: options for the clients of a network.
 
 use menu::{Family, Flag, Kind, Menu, Shape, Unique};
 

@@ -1,4 +1,4 @@
-//! `/ip/dhcp-server/option`: options that servers send.
+//! `/ip/dhcp-server/option`: options sent by DHCP servers.
 
 pub(crate) mod sets;
 

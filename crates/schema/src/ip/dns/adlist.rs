@@ -1,4 +1,4 @@
-//! `/ip/dns/adlist`: lists of names that are answered with nothing.
+//! `/ip/dns/adlist`: lists of blocked names.
 
 use menu::{Kind, Menu, Shape};
 

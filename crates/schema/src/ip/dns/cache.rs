@@ -1,4 +1,4 @@
-//! `/ip/dns/cache`: answers that are kept.
+//! `/ip/dns/cache`: cached addresses.
 
 pub(crate) mod all;
 

@@ -1,11 +1,11 @@
-//! `/ip/dns/forwarders`: servers that are asked for some names.
+//! `/ip/dns/forwarders`: DNS servers for specific names.
 
 use menu::{Family, Kind, Menu, Shape};
 
 use crate::declare::{DISABLED, named, with_default, yes};
 use crate::fragment::COMMENT_DISABLED;
 
-/// A server that is known by its name alone is not asked.
+/// Servers given by name have no effect.
 fn by_name(servers: &str) -> bool {
     servers
         .split(',')

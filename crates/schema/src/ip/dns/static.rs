@@ -1,4 +1,4 @@
-//! `/ip/dns/static`: names that are answered by the configuration.
+//! `/ip/dns/static`: static DNS records.
 
 use menu::{Draft, Family, Flag, Kind, Menu, Property, Shape, Unique, Value};
 
@@ -50,7 +50,7 @@ const RECORDS: &[Property] = &[
 pub(crate) static MENU: Menu = Menu {
     properties: &[NAME, RECORDS, COMMENT_DISABLED],
     flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 0)],
-    // Those that no entry has are left out.
+    // Columns that are empty in all rows are left out.
     columns: &[
         "name",
         "regexp",
@@ -91,7 +91,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/ip/dns/static", Shape::Ordered, "Static DNS entries")
 };
 
-/// The type follows from what is given.
+/// Derives the record type from the given properties.
 fn complete(draft: &mut Draft<'_>) {
     if draft.get("type").is_some() {
         return;

@@ -1,4 +1,4 @@
-//! `/ip/firewall/address-list`: named sets of IPv4 addresses.
+//! `/ip/firewall/address-list`: IPv4 address lists.
 
 use std::net::IpAddr;
 
@@ -9,19 +9,19 @@ use crate::declare::{DISABLED_DYNAMIC, no, optional, property, seconds, shown};
 use crate::firewall::LIST_NAMES;
 use crate::fragment::COMMENT_DISABLED;
 
-/// An entry that is there already; one that is disabled may be.
+/// Duplicate entries are refused, unless disabled.
 pub(crate) const DISTINCT: &[Unique] = &[Unique {
     properties: &["list", "address"],
     failure: "already have such entry",
 }];
 
-/// Entries with a timeout are there for a while, and those that were made dynamic until a restart.
+/// True for temporary entries: entries with a timeout, and dynamic entries, which last until a restart.
 pub(crate) fn passing(item: &Item) -> bool {
     item.get("timeout").is_some() || item.is("dynamic")
 }
 
-/// RouterOS: an entry whose timeout is 0 is there until a restart, as what rules add with
-/// `none-dynamic`; and a range that is a prefix is one.
+/// RouterOS: an entry with timeout 0 lasts until a restart, as entries added by rules with `none-dynamic` do. A
+/// range that equals a prefix becomes that prefix.
 pub(crate) fn settle(draft: &mut Draft<'_>) {
     if let Some(Value::Tuple("-", ends)) = draft.get("address")
         && let [Value::Address(first), Value::Address(last)] = ends[..]
@@ -35,14 +35,14 @@ pub(crate) fn settle(draft: &mut Draft<'_>) {
     }
 }
 
-/// The prefix that a range of addresses is, if it is one.
+/// Returns the prefix that equals an address range, if there is one.
 fn prefix_of(first: IpAddr, last: IpAddr) -> Option<IpNet> {
     let (from, to, bits) = match (first, last) {
         (IpAddr::V4(from), IpAddr::V4(to)) => (from.to_bits().into(), to.to_bits().into(), 32),
         (IpAddr::V6(from), IpAddr::V6(to)) => (from.to_bits(), to.to_bits(), 128),
         _ => return None,
     };
-    // What differs are the bits of hosts: all 0 in the first, all 1 in the last.
+    // The differing bits must be the host bits: all 0 in the first address, all 1 in the last.
     let hosts: u128 = from ^ to;
     let all_ones = hosts & hosts.wrapping_add(1) == 0;
     let len = bits - u8::try_from(u128::BITS - hosts.leading_zeros()).ok()?;
@@ -79,7 +79,7 @@ pub(crate) static MENU: Menu = Menu {
     passing: Some(passing),
     clashes_with_rows: true,
     derive: Some(settle),
-    // What `print terse` shows is pasted; an entry is as old as it is here.
+    // Accepts pasted output of `print terse`; the creation time is set anew.
     old: &[Old::gone("creation-time")],
     ..Menu::new(
         "/ip/firewall/address-list",

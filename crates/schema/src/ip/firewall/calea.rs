@@ -1,4 +1,4 @@
-//! `/ip/firewall/calea`: copies of packets for lawful interception.
+//! `/ip/firewall/calea`: packet copies for lawful interception.
 
 use menu::{Effect, Menu, Property, Shape};
 

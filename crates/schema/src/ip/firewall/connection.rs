@@ -1,4 +1,4 @@
-//! `/ip/firewall/connection`: the connections that are tracked.
+//! `/ip/firewall/connection`: tracked connections.
 
 pub(crate) mod tracking;
 
@@ -95,7 +95,7 @@ const COLUMNS: &[&str] = &[
     "repl-bytes",
 ];
 
-/// What a connection carried. RouterOS has no `stats` here: it is what its `detail` says of that.
+/// Columns for `print stats`, which RouterOS does not have here: the counters of its `print detail`.
 const STATS: &[&str] = &[
     "protocol",
     "src-address",
@@ -114,7 +114,7 @@ const STATS: &[&str] = &[
     "repl-rate",
 ];
 
-/// The table of connections of a family.
+/// The connection table of one IP version.
 pub(crate) const fn connections(path: &'static str, help: &'static str) -> Menu {
     Menu {
         properties: &[ENDS, COUNTERS],

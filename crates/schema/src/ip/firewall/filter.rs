@@ -1,4 +1,4 @@
-//! `/ip/firewall/filter`: which packets go on and which do not.
+//! `/ip/firewall/filter`: filter rules.
 
 use menu::{Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/ip/firewall/layer7-protocol`: patterns to look for in streams.
+//! `/ip/firewall/layer7-protocol`: patterns for stream content.
 
 use menu::{Menu, Shape, Unique};
 

@@ -1,4 +1,4 @@
-//! `/ip/firewall/mangle`: marks for packets, connections and routes, and changes of headers.
+//! `/ip/firewall/mangle`: marks and header changes.
 
 use menu::{Menu, Property};
 

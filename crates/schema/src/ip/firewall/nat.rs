@@ -1,4 +1,4 @@
-//! `/ip/firewall/nat`: which addresses and ports are translated.
+//! `/ip/firewall/nat`: address and port translation.
 
 use menu::{Family, Kind, Menu, Property};
 

@@ -1,11 +1,11 @@
-//! `/ip/firewall/raw`: what happens to packets before their connections are tracked.
+//! `/ip/firewall/raw`: rules before connection tracking.
 
 use menu::{Menu, Property};
 
 use crate::firewall as fw;
 use crate::fragment::COMMENT_DISABLED;
 
-/// The chains and actions of either family.
+/// Chains and actions for IPv4 and IPv6.
 pub(crate) const HEAD: &[Property] = &fw::head(
     &fw::chains(&["output", "prerouting"]),
     &[

@@ -1,5 +1,4 @@
-//! `/ip/firewall/service-port`: helpers of connection tracking for protocols that name other
-//! connections within theirs.
+//! `/ip/firewall/service-port`: connection tracking helpers for protocols with related connections.
 
 use menu::{Builtin, Flag, Item, Kind, Menu, Pick, Shape};
 
@@ -62,8 +61,8 @@ pub(crate) static MENU: Menu = Menu {
     )
 };
 
-/// Helpers that are not there. RouterOS: connections of protocols other than TCP and UDP are tracked in
-/// any case.
+/// Returns the missing feature: the H.323 helper, or the exemption of a transport protocol from connection
+/// tracking. Connections of these protocols are always tracked.
 fn other_than_it_says(item: &Item) -> Option<&'static str> {
     match (item.text("name"), item.is("disabled")) {
         ("h323", false) => Some("helper of H.323"),

@@ -1,4 +1,4 @@
-//! `/ip/hotspot/active`: guests who are logged in.
+//! `/ip/hotspot/active`: logged-in users.
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/hotspot/cookie`: guests who need not log in again.
+//! `/ip/hotspot/cookie`: login cookies.
 
 use menu::{Effect, Flag, Kind, Menu, Shape};
 

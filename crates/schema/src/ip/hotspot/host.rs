@@ -1,4 +1,4 @@
-//! `/ip/hotspot/host`: all hosts on the interfaces of guests.
+//! `/ip/hotspot/host`: all hosts on hotspot interfaces.
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/hotspot/ip-binding`: hosts that need not log in, or may not.
+//! `/ip/hotspot/ip-binding`: hosts that bypass the login or are blocked.
 
 use menu::{Effect, Family, Flag, Kind, Menu, Shape};
 
@@ -6,7 +6,7 @@ use super::SERVER;
 use crate::declare::{IPV4, optional, with_default};
 use crate::fragment::COMMENT_DISABLED;
 
-/// What a host may do.
+/// Binding types.
 pub(crate) const TYPES: Kind = Kind::Words(&["regular", "bypassed", "blocked"]);
 
 pub(crate) static MENU: Menu = Menu {

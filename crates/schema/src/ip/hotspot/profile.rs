@@ -1,4 +1,4 @@
-//! `/ip/hotspot/profile`: how servers treat guests.
+//! `/ip/hotspot/profile`: hotspot server profiles.
 
 use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
 

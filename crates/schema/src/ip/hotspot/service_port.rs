@@ -1,4 +1,4 @@
-//! `/ip/hotspot/service-port`: helpers for guests whose addresses are translated.
+//! `/ip/hotspot/service-port`: connection helpers for translated clients.
 
 use menu::{Builtin, Effect, Kind, Menu, Pick, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/hotspot/user`: who may log in.
+//! `/ip/hotspot/user`: hotspot users.
 
 pub(crate) mod profile;
 

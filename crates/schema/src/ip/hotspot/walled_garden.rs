@@ -1,4 +1,4 @@
-//! `/ip/hotspot/walled-garden`: pages that may be seen without logging in.
+//! `/ip/hotspot/walled-garden`: web pages accessible without login.
 
 pub(crate) mod ip;
 
@@ -7,20 +7,20 @@ use menu::{Command, Effect, Family, Flag, Kind, Menu, Property, Shape};
 use crate::declare::{PORTS, command, on_items, optional, shown, with_default};
 use crate::fragment::{COMMENT_DISABLED, counter};
 
-/// Counters of rules.
+/// Commands for counters.
 pub(crate) const COMMANDS: &[Command] = &[
     on_items("reset-counters", "Reset statistics for rules"),
     command("reset-counters-all", "Reset statistics for all rules", &[]),
 ];
-/// Methods of HTTP.
+/// HTTP methods.
 pub(crate) const METHODS: Kind = Kind::Not(&Kind::Words(&[
     "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT", "TRACE",
 ]));
-/// A part of an address of a page.
+/// A URL pattern.
 pub(crate) const PATTERN: Kind = Kind::Not(&Kind::Name);
-/// Ports of servers.
+/// Web server ports.
 pub(crate) const WEB_PORTS: Kind = Kind::Not(&Kind::List(&PORTS));
-/// A server of guests, or any but that.
+/// A hotspot server, optionally negated.
 pub(crate) const OF_SERVER: Kind = Kind::Not(&Kind::Reference("hotspot"));
 
 const RULE: &[Property] = &[

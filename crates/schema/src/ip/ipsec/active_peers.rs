@@ -1,4 +1,4 @@
-//! `/ip/ipsec/active-peers`: peers that keys are shared with.
+//! `/ip/ipsec/active-peers`: established IKE sessions.
 
 use menu::{Flag, Kind, Menu, Property, Shape};
 

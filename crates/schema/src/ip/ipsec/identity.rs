@@ -1,4 +1,4 @@
-//! `/ip/ipsec/identity`: how peers prove who they are.
+//! `/ip/ipsec/identity`: authentication of peers.
 
 use core::net::IpAddr;
 
@@ -10,7 +10,7 @@ use crate::fragment::COMMENT_DISABLED;
 
 const MY_ID: Kind = Kind::Either(&Kind::Words(&["auto", "dn"]), &NAMED);
 const REMOTE_ID: Kind = Kind::Either(&Kind::Words(&["auto", "ignore", "dn"]), &NAMED);
-/// `fqdn:router.example.com`: what kind of name it is, and the name.
+/// `fqdn:router.example.com`: type and value of an identity.
 const NAMED: Kind = Kind::Parts(&[
     Part::new("", Kind::Words(&["address", "fqdn", "user-fqdn", "key-id"])),
     Part::new(":", Kind::Name).or(Absent::Left),
@@ -114,7 +114,7 @@ pub(crate) static MENU: Menu = Menu {
     )
 };
 
-/// An identity that is an address is one.
+/// Requires a valid address in `address:` identities.
 fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     for name in ["my-id", "remote-id"] {
         let text = draft.get(name).map(ToString::to_string).unwrap_or_default();
@@ -139,7 +139,7 @@ fn has_certificate(item: &Item) -> bool {
     names.is_some_and(|names| !names.is_empty())
 }
 
-/// What an identity asks for that is not done.
+/// Returns the part of an identity that is not implemented.
 fn of_proof(item: &Item) -> Option<&'static str> {
     let is_named = !matches!(item.text("remote-certificate"), "" | "none");
     if item.text("match-by") == "certificate" && !is_named {

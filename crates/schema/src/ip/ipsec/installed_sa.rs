@@ -1,4 +1,4 @@
-//! `/ip/ipsec/installed-sa`: keys in use.
+//! `/ip/ipsec/installed-sa`: installed security associations.
 
 use menu::{Flag, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/ipsec/key`: keys that peers are known by.
+//! `/ip/ipsec/key`: authentication keys.
 
 pub(crate) mod psk;
 pub(crate) mod qkd;

@@ -1,4 +1,4 @@
-//! `/ip/ipsec/mode-config`: what peers are told of addresses and names, or ask for.
+//! `/ip/ipsec/mode-config`: configuration that peers send or request: addresses, DNS servers.
 
 use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/ipsec/peer`: who keys are exchanged with.
+//! `/ip/ipsec/peer`: IKE peers.
 
 use menu::{Flag, Item, Kind, Link, Menu, Old, Property, Shape, Split};
 
@@ -6,10 +6,10 @@ use super::{ADDRESS, PREFIX};
 use crate::declare::{PORT, no, optional, text, with_default, yes};
 use crate::fragment::COMMENT_DISABLED;
 
-/// Values that are addresses or names of hosts.
+/// An address, prefix or host name.
 const WHO: Kind = Kind::Either(&PREFIX, &Kind::Host);
 
-/// The exchange of an L2TP peer is the main one under another name.
+/// `main-l2tp` is an older name of the main mode exchange.
 const MAIN_L2TP: Old = Old {
     name: "exchange-mode",
     value: Some("main-l2tp"),
@@ -18,7 +18,7 @@ const MAIN_L2TP: Old = Old {
     makes: None,
 };
 
-/// Older versions exported that no local address was set.
+/// Older versions exported an unset local address.
 const NO_ADDRESS: [Old; 2] = [no_address("::"), no_address("0.0.0.0")];
 
 const fn no_address(text: &'static str) -> Old {
@@ -31,7 +31,7 @@ const fn no_address(text: &'static str) -> Old {
     }
 }
 
-/// RouterOS 6.43: the algorithms of a peer became a profile.
+/// RouterOS 6.43: the algorithms of a peer moved to a profile.
 const PROFILE: Split = Split {
     menu: "/ip/ipsec/profile",
     words: &[
@@ -49,7 +49,7 @@ const PROFILE: Split = Split {
     link: Link::Names("profile", "profile_"),
 };
 
-/// RouterOS 6.44: the proofs of a peer became an identity.
+/// RouterOS 6.44: the authentication of a peer moved to an identity.
 const IDENTITY: Split = Split {
     menu: "/ip/ipsec/identity",
     words: &[
@@ -121,7 +121,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/ip/ipsec/peer", Shape::List, "Who keys are exchanged with")
 };
 
-/// What a peer asks for that is not done.
+/// Returns the part of a peer that is not implemented.
 fn of_exchange(item: &Item) -> Option<&'static str> {
     let base = item.text("exchange-mode") == "base";
     base.then_some("the base exchange (exchange-mode)")

@@ -1,4 +1,4 @@
-//! `/ip/ipsec/policy`: which packets are encrypted, and for whom.
+//! `/ip/ipsec/policy`: IPsec policies.
 
 pub(crate) mod group;
 
@@ -101,7 +101,7 @@ pub(crate) static MENU: Menu = Menu {
     )
 };
 
-/// Whole packets go to a peer.
+/// Requires a peer or endpoint for tunnel mode.
 fn has_peer(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     let encrypts = draft.get("action").and_then(|action| action.as_str()) == Some("encrypt");
     let ends = draft.get("sa-dst-address").is_some() || draft.get("peer").is_some();

@@ -1,16 +1,16 @@
-//! `/ip/ipsec/profile`: how keys are exchanged.
+//! `/ip/ipsec/profile`: IKE parameters.
 
 use menu::{Builtin, Item, Kind, Lost, Menu, Pick, Property, Shape};
 
 use crate::declare::{DEFAULT, between, with_default, yes};
 
-/// The groups that keys are agreed on in (RFC 3526, RFC 5903, RFC 8031).
+/// Diffie-Hellman groups (RFC 3526, RFC 5903, RFC 8031).
 const GROUPS: Kind = Kind::Set(&[
     "x25519", "ecp256", "ecp384", "ecp521", "modp8192", "modp6144", "modp4096", "modp3072",
     "modp2048", "modp1536", "modp1024", "modp768",
 ]);
 
-/// Groups on elliptic curves over binary fields (RFC 2409, 6.3 and 6.4).
+/// Elliptic curve groups over binary fields (RFC 2409, 6.3 and 6.4), which RouterOS 7 removed.
 pub(crate) const BINARY_GROUPS: Lost = Lost {
     words: &["dh-group", "pfs-group"],
     values: &["ec2n155", "ec2n185"],
@@ -102,7 +102,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/ip/ipsec/profile", Shape::List, "How keys are exchanged")
 };
 
-/// What a profile asks for that is not done.
+/// Returns the part of a profile that is not implemented.
 fn of_ppk(item: &Item) -> Option<&'static str> {
     (item.text("ppk") != "no").then_some("secrets against computers to come (ppk)")
 }

@@ -1,4 +1,4 @@
-//! `/ip/ipsec/proposal`: what encrypts and signs packets.
+//! `/ip/ipsec/proposal`: ESP and AH algorithms.
 
 use menu::{Builtin, Flag, Kind, Menu, Pick, Property, Shape};
 

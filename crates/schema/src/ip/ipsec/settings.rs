@@ -1,4 +1,4 @@
-//! `/ip/ipsec/settings`: what all peers have in common.
+//! `/ip/ipsec/settings`: settings of all peers.
 
 use menu::{Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/ipsec/statistics`: packets that IPsec refused, by reason.
+//! `/ip/ipsec/statistics`: IPsec error counters by reason.
 
 use menu::{Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/kid-control/device`: what children use.
+//! `/ip/kid-control/device`: devices of children.
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/media/settings`: what all media servers have in common.
+//! `/ip/media/settings`: settings of all media servers.
 
 use menu::{Effect, Menu, Shape};
 

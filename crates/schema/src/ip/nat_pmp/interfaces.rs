@@ -1,4 +1,4 @@
-//! `/ip/nat-pmp/interfaces`: where hosts ask, and where the ports are.
+//! `/ip/nat-pmp/interfaces`: internal and external interfaces.
 
 use menu::{Effect, Menu, Shape, Unique};
 

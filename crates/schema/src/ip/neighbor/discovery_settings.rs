@@ -1,4 +1,4 @@
-//! `/ip/neighbor/discovery-settings`: where and how this router tells of itself.
+//! `/ip/neighbor/discovery-settings`: neighbour discovery.
 
 use menu::{Kind, Menu, Old, Shape};
 

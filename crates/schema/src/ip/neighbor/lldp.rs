@@ -1,4 +1,4 @@
-//! `/ip/neighbor/lldp`: neighbours by LLDP (IEEE 802.1AB).
+//! `/ip/neighbor/lldp`: LLDP neighbours (IEEE 802.1AB).
 
 use menu::{Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/pool/used`: who has which address of a pool.
+//! `/ip/pool/used`: addresses in use.
 
 use menu::{Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/proxy/access`: which pages may be fetched.
+//! `/ip/proxy/access`: access rules.
 
 use menu::{Effect, Kind, Menu, Old, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/proxy/cache`: which pages are kept.
+//! `/ip/proxy/cache`: caching rules.
 
 use menu::Menu;
 

@@ -1,4 +1,4 @@
-//! `/ip/proxy/cache-contents`: pages that are kept.
+//! `/ip/proxy/cache-contents`: cached pages.
 
 use menu::{Effect, Kind, Menu, Shape};
 

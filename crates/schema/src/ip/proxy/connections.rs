@@ -1,4 +1,4 @@
-//! `/ip/proxy/connections`: connections of the proxy.
+//! `/ip/proxy/connections`: current connections.
 
 use menu::{Effect, Flag, Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/proxy/direct`: which pages are fetched without the other proxy.
+//! `/ip/proxy/direct`: requests that bypass the parent proxy.
 
 use menu::Menu;
 

@@ -1,4 +1,4 @@
-//! `/ip/proxy/inserts`: pages that were kept, and why others were not.
+//! `/ip/proxy/inserts`: statistics of cache insertions.
 
 use menu::{Effect, Menu, Shape};
 

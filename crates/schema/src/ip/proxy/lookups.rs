@@ -1,4 +1,4 @@
-//! `/ip/proxy/lookups`: pages that were found, and why others were not.
+//! `/ip/proxy/lookups`: statistics of cache lookups.
 
 use menu::{Effect, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/proxy/refreshes`: why pages were fetched again.
+//! `/ip/proxy/refreshes`: statistics of cache refreshes.
 
 use menu::{Effect, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/service/webserver`: what the web services show, in the clear and over TLS.
+//! `/ip/service/webserver`: content of the web services over HTTP and HTTPS.
 
 use menu::{Effect, Menu, Shape};
 

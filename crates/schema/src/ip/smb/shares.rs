@@ -1,4 +1,4 @@
-//! `/ip/smb/shares`: folders that are served.
+//! `/ip/smb/shares`: shared folders.
 
 use menu::{Builtin, Effect, Flag, Kind, Menu, Old, Pick, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/smb/users`: who may see files.
+//! `/ip/smb/users`: SMB users.
 
 use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
 

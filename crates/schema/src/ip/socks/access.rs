@@ -1,4 +1,4 @@
-//! `/ip/socks/access`: which connections are made.
+//! `/ip/socks/access`: access rules.
 
 use menu::{Effect, Family, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/socks/connections`: connections of the server.
+//! `/ip/socks/connections`: current connections.
 
 use menu::{Effect, Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/socks/users`: who may use the server.
+//! `/ip/socks/users`: SOCKS users.
 
 use menu::{Effect, Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/tftp/settings`: how files are sent.
+//! `/ip/tftp/settings`: TFTP settings.
 
 use menu::{Effect, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/traffic-flow/ipfix`: what collectors are told.
+//! `/ip/traffic-flow/ipfix`: exported fields.
 
 use menu::{Effect, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/traffic-flow/target`: the collectors.
+//! `/ip/traffic-flow/target`: flow collectors.
 
 use menu::{Family, Kind, Menu, Shape};
 

@@ -1,11 +1,11 @@
-//! `/ip/upnp/interfaces`: where hosts ask, and where the ports are.
+//! `/ip/upnp/interfaces`: internal and external interfaces.
 
 use menu::{Effect, Kind, Menu, Property, Shape, Unique};
 
 use crate::declare::{DISABLED_DYNAMIC, IPV4, ONLY_DISABLED, optional, property};
 use crate::fragment::interface;
 
-/// A side of the router.
+/// An internal or external interface.
 pub(crate) const SIDES: &[Property] = &[
     interface("The interface"),
     property(

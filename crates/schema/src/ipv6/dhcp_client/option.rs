@@ -1,4 +1,4 @@
-//! `/ipv6/dhcp-client/option`: options that clients send.
+//! `/ipv6/dhcp-client/option`: options sent by DHCPv6 clients.
 
 use menu::{Kind, Menu, Shape};
 

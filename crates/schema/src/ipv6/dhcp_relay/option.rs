@@ -1,4 +1,4 @@
-//! `/ipv6/dhcp-relay/option`: options that relays add.
+//! `/ipv6/dhcp-relay/option`: options added by relays.
 
 use menu::{Builtin, Effect, Kind, Menu, Pick, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ipv6/dhcp-relay/routes`: routes to clients' prefixes.
+//! `/ipv6/dhcp-relay/routes`: routes to delegated prefixes.
 
 use menu::{Effect, Family, Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ipv6/dhcp-server/binding`: who has which prefix or address.
+//! `/ipv6/dhcp-server/binding`: bindings of prefixes and addresses.
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ipv6/dhcp-server/option`: options that servers send.
+//! `/ipv6/dhcp-server/option`: options sent by DHCPv6 servers.
 
 pub(crate) mod sets;
 

@@ -1,4 +1,4 @@
-//! `/ipv6/firewall/address-list`: named sets of IPv6 addresses.
+//! `/ipv6/firewall/address-list`: IPv6 address lists.
 
 use menu::{Family, Kind, Menu, Old, Shape};
 

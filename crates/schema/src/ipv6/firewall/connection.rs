@@ -1,4 +1,4 @@
-//! `/ipv6/firewall/connection`: the connections that are tracked.
+//! `/ipv6/firewall/connection`: tracked connections.
 
 use menu::Menu;
 

@@ -1,4 +1,4 @@
-//! `/ipv6/firewall/filter`: which packets go on and which do not.
+//! `/ipv6/firewall/filter`: filter rules.
 
 use menu::{Kind, Menu, Property};
 

@@ -1,11 +1,11 @@
-//! `/ipv6/firewall/mangle`: marks for packets, connections and routes, and changes of headers.
+//! `/ipv6/firewall/mangle`: marks and header changes.
 
 use menu::{Family, Kind, Menu, Property};
 
 use crate::declare::optional;
 use crate::firewall as fw;
 
-/// Translation of prefixes (RFC 6296).
+/// Prefix translation (RFC 6296).
 const PREFIXES: &[Property] = &[
     optional(
         "src-prefix",

@@ -1,4 +1,4 @@
-//! `/ipv6/firewall/nat`: which addresses and ports are translated.
+//! `/ipv6/firewall/nat`: address and port translation.
 
 use menu::{Family, Kind, Menu, Old, Property};
 

@@ -1,4 +1,4 @@
-//! `/ipv6/firewall/raw`: what happens to packets before their connections are tracked.
+//! `/ipv6/firewall/raw`: rules before connection tracking.
 
 use menu::Menu;
 

@@ -1,4 +1,4 @@
-//! `/ipv6/nd/prefix`: prefixes that are advertised beside those of addresses (RFC 4861, 4.6.2).
+//! `/ipv6/nd/prefix`: advertised prefixes in addition to those of addresses (RFC 4861, 4.6.2).
 
 pub(crate) mod default;
 
@@ -7,9 +7,9 @@ use menu::{Family, Kind, Menu, Property, Shape};
 use crate::declare::{INTERFACE, RULE_FLAGS, no, optional, with_default, yes};
 use crate::fragment::{COMMENT_DISABLED, interface};
 
-/// How long a prefix may be used.
+/// Lifetime of a prefix.
 pub(crate) const LIFETIME: Kind = Kind::Or(&["infinity"], &Kind::SPAN);
-/// Whether hosts should rather ask for a prefix (RFC 9762).
+/// Whether hosts should prefer DHCPv6 prefix delegation (RFC 9762).
 pub(crate) const BY_DHCP: Property = no(
     "dhcp6-pd-preferred",
     "Whether hosts should ask for a prefix by DHCPv6",

@@ -1,4 +1,4 @@
-//! `/ipv6/nd/proxy`: addresses that this router answers for (RFC 4389).
+//! `/ipv6/nd/proxy`: neighbour discovery proxy (RFC 4389).
 
 use menu::{Effect, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ipv6/nd/settings`: what is taken of other routers' advertisements.
+//! `/ipv6/nd/settings`: acceptance of router advertisements.
 
 use menu::{Effect, Kind, Menu, Shape};
 

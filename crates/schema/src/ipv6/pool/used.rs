@@ -1,4 +1,4 @@
-//! `/ipv6/pool/used`: who has which prefix of a pool.
+//! `/ipv6/pool/used`: prefixes in use.
 
 use menu::{Family, Kind, Menu, Shape};
 

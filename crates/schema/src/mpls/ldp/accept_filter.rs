@@ -1,4 +1,4 @@
-//! `/mpls/ldp/accept-filter`: labels that are taken.
+//! `/mpls/ldp/accept-filter`: filter for received labels.
 
 use menu::{Family, Kind, Menu, Property};
 

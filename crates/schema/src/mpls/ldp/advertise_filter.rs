@@ -1,4 +1,4 @@
-//! `/mpls/ldp/advertise-filter`: labels that neighbours are told.
+//! `/mpls/ldp/advertise-filter`: filter for advertised labels.
 
 use menu::{Family, Kind, Menu, Property};
 

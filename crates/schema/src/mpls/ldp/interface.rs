@@ -1,4 +1,4 @@
-//! `/mpls/ldp/interface`: interfaces of LDP.
+//! `/mpls/ldp/interface`: LDP interfaces.
 
 use menu::{Flag, Menu, Old, Property};
 

@@ -1,11 +1,11 @@
-//! `/mpls/ldp/local-mapping`: labels of networks here.
+//! `/mpls/ldp/local-mapping`: local label bindings.
 
 use menu::{Family, Flag, Kind, Menu, Property};
 
 use crate::declare::{VRF, between, optional, shown};
 use crate::fragment::{COMMENT_SAID, idle_list};
 
-/// A label, or none by one of its names.
+/// A label, or a reserved label by name.
 pub(crate) const LABEL: Kind = Kind::Or(
     &["alert", "expl-null", "expl-null6", "impl-null", "none"],
     &between(0, 1_048_575),

@@ -1,4 +1,4 @@
-//! `/mpls/ldp/neighbor`: other routers of LDP.
+//! `/mpls/ldp/neighbor`: LDP neighbours.
 
 use menu::{Flag, Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/mpls/ldp/remote-mapping`: labels of networks at neighbours.
+//! `/mpls/ldp/remote-mapping`: label bindings of neighbours.
 
 use menu::{Family, Flag, Kind, Menu, Property};
 

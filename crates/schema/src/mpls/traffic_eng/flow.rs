@@ -1,4 +1,4 @@
-//! `/mpls/traffic-eng/flow`: tunnels that pass here.
+//! `/mpls/traffic-eng/flow`: tunnels through this router.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/mpls/traffic-eng/interface`: links of tunnels with a bandwidth.
+//! `/mpls/traffic-eng/interface`: traffic engineering interfaces.
 
 use menu::{Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/mpls/traffic-eng/path`: ways of tunnels.
+//! `/mpls/traffic-eng/path`: tunnel paths.
 
 use menu::{Family, Kind, Menu};
 

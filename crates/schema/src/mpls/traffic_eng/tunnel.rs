@@ -1,4 +1,4 @@
-//! `/mpls/traffic-eng/tunnel`: tunnels with a bandwidth.
+//! `/mpls/traffic-eng/tunnel`: traffic engineering tunnels.
 
 use menu::{Family, Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/routing/bfd/configuration`: how neighbours are watched.
+//! `/routing/bfd/configuration`: BFD configuration.
 
 use menu::{Family, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/bfd/interface`: what version 6 said of interfaces on which neighbours are watched.
+//! `/routing/bfd/interface`: BFD interfaces of RouterOS 6.
 
 use menu::{Builtin, Flag, Menu, Pick, Property};
 

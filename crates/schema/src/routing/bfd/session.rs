@@ -1,4 +1,4 @@
-//! `/routing/bfd/session`: neighbours that are watched.
+//! `/routing/bfd/session`: BFD sessions.
 
 use menu::{Flag, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/bgp/advertisements`: what others were told.
+//! `/routing/bgp/advertisements`: advertised routes.
 
 use menu::{Kind, Menu};
 

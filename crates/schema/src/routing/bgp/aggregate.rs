@@ -1,4 +1,4 @@
-//! `/routing/bgp/aggregate`: what version 6 said of routes that others are told as one.
+//! `/routing/bgp/aggregate`: route aggregates of RouterOS 6.
 
 use menu::{Family, Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/routing/bgp/connection`: routers that are spoken to.
+//! `/routing/bgp/connection`: BGP connections.
 
 use menu::{Family, Kind, Menu, Old, Property};
 

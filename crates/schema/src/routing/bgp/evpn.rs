@@ -1,4 +1,4 @@
-//! `/routing/bgp/evpn`: Ethernet networks whose hosts are told by BGP (RFC 7432).
+//! `/routing/bgp/evpn`: EVPN instances (RFC 7432).
 
 use menu::Menu;
 

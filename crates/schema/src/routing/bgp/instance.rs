@@ -1,4 +1,4 @@
-//! `/routing/bgp/instance`: BGP routers.
+//! `/routing/bgp/instance`: BGP instances.
 
 pub(crate) mod vrf;
 
@@ -23,7 +23,7 @@ const OWN: &[Property] = &[
     maybe("ignore-as-path-len", "Does not prefer short ways"),
 ];
 
-/// What version 6 said; kept as it was said.
+/// Properties of RouterOS 6, stored unchanged.
 const SIX: &[Property] = &[
     maybe(
         "client-to-client-reflection",

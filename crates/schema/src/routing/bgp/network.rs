@@ -1,4 +1,4 @@
-//! `/routing/bgp/network`: what version 6 said of networks that others are told.
+//! `/routing/bgp/network`: advertised networks of RouterOS 6.
 
 use menu::{Family, Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/routing/bgp/session`: connections that are up.
+//! `/routing/bgp/session`: established sessions.
 
 use menu::{Flag, Kind, Menu};
 

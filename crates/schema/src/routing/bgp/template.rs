@@ -1,4 +1,4 @@
-//! `/routing/bgp/template`: what several connections have in common.
+//! `/routing/bgp/template`: connection templates.
 
 use menu::{Builtin, Flag, Menu, Old, Pick, Unique};
 

@@ -1,4 +1,4 @@
-//! `/routing/bgp/vpls`: customers' Ethernet networks (RFC 4761).
+//! `/routing/bgp/vpls`: BGP signalled VPLS (RFC 4761).
 
 use menu::{Kind, Menu};
 

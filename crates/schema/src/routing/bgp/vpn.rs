@@ -1,4 +1,4 @@
-//! `/routing/bgp/vpn`: customers' routes (RFC 4364).
+//! `/routing/bgp/vpn`: BGP/MPLS IP VPNs (RFC 4364).
 
 use menu::{Kind, Menu};
 

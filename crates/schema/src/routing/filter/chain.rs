@@ -1,4 +1,4 @@
-//! `/routing/filter/chain`: the chains that rules are in.
+//! `/routing/filter/chain`: filter chains.
 
 use menu::{Flag, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/filter/community-ext-list`: lists of extended communities that rules name, such as `rt:65000:1`.
+//! `/routing/filter/community-ext-list`: lists of extended communities, such as `rt:65000:1`.
 
 use menu::{Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/routing/filter/community-large-list`: lists of large communities that rules name, such as `65000:1:1`.
+//! `/routing/filter/community-large-list`: lists of large communities, such as `65000:1:1`.
 
 use menu::{Kind, Menu, Property};
 

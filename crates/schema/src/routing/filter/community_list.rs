@@ -1,4 +1,4 @@
-//! `/routing/filter/community-list`: lists of communities that rules name, such as `65000:1`.
+//! `/routing/filter/community-list`: lists of communities, such as `65000:1`.
 
 use menu::{Kind, Menu, Property};
 

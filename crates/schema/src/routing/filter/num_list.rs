@@ -1,4 +1,4 @@
-//! `/routing/filter/num-list`: lists of numbers that rules name.
+//! `/routing/filter/num-list`: lists of numbers.
 
 use menu::{Kind, Menu, Property};
 

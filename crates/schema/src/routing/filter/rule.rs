@@ -1,4 +1,4 @@
-//! `/routing/filter/rule`: what becomes of routes, in a language of its own.
+//! `/routing/filter/rule`: filter rules in RouterOS's filter language.
 
 use menu::{Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/routing/filter/select-rule`: which routes are chosen.
+//! `/routing/filter/select-rule`: route selection rules.
 
 use menu::{Kind, Menu, Property};
 

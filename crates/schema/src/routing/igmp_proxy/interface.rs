@@ -1,4 +1,4 @@
-//! `/routing/igmp-proxy/interface`: where senders and listeners are.
+//! `/routing/igmp-proxy/interface`: upstream and downstream interfaces.
 
 use menu::{Family, Flag, Kind, Menu, Property, Unique};
 

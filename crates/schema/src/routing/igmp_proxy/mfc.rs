@@ -1,4 +1,4 @@
-//! `/routing/igmp-proxy/mfc`: where multicast goes.
+//! `/routing/igmp-proxy/mfc`: the multicast forwarding cache.
 
 use menu::{Kind, Menu, Property};
 

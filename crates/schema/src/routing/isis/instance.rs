@@ -1,4 +1,4 @@
-//! `/routing/isis/instance`: IS-IS routers.
+//! `/routing/isis/instance`: IS-IS instances.
 
 use menu::{Kind, Menu, Property};
 
@@ -6,7 +6,7 @@ use crate::declare::{U32, VRF, between, list, named, optional, optional_text, sp
 use crate::dynamic_routing::{FAMILIES, ORIGINATE, SOURCES, chain};
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
 
-/// What holds for one level.
+/// Properties of one level.
 macro_rules! level {
     ($start:literal) => {
         &[

@@ -1,4 +1,4 @@
-//! `/routing/isis/interface`: interfaces that IS-IS speaks on.
+//! `/routing/isis/interface`: IS-IS interfaces.
 
 use menu::{Flag, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/isis/interface-template`: interfaces of IS-IS, and how it speaks there.
+//! `/routing/isis/interface-template`: IS-IS interface templates.
 
 use menu::{Kind, Menu, Property};
 
@@ -8,7 +8,7 @@ use crate::fragment::{COMMENT_SAID, DISABLED, idle_rules};
 
 const LEVELS: Kind = Kind::Words(&["l1", "l2"]);
 
-/// What holds for one level of a network with many routers.
+/// Properties of one level on broadcast networks.
 macro_rules! broadcast {
     ($start:literal) => {
         &[
@@ -47,7 +47,7 @@ macro_rules! broadcast {
     };
 }
 
-/// What holds for one level between two routers.
+/// Properties of one level on point-to-point links.
 macro_rules! ptp {
     ($start:literal) => {
         &[

@@ -1,4 +1,4 @@
-//! `/routing/isis/lsp`: what routers of IS-IS have said of themselves.
+//! `/routing/isis/lsp`: the link state database.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/isis/neighbor`: neighbours of IS-IS.
+//! `/routing/isis/neighbor`: IS-IS neighbours.
 
 use menu::{Flag, Kind, Menu};
 

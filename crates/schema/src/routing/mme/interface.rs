@@ -1,4 +1,4 @@
-//! `/routing/mme/interface`: interfaces of the mesh.
+//! `/routing/mme/interface`: MME interfaces.
 
 use menu::{Menu, Property};
 

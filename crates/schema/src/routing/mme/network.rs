@@ -1,4 +1,4 @@
-//! `/routing/mme/network`: networks that the mesh is told of.
+//! `/routing/mme/network`: announced networks.
 
 use menu::{Family, Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/routing/ospf/area`: parts of OSPF networks.
+//! `/routing/ospf/area`: OSPF areas.
 
 pub(crate) mod range;
 

@@ -1,4 +1,4 @@
-//! `/routing/ospf/instance`: OSPF routers.
+//! `/routing/ospf/instance`: OSPF instances.
 
 use menu::{Builtin, Family, Kind, Menu, Old, Property, Unique};
 
@@ -48,7 +48,7 @@ const SEVEN: &[Property] = &[
     list("redistribute", &SOURCES, "Routes that others are told").optional(),
 ];
 
-/// What version 6 said; kept as it was said.
+/// Properties of RouterOS 6, stored unchanged.
 const SIX: &[Property] = &[
     words(
         "distribute-default",

@@ -1,4 +1,4 @@
-//! `/routing/ospf/interface`: interfaces that OSPF speaks on, and how.
+//! `/routing/ospf/interface`: OSPF interfaces.
 
 use menu::{Family, Flag, Kind, Menu, Property};
 

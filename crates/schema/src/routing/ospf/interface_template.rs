@@ -1,4 +1,4 @@
-//! `/routing/ospf/interface-template`: which interfaces are in which area.
+//! `/routing/ospf/interface-template`: assignment of interfaces to areas.
 
 use menu::{Family, Kind, Menu, Old, Property};
 

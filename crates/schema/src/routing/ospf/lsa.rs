@@ -1,4 +1,4 @@
-//! `/routing/ospf/lsa`: what routers have said of themselves.
+//! `/routing/ospf/lsa`: the link state database.
 
 use menu::{Flag, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/ospf/nbma-neighbor`: what version 6 called neighbours that do not hear multicast.
+//! `/routing/ospf/nbma-neighbor`: NBMA neighbours of RouterOS 6.
 
 use menu::Menu;
 

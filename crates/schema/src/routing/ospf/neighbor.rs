@@ -1,4 +1,4 @@
-//! `/routing/ospf/neighbor`: other routers.
+//! `/routing/ospf/neighbor`: OSPF neighbours.
 
 use menu::{Flag, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/ospf/sham-link`: what version 6 said of links through a provider (RFC 4577).
+//! `/routing/ospf/sham-link`: sham links of RouterOS 6 (RFC 4577).
 
 use menu::Menu;
 

@@ -1,4 +1,4 @@
-//! `/routing/ospf/static-neighbor`: neighbours that do not hear multicast.
+//! `/routing/ospf/static-neighbor`: static neighbours on networks without multicast.
 
 use menu::{Family, Kind, Menu, Property};
 

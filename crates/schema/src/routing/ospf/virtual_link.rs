@@ -1,4 +1,4 @@
-//! `/routing/ospf/virtual-link`: what version 6 said of links through other areas.
+//! `/routing/ospf/virtual-link`: virtual links of RouterOS 6.
 
 use menu::Menu;
 

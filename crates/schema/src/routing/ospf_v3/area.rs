@@ -1,4 +1,4 @@
-//! `/routing/ospf-v3/area`: what version 6 said of parts of OSPF networks of IPv6.
+//! `/routing/ospf-v3/area`: OSPFv3 areas of RouterOS 6.
 
 use menu::{Builtin, Flag, Menu, Pick};
 

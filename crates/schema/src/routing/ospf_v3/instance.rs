@@ -1,4 +1,4 @@
-//! `/routing/ospf-v3/instance`: what version 6 said of routers that speak OSPF for IPv6.
+//! `/routing/ospf-v3/instance`: OSPFv3 instances of RouterOS 6.
 
 use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property};
 

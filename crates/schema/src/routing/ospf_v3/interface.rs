@@ -1,4 +1,4 @@
-//! `/routing/ospf-v3/interface`: what version 6 said of interfaces of OSPF for IPv6.
+//! `/routing/ospf-v3/interface`: OSPFv3 interfaces of RouterOS 6.
 
 use menu::{Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/routing/pimsm/bsr`: finding meeting points (RFC 5059).
+//! `/routing/pimsm/bsr`: bootstrap router mechanism (RFC 5059).
 
 pub(crate) mod candidate;
 pub(crate) mod rp_candidate;

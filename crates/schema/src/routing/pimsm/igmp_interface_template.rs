@@ -1,4 +1,4 @@
-//! `/routing/pimsm/igmp-interface-template`: interfaces on which listeners are asked.
+//! `/routing/pimsm/igmp-interface-template`: IGMP querier interfaces.
 
 use menu::{Kind, Menu};
 

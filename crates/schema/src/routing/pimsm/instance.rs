@@ -1,4 +1,4 @@
-//! `/routing/pimsm/instance`: PIM routers.
+//! `/routing/pimsm/instance`: PIM instances.
 
 use menu::{Family, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/pimsm/interface`: interfaces that PIM speaks on.
+//! `/routing/pimsm/interface`: PIM interfaces.
 
 use menu::{Flag, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/pimsm/interface-template`: interfaces of PIM, and how it speaks there.
+//! `/routing/pimsm/interface-template`: PIM interface templates.
 
 use menu::{Family, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/pimsm/neighbor`: neighbours of PIM.
+//! `/routing/pimsm/neighbor`: PIM neighbours.
 
 use menu::{Flag, Kind, Menu};
 

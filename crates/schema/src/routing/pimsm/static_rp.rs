@@ -1,4 +1,4 @@
-//! `/routing/pimsm/static-rp`: meeting points of senders and listeners, by hand.
+//! `/routing/pimsm/static-rp`: static rendezvous points.
 
 use menu::{Family, Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/routing/pimsm/uib-sg`: senders of multicast groups.
+//! `/routing/pimsm/uib-sg`: sources of multicast groups.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/rip/instance`: RIP routers.
+//! `/routing/rip/instance`: RIP instances.
 
 use menu::{Kind, Menu};
 

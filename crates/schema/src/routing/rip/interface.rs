@@ -1,4 +1,4 @@
-//! `/routing/rip/interface`: what version 6 said of interfaces of RIP.
+//! `/routing/rip/interface`: RIP interfaces of RouterOS 6.
 
 use menu::{Kind, Menu, Property};
 

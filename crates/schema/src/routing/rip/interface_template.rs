@@ -1,4 +1,4 @@
-//! `/routing/rip/interface-template`: interfaces of RIP, and how it speaks there.
+//! `/routing/rip/interface-template`: RIP interface templates.
 
 use menu::{Family, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/rip/keys`: keys that sign messages, by time.
+//! `/routing/rip/keys`: authentication keys with validity periods.
 
 use menu::{Kind, Menu, Property};
 

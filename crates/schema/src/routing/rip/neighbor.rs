@@ -1,4 +1,4 @@
-//! `/routing/rip/neighbor`: other routers; version 6 named them here too.
+//! `/routing/rip/neighbor`: RIP neighbours; RouterOS 6 also configured static neighbours here.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/rip/network`: what version 6 said of networks whose interfaces speak RIP.
+//! `/routing/rip/network`: RIP networks of RouterOS 6.
 
 use menu::{Family, Kind, Menu, Property};
 

@@ -1,4 +1,4 @@
-//! `/routing/rip/static-neighbor`: neighbours that do not hear multicast.
+//! `/routing/rip/static-neighbor`: static neighbours on networks without multicast.
 
 use menu::Menu;
 

@@ -1,4 +1,4 @@
-//! `/routing/rpki/session`: servers that are connected.
+//! `/routing/rpki/session`: RPKI sessions.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/stats/memory`: memory of routing.
+//! `/routing/stats/memory`: memory use.
 
 use menu::{Kind, Menu};
 

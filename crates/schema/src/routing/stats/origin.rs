@@ -1,4 +1,4 @@
-//! `/routing/stats/origin`: where routes come from.
+//! `/routing/stats/origin`: number of routes by origin.
 
 use menu::{Kind, Menu};
 

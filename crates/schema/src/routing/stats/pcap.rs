@@ -1,4 +1,4 @@
-//! `/routing/stats/pcap`: recorded messages.
+//! `/routing/stats/pcap`: captured protocol messages.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/stats/process`: processes of routing.
+//! `/routing/stats/process`: routing processes.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/stats/step`: steps of routing.
+//! `/routing/stats/step`: processing steps.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/interface/bridge/port/mst-override`: what a port costs in one spanning tree of several.
+//! `/interface/bridge/port/mst-override`: port cost and priority per MST instance.
 
 use menu::{Menu, Property, Shape, Unique};
 

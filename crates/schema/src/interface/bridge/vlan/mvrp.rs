@@ -1,4 +1,4 @@
-//! `/interface/bridge/vlan/mvrp`: what MVRP has registered.
+//! `/interface/bridge/vlan/mvrp`: VLANs registered by MVRP.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/interface/dot1x/server/active`: who uses ports.
+//! `/interface/dot1x/server/active`: authenticated devices.
 
 use menu::{Kind, Menu};
 

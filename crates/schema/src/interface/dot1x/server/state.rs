@@ -1,4 +1,4 @@
-//! `/interface/dot1x/server/state`: what ports are in.
+//! `/interface/dot1x/server/state`: port states.
 
 use menu::{Kind, Menu};
 

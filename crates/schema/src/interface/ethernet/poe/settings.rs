@@ -1,4 +1,4 @@
-//! `/interface/ethernet/poe/settings`: power over Ethernet as a whole.
+//! `/interface/ethernet/poe/settings`: settings of power over Ethernet.
 
 use menu::Menu;
 

@@ -1,4 +1,4 @@
-//! `/interface/ethernet/switch/acl`: rules of the older CRS switch chips.
+//! `/interface/ethernet/switch/acl`: access control rules of CRS1xx and CRS2xx switch chips.
 
 use menu::{Family, Kind, Menu, Property};
 
@@ -10,9 +10,9 @@ use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_rules};
 
 const MAC_PROTOCOL: Kind = Kind::Or(&["ip-or-ipv6", "non-ip"], &crate::interface::MAC_PROTOCOL);
 const IP_PROTOCOL: Kind = Kind::Or(&["other"], &crate::interface::IP_PROTOCOL);
-/// A hardware address with the bits of it that count.
+/// A MAC address with an optional mask.
 const MASKED: Kind = Kind::Either(&Kind::Mac, &Kind::Tuple("/", &[Kind::Mac, Kind::Mac]));
-/// A VLAN, several in a row, or all others.
+/// A VLAN id or range, optionally negated.
 const VLANS: Kind = Kind::Not(&Kind::Range("-", &Kind::Number { min: 0, max: 4_095 }));
 const TAGS: &[&str] = &[
     "priority-tagged",
@@ -21,7 +21,7 @@ const TAGS: &[&str] = &[
     "untagged",
 ];
 
-/// What else is looked at.
+/// Further matchers.
 const FRAME: &[Property] = &[
     maybe("invert-match", "Takes what does not match"),
     Property::new("mac-src-address", MASKED, "Source hardware address").optional(),
@@ -71,7 +71,7 @@ const FRAME: &[Property] = &[
     number("flow-id", 0, 63, "The flow").optional(),
 ];
 
-/// What else is done.
+/// Further actions.
 const TREATMENT: &[Property] = &[
     number("new-flow-id", 0, 63, "New flow").optional(),
     maybe("attack-filter-bypass", "Leaves the filter of attacks out"),

@@ -1,4 +1,4 @@
-//! The tables of the switch chips of CRS1xx and CRS2xx: VLANs, hosts, isolation.
+//! Tables of CRS1xx and CRS2xx switch chips: VLANs, hosts, isolation.
 
 use menu::{Family, Kind, Menu, Property};
 
@@ -8,20 +8,20 @@ use crate::declare::{maybe, number, words};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list, idle_rules};
 use crate::interface::MAC_PROTOCOL;
 
-/// Which tags match.
+/// Tag matchers.
 const TAGS: &[&str] = &[
     "any",
     "priority-tagged-or-tagged",
     "tagged",
     "untagged-or-tagged",
 ];
-/// Which frames something is set for.
+/// Frames that a setting applies to.
 const SET_FOR: &[&str] = &["all", "none", "tagged", "untagged-or-priority-tagged"];
-/// Who may talk to whom.
+/// Port isolation profiles.
 pub(super) const ISOLATION: &[&str] = &["community1", "community2", "isolated", "promiscuous"];
-/// What happens to a frame.
+/// Actions for frames.
 pub(super) const HANDLED: &[&str] = &["copy-to-cpu", "drop", "forward", "redirect-to-cpu"];
-/// What happens to a host's frames.
+/// Actions for frames of a host.
 const FDB_ACTIONS: &[&str] = &[
     "dst-drop",
     "dst-redirect-to-cpu",
@@ -59,7 +59,7 @@ pub(crate) static EGRESS_VLAN_TAG: Menu = Menu {
     )
 };
 
-/// Which frames get new VLANs, and which ones.
+/// VLAN translation: matchers and new VLAN ids.
 const TRANSLATION: &[Property] = &[
     ON,
     Property::new("ports", PORTS, "The ports").optional(),

@@ -1,4 +1,4 @@
-//! Quality of service in the switch chips of CRS1xx and CRS2xx.
+//! QoS tables of CRS1xx and CRS2xx switch chips.
 
 use menu::{Kind, Menu, Property};
 
@@ -6,13 +6,13 @@ use super::{ON, PORT};
 use crate::declare::{maybe, named, number, words};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list};
 
-/// A quality of service, or none.
+/// A QoS group, or none.
 pub(super) const GROUP: Kind = Kind::Or(&["none"], &Kind::Reference("switch-qos-group"));
-/// How readily a frame is dropped.
+/// Drop precedences.
 pub(super) const COLOURS: &[&str] = &["drop", "green", "red", "yellow"];
-/// Which of the chip's queues a frame is put into.
+/// Queue of the chip.
 pub(super) const PRIORITY: Property = number("priority", 0, 15, "Priority in the chip").optional();
-/// What a frame is when queues are full.
+/// Drop precedence of a frame when queues are full.
 pub(super) const PRECEDENCE: Property = words(
     "drop-precedence",
     COLOURS,

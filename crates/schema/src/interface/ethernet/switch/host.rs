@@ -1,4 +1,4 @@
-//! `/interface/ethernet/switch/host`: where a switch chip sends frames to which hardware address.
+//! `/interface/ethernet/switch/host`: the MAC address table of switch chips.
 
 use menu::{Flag, Menu, Property};
 

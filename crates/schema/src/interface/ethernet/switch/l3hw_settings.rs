@@ -1,4 +1,4 @@
-//! `/interface/ethernet/switch/l3hw-settings`: how switch chips route.
+//! `/interface/ethernet/switch/l3hw-settings`: layer 3 hardware offload.
 
 use menu::{Kind, Menu};
 

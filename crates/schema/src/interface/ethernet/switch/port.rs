@@ -1,4 +1,4 @@
-//! `/interface/ethernet/switch/port`: how switch chips treat the frames of their ports.
+//! `/interface/ethernet/switch/port`: port settings of switch chips.
 
 use menu::{Follow, Kind, Menu, Pick, Property, Shape};
 
@@ -8,7 +8,7 @@ use crate::declare::{list, maybe, no, number, optional_text, reference, shown, w
 
 const RATE: Kind = Kind::Or(&["unlimited"], &Kind::Rate);
 
-/// What ports of CRS1xx and CRS2xx have besides.
+/// Further properties of CRS1xx and CRS2xx ports.
 const CRS: &[Property] = &idle([
     number(
         "ingress-customer-tpid-override",
@@ -208,7 +208,7 @@ const CRS: &[Property] = &idle([
     .optional(),
 ]);
 
-/// Properties without effect.
+/// Marks properties as without effect.
 const fn idle<const N: usize>(mut properties: [Property; N]) -> [Property; N] {
     let mut at = 0;
     while at < N {

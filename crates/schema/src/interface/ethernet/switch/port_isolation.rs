@@ -1,4 +1,4 @@
-//! `/interface/ethernet/switch/port-isolation`: which ports of a switch chip may talk.
+//! `/interface/ethernet/switch/port-isolation`: ports between which a switch chip may forward.
 
 use menu::{Follow, Kind, Menu, Property, Shape};
 

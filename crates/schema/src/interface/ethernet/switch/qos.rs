@@ -1,4 +1,4 @@
-//! `/interface/ethernet/switch/qos`: quality of service in the switch chips of CRS3xx and later.
+//! `/interface/ethernet/switch/qos`: QoS of CRS3xx and later switch chips.
 
 use menu::{Builtin, Flag, Follow, Kind, Menu, Pick, Property};
 
@@ -11,9 +11,9 @@ const FLAGS: &[Flag] = &[
     Flag::new('I', "inactive", 1),
     Flag::new('H', "hw-offloaded", 2),
 ];
-/// A class of traffic by its name.
+/// A QoS profile.
 pub(super) const PROFILE_NAME: Kind = Kind::Reference("switch-qos-profile");
-/// Memory in percent, or in bytes.
+/// Buffer size in percent or bytes.
 const BUFFERS: Kind = Kind::Or(
     &["auto"],
     &Kind::Number {

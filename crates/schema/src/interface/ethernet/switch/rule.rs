@@ -1,4 +1,4 @@
-//! `/interface/ethernet/switch/rule`: what a switch chip does to frames that match.
+//! `/interface/ethernet/switch/rule`: access control rules of switch chips.
 
 use menu::{Family, Kind, Menu, Property, Shape};
 
@@ -7,7 +7,7 @@ use super::{ON, PORTS};
 use crate::declare::{maybe, number};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID};
 
-/// A hardware address with the bits of it that count.
+/// A MAC address with an optional mask.
 const MASKED: Kind = Kind::Either(&Kind::Mac, &Kind::Tuple("/", &[Kind::Mac, Kind::Mac]));
 const RATE: Kind = Kind::Or(&["none"], &Kind::Rate);
 

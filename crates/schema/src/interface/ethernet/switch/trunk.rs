@@ -1,4 +1,4 @@
-//! `/interface/ethernet/switch/trunk`: ports of a switch chip that act as one.
+//! `/interface/ethernet/switch/trunk`: link aggregation in switch chips.
 
 use menu::{Menu, Property};
 

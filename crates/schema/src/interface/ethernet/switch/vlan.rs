@@ -1,4 +1,4 @@
-//! `/interface/ethernet/switch/vlan`: the VLAN table of a switch chip.
+//! `/interface/ethernet/switch/vlan`: VLAN tables of switch chips.
 
 use menu::{Menu, Property, Shape};
 

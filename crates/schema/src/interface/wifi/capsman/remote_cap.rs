@@ -1,4 +1,4 @@
-//! `/interface/wifi/capsman/remote-cap`: devices whose radios are configured here.
+//! `/interface/wifi/capsman/remote-cap`: connected CAPs.
 
 use menu::{Kind, Menu};
 

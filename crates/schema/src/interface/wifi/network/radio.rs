@@ -1,4 +1,4 @@
-//! `/interface/wifi/network/radio`: what radios of some labels are like.
+//! `/interface/wifi/network/radio`: settings of radios with certain labels.
 
 use menu::{Kind, Menu, Property};
 

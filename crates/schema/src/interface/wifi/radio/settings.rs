@@ -1,4 +1,4 @@
-//! `/interface/wifi/radio/settings`: what radios are used for.
+//! `/interface/wifi/radio/settings`: settings of radios.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/interface/wifi/security/multi-passphrase`: passphrases of one network for several groups.
+//! `/interface/wifi/security/multi-passphrase`: several passphrases for one network.
 
 use menu::{Kind, Menu, Property};
 

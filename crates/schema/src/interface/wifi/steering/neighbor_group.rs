@@ -1,4 +1,4 @@
-//! `/interface/wifi/steering/neighbor-group`: access points that clients are told of.
+//! `/interface/wifi/steering/neighbor-group`: access points announced to clients.
 
 use menu::{Flag, Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/interface/wireless/sniffer/packet`: frames of the air that were recorded.
+//! `/interface/wireless/sniffer/packet`: captured wireless frames.
 
 use menu::{Kind, Menu};
 

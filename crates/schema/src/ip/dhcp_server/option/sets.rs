@@ -1,4 +1,4 @@
-//! `/ip/dhcp-server/option/sets`: options that go together.
+//! `/ip/dhcp-server/option/sets`: option sets.
 
 use menu::{Menu, Shape};
 

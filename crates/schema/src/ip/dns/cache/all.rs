@@ -1,4 +1,4 @@
-//! `/ip/dns/cache/all`: answers that are kept, of all types.
+//! `/ip/dns/cache/all`: cached records of all types.
 
 use menu::{Flag, Kind, Menu, Shape};
 

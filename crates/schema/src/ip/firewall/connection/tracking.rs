@@ -1,4 +1,4 @@
-//! `/ip/firewall/connection/tracking`: how connections are tracked, of both families.
+//! `/ip/firewall/connection/tracking`: connection tracking settings for IPv4 and IPv6.
 
 use menu::{Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/hotspot/user/profile`: what users may do.
+//! `/ip/hotspot/user/profile`: hotspot user profiles.
 
 use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/hotspot/walled-garden/ip`: packets that may pass without logging in.
+//! `/ip/hotspot/walled-garden/ip`: packets accepted without login.
 
 use menu::{Effect, Family, Kind, Menu, Property, Shape};
 

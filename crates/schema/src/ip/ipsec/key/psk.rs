@@ -1,4 +1,4 @@
-//! `/ip/ipsec/key/psk`: keys that both know, against computers to come (RFC 8784).
+//! `/ip/ipsec/key/psk`: post-quantum pre-shared keys (RFC 8784).
 
 use menu::{Effect, Kind, Menu, Shape};
 

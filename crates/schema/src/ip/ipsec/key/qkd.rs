@@ -1,4 +1,4 @@
-//! `/ip/ipsec/key/qkd`: keys from a line of light (ETSI GS QKD 014).
+//! `/ip/ipsec/key/qkd`: quantum key distribution (ETSI GS QKD 014).
 
 use menu::{Effect, Kind, Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ip/ipsec/key/rsa`: pairs of keys.
+//! `/ip/ipsec/key/rsa`: RSA key pairs.
 
 use menu::{Argument, Effect, Flag, Kind, Menu, Property, Shape};
 

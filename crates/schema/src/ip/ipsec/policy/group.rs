@@ -1,4 +1,4 @@
-//! `/ip/ipsec/policy/group`: templates that go together.
+//! `/ip/ipsec/policy/group`: groups of policy templates.
 
 use menu::{Builtin, Kind, Menu, Pick, Property, Shape};
 

@@ -1,4 +1,4 @@
-//! `/ipv6/dhcp-server/option/sets`: options that go together.
+//! `/ipv6/dhcp-server/option/sets`: option sets.
 
 use menu::{Effect, Kind, Menu, Shape};
 

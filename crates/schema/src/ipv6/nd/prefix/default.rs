@@ -1,4 +1,4 @@
-//! `/ipv6/nd/prefix/default`: how prefixes of addresses are advertised.
+//! `/ipv6/nd/prefix/default`: defaults for advertised prefixes of addresses.
 
 use menu::{Menu, Shape};
 

@@ -1,4 +1,4 @@
-//! `/routing/bgp/instance/vrf`: what version 6 said of customers' routes.
+//! `/routing/bgp/instance/vrf`: VRFs of RouterOS 6.
 
 use menu::{Kind, Menu};
 

@@ -1,4 +1,4 @@
-//! `/routing/ospf/area/range`: routes of an area that others are told as one.
+//! `/routing/ospf/area/range`: aggregates of an area's routes.
 
 use menu::{Family, Kind, Menu, Old, Property};
 

@@ -1,4 +1,4 @@
-//! `/routing/pimsm/bsr/candidate`: whether this router may tell meeting points.
+//! `/routing/pimsm/bsr/candidate`: candidate bootstrap routers.
 
 use menu::{Family, Kind, Menu};
 

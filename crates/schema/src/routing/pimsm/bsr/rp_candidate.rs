@@ -1,4 +1,4 @@
-//! `/routing/pimsm/bsr/rp-candidate`: whether this router may be a meeting point.
+//! `/routing/pimsm/bsr/rp-candidate`: candidate rendezvous points.
 
 use menu::{Family, Kind, Menu};
 

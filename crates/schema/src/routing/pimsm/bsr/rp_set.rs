@@ -1,4 +1,4 @@
-//! `/routing/pimsm/bsr/rp-set`: meeting points that were told.
+//! `/routing/pimsm/bsr/rp-set`: rendezvous points learned from the bootstrap router.
 
 use menu::{Kind, Menu};
 
