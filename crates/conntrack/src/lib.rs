@@ -1,8 +1,8 @@
-//! Connections, and the translation of their addresses.
+//! Connection tracking and NAT.
 //!
-//! [`connection`] finds the connection of a packet and advances it; [`nat`] chooses the translation of a new one,
-//! and changes each packet of it. They are one crate because they need each other: a connection holds the mappings
-//! that it uses, and the helpers of translation expect connections.
+//! [`connection`] finds and updates the connection of a packet; [`nat`] chooses the translation of a new
+//! connection and rewrites its packets. They form one crate because they depend on each other: a connection
+//! holds NAT mappings, and NAT helpers expect connections.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,7 @@
-//! What a worker's helpers expect, where control can read it: a place for each expectation, written
-//! by its worker alone under a version that is odd meanwhile. Who reads another version behind a place
-//! than before it reads again.
+//! Table of a worker's expectations that the control plane can read without a lock.
+//!
+//! Each expectation has a slot, a seqlock: only the owning worker writes it, and the slot's version is odd
+//! during a write. A reader that sees the version change while it reads starts over.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
@@ -12,24 +13,25 @@ use super::id::EntryId;
 use super::layout::{load, store};
 use super::state::Helper;
 
-/// Words of a place: two lines.
+/// Words of a slot: two cache lines.
 const WORDS: usize = 16;
-/// The word of its version; the rest is what is expected.
+/// Index of the word that holds the slot's version; the other words hold the expectation.
 const VERSION: usize = 0;
 
-/// See the module.
+/// Expectations of one worker: written by the worker, read by other threads.
 #[derive(Debug)]
 pub(super) struct Board {
     places: Zeroed<[AtomicU64; WORDS]>,
-    /// Places below this one were used at some time.
+    /// Upper bound of the slots in use: higher slots were never written.
     used: AtomicU32,
 }
 
 impl Board {
-    /// Room for so many; memory is taken as places are used.
+    /// Creates a table with room for `places` expectations. The kernel commits memory when a slot is first
+    /// written.
     ///
     /// # Errors
-    /// What the kernel says when there is not that much address space.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub(super) fn new(places: usize) -> std::io::Result<Self> {
         Ok(Self {
             places: Zeroed::new(places, Pages::Small)?,
@@ -37,7 +39,7 @@ impl Board {
         })
     }
 
-    /// Writes what is expected at a place, or that nothing is. Only the owner calls this.
+    /// Writes an expectation into a slot, or empties the slot. Only the owning worker calls this.
     pub(super) fn put(&self, place: u16, what: Option<&Expectation>) {
         let words = &self.places[usize::from(place)];
         let version = load(&words[VERSION]);
@@ -52,7 +54,7 @@ impl Board {
             .store(used.max(u32::from(place) + 1), Ordering::Release);
     }
 
-    /// What is expected. What comes and goes meanwhile may be seen or not.
+    /// Iterates over the expectations. An expectation that is added or removed meanwhile may be missing.
     pub(super) fn iter(&self) -> impl Iterator<Item = Expectation> {
         let used = self.used.load(Ordering::Acquire) as usize;
         self.places[..used].iter().filter_map(read)
@@ -73,7 +75,7 @@ fn read(words: &[AtomicU64; WORDS]) -> Option<Expectation> {
     }
 }
 
-/// Bits of the first word; the helper, the protocol and the answer's port lie above.
+/// Flag bits of the first word; helper, protocol and the port of the answers lie above them.
 mod has {
     pub(super) const ANYTHING: u64 = 1;
     pub(super) const HELD: u64 = 1 << 1;

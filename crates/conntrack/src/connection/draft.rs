@@ -1,4 +1,4 @@
-//! A connection that is not in the table yet: it lives on the stack of its first packet's walk.
+//! A connection that is not in the table yet; it lives on the stack while its first packet is processed.
 
 use frame::InterfaceId;
 use packet::{Tuple, protocol};
@@ -8,31 +8,32 @@ use super::id::NextHop;
 use super::state::{Helper, NatState};
 use super::tcp::Opening;
 
-/// The room that a direction of an IPv4 connection has for its rewrite, in its line: two words, and
-/// 16 bits of a third.
+/// Space for the rewrite of one direction of an IPv4 connection, in the cache line of the direction: two
+/// words and 16 bits of a third.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rewrite4(pub [u64; 3]);
 
-/// The same of IPv6: seven words of the direction's second line.
+/// Space for the rewrite of one direction of an IPv6 connection: seven words in the direction's second cache
+/// line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rewrite6(pub [u64; 7]);
 
-/// Both directions' rewrites: original, reply. What they mean is `nat`'s.
+/// Rewrites of both directions, original first. The module `nat` defines their encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rewrites {
     /// Nothing is rewritten: both slots read as zeros.
     #[default]
     None,
-    /// Of IPv4.
+    /// Rewrites of an IPv4 connection.
     Ipv4([Rewrite4; 2]),
-    /// Of IPv6.
+    /// Rewrites of an IPv6 connection.
     Ipv6([Rewrite6; 2]),
 }
 
-/// The tuples of a connection that its worker claims, so that other workers hand packets with them over.
+/// The tuples that a worker claims for a connection; other workers then hand packets with these tuples to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Claims {
-    /// None: packets of both directions arrive on this worker anyhow.
+    /// No claim: RSS delivers the packets of both directions to this worker.
     #[default]
     None,
     /// The reply tuple.
@@ -44,62 +45,63 @@ pub enum Claims {
 /// A new connection, made by `Tracker::draft` from its first packet and filled in by the stages.
 #[derive(Clone, Copy, Debug)]
 pub struct Draft {
-    /// As the first packet came in.
+    /// The tuple of the first packet as received.
     pub original: Tuple,
-    /// As answers will come in: the original tuple, translated, reversed.
+    /// The tuple of the replies as received: the original tuple, translated and reversed.
     pub reply: Tuple,
-    /// The connection's mark; an expected connection begins with its parent's.
+    /// The connection mark; an expected connection inherits its parent's.
     pub mark: u32,
-    /// The helper that watches it, or that expected it.
+    /// The helper that reads the connection's payload, or the helper that expected the connection.
     pub helper: Helper,
-    /// How it is translated.
+    /// Kinds of address translation that apply to the connection.
     pub nat: NatState,
-    /// Both directions' rewrites.
+    /// Rewrites of both directions.
     pub rewrites: Rewrites,
-    /// A rule marked it for FastTrack.
+    /// True if a rule marked the connection for FastTrack.
     pub fasttrack: bool,
-    /// The source was translated by `masquerade`: it goes when its egress interface does.
+    /// True if `masquerade` translated the source; the connection then ends when its egress interface goes
+    /// down.
     pub masquerade: bool,
-    /// A `connection-limit` counts it.
+    /// True if a `connection-limit` matcher counts the connection.
     pub counted: bool,
-    /// What others keep about it (`Tracker::set_attachment`).
+    /// Value that another module stores with the connection (`Tracker::set_attachment`).
     pub attachment: u32,
-    /// Where it leaves the router.
+    /// The interface by which the first packet leaves the router.
     pub egress: InterfaceId,
-    /// The next hop of the original direction, for FastTrack.
+    /// The next hop of the original direction; FastTrack uses it.
     pub next_hop: NextHop,
-    /// The tuples that are claimed in `Homes`.
+    /// The tuples that the worker claims in `Homes`.
     pub claims: Claims,
-    /// Bytes of the first packet, from its network header on.
+    /// Length of the first packet in bytes, from its network header on.
     pub(super) bytes: u32,
-    /// A helper expected it.
+    /// True if a helper expected the connection.
     pub(super) expected: bool,
-    /// What the first packet's header of GRE says.
+    /// The GRE header of the first packet, if the packet is GRE.
     pub(super) gre: Option<Gre>,
-    /// The state of TCP after the first packet.
+    /// The TCP state after the first packet.
     pub(super) opening: Opening,
 }
 
 impl Draft {
-    /// Whether a helper expected it.
+    /// Returns true if a helper expected the connection.
     #[inline]
     pub const fn is_expected(&self) -> bool {
         self.expected
     }
 
-    /// Whether it is a call that PPTP's helper has heard of.
+    /// Returns true if the connection is a PPTP call that the PPTP helper announced.
     pub(super) fn is_call(&self) -> bool {
         self.expected && is_call(self.original.protocol, self.helper)
     }
 
-    /// Whether a helper reads what it carries.
+    /// Returns true if a helper reads the connection's payload.
     #[inline]
     pub fn is_helped(&self) -> bool {
         self.helper != Helper::None && !self.expected
     }
 }
 
-/// Whether a connection that was expected is a call of PPTP.
+/// Returns true if an expected connection with this protocol and helper is a PPTP call.
 pub(super) const fn is_call(protocol: u8, helper: Helper) -> bool {
     protocol == protocol::GRE && matches!(helper, Helper::Pptp)
 }

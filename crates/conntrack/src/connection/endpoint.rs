@@ -1,8 +1,9 @@
-//! The mappings that connections hold: from when one enters until it leaves.
+//! Endpoint-independent NAT mappings of a connection: acquired when the connection enters the table, released
+//! when it leaves.
 //!
-//! A connection with the bit `ein-snat` holds the mapping of its original tuple's source to its reply
-//! tuple's destination; one with `ein-dnat` that of its reply tuple's source to its original tuple's
-//! destination.
+//! A connection with the bit `ein-snat` holds the mapping from the source of its original tuple to the
+//! destination of its reply tuple. A connection with `ein-dnat` holds the mapping from the source of its
+//! reply tuple to the destination of its original tuple.
 
 use packet::Tuple;
 
@@ -10,7 +11,8 @@ use super::state::{NatState, Refused};
 use super::tracker::Tracker;
 use crate::nat::{Endpoint, Mappings};
 
-/// Inside and outside of the mappings that a connection holds: of its source, of its destination.
+/// Returns inside and outside endpoint of the mappings that a connection holds: source NAT first, then
+/// destination NAT.
 fn held(nat: NatState, (original, reply): (&Tuple, &Tuple)) -> [Option<(Endpoint, Endpoint)>; 2] {
     let source = (Endpoint::source(original), Endpoint::destination(reply));
     let destination = (Endpoint::source(reply), Endpoint::destination(original));
@@ -22,13 +24,13 @@ fn held(nat: NatState, (original, reply): (&Tuple, &Tuple)) -> [Option<(Endpoint
 }
 
 impl Tracker {
-    /// The mappings of all workers, if a rule ever wanted them.
+    /// Returns the mapping table that all workers share, or `None` if no rule needs one.
     #[inline]
     pub fn mappings(&self) -> Option<&Mappings> {
         self.table.mappings().map(|mappings| &**mappings)
     }
 
-    /// A connection enters: it holds all of its mappings, or none.
+    /// Acquires all mappings of a new connection, or none of them.
     pub(super) fn hold_endpoints(
         &self,
         nat: NatState,
@@ -50,7 +52,7 @@ impl Tracker {
         })
     }
 
-    /// It leaves.
+    /// Releases the mappings of a connection that leaves the table.
     pub(super) fn release_endpoints(&self, nat: NatState, ends: (&Tuple, &Tuple)) {
         let Some(mappings) = self.mappings() else {
             return;

@@ -1,4 +1,4 @@
-//! One connection in its place: the words that its owner writes and others read.
+//! One entry of the connection table: words that the owning worker writes and other threads read.
 
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -17,14 +17,14 @@ use super::sweep::Epoch;
 use super::tcp::Talk;
 use super::wheel::HORIZON_SECS;
 
-/// The timeout's bits in `STATE`.
+/// Mask of the timeout, in seconds, in the word `STATE`.
 const TIMEOUT_BITS: u32 = 0xff_ffff;
 
-/// One connection, in its place.
+/// Reference to one entry of the connection table.
 #[derive(Debug)]
 pub(super) struct Entry<'a, F> {
     pub(super) lines: &'a [Line],
-    /// Those of all entries, and which are its.
+    /// The cold words of all entries; `place` is the index of this entry.
     pub(super) cold: &'a [Cold],
     pub(super) place: usize,
     pub(super) of: core::marker::PhantomData<F>,
@@ -38,11 +38,11 @@ impl<F> Clone for Entry<'_, F> {
 
 impl<F> Copy for Entry<'_, F> {}
 
-/// The flags of the direction whose line this is, where it has this tuple.
+/// Returns the flags in a direction's line if the line holds the tuple `key`, else `None`.
 #[inline(always)]
 pub(super) fn flags_of<F: Layout>(line: &Line, key: &F::Key) -> Option<u8> {
     let key = key.as_ref();
-    // Without branches: nearly always all of it is the same.
+    // Without branches: the whole tuple is nearly always equal.
     let others = (0..F::META).fold(0, |others, word| others | load(&line[word]) ^ key[word]);
     let meta = load(&line[F::META]);
     let same = others | (meta ^ key[F::META]) & TUPLE_BITS == 0;
@@ -50,49 +50,49 @@ pub(super) fn flags_of<F: Layout>(line: &Line, key: &F::Key) -> Option<u8> {
 }
 
 impl<'a, F: Layout> Entry<'a, F> {
-    /// A direction's line.
+    /// Returns the cache line of a direction.
     #[inline(always)]
     pub(super) fn line(self, reply: bool) -> &'a Line {
         &self.lines[line_of(reply)]
     }
 
-    /// A word of a direction's line.
+    /// Returns a word of a direction's cache line.
     #[inline(always)]
     pub(super) fn word(self, reply: bool, word: usize) -> &'a AtomicU64 {
         &self.lines[line_of(reply)][word]
     }
 
-    /// The line that both directions share.
+    /// Returns the cache line that both directions share.
     #[inline(always)]
     pub(super) fn shared_line(self) -> &'a Line {
         &self.lines[SHARED]
     }
 
-    /// A word of the shared line.
+    /// Returns a word of the shared cache line.
     #[inline(always)]
     pub(super) fn shared(self, word: usize) -> &'a AtomicU64 {
         &self.lines[SHARED][word]
     }
 
-    /// A direction's rate and sample, or a word of its rewrite.
+    /// Returns the word of a direction's rate and sample (`word` 0), or a word of its rewrite.
     #[inline(always)]
     pub(super) fn rate(self, reply: bool, word: usize) -> &'a AtomicU64 {
         &self.lines[F::RATE_LINE[usize::from(reply)]][F::RATE + word]
     }
 
-    /// A cold word.
+    /// Returns a word of the entry's cold line.
     #[inline(always)]
     pub(super) fn cold(self, word: usize) -> &'a AtomicU64 {
         &self.cold[self.place][word]
     }
 
-    /// Whether a direction has this tuple.
+    /// Returns true if a direction has the tuple `key`.
     #[inline(always)]
     pub(super) fn is(self, reply: bool, key: &F::Key) -> bool {
         flags_of::<F>(self.line(reply), key).is_some()
     }
 
-    /// The flags that both directions know.
+    /// Returns the flags that are stored in the lines of both directions.
     #[inline(always)]
     pub(super) fn flags(self, reply: bool) -> u8 {
         (load(self.word(reply, F::META)) >> FLAGS_SHIFT) as u8
@@ -106,18 +106,18 @@ impl<'a, F: Layout> Entry<'a, F> {
         }
     }
 
-    /// The flags that only the shared line knows.
+    /// Returns the flags that are stored in the shared line only.
     #[inline(always)]
     pub(super) fn own(self) -> u16 {
         (load(self.shared(shared::STATE)) >> 40) as u16
     }
 
-    /// Which purges it has seen come.
+    /// Returns the epoch of the last purge that this connection survived or came after.
     pub(super) fn epoch(self) -> Epoch {
         Epoch((load(self.shared(shared::STATE)) >> EPOCH_SHIFT) as u8)
     }
 
-    /// Has it be taken by later purges only.
+    /// Sets the epoch: only purges of later epochs remove the connection.
     #[inline(always)]
     pub(super) fn set_epoch(self, epoch: Epoch) {
         let state = self.shared(shared::STATE);
@@ -125,40 +125,40 @@ impl<'a, F: Layout> Entry<'a, F> {
         store(state, rest | u64::from(epoch.0) << EPOCH_SHIFT);
     }
 
-    /// How many connections lay here before this one.
+    /// Returns how many connections this slot held before the current one.
     #[inline(always)]
     pub(super) fn generation(self) -> u32 {
         half_of(load(self.shared(shared::VERSION)), 1)
     }
 
-    /// Whether a connection lies here.
+    /// Returns true if the slot holds a connection.
     #[inline(always)]
     pub(super) fn is_live(self) -> bool {
         self.own() & own::LIVE != 0
     }
 
-    /// Whether a helper expected it.
+    /// Returns true if a helper expected the connection.
     pub(super) fn is_expected(self) -> bool {
         self.own() & own::EXPECTED != 0
     }
 
-    /// Whether it is a call that PPTP's helper has heard of.
+    /// Returns true if the connection is a PPTP call that the PPTP helper announced.
     pub(super) fn is_call(self, protocol: u8) -> bool {
         self.is_expected() && is_call(protocol, self.helper())
     }
 
-    /// Whether a helper reads what it carries.
+    /// Returns true if a helper reads the connection's payload.
     pub(super) fn is_helped(self) -> bool {
         self.helper() != Helper::None && !self.is_expected()
     }
 
-    /// Whether it is kept when the table is full.
+    /// Returns true if the connection is assured: a full table does not evict it.
     #[inline(always)]
     pub(super) fn is_assured(self) -> bool {
         self.flags(false) & flag::ASSURED != 0
     }
 
-    /// Changes what the place is about: readers read again.
+    /// Runs `change` under an odd version (seqlock), so that concurrent readers retry; sets the generation.
     pub(super) fn change<T>(self, generation: u32, change: impl FnOnce() -> T) -> T {
         let version = self.shared(shared::VERSION);
         let odd = (load(version) as u32).wrapping_add(1) | 1;
@@ -169,7 +169,7 @@ impl<'a, F: Layout> Entry<'a, F> {
         changed
     }
 
-    /// All words, one after the other.
+    /// Copies all words of the entry.
     pub(super) fn words(self) -> Words {
         let mut words = Words::default();
         for (copy, line) in words.lines.iter_mut().zip(self.lines) {
@@ -179,8 +179,8 @@ impl<'a, F: Layout> Entry<'a, F> {
         words
     }
 
-    /// Writes what a copy of an entry of another table says of the connection. What others keep about it
-    /// is theirs, and stays behind.
+    /// Overwrites this entry with the words of an entry of another table. Claims, counters and the attachment
+    /// belong to the other table and are not copied.
     pub(super) fn copy(self, words: &Words) {
         for (line, copy) in words.lines.iter().take(F::LINES).enumerate() {
             let first = if line == SHARED { shared::STATE } else { 0 };
@@ -194,7 +194,7 @@ impl<'a, F: Layout> Entry<'a, F> {
         store(self.cold(1), 0);
     }
 
-    /// When it expires if nothing more comes.
+    /// Returns the tick at which the connection expires if no further packet arrives.
     pub(super) fn deadline(self) -> Tick {
         let [original, reply] =
             [false, true].map(|reply| Tick(half_of(load(self.word(reply, F::LAST)), 0)));
@@ -207,20 +207,21 @@ impl<'a, F: Layout> Entry<'a, F> {
         last.after(secs * TICKS_PER_SECOND)
     }
 
-    /// TCP's numbers, as seen from a direction.
+    /// Returns the TCP sequence state, with `reply` as the sender's direction.
     #[inline(always)]
     pub(super) fn talk(self, reply: bool) -> Talk {
         talk_in(self.shared_line(), reply)
     }
 
-    /// Keeps TCP's numbers.
+    /// Stores the TCP sequence state.
     #[inline(always)]
     pub(super) fn set_talk(self, talk: &Talk, reply: bool) {
         set_talk_in(self.shared_line(), talk, reply);
     }
 }
 
-/// Changes TCP's state and the timeout in their word; whether the connection is to come up earlier.
+/// Stores TCP state and timeout. Returns true if the timer wheel has to look at the connection earlier than
+/// planned.
 #[inline(always)]
 pub(super) fn set_state_in(word: &AtomicU64, state: u8, timeout_secs: u32) -> bool {
     let old = load(word);
@@ -229,15 +230,15 @@ pub(super) fn set_state_in(word: &AtomicU64, state: u8, timeout_secs: u32) -> bo
         return false;
     }
     store(word, new);
-    // What is longer than the wheel comes up before any such timeout ends.
+    // Timeouts beyond the wheel's horizon are checked at the horizon in any case.
     timeout_secs < (old as u32 & TIMEOUT_BITS).min(HORIZON_SECS)
 }
 
-/// TCP's numbers in a shared line, as seen from a direction.
+/// Reads the TCP sequence state from a shared line, with `reply` as the sender's direction.
 #[inline(always)]
 pub(super) fn talk_in(line: &Line, reply: bool) -> Talk {
     let mut talk = Talk::default();
-    // The direction's half first, then the other's.
+    // The half of the sender's direction first.
     let halves = |word: usize| load(&line[word]).rotate_left(u32::from(reply) * 32);
     let (windows, acks) = (halves(shared::WINDOWS), halves(shared::ACKS));
     for (side, peer) in [(0, &mut talk.sender), (1, &mut talk.receiver)] {
@@ -251,7 +252,7 @@ pub(super) fn talk_in(line: &Line, reply: bool) -> Talk {
     talk
 }
 
-/// Keeps TCP's numbers in a shared line.
+/// Stores the TCP sequence state in a shared line.
 #[inline(always)]
 pub(super) fn set_talk_in(line: &Line, talk: &Talk, reply: bool) {
     let Talk {
@@ -273,7 +274,7 @@ pub(super) fn set_talk_in(line: &Line, talk: &Talk, reply: bool) {
     store(&line[shared::LAST], bits);
 }
 
-/// Writes a new connection into its place.
+/// Writes a new connection into a free slot.
 pub(super) fn write<F: Layout>(
     entry: Entry<'_, F>,
     draft: &Draft,

@@ -1,8 +1,7 @@
-//! Connections that helpers expect: a tuple, parts of which may be anything, and whose child it is.
+//! Connections that helpers expect: a tuple, possibly with wildcards, and the parent connection.
 //!
-//! Bounded: 4,096 for a worker, 32 of them for a connection; a connection that expects more forgets
-//! what it has waited for longest. Looking one up costs four lookups in an ordered map, and nothing
-//! while there is none.
+//! Each worker holds at most 4,096 expectations, 32 of them per parent; a parent that adds more loses its
+//! oldest. A lookup takes four lookups in an ordered map, or none while the map is empty.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,55 +13,55 @@ use super::id::EntryId;
 use super::settings::{TICKS_PER_SECOND, Tick};
 use super::state::Helper;
 
-/// The most expectations of a worker.
+/// Maximum number of expectations of a worker.
 pub(super) const EXPECTATIONS_MAX: usize = 4_096;
 
-/// The most expectations of a connection.
+/// Maximum number of expectations of a parent connection.
 const EACH_MAX: usize = 32;
 
 /// A connection that a helper expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expectation {
-    /// The connection over which it was agreed upon.
+    /// The connection whose payload announced this one.
     pub parent: EntryId,
-    /// The tuple of its first packet. Source address and source port are not looked at where they
-    /// are 0.
+    /// The tuple of the first packet. A source address or source port of 0 matches any.
     pub tuple: Tuple,
-    /// The helper that expects it; `connection-type` of the child.
+    /// The helper that expects the connection; the child's `connection-type`.
     pub helper: Helper,
-    /// Where its first packet is to be sent instead; none leaves the destination as it is.
+    /// New destination of the first packet; `None` leaves the destination unchanged.
     pub destination: Option<(u128, u16)>,
-    /// The source address that its first packet leaves with; none leaves the source as it is.
+    /// New source address of the first packet; `None` leaves the source unchanged.
     pub source: Option<u128>,
-    /// The destination port of its answers where that is not the source port that it leaves with:
-    /// PPTP's tunnels have a number of their own in each direction.
+    /// Destination port of the replies if it differs from the translated source port: PPTP calls have an ID
+    /// per direction.
     pub answer: Option<u16>,
-    /// How long it is expected, in seconds.
+    /// Lifetime of the expectation in seconds.
     pub timeout_secs: u32,
-    /// Its tuple is only held, so that nobody else is told the same: what is to come is not agreed
-    /// upon yet, and nothing is related by it.
+    /// True if the expectation only reserves its tuple: the endpoints have not agreed on a connection yet, so
+    /// no packet matches it.
     pub held: bool,
 }
 
 impl Expectation {
-    /// Whether the other, which has the same tuple, is of another connection or leads elsewhere.
+    /// Returns true if another expectation with the same tuple has another parent or another destination.
     pub fn is_apart_from(&self, other: &Self) -> bool {
         (self.parent, self.destination) != (other.parent, other.destination)
     }
 
-    /// Whether it waits for a connection that begins with this tuple.
+    /// Returns true if a packet with this tuple begins the expected connection.
     pub fn awaits(&self, tuple: &Tuple) -> bool {
         self.fits(tuple).is_some() && !self.held
     }
 
-    /// How exactly its tuple is that of a packet, 0 the most; none where it is another.
+    /// Returns how exactly the tuple of a packet matches: 0 is exact, higher values use more wildcards;
+    /// `None` is no match.
     pub(super) fn fits(&self, tuple: &Tuple) -> Option<usize> {
         let own = Key::of(&self.tuple);
         let mut forms = Key::of(tuple).forms().into_iter();
         forms.position(|form| form == own)
     }
 
-    /// What becomes of its first packet, which came with this tuple.
+    /// Returns the tuple of the first packet after translation.
     pub fn translated(&self, tuple: &Tuple) -> Tuple {
         let own = (tuple.destination, tuple.destination_port);
         let (destination, destination_port) = self.destination.unwrap_or(own);
@@ -74,7 +73,7 @@ impl Expectation {
         }
     }
 
-    /// The tuple of its answers when it leaves like this.
+    /// Returns the tuple of the replies, given the translated tuple of the first packet.
     pub fn reply(&self, leaves: &Tuple) -> Tuple {
         let reversed = leaves.reversed();
         match self.answer {
@@ -108,7 +107,7 @@ impl Key {
         }
     }
 
-    /// The keys of what may expect this one, the most exact first.
+    /// Returns the keys of all expectations that may match this tuple, the most exact first.
     const fn forms(self) -> [Self; 4] {
         let any_port = Self {
             ports: (self.ports.0, 0),
@@ -122,7 +121,7 @@ impl Key {
         [self, any_port, any_source, anybody]
     }
 
-    /// Before all others.
+    /// The smallest key in the order of the map.
     const FIRST: Self = Self {
         destination: 0,
         source: 0,
@@ -136,26 +135,26 @@ impl Key {
 struct Waiting {
     deadline: Tick,
     what: Expectation,
-    /// Where it stands on the board.
+    /// Index of its slot in the shared table.
     place: u16,
 }
 
-/// See the module.
+/// The expectations of one worker.
 #[derive(Debug, Default)]
 pub(super) struct Expectations {
     by_tuple: BTreeMap<Key, Waiting>,
     by_parent: BTreeSet<(EntryId, Key)>,
-    /// The second in which those whose time was up were last taken out.
+    /// The second of the last sweep for expired expectations.
     swept: u32,
     shown: Shown,
 }
 
-/// Where others read what is expected, and which of its places nobody has.
+/// Allocator of slots in the table that other threads read.
 #[derive(Debug, Default)]
 struct Shown {
     board: Option<Arc<Board>>,
     free: Vec<u16>,
-    /// Places from this one on were never taken.
+    /// Slots from this index on were never allocated.
     used: u16,
 }
 
@@ -166,7 +165,7 @@ impl Shown {
         }
     }
 
-    /// A place that nobody has, of which there are as many as expectations.
+    /// Allocates a slot; the table has as many slots as there may be expectations.
     fn take(&mut self) -> u16 {
         self.free.pop().unwrap_or_else(|| {
             self.used += 1;
@@ -181,15 +180,15 @@ impl Shown {
 }
 
 impl Expectations {
-    /// Shows others what is expected from now on; the board has [`EXPECTATIONS_MAX`] places.
+    /// Publishes all later expectations in `board`, which has [`EXPECTATIONS_MAX`] slots.
     pub(super) fn show_on(&mut self, board: Arc<Board>) {
         debug_assert!(self.by_tuple.is_empty(), "nothing is expected yet");
         self.shown.board = Some(board);
     }
 
-    /// Expects a connection, in the place of what the same parent expected under the same tuple.
-    /// False when there are too many, or when it is another's. `gone` hears of the tuple that makes
-    /// room for it.
+    /// Adds an expectation; it replaces one of the same parent with the same tuple. Returns false if the
+    /// limit is reached or another parent expects the tuple. Calls `gone` with the tuple of an expectation
+    /// that was dropped to make room.
     pub(super) fn insert(
         &mut self,
         expectation: Expectation,
@@ -223,12 +222,12 @@ impl Expectations {
         true
     }
 
-    /// Whether just this tuple is expected.
+    /// Returns true if exactly this tuple is expected.
     pub(super) fn contains(&self, tuple: &Tuple) -> bool {
         !self.by_tuple.is_empty() && self.by_tuple.contains_key(&Key::of(tuple))
     }
 
-    /// What has this tuple, the most exact first, be it only held.
+    /// Returns the most exact expectation that matches the tuple, including reservations.
     pub(super) fn get(&self, tuple: &Tuple) -> Option<&Expectation> {
         if self.by_tuple.is_empty() {
             return None;
@@ -238,12 +237,12 @@ impl Expectations {
         Some(&found.what)
     }
 
-    /// What expects a connection with this tuple.
+    /// Returns the most exact expectation that matches the tuple, unless it is a reservation.
     pub(super) fn find(&self, tuple: &Tuple) -> Option<&Expectation> {
         self.get(tuple).filter(|found| !found.held)
     }
 
-    /// What a connection expects.
+    /// Returns the expectations of a parent connection.
     pub(super) fn of(&self, parent: EntryId) -> impl Iterator<Item = &Expectation> {
         self.keys_of(parent)
             .filter_map(|key| Some(&self.by_tuple.get(&key)?.what))
@@ -271,8 +270,8 @@ impl Expectations {
         Some(waiting.what.tuple)
     }
 
-    /// An expected connection came, whose tuples these are: what was expected with either of them is
-    /// not any more.
+    /// Removes every expectation of the parent that matches either tuple of an expected connection that has
+    /// arrived. Calls `gone` for each removed tuple.
     pub(super) fn fulfil(&mut self, original: &Tuple, reply: &Tuple, mut gone: impl FnMut(&Tuple)) {
         let Some(parent) = self.find(original).map(|found| found.parent) else {
             return;
@@ -288,7 +287,7 @@ impl Expectations {
         }
     }
 
-    /// Takes out what a connection expected that is gone.
+    /// Removes the expectations of a parent that has ended. Calls `gone` for each removed tuple.
     pub(super) fn forget(&mut self, parent: EntryId, mut gone: impl FnMut(&Tuple)) {
         let first = |all: &Self| all.keys_of(parent).next();
         while let Some(key) = first(self) {
@@ -296,12 +295,13 @@ impl Expectations {
         }
     }
 
-    /// In how many ticks [`Self::sweep`] is next worth calling.
+    /// Returns the ticks until the next useful call of [`Self::sweep`], or `None` if there are no
+    /// expectations.
     pub(super) fn due_in(&self, now: Tick) -> Option<u32> {
         (!self.by_tuple.is_empty()).then(|| TICKS_PER_SECOND - now.0 % TICKS_PER_SECOND)
     }
 
-    /// Takes out what did not come in time, once a second.
+    /// Removes expired expectations, at most once per second.
     pub(super) fn sweep(&mut self, now: Tick, gone: impl FnMut(&Tuple)) {
         if self.by_tuple.is_empty() || now.second() == self.swept {
             return;
@@ -310,7 +310,7 @@ impl Expectations {
         self.retain_so(|deadline, _| deadline.since(now) > 0, gone);
     }
 
-    /// Takes out what does not stay.
+    /// Removes the expectations for which `stays` returns false.
     pub(super) fn retain(
         &mut self,
         stays: impl Fn(&Expectation) -> bool,

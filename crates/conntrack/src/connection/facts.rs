@@ -1,5 +1,5 @@
-//! What the stages ask and tell of a connection that they hold a way of, and the few lines that are
-//! FastTrack's.
+//! Queries and updates of a connection that the stages of the data plane have looked up, and the fields that
+//! FastTrack reads from its cache line.
 
 use core::sync::atomic::AtomicU64;
 
@@ -21,14 +21,14 @@ use super::state::{Helper, NatState, TcpState};
 use super::together::Ways;
 use super::tracker::{Tracker, of_family};
 
-/// What a packet of a connection with FastTrack finds in its direction's line, and the line.
+/// The state that a FastTracked packet needs, with the counters in its direction's line.
 #[derive(Clone, Copy, Debug)]
 pub struct Fast<'t> {
-    /// The way on that the direction remembers.
+    /// The next hop that the direction remembers.
     pub next_hop: NextHop,
-    /// How the connection is translated; nothing is rewritten where it is empty.
+    /// Kinds of address translation; if empty, nothing is rewritten.
     pub nat: NatState,
-    /// Both sides have spoken; of TCP, the handshake is done.
+    /// True if both sides have sent packets; for TCP, if the handshake is complete.
     pub assured: bool,
     packets: &'t AtomicU64,
     bytes: &'t AtomicU64,
@@ -36,8 +36,8 @@ pub struct Fast<'t> {
 }
 
 impl Fast<'_> {
-    /// Counts a packet of `len` bytes, from the network header on, that goes the fast way. False
-    /// when it is to walk slowly, once a second in each direction; then nothing is counted.
+    /// Counts a packet of `len` bytes (from the network header on) that takes the fast path. Returns false,
+    /// without counting, for the first packet of each second in a direction: it takes the slow path.
     #[inline(always)]
     pub fn count(&self, len: u32, now: Tick) -> bool {
         let last = load(self.last);
@@ -51,7 +51,7 @@ impl Fast<'_> {
     }
 }
 
-/// Where the bits lie of a mark's word that are not the mark.
+/// The bits of the mark word above the mark: the egress interface.
 const EGRESS: u64 = u64::MAX << 32;
 
 impl<'a, F: Layout> Entry<'a, F> {
@@ -64,7 +64,7 @@ impl<'a, F: Layout> Entry<'a, F> {
         store(word, load(word) | u64::from(own::COUNTED) << 40);
     }
 
-    /// No `connection-limit` counts it any more; whether one did.
+    /// Clears the flag that a `connection-limit` counts the connection. Returns whether it was set.
     pub(super) fn take_counted(self) -> bool {
         let word = self.shared(shared::STATE);
         let (old, bit) = (load(word), u64::from(own::COUNTED) << 40);
@@ -118,8 +118,8 @@ impl<'a, F: Layout> Entry<'a, F> {
         store(last, words.1);
     }
 
-    /// From here on TCP's numbers are not followed, and their place counts what walks slowly. Says
-    /// whether it was not so before.
+    /// Switches the entry to FastTrack: TCP sequence state is no longer tracked, its words count slow-path
+    /// packets instead. Returns false if the connection was FastTracked before.
     fn begin_fasttrack(self) -> bool {
         if self.flags(false) & flag::FASTTRACK != 0 {
             return false;
@@ -132,7 +132,7 @@ impl<'a, F: Layout> Entry<'a, F> {
     }
 }
 
-/// What the line of a direction says of FastTrack; none where the connection is not marked for it.
+/// Returns the FastTrack state in a direction's line, or `None` if the connection is not FastTracked.
 #[inline(always)]
 fn fast_in<F: Layout>(line: &Line) -> Option<Fast<'_>> {
     let meta = load(&line[F::META]);
@@ -147,7 +147,7 @@ fn fast_in<F: Layout>(line: &Line) -> Option<Fast<'_>> {
     })
 }
 
-/// Whether the line of a direction of a live connection remembers this next hop, or none.
+/// Returns true if a live connection's direction remembers `next_hop`, or no next hop.
 #[inline(always)]
 fn keeps_to<F: Layout>(line: &Line, next_hop: NextHop) -> bool {
     let meta = load(&line[F::META]);
@@ -156,7 +156,7 @@ fn keeps_to<F: Layout>(line: &Line, next_hop: NextHop) -> bool {
     is_live & ((remembered.id == NextHopId::NO_ROUTE) | (remembered == next_hop))
 }
 
-/// The rewrite of a direction, in the line where that lies.
+/// Reads the rewrite of a direction from the line that holds it.
 #[inline(always)]
 fn rewrite_in<F: Layout>(line: &Line) -> F::Rewrite {
     let rest = (load(&line[F::RATE]) >> 48) as u16;
@@ -164,58 +164,58 @@ fn rewrite_in<F: Layout>(line: &Line) -> F::Rewrite {
 }
 
 impl Tracker {
-    /// The tuple of a way.
+    /// Returns the tuple of a direction.
     pub fn tuple(&self, way: Way) -> Tuple {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).tuple(way.reply()))
     }
 
-    /// A `connection-limit` counts the connection.
+    /// Records that a `connection-limit` counts the connection.
     #[inline]
     pub fn set_counted(&mut self, way: Way) {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).set_counted());
     }
 
-    /// The connection's mark.
+    /// Returns the connection mark.
     #[inline]
     pub fn mark(&self, way: Way) -> u32 {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).mark())
     }
 
-    /// Sets the connection's mark.
+    /// Sets the connection mark.
     #[inline]
     pub fn set_mark(&mut self, way: Way, mark: u32) {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).set_mark(mark));
     }
 
-    /// The helper that reads the connection, or that expected it.
+    /// Returns the helper that reads the connection's payload, or that expected the connection.
     #[inline]
     pub fn helper(&self, way: Way) -> Helper {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).helper())
     }
 
-    /// Whether a helper expected the connection.
+    /// Returns true if a helper expected the connection.
     #[inline]
     pub fn is_expected(&self, way: Way) -> bool {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).is_expected())
     }
 
-    /// `tcp-state`.
+    /// Returns `tcp-state`.
     #[inline]
     pub fn tcp_state(&self, way: Way) -> TcpState {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).tcp_state())
     }
 
-    /// What one direction counted.
+    /// Returns the packet and byte counters of one direction.
     pub fn traffic(&self, way: Way) -> Traffic {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).traffic(way.reply()))
     }
 
-    /// Bits that one direction carried in the last whole second.
+    /// Returns the rate of one direction in bit/s, measured over the last whole second.
     pub fn rate_bps(&self, way: Way, now: Tick) -> u64 {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).rate_bps(way.reply(), now))
     }
 
-    /// What somebody else keeps about the connection, 0 at first.
+    /// Returns the value stored by [`Self::set_attachment`], initially 0.
     #[inline]
     pub fn attachment(&self, way: Way) -> u32 {
         let word =
@@ -223,7 +223,8 @@ impl Tracker {
         half_of(word, 0)
     }
 
-    /// Keeps something about the connection: what rules read of its stream. The owner alone does that.
+    /// Stores a value with the connection; the firewall keeps the index of its stream state here. Only the
+    /// owner calls this.
     #[inline]
     pub fn set_attachment(&self, way: Way, attachment: u32) {
         of_family!(ref self, way.slot().is_ipv6(), part => {
@@ -232,13 +233,13 @@ impl Tracker {
         });
     }
 
-    /// The next hop that a direction remembers.
+    /// Returns the next hop that a direction remembers.
     #[inline]
     pub fn next_hop(&self, way: Way) -> NextHop {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).next_hop(way.reply()))
     }
 
-    /// Has a direction remember its next hop.
+    /// Stores the next hop of a direction.
     #[inline]
     pub fn set_next_hop(&mut self, way: Way, next_hop: NextHop) {
         of_family!(ref self, way.slot().is_ipv6(), part => {
@@ -246,13 +247,13 @@ impl Tracker {
         });
     }
 
-    /// Whether the connection has not ended since it was looked up in this round.
+    /// Returns true if the connection has not ended since its lookup in this tick.
     #[inline]
     pub fn is_live(&self, way: Way) -> bool {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).is_live())
     }
 
-    /// Whether the source of the connection was translated by `masquerade`.
+    /// Returns true if `masquerade` translated the source of the connection.
     #[inline]
     pub fn is_masqueraded(&self, way: Way) -> bool {
         of_family!(ref self, way.slot().is_ipv6(), part => {
@@ -260,7 +261,7 @@ impl Tracker {
         })
     }
 
-    /// The interface by which the connection's first packet left the router.
+    /// Returns the interface by which the first packet left the router.
     #[inline]
     pub fn egress(&self, way: Way) -> InterfaceId {
         of_family!(ref self, way.slot().is_ipv6(), part => {
@@ -268,9 +269,10 @@ impl Tracker {
         })
     }
 
-    /// Whether packets of a direction may leave by a next hop without a look at the connection's egress interface.
-    /// False where the direction remembers another next hop, as the original one of masqueraded connections may,
-    /// and where the connection has ended since it was looked up. Reads only the line of the direction.
+    /// Returns true if packets of a direction may leave by `next_hop` without a check of the connection's
+    /// egress interface. Returns false if the direction remembers another next hop, as the original direction
+    /// of a masqueraded connection may, or if the connection has ended since its lookup. Reads only the
+    /// direction's cache line.
     #[inline(always)]
     pub fn keeps_to(&self, way: Way, next_hop: NextHop) -> bool {
         match way.slot().is_ipv6() {
@@ -279,7 +281,7 @@ impl Tracker {
         }
     }
 
-    /// The rewrite of an IPv4 connection's direction; nothing's of IPv6.
+    /// Returns the rewrite of a direction of an IPv4 connection; empty for IPv6.
     #[inline(always)]
     pub fn rewrite4(&self, way: Way) -> Rewrite4 {
         if way.slot().is_ipv6() {
@@ -288,7 +290,7 @@ impl Tracker {
         rewrite_in::<Ipv4>(self.ipv4.rewrite_line(way))
     }
 
-    /// The rewrite of an IPv6 connection's direction; nothing's of IPv4.
+    /// Returns the rewrite of a direction of an IPv6 connection; empty for IPv4.
     #[inline(always)]
     pub fn rewrite6(&self, way: Way) -> Rewrite6 {
         if !way.slot().is_ipv6() {
@@ -307,8 +309,8 @@ impl Tracker {
         });
     }
 
-    /// What a packet of this way, not SYN, FIN or RST, needs to go the fast way; none when the
-    /// connection is not marked for FastTrack.
+    /// Returns the fast-path state for a packet without SYN, FIN or RST, or `None` if the connection is not
+    /// FastTracked.
     #[inline(always)]
     pub fn fast(&self, way: Way) -> Option<Fast<'_>> {
         match way.slot().is_ipv6() {
@@ -317,7 +319,7 @@ impl Tracker {
         }
     }
 
-    /// The same of a way that was looked for together with others.
+    /// Returns the fast-path state of entry `at` of a batch lookup.
     #[inline(always)]
     pub fn fast_of<const IPV6: bool>(&self, ways: &Ways, at: usize) -> Option<Fast<'_>> {
         let line = ways.line(at)?;

@@ -1,7 +1,7 @@
-//! A packet without an entry: what may begin a connection, and what else it can be.
+//! Classification of a packet without an entry: it may begin a connection, or it is an ICMP error.
 //!
-//! ICMP errors are about a connection whose packet they quote (RFC 792; RFC 4443, 3); they are
-//! related to it and never a connection of their own.
+//! An ICMP error quotes a packet of the connection that it concerns (RFC 792; RFC 4443, 3). It is related to
+//! that connection and never begins a connection of its own.
 
 use packet::{Fields, Fragment, Tuple, protocol};
 
@@ -10,18 +10,18 @@ use super::limits::Limits;
 use super::state::{State, Track};
 use super::tcp::{self, Segment};
 
-/// What a packet without an entry is, by itself.
+/// Classification of a packet that matches no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum First {
-    /// All is said.
+    /// The classification is final.
     Track(Track),
-    /// An error about a packet with this tuple.
+    /// An ICMP error about a packet with this tuple.
     Error(Tuple),
 }
 
-/// See [`First`].
+/// Classifies a packet that matches no entry.
 pub(super) fn judge(fields: &Fields, packet: &[u8], limits: &Limits) -> First {
-    // Tracking needs whole datagrams: later parts have no ports.
+    // Later fragments carry no ports, so tracking needs whole datagrams.
     if fields.truncated || fields.fragment == Fragment::Later {
         return First::Track(INVALID);
     }
@@ -36,7 +36,7 @@ pub(super) fn judge(fields: &Fields, packet: &[u8], limits: &Limits) -> First {
     First::Track(if may_begin { NEW } else { INVALID })
 }
 
-/// Whether the datagram's length lies within the packet (RFC 768).
+/// Returns true if the UDP length lies within the packet (RFC 768).
 fn udp_fits(fields: &Fields, packet: &[u8]) -> bool {
     let at = usize::from(fields.upper);
     let Some([_, _, _, _, high, low, ..]) = packet.get(at..).and_then(|udp| udp.first_chunk::<8>())
@@ -45,13 +45,13 @@ fn udp_fits(fields: &Fields, packet: &[u8]) -> bool {
     };
     let len = usize::from(u16::from_be_bytes([*high, *low]));
     let room = (fields.len as usize).saturating_sub(at);
-    // Of a first fragment, and of a jumbogram (RFC 2675, 4), the length says something else.
+    // The length covers more than this packet in a first fragment, and is 0 in a jumbogram (RFC 2675, 4).
     fields.fragment != Fragment::Whole || len == 0 && fields.tuple.ipv6 || (8..=room).contains(&len)
 }
 
 fn icmp(fields: &Fields, packet: &[u8]) -> First {
     match fields.tuple.destination_port >> 8 {
-        // Echo, timestamp, information, address mask: questions.
+        // Requests: echo, timestamp, information, address mask.
         8 | 13 | 15 | 17 => First::Track(NEW),
         // Unreachable, source quench, redirect, time exceeded, parameter problem.
         3 | 4 | 5 | 11 | 12 => quoted(fields, packet),
@@ -61,17 +61,18 @@ fn icmp(fields: &Fields, packet: &[u8]) -> First {
 
 fn icmpv6(fields: &Fields, packet: &[u8]) -> First {
     match fields.tuple.destination_port >> 8 {
-        // Echo, node information.
+        // Requests: echo, node information.
         128 | 139 => First::Track(NEW),
         // Unreachable, too big, time exceeded, parameter problem.
         1..=4 => quoted(fields, packet),
-        // Listeners, routers, neighbours (RFC 2710, 4861, 3810): between neighbours only.
+        // Multicast listener discovery, router and neighbour discovery (RFC 2710, 4861, 3810): link-local
+        // only.
         130..=137 | 143 => First::Track(BLANK),
         _ => First::Track(INVALID),
     }
 }
 
-/// What an error says that it quotes.
+/// Classifies an ICMP error by the packet that it quotes.
 fn quoted(fields: &Fields, packet: &[u8]) -> First {
     match quote(fields, packet) {
         Some((_, inner)) => First::Error(inner.tuple),
@@ -79,7 +80,8 @@ fn quoted(fields: &Fields, packet: &[u8]) -> First {
     }
 }
 
-/// The packet that an error quotes behind its eight bytes, if it can be about one.
+/// Returns the packet that an ICMP error quotes after its eight-byte header, or `None` if the quote is
+/// unusable.
 fn quote<'a>(fields: &Fields, packet: &'a [u8]) -> Option<(&'a [u8], Fields)> {
     let quote = packet.get(usize::from(fields.upper) + 8..)?;
     let version = if fields.tuple.ipv6 { 6 } else { 4 };
@@ -91,14 +93,14 @@ fn quote<'a>(fields: &Fields, packet: &'a [u8]) -> Option<(&'a [u8], Fields)> {
         protocol::ICMP | protocol::ICMPV6 => inner.tuple == inner.tuple.reversed(),
         _ => false,
     };
-    // Of TCP eight bytes are enough. An error goes to the one whose packet it quotes.
+    // Eight bytes of TCP are enough. An error goes to the source of the packet that it quotes.
     let cut = inner.truncated && inner.tuple.protocol != protocol::TCP;
     let astray = inner.tuple.source != fields.tuple.destination;
     let useless = inner.fragment == Fragment::Later || cut || astray || about_itself;
     (!useless && inner.len > 0).then_some((quote, inner))
 }
 
-/// Whether a packet is an ICMP error.
+/// Returns true if a packet is an ICMP error.
 #[inline]
 pub fn is_error(fields: &Fields) -> bool {
     let kind = fields.tuple.destination_port >> 8;
@@ -109,13 +111,13 @@ pub fn is_error(fields: &Fields) -> bool {
     }
 }
 
-/// The packet that an ICMP error quotes, and the tuple of answers to it; none for other packets.
+/// Returns the packet that an ICMP error quotes and the tuple of replies to it; `None` for other packets.
 pub(super) fn quoted_answers<'a>(fields: &Fields, packet: &'a [u8]) -> Option<(&'a [u8], Tuple)> {
     let (quote, inner) = quote(fields, packet).filter(|_| is_error(fields))?;
     Some((quote, inner.tuple.reversed()))
 }
 
-/// An error about a packet of this direction.
+/// Returns the classification of an ICMP error about a packet of `track`'s direction.
 pub(super) fn related(track: Track) -> Track {
     Track {
         state: State::Related,

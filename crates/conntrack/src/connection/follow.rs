@@ -1,8 +1,8 @@
-//! A packet of a connection that is in the table: what it is (`judge`, which changes nothing) and
-//! what it does to the connection (`commit`).
+//! Packets of a connection that is in the table: `judge` classifies a packet without changes, `commit`
+//! updates the connection.
 //!
-//! A datagram of a stream costs three stores to its direction's line: packets, bytes, time. TCP's
-//! numbers are in the shared line beside it; a second begun in the direction turns its rate.
+//! A datagram costs three stores to its direction's cache line: packets, bytes, time. TCP sequence state is
+//! in the shared line next to it. The first packet of a second in a direction also updates the rate.
 
 use core::sync::atomic::AtomicU64;
 
@@ -19,7 +19,7 @@ use super::state::{NatState, State, TcpState, Track};
 use super::tcp::{self, Judgement, Segment, Step, Talk};
 
 impl<F: Layout> Part<F> {
-    /// What a packet that was found in this direction is to its connection, if it is not TCP.
+    /// Classifies a non-TCP packet of this direction.
     #[inline(always)]
     pub(super) fn judge(&self, way: Way) -> Track {
         let flags = self.entry(way).flags(way.reply());
@@ -30,7 +30,7 @@ impl<F: Layout> Part<F> {
         track
     }
 
-    /// The same of a connection that helpers may have to do with.
+    /// Classifies a non-TCP packet of a connection with a mark or a helper.
     #[inline(never)]
     fn judge_noted(&self, track: Track, way: Way) -> Track {
         let entry = self.entry(way);
@@ -44,7 +44,7 @@ impl<F: Layout> Part<F> {
         }
     }
 
-    /// What a segment that was found in this direction is to its connection.
+    /// Classifies a TCP segment of this direction.
     #[inline(always)]
     pub(super) fn judge_segment(
         &self,
@@ -68,7 +68,7 @@ impl<F: Layout> Part<F> {
         }
     }
 
-    /// Does to the connection what a packet does that is not TCP.
+    /// Updates the connection for a non-TCP packet.
     #[inline(always)]
     pub(super) fn commit(&mut self, way: Way, fields: &Fields, now: Tick, limits: &Limits) {
         let entry = self.entry(way);
@@ -80,7 +80,7 @@ impl<F: Layout> Part<F> {
         }
     }
 
-    /// Does to the connection what a segment does.
+    /// Updates the connection for a TCP segment.
     #[inline(always)]
     pub(super) fn commit_segment(
         &mut self,
@@ -99,7 +99,7 @@ impl<F: Layout> Part<F> {
         self.converse(way, step, segment, *talk, limits);
     }
 
-    /// A connection that is not TCP is seen in its second direction, then becomes a stream.
+    /// Records the first reply of a non-TCP connection; a further packet makes the connection assured.
     #[cold]
     #[inline(never)]
     fn settle(&mut self, way: Way, flags: u8, protocol: u8, limits: &Limits) {
@@ -110,7 +110,7 @@ impl<F: Layout> Part<F> {
             }
             return;
         }
-        // A single question with a single answer is no stream, and an echo never is.
+        // One request with one reply is no stream, and ICMP never is.
         if !matches!(protocol, protocol::ICMP | protocol::ICMPV6) {
             let timeout_secs = match self.entries.at(place).is_call(protocol) {
                 true => Limits::call(true),
@@ -121,7 +121,8 @@ impl<F: Layout> Part<F> {
         }
     }
 
-    /// A conversation is over: what is remembered of it is no connection that its client has.
+    /// Ends the count for `connection-limit`: a closed TCP connection stays in the table but no longer
+    /// counts.
     #[cold]
     #[inline(never)]
     fn uncount(&mut self, place: u32) {
@@ -131,7 +132,7 @@ impl<F: Layout> Part<F> {
         }
     }
 
-    /// Moves a TCP conversation on.
+    /// Advances the TCP state.
     #[inline(always)]
     fn converse(
         &mut self,
@@ -173,7 +174,8 @@ impl<F: Layout> Part<F> {
         } else if answered && flags & flag::ASSURED == 0 && state == TcpState::Established {
             self.set_flags(place, flag::ASSURED);
         }
-        // FastTrack knows the numbers by and by only: nobody is to be counted no more by luck.
+        // Under FastTrack the sequence state is incomplete: a guessed RST must not lower a `connection-limit`
+        // count.
         if state != old && state.is_over() && !fasttrack {
             self.uncount(place);
         }
@@ -186,13 +188,13 @@ impl<F: Layout> Part<F> {
     }
 }
 
-/// The packet belongs to nothing.
+/// Classification of a packet that belongs to no connection and cannot begin one.
 pub(super) const INVALID: Track = Track {
     state: State::Invalid,
     ..BLANK
 };
 
-/// The packet may begin a connection.
+/// Classification of a packet that may begin a connection.
 pub(super) const NEW: Track = Track {
     state: State::New,
     ..BLANK
@@ -208,7 +210,7 @@ pub(super) const BLANK: Track = Track {
     step: Step::Nothing,
 };
 
-/// A packet of this direction of a connection with these flags, that nobody expected.
+/// Returns the classification of a packet of a connection with these flags that no helper expected.
 #[inline(always)]
 pub(super) fn of(flags: u8, way: Way) -> Track {
     Track {
@@ -222,7 +224,7 @@ pub(super) fn of(flags: u8, way: Way) -> Track {
     }
 }
 
-/// `connection-state` of a packet whose connection has these flags.
+/// Returns `connection-state` of a packet of a connection with these flags.
 #[inline(always)]
 fn state(flags: u8, reply: bool) -> State {
     if reply || flags & flag::SEEN_REPLY != 0 {
@@ -232,13 +234,13 @@ fn state(flags: u8, reply: bool) -> State {
     }
 }
 
-/// Whether TCP's state, in its word, is that.
+/// Returns true if a state word says TCP `established`.
 #[inline(always)]
 pub(super) fn is_established(word: &AtomicU64) -> bool {
     (load(word) >> 24) as u8 == TcpState::Established as u8
 }
 
-/// Counts a packet in its direction's line.
+/// Counts a packet of `len` bytes in its direction's line.
 #[inline(always)]
 pub(super) fn count_in<F: Layout>(line: &Line, len: u64) {
     let add = |word: usize, more: u64| store(&line[word], load(&line[word]).wrapping_add(more));
@@ -246,13 +248,13 @@ pub(super) fn count_in<F: Layout>(line: &Line, len: u64) {
     add(F::BYTES, len);
 }
 
-/// When the last packet came in the direction whose line this is.
+/// Returns the time of the last packet of a direction.
 #[inline(always)]
 pub(super) fn last_in<F: Layout>(line: &Line) -> Tick {
     Tick(load(&line[F::LAST]) as u32)
 }
 
-/// Keeps that a packet came now.
+/// Stores the time of the last packet of a direction.
 #[inline(always)]
 pub(super) fn touch_in<F: Layout>(line: &Line, now: Tick) {
     let generation = half_of(load(&line[F::LAST]), 1);
@@ -260,27 +262,26 @@ pub(super) fn touch_in<F: Layout>(line: &Line, now: Tick) {
 }
 
 impl<F: Layout> Entry<'_, F> {
-    /// TCP's state.
+    /// Returns the TCP state.
     #[inline(always)]
     pub(super) fn tcp_state(self) -> TcpState {
         TcpState::from_bits((load(self.shared(shared::STATE)) >> 24) as u8)
     }
 
-    /// Counts a packet.
+    /// Counts a packet of `len` bytes.
     #[inline(always)]
     pub(super) fn count(self, reply: bool, len: u64) {
         count_in::<F>(self.line(reply), len);
     }
 
-    /// Counts packets that went by a shortcut.
+    /// Adds the packets and bytes that a shortcut forwarded.
     pub(super) fn count_many(self, reply: bool, packets: u64, bytes: u64) {
         let add = |word, more: u64| store(word, load(word).wrapping_add(more));
         add(self.word(reply, F::PACKETS), packets);
         add(self.word(reply, F::BYTES), bytes);
     }
 
-    /// Counts a packet that did not go the fast way. The rate of a second that is over is made, by
-    /// `touch`, before that.
+    /// Counts a packet of the slow path. `touch` must be called first: it closes the rate of the last second.
     #[inline(always)]
     fn count_walked(self, reply: bool, flags: u8, len: u32) {
         self.count(reply, u64::from(len));
@@ -289,7 +290,7 @@ impl<F: Layout> Entry<'_, F> {
         }
     }
 
-    /// Something came in this direction.
+    /// Stores the time of a packet; the first packet of a second closes the rate of the last second.
     #[inline(always)]
     pub(super) fn touch(self, reply: bool, now: Tick) {
         let line = self.line(reply);
@@ -299,7 +300,7 @@ impl<F: Layout> Entry<'_, F> {
         touch_in::<F>(line, now);
     }
 
-    /// The direction's bytes of a second that is over.
+    /// Closes the rate measurement of a second that is over.
     #[cold]
     #[inline(never)]
     pub(super) fn turn_rate(self, reply: bool, now: Tick) {

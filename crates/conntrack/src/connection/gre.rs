@@ -1,18 +1,18 @@
-//! What a GRE connection shows of its packets (RFC 2784, 2890; PPTP's: RFC 2637, 4.1).
+//! The GRE header of a connection's first packet (RFC 2784, 2890; PPTP: RFC 2637, 4.1), for display.
 //!
-//! It is read from the first packet and lies in a word of the shared line that only TCP has another use
-//! for. No packet is told apart by it, but for the number of PPTP's call, which is in the tuple.
+//! It lies in a word of the shared line that otherwise holds TCP state. Lookups do not use it, except that a
+//! PPTP call ID is part of the tuple.
 
 use packet::{Fields, protocol};
 
-/// The header of a connection's first packet.
+/// GRE header fields of a connection's first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gre {
-    /// The version: 0, or 1 of PPTP.
+    /// The version: 0, or 1 for PPTP.
     pub version: u8,
-    /// What it carries, as an Ethernet type.
+    /// Ethernet type of the payload.
     pub protocol: u16,
-    /// The key; of version 1 the number of the call.
+    /// The key; in version 1 the call ID.
     pub key: Option<u32>,
 }
 
@@ -21,25 +21,25 @@ const CHECKSUM: u8 = 0x80;
 const ROUTING: u8 = 0x40;
 const KEY: u8 = 0x20;
 
-/// Where the parts lie in the word.
+/// Positions of the fields in the word.
 const PROTOCOL_SHIFT: u32 = 32;
 const VERSION_SHIFT: u32 = 48;
 const HAS_KEY: u64 = 1 << 56;
 const KNOWN: u64 = 1 << 57;
 
 impl Gre {
-    /// The header of a packet, if it is of GRE and not cut short.
+    /// Returns the header of a packet if the packet is GRE and not truncated.
     pub(super) fn of(fields: &Fields, packet: &[u8]) -> Option<Self> {
         let upper = usize::from(fields.upper);
         let found = fields.tuple.protocol == protocol::GRE && upper > 0;
         found.then(|| Self::read(packet.get(upper..)?)).flatten()
     }
 
-    /// The header that a packet has behind its network header; none where it is cut short.
+    /// Parses the header after the network header; `None` if it is truncated.
     fn read(upper: &[u8]) -> Option<Self> {
         let [flags, version, high, low] = *upper.first_chunk()?;
         let version = version & 7;
-        // A checksum has a field of four bytes before the key, which routing (RFC 1701) shares.
+        // A checksum adds four bytes before the key; routing (RFC 1701) shares them.
         let at = if flags & (CHECKSUM | ROUTING) != 0 {
             8
         } else {
@@ -48,7 +48,7 @@ impl Gre {
         let key = || upper.get(at..)?.first_chunk().copied();
         let key = match (flags & KEY != 0, version) {
             (false, _) => None,
-            // The length of what is carried, then the call.
+            // Payload length, then call ID.
             (true, 1) => key().map(|[_, _, high, low]| u16::from_be_bytes([high, low]).into()),
             (true, _) => key().map(u32::from_be_bytes),
         };

@@ -1,32 +1,31 @@
-//! The hash that the index knows a tuple by. It is keyed, so that nobody outside can choose tuples
-//! that meet in one bucket.
+//! Keyed hash of tuples for the index: an attacker cannot choose tuples that fall into one bucket.
 
 use machine::Rng;
 use packet::Tuple;
 
 use super::layout::{Ipv4, Ipv6, Layout};
 
-/// A tuple's hash under a tracker's keys.
+/// Hash of a tuple under the keys of a tracker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hash(pub(super) u32);
 
-/// A tracker's secret.
+/// Secret keys of a tracker.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keys([u64; 5]);
 
 impl Keys {
     pub(super) fn random(rng: &mut Rng) -> Self {
-        // A multiplier of few bits would mix little.
+        // The top and the lowest bit are set: a multiplier with few bits would mix badly.
         Self(core::array::from_fn(|_| rng.next_u64() | 1 << 63 | 1))
     }
 
-    /// The hash of a tuple.
+    /// Returns the 32-bit hash of a tuple.
     #[inline(always)]
     pub(super) fn hash(&self, tuple: &Tuple) -> Hash {
         Hash((self.wide(tuple) >> 32) as u32)
     }
 
-    /// All 64 bits of it.
+    /// Returns the 64-bit hash of a tuple.
     #[inline(always)]
     pub(super) fn wide(&self, tuple: &Tuple) -> u64 {
         let keys = &self.0;
@@ -44,8 +43,7 @@ impl Keys {
     }
 }
 
-/// Both halves of the product, added without carry: each bit of the answer depends on most bits of
-/// both numbers.
+/// XORs both halves of the 128-bit product: each bit of the result depends on most bits of both factors.
 #[inline(always)]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
@@ -75,7 +73,8 @@ mod tests {
                 buckets[keys.hash(&tuple).0 as usize % 1024] += 1;
             }
 
-            // 16 are expected; of a random function 40 and more are seen in none of a million.
+            // The mean is 16; for a random function the chance that any bucket exceeds 40 is below one in a
+            // million.
             assert!(buckets.iter().all(|count| *count < 44));
         }
     }

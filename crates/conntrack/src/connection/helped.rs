@@ -1,6 +1,7 @@
-//! What helpers have a worker remember: the connections that they expect, and what they altered in
-//! those that they read. The latter is a table of its own, because hardly any connection needs it:
-//! bounded, and freed with the connection.
+//! State that helpers keep in a worker: expectations, and edits of the payload streams that they read.
+//!
+//! Edits are in a bounded table apart from the entries, because few connections need them; they are freed
+//! with the connection.
 
 use packet::Tuple;
 
@@ -14,24 +15,24 @@ use super::tcp::{Segment, flag};
 use super::tracker::{Tracker, of_family};
 use crate::nat::Shift;
 
-/// The most connections of a worker in which something is altered.
+/// Maximum number of connections of a worker with edited payload.
 const ALTERED_MAX: usize = 16_384;
 
-/// The calls of a control connection whose numbers are remembered.
+/// Number of PPTP calls that a control connection remembers.
 const CALLS: usize = 8;
 
-/// A call's number of PPTP (RFC 2637, 2.7), as the side that gave it knows it and as the other does.
+/// A PPTP call ID (RFC 2637, 2.7) before and after translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The side is the one that answers the connection.
+    /// True if the responder of the control connection assigned the call ID.
     pub reply: bool,
-    /// As it gave it.
+    /// The call ID as its side assigned it.
     pub inside: u16,
-    /// As the other side knows it.
+    /// The call ID as the peer sees it.
     pub outside: u16,
 }
 
-/// The calls of a control connection; those that began last, where they are many.
+/// The PPTP calls of a control connection; a new call overwrites the oldest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
     list: [Option<Call>; CALLS],
@@ -39,20 +40,20 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Remembers a call.
+    /// Adds a call.
     pub fn push(&mut self, call: Call) {
         self.list[usize::from(self.next) % CALLS] = Some(call);
         self.next = self.next.wrapping_add(1);
     }
 
-    /// The call to which this side gave a number.
+    /// Finds the call to which a side assigned `number`.
     pub fn inside(&self, reply: bool, number: u16) -> Option<Call> {
         let mut calls = self.list.iter().flatten();
         let found = calls.find(|call| call.reply == reply && call.inside == number);
         found.copied()
     }
 
-    /// The call of this side that the other side knows by a number.
+    /// Finds the call of a side that the peer knows as `number`.
     pub fn outside(&self, reply: bool, number: u16) -> Option<Call> {
         let mut calls = self.list.iter().flatten();
         let found = calls.find(|call| call.reply == reply && call.outside == number);
@@ -60,20 +61,20 @@ impl Calls {
     }
 }
 
-/// What a helper altered in a connection.
+/// The edits that a helper made to a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Altered {
-    /// What TCP's numbers are off by: of the original direction, of the reply.
+    /// TCP sequence offsets: original direction, reply direction.
     pub shifts: [Shift; 2],
-    /// The numbers of PPTP's calls.
+    /// The PPTP calls with translated call IDs.
     pub calls: Calls,
 }
 
 impl Altered {
-    /// What a segment of a direction acknowledges, as the other side numbers what it sends: that is
-    /// what tracking knows.
+    /// Converts a segment's acknowledgement number to the sender's original numbering, which the tracker
+    /// uses.
     pub(super) fn unshift(&self, reply: bool, segment: &mut Segment) {
-        // Some stacks send a RST with ACK and 0.
+        // Some stacks send a RST with ACK and acknowledgement number 0.
         if !segment.has(flag::ACK) || segment.has(flag::RST) && segment.ack == 0 {
             return;
         }
@@ -81,7 +82,7 @@ impl Altered {
     }
 }
 
-/// The tuples by which one may be expected beside itself: any port, anybody's, both.
+/// Returns the wildcard tuples that may also match `tuple`: any port, any source, both.
 pub(super) fn wider(tuple: &Tuple) -> impl Iterator<Item = Tuple> {
     let any_port = Tuple {
         source_port: 0,
@@ -91,7 +92,7 @@ pub(super) fn wider(tuple: &Tuple) -> impl Iterator<Item = Tuple> {
     [any_port, of_anybody(*tuple), of_anybody(any_port)].into_iter()
 }
 
-/// A tuple is not expected any more.
+/// Releases the claim of a tuple that is no longer expected.
 pub(super) fn gone(homes: Option<&Homes>, tuple: &Tuple) {
     if let Some(homes) = homes {
         homes.release_expected(tuple, false);
@@ -99,8 +100,8 @@ pub(super) fn gone(homes: Option<&Homes>, tuple: &Tuple) {
 }
 
 impl Tracker {
-    /// Expects a connection. False when too many are expected, or when another worker or connection
-    /// expects the same.
+    /// Adds an expectation. Returns false if there are too many, or if another worker or connection already
+    /// expects the tuple.
     pub fn expect(&mut self, expectation: Expectation, now: Tick) -> bool {
         let tuple = expectation.tuple;
         let renewed = self.expectations.contains(&tuple);
@@ -119,18 +120,19 @@ impl Tracker {
         expected
     }
 
-    /// What expects a connection with this tuple.
+    /// Returns the expectation that matches the tuple, without reservations.
     #[inline]
     pub fn expected(&self, tuple: &Tuple) -> Option<&Expectation> {
         self.expectations.find(tuple)
     }
 
-    /// What a connection expects.
+    /// Returns the expectations of a parent connection.
     pub fn expectations_of(&self, parent: EntryId) -> impl Iterator<Item = &Expectation> {
         self.expectations.of(parent)
     }
 
-    /// Whether what this expectation waits for belongs to another connection, or leads elsewhere.
+    /// Returns true if another connection expects the same tuple, or if it is expected with another
+    /// destination.
     pub fn is_expected_by_another(&self, expectation: &Expectation) -> bool {
         let tuple = &expectation.tuple;
         match self.expectations.get(tuple) {
@@ -139,19 +141,19 @@ impl Tracker {
         }
     }
 
-    /// The port to which what is expected with this tuple is translated, if anything is.
+    /// Returns the port to which an expected connection with this tuple is translated, if it is expected.
     pub fn expected_port(&self, tuple: &Tuple) -> Option<u16> {
         let (_, port) = self.expectations.get(tuple)?.destination?;
         Some(port)
     }
 
-    /// Claims the tuples of a connection that is about to enter, where workers share.
+    /// Claims the tuples of a new connection; without effect if there is a single worker.
     pub(super) fn claim(&self, draft: &Draft) -> Result<(), Refused> {
         let claims = draft.claims != Claims::None;
         let Some(homes) = self.homes.as_ref().filter(|_| claims) else {
             return Ok(());
         };
-        // What is expected with just this tuple is claimed already.
+        // An expectation with exactly this tuple has already claimed it.
         let claim = |tuple: &Tuple| match self.expectations.contains(tuple) {
             true => Ok(()),
             false => homes.claim(tuple, self.worker),
@@ -163,7 +165,7 @@ impl Tracker {
         claim(&draft.original).inspect_err(|_| self.unclaim(&draft.reply))
     }
 
-    /// Gives up the claims of a connection that did not enter.
+    /// Releases the claims of a connection that did not enter the table.
     pub(super) fn give_up(&self, draft: &Draft) {
         if draft.claims != Claims::None {
             self.unclaim(&draft.reply);
@@ -179,7 +181,7 @@ impl Tracker {
         }
     }
 
-    /// An expected connection came.
+    /// Removes the expectations that a new connection fulfils.
     pub(super) fn fulfil(&mut self, draft: &Draft) {
         let homes = self.homes.as_deref();
         let (original, reply) = (&draft.original, &draft.reply);
@@ -195,14 +197,14 @@ impl Tracker {
         });
     }
 
-    /// Forgets what helpers expect that are not enabled any more.
+    /// Removes the expectations of helpers that were disabled.
     pub fn expect_only(&mut self, is_enabled: impl Fn(Helper) -> bool) {
         let homes = self.homes.as_deref();
         let stays = |one: &Expectation| is_enabled(one.helper);
         self.expectations.retain(stays, |tuple| gone(homes, tuple));
     }
 
-    /// What helpers remembered of a connection goes with it.
+    /// Frees the helper state of a connection that ends.
     pub(super) fn forget_help(&mut self, id: EntryId) {
         let homes = self.homes.as_deref();
         self.expectations.forget(id, |tuple| gone(homes, tuple));
@@ -210,13 +212,13 @@ impl Tracker {
         self.remainders.forget(id.slot);
     }
 
-    /// What a helper altered in a connection; nothing at first.
+    /// Returns the edits that a helper made to a connection; the default if it made none.
     #[inline]
     pub fn altered(&self, slot: Slot) -> Altered {
         self.altered.get(&slot).copied().unwrap_or_default()
     }
 
-    /// Remembers what a helper altered in a connection. False when that is remembered of too many.
+    /// Stores the edits of a connection. Returns false if the table is full.
     pub fn alter(&mut self, slot: Slot, altered: Altered) -> bool {
         if self.altered.len() >= ALTERED_MAX && !self.altered.contains_key(&slot) {
             return false;
@@ -225,7 +227,7 @@ impl Tracker {
         true
     }
 
-    /// Sets how long a connection may be silent that is not TCP.
+    /// Sets the idle timeout of a non-TCP connection.
     pub fn set_timeout(&mut self, way: Way, timeout_secs: u32) {
         let place = way.slot().place();
         of_family!(mut self, way.slot().is_ipv6(), part => {

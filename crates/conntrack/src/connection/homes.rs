@@ -1,11 +1,11 @@
-//! Whose the answers are: reply tuples that do not hash home to the worker that owns their
-//! connection. Shared by all workers, of a fixed size, without a lock.
+//! Claimed tuples: maps the tuples that RSS does not deliver to a connection's owner to that owner.
+//! Lock-free, of fixed size, shared by all workers.
 //!
-//! A claim is one word: 57 bits of the tuple's keyed hash and the worker. Two workers that claim one
-//! tuple at the same time both write and then look for the other: at least one of them sees it and
-//! steps back. So a tuple never has two owners, and what two workers may not share (a translated
-//! port) is decided here. Two tuples of one hash (once in 2^57 pairs of a bucket) are told apart no
-//! more than that: the later one is refused.
+//! A claim is one word: 57 bits of the tuple's keyed hash, and the worker. Two workers that claim a tuple at
+//! the same time both write their claim and then search for the other's; at least one sees the conflict and
+//! withdraws. So a tuple never has two owners, and the claims also decide which worker gets a translated
+//! port. Tuples with equal hashes (one in 2^57 pairs of a bucket) are not told apart: the later claim is
+//! refused.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -18,28 +18,28 @@ use super::hash::Keys;
 use super::id::WORKERS_MAX;
 use super::state::Refused;
 
-/// Claims of a bucket; its last word counts claims that found no room and went to the next ones.
+/// Claims per bucket; the bucket's last word counts claims that overflowed into the next buckets.
 const CLAIMS: usize = 7;
 const SPILLED: usize = CLAIMS;
-/// How many buckets a claim may lie in, from its own on.
+/// Number of consecutive buckets that may hold a claim.
 const REACH: usize = 4;
-/// The bits of a claim that name the worker, plus one.
+/// The bits of a claim that hold the worker's number plus one.
 const WORKER_BITS: u64 = 0xff;
 
-/// See the module.
+/// The claims of all workers.
 #[derive(Debug)]
 pub struct Homes {
     buckets: Zeroed<[AtomicU64; 8]>,
     keys: Keys,
-    /// How many claims there are of what helpers expect, whose source may be anything.
+    /// Number of claims for expectations; these may have a wildcard source.
     expected: AtomicU32,
 }
 
 impl Homes {
-    /// Room for so many claims.
+    /// Creates a table for `claims` claims.
     ///
     /// # Errors
-    /// What the kernel says when there is not that much address space.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub fn new(claims: usize, rng: &mut Rng) -> std::io::Result<Arc<Self>> {
         let buckets = (claims / 4).next_power_of_two().max(REACH);
         Ok(Arc::new(Self {
@@ -52,7 +52,7 @@ impl Homes {
     /// Makes `worker` the owner of packets with this tuple.
     ///
     /// # Errors
-    /// `Taken` when it has an owner, be it the same; `Full` when there is no room.
+    /// Returns `Taken` if the tuple has an owner, even the caller; `Full` if there is no room.
     pub fn claim(&self, tuple: &Tuple, worker: u16) -> Result<(), Refused> {
         let hash = self.hash(tuple);
         if self.find(hash).is_some() {
@@ -69,18 +69,17 @@ impl Homes {
         Ok(())
     }
 
-    /// As [`Self::claim`], for a tuple that a helper expects: where its source is 0 it stands for
-    /// all.
+    /// Claims the tuple of an expectation, in which a source of 0 matches any source.
     ///
     /// # Errors
-    /// As of [`Self::claim`].
+    /// Returns the errors of [`Self::claim`].
     pub fn claim_expected(&self, tuple: &Tuple, worker: u16) -> Result<(), Refused> {
         self.claim(tuple, worker)?;
         self.expected.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
 
-    /// Gives up a tuple that is not expected any more, or keeps it for the connection that came.
+    /// Ends the claim of an expectation. With `keep` the claim stays, for the connection that arrived.
     pub fn release_expected(&self, tuple: &Tuple, keep: bool) {
         if !keep {
             self.release(tuple);
@@ -88,21 +87,21 @@ impl Homes {
         self.expected.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether a helper expects anything, on any worker.
+    /// Returns true if there is an expectation on any worker.
     #[inline]
     pub fn expects(&self) -> bool {
         self.expected.load(Ordering::SeqCst) > 0
     }
 
-    /// The owner of packets with this tuple.
+    /// Returns the owner of packets with this tuple.
     pub fn owner(&self, tuple: &Tuple) -> Option<u16> {
         let (step, at) = self.find(self.hash(tuple))?;
         let claim = self.bucket(self.hash(tuple), step)[at].load(Ordering::Acquire);
-        // It may have gone since.
+        // The claim may have been released since it was found.
         ((claim & WORKER_BITS) as u16).checked_sub(1)
     }
 
-    /// Gives a tuple up. Only its owner calls this.
+    /// Releases a claim. Only its owner calls this.
     pub fn release(&self, tuple: &Tuple) {
         let hash = self.hash(tuple);
         if let Some(place) = self.find(hash) {
@@ -119,7 +118,7 @@ impl Homes {
         &self.buckets[(first + step) % self.buckets.len()]
     }
 
-    /// Writes a claim into a free place of a bucket.
+    /// Writes a claim into a free word of a bucket.
     fn write(
         &self,
         bucket: &[AtomicU64; 8],
@@ -138,7 +137,7 @@ impl Homes {
         Some((step, at))
     }
 
-    /// Where a claim with this hash lies: bucket and place.
+    /// Finds the claim with this hash: bucket step and word.
     fn find(&self, hash: u64) -> Option<(usize, usize)> {
         let spilled = self.bucket(hash, 0)[SPILLED].load(Ordering::SeqCst) > 0;
         let reach = if spilled { REACH } else { 1 };
@@ -152,7 +151,7 @@ impl Homes {
         })
     }
 
-    /// How many claims with this hash there are, wherever they may lie.
+    /// Counts the claims with this hash in all buckets that may hold them.
     fn count(&self, hash: u64) -> usize {
         let buckets = (0..REACH).flat_map(|step| &self.bucket(hash, step)[..CLAIMS]);
         let claims = buckets.map(|claim| claim.load(Ordering::SeqCst));

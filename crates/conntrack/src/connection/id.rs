@@ -1,23 +1,23 @@
-//! What names a connection, a direction of it, and the way on that it remembers.
+//! Identifiers of a connection, of its direction, and of the next hop that a direction remembers.
 
 use core::fmt;
 use core::num::NonZeroU64;
 
 use fib::NextHopId;
 
-/// The bits of a slot that number it within a worker's part of a family.
+/// Bits of a slot's index within one worker's table of one family.
 const LOCAL_BITS: u32 = 24;
-/// The most connections that a worker may have per family.
+/// Maximum number of connections per worker and family.
 pub const SLOTS_MAX: u32 = 1 << LOCAL_BITS;
-/// The most workers that may share a table.
+/// Maximum number of workers that may share a table.
 pub const WORKERS_MAX: u16 = 128;
 
-/// Where an entry lies: family (highest bit), owner (7 bits), place (24 bits).
+/// Position of an entry: family (highest bit), owner (7 bits), index (24 bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(u32);
 
 impl Slot {
-    /// The slot at a place of a worker's part; what is out of range wraps.
+    /// Creates the slot of an index in a worker's table; values out of range wrap.
     #[inline]
     pub const fn new(ipv6: bool, worker: u16, place: u32) -> Self {
         Self(
@@ -27,47 +27,47 @@ impl Slot {
         )
     }
 
-    /// As one number.
+    /// Returns the slot as one number.
     pub(super) const fn number(self) -> u32 {
         self.0
     }
 
-    /// Of IPv6 rather than IPv4.
+    /// Returns true for IPv6, false for IPv4.
     #[inline(always)]
     pub const fn is_ipv6(self) -> bool {
         self.0 >> 31 != 0
     }
 
-    /// The worker that owns it.
+    /// Returns the worker that owns the slot.
     #[inline(always)]
     pub const fn worker(self) -> u16 {
         (self.0 >> LOCAL_BITS) as u16 % WORKERS_MAX
     }
 
-    /// Its place in the worker's part.
+    /// Returns the index within the worker's table.
     #[inline(always)]
     pub const fn place(self) -> u32 {
         self.0 % SLOTS_MAX
     }
 }
 
-/// A connection for good: an id is never used twice.
+/// Permanent identifier of a connection: an id is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId {
-    /// Where it lies.
+    /// The slot of the connection.
     pub slot: Slot,
-    /// How many connections lay there before it.
+    /// Number of connections that the slot held before.
     pub generation: u32,
 }
 
 impl EntryId {
-    /// The id as one number, as rows show it.
+    /// Returns the id as the number that rows show.
     #[inline]
     pub const fn to_bits(self) -> u64 {
         (self.generation as u64) << 32 | self.slot.0 as u64
     }
 
-    /// The id that such a number shows.
+    /// Returns the id for a number that a row shows.
     #[inline]
     pub const fn from_bits(bits: u64) -> Self {
         Self {
@@ -83,11 +83,11 @@ impl fmt::Display for EntryId {
     }
 }
 
-/// A direction of a connection, found by its tracker. It holds until the tracker's next `tick`;
-/// who keeps a connection longer keeps its [`EntryId`].
+/// A direction of a connection, as the tracker looked it up. Valid until the tracker's next `tick`; use
+/// [`EntryId`] to refer to a connection for longer.
 ///
-/// One number, so that many are kept and compared at little cost: below a bit that is always set the
-/// slot, and then a bit for the direction.
+/// One word, so that it is cheap to store and compare: a bit that is always set, the slot, and the direction
+/// in the lowest bit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Way(NonZeroU64);
 
@@ -97,36 +97,36 @@ impl Way {
         None => NonZeroU64::MAX,
     };
 
-    /// The direction of a connection that lies in a slot; `reply` is that of the answers.
+    /// Creates a direction of the connection in a slot; `reply` selects the reply direction.
     #[inline(always)]
     pub fn new(slot: Slot, reply: bool) -> Self {
         Self(Self::SET | u64::from(slot.0) << 1 | u64::from(reply))
     }
 
-    /// The way to a target of the index, whose upper bits are a place behind this slot.
+    /// Creates the direction for an index target relative to the table's first slot.
     #[inline(always)]
     pub(super) fn to(first: Slot, target: u32) -> Self {
         Self(Self::SET | u64::from(first.0) << 1 | u64::from(target))
     }
 
-    /// The way whose slot's number these bits show, and below that its direction.
+    /// Creates the direction from a slot number in the upper bits and the direction in the lowest.
     pub(super) fn of_bits(bits: u64) -> Self {
         Self::new(Slot((bits >> 1) as u32), bits & 1 != 0)
     }
 
-    /// Where the entry lies.
+    /// Returns the slot of the connection.
     #[inline(always)]
     pub const fn slot(self) -> Slot {
         Slot((self.0.get() >> 1) as u32)
     }
 
-    /// Whether it is the direction of the answers.
+    /// Returns true for the reply direction.
     #[inline(always)]
     pub const fn reply(self) -> bool {
         self.0.get() & 1 != 0
     }
 
-    /// The other direction.
+    /// Returns the other direction.
     #[must_use]
     #[inline]
     pub fn reversed(self) -> Self {
@@ -144,9 +144,9 @@ impl fmt::Debug for Way {
 /// The next hop that a direction remembers for FastTrack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NextHop {
-    /// The next hop; [`NextHopId::NO_ROUTE`] remembers nothing.
+    /// The next hop, or [`NextHopId::NO_ROUTE`] if none is stored.
     pub id: NextHopId,
-    /// What the walk compares before it believes the id: generation and routes' epoch, as it likes.
+    /// Generation of next hop and routes; the data plane uses the id only if this equals the current value.
     pub generation: u32,
 }
 

@@ -1,11 +1,10 @@
-//! Where tuples are found: from a hash to the places that may hold its tuple. Changed by one worker
-//! alone; others may look (`Shelf`).
+//! Hash index from tuples to entries. One worker modifies it; other threads may search it through `Shelf`.
 //!
-//! Linear hashing (Litwin, 1980): buckets are added one by one at the end, and with each the items
-//! of one older bucket are divided between both. So the index grows in steps of one cache line,
-//! never pauses, and takes memory as it grows. A bucket is a line: seven items and the number of its
-//! overflow bucket; items of a chain fill its buckets from the first on. An item holds all 32 bits
-//! of the hash, so that dividing touches no entry.
+//! Linear hashing (Litwin, 1980): buckets are appended one at a time, and each new bucket takes over part of
+//! the items of one older bucket. The index thus grows by one cache line at a time, without pauses, and
+//! commits memory as it grows. A bucket is one cache line: seven items and the number of its overflow bucket.
+//! The items of a chain fill its buckets from the front. An item holds all 32 bits of the hash, so that
+//! splitting a bucket reads no entry.
 
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::Arc;
@@ -15,49 +14,49 @@ use kernels::{Baseline, Lanes, Pages, Zeroed};
 use super::hash::Hash;
 use super::layout::Line;
 
-/// Items of a bucket; the word behind them links to the overflow bucket.
+/// Items per bucket; the word after them is the number of the overflow bucket.
 const ITEMS: usize = 7;
 const LINK: usize = ITEMS;
-/// Items per bucket, on average, from which on the index grows.
+/// Average items per bucket above which the index grows.
 const LOAD: usize = 4;
-/// Buckets of an empty index.
+/// Number of buckets of an empty index.
 const BUCKETS_MIN: usize = 64;
-/// The bit that tells an item from an empty place.
+/// The bit that is set in every item and clear in an empty word.
 const PRESENT: u64 = 1 << 31;
 
-/// A place in the table and a direction, as an item holds it: place × 2, +1 for the reply.
+/// An entry and a direction: entry index × 2, +1 for the reply direction.
 pub(super) type Target = u32;
 
-/// An index's buckets, which others look at while its owner changes them.
+/// The buckets of an index, which other threads read while the owner modifies them.
 #[derive(Debug)]
 pub(super) struct Shelf {
     buckets: Zeroed<Line>,
-    /// Buckets of chains; number 0 is none.
+    /// Overflow buckets; number 0 stands for none.
     overflow: Zeroed<Line>,
-    /// Buckets in use, for others.
+    /// Number of buckets in use, published for other threads.
     count: AtomicU64,
-    /// Odd while items are moved, which somebody who looks may miss.
+    /// Seqlock version: odd while the owner moves items, when a reader may miss them.
     version: AtomicU64,
 }
 
 impl Shelf {
-    /// Empty buckets for as many as `items`.
+    /// Creates empty buckets for about `items` items.
     ///
     /// # Errors
-    /// What the kernel says when there is not that much address space.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub(super) fn new(items: usize) -> std::io::Result<Self> {
         let buckets = (items / LOAD + 1).max(BUCKETS_MIN);
         Ok(Self {
             buckets: Zeroed::new(buckets, Pages::Huge)?,
-            // Chains need a tenth of this; a hash that is bad beyond reason makes `insert` fail.
+            // Chains need about a tenth of this; `insert` fails if a degenerate hash needs more.
             overflow: Zeroed::new(buckets + BUCKETS_MIN, Pages::Huge)?,
             count: AtomicU64::new(BUCKETS_MIN as u64),
             version: AtomicU64::new(0),
         })
     }
 
-    /// What somebody else than the owner finds under a hash that `right` agrees with. What comes or
-    /// goes meanwhile is found or not; what stays is found.
+    /// Searches from another thread for an item with this hash that `right` accepts. An item that is added or
+    /// removed meanwhile may be missed; an item that stays is found.
     pub(super) fn look<T>(&self, hash: Hash, right: impl Fn(Target) -> Option<T>) -> Option<T> {
         for _ in 0..LOOKS {
             let version = self.version.load(Ordering::Acquire);
@@ -77,7 +76,7 @@ impl Shelf {
         let count = self.count.load(Ordering::Acquire) as usize;
         let buckets = Buckets::of(&self.buckets, count);
         let mut bucket = self.buckets.get(buckets.number(hash.0))?;
-        // A chain that is changed may lead astray, but not for ever.
+        // A chain may be inconsistent while it is modified, so the number of steps is bounded.
         for _ in 0..CHAIN {
             let matches = matching(Baseline, bucket, hash.0);
             let places = (0..ITEMS).filter(|at| matches >> at & 1 != 0);
@@ -93,34 +92,34 @@ impl Shelf {
         None
     }
 
-    /// Items are moved: who looks meanwhile looks again.
+    /// Marks the start of a move: concurrent readers retry.
     fn begin(&self) {
         let version = self.version.load(Ordering::Relaxed);
         self.version.store(version + 1, Ordering::Relaxed);
         fence(Ordering::Release);
     }
 
-    /// They lie where they are looked for.
+    /// Marks the end of a move.
     fn end(&self) {
         let version = self.version.load(Ordering::Relaxed);
         self.version.store(version + 1, Ordering::Release);
     }
 }
 
-/// How often somebody looks whom the owner disturbs: each time takes less than two changes do.
+/// Retries of a reader that the owner disturbs; one search is shorter than two modifications.
 const LOOKS: usize = 10_000;
-/// Buckets of a chain at which others give up: thousands of times what a good hash needs.
+/// Buckets after which a reader gives up on a chain: thousands of times what a good hash needs.
 const CHAIN: usize = 1 << 16;
 
-/// See the module.
+/// Hash index of one worker's connections of one family.
 #[derive(Debug)]
 pub(super) struct Index {
     shelf: Arc<Shelf>,
-    /// The first of the overflow buckets that were given back; they link to one another.
+    /// The first free overflow bucket; free buckets form a linked list.
     overflow_free: u64,
-    /// Overflow buckets that were ever used.
+    /// Number of overflow buckets that were ever used.
     overflow_used: u64,
-    /// Buckets in use.
+    /// Number of buckets in use.
     count: usize,
     /// The largest power of two that is at most `count`, minus one.
     mask: usize,
@@ -128,7 +127,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// An empty index, the only one of this shelf.
+    /// Creates an empty index; each shelf belongs to one index.
     pub(super) fn new(shelf: Arc<Shelf>) -> Self {
         Self {
             shelf,
@@ -140,12 +139,12 @@ impl Index {
         }
     }
 
-    /// Bytes of buckets in use.
+    /// Returns the bytes of the buckets in use.
     pub(super) fn bytes(&self) -> usize {
         (self.count + self.overflow_used as usize) * size_of::<Line>()
     }
 
-    /// Its buckets, for loops.
+    /// Returns the bucket array for use in loops.
     #[inline(always)]
     pub(super) fn buckets(&self) -> Buckets<'_> {
         Buckets {
@@ -155,7 +154,7 @@ impl Index {
         }
     }
 
-    /// The target under this hash that `right` agrees with.
+    /// Returns the target with this hash that `right` accepts.
     #[inline(always)]
     pub(super) fn find(&self, hash: Hash, right: impl Fn(Target) -> bool) -> Option<Target> {
         let mut bucket = &self.shelf.buckets[self.bucket(hash.0)];
@@ -176,7 +175,7 @@ impl Index {
         }
     }
 
-    /// Adds an item. False when there is no room, which leaves everything as it was.
+    /// Adds an item. Returns false, without changes, if there is no room.
     pub(super) fn insert(&mut self, hash: Hash, target: Target) -> bool {
         let item = u64::from(hash.0) << 32 | PRESENT | u64::from(target);
         if !self.place(self.bucket(hash.0), item) {
@@ -189,7 +188,7 @@ impl Index {
         true
     }
 
-    /// Takes an item out. False when it is not there.
+    /// Removes an item. Returns false if the item does not exist.
     pub(super) fn remove(&mut self, hash: Hash, target: Target) -> bool {
         let item = u64::from(hash.0) << 32 | PRESENT | u64::from(target);
         let mut bucket = &self.shelf.buckets[self.bucket(hash.0)];
@@ -201,7 +200,7 @@ impl Index {
             }
         };
         self.shelf.begin();
-        // The chain's last item fills the hole, so that chains stay short.
+        // Moves the chain's last item into the hole, so that chains stay short.
         let (mut before, mut last) = (None, hole);
         while get(last, LINK) != 0 {
             before = Some(last);
@@ -219,7 +218,7 @@ impl Index {
                 put(before, LINK, 0);
                 number
             });
-            // A hole in the last bucket itself: what links to it is further up.
+            // The hole was in the last bucket itself: find the bucket that links to it.
             let freed = freed.or_else(|| self.unlink_empty(hash));
             freed.into_iter().for_each(|number| self.give_back(number));
         }
@@ -228,7 +227,7 @@ impl Index {
         true
     }
 
-    /// The bucket of a hash among those in use.
+    /// Returns the number of the bucket for a hash.
     #[inline(always)]
     fn bucket(&self, hash: u32) -> usize {
         self.buckets().number(hash)
@@ -239,7 +238,7 @@ impl Index {
         &self.shelf.overflow[number as usize]
     }
 
-    /// Puts an item into the first free place of a bucket's chain.
+    /// Stores an item in the first free word of a bucket's chain.
     fn place(&mut self, bucket: usize, item: u64) -> bool {
         let mut last = &self.shelf.buckets[bucket];
         loop {
@@ -268,7 +267,7 @@ impl Index {
         true
     }
 
-    /// Adds a bucket and divides the items of the oldest undivided one.
+    /// Appends a bucket and splits the oldest bucket that is not split yet.
     fn divide(&mut self) {
         self.shelf.begin();
         let old = self.count - (self.mask + 1);
@@ -279,7 +278,7 @@ impl Index {
             self.mask = self.mask << 1 | 1;
         }
         loop {
-            // What was read is placed again only when its bucket is free to take it.
+            // Items are copied out first and placed again once their old bucket is empty.
             for item in items.into_iter().filter(|item| *item != 0) {
                 let placed = self.place(self.bucket((item >> 32) as u32), item);
                 debug_assert!(placed);
@@ -294,7 +293,7 @@ impl Index {
         self.shelf.end();
     }
 
-    /// Takes the last bucket, which is empty, off the chain of a hash.
+    /// Unlinks the last bucket of a hash's chain, which is empty.
     fn unlink_empty(&self, hash: Hash) -> Option<u64> {
         let mut bucket = &self.shelf.buckets[self.bucket(hash.0)];
         loop {
@@ -316,7 +315,7 @@ impl Index {
     }
 }
 
-/// The buckets of an index: a copy of what leads to them, which a loop keeps in registers.
+/// References to the buckets of an index, which a loop keeps in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Buckets<'a> {
     buckets: &'a [Line],
@@ -325,7 +324,7 @@ pub(super) struct Buckets<'a> {
 }
 
 impl<'a> Buckets<'a> {
-    /// So many of them are in use, at least one.
+    /// Creates the view of `count` buckets in use, at least one.
     fn of(buckets: &'a [Line], count: usize) -> Self {
         Self {
             buckets,
@@ -334,22 +333,23 @@ impl<'a> Buckets<'a> {
         }
     }
 
-    /// The number of a hash's bucket among those in use.
+    /// Returns the number of the bucket for a hash.
     #[inline(always)]
     fn number(self, hash: u32) -> usize {
         let wide = hash as usize & (self.mask << 1 | 1);
         let narrow = hash as usize & self.mask;
-        // Without a branch: which it is cannot be predicted.
+        // Without a branch: it would be unpredictable.
         if wide < self.count { wide } else { narrow }
     }
 
-    /// Asks for the bucket of a hash.
+    /// Prefetches the bucket of a hash.
     #[inline(always)]
     pub(super) fn prefetch(self, hash: Hash) {
         kernels::prefetch(&self.buckets[self.number(hash.0)]);
     }
 
-    /// The first target under this hash in its bucket: in all but one of 500 million lookups the only one.
+    /// Returns the first target with this hash in its bucket; all but one in 500 million lookups have at most
+    /// one.
     #[inline(always)]
     pub(super) fn first<L: Lanes>(self, lanes: L, hash: Hash) -> Option<Target> {
         let bucket = &self.buckets[self.number(hash.0)];
@@ -358,21 +358,21 @@ impl<'a> Buckets<'a> {
         (matches != 0).then(|| (get(bucket, at) & (PRESENT - 1)) as Target)
     }
 
-    /// Whether the bucket of a hash is not all of its chain.
+    /// Returns true if the bucket of a hash has an overflow bucket.
     #[inline(always)]
     pub(super) fn is_chained(self, hash: Hash) -> bool {
         get(&self.buckets[self.number(hash.0)], LINK) != 0
     }
 }
 
-/// A bit for each item of the bucket that has this hash.
+/// Returns a bit mask of the bucket's items with this hash.
 #[inline(always)]
 fn matching<L: Lanes>(lanes: L, bucket: &Line, hash: u32) -> u32 {
     let key = u64::from(hash) << 1 | 1;
     lanes.alike::<{ PRESENT.trailing_zeros() }>(bucket, key) & !(1 << LINK)
 }
 
-/// A bucket's items and its link; the bucket is empty then.
+/// Empties a bucket; returns its items and its link.
 fn take(bucket: &Line) -> ([u64; ITEMS], u64) {
     let items = core::array::from_fn(|at| get(bucket, at));
     let link = get(bucket, LINK);
@@ -380,7 +380,7 @@ fn take(bucket: &Line) -> ([u64; ITEMS], u64) {
     (items, link)
 }
 
-// Only the owner changes the words.
+// Relaxed ordering: only the owner writes these words.
 #[inline(always)]
 fn get(line: &Line, at: usize) -> u64 {
     line[at].load(Ordering::Relaxed)
@@ -401,7 +401,7 @@ mod tests {
         Index::new(Arc::new(Shelf::new(items).expect("address space")))
     }
 
-    /// Chains hold no hole but behind their last item, and every item lies where it is looked for.
+    /// Checks that a chain has no hole before its last item, and that every item is in the chain of its hash.
     fn check(index: &Index) {
         let mut items = 0;
         for number in 0..index.count {
@@ -434,7 +434,7 @@ mod tests {
             let mut index = index(4_000);
             let mut model = BTreeSet::new();
             for (add, hash, target) in steps {
-                // Few hashes, so that chains become long; they differ in high bits too.
+                // Few distinct hashes make long chains; the hashes also differ in high bits.
                 let hash = Hash((hash % 8).wrapping_mul(0x0100_0000) | (hash / 8));
                 if add && model.insert((hash.0, target)) {
                     prop_assert!(index.insert(hash, target));
@@ -470,11 +470,11 @@ mod tests {
         assert_eq!(index.items, 0);
     }
 
-    /// Others look for what stays, while everything around it is moved.
+    /// Another thread finds all permanent items while the owner moves the items around them.
     #[test]
     fn what_stays_is_found_by_others() {
         let mut index = index(20_000);
-        // Long chains, too: hashes differ in a few bits alone.
+        // Hashes that differ in few bits make long chains.
         let hash = |item: u32| Hash(item.wrapping_mul(0x9e37_79b9) & 0xff00_03ff);
         let (shelf, done) = (Arc::clone(&index.shelf), &AtomicU64::new(0));
         for item in 0..100 {

@@ -1,5 +1,5 @@
-//! A connection copied from the table of a router that runs: the tracer walks a packet through what
-//! is known of its connection, or of the one by which its own is expected, and changes nothing of that.
+//! Copy of a connection from a running router's table: the packet tracer works on the copy of a packet's
+//! connection, or of the parent that expects it, and leaves the table unchanged.
 
 use packet::Tuple;
 
@@ -16,47 +16,47 @@ use super::table::{Entries, Table};
 use super::tcp::flag;
 use super::tracker::Tracker;
 
-/// See the module.
+/// Copy of a connection from the table of a running router.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// What can be seen of it.
+    /// The connection's fields.
     pub row: Row,
-    /// Whether the packet that was asked for is one of its answers.
+    /// True if the traced packet belongs to the reply direction.
     pub reply: bool,
     words: Words,
 }
 
-/// A connection that is not there, and that a helper expects.
+/// An expected connection that has not arrived yet.
 #[derive(Clone, Debug)]
 pub struct Awaited {
-    /// The connection over which it was agreed upon.
+    /// The connection whose payload announced it.
     pub parent: Known,
-    /// What expects it.
+    /// The expectation that matches.
     pub expectation: Expectation,
-    /// All that is expected by its parent, itself as well: the directions of a stream find each other.
+    /// All expectations of the parent, including this one: a helper needs the related ports of a stream.
     all: Vec<Expectation>,
 }
 
-/// What a TCP segment says that goes on where its conversation is.
+/// Header fields of a TCP segment that continues a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextSegment {
-    /// Its flags, as in the header.
+    /// TCP flags, as in the header.
     pub flags: u8,
-    /// Its number.
+    /// Sequence number.
     pub seq: u32,
-    /// What it acknowledges.
+    /// Acknowledgement number.
     pub ack: u32,
 }
 
 impl Known {
-    /// The connection's next segment in the packet's direction, without data. Of one that FastTrack
-    /// carries no numbers are known, and any will do.
+    /// Returns the connection's next segment in the packet's direction, without payload. For a FastTracked
+    /// connection the numbers are unknown; any are accepted.
     pub fn next_segment(&self) -> NextSegment {
         let shared = self.words.lines[SHARED].map(Into::into);
         let talk = talk_in(&shared, self.reply);
         let (seq, ack) = (talk.sender.end, talk.receiver.end);
         match (self.row.tcp_state, self.reply) {
-            // Its SYN once more.
+            // A retransmission of its SYN.
             (TcpState::SynSent, false) => NextSegment {
                 flags: flag::SYN,
                 seq: seq.wrapping_sub(1),
@@ -77,8 +77,8 @@ impl Known {
 }
 
 impl Table {
-    /// The connection between the ends of a packet, whichever worker has it. One that begins, ends or
-    /// gets another place meanwhile may be seen or not.
+    /// Finds the connection of a tuple on any worker. A connection that begins, ends or moves meanwhile may
+    /// be missed.
     pub fn known(&self, tuple: &Tuple) -> Option<Known> {
         let mut parts = self.parts().zip(0..);
         parts.find_map(|((keys, ipv4, ipv6), worker)| {
@@ -92,8 +92,8 @@ impl Table {
 }
 
 impl Table {
-    /// What expects a connection that begins with this tuple, whichever worker does. What is expected only
-    /// now, or not any more, may be seen or not.
+    /// Finds the expectation that matches the tuple on any worker. An expectation that is added or removed
+    /// meanwhile may be missed.
     pub fn awaited(&self, tuple: &Tuple) -> Option<Awaited> {
         let all = || self.boards().flat_map(|board| Board::iter(board));
         let fits = all().filter_map(|one| Some((one.fits(tuple)?, one)));
@@ -109,7 +109,7 @@ impl Table {
         })
     }
 
-    /// The connection with this id, if there still is one.
+    /// Returns a copy of the connection with this id, if it still exists.
     fn copy_of(&self, id: EntryId) -> Option<Known> {
         let mut parts = self.parts().skip(usize::from(id.slot.worker()));
         let (_, ipv4, ipv6) = parts.next()?;
@@ -135,14 +135,14 @@ fn known<F: Layout>(entries: &Entries<F>, worker: u16, hash: Hash, tuple: &Tuple
         let place = target >> 1;
         let words = entries.read(place)?;
         let row = Row::of::<F>(Slot::new(F::IPV6, worker, place), &words)?;
-        // It may be another one of this hash, or another one by now.
+        // The entry may be another one with the same hash, or may have changed meanwhile.
         let reply = row.original != *tuple;
         (!reply || row.reply == *tuple).then_some(Known { row, reply, words })
     })
 }
 
 impl Tracker {
-    /// Puts a copy of a connection into its own table. False when there is no room.
+    /// Adds a copy of a connection to this tracker's table. Returns false if there is no room.
     pub fn adopt(&mut self, known: &Known) -> bool {
         let Known { row, words, .. } = known;
         let ipv6 = row.original.ipv6;
@@ -160,8 +160,8 @@ impl Tracker {
         adopted.is_some()
     }
 
-    /// Expects what is expected by a connection of another table, and puts a copy of that connection into
-    /// its own. False when there is no room.
+    /// Adds copies of an expectation and of its parent connection to this tracker. Returns false if there is
+    /// no room.
     pub fn adopt_awaited(&mut self, awaited: &Awaited, now: Tick) -> bool {
         if !self.adopt(&awaited.parent) {
             return false;

@@ -1,4 +1,4 @@
-//! Where the words of an entry lie. A line is 64 bytes, eight words.
+//! Memory layout of an entry. A line is a 64-byte cache line of eight words.
 //!
 //! | line | IPv4 | IPv6 |
 //! |---|---|---|
@@ -7,15 +7,15 @@
 //! | 2 | reply, as 0 | reply, as 0 |
 //! | 3, 4 | | original, reply: rate, rewrite (7) |
 //!
-//! The facts of a direction are the words `meta`, `packets`, `bytes` and `last`. `meta` is the tuple's
-//! ports and protocol (40 bits), the direction's copy of the [`flag`]s (8) and the next hop's lower bits (16).
-//! `last` is the tick of the direction's last packet (32), the next hop's generation (28) and its upper
-//! bits; `rate` the byte counter when the running second began (32 bits), the bytes of the second before
-//! (16, see `rate`) and 16 bits of an IPv4 connection's rewrite. Two cold words (timer links, attachment)
-//! lie in an array apart.
+//! The facts of a direction are the words `meta`, `packets`, `bytes` and `last`. `meta` holds the tuple's
+//! ports and protocol (40 bits), the direction's copy of the [`flag`]s (8) and the lower bits of the next hop
+//! (16). `last` holds the tick of the direction's last packet (32), the next hop's generation (28) and its
+//! upper bits. `rate` holds the byte counter at the start of the current second (32 bits), the bytes of the
+//! second before (16, encoded by `rate`) and 16 bits of an IPv4 connection's rewrite. Two cold words (timer
+//! links, attachment) are in a separate array.
 //!
-//! With its two places in the index (35 bytes on average) an IPv4 connection takes 243 bytes, one of
-//! IPv6 371.
+//! Including its two items in the index (35 bytes on average), an IPv4 connection takes 243 bytes, an IPv6
+//! connection 371.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,29 +26,30 @@ use packet::Tuple;
 
 use super::id::NextHop;
 
-/// A cache line of an entry.
+/// One cache line of an entry.
 pub(super) type Line = [AtomicU64; 8];
-/// The cold words of an entry: links of the timer; attachment and the timer's place.
+/// The cold words of an entry: timer links; attachment and position in the timer wheel.
 pub(super) type Cold = [AtomicU64; 2];
 
-/// Bytes that a connection takes, its two places in the index included: IPv4, IPv6.
+/// Bytes per connection, including its two items in the index: IPv4, IPv6.
 pub const ENTRY_BYTES: [u64; 2] = [
     (Ipv4::LINES * 64 + 16 + INDEX_BYTES) as u64,
     (Ipv6::LINES * 64 + 16 + INDEX_BYTES) as u64,
 ];
-/// On average.
+/// Average bytes of a connection in the index.
 const INDEX_BYTES: usize = 35;
 
-/// The line that both directions share.
+/// Number of the line that both directions share.
 pub(super) const SHARED: usize = 1;
 
-/// The words of the shared line.
+/// Word numbers of the shared line.
 pub(super) mod shared {
-    /// Version (32, odd while identity changes) | generation (32).
+    /// Version (32, odd while the identity changes) | generation (32).
     pub(in crate::connection) const VERSION: usize = 0;
     /// Timeout in seconds (24) | TCP state (8) | helper (8) | own flags (16) | epoch of purges (8).
     pub(in crate::connection) const STATE: usize = 1;
-    /// TCP: what a direction sent and may send, `end` | `end_max`; FastTrack: slow packets.
+    /// TCP: the end of what a direction sent and of what it may send, `end` | `end_max`. FastTrack: slow-path
+    /// packets.
     pub(in crate::connection) const SENT: [usize; 2] = [2, 3];
     /// TCP: the largest windows, original | reply.
     pub(in crate::connection) const WINDOWS: usize = 4;
@@ -56,65 +57,65 @@ pub(super) mod shared {
     pub(in crate::connection) const LAST: usize = 5;
     /// TCP: the highest acknowledgements, original | reply.
     pub(in crate::connection) const ACKS: usize = 6;
-    /// Of GRE, in the place of TCP's acknowledgements: what its first packet's header said.
+    /// GRE: header of the first packet; shares the word of the TCP acknowledgements.
     pub(in crate::connection) const GRE: usize = 6;
-    /// TCP with FastTrack: the ends of both directions' trails, original | reply.
+    /// FastTracked TCP: last known sequence numbers, original | reply.
     pub(in crate::connection) const ENDS: usize = 6;
-    /// Of a connection with FastTrack, in the place of TCP's numbers: packets of the slow walk (40) | mark of
-    /// the direction's trail (24).
+    /// FastTrack, in place of the TCP state: slow-path packets (40) | byte mark of the direction's trail
+    /// (24).
     pub(in crate::connection) const SLOW_PACKETS: [usize; 2] = [2, 4];
-    /// And their bytes (44) | claim (20).
+    /// FastTrack: slow-path bytes (44) | claim (20).
     pub(in crate::connection) const SLOW_BYTES: [usize; 2] = [3, 5];
     /// Mark | egress interface.
     pub(in crate::connection) const MARK: usize = 7;
 }
 
-/// What each direction's line knows of the connection.
+/// Flags that are copied to the lines of both directions.
 pub(super) mod flag {
-    /// A packet came in the reply direction.
+    /// A packet arrived in the reply direction.
     pub(in crate::connection) const SEEN_REPLY: u8 = 1;
-    /// It is kept when the table is full.
+    /// The connection is assured: a full table does not evict it.
     pub(in crate::connection) const ASSURED: u8 = 2;
-    /// It is marked for FastTrack.
+    /// The connection is FastTracked.
     pub(in crate::connection) const FASTTRACK: u8 = 4;
-    /// The bits of `NatState`, from here on.
+    /// Position of the bits of `NatState`.
     pub(in crate::connection) const NAT_SHIFT: u8 = 3;
-    /// The shared line says more: it has a mark, a helper watches it, or one expected it.
+    /// The shared line holds more: a mark, or a helper that reads or expected the connection.
     pub(in crate::connection) const NOTED: u8 = 128;
 }
 
-/// What only the shared line knows.
+/// Flags of the shared line only.
 pub(super) mod own {
     /// The slot holds a connection.
     pub(in crate::connection) const LIVE: u16 = 1;
-    /// Its source was translated by `masquerade`.
+    /// `masquerade` translated the source.
     pub(in crate::connection) const MASQUERADE: u16 = 2;
-    /// Its reply tuple is claimed in `Homes`.
+    /// The reply tuple is claimed in `Homes`.
     pub(in crate::connection) const CLAIMED: u16 = 4;
-    /// A `connection-limit` counts it: rules are told when it ends.
+    /// A `connection-limit` counts the connection: the firewall is notified when it ends.
     pub(in crate::connection) const COUNTED: u16 = 8;
-    /// A helper expected it.
+    /// A helper expected the connection.
     pub(in crate::connection) const EXPECTED: u16 = 16;
-    /// Its original tuple is claimed in `Homes`.
+    /// The original tuple is claimed in `Homes`.
     pub(in crate::connection) const CLAIMED_ORIGINAL: u16 = 32;
-    /// Its packets may go by shortcuts: who learned those is told when it ends.
+    /// The connection may have shortcuts: their owner is notified when it ends.
     pub(in crate::connection) const SHORTCUT: u16 = 64;
 }
 
-/// Where the epoch lies in the shared line's state.
+/// Position of the purge epoch in the word `STATE`.
 pub(super) const EPOCH_SHIFT: u32 = 56;
 
-/// The part of `meta` that belongs to the tuple.
+/// The bits of `meta` that belong to the tuple.
 pub(super) const TUPLE_BITS: u64 = (1 << 40) - 1;
-/// Where the flags lie in `meta`.
+/// Position of the flags in `meta`.
 pub(super) const FLAGS_SHIFT: u32 = 40;
-/// Where the lower bits of the next hop lie in `meta`.
+/// Position of the next hop's lower bits in `meta`.
 const NEXT_HOP_SHIFT: u32 = 48;
-/// Those bits. The others lie above the next hop's generation.
+/// Number of those bits. The upper bits are in `last`, above the generation.
 const NEXT_HOP_LOW: u32 = u64::BITS - NEXT_HOP_SHIFT;
 const _: () = assert!(NEXT_HOP_LOW + u32::BITS - GENERATION_BITS >= NEXT_HOP_BITS);
 
-/// The next hop that these words of a direction remember.
+/// Decodes the next hop from a direction's words.
 #[inline(always)]
 pub(super) const fn next_hop_of(meta: u64, last: u64) -> NextHop {
     let high = (last >> 32) as u32;
@@ -124,7 +125,7 @@ pub(super) const fn next_hop_of(meta: u64, last: u64) -> NextHop {
     }
 }
 
-/// The words with another next hop.
+/// Returns the words with another next hop.
 #[inline(always)]
 pub(super) const fn with_next_hop(meta: u64, last: u64, hop: NextHop) -> (u64, u64) {
     let rest = meta & !(u64::MAX << NEXT_HOP_SHIFT);
@@ -136,52 +137,52 @@ pub(super) const fn with_next_hop(meta: u64, last: u64, hop: NextHop) -> (u64, u
     )
 }
 
-/// A family's places.
+/// Entry layout of an address family.
 pub(super) trait Layout: Copy + core::fmt::Debug + Default + Send + Sync + 'static {
-    /// Of IPv6 rather than IPv4.
+    /// True for IPv6.
     const IPV6: bool;
     /// Bytes of a network header without options.
     const HEADER: usize;
-    /// Lines of an entry.
+    /// Lines per entry.
     const LINES: usize;
-    /// The words of the direction's line; the key's words come first and end in `META`.
+    /// Word number of `meta`, the last word of the key; the key's words come first.
     const META: usize;
-    /// The direction's packets.
+    /// Word number of the packet counter.
     const PACKETS: usize = Self::META + 1;
-    /// The direction's bytes.
+    /// Word number of the byte counter.
     const BYTES: usize = Self::META + 2;
-    /// Last | generation of the next hop and the upper bits of its id.
+    /// Word number of: last packet's tick | next hop's generation and upper bits.
     const LAST: usize = Self::META + 3;
-    /// The line of a direction's rate and rewrite.
+    /// Line number of each direction's rate and rewrite.
     const RATE_LINE: [usize; 2];
-    /// The rate's word in that line; the rewrite follows to the line's end.
+    /// Word number of the rate in that line; the rewrite follows up to the line's end.
     const RATE: usize;
-    /// A tuple as it lies in the line, without flags and next hop.
+    /// A tuple in the encoding of the line, without flags and next hop.
     type Key: AsRef<[u64]> + Copy;
-    /// A rewrite.
+    /// A rewrite of this family.
     type Rewrite: Copy + Default;
 
-    /// The words that a tuple is known by.
+    /// Encodes a tuple.
     fn key(tuple: &Tuple) -> Self::Key;
-    /// The tuple that a line's first words show.
+    /// Decodes the tuple from the first words of a line.
     fn tuple(words: &[u64; 8]) -> Tuple;
-    /// A rewrite's words for the line, and 16 bits for the rate's word.
+    /// Encodes a rewrite: words for the line, and 16 bits for the rate's word.
     fn pack(rewrite: &Self::Rewrite) -> (&[u64], u16);
-    /// The rewrite that is kept so.
+    /// Decodes a rewrite.
     fn unpack(word: impl Fn(usize) -> u64, rest: u16) -> Self::Rewrite;
 }
 
-/// The line of a direction.
+/// Returns the line number of a direction.
 #[inline(always)]
 pub(super) const fn line_of(reply: bool) -> usize {
     (reply as usize) * 2
 }
 
-/// IPv4's places.
+/// Entry layout of IPv4.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ipv4;
 
-/// IPv6's places.
+/// Entry layout of IPv6.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ipv6;
 
@@ -255,25 +256,25 @@ impl Layout for Ipv6 {
     }
 }
 
-/// Two numbers in a word, the first in its low half.
+/// Packs two numbers into a word, the first in the low half.
 #[inline(always)]
 pub(super) const fn pair(low: u32, high: u32) -> u64 {
     low as u64 | (high as u64) << 32
 }
 
-/// The low half of a word for even numbers, else the high one.
+/// Returns the low half of a word if `half` is even, else the high half.
 #[inline(always)]
 pub(super) const fn half_of(word: u64, half: usize) -> u32 {
     (word >> (half % 2 * 32)) as u32
 }
 
-/// Reads a word; the owner reads what it wrote, others what is whole by itself.
+/// Reads a word. Relaxed: the owner reads its own writes, other threads need only single words.
 #[inline(always)]
 pub(super) fn load(word: &AtomicU64) -> u64 {
     word.load(Ordering::Relaxed)
 }
 
-/// Writes a word that the caller's worker owns.
+/// Writes a word. Only the owning worker calls this.
 #[inline(always)]
 pub(super) fn store(word: &AtomicU64, value: u64) {
     word.store(value, Ordering::Relaxed);

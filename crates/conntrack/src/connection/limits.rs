@@ -1,4 +1,4 @@
-//! The settings as entries use them: whole seconds, looked up by what a connection is.
+//! Timeouts of connections in whole seconds, by protocol and state.
 
 use packet::protocol;
 
@@ -6,11 +6,11 @@ use super::settings::{Settings, seconds};
 use super::state::TcpState;
 use super::tcp::Talk;
 
-/// RouterOS: a call of PPTP is remembered for longer than other GRE, which has the generic timeout: ten
-/// minutes one way, five hours both ways, as no call ends without its control connection's saying so.
+/// RouterOS: a PPTP call has longer timeouts than other GRE (`generic-timeout`), because its control
+/// connection ends it explicitly: ten minutes one-way, five hours after a reply.
 const CALL_SECS: [u32; 2] = [600, 5 * 3_600];
 
-/// See the module.
+/// The tracking settings in the form that entries use.
 #[derive(Debug)]
 pub(super) struct Limits {
     tcp: [u32; TcpState::ALL.len()],
@@ -39,7 +39,7 @@ impl Limits {
         }
     }
 
-    /// How long a connection that is not TCP may be silent. `stream`: both directions were seen.
+    /// Returns the idle timeout of a non-TCP connection. `stream`: packets of both directions arrived.
     pub(super) fn plain(&self, protocol: u8, stream: bool) -> u32 {
         match protocol {
             protocol::UDP | protocol::UDP_LITE => self.udp[usize::from(stream)],
@@ -48,13 +48,13 @@ impl Limits {
         }
     }
 
-    /// The same of a call of PPTP that its helper has heard of.
+    /// Returns the idle timeout of a PPTP call.
     pub(super) const fn call(stream: bool) -> u32 {
         CALL_SECS[stream as usize]
     }
 
-    /// How long a TCP connection may be silent. One whose data nobody acknowledges, or that nobody
-    /// answered since it was picked up, has less time than its state gives.
+    /// Returns the idle timeout of a TCP connection. Unacknowledged data, or a connection picked up in the
+    /// middle without reply, shortens the timeout of the state.
     pub(super) fn tcp(&self, state: TcpState, talk: &Talk, answered: bool) -> u32 {
         let secs = self.tcp[state as usize];
         let picked_up = state == TcpState::Established && !answered;
@@ -67,7 +67,7 @@ impl Limits {
         }
     }
 
-    /// The same of a connection that FastTrack carries.
+    /// Returns the idle timeout of a FastTracked TCP connection.
     pub(super) fn fast(&self, state: TcpState) -> u32 {
         self.tcp[state as usize]
     }

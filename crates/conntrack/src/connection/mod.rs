@@ -1,21 +1,21 @@
-//! Connection tracking: which packets belong together, in which state they are, and what was
-//! decided for them.
+//! Connection tracking: assigns packets to connections, keeps the state of each connection, and stores the
+//! decisions made for it.
 //!
-//! A connection has one owner, a worker. The worker's [`Tracker`] finds, decides and advances; it
-//! keeps the timers for itself. Entries and index lie in a [`Table`] of atomics that the owner
-//! alone writes and control reads without a lock.
+//! Each connection is owned by one worker. The worker's [`Tracker`] looks up, decides and updates, and has
+//! the timers. Entries and index are in a [`Table`] of atomics that only the owner writes and that the
+//! control plane reads without a lock.
 //!
 //! ```text
 //! packet ─ hash ─ index ─▶ entry: original line │ shared line │ reply line   + cold words
 //!            classify: reads, decides   advance: counters and time into the direction's line
 //! ```
 //!
-//! A packet that has an entry is classified and at once advanced, one packet after the other, in
-//! prerouting. One without is a [`Draft`] on the stack until it leaves the router; then `confirm`
-//! puts it into the table. Nothing unconfirmed lies there.
+//! In prerouting, each packet with an entry is classified and its connection updated at once, one packet
+//! after the other. A packet without an entry gets a [`Draft`] on the stack until it leaves the router; then
+//! `confirm` adds it to the table. The table holds no unconfirmed connections.
 //!
-//! States and timeouts are RouterOS's (`/ip/firewall/connection/tracking`). Time comes in as a
-//! [`Tick`]; nothing here reads a clock.
+//! States and timeouts are those of RouterOS (`/ip/firewall/connection/tracking`). The caller passes the time
+//! as a [`Tick`]; this module reads no clock.
 
 mod board;
 mod draft;

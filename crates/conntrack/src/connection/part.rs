@@ -1,7 +1,7 @@
-//! A worker's connections of one family: finding, entering, expiring and evicting them.
+//! A worker's connections of one address family: lookup, insertion, expiry and eviction.
 //!
-//! Places that were given back are used again from the next round on, so that a [`Way`] found
-//! before still means what it meant.
+//! Freed entries are reused only after the next tick, so that a [`Way`] from an earlier lookup never refers
+//! to another connection.
 
 use std::sync::Arc;
 
@@ -20,49 +20,48 @@ use super::sweep::Epoch;
 use super::table::{Entries, Lines};
 use super::wheel::Wheel;
 
-/// See the module.
+/// A worker's connections of one address family.
 #[derive(Debug)]
 pub(super) struct Part<F> {
     pub(super) entries: Arc<Entries<F>>,
-    /// The slot of its first place.
+    /// The slot of the first entry.
     first: Slot,
     index: Index,
-    /// One for each class of those that may be evicted, and one of assured connections.
+    /// One timer wheel per eviction class, and one for assured connections.
     wheels: [Wheel; CLASSES + 1],
-    /// The wheel whose turn it is to be looked at first.
+    /// The wheel that the next search for expired connections begins with.
     first_wheel: usize,
-    /// Of those that begin now.
+    /// The epoch that new connections get.
     pub(super) epoch: Epoch,
-    /// The first free place plus one; they are linked by their cold words.
+    /// The first free entry plus one; free entries are linked by their cold words.
     free: u32,
-    /// Given back in this round: the first and the last, plus one.
+    /// Entries freed since the last tick: the first and the last, plus one.
     resting: (u32, u32),
-    /// A connection was translated at some time.
+    /// True if a connection was ever translated.
     translates: bool,
-    /// The original tuples of conversations that are over, and that no `connection-limit` is to count
-    /// any more.
+    /// Original tuples of closed connections that a `connection-limit` no longer counts.
     pub(super) over: Vec<Tuple>,
 }
 
-/// TCP, UDP, ICMP, all others: which of them may be evicted for another is decided within a class, so
-/// that a flood of one protocol pays for itself.
+/// Eviction classes: TCP, UDP, ICMP, other. A connection is evicted for another one of its class, so that a
+/// flood of one protocol does not evict connections of other protocols.
 const CLASSES: usize = 4;
 
-/// How many connections eviction looks at before it takes one that spoke since it was put there.
+/// Connections that eviction examines before it takes one that had packets since it was put into the wheel.
 const CANDIDATES: usize = 8;
 
-/// What somebody else holds of a connection that ended.
+/// Resources of an ended connection that its owner has to release elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Left {
-    /// The original tuple and the reply tuple, where they are claimed in `Homes`.
+    /// The original tuple and the reply tuple, if they are claimed in `Homes`.
     pub(super) claimed: [Option<Tuple>; 2],
-    /// The original tuple, counted by a `connection-limit`.
+    /// The original tuple, if a `connection-limit` counts it.
     pub(super) counted: Option<Tuple>,
-    /// Both tuples, which mappings of endpoints were held for, and which ones.
+    /// Both tuples and the kinds of translation, if the connection holds NAT mappings.
     pub(super) mapped: Option<(NatState, Tuple, Tuple)>,
-    /// What others kept about it, if not 0.
+    /// The attachment, if not 0.
     pub(super) attached: Option<u32>,
-    /// Both tuples, where packets of them may go by shortcuts.
+    /// Both tuples, if the connection may have shortcuts.
     pub(super) shortened: Option<[Tuple; 2]>,
 }
 
@@ -82,49 +81,49 @@ impl<F: Layout> Part<F> {
         }
     }
 
-    /// Whether connections are translated.
+    /// Returns true if any connection is or was translated.
     #[inline(always)]
     pub(super) fn translates(&self) -> bool {
         self.translates
     }
 
-    /// Bytes of the index.
+    /// Returns the bytes of the index.
     pub(super) fn index_bytes(&self) -> usize {
         self.index.bytes()
     }
 
-    /// Asks for what [`Self::candidate`] reads.
+    /// Prefetches the index bucket of a hash.
     #[inline(always)]
     pub(super) fn prefetch(&self, hash: Hash) {
         self.buckets().prefetch(hash);
     }
 
-    /// Where the index has its tuples, for loops.
+    /// Returns the buckets of the index for use in loops.
     #[inline(always)]
     pub(super) fn buckets(&self) -> Buckets<'_> {
         self.index.buckets()
     }
 
-    /// The lines of its entries, for loops.
+    /// Returns the lines of the entries for use in loops.
     #[inline(always)]
     pub(super) fn lines(&self) -> Lines<'_, F> {
         self.entries.lines()
     }
 
-    /// The slot of its first entry.
+    /// Returns the slot of the first entry.
     #[inline(always)]
     pub(super) fn slot(&self) -> Slot {
         self.first
     }
 
-    /// A target under this hash.
+    /// Returns any target with this hash.
     #[cold]
     #[inline(never)]
     pub(super) fn any(&self, hash: Hash) -> Option<Target> {
         self.index.find(hash, |_| true)
     }
 
-    /// The way of a tuple.
+    /// Looks up a tuple.
     #[inline(always)]
     pub(super) fn find(&self, hash: Hash, key: &F::Key) -> Option<Way> {
         let right = |target: Target| self.entries.at(target >> 1).is(target & 1 != 0, key);
@@ -137,31 +136,31 @@ impl<F: Layout> Part<F> {
         Way::to(self.first, target)
     }
 
-    /// The entry of a way.
+    /// Returns the entry of a connection.
     #[inline(always)]
     pub(super) fn entry(&self, way: Way) -> Entry<'_, F> {
         self.entries.at(way.slot().place())
     }
 
-    /// The number of the line of a way's direction.
+    /// Returns the line number of a direction.
     #[inline(always)]
     pub(super) fn number(&self, way: Way) -> u32 {
         Lines::<F>::number(way.slot().place(), way.reply())
     }
 
-    /// That line.
+    /// Returns the line of a direction.
     #[inline(always)]
     pub(super) fn line(&self, way: Way) -> &Line {
         self.lines().line(self.number(way))
     }
 
-    /// The line of the rewrite of a way's direction.
+    /// Returns the line that holds the rewrite of a direction.
     #[inline(always)]
     pub(super) fn rewrite_line(&self, way: Way) -> &Line {
         self.lines().rewrite(way.slot().place(), way.reply())
     }
 
-    /// Asks for the place that the next connection takes.
+    /// Prefetches the entry that the next new connection will use.
     pub(super) fn prefetch_free(&self) {
         if let Some(place) = self.free.checked_sub(1) {
             let entry = self.entries.at(place);
@@ -174,7 +173,7 @@ impl<F: Layout> Part<F> {
         }
     }
 
-    /// A place for one more connection.
+    /// Allocates an entry.
     fn take_place(&mut self) -> Option<u32> {
         let Some(place) = self.free.checked_sub(1) else {
             return self.entries.extend();
@@ -183,7 +182,7 @@ impl<F: Layout> Part<F> {
         Some(place)
     }
 
-    /// Enters a connection whose tuples are free. None when there is no place.
+    /// Adds a connection whose tuples are not in the table. Returns `None` if there is no free entry.
     pub(super) fn enter(
         &mut self,
         draft: &Draft,
@@ -200,7 +199,7 @@ impl<F: Layout> Part<F> {
         Some(way)
     }
 
-    /// Enters a copy of a connection of another table. None when there is no place.
+    /// Adds a copy of a connection from another table. Returns `None` if there is no free entry.
     pub(super) fn adopt(&mut self, row: &Row, words: &Words, keys: &Keys) -> Option<Way> {
         let way = self.lay([row.original, row.reply], keys, |entry| {
             entry.copy(words);
@@ -210,8 +209,7 @@ impl<F: Layout> Part<F> {
         Some(way)
     }
 
-    /// Finds a place for a connection between these tuples and has it written there, which tells its
-    /// deadline.
+    /// Allocates an entry and indexes both tuples. `write` fills the entry and returns its deadline.
     #[inline(always)]
     fn lay(
         &mut self,
@@ -226,7 +224,7 @@ impl<F: Layout> Part<F> {
             self.rest(place);
             return None;
         }
-        // A connection with itself has one tuple; its packets all go the original way.
+        // A connection from a socket to itself has one tuple; all its packets take the original direction.
         if tuples[0] != tuples[1] && !self.index.insert(hashes[1], targets[1]) {
             self.index.remove(hashes[0], targets[0]);
             self.rest(place);
@@ -246,7 +244,7 @@ impl<F: Layout> Part<F> {
         Some(self.way(targets[0]))
     }
 
-    /// Takes a connection out; what others hold of it.
+    /// Removes a connection; returns the resources to release.
     pub(super) fn leave(&mut self, place: u32, keys: &Keys) -> Left {
         let entry = self.entries.at(place);
         let tuple = |reply| F::tuple(&core::array::from_fn(|word| load(entry.word(reply, word))));
@@ -261,7 +259,7 @@ impl<F: Layout> Part<F> {
         entry.change(entry.generation(), || {
             let state = entry.shared(shared::STATE);
             store(state, load(state) & !(u64::from(own::LIVE) << 40));
-            // Who found it before in this round finds neither tuple nor flags.
+            // A lookup from before the removal now finds neither tuple nor flags.
             for reply in [false, true] {
                 store(entry.word(reply, F::META), 0);
             }
@@ -286,11 +284,11 @@ impl<F: Layout> Part<F> {
         }
     }
 
-    /// Gives a place back, from the next round on.
+    /// Frees an entry; it can be reused after the next tick.
     fn rest(&mut self, place: u32) {
         let entry = self.entries.at(place);
         if entry.generation() == u32::MAX {
-            // Its next id would be one that was used.
+            // The generation is used up: a reuse would repeat an id, so the entry stays unused.
             return;
         }
         store(entry.cold(0), pair(0, self.resting.0));
@@ -300,7 +298,7 @@ impl<F: Layout> Part<F> {
         }
     }
 
-    /// Begins a round: places that were given back may be used.
+    /// Makes entries that were freed before this tick available.
     pub(super) fn begin_round(&mut self) {
         self.first_wheel = (self.first_wheel + 1) % self.wheels.len();
         let (first, last) = core::mem::take(&mut self.resting);
@@ -310,14 +308,14 @@ impl<F: Layout> Part<F> {
         }
     }
 
-    /// In how many ticks [`Self::expired`] is next worth calling.
+    /// Returns the ticks until the next useful call of [`Self::expired`].
     pub(super) fn due_in(&self, now: Tick) -> Option<u32> {
         let wheels = self.wheels.iter().filter_map(|wheel| wheel.due_in(now));
         wheels.min()
     }
 
-    /// A connection whose time is up, looking at as many as `budget` allows. The wheels take turns:
-    /// a flood of one protocol does not keep others' connections for longer.
+    /// Returns an expired connection; decrements `budget` for each connection examined. Calls begin with
+    /// different wheels, so that a flood of one protocol does not delay the expiry of others.
     pub(super) fn expired(&mut self, now: Tick, budget: &mut usize) -> Option<u32> {
         let (later, sooner) = self.wheels.split_at_mut(self.first_wheel);
         for wheel in sooner.iter_mut().chain(later) {
@@ -335,8 +333,8 @@ impl<F: Layout> Part<F> {
         None
     }
 
-    /// A connection to evict: of the largest class of those that are not assured about the one that
-    /// was silent longest.
+    /// Chooses a connection to evict: from the unassured class with the most connections, roughly the one
+    /// that was idle longest.
     pub(super) fn victim(&mut self) -> Option<u32> {
         let classes = self.wheels[..CLASSES].iter_mut();
         let wheel = classes.max_by_key(|wheel| wheel.len())?;
@@ -345,7 +343,7 @@ impl<F: Layout> Part<F> {
             let deadline = self.entries.at(place).deadline();
             wheel.remove(&self.entries, place);
             wheel.insert(&self.entries, place, deadline);
-            // It was not silent if something else comes up sooner than it.
+            // Another connection that now comes first means that this one was not idle.
             if wheel.soonest() == Some(place) {
                 return Some(place);
             }
@@ -353,7 +351,8 @@ impl<F: Layout> Part<F> {
         wheel.soonest()
     }
 
-    /// Sets flags in both directions; one that becomes assured changes wheels.
+    /// Sets flags in both directions. A connection that becomes assured moves to the wheel of assured
+    /// connections.
     pub(super) fn set_flags(&mut self, place: u32, flags: u8) {
         let entry = self.entries.at(place);
         if !entry.is_live() {
@@ -370,7 +369,7 @@ impl<F: Layout> Part<F> {
         }
     }
 
-    /// Changes TCP's state and the timeout.
+    /// Sets TCP state and timeout.
     #[inline(always)]
     pub(super) fn set_state(&mut self, place: u32, state: u8, timeout_secs: u32) {
         let word = self.entries.at(place).shared(shared::STATE);
@@ -379,7 +378,7 @@ impl<F: Layout> Part<F> {
         }
     }
 
-    /// Has a connection come up earlier.
+    /// Moves a connection to an earlier position in its wheel.
     #[cold]
     #[inline(never)]
     pub(super) fn hasten(&mut self, place: u32) {
@@ -394,7 +393,7 @@ impl<F: Layout> Part<F> {
 }
 
 impl<F: Layout> Entry<'_, F> {
-    /// The wheel that it is in.
+    /// Returns the wheel of the connection.
     fn wheel(self) -> usize {
         if self.is_assured() {
             return CLASSES;

@@ -1,7 +1,7 @@
-//! The packets that most are: of a connection that both ends know of, in the midst of it.
+//! Fast path for packets in the middle of an established connection.
 //!
-//! A datagram is counted with three stores to its direction's line and needs no other. A segment's
-//! numbers lie in the shared line.
+//! A datagram costs three stores to its direction's line and reads no other line. TCP sequence state is in
+//! the shared line.
 
 use super::entry::{set_state_in, set_talk_in, talk_in};
 use super::follow::{count_in, is_established, last_in, touch_in};
@@ -14,17 +14,17 @@ use super::state::{NatState, State, TcpState, Track};
 use super::tcp::{self, Segment};
 use super::tracker::{Tracker, of_family};
 
-/// What such a packet finds.
+/// The connection's data that a fast-path packet needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// How its connection is translated.
+    /// Kinds of address translation.
     pub nat: NatState,
-    /// Its connection's mark.
+    /// The connection mark.
     pub mark: u32,
 }
 
 impl Passed {
-    /// What the packet is to its connection.
+    /// Returns the packet's classification.
     #[inline]
     pub fn track(self, way: Way) -> Track {
         Track {
@@ -37,14 +37,15 @@ impl Passed {
 }
 
 impl Tracker {
-    /// Counts a whole datagram of `len` bytes in the midst of its connection, as [`Tracker::track`] would.
-    /// None, and nothing changed, where more is to be decided, and of a connection with FastTrack.
+    /// Counts a whole datagram of `len` bytes in the middle of a connection, as [`Tracker::track`] would.
+    /// Returns `None`, without changes, if the slow path has to decide or if the connection is FastTracked.
     #[inline(always)]
     pub fn pass<const IPV6: bool>(&self, way: Way, len: u32, now: Tick) -> Option<Passed> {
         of_family!(ref self, IPV6, part => part.pass(way, part.line(way), len, now))
     }
 
-    /// The same of a whole segment behind a network header without options: `packet` begins with that.
+    /// Processes a whole TCP segment in the middle of a connection. `packet` begins with a network header
+    /// without options.
     #[inline(always)]
     pub fn pass_segment<const IPV6: bool>(
         &mut self,
@@ -60,7 +61,7 @@ impl Tracker {
         })
     }
 
-    /// Asks for the lines of a way that [`Tracker::pass`] reads behind its first.
+    /// Prefetches the shared line, which [`Tracker::pass`] reads after the direction's line.
     #[inline(always)]
     pub fn prefetch_shared(&self, way: Way) {
         of_family!(ref self, way.slot().is_ipv6(), part => {
@@ -80,7 +81,7 @@ impl<F: Layout> Part<F> {
         Some(passed)
     }
 
-    /// What is known of a connection; none if both ends do not know of it, or if more is to be decided.
+    /// Returns a connection's data; `None` if it is not assured or if the slow path has to decide.
     #[inline(always)]
     fn known(&self, way: Way, line: &Line) -> Option<Passed> {
         const KNOWN: u8 = flag::SEEN_REPLY | flag::ASSURED;
@@ -98,7 +99,7 @@ impl<F: Layout> Part<F> {
         })
     }
 
-    /// The mark of a connection of which the shared line says more; none where that is a helper.
+    /// Returns the mark of a connection with data in the shared line; `None` if a helper reads it.
     #[cold]
     #[inline(never)]
     fn noted(&self, way: Way) -> Option<u32> {
@@ -106,7 +107,7 @@ impl<F: Layout> Part<F> {
         (!entry.is_helped()).then(|| entry.mark())
     }
 
-    /// The way's line has this number.
+    /// `number` is the line number of the direction.
     #[inline(always)]
     pub(super) fn pass_segment(
         &mut self,
@@ -128,7 +129,7 @@ impl<F: Layout> Part<F> {
         self.count_in_time(way, line, len, now);
         talk.note(&segment, TcpState::Established);
         set_talk_in(shared, &talk, reply);
-        // Both ends have spoken.
+        // Both sides have sent packets.
         let timeout_secs = limits.tcp(TcpState::Established, &talk, true);
         if set_state_in(state, TcpState::Established as u8, timeout_secs) {
             self.hasten(way.slot().place());
@@ -136,7 +137,7 @@ impl<F: Layout> Part<F> {
         Some(passed)
     }
 
-    /// Counts a packet that comes now; the rate of a second that is over is made before that.
+    /// Counts a packet; the first packet of a second first closes the rate of the last second.
     #[inline(always)]
     fn count_in_time(&self, way: Way, line: &Line, len: u32, now: Tick) {
         if last_in::<F>(line).second() != now.second() {

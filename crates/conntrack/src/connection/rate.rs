@@ -1,23 +1,23 @@
-//! How many bytes a direction carries in a second, measured over whole seconds.
+//! Byte rate of a direction, measured over whole seconds.
 //!
-//! It is turned by the first packet of another second, so that no other packet costs anything. The
-//! last whole second is kept in 16 bits: exact up to 2,047 bytes, then to 11 bits.
+//! The first packet of a new second updates the measurement, so that other packets cost nothing. The bytes of
+//! the last whole second are stored in 16 bits: exact up to 2,047, above that with 11 significant bits.
 
 use super::settings::Tick;
 
-/// See the module.
+/// Rate measurement of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rate {
-    /// The byte counter when the second of the last packet began.
+    /// The byte counter at the start of the last packet's second.
     sample: u32,
-    /// Bytes of the second before that, shortened.
+    /// Bytes of the second before that, in the 16-bit form of `shorten`.
     before: u16,
 }
 
 const MANTISSA_BITS: u32 = 11;
 
 impl Rate {
-    /// The rate that a word keeps.
+    /// Decodes the rate from a word.
     #[inline]
     pub(super) const fn of_word(word: u64) -> Self {
         Self {
@@ -26,13 +26,13 @@ impl Rate {
         }
     }
 
-    /// The word that keeps it, with 16 bits of somebody else's.
+    /// Encodes the rate in a word; `rest` are 16 bits of another owner.
     #[inline]
     pub(super) const fn to_word(self, rest: u16) -> u64 {
         self.sample as u64 | (self.before as u64) << 32 | (rest as u64) << 48
     }
 
-    /// Bits of the last whole second, given the byte counter and when it last moved.
+    /// Returns the bits of the last whole second, given the byte counter and the time of the last packet.
     pub(super) fn bps(self, bytes: u64, last: Tick, now: Tick) -> u64 {
         let bytes = match seconds_between(last, now) {
             0 => lengthen(self.before),
@@ -42,13 +42,13 @@ impl Rate {
         u64::from(bytes) * 8
     }
 
-    /// Bytes of a second, the one before or the running one, whichever has more.
+    /// Returns the bytes of the last whole second or of the current second, whichever is more.
     pub(super) fn lately(self, bytes: u64) -> u64 {
         let running = (bytes as u32).wrapping_sub(self.sample);
         u64::from(running.max(lengthen(self.before)))
     }
 
-    /// The rate when the first packet of another second comes, before it is counted.
+    /// Returns the rate after the first packet of a new second arrived, before it is counted.
     pub(super) fn turn(self, bytes: u64, last: Tick, now: Tick) -> Self {
         let before = match seconds_between(last, now) {
             1 => (bytes as u32).wrapping_sub(self.sample),
@@ -61,11 +61,11 @@ impl Rate {
     }
 }
 
-/// A number's highest 11 bits, rounded, and how many follow.
+/// Encodes a number as its highest 11 bits, rounded, and the number of bits below them.
 const fn shorten(number: u32) -> u16 {
     let shift = (u32::BITS - number.leading_zeros()).saturating_sub(MANTISSA_BITS);
     let rounded = (number as u64 + ((1 << shift) >> 1)) >> shift;
-    // Rounding up may have made it a bit longer.
+    // Rounding up may have added a bit.
     let (mantissa, shift) = match rounded >> MANTISSA_BITS {
         0 => (rounded, shift),
         _ => (rounded >> 1, shift + 1),
@@ -83,8 +83,7 @@ const fn lengthen(short: u16) -> u32 {
     }
 }
 
-/// How many seconds' beginnings lie between two ticks; the counter of seconds comes round with the
-/// ticks.
+/// Returns how many second boundaries lie between two ticks; the second counter wraps with the ticks.
 const fn seconds_between(last: Tick, now: Tick) -> u32 {
     now.second().wrapping_sub(last.second()) % (1 << 26)
 }

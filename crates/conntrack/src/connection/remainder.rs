@@ -1,43 +1,42 @@
-//! The beginnings of messages that the end of a segment cut, of connections that a helper reads, until
-//! the segment comes that goes on.
+//! Incomplete messages at the end of TCP segments that a helper reads, kept until the next segment arrives.
 //!
-//! Each direction of such a connection has its last few places where a segment ended and a message did
-//! not, or where one that went on did: a segment that was lost behind the router comes again, and is to
-//! be read as it was the first time. Bounded, and freed with the connection; hardly any has one.
+//! For each direction the last few cut positions are kept: where a segment ended inside a message, and where
+//! the message that continued ended. A retransmitted segment is then read as the first time. The storage is
+//! bounded and freed with the connection; few connections use it.
 
 use std::collections::BTreeMap;
 
 use super::id::{Slot, Way};
 use super::tracker::Tracker;
 
-/// The most directions of a worker's connections of which something is kept.
+/// Maximum number of directions per worker with stored text.
 const DIRECTIONS_MAX: usize = 4_096;
 
-/// The most bytes that a worker keeps.
+/// Maximum number of bytes that a worker stores.
 const BYTES_MAX: usize = 1 << 20;
 
-/// The places that a direction has.
+/// Number of cut positions per direction.
 const PLACES: usize = 4;
 
-/// A place where a segment ended.
+/// A position in the stream where a segment ended.
 #[derive(Clone, Debug, Default)]
 struct Place {
-    /// The number of the byte that comes next.
+    /// Sequence number of the next byte.
     number: u32,
-    /// What has to be read before it.
+    /// Text to prepend to the next segment.
     text: Box<[u8]>,
 }
 
-/// See the module.
+/// The incomplete messages of one worker.
 #[derive(Debug, Default)]
 pub(super) struct Remainders {
-    /// The newest place first.
+    /// The cut positions of each direction, newest first.
     directions: BTreeMap<(Slot, bool), [Place; PLACES]>,
     bytes: usize,
 }
 
 impl Remainders {
-    /// What has to be read before the segment that begins with this number.
+    /// Returns the text to prepend to the segment that begins at `number`.
     fn before(&self, direction: (Slot, bool), number: u32) -> &[u8] {
         if self.directions.is_empty() {
             return &[];
@@ -47,8 +46,8 @@ impl Remainders {
         place.map_or(&[], |place| &place.text)
     }
 
-    /// How many of the bytes from this number on were read together the first time, of so many: what comes
-    /// again may come in longer segments.
+    /// Returns how many of `bytes` bytes from `number` on were read together the first time; retransmitted
+    /// segments may be longer.
     fn together(&self, direction: (Slot, bool), number: u32, bytes: usize) -> usize {
         let places = self.directions.get(&direction).into_iter().flatten();
         let cut = places.filter(|place| !place.text.is_empty());
@@ -56,13 +55,13 @@ impl Remainders {
         until.filter(|len| *len > 0).fold(bytes, usize::min)
     }
 
-    /// A segment ended before this number, and this has to be read before the next one. False when too
-    /// much is kept: the next one is read by itself then.
+    /// Stores the text to prepend to the segment that begins at `number`. Returns false if the storage is
+    /// full; the next segment is then read without it.
     fn keep(&mut self, direction: (Slot, bool), number: u32, text: Box<[u8]>) -> bool {
         let Some(places) = self.directions.get_mut(&direction) else {
             return text.is_empty() || self.begin(direction, Place { number, text });
         };
-        // What comes again was read already.
+        // A retransmission was already read.
         if number.wrapping_sub(places[0].number) as i32 <= 0 {
             return true;
         }
@@ -79,21 +78,21 @@ impl Remainders {
         fits
     }
 
-    /// The first place of a direction.
+    /// Stores the first cut position of a direction.
     fn begin(&mut self, direction: (Slot, bool), place: Place) -> bool {
         let fits = self.bytes + place.text.len() <= BYTES_MAX;
         if !fits || self.directions.len() >= DIRECTIONS_MAX {
             return false;
         }
         self.bytes += place.text.len();
-        // The others have no text, whatever their number.
+        // The unused positions have no text, so their number does not matter.
         let mut places: [Place; PLACES] = Default::default();
         places[0] = place;
         self.directions.insert(direction, places);
         true
     }
 
-    /// A connection ended.
+    /// Frees the text of a connection that has ended.
     pub(super) fn forget(&mut self, slot: Slot) {
         for reply in [false, true] {
             let places = self.directions.remove(&(slot, reply));
@@ -104,22 +103,22 @@ impl Remainders {
 }
 
 impl Tracker {
-    /// What was kept of a direction of a connection, to be read before the segment that begins with this
-    /// number, as its sender wrote it; nothing usually.
+    /// Returns the text to prepend to the segment that begins at `number`, in the sender's numbering; usually
+    /// empty.
     #[inline]
     pub fn remainder(&self, way: Way, number: u32) -> &[u8] {
         self.remainders.before((way.slot(), way.reply()), number)
     }
 
-    /// How many of the bytes from this number on were read together the first time, of so many.
+    /// Returns how many of `bytes` bytes from `number` on were read together the first time.
     #[inline]
     pub fn together(&self, way: Way, number: u32, bytes: usize) -> usize {
         self.remainders
             .together((way.slot(), way.reply()), number, bytes)
     }
 
-    /// Keeps what has to be read before the segment that begins with this number; nothing where a
-    /// message ended. False when too much is kept.
+    /// Stores the text to prepend to the segment that begins at `number`; empty if a message ended there.
+    /// Returns false if the storage is full.
     #[inline]
     pub fn keep(&mut self, way: Way, number: u32, text: Box<[u8]>) -> bool {
         self.remainders
@@ -140,11 +139,11 @@ mod tests {
     #[test]
     fn the_last_places_are_there_for_segments_that_come_again() {
         let mut all = Remainders::default();
-        // The numbers of TCP begin anew.
+        // The sequence numbers wrap around.
         let number = |segment: u32| (u32::MAX - 20).wrapping_add(segment * 10);
         for segment in 1..=5 {
             assert!(all.keep(HERE, number(segment), text(segment as usize)));
-            // Again, in another form.
+            // A retransmission with another length.
             assert!(all.keep(HERE, number(segment), text(9)));
         }
 

@@ -1,4 +1,4 @@
-//! A connection as control and the tracer read it: a copy, whole in itself.
+//! Consistent copy of a connection, for the control plane and the packet tracer.
 
 use frame::InterfaceId;
 use packet::count::Traffic;
@@ -13,23 +13,23 @@ use super::rate::Rate;
 use super::settings::Tick;
 use super::state::{Helper, NatState, TcpState};
 
-/// An entry's words, copied.
+/// The words of an entry, copied.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Words {
     pub(super) lines: [[u64; 8]; 5],
     pub(super) cold: [u64; 2],
 }
 
-/// What one direction of a connection counted.
+/// Counters and FastTrack state of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Direction {
     /// All packets and bytes, from the network header on.
     pub traffic: Traffic,
-    /// Those of them that FastTrack carried.
+    /// The part of the traffic that FastTrack carried.
     pub fasttrack: Traffic,
-    /// When the last packet came.
+    /// Time of the last packet.
     pub last: Tick,
-    /// The way on that FastTrack remembers.
+    /// The next hop that FastTrack remembers.
     pub next_hop: NextHop,
     pub(super) rate: Rate,
 }
@@ -37,21 +37,21 @@ pub struct Direction {
 /// One row of `/ip/firewall/connection` or `/ipv6/firewall/connection`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its id.
+    /// The connection's id.
     pub id: EntryId,
     /// The tuple of the original direction.
     pub original: Tuple,
-    /// The tuple of the answers.
+    /// The tuple of the reply direction.
     pub reply: Tuple,
     /// `tcp-state`.
     pub tcp_state: TcpState,
-    /// The helper, or the one whose expectation it was.
+    /// The helper that reads the connection, or that expected it.
     pub helper: Helper,
-    /// The connection's mark.
+    /// The connection mark.
     pub mark: u32,
-    /// Where it left the router.
+    /// The interface by which the first packet left the router.
     pub egress: InterfaceId,
-    /// How it is translated.
+    /// Kinds of address translation.
     pub nat: NatState,
     /// Flag `S`.
     pub seen_reply: bool,
@@ -61,20 +61,20 @@ pub struct Row {
     pub expected: bool,
     /// Flag `F`.
     pub fasttrack: bool,
-    /// Its source was translated by `masquerade`.
+    /// True if `masquerade` translated the source.
     pub masquerade: bool,
-    /// How long it may be silent, in seconds.
+    /// Idle timeout in seconds.
     pub timeout_secs: u32,
-    /// What its packets' header of GRE says.
+    /// The GRE header of the first packet, if the connection is GRE.
     pub gre: Option<Gre>,
-    /// What others keep about it (`Tracker::set_attachment`).
+    /// Value that another module stores with the connection (`Tracker::set_attachment`).
     pub attachment: u32,
     /// Original direction, reply direction.
     pub directions: [Direction; 2],
 }
 
 impl Row {
-    /// The row that an entry's words show; none when no connection lies there.
+    /// Decodes an entry; `None` if the slot is empty.
     pub(super) fn of<F: Layout>(slot: Slot, words: &Words) -> Option<Self> {
         let common = &words.lines[SHARED];
         let state = common[shared::STATE];
@@ -111,7 +111,7 @@ impl Row {
         })
     }
 
-    /// The seconds until it expires if nothing comes.
+    /// Returns the seconds until the connection expires if no packet arrives.
     pub fn timeout(&self, now: Tick) -> u32 {
         let [original, reply] = self.directions.map(|direction| now.since(direction.last));
         let silent = original.min(reply).max(0) as u32;
@@ -119,7 +119,7 @@ impl Row {
             .saturating_sub(silent / super::settings::TICKS_PER_SECOND)
     }
 
-    /// `orig-rate` and `repl-rate`: bits of the last whole second.
+    /// Returns `orig-rate` and `repl-rate`: the bits of the last whole second.
     pub fn rates_bps(&self, now: Tick) -> [u64; 2] {
         self.directions.map(|direction| {
             direction
@@ -154,7 +154,7 @@ fn direction<F: Layout>(words: &Words, reply: bool, fasttrack: bool) -> Directio
 }
 
 impl Direction {
-    /// Where TCP's numbers lie, nothing of FastTrack can be read.
+    /// Clears the FastTrack counters if the words hold TCP state instead.
     fn without_fasttrack(self, without: bool) -> Self {
         let fasttrack = if without {
             Traffic::default()

@@ -1,41 +1,41 @@
-//! `/ip/firewall/connection/tracking`: timeouts and strictness, and the time that entries keep.
+//! `/ip/firewall/connection/tracking`: timeouts and strictness; and the time unit of entries.
 
 use machine::{Duration, Instant};
 
 use super::state::TcpState;
 
-/// A point in time in 64ths of a second; comes round after two years, compared accordingly.
+/// A point in time in units of 1/64 s; wraps after two years, and comparisons allow for that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tick(pub u32);
 
-/// Ticks of a second.
+/// Ticks per second.
 pub const TICKS_PER_SECOND: u32 = 64;
 
 impl Tick {
-    /// The tick that `now` lies in. Once a vector is enough.
+    /// Returns the tick of `now`. One call per packet vector is enough.
     pub const fn of(now: Instant) -> Self {
         Self((now.as_nanos() / (1_000_000_000 / TICKS_PER_SECOND as u64)) as u32)
     }
 
-    /// When the tick begins that comes so many ticks after that of `now`.
+    /// Returns the start of the tick that comes `ticks` after the tick of `now`.
     pub fn begins(now: Instant, ticks: u32) -> Instant {
         let nanos = 1_000_000_000 / u64::from(TICKS_PER_SECOND);
         Instant::from_nanos((now.as_nanos() / nanos + u64::from(ticks)) * nanos)
     }
 
-    /// The second that it lies in.
+    /// Returns the second that the tick belongs to.
     #[inline(always)]
     pub const fn second(self) -> u32 {
         self.0 / TICKS_PER_SECOND
     }
 
-    /// How many ticks after `earlier` it is; negative before it.
+    /// Returns the ticks since `earlier`; negative if `earlier` is later.
     #[inline(always)]
     pub const fn since(self, earlier: Self) -> i32 {
         self.0.wrapping_sub(earlier.0) as i32
     }
 
-    /// So many ticks later.
+    /// Returns the tick that comes `ticks` later.
     #[must_use]
     #[inline(always)]
     pub const fn after(self, ticks: u32) -> Self {
@@ -43,7 +43,7 @@ impl Tick {
     }
 }
 
-/// What connection tracking was told.
+/// The settings of connection tracking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// `tcp-syn-sent-timeout`.
@@ -66,19 +66,19 @@ pub struct Settings {
     pub tcp_max_retrans: Duration,
     /// `tcp-unacked-timeout`.
     pub tcp_unacked: Duration,
-    /// `udp-timeout`: answers were not seen yet.
+    /// `udp-timeout`: no reply arrived yet.
     pub udp: Duration,
-    /// `udp-stream-timeout`: both directions were seen.
+    /// `udp-stream-timeout`: packets of both directions arrived.
     pub udp_stream: Duration,
     /// `icmp-timeout`.
     pub icmp: Duration,
     /// `generic-timeout`: all other protocols.
     pub generic: Duration,
-    /// `loose-tcp-tracking`: connections are picked up in the middle.
+    /// `loose-tcp-tracking`: a connection may be picked up in the middle.
     pub loose: bool,
-    /// `liberal-tcp-tracking`: of what lies outside the window only a RST is invalid.
+    /// `liberal-tcp-tracking`: outside the window only a RST is invalid.
     pub liberal: bool,
-    /// `max-entries`, of both families and all workers together.
+    /// `max-entries`, for both families and all workers together.
     pub entries_max: u32,
 }
 
@@ -108,11 +108,11 @@ impl Default for Settings {
     }
 }
 
-/// The longest timeout that an entry can hold, in seconds (97 days): half of what ticks can compare
-/// is kept for being late.
+/// The longest timeout of an entry in seconds (97 days): half of the comparable range of ticks is reserved
+/// for late processing.
 pub(crate) const TIMEOUT_SECS_MAX: u32 = (1 << 23) - 1;
 
-/// Whole seconds for an entry, rounded up; at least one.
+/// Rounds a timeout up to whole seconds; at least one.
 pub(super) fn seconds(timeout: Duration) -> u32 {
     let secs = timeout
         .as_secs()
@@ -121,7 +121,7 @@ pub(super) fn seconds(timeout: Duration) -> u32 {
 }
 
 impl Settings {
-    /// How long a TCP connection may be silent in this state.
+    /// Returns the idle timeout of a TCP connection in this state.
     pub fn tcp(&self, state: TcpState) -> Duration {
         match state {
             TcpState::None | TcpState::SynSent | TcpState::SynSent2 => self.tcp_syn_sent,

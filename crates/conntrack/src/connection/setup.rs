@@ -1,4 +1,4 @@
-//! The trackers of a router's workers, with what they share.
+//! Creates the trackers of all workers and the state that they share.
 
 use std::io;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use super::settings::{Settings, Tick};
 use super::table::Table;
 use super::tracker::{Setup, Tracker};
 
-/// Tuples that workers may claim of each other: both of every connection that there is room for by default.
+/// Number of tuples that workers may claim: both tuples of the default maximum of connections.
 const CLAIMS: usize = 1 << 21;
 
-/// A tracker for each of so many workers, by index, and the table of them all.
+/// Creates one tracker per worker, by worker index, and the table that they share.
 ///
 /// # Errors
-/// What the kernel says when there is not enough address space.
+/// Returns the kernel's error if it cannot reserve the address space.
 pub fn trackers(
     workers: u16,
     settings: &Settings,

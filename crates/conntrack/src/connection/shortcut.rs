@@ -1,4 +1,5 @@
-//! Connections whose packets go by shortcuts (`frame::shortcut`): what they send so, they are told now and then.
+//! Connections whose packets take shortcuts (`frame::shortcut`): the tracker receives their counters
+//! periodically.
 
 use frame::shortcut::Gathered;
 use packet::Tuple;
@@ -11,41 +12,41 @@ use super::row::Row;
 use super::settings::Tick;
 use super::tracker::{Tracker, of_family};
 
-/// Seconds that a connection may be silent at least, to have a shortcut: of packets that go by it nothing is heard
-/// for one or two.
+/// Minimum idle timeout, in seconds, of a connection with a shortcut: counters arrive one or two seconds
+/// late.
 const TIMEOUT_LEAST: u32 = 5;
-/// Bits of a token that say which way it is, below those of the generation.
+/// Bits of a token that hold the direction, below the bits of the generation.
 const WAY_BITS: u32 = 33;
 const GENERATION_BITS: u32 = 30;
 
 impl Row {
-    /// The token of a direction, if it has a shortcut.
+    /// Returns the token of a direction's shortcut.
     #[inline]
     pub fn token(&self, reply: bool) -> u64 {
         token(Way::new(self.id.slot, reply), self.id.generation)
     }
 }
 
-/// What a way of a connection of this generation is known by.
+/// Encodes a direction of a connection of this generation as a token.
 fn token(way: Way, generation: u32) -> u64 {
     let generation = u64::from(generation) % (1 << GENERATION_BITS);
     1 << 63 | generation << WAY_BITS | u64::from(way.slot().number()) << 1 | u64::from(way.reply())
 }
 
 impl Tracker {
-    /// The token of a way whose packets may go by a shortcut from here on; when its connection ends,
-    /// [`Self::take_ended`] says so. None where the connection has ended, or might end while nothing is heard of it.
+    /// Returns the token for a shortcut of a direction; [`Self::take_ended`] reports when the connection
+    /// ends. Returns `None` if the connection has ended, or if its timeout is too short for late counters.
     pub fn shorten(&mut self, way: Way) -> Option<u64> {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).shorten(way))
     }
 
-    /// Counts what went by a shortcut, and keeps the connection alive. False when it is gone.
+    /// Adds the traffic of a shortcut and refreshes the timeout. Returns false if the connection has ended.
     pub fn gather(&mut self, gathered: &Gathered, now: Tick) -> bool {
         let way = Way::of_bits(gathered.token % (1 << WAY_BITS));
         of_family!(ref self, way.slot().is_ipv6(), part => part.gather(way, gathered, now))
     }
 
-    /// A direction of a connection that ended and may have a shortcut.
+    /// Returns a tuple of an ended connection that may have a shortcut.
     #[inline]
     pub fn take_ended(&mut self) -> Option<Tuple> {
         self.ended.pop()

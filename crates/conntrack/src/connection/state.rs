@@ -1,4 +1,4 @@
-//! What a packet is to its connection: the values that rules match and the walk asks.
+//! Classification of a packet: the values that rules match and that the stages of the data plane read.
 
 use packet::drop::DropReason;
 
@@ -9,21 +9,21 @@ use super::tcp::Step;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum State {
-    /// It begins a connection, or follows before any answer came.
+    /// The packet begins a connection, or follows before any reply arrived.
     New,
-    /// Of a connection that was seen in both directions.
+    /// The connection has packets in both directions.
     Established,
-    /// It begins a connection that a helper expected, or is an ICMP error about a connection.
+    /// The packet begins a connection that a helper expected, or is an ICMP error about a connection.
     Related,
-    /// It belongs to nothing and may not begin anything.
+    /// The packet belongs to no connection and may not begin one.
     Invalid,
-    /// It is not tracked: tracking is off, or a raw rule said `notrack`.
+    /// Tracking is off, or a raw rule applied `notrack`.
     #[default]
     Untracked,
 }
 
 impl State {
-    /// The word of RouterOS.
+    /// Returns RouterOS's word for the state.
     pub const fn name(self) -> &'static str {
         match self {
             Self::New => "new",
@@ -35,19 +35,19 @@ impl State {
     }
 }
 
-/// A set of [`State`]s, as a rule lists them.
+/// A set of [`State`]s, as a rule matches them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct States(pub u8);
 
 impl States {
-    /// The set with this state too.
+    /// Returns the set with `state` added.
     #[must_use]
     #[inline]
     pub const fn with(self, state: State) -> Self {
         Self(self.0 | 1 << state as u8)
     }
 
-    /// Whether the state is in it.
+    /// Returns true if the set contains `state`.
     #[inline(always)]
     pub const fn contains(self, state: State) -> bool {
         self.0 >> state as u8 & 1 != 0
@@ -70,21 +70,21 @@ impl NatState {
     pub const SRCNAT: Self = Self(1);
     /// The destination was translated.
     pub const DSTNAT: Self = Self(2);
-    /// The source was translated independently of the endpoint.
+    /// The source was translated endpoint-independently.
     pub const EIN_SNAT: Self = Self(4);
-    /// The destination was translated because such a source mapping was met.
+    /// The destination was translated by an endpoint-independent source mapping.
     pub const EIN_DNAT: Self = Self(8);
-    /// Either of the two: the connection holds a mapping of endpoints.
+    /// Either of the two: the connection holds an endpoint-independent mapping.
     pub const EIN: Self = Self::EIN_SNAT.with(Self::EIN_DNAT);
 
-    /// Both sets together.
+    /// Returns the union of both sets.
     #[must_use]
     #[inline]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether they have a bit in common.
+    /// Returns true if the sets have a bit in common.
     #[inline(always)]
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -95,31 +95,31 @@ impl NatState {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum TcpState {
-    /// Not TCP, or nothing known.
+    /// Not TCP, or unknown.
     #[default]
     None,
-    /// A SYN was seen.
+    /// One side sent a SYN.
     SynSent,
-    /// A SYN and its SYN-ACK were seen.
+    /// The other side answered with a SYN-ACK.
     SynReceived,
-    /// Both sides speak.
+    /// The handshake is complete.
     Established,
     /// One side sent its FIN.
     FinWait,
-    /// That FIN was acknowledged; the other side may go on sending (half-close).
+    /// The FIN was acknowledged; the other side may still send (half-close).
     CloseWait,
     /// The other side sent its FIN too.
     LastAck,
     /// Both FINs are acknowledged.
     TimeWait,
-    /// A RST ended it.
+    /// A RST closed the connection.
     Close,
-    /// Both sides sent a SYN (RFC 9293, 3.5, figure 7).
+    /// Both sides sent a SYN (simultaneous open: RFC 9293, 3.5, figure 7).
     SynSent2,
 }
 
 impl TcpState {
-    /// All, in the order of their numbers.
+    /// All states, in the order of their numbers.
     pub const ALL: [Self; 10] = [
         Self::None,
         Self::SynSent,
@@ -133,12 +133,12 @@ impl TcpState {
         Self::SynSent2,
     ];
 
-    /// Whether both ends have done with the conversation, or one broke it off.
+    /// Returns true if both sides closed the connection or one reset it.
     pub(super) const fn is_over(self) -> bool {
         matches!(self, Self::TimeWait | Self::Close)
     }
 
-    /// The word that `tcp-state` shows.
+    /// Returns the word that `tcp-state` shows.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -150,7 +150,7 @@ impl TcpState {
             Self::LastAck => "last-ack",
             Self::TimeWait => "time-wait",
             Self::Close => "close",
-            // RouterOS: simultaneous open has taken the number of `listen`, and its word.
+            // RouterOS: simultaneous open uses the number and the word of `listen`.
             Self::SynSent2 => "listen",
         }
     }
@@ -163,11 +163,11 @@ impl TcpState {
     }
 }
 
-/// The helper that watches a connection, or whose expectation made it (`connection-type`).
+/// The helper that reads a connection, or that expected it (`connection-type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Helper {
-    /// None.
+    /// No helper.
     #[default]
     None,
     /// File transfer (RFC 959).
@@ -184,12 +184,12 @@ pub enum Helper {
     Pptp,
     /// Streaming (RFC 2326).
     Rtsp,
-    /// A game's protocol; nothing makes it, rules may name it.
+    /// A game protocol; no helper exists, but rules may name it.
     Quake3,
 }
 
 impl Helper {
-    /// All, in the order of their numbers.
+    /// All helpers, in the order of their numbers.
     pub const ALL: [Self; 9] = [
         Self::None,
         Self::Ftp,
@@ -202,7 +202,7 @@ impl Helper {
         Self::Quake3,
     ];
 
-    /// The word of `connection-type`; empty for none.
+    /// Returns the word of `connection-type`; empty for `None`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "",
@@ -225,40 +225,39 @@ impl Helper {
     }
 }
 
-/// What classification found: all that a packet's stages read of its connection.
+/// Classification of a packet: all that its stages read of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Track {
-    /// The packet's state.
+    /// The packet's `connection-state`.
     pub state: State,
-    /// The packet's direction of its connection; of an ICMP error (`quoted`) the direction of the
-    /// packet that it is about. None for what has no entry.
+    /// The packet's direction of its connection; for an ICMP error (`quoted`) the direction of the quoted
+    /// packet. `None` without an entry.
     pub way: Option<Way>,
-    /// How the connection is translated.
+    /// Kinds of address translation of the connection.
     pub nat: NatState,
-    /// The connection is marked for FastTrack.
+    /// True if the connection is FastTracked.
     pub fasttrack: bool,
-    /// The packet is an ICMP error about a packet of `way`.
+    /// True if the packet is an ICMP error about a packet of `way`.
     pub quoted: bool,
-    /// A helper reads what the connection carries.
+    /// True if a helper reads the connection's payload.
     pub helped: bool,
-    /// What TCP makes of it, for `advance`.
+    /// The TCP transition, for `advance`.
     pub(super) step: Step,
 }
 
-/// Why a connection did not enter the table.
+/// Reason why a connection could not enter the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// The table is full and none of the connections looked at may be evicted.
     Full,
-    /// One of its tuples belongs to another connection.
+    /// A tuple belongs to another connection.
     Taken,
-    /// The endpoint that stands for its source, or the one that it is to, went to another at the same
-    /// time.
+    /// A NAT mapping that the connection needs was taken by another connection at the same time.
     Unmapped,
 }
 
 impl Refused {
-    /// The name under which the packet is counted.
+    /// Returns the drop reason under which the packet is counted.
     #[inline]
     pub const fn drop(self) -> DropReason {
         match self {

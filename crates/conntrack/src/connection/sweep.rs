@@ -1,5 +1,5 @@
-//! How connections end: their time is up, there is no room, control removes one, or an address or
-//! interface that they were translated by is gone.
+//! Ends of connections: expiry, eviction, removal by the control plane, and purges after an address or
+//! interface of `masquerade` is gone.
 
 use std::collections::HashMap;
 
@@ -15,25 +15,26 @@ use super::settings::Tick;
 use super::state::{Helper, Refused};
 use super::tracker::{Tracker, of_family};
 
-/// Which connections go.
+/// Selects the connections that a purge removes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purge {
-    /// All.
+    /// All connections.
     Everything,
-    /// Those whose source was translated by `masquerade` on this interface: its link went down, or,
-    /// with an address, it lost this one.
+    /// Connections whose source `masquerade` translated on this interface: after its link went down, or, with
+    /// an address, after it lost this address.
     Masquerade(InterfaceId, Option<u128>),
 }
 
-/// Which purges a connection has seen come: one takes those alone that were there before it.
+/// Sequence number of purges: a purge removes only connections with an earlier epoch.
 ///
-/// Numbers come round. No connection is so far behind that it would seem to be ahead: a pass over all
-/// places brings those that it leaves to where it began, and no more than [`EPOCHS_AHEAD`] begin
-/// before it is over.
+/// Epochs wrap around. No connection falls so far behind that it would appear to be ahead: each pass over the
+/// table updates the epoch of the connections that it keeps, and at most [`EPOCHS_AHEAD`] purges begin before
+/// a pass ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Epoch(pub(super) u8);
 
-/// How many purges can be told apart until a pass is over; of more, the latest also take what begins after them.
+/// Maximum number of epochs that begin during one pass; purges beyond it share the last epoch and also remove
+/// newer connections.
 const EPOCHS_AHEAD: u8 = 100;
 
 impl Epoch {
@@ -46,45 +47,45 @@ impl Epoch {
     }
 }
 
-/// Purges that are under way: one pass over all places at a time.
+/// Running and waiting purges: one pass over all entries at a time.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
     running: Purges,
-    /// They begin when the running ones are done.
+    /// Purges that begin after the running pass.
     waiting: Purges,
-    /// The next places to look at: IPv4, IPv6.
+    /// The next entries to examine: IPv4, IPv6.
     next: [u32; 2],
-    /// Of connections that begin now.
+    /// The epoch of new connections.
     epoch: Epoch,
-    /// When the running pass began, and the one before it, from which on all are.
+    /// Epochs at the start of the running pass and of the pass before; no connection is older than `oldest`.
     began: Epoch,
     oldest: Epoch,
 }
 
-/// What one pass purges, each with the epoch that it begins: a connection is looked up among them by its
-/// egress, however many interfaces went down together.
+/// The purges of one pass, each with its epoch. A connection is looked up by its egress interface, however
+/// many interfaces went down together.
 #[derive(Debug, Default)]
 struct Purges {
     everything: Option<Epoch>,
-    /// By interface, and by the address that it lost.
+    /// Keyed by interface and lost address.
     masquerades: HashMap<(InterfaceId, Option<u128>), Epoch>,
 }
 
-/// More interfaces and addresses than these wait as one purge of every connection that was translated by
-/// `masquerade`: as many as twice what a router has sessions.
+/// Maximum number of waiting purges, twice the maximum number of sessions; beyond it one purge of all
+/// masqueraded connections replaces them.
 const PURGES_MAX: usize = 1 << 16;
 
 impl Sweep {
     fn add(&mut self, purge: Purge) {
         let epoch = self.epoch.next();
-        // Where there are too many, connections that begin now are taken too.
+        // Beyond the limit the purge shares an epoch with connections that begin now.
         if epoch.0.wrapping_sub(self.oldest.0) <= EPOCHS_AHEAD {
             self.epoch = epoch;
         }
         self.waiting.add(purge, epoch);
     }
 
-    /// Begins a pass with all that wait, if any do.
+    /// Starts a pass with all waiting purges. Returns false if there are none.
     fn begin(&mut self) -> bool {
         self.running = core::mem::take(&mut self.waiting);
         self.next = [0; 2];
@@ -92,7 +93,7 @@ impl Sweep {
         !self.running.is_empty()
     }
 
-    /// The pass has come to its end.
+    /// Records the end of a pass.
     fn finish(&mut self) {
         self.oldest = self.began;
     }
@@ -116,7 +117,8 @@ impl Purges {
         }
     }
 
-    /// Whether one of them takes a connection: its flags, its epoch, its egress, and where its answers go.
+    /// Returns true if a purge removes a connection with these flags, epoch, egress interface and destination
+    /// of replies.
     fn take(
         &self,
         (owned, epoch): (u16, Epoch),
@@ -136,8 +138,8 @@ impl Purges {
 }
 
 impl<F: Layout> Part<F> {
-    /// Whether one of the purges takes the connection at a place. One that stays is as if it had begun
-    /// with this pass.
+    /// Returns true if a purge removes the connection; otherwise moves the connection to the epoch of this
+    /// pass.
     fn is_purged(&self, place: u32, purges: &Purges, began: Epoch) -> bool {
         let entry = self.entries.at(place);
         let (owned, epoch) = (entry.own(), entry.epoch());
@@ -156,9 +158,8 @@ impl<F: Layout> Part<F> {
 }
 
 impl Tracker {
-    /// Begins a round, before the first packet of a vector is looked up: removes connections whose
-    /// time is up and goes on with purges, looking at `budget` connections for each. Gives how many
-    /// connections ended.
+    /// Removes expired connections and continues purges; examines at most `budget` connections for each.
+    /// Called before the first lookup of a packet vector. Returns the number of connections that ended.
     pub fn tick(&mut self, now: Tick, budget: usize) -> usize {
         self.ipv4.begin_round();
         self.ipv6.begin_round();
@@ -178,7 +179,8 @@ impl Tracker {
         ended + self.go_on_purging(budget)
     }
 
-    /// In how many ticks [`Self::tick`] is next worth calling, at least one; none where nothing is due.
+    /// Returns the ticks until the next useful call of [`Self::tick`], at least one; `None` if nothing is
+    /// due.
     pub fn due_in(&self, now: Tick) -> Option<u32> {
         let purges = !(self.sweep.running.is_empty() && self.sweep.waiting.is_empty());
         let sources = [
@@ -190,8 +192,7 @@ impl Tracker {
         sources.into_iter().flatten().min()
     }
 
-    /// A connection that ended, or whose conversation did, and that a `connection-limit` counts, by its
-    /// original tuple.
+    /// Returns the original tuple of an ended or closed connection that a `connection-limit` counts.
     pub fn take_counted(&mut self) -> Option<Tuple> {
         let ended = self.counted.pop();
         ended
@@ -199,13 +200,13 @@ impl Tracker {
             .or_else(|| self.ipv6.over.pop())
     }
 
-    /// What somebody kept about a connection that ended.
+    /// Returns the attachment of an ended connection.
     pub fn take_attached(&mut self) -> Option<u32> {
         self.attached.pop()
     }
 
-    /// Connections that go because something else went: some with each tick, and none that begins from
-    /// now on.
+    /// Starts a purge: each tick removes some of the matching connections; connections that begin later are
+    /// kept.
     pub fn purge(&mut self, purge: Purge) {
         self.sweep.add(purge);
         (self.ipv4.epoch, self.ipv6.epoch) = (self.sweep.epoch, self.sweep.epoch);
@@ -239,7 +240,7 @@ impl Tracker {
         ended
     }
 
-    /// Removes a connection. False when it is not there, or another worker's.
+    /// Removes a connection. Returns false if it does not exist or belongs to another worker.
     pub fn remove(&mut self, id: EntryId) -> bool {
         let mine = id.slot.worker() == self.worker;
         let there = mine
@@ -255,9 +256,8 @@ impl Tracker {
         there
     }
 
-    /// Makes room for a connection, if need be by evicting others that are not assured. A full table
-    /// leaves every worker its share: none can fill it for all, and who has more than that gives
-    /// back what others take.
+    /// Reserves room for a connection, evicting unassured connections if necessary. In a full table each
+    /// worker is guaranteed its share; a worker above its share gives entries back.
     pub(super) fn admit(&mut self, ipv6: bool) -> Result<(), Refused> {
         let max = self.limits.entries_max;
         if self.table.admit(ipv6, max) {
@@ -279,7 +279,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// Ends a connection that is not assured, of this family if there is one; says whether it did.
+    /// Evicts an unassured connection, of this family if possible. Returns false if there is none.
     fn evict(&mut self, ipv6: bool) -> bool {
         let victim = |tracker: &mut Self, ipv6| {
             let place = of_family!(mut tracker, ipv6, part => part.victim())?;
@@ -289,15 +289,15 @@ impl Tracker {
         slot.inspect(|slot| self.leave(*slot)).is_some()
     }
 
-    /// Removes a connection at once, as if its time were up. Packets of this round that found it before find neither
-    /// its tuple nor its flags any more.
+    /// Removes a connection at once, as if it had expired. A lookup from before the removal finds neither its
+    /// tuple nor its flags.
     pub fn forget(&mut self, way: Way) {
         if self.is_live(way) {
             self.leave(way.slot());
         }
     }
 
-    /// Ends a connection.
+    /// Removes a connection and releases what it holds.
     pub(super) fn leave(&mut self, slot: Slot) {
         let keys = &self.keys;
         let place = slot.place();
@@ -322,7 +322,7 @@ impl Tracker {
         }
     }
 
-    /// One connection less.
+    /// Counts one connection less.
     pub(super) fn dismiss(&mut self, ipv6: bool) {
         self.table.dismiss(ipv6);
         self.live -= 1;
@@ -334,8 +334,8 @@ impl Tracker {
         }
     }
 
-    /// The worker that owns a packet without an entry here, if another does: what was claimed, and
-    /// errors about packets whose home another worker is.
+    /// Returns the worker that has to process a packet without an entry here, if it is another worker: the
+    /// owner of a claimed tuple, or of the packet that an ICMP error quotes.
     pub fn home(&self, fields: &Fields, packet: &[u8]) -> Option<u16> {
         self.homes.as_ref()?;
         let Some((quote, answers)) = first::quoted_answers(fields, packet) else {
@@ -350,13 +350,13 @@ impl Tracker {
         })
     }
 
-    /// Whether a packet is an error that quotes another packet.
+    /// Returns true if a packet is an ICMP error that quotes another packet.
     #[inline]
     pub fn is_error(&self, fields: &Fields, packet: &[u8]) -> bool {
         first::quoted_answers(fields, packet).is_some()
     }
 
-    /// The worker that claimed packets with this tuple, if another did.
+    /// Returns the worker that claimed the tuple, if it is another worker.
     pub fn owner(&self, tuple: &Tuple) -> Option<u16> {
         let homes = self.homes.as_ref()?;
         let owner = homes.owner(tuple).or_else(|| match homes.expects() {
@@ -366,8 +366,8 @@ impl Tracker {
         (owner != self.worker).then_some(owner)
     }
 
-    /// Whether answers with this tuple would be another connection's than of one that begins with a packet
-    /// of this `original` tuple. A conversation between the same ports that is over gives way to it.
+    /// Returns true if replies with this tuple would belong to another connection than the one with the tuple
+    /// `original`. A closed connection between the same ports does not count.
     #[inline]
     pub fn is_taken(&self, tuple: &Tuple, original: &Tuple) -> bool {
         match self.lookup(tuple) {
@@ -379,7 +379,7 @@ impl Tracker {
         }
     }
 
-    /// Bytes that the index takes.
+    /// Returns the bytes of both indexes.
     pub fn index_bytes(&self) -> usize {
         self.ipv4.index_bytes() + self.ipv6.index_bytes()
     }

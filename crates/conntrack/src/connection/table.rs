@@ -1,8 +1,8 @@
-//! The entries of all workers: written by their owner, read by anybody.
+//! The connection tables of all workers: only the owner writes an entry, any thread may read it.
 //!
-//! A slot's version is odd while the owner changes what it is about; who reads it all for a row
-//! reads again when the version moved. Counters, times and TCP's numbers change under the same
-//! version: each is a word, whole by itself.
+//! An entry's version is odd while the owner changes its identity (seqlock); a reader that copies a whole
+//! entry retries if the version changed. Counters, times and TCP state change without a new version: each
+//! word is consistent by itself.
 
 use core::sync::atomic::{AtomicU32, Ordering, fence};
 use std::sync::{Arc, OnceLock};
@@ -19,17 +19,17 @@ use super::layout::{Cold, Ipv4, Ipv6, Layout, Line, SHARED, line_of, load, share
 use super::row::{Row, Words};
 use crate::nat::Mappings;
 
-/// One family's entries of one worker.
+/// The entries of one worker and one family.
 #[derive(Debug)]
 pub(super) struct Entries<F> {
     lines: Zeroed<Line>,
     cold: Zeroed<Cold>,
-    /// Places below this one were used at some time.
+    /// Upper bound of the entries in use: higher entries were never written.
     used: AtomicU32,
-    /// How many are marked for FastTrack. Only the owner counts.
+    /// Number of FastTracked connections. Only the owner writes it.
     fasttracked: AtomicU32,
     capacity: u32,
-    /// Of its owner's index.
+    /// The buckets of the owner's index.
     shelf: Arc<Shelf>,
     of: core::marker::PhantomData<F>,
 }
@@ -48,17 +48,17 @@ impl<F: Layout> Entries<F> {
         })
     }
 
-    /// Where its owner's index has their tuples.
+    /// Returns the buckets of the owner's index.
     pub(super) fn shelf(&self) -> &Arc<Shelf> {
         &self.shelf
     }
 
-    /// Places below this one were used at some time.
+    /// Returns the upper bound of the entries in use.
     pub(super) fn used(&self) -> u32 {
         self.used.load(Ordering::Acquire)
     }
 
-    /// Begins to use one more place; none when all were used. Only the owner calls this.
+    /// Adds one entry to those in use; `None` at the capacity. Only the owner calls this.
     pub(super) fn extend(&self) -> Option<u32> {
         let place = self.used.load(Ordering::Relaxed);
         if place >= self.capacity {
@@ -68,13 +68,13 @@ impl<F: Layout> Entries<F> {
         Some(place)
     }
 
-    /// Counts one more that is marked for FastTrack. Only the owner calls this.
+    /// Increments the number of FastTracked connections. Only the owner calls this.
     pub(super) fn begin_fasttrack(&self) {
         let now = self.fasttracked.load(Ordering::Relaxed);
         self.fasttracked.store(now + 1, Ordering::Relaxed);
     }
 
-    /// Counts one less. Only the owner calls this.
+    /// Decrements the number of FastTracked connections. Only the owner calls this.
     pub(super) fn end_fasttrack(&self) {
         let now = self.fasttracked.load(Ordering::Relaxed);
         debug_assert!(now > 0, "it was counted when it began");
@@ -82,7 +82,7 @@ impl<F: Layout> Entries<F> {
             .store(now.saturating_sub(1), Ordering::Relaxed);
     }
 
-    /// The entry at a place, which is below the capacity.
+    /// Returns the entry at an index, which must be below the capacity.
     #[inline(always)]
     pub(super) fn at(&self, place: u32) -> Entry<'_, F> {
         let place = place as usize;
@@ -94,7 +94,7 @@ impl<F: Layout> Entries<F> {
         }
     }
 
-    /// Their lines, for loops.
+    /// Returns the lines of the entries for use in loops.
     #[inline(always)]
     pub(super) fn lines(&self) -> Lines<'_, F> {
         Lines {
@@ -103,7 +103,7 @@ impl<F: Layout> Entries<F> {
         }
     }
 
-    /// Copies a place; none when it was never used.
+    /// Copies an entry consistently; `None` if the index was never used.
     pub(super) fn read(&self, place: u32) -> Option<Words> {
         let entry = (place < self.used()).then(|| self.at(place))?;
         loop {
@@ -119,13 +119,13 @@ impl<F: Layout> Entries<F> {
         }
     }
 
-    /// Reads a place for a row, none when no connection is there.
+    /// Returns the row of a slot; `None` if it holds no connection.
     fn row(&self, slot: Slot) -> Option<Row> {
         Row::of::<F>(slot, &self.read(slot.place())?)
     }
 }
 
-/// The lines of all entries: a copy of what leads to them, which a loop keeps in registers.
+/// References to the lines of all entries, which a loop keeps in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines<'a, F> {
     lines: &'a [Line],
@@ -133,58 +133,58 @@ pub(super) struct Lines<'a, F> {
 }
 
 impl<'a, F: Layout> Lines<'a, F> {
-    /// The number of the line of a direction of the entry at a place.
+    /// Returns the line number of a direction of an entry.
     #[inline(always)]
     pub(super) fn number(place: u32, reply: bool) -> u32 {
         place * F::LINES as u32 + line_of(reply) as u32
     }
 
-    /// The line that both directions of an entry share, by the number of one's.
+    /// Returns the shared line of an entry, given the line number of a direction.
     #[inline(always)]
     pub(super) fn shared(self, number: u32, reply: bool) -> &'a Line {
         self.line(number - line_of(reply) as u32 + SHARED as u32)
     }
 
-    /// A line, which is of an entry below the capacity.
+    /// Returns a line of an entry below the capacity.
     #[inline(always)]
     pub(super) fn line(self, number: u32) -> &'a Line {
         &self.lines[number as usize]
     }
 
-    /// Asks for a line.
+    /// Prefetches a line.
     #[inline(always)]
     pub(super) fn prefetch(self, number: u32) {
         kernels::prefetch(self.line(number));
     }
 
-    /// Asks for the line that both directions share.
+    /// Prefetches the shared line of an entry.
     #[inline(always)]
     pub(super) fn prefetch_shared(self, place: u32) {
         self.prefetch(Self::number(place, false) + SHARED as u32);
     }
 
-    /// The line of a direction's rewrite.
+    /// Returns the line that holds a direction's rewrite.
     #[inline(always)]
     pub(super) fn rewrite(self, place: u32, reply: bool) -> &'a Line {
         let line = F::RATE_LINE[usize::from(reply)];
         self.line(Self::number(place, false) + line as u32)
     }
 
-    /// Asks for that.
+    /// Prefetches the line that holds a direction's rewrite.
     #[inline(always)]
     pub(super) fn prefetch_rewrite(self, place: u32, reply: bool) {
         kernels::prefetch(self.rewrite(place, reply));
     }
 }
 
-/// One worker's entries.
+/// The entries of one worker.
 #[derive(Debug)]
 struct Part {
     ipv4: Arc<Entries<Ipv4>>,
     ipv6: Arc<Entries<Ipv6>>,
-    /// What its owner's helpers expect.
+    /// The owner's expectations.
     board: Arc<Board>,
-    /// Of its owner's hash, as soon as there is one.
+    /// Keys of the owner's hash, once set.
     keys: OnceLock<Keys>,
 }
 
@@ -192,21 +192,22 @@ struct Part {
 #[derive(Debug)]
 pub struct Table {
     parts: Box<[Part]>,
-    /// IPv4, IPv6.
+    /// Number of entries: IPv4, IPv6.
     totals: [AtomicU32; 2],
-    /// The endpoints that connections are translated by, from the first rule on that wants them.
+    /// NAT mappings, from the first rule on that needs them.
     mappings: OnceLock<Arc<Mappings>>,
 }
 
-/// Slots beyond the most entries: what went in this round is not used again before the next.
+/// Entries beyond the maximum: those freed in this tick are not reused before the next.
 const SPARE_SLOTS: u32 = 4_096;
 
 impl Table {
-    /// A table for so many workers (at most 128) and entries. Each worker has address space for all
-    /// of them (at most 16 million per family); memory is taken as entries are used.
+    /// Creates a table for `workers` workers (at most 128) and `entries_max` entries in total. Each worker
+    /// reserves address space for all of them (at most 16 million per family); the kernel commits memory as
+    /// entries are used.
     ///
     /// # Errors
-    /// What the kernel says when there is not that much address space.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub fn new(workers: u16, entries_max: u32) -> std::io::Result<Arc<Self>> {
         let capacity = entries_max.saturating_add(SPARE_SLOTS).min(SLOTS_MAX);
         let parts = (0..workers.clamp(1, WORKERS_MAX)).map(|_| {
@@ -224,16 +225,16 @@ impl Table {
         }))
     }
 
-    /// The mappings of endpoint-independent translation; none before [`Self::set_mappings`].
+    /// Returns the mappings of endpoint-independent NAT; `None` before [`Self::set_mappings`].
     #[inline]
     pub fn mappings(&self) -> Option<&Arc<Mappings>> {
         self.mappings.get()
     }
 
-    /// Gives connections what endpoint-independent translation keeps. They hold parts of it, so it
-    /// stays for as long as the table is there, and a second call changes nothing.
+    /// Sets the mappings of endpoint-independent NAT. Connections refer to them, so they stay for the life of
+    /// the table and further calls have no effect.
     pub fn set_mappings(&self, mappings: Arc<Mappings>) {
-        // A second one is dropped: connections hold parts of the first.
+        // A second value is dropped: connections refer to the first.
         let _ = self.mappings.set(mappings);
     }
 
@@ -243,7 +244,7 @@ impl Table {
         (ipv4.load(Ordering::Relaxed), ipv6.load(Ordering::Relaxed))
     }
 
-    /// How many connections of a family are marked for FastTrack.
+    /// Returns the number of FastTracked connections of a family.
     pub fn fasttracked(&self, ipv6: bool) -> u32 {
         let marked = self.parts.iter().map(|part| match ipv6 {
             true => &part.ipv6.fasttracked,
@@ -252,14 +253,14 @@ impl Table {
         marked.map(|marked| marked.load(Ordering::Relaxed)).sum()
     }
 
-    /// The connections of a family, worker by worker, by place. Each row is consistent in itself;
-    /// rows that come and go meanwhile may be seen or not. Nothing is kept in memory.
+    /// Iterates over the connections of a family, worker by worker. Each row is consistent; a connection that
+    /// begins or ends meanwhile may be missing.
     pub fn rows(&self, ipv6: bool) -> impl Iterator<Item = Row> + '_ {
         self.places(ipv6, 0).filter_map(|(_, row)| row)
     }
 
-    /// The same in pieces: the places of a family from one on, 0 first, each with the one to go on
-    /// from and the connection that lies there, if any.
+    /// Iterates over the entries of a family from position `from` (0 first). Yields the position after each
+    /// entry and its connection, if any.
     pub fn places(&self, ipv6: bool, from: u64) -> impl Iterator<Item = (u64, Option<Row>)> + '_ {
         let first = (from >> 32) as usize;
         let parts = self.parts.iter().zip(0u16..).skip(first);
@@ -281,7 +282,7 @@ impl Table {
         })
     }
 
-    /// The connection with this id, if there still is one.
+    /// Returns the connection with this id, if it still exists.
     pub fn row(&self, id: EntryId) -> Option<Row> {
         self.at(id.slot).filter(|row| row.id == id)
     }
@@ -295,48 +296,48 @@ impl Table {
         }
     }
 
-    /// How many workers share it.
+    /// Returns the number of workers that share the table.
     pub(super) fn workers(&self) -> usize {
         self.parts.len()
     }
 
-    /// The entries of each worker that has some, and the keys of its hash: IPv4, IPv6.
+    /// Iterates over the workers that have a tracker: hash keys, IPv4 entries, IPv6 entries.
     pub(super) fn parts(&self) -> impl Iterator<Item = (&Keys, &Entries<Ipv4>, &Entries<Ipv6>)> {
         let parts = self.parts.iter();
         parts.filter_map(|part| Some((part.keys.get()?, &*part.ipv4, &*part.ipv6)))
     }
 
-    /// A worker's entries, for the worker, whose index has these keys.
+    /// Returns the entries of a worker for its tracker and sets its hash keys.
     pub(super) fn part(&self, worker: u16, keys: Keys) -> (Arc<Entries<Ipv4>>, Arc<Entries<Ipv6>>) {
         let part = &self.parts[usize::from(worker) % self.parts.len()];
-        // A second tracker of the same worker would be a mistake.
+        // A second tracker for a worker is a programming error.
         let fresh = part.keys.set(keys).is_ok();
         debug_assert!(fresh, "each worker has one tracker");
         (Arc::clone(&part.ipv4), Arc::clone(&part.ipv6))
     }
 
-    /// What the helpers of each worker expect.
+    /// Iterates over the expectation tables of all workers.
     pub(super) fn boards(&self) -> impl Iterator<Item = &Arc<Board>> {
         self.parts.iter().map(|part| &part.board)
     }
 
-    /// Counts one entry more, unless there are `max` already.
+    /// Counts one more entry, unless there are `max` already.
     pub(super) fn admit(&self, ipv6: bool, max: u32) -> bool {
         let (ipv4_now, ipv6_now) = self.totals();
         if ipv4_now.saturating_add(ipv6_now) >= max {
             return false;
         }
-        // Workers that meet here exceed the limit by their number at most.
+        // Workers that race here exceed the limit by their number at most.
         self.count(ipv6);
         true
     }
 
-    /// Counts one entry more.
+    /// Counts one more entry.
     pub(super) fn count(&self, ipv6: bool) {
         self.totals[usize::from(ipv6)].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether there are more than `max`.
+    /// Returns true if there are more than `max` entries.
     pub(super) fn is_over(&self, max: u32) -> bool {
         let (ipv4, ipv6) = self.totals();
         ipv4.saturating_add(ipv6) > max

@@ -1,5 +1,5 @@
-//! The connections of many packets, looked for together: first what they most likely are, so that the
-//! entries come while others are looked for.
+//! Batch lookup of the connections of many packets: the entries are prefetched for the likeliest match while
+//! the other packets are looked up.
 
 use core::ops::Range;
 
@@ -17,15 +17,15 @@ use super::settings::Tick;
 use super::table::Lines;
 use super::tracker::{Tracker, of_family};
 
-/// How many packets are looked at together.
+/// Maximum number of packets per batch.
 pub const TOGETHER: usize = 64;
 
-/// What is known of packets' connections, by their place among them.
+/// Lookup results of a batch, by the packet's index in the batch.
 #[derive(Debug)]
 pub struct Ways {
     hashes: [Hash; TOGETHER],
     ways: [Option<Way>; TOGETHER],
-    /// The numbers of the ways' lines, and the flags that are in them.
+    /// Line numbers of the directions, and the flags in those lines.
     lines: [u32; TOGETHER],
     flags: [u8; TOGETHER],
 }
@@ -42,25 +42,25 @@ impl Default for Ways {
 }
 
 impl Ways {
-    /// The way of a packet.
+    /// Returns the direction of a packet.
     #[inline(always)]
     pub fn get(&self, at: usize) -> Option<Way> {
         self.ways[at % TOGETHER]
     }
 
-    /// The number of its line.
+    /// Returns the line number of a packet's direction.
     #[inline(always)]
     pub(super) fn line(&self, at: usize) -> Option<u32> {
         self.get(at).map(|_| self.lines[at % TOGETHER])
     }
 
-    /// The ways of packets.
+    /// Returns the directions of a range of packets.
     #[inline(always)]
     pub fn of(&self, places: Range<usize>) -> &[Option<Way>] {
         &self.ways[places]
     }
 
-    /// The packets at these places whose connections are marked for FastTrack: a bit for each place.
+    /// Returns a bit mask of the packets in a range whose connections are FastTracked.
     #[inline(always)]
     pub fn with_fasttrack(&self, places: Range<usize>) -> u64 {
         let flags = places.clone().zip(&self.flags[places]);
@@ -71,7 +71,7 @@ impl Ways {
 }
 
 impl Tracker {
-    /// Keeps the hashes of packets, and asks for what [`Tracker::candidates`] reads of each.
+    /// Computes the hashes of a range of packets and prefetches their index buckets.
     #[inline(always)]
     pub fn ask<const IPV6: bool>(
         &self,
@@ -90,8 +90,8 @@ impl Tracker {
         });
     }
 
-    /// Looks for the ways that packets most likely have, without a look at their entries, which are asked
-    /// for. That there is none is certain only after [`Tracker::find`].
+    /// Finds the likeliest direction of each packet from the index alone and prefetches its entry. Only
+    /// [`Tracker::find`] can tell that a packet has no connection.
     #[inline(always)]
     pub fn candidates<L: Lanes, const IPV6: bool>(
         &self,
@@ -102,7 +102,7 @@ impl Tracker {
         of_family!(ref self, IPV6, part => part.candidates(lanes, ways, places));
     }
 
-    /// Keeps of such ways those that are of the packets.
+    /// Drops candidates whose tuple differs from the packet's.
     #[inline(always)]
     pub fn verify<const IPV6: bool>(
         &self,
@@ -119,9 +119,9 @@ impl Tracker {
         }
     }
 
-    /// Passes datagrams and segments of these lengths, in order, as [`Tracker::pass`] and
-    /// [`Tracker::pass_segment`] do, until one is not passed; how many were. `segments` has a bit for each
-    /// place, and `packet` the packet of one behind the first.
+    /// Processes packets with the lengths `lens` in order, as [`Tracker::pass`] and [`Tracker::pass_segment`]
+    /// do, until one needs the slow path; returns their number. `segments` has a bit for each TCP packet of
+    /// the batch; `packet` returns a packet by its position in the range.
     #[inline(always)]
     pub fn pass_together<'p, const IPV6: bool>(
         &mut self,
@@ -159,7 +159,7 @@ impl<F: Layout> Part<F> {
             let (place, reply) = (target >> 1, target & 1 != 0);
             *number = Lines::<F>::number(place, reply);
             lines.prefetch(*number);
-            // An IPv4 connection's lies in the same line.
+            // The rewrite of an IPv4 connection is in the same line.
             if rewrites {
                 lines.prefetch_rewrite(place, reply);
             }

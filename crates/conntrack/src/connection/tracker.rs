@@ -1,8 +1,9 @@
-//! A worker's connections: what its walk calls for each packet.
+//! Connection tracker of one worker: the calls that the data plane makes for each packet.
 //!
-//! For some packets of a vector: `hash` and `prefetch` each; then `candidate` and `prefetch_entry`; then
-//! `verify`, and in the packets' order `pass`. What is read by then lies in the first cache. What
-//! those do not know is for `find` and `track`.
+//! Order of calls for a batch: [`Tracker::ask`] hashes and prefetches, [`Tracker::candidates`] searches the
+//! index, [`Tracker::verify`] compares tuples, and [`Tracker::pass_together`] processes the packets in order;
+//! each step finds its data in the cache. Packets that these do not handle go to [`Tracker::find`] and
+//! [`Tracker::track`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,10 +30,10 @@ use super::sweep::Sweep;
 use super::table::Table;
 use super::tcp::{self, Opening, Segment};
 
-/// How many connections may end in one step, usually, that somebody else has to hear of.
+/// Usual maximum of ended connections per tick that other modules must be notified of.
 const COUNTED: usize = 4096;
 
-/// What a tracker is made with.
+/// Parameters of a tracker.
 #[derive(Debug)]
 pub struct Setup<'a> {
     /// Where its entries lie.
@@ -45,7 +46,7 @@ pub struct Setup<'a> {
     pub settings: &'a Settings,
 }
 
-/// See the module.
+/// Connection tracker of one worker.
 #[derive(Debug)]
 pub struct Tracker {
     pub(super) table: Arc<Table>,
@@ -56,22 +57,22 @@ pub struct Tracker {
     pub(super) ipv4: Part<Ipv4>,
     pub(super) ipv6: Part<Ipv6>,
     pub(super) expectations: Expectations,
-    /// What helpers altered in the connections that they read.
+    /// Edits that helpers made to connections.
     pub(super) altered: BTreeMap<Slot, Altered>,
-    /// What segments cut of the messages that helpers read.
+    /// Incomplete messages of connections that helpers read.
     pub(super) remainders: Remainders,
-    /// How many connections it has, of both families.
+    /// Number of connections of this worker, of both families.
     pub(super) live: u32,
     pub(super) sweep: Sweep,
-    /// Connections that ended and that a `connection-limit` counts; emptied with each step.
+    /// Ended connections that a `connection-limit` counts; drained after each tick.
     pub(super) counted: Vec<Tuple>,
-    /// What others kept about connections that ended; emptied with each step.
+    /// Attachments of ended connections; drained after each tick.
     pub(super) attached: Vec<u32>,
-    /// Both directions of connections that ended and may have shortcuts; emptied with each step.
+    /// Tuples of ended connections that may have shortcuts; drained after each tick.
     pub(super) ended: Vec<Tuple>,
 }
 
-/// Does the same with the part of a way's family.
+/// Evaluates an expression with the `Part` of an address family.
 macro_rules! of_family {
     (ref $tracker:expr, $ipv6:expr, $part:ident => $what:expr) => {
         if $ipv6 {
@@ -95,7 +96,7 @@ macro_rules! of_family {
 pub(super) use of_family;
 
 impl Tracker {
-    /// A tracker without connections, the only one of its worker in this table.
+    /// Creates an empty tracker; a table has one tracker per worker.
     pub fn new(setup: Setup<'_>, rng: &mut Rng, now: Tick) -> Self {
         let keys = Keys::random(rng);
         let (ipv4, ipv6) = setup.table.part(setup.worker, keys);
@@ -118,42 +119,42 @@ impl Tracker {
         }
     }
 
-    /// Whether other workers track connections too.
+    /// Returns true if other workers track connections too.
     #[inline]
     pub fn is_shared(&self) -> bool {
         self.homes.is_some()
     }
 
-    /// Whether it has no connection.
+    /// Returns true if the table has no connections.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.table.totals() == (0, 0)
     }
 
-    /// Settings changed. A connection takes its new timeout with its next change of state.
+    /// Applies new settings. A connection gets its new timeout at its next change of state.
     pub fn configure(&mut self, settings: &Settings) {
         self.limits = Limits::of(settings);
     }
 
-    /// A copy of its secret, for loops.
+    /// Returns a copy of the hash keys for use in loops.
     #[inline(always)]
     pub(super) fn keys(&self) -> Keys {
         self.keys
     }
 
-    /// The hash of a packet's tuple, for the calls below.
+    /// Returns the hash of a packet's tuple for the calls below.
     #[inline(always)]
     pub fn hash(&self, tuple: &Tuple) -> Hash {
         self.keys.hash(tuple)
     }
 
-    /// Asks for what [`Tracker::candidates`] reads.
+    /// Prefetches the index bucket that [`Tracker::candidates`] reads.
     #[inline(always)]
     pub fn prefetch(&self, hash: Hash, ipv6: bool) {
         of_family!(ref self, ipv6, part => part.prefetch(hash));
     }
 
-    /// The way of a tuple, whose hash this is.
+    /// Looks up a tuple with its hash.
     #[inline(always)]
     pub fn find(&self, hash: Hash, tuple: &Tuple) -> Option<Way> {
         if tuple.ipv6 {
@@ -163,13 +164,13 @@ impl Tracker {
         }
     }
 
-    /// The same, with the hash made for it.
+    /// Looks up a tuple.
     #[inline]
     pub fn lookup(&self, tuple: &Tuple) -> Option<Way> {
         self.find(self.hash(tuple), tuple)
     }
 
-    /// What a packet is, given what `find` says; changes nothing. `packet` begins with its network
+    /// Classifies a packet without changes, given the result of `find`. `packet` begins with the network
     /// header.
     #[inline]
     pub fn classify(&self, found: Option<Way>, fields: &Fields, packet: &[u8]) -> Track {
@@ -191,8 +192,8 @@ impl Tracker {
         })
     }
 
-    /// Does to the connection what a classified packet does. Packets of one connection are
-    /// classified and advanced in turn.
+    /// Updates the connection of a classified packet. Each packet of a connection must be updated before the
+    /// next one is classified.
     #[inline]
     pub fn advance(&mut self, track: &Track, fields: &Fields, packet: &[u8], now: Tick) {
         let Some(way) = track.way.filter(|_| !track.quoted) else {
@@ -209,7 +210,7 @@ impl Tracker {
         });
     }
 
-    /// Classifies and advances at once.
+    /// Classifies a packet and updates its connection.
     #[inline]
     pub fn track(
         &mut self,
@@ -240,7 +241,7 @@ impl Tracker {
         })
     }
 
-    /// What a packet without an entry is.
+    /// Classifies a packet without an entry.
     #[cold]
     fn first(&self, fields: &Fields, packet: &[u8]) -> Track {
         match first::judge(fields, packet, &self.limits) {
@@ -259,17 +260,17 @@ impl Tracker {
         }
     }
 
-    /// An ICMP error about a packet of this direction.
+    /// Classifies an ICMP error about a packet of this direction.
     fn related(&self, way: Way) -> Track {
         let flags =
             of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).flags(way.reply()));
         first::related(follow::of(flags, way))
     }
 
-    /// The draft of a connection that a packet begins, which was classified as `New` or `Related`
-    /// without a way. Its answers' tuple is the reversed one until a stage translates it.
+    /// Creates the draft of a connection from its first packet, which was classified as `New` or `Related`
+    /// without a direction. The reply tuple is the reversed original until a stage translates it.
     pub fn draft(&self, fields: &Fields, packet: &[u8]) -> Draft {
-        // Where its answers will be entered: by the time it leaves, that has come.
+        // The bucket and the entry that `confirm` will use arrive in the cache meanwhile.
         self.prefetch(self.hash(&fields.tuple.reversed()), fields.tuple.ipv6);
         of_family!(ref self, fields.tuple.ipv6, part => part.prefetch_free());
         let expected = self.expectations.find(&fields.tuple);
@@ -290,7 +291,7 @@ impl Tracker {
             nat: Default::default(),
             rewrites: Rewrites::None,
             fasttrack: false,
-            // Its address is gone when its parent's is.
+            // The translated source is the parent's masquerade address and ends with it.
             masquerade: parent.is_some_and(|parent| parent.masquerade)
                 && expected
                     .and_then(|expected| expected.source)
@@ -307,18 +308,19 @@ impl Tracker {
         }
     }
 
-    /// Enters a connection whose first packet leaves the router.
+    /// Adds a connection to the table when its first packet leaves the router.
     ///
     /// # Errors
-    /// Why it cannot be; then nothing changed, but that others may have been evicted for it.
+    /// Returns the reason for the refusal. The table is then unchanged, except that connections may have been
+    /// evicted.
     pub fn confirm(&mut self, draft: &Draft, now: Tick) -> Result<Way, Refused> {
         if let Some(old) = self.lookup(&draft.original) {
-            // A new conversation between the ports of one that is over.
+            // A new connection between the ports of a closed one.
             if !self.is_over(old) {
                 return Err(Refused::Taken);
             }
             self.leave(old.slot());
-            // What counted that one counts this one now.
+            // The `connection-limit` entry of the closed connection passes to the new one.
             let goes_on = |ended: &mut Tuple| draft.counted && *ended == draft.original;
             let _ = self.counted.pop_if(goes_on);
         }
@@ -369,19 +371,19 @@ impl Tracker {
         }
     }
 
-    /// Whether this connection ends when one begins with a packet of this tuple.
+    /// Returns true if a new connection with the tuple `original` replaces this one.
     pub(super) fn gives_way(&self, way: Way, original: &Tuple) -> bool {
         let same = |other: Way| other.slot() == way.slot();
         self.is_over(way) && self.lookup(original).is_some_and(same)
     }
 
-    /// Whether a SYN may begin a new connection in the place of this one.
+    /// Returns true if a SYN may begin a new connection in place of this one.
     fn is_over(&self, way: Way) -> bool {
         let state = of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).tcp_state());
         matches!(state, TcpState::TimeWait | TcpState::Close)
     }
 
-    /// The id of a way's connection.
+    /// Returns the id of a connection.
     #[inline]
     pub fn id(&self, way: Way) -> EntryId {
         let generation =
@@ -393,8 +395,8 @@ impl Tracker {
     }
 }
 
-/// What tracking reads of a segment of this direction: its numbers as both sides' senders wrote
-/// them, where a helper altered what is sent.
+/// Parses a segment for tracking. If a helper changed payload lengths, the numbers are converted to those
+/// that both senders wrote.
 #[inline(always)]
 fn segment<F: Layout>(
     part: &Part<F>,

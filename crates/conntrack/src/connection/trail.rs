@@ -1,5 +1,5 @@
-//! What an entry with FastTrack keeps in the place of TCP's numbers: what walked slowly, and both sides'
-//! trails (`tcp::Trails`).
+//! FastTrack state of an entry, in the words of the TCP state: slow-path counters and both sides' positions
+//! (`tcp::Trails`).
 
 use packet::count::Traffic;
 use packet::protocol;
@@ -9,18 +9,18 @@ use super::layout::{Layout, flag, half_of, load, own, pair, shared, store};
 use super::rate::Rate;
 use super::tcp::{Claim, Segment, Step, Talk, Trail, Trails};
 
-/// A direction's packets lie below the mark of its trail, its bytes below its claim.
+/// The packet counter is below the byte mark in its word, the byte counter below the claim.
 const MARK_BITS: u32 = 24;
 const PACKET_BITS: u32 = u64::BITS - MARK_BITS;
 const BYTE_BITS: u32 = u64::BITS - Claim::BITS;
-/// Bytes that a mark counts by.
+/// Unit of a byte mark in bytes.
 const UNIT: u64 = 1 << 10;
-/// Seconds for which what goes by a shortcut may not have been told, and one more, for it may grow.
+/// Seconds of traffic that a shortcut may not have reported yet, plus one as a margin for a growing rate.
 const UNHEARD_SECS: u64 = 3;
-/// A header of TCP without options.
+/// Bytes of a TCP header without options.
 const HEADER: u64 = 20;
 
-/// What walked slowly in a direction, by its two words.
+/// Decodes the slow-path counters of a direction.
 pub(super) const fn slow_of(packets: u64, bytes: u64) -> Traffic {
     Traffic {
         packets: packets & ((1 << PACKET_BITS) - 1),
@@ -29,7 +29,7 @@ pub(super) const fn slow_of(packets: u64, bytes: u64) -> Traffic {
 }
 
 impl<F: Layout> Entry<'_, F> {
-    /// Counts a packet that walked slowly.
+    /// Counts a slow-path packet.
     #[cold]
     #[inline(never)]
     pub(super) fn count_slow(self, reply: bool, len: u64) {
@@ -44,7 +44,7 @@ impl<F: Layout> Entry<'_, F> {
         }
     }
 
-    /// From here on what was counted and said so far has walked slowly.
+    /// Begins FastTrack: packets so far count as slow-path packets, and the current positions are stored.
     pub(super) fn begin_trails(self, talk: &Talk) {
         for reply in [false, true] {
             let (side, traffic) = (usize::from(reply), self.traffic(reply));
@@ -59,7 +59,7 @@ impl<F: Layout> Entry<'_, F> {
         }
     }
 
-    /// What is known of both sides, as seen from a direction.
+    /// Returns the positions of both sides, relative to a direction.
     pub(super) fn trails(self, reply: bool) -> Trails {
         Trails {
             sender: self.trail(reply),
@@ -81,8 +81,8 @@ impl<F: Layout> Entry<'_, F> {
         }
     }
 
-    /// Bytes that the direction may have carried without anybody's having heard of it yet: what goes by a
-    /// shortcut is told once a second.
+    /// Returns an estimate of the bytes that a shortcut has forwarded but not reported yet; shortcuts report
+    /// once a second.
     fn unheard(self, reply: bool) -> u64 {
         if self.own() & own::SHORTCUT == 0 {
             return 0;
@@ -90,12 +90,12 @@ impl<F: Layout> Entry<'_, F> {
         let rate = Rate::of_word(load(self.rate(reply, 0)));
         let bytes = self.traffic(reply).bytes;
         let lately = u128::from(rate.lately(bytes) * UNHEARD_SECS);
-        // Headers have a share in it.
+        // The share of headers is subtracted.
         let data = lately * u128::from(self.data(reply)) / u128::from(bytes.max(1));
         u64::try_from(data).unwrap_or(u64::MAX)
     }
 
-    /// Keeps what a segment says, that was counted.
+    /// Stores the positions after a segment that was already counted.
     #[cold]
     #[inline(never)]
     pub(super) fn follow_trails(
@@ -121,21 +121,21 @@ impl<F: Layout> Entry<'_, F> {
         }
     }
 
-    /// The direction's trail begins at what it has sent by now.
+    /// Sets the byte mark of a direction to what it has sent so far.
     fn set_mark_of(self, reply: bool) {
         let word = self.shared(shared::SLOW_PACKETS[usize::from(reply)]);
         let mark = (self.data(reply) / UNIT) << PACKET_BITS;
         store(word, merged(mark, load(word), PACKET_BITS));
     }
 
-    /// Bytes of data that the direction has carried at most.
+    /// Returns an upper bound of the payload bytes that the direction carried.
     fn data(self, reply: bool) -> u64 {
         let Traffic { packets, bytes } = self.traffic(reply);
         bytes.saturating_sub(packets.saturating_mul(F::HEADER as u64 + HEADER))
     }
 }
 
-/// A word with the upper bits of one and so many lower ones of another.
+/// Combines the upper bits of one word with the lower `bits` of another.
 const fn merged(upper: u64, lower: u64, bits: u32) -> u64 {
     let low = (1 << bits) - 1;
     (upper & !low) | (lower & low)

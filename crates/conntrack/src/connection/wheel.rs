@@ -1,28 +1,28 @@
-//! When connections are looked at again: lists by quarters of a second, four minutes around.
+//! Timer wheel of connections: lists of a quarter of a second each, about four minutes in total.
 //!
-//! A packet only writes the time into its direction's line. A connection that comes up in its list
-//! is put where its time is really up, or removed if it is: so traffic costs no timer, and expiry no
-//! scan. What lasts longer than the wheel comes up each time around. Lists are linked through the
-//! entries' cold words; a place is kept as its number plus one.
+//! A packet only stores the time in its direction's line. When a connection's list is due, the connection is
+//! removed if it has expired, or moved to the list of its actual deadline. So traffic needs no timer updates,
+//! and expiry needs no scan of the table. A connection with a longer timeout is examined once per turn of the
+//! wheel. Lists are linked through the entries' cold words, as index plus one.
 
 use super::layout::{Layout, half_of, load, pair, store};
 use super::settings::{TICKS_PER_SECOND, Tick};
 use super::table::Entries;
 
-/// Lists of the wheel.
+/// Number of lists.
 const LISTS: u32 = 1_024;
-/// Ticks of a list.
+/// Ticks per list.
 const LIST_TICKS: u32 = TICKS_PER_SECOND / 4;
-/// What is put further away than this comes up earlier, in seconds.
+/// Seconds that the wheel covers; a later deadline is examined early.
 pub(super) const HORIZON_SECS: u32 = (LISTS - 1) * LIST_TICKS / TICKS_PER_SECOND;
 
-/// See the module. Its owner knows in which wheel a connection is.
+/// Timer wheel. The caller knows which wheel a connection is in.
 #[derive(Debug)]
 pub(super) struct Wheel {
     heads: Box<[u32]>,
-    /// A bit for each list that is not empty.
+    /// A bit for each non-empty list.
     occupied: [u64; LISTS as usize / 64],
-    /// The first tick of the list whose turn it is.
+    /// The first tick of the current list.
     turn: Tick,
     len: u32,
 }
@@ -37,12 +37,13 @@ impl Wheel {
         }
     }
 
-    /// How many connections are in it.
+    /// Returns the number of connections in the wheel.
     pub(super) fn len(&self) -> u32 {
         self.len
     }
 
-    /// Has the connection come up when `deadline` has passed, or earlier.
+    /// Adds a connection to the list of `deadline`, or to an earlier one if the wheel does not reach that
+    /// far.
     pub(super) fn insert<F: Layout>(&mut self, entries: &Entries<F>, place: u32, deadline: Tick) {
         let ahead = deadline.since(self.turn).max(0) as u32;
         let lists = ahead.div_ceil(LIST_TICKS).clamp(1, LISTS - 1);
@@ -60,7 +61,7 @@ impl Wheel {
         self.len += 1;
     }
 
-    /// Takes the connection out of its list.
+    /// Removes a connection from its list.
     pub(super) fn remove<F: Layout>(&mut self, entries: &Entries<F>, place: u32) {
         self.len -= 1;
         let links = load(entries.at(place).cold(0));
@@ -81,8 +82,8 @@ impl Wheel {
         }
     }
 
-    /// A connection whose list's turn has come; its list is empty when none is left. Whoever gets
-    /// it puts it elsewhere.
+    /// Returns a connection of a due list, or `None` if all due lists are empty. The caller must move or
+    /// remove it.
     pub(super) fn due(&mut self, now: Tick) -> Option<u32> {
         loop {
             let list = self.turn.0 / LIST_TICKS % LISTS;
@@ -98,25 +99,25 @@ impl Wheel {
         }
     }
 
-    /// In how many ticks a connection comes up, at least one; none where nothing is in it.
+    /// Returns the ticks until the next list is due, at least one; `None` if the wheel is empty.
     pub(super) fn due_in(&self, now: Tick) -> Option<u32> {
         let lists = self.next_occupied()?;
         let due = self.turn.after(lists * LIST_TICKS);
         Some(due.since(now).max(1) as u32)
     }
 
-    /// A connection of those that come up next.
+    /// Returns a connection of the next non-empty list.
     pub(super) fn soonest(&self) -> Option<u32> {
         let ahead = self.next_occupied()?;
         let list = (self.turn.0 / LIST_TICKS).wrapping_add(ahead) % LISTS;
         self.heads[list as usize].checked_sub(1)
     }
 
-    /// How many lists ahead the next is that is not empty.
+    /// Returns the distance to the next non-empty list.
     fn next_occupied(&self) -> Option<u32> {
         let from = self.turn.0 / LIST_TICKS % LISTS;
         let words = self.occupied.len() as u32;
-        // The first word is looked at twice: its high bits first, its low ones last.
+        // The first word is examined twice: its high bits first, its low bits last.
         (0..=words).find_map(|step| {
             let at = (from / 64 + step) % words;
             let seen = match step {

@@ -1,18 +1,18 @@
-//! A rewrite meets a packet: new addresses, new ports, and checksums that follow them.
+//! Applies a rewrite to a packet: new addresses, new ports, and updated checksums.
 //!
-//! | what | its checksum changes by |
+//! | what | change of its checksum |
 //! |---|---|
 //! | IPv4 header | the difference of the addresses |
-//! | TCP, UDP, UDP-Lite, DCCP, ICMPv6 | that of addresses and ports (pseudo header) |
-//! | UDP with 0 | nothing: it has none (RFC 768; RFC 6935) |
-//! | ICMP | that of the identifier |
-//! | GRE | nothing: it has none over addresses or a call's number |
-//! | SCTP | nothing for addresses; a port's change moves through the CRC, which is linear |
-//! | unfinished ([`frame::Offload`]) | that of the addresses: the pseudo header's sum stands there |
-//! | a later fragment | nothing above IP: the first carries it for all |
+//! | TCP, UDP, UDP-Lite, DCCP, ICMPv6 | the difference of addresses and ports (pseudo header) |
+//! | UDP with 0 | none: 0 means no checksum (RFC 768; RFC 6935) |
+//! | ICMP | the difference of the identifier |
+//! | GRE | none: its checksum covers neither addresses nor call ID |
+//! | SCTP | none for addresses; a port's change is propagated through the CRC, which is linear |
+//! | unfinished ([`frame::Offload`]) | the difference of the addresses: the field holds the pseudo header's sum |
+//! | a later fragment | none above IP: the first fragment carries the header |
 //!
-//! IPv6: behind a routing header with segments left the pseudo header has the last address of the
-//! header, which no translation knows; such packets keep a checksum for the address that they had.
+//! IPv6: after a routing header with segments left, the pseudo header contains the last address of that
+//! header, which is not translated; such packets keep a checksum for their original address.
 
 use frame::Offload;
 use packet::{Fields, Fragment};
@@ -21,21 +21,21 @@ use wire::checksum::combine;
 use super::crc32c;
 use super::rewrite::{Layer, PORTS, Rewrite};
 
-/// Where things lie in a packet.
+/// Layout of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// Where the upper layer begins, from the network header.
+    /// Offset of the upper layer from the network header.
     pub upper: u16,
-    /// The packet's length from its network header on, in bytes, without the link's padding.
+    /// Length from the network header on in bytes, without link padding.
     pub len: u32,
-    /// Which part of its datagram it is.
+    /// Which part of its datagram the packet is.
     pub fragment: Fragment,
-    /// The upper layer's checksum is only that of its pseudo header so far.
+    /// True if the upper layer's checksum field holds only the pseudo header's sum.
     pub unfinished: bool,
 }
 
 impl Shape {
-    /// That of a packet which begins `l3` bytes into its frame.
+    /// Returns the layout of a packet that begins `l3` bytes into its frame.
     #[inline(always)]
     pub fn of(fields: &Fields, offload: &Offload, l3: u16) -> Self {
         let upper = u32::from(l3) + u32::from(fields.upper);
@@ -43,34 +43,34 @@ impl Shape {
             upper: fields.upper,
             len: fields.len,
             fragment: fields.fragment,
-            // An unfinished checksum elsewhere is that of a packet inside of this one.
+            // An unfinished checksum elsewhere belongs to an inner packet.
             unfinished: offload.needs_checksum && u32::from(offload.checksum_start) == upper,
         }
     }
 }
 
-/// The packet ends before what should be rewritten, or is a part of an SCTP packet whose ports
-/// should change; it was not touched.
+/// The packet is too short for the rewrite, or it is a fragment of an SCTP packet whose ports change. The
+/// packet is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// Where the checksum of an IPv4 header lies.
+/// Offset of the checksum in an IPv4 header.
 pub(super) const IPV4_CHECKSUM: usize = 10;
 
-/// What a lifetime less by one, the high byte of its word, adds to the sum of an IPv4 header, in the
-/// byte order of memory (RFC 1624, 4).
+/// The change of the IPv4 header's sum if the TTL, the high byte of its word, is decremented; in memory byte
+/// order (RFC 1624, 4).
 const LIFETIME: u16 = (!0x0100_u16).to_be();
 
 impl<const BYTES: usize> Rewrite<BYTES> {
-    /// Where the source address lies; the destination follows it.
+    /// Offset of the source address; the destination follows it.
     const SOURCE_AT: usize = if BYTES == 4 { 12 } else { 8 };
-    /// The length of a header without options, which ends with the addresses.
+    /// Length of a header without options, which ends with the addresses.
     pub(super) const HEADER: usize = Self::SOURCE_AT + 2 * BYTES;
 
-    /// Rewrites a packet of the tuple that this rewrite belongs to, from its network header on.
+    /// Rewrites a packet of this rewrite's tuple, from its network header on.
     ///
     /// # Errors
-    /// [`Malformed`], and the packet is unchanged.
+    /// Returns [`Malformed`] with the packet unchanged.
     #[inline]
     pub fn apply(&self, packet: &mut [u8], shape: Shape) -> Result<(), Malformed> {
         if self.is_identity() {
@@ -81,7 +81,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
             return self.write_addresses(packet, 0);
         }
         let (network, upper) = packet.split_at_mut_checked(upper).ok_or(Malformed)?;
-        // The layer as a constant: its places are known when this is compiled.
+        // The layer is passed as a constant, so that its offsets are known at compile time.
         match self.layer {
             Layer::Tcp => self.write_upper(upper, Layer::Tcp, shape.unfinished)?,
             Layer::Udp => self.write_upper(upper, Layer::Udp, shape.unfinished)?,
@@ -92,12 +92,13 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         self.write_addresses(network, 0)
     }
 
-    /// The same for a packet that is forwarded at once: its lifetime, which is above 1, falls too.
+    /// Rewrites a packet that is forwarded at once and decrements its TTL or hop limit, which must be above
+    /// 1.
     ///
-    /// The packet is a whole TCP segment or UDP datagram without options or extension headers.
+    /// The packet must be a whole TCP segment or UDP datagram without options or extension headers.
     ///
     /// # Errors
-    /// [`Malformed`], and the packet is unchanged.
+    /// Returns [`Malformed`] with the packet unchanged.
     #[inline(always)]
     pub fn forward(&self, packet: &mut [u8], unfinished: bool) -> Result<(), Malformed> {
         let (network, upper) = packet.split_at_mut_checked(Self::HEADER).ok_or(Malformed)?;
@@ -111,7 +112,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         self.write_addresses(network, LIFETIME)
     }
 
-    /// The network header: addresses, and the checksum of IPv4, which changes by `more` besides.
+    /// Rewrites the network header: addresses, and the IPv4 checksum, to which `more` is added as well.
     #[inline(always)]
     pub(super) fn write_addresses(&self, packet: &mut [u8], more: u16) -> Result<(), Malformed> {
         let header = packet.get_mut(..Self::HEADER).ok_or(Malformed)?;
@@ -125,7 +126,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         Ok(())
     }
 
-    /// The upper layer's header: ports or identifier, and its checksum.
+    /// Rewrites the upper layer's header: ports or identifier, and checksum.
     #[inline(always)]
     fn write_upper(
         &self,
@@ -149,11 +150,11 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         Ok(())
     }
 
-    /// The upper layer's checksum.
+    /// Updates the upper layer's checksum.
     #[inline(always)]
     pub(super) fn carry(&self, checksum: &mut [u8; 2], layer: Layer, unfinished: bool) {
         if unfinished {
-            // The sum of the pseudo header, which ICMP does not have.
+            // The field holds the pseudo header's sum; ICMP has no pseudo header.
             if layer != Layer::Icmp {
                 let sum = combine(u16::from_ne_bytes(*checksum), self.addresses);
                 *checksum = sum.to_ne_bytes();
@@ -169,7 +170,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         }
     }
 
-    /// The call's number of a tunnel of PPTP.
+    /// Rewrites the call ID of a PPTP tunnel packet.
     #[cold]
     #[inline(never)]
     fn write_call(&self, upper: &mut [u8]) -> Result<(), Malformed> {
@@ -181,14 +182,14 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         Ok(())
     }
 
-    /// SCTP's ports and CRC.
+    /// Rewrites SCTP ports and updates the CRC.
     #[cold]
     #[inline(never)]
     fn write_sctp(&self, upper: &mut [u8], shape: Shape) -> Result<(), Malformed> {
         if self.changes & PORTS == 0 {
             return Ok(());
         }
-        // A part of a datagram does not say how many bytes the CRC still runs over.
+        // For a fragment the number of bytes that the CRC covers is unknown.
         if shape.fragment != Fragment::Whole {
             return Err(Malformed);
         }
@@ -200,7 +201,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
     }
 }
 
-/// Writes bytes at a place which lies within.
+/// Writes bytes at an offset within `into`.
 #[inline(always)]
 pub(super) fn put<const BYTES: usize>(into: &mut [u8], at: usize, bytes: [u8; BYTES]) {
     if let Some(place) = into.get_mut(at..).and_then(|tail| tail.first_chunk_mut()) {
@@ -208,8 +209,8 @@ pub(super) fn put<const BYTES: usize>(into: &mut [u8], at: usize, bytes: [u8; BY
     }
 }
 
-/// An echo's answer without a payload may be nothing but zeros, the only sum that is 0: its checksum
-/// is all ones. A difference leads to the other zero (RFC 1624, 3), and every other message wants it.
+/// Writes the checksum of an ICMP message that consists of zeros only, an echo reply without payload: it is
+/// 0xffff. The update by difference yields 0 (RFC 1624, 3), which is right for every other message.
 #[inline(always)]
 fn all_ones_for_nothing(message: &mut [u8], checksum: usize) {
     if message[checksum] == 0 && message.iter().all(|byte| *byte == 0) {
@@ -217,7 +218,7 @@ fn all_ones_for_nothing(message: &mut [u8], checksum: usize) {
     }
 }
 
-/// Adds a difference to a checksum, both as they lie in memory (RFC 1624, 3, eqn 3).
+/// Adds a difference to a checksum, both in memory byte order (RFC 1624, 3, eqn 3).
 #[inline(always)]
 pub(super) const fn update(checksum: &mut [u8; 2], difference: u16) {
     *checksum = (!combine(!u16::from_ne_bytes(*checksum), difference)).to_ne_bytes();

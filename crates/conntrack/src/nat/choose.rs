@@ -1,11 +1,10 @@
-//! A new connection's addresses and ports: the packet's own where they do, else others of the same
-//! kind, and never such that two connections could not be told apart by their answers (RFC 4787, 4;
-//! RFC 5382, 7).
+//! Chooses addresses and ports for a new connection: the packet's own if possible, else others of the same
+//! kind. Replies to two connections are always distinguishable (RFC 4787, 4; RFC 5382, 7).
 //!
-//! The source's port is kept when the reply tuple is free (port preservation), else another of its
-//! class is taken ([`Ports::class`]). Ports are tried in an order that depends on the connection and
-//! meets each of them once; after [`PROBES`] taken ones the connection is refused, so that a full
-//! pool costs a bounded time. Smaller pools than that are searched whole.
+//! The source port is kept if the reply tuple is free (port preservation), else another port of its class is
+//! used ([`Ports::class`]). Ports are tried in an order that depends on the connection and contains each port
+//! once. After [`PROBES`] occupied ones the connection is refused, so that a full pool costs bounded time.
+//! Smaller pools are searched completely.
 
 use packet::drop::DropReason;
 use packet::flow::mix64;
@@ -14,39 +13,39 @@ use packet::{Tuple, protocol};
 use super::mapping::{Endpoint, Mappings};
 use super::target::{Action, Addresses, Ports, Side, Target};
 
-/// The most reply tuples that are asked about for one connection.
+/// Maximum number of reply tuples that are tried for one connection.
 pub const PROBES: u32 = 1024;
 
-/// Whether answers of this kind belong to somebody already.
+/// Tells which reply tuples are in use.
 pub trait Unique {
-    /// Whether a connection has this tuple, in either direction. Who answers "no" may hold the tuple
-    /// for the asker.
+    /// Returns true if a connection has this tuple in either direction. An implementation that returns false
+    /// may reserve the tuple for the caller.
     fn taken(&self, reply: &Tuple) -> bool;
 }
 
-/// What a choice depends on beside the rule and the packet.
+/// Inputs of a choice besides the rule and the packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'a> {
-    /// The router's own address for [`Action::Own`]: of masquerade the route's preferred source or
-    /// the egress interface's address, of redirect that of the ingress interface.
+    /// The router's address for [`Action::Own`]. Masquerade: the route's preferred source or the egress
+    /// interface's address. Redirect: the ingress interface's address.
     pub own: Option<u128>,
-    /// A number that nobody can guess, new for every connection.
+    /// A random number per connection that cannot be guessed.
     pub random: u64,
-    /// The mappings of [`Action::EndpointIndependent`]; without them it is none.
+    /// The mappings of [`Action::EndpointIndependent`]; without them the action has no effect.
     pub mappings: Option<&'a Mappings>,
 }
 
-/// Why a connection cannot be translated.
+/// Reason why a connection cannot be translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exhausted {
-    /// The router has no address of its own there.
+    /// The interface has no address.
     Addresses,
-    /// All ports of all addresses that may be used are in use towards that peer.
+    /// All ports of all permitted addresses are in use towards that peer.
     Ports,
 }
 
 impl Exhausted {
-    /// The name under which the packet is dropped.
+    /// Returns the drop reason of the packet.
     pub const fn reason(self) -> DropReason {
         match self {
             Self::Addresses => DropReason::NatAddress,
@@ -55,13 +54,13 @@ impl Exhausted {
     }
 }
 
-/// What becomes of the tuple of a connection's first packet, in its own direction.
+/// Returns the translated tuple of a connection's first packet, in its own direction.
 ///
-/// A translated source is unique: its [`Tuple::reversed`] is not taken. A translated destination is
-/// where there is a choice, and need not be: [`settle`] looks at the whole when the source is known.
+/// A translated source is unique: its [`Tuple::reversed`] is free. A translated destination is unique if
+/// possible; [`settle`] checks the whole tuple once the source is known.
 ///
 /// # Errors
-/// [`Exhausted`] when the source cannot be translated, or there is no own address.
+/// Returns [`Exhausted`] if the source cannot be translated, or if the router has no address.
 pub fn choose(
     target: &Target,
     tuple: &Tuple,
@@ -80,7 +79,8 @@ pub fn choose(
     }
 }
 
-/// Whether a tuple is translated by the mappings of endpoints: UDP of IPv4, by a rule that says so.
+/// Returns true if endpoint-independent mappings translate the tuple: UDP over IPv4 with a rule that requests
+/// it.
 pub fn is_endpoint_independent(target: &Target, tuple: &Tuple, context: &Context<'_>) -> bool {
     target.action == Action::EndpointIndependent
         && context.mappings.is_some()
@@ -88,11 +88,11 @@ pub fn is_endpoint_independent(target: &Target, tuple: &Tuple, context: &Context
         && !tuple.ipv6
 }
 
-/// The last step of every new connection, translated or not: the tuple itself when its reverse is
-/// free, else one with another source port of the same class.
+/// Last step of every new connection, translated or not: returns the tuple if its reverse is free, else the
+/// tuple with another source port of the same class.
 ///
 /// # Errors
-/// [`Exhausted::Ports`] when there is none.
+/// Returns [`Exhausted::Ports`] if there is no such port.
 pub fn settle(tuple: &Tuple, unique: &dyn Unique) -> Result<Tuple, Exhausted> {
     let ports = source_ports(None, tuple);
     let found = sources(*tuple, true, ports, seed(tuple))
@@ -101,12 +101,12 @@ pub fn settle(tuple: &Tuple, unique: &dyn Unique) -> Result<Tuple, Exhausted> {
     found.ok_or(Exhausted::Ports)
 }
 
-/// The addresses that may be taken, and which of them first.
+/// The permitted addresses and the first one to try.
 #[derive(Clone, Copy)]
 struct Candidates {
     addresses: Addresses,
     first: u128,
-    /// How many may be tried.
+    /// Number of addresses to try.
     count: u128,
 }
 
@@ -125,12 +125,12 @@ impl Candidates {
         let all = addresses.count();
         let (first, count) = match target.action {
             Action::Own => (0, 1),
-            // All of a client's ports at one address (RFC 4787, REQ-2).
+            // All ports of a client use one address (RFC 4787, REQ-2).
             Action::EndpointIndependent => (u128::from(hash(own)), 1),
             Action::Translate => (u128::from(seed(tuple)), all),
             Action::Netmap { from } => {
                 let from = from.filter(|from| from.count() == all);
-                // Below the count, so that adding a turn to it does not pass the end of the numbers.
+                // Modulo the count, so that adding the attempt number does not overflow.
                 (
                     from.and_then(|from| from.place(own)).unwrap_or(own % all),
                     1,
@@ -157,8 +157,8 @@ impl Candidates {
     }
 }
 
-/// A source whose reply tuple is free: at the first address that has one, and there at the packet's
-/// own port if it may be kept.
+/// Chooses a source with a free reply tuple: at the first address that has one, with the packet's own port if
+/// permitted.
 fn source(
     target: &Target,
     tuple: &Tuple,
@@ -172,7 +172,7 @@ fn source(
         true => context.random,
         false => seed(tuple),
     };
-    // A share for each address; what an address does not use is left for later ones.
+    // Each address gets a share of the probes; unused probes go to later addresses.
     let share = PROBES / candidates.count.clamp(1, 4) as u32;
     let mut left = PROBES;
     for turn in 0..PROBES {
@@ -193,7 +193,7 @@ fn source(
     Err(Exhausted::Ports)
 }
 
-/// The tuple with its own source port, if it keeps it, and then with each of the others.
+/// Yields the tuple with its own source port, if `keeps`, and then with each of the other ports.
 fn sources(
     tuple: Tuple,
     keeps: bool,
@@ -215,8 +215,8 @@ fn sources(
         })
 }
 
-/// The endpoint that stands for the source whatever the destination is; or who stands behind the
-/// destination, which keeps what it is when that is nobody.
+/// Returns the tuple with the outside endpoint of its source, whatever the destination; or, for a destination
+/// rule, with the inside endpoint of its destination, unchanged if there is none.
 fn endpoint_independent(
     target: &Target,
     tuple: &Tuple,
@@ -248,8 +248,8 @@ fn endpoint_independent(
     }
 }
 
-/// The destination: the packet's own port if it may be kept, else the first of the range whose
-/// reply tuple is free, or the first of all.
+/// Chooses a destination: the packet's own port if permitted, else the first port whose reply tuple is free,
+/// else the first port.
 fn destination(
     target: &Target,
     tuple: &Tuple,
@@ -275,8 +275,8 @@ fn destination(
     places.map(at).find(free).unwrap_or(at(0))
 }
 
-/// The numbers that may stand for the source's port: those of the rule, or those of its class; none
-/// where the protocol has none.
+/// Returns the ports that may replace the source port: those of the rule, or those of its class; `None` if
+/// the protocol has no ports.
 fn source_ports(given: Option<Ports>, tuple: &Tuple) -> Option<Ports> {
     match tuple.protocol {
         protocol::ICMP | protocol::ICMPV6 if tuple.is_query() => Some(Ports::ALL),
@@ -285,7 +285,7 @@ fn source_ports(given: Option<Ports>, tuple: &Tuple) -> Option<Ports> {
     }
 }
 
-/// An order of ports: each once, from a place and in steps that depend on a seed.
+/// A permutation of a port range that depends on a seed.
 pub(super) struct Order {
     ports: Ports,
     start: u64,
@@ -293,7 +293,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Primes above every count of ports: steps of such a length meet each port once.
+    /// Primes above the size of every port range: a step of such a length visits each port once.
     const STEPS: [u32; 8] = [
         65_537, 71_993, 77_951, 83_939, 89_963, 95_917, 99_991, 104_729,
     ];
@@ -307,14 +307,14 @@ impl Order {
         }
     }
 
-    /// Each of the ports.
+    /// Yields each port once.
     pub(super) fn ports(self) -> impl Iterator<Item = u16> {
         let turns = 0..u64::from(self.ports.count());
         turns.map(move |turn| self.ports.at(self.start + turn * self.step))
     }
 }
 
-/// A number that spreads connections.
+/// Returns a hash of the tuple.
 fn seed(tuple: &Tuple) -> u64 {
     let ports = u64::from(tuple.source_port) << 16 | u64::from(tuple.destination_port);
     hash(tuple.source) ^ hash(tuple.destination).rotate_left(1) ^ mix64(ports)

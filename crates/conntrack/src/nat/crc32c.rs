@@ -1,7 +1,8 @@
-//! The checksum of SCTP (RFC 9260, appendix A) after its ports changed.
+//! Updates the SCTP checksum (RFC 9260, appendix A) after a change of ports.
 //!
-//! A CRC is linear: what a change of the first four bytes does to it does not depend on the rest of
-//! the packet, only on how many bytes follow. So the packet is not read, and a checksum that was
+//! A CRC is linear: the effect of a change of the first four bytes depends only on the number of bytes that
+//! follow. So the packet is not read, and a wrong checksum stays wrong. The highest power of a polynomial is
+//! bit 0, as on the wire.
 //! wrong stays wrong. A polynomial's highest power is bit 0, as the wire has it.
 
 /// The Castagnoli polynomial, without its highest power.
@@ -10,8 +11,8 @@ const POLYNOMIAL: u32 = 0x82f6_3b78;
 /// Ports, verification tag, checksum (RFC 9260, 3.1).
 pub(super) const HEADER: usize = 12;
 
-/// Replaces the ports of a packet, from its SCTP header on and at least [`HEADER`] bytes long, and keeps the
-/// checksum as right as it was. The whole of `packet` counts: no padding of the link.
+/// Replaces the ports of a packet that begins with its SCTP header and has at least [`HEADER`] bytes, and
+/// updates the checksum. `packet` must not include link padding.
 pub(super) fn replace_ports(packet: &mut [u8], new: [u8; 4]) {
     let bits = 8 * packet.len() as u64;
     let Some((ports, rest)) = packet.split_first_chunk_mut::<4>() else {
@@ -26,7 +27,7 @@ pub(super) fn replace_ports(packet: &mut [u8], new: [u8; 4]) {
     *ports = new;
 }
 
-/// x to the given power, modulo the polynomial, by squaring.
+/// Returns x to the given power modulo the polynomial, by squaring.
 fn power(mut exponent: u64) -> u32 {
     let mut result = 1 << 31;
     let mut square = 1 << 30;
@@ -40,7 +41,7 @@ fn power(mut exponent: u64) -> u32 {
     result
 }
 
-/// The product of two polynomials, modulo the polynomial.
+/// Returns the product of two polynomials modulo the polynomial.
 fn multiply(a: u32, mut b: u32) -> u32 {
     let mut product = 0;
     for bit in (0..32).rev() {
@@ -57,7 +58,7 @@ pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// RFC 9260, appendix A, bit by bit.
+    /// Bitwise CRC32c (RFC 9260, appendix A).
     pub(in crate::nat) fn crc32c(bytes: &[u8]) -> u32 {
         let mut crc = u32::MAX;
         for byte in bytes {

@@ -1,14 +1,13 @@
-//! ICMP errors of a translated connection: the packet that they quote is translated back inside
-//! (RFC 5508, 4.2 and 4.3; RFC 3022, 4.3).
+//! Translation of ICMP errors: the quoted packet is translated back (RFC 5508, 4.2 and 4.3; RFC 3022, 4.3).
 //!
-//! An error travels against the packet that it quotes. So the rewrite of the direction in which it
-//! travels, with source and destination exchanged, makes of the quoted packet what its sender wrote;
-//! the rewrite itself translates the error's own addresses. Its sender need not be an end of the
-//! connection: a router on the way complains too. It gets the source that the connection's packets
-//! get in this direction, so that no address from behind the translation is seen in front of it.
+//! An error travels in the opposite direction of the packet that it quotes. The rewrite of the error's
+//! direction, with source and destination exchanged, restores the quoted packet as its sender wrote it; the
+//! rewrite itself translates the error's own addresses. The error's sender may be a router on the path
+//! instead of an end of the connection. It gets the translated source of the connection's packets, so that no
+//! inside address is visible outside.
 //!
-//! The quoted packet may be cut short anywhere behind its network header. A quoted SCTP packet keeps
-//! its CRC, which cannot be checked without the rest of it (RFC 9260, 10).
+//! The quoted packet may be truncated anywhere after its network header. A quoted SCTP packet keeps its CRC,
+//! which cannot be checked without the rest of the packet (RFC 9260, 10).
 
 use packet::{Fields, Fragment};
 use wire::checksum::{combine, sum};
@@ -16,16 +15,16 @@ use wire::checksum::{combine, sum};
 use super::apply::{Malformed, Shape, update};
 use super::rewrite::{Layer, PORTS, Rewrite, difference};
 
-/// The ICMP header of an error, in front of the quoted packet (RFC 792; RFC 4443, 3).
+/// Length of the ICMP header before the quoted packet (RFC 792; RFC 4443, 3).
 const ICMP: usize = 8;
 
 impl<const BYTES: usize> Rewrite<BYTES> {
-    /// Rewrites an ICMP error, from its network header on. This rewrite is that of the direction in
-    /// which the error travels: it belongs to the reverse of the quoted packet's tuple.
+    /// Rewrites an ICMP error, from its network header on. This rewrite must be that of the error's
+    /// direction: it belongs to the reverse of the quoted packet's tuple.
     ///
     /// # Errors
-    /// [`Malformed`] when the error is a fragment or does not quote a packet of its own family; it is
-    /// unchanged then.
+    /// Returns [`Malformed`] with the packet unchanged if the error is a fragment or does not quote a packet
+    /// of its own family.
     pub fn apply_error(&self, packet: &mut [u8], shape: Shape) -> Result<(), Malformed> {
         if self.is_identity() {
             return Ok(());
@@ -39,7 +38,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         let (icmp, quoted) = message.split_at_mut_checked(ICMP).ok_or(Malformed)?;
         let inside = self.mirrored().apply_quoted(quoted)?;
         let outside = self.write_own_addresses(network);
-        // ICMP of IPv4 does not know the addresses.
+        // The checksum of ICMP for IPv4 does not cover the addresses.
         let mut whole = if BYTES == 4 {
             inside
         } else {
@@ -57,8 +56,8 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         Ok(())
     }
 
-    /// Source and destination exchanged: what this rewrite does to packets of the other direction
-    /// that were rewritten already. A sum does not see the exchange.
+    /// Returns the rewrite with source and destination exchanged: it undoes the other direction's rewrite.
+    /// The checksum difference is the same.
     fn mirrored(&self) -> Self {
         let [a, b, c, d] = self.ports;
         let ports = match self.layer {
@@ -69,7 +68,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
             source: self.destination,
             destination: self.source,
             ports,
-            // A call's number is that of one direction alone.
+            // A call ID belongs to one direction only.
             layer: match self.layer {
                 Layer::Gre => Layer::Bare,
                 layer => layer,
@@ -78,8 +77,8 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         }
     }
 
-    /// Rewrites the quoted packet as far as it goes; says what that adds to the sum of its bytes, in
-    /// the byte order of memory.
+    /// Rewrites the quoted packet as far as it is present; returns the change of the sum of its bytes in
+    /// memory byte order.
     fn apply_quoted(&self, quoted: &mut [u8]) -> Result<u16, Malformed> {
         let version = quoted.first().map(|first| first >> 4);
         if version != Some(if BYTES == 4 { 4 } else { 6 }) || quoted.len() < Self::HEADER {
@@ -88,7 +87,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         let fields = Fields::of(quoted);
         let upper = usize::from(fields.upper).max(Self::HEADER);
         let places = self.layer.places();
-        // What changes lies in front of this; an odd end is the packet's own.
+        // All changes lie before `end`, which is even unless the packet itself ends there.
         let end = (upper + places.reach().next_multiple_of(2)).min(quoted.len());
         let before = sum(&quoted[..end]);
         self.write_addresses(quoted, 0)?;
@@ -98,7 +97,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         Ok(combine(!before, sum(&quoted[..end])).to_be())
     }
 
-    /// Ports and checksum of a quoted upper layer, each if it is there.
+    /// Rewrites ports and checksum of the quoted upper layer as far as they are present.
     fn write_what_is_there(&self, upper: &mut [u8]) {
         let places = self.layer.places();
         let ports = upper.get_mut(places.ports..places.ports + places.ports_len);
@@ -113,8 +112,8 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         }
     }
 
-    /// The error's own addresses, those which change in this direction; says what that adds to a
-    /// sum, in the byte order of memory.
+    /// Rewrites those of the error's own addresses that change in this direction; returns the change of the
+    /// sum in memory byte order.
     fn write_own_addresses(&self, network: &mut [u8]) -> u16 {
         let (before, addresses) = network.split_at_mut(Self::HEADER - 2 * BYTES);
         let (source, rest) = addresses.split_at_mut(BYTES);

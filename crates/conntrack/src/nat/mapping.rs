@@ -1,12 +1,12 @@
-//! Endpoint-independent translation of UDP over IPv4: whomever a program behind the router talks to,
-//! it is seen at the same address and port (RFC 4787, 4.1), and where a rule of dstnat says so,
-//! everybody may write to it there (RFC 4787, 5).
+//! Endpoint-independent NAT of UDP over IPv4: an inside endpoint has the same outside address and port
+//! towards all destinations (RFC 4787, 4.1), and where a dstnat rule permits it, any host may send to that
+//! endpoint (RFC 4787, 5).
 //!
-//! A mapping lives while a connection holds it. The outside of a mapping is a slot of its address's
-//! array of 65,536; its inside stands in the slot, beside the number of holders. So whether a port is
-//! free, and whose it is, is one load, and to take it one compare-and-swap, from any worker. The
-//! other way round, an inside endpoint can only lie in one of [`WINDOW`] slots which follow from its
-//! address and port, and its own port's slot; they are looked through.
+//! A mapping exists while a connection holds it. Each outside address has an array of 65,536 slots, one per
+//! port; a slot contains the inside endpoint and the number of holders. So the owner of a port is found by
+//! one load, and a port is taken by one compare-and-swap, from any worker. In the other direction, an inside
+//! endpoint can only be in its own port's slot or in one of [`WINDOW`] slots that follow from its address and
+//! port; these are searched.
 //!
 //! ```text
 //! outside 198.51.100.1:5000 → slot 5000 of the array of 198.51.100.1: 10.0.0.2:5000, 3 holders
@@ -21,18 +21,18 @@ use packet::flow::mix64;
 
 use super::target::Ports;
 
-/// The most outside addresses that have mappings.
+/// Maximum number of outside addresses with mappings.
 pub const ADDRESSES: usize = 16;
 
-/// The ports besides its own that an inside endpoint may get.
+/// Number of ports, besides its own, that an inside endpoint may get.
 const WINDOW: u64 = 64;
 
 const PORTS: usize = 1 << 16;
 
-/// The most connections that hold one mapping.
+/// Maximum number of connections that hold one mapping.
 const HOLDERS: u64 = 0xffff;
 
-/// An address of IPv4 and a port of UDP.
+/// An IPv4 address and a UDP port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
     /// The address.
@@ -42,8 +42,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A tuple's source. A connection with the bit `ein-snat` holds the mapping of its original
-    /// tuple's source to its reply tuple's destination.
+    /// Returns a tuple's source. A connection with the bit `ein-snat` holds the mapping from the source of
+    /// its original tuple to the destination of its reply tuple.
     pub const fn source(tuple: &Tuple) -> Self {
         Self {
             address: tuple.source as u32,
@@ -51,8 +51,8 @@ impl Endpoint {
         }
     }
 
-    /// A tuple's destination. One with the bit `ein-dnat` holds the mapping of its reply tuple's
-    /// source to its original tuple's destination.
+    /// Returns a tuple's destination. A connection with `ein-dnat` holds the mapping from the source of its
+    /// reply tuple to the destination of its original tuple.
     pub const fn destination(tuple: &Tuple) -> Self {
         Self {
             address: tuple.destination as u32,
@@ -65,29 +65,29 @@ impl Endpoint {
     }
 }
 
-/// The mapping cannot be held: its outside is another's, there are all the holders or addresses that
-/// there is room for, or another worker is just about to begin with an address.
+/// The mapping cannot be held: its outside endpoint belongs to another inside endpoint, the maximum of
+/// holders or addresses is reached, or another worker is just allocating a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unavailable;
 
-/// All mappings, shared by the workers: 512 KB for each outside address that is in use.
+/// All mappings, shared by the workers: 512 KB for each outside address in use.
 #[derive(Debug)]
 pub struct Mappings {
-    /// By row: the outside address (high half) and how many connections hold a mapping of it. Who
-    /// holds one keeps the row; one that nobody holds is free, and all of its slots are.
+    /// Per row: the outside address (high half) and the number of connections that hold one of its mappings.
+    /// A row without holders is free, and so are its slots.
     rows: [AtomicU64; ADDRESSES],
-    /// Held by who gives a row to an address, so that none ever has two.
+    /// Locked while a row is assigned to an address, so that no address gets two rows.
     giving: Mutex<()>,
-    /// Inside address, inside port, holders; 0 is free.
+    /// Inside address, inside port, number of holders; 0 is free.
     slots: Zeroed<AtomicU64>,
     secret: u64,
 }
 
 impl Mappings {
-    /// None yet. `secret` is a number that nobody can guess, from which the ports follow.
+    /// Creates an empty table. `secret` is a random number from which the ports are derived.
     ///
     /// # Errors
-    /// What the kernel says when there is no address space.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub fn new(secret: u64) -> std::io::Result<Self> {
         Ok(Self {
             rows: Default::default(),
@@ -97,8 +97,8 @@ impl Mappings {
         })
     }
 
-    /// The port at the outside address that stands for an inside endpoint: the one that it has, or
-    /// one that is free among `ports`. Its own port is the first choice unless the rule draws.
+    /// Returns the outside port of an inside endpoint: its existing mapping, or a free one of `ports`. Its
+    /// own port is preferred unless `draw` requests a random port.
     pub fn find(&self, inside: Endpoint, address: u32, ports: Ports, draw: bool) -> Option<u16> {
         let own = Some(inside.port).filter(|own| ports.contains(*own));
         let preferred = own.filter(|_| !draw);
@@ -109,7 +109,7 @@ impl Mappings {
         };
         let slot = |port: u16| self.slots[row * PORTS + usize::from(port)].load(Ordering::Relaxed);
         let is_its = |port: &u16| slot(*port) >> 16 == inside.bits();
-        // One from before the rule drew stands for it, too.
+        // A mapping from before `draw` was set is used as well.
         own.into_iter()
             .chain(window.clone())
             .find(is_its)
@@ -119,7 +119,7 @@ impl Mappings {
             })
     }
 
-    /// Who stands behind an outside endpoint.
+    /// Returns the inside endpoint of an outside endpoint.
     pub fn inside(&self, outside: Endpoint) -> Option<Endpoint> {
         let row = self.row(outside.address)?;
         let slot = self.slot(row, outside.port).load(Ordering::Relaxed);
@@ -129,11 +129,11 @@ impl Mappings {
         })
     }
 
-    /// A new connection uses the mapping, which is made if there is none. Each success is given back
-    /// by [`Self::release`].
+    /// Acquires a mapping for a new connection; creates it if necessary. Each success must be released by
+    /// [`Self::release`].
     ///
     /// # Errors
-    /// [`Unavailable`], and nothing has changed.
+    /// Returns [`Unavailable`] without changes.
     pub fn hold(&self, inside: Endpoint, outside: Endpoint) -> Result<(), Unavailable> {
         let row = self.hold_row(outside.address).ok_or(Unavailable)?;
         let slot = self.slot(row, outside.port);
@@ -150,8 +150,8 @@ impl Mappings {
         held.map(|_| ()).map_err(|_| Unavailable)
     }
 
-    /// A connection that held the mapping is gone; with the last one the outside is free. What
-    /// nobody holds stays as it is.
+    /// Releases a mapping of an ended connection; the last release frees the outside endpoint. Without effect
+    /// if the mapping is not held.
     pub fn release(&self, inside: Endpoint, outside: Endpoint) {
         let Some(row) = self.row(outside.address) else {
             return;
@@ -173,21 +173,21 @@ impl Mappings {
         &self.slots[row * PORTS + usize::from(port)]
     }
 
-    /// The row of an outside address that somebody holds a mapping of.
+    /// Returns the row of an outside address that has holders.
     fn row(&self, address: u32) -> Option<usize> {
         let is_its = |row: &AtomicU64| is_held(row.load(Ordering::Acquire), address);
         self.rows.iter().position(is_its)
     }
 
-    /// The row of an outside address, counted as held once more; one that nobody holds if there is
-    /// none yet.
+    /// Returns the row of an outside address with its count incremented; takes a free row if the address has
+    /// none.
     fn hold_row(&self, address: u32) -> Option<usize> {
         if let Some(row) = self.row(address)
             && self.count(row, |now| is_held(now, address).then_some(now + 1))
         {
             return Some(row);
         }
-        // Nobody is waited for on the data path: the client sends its packet again.
+        // The data path does not wait for the lock: the client retransmits.
         let _giving = self.giving.try_lock().ok()?;
         if let Some(row) = self.row(address)
             && self.count(row, |now| is_held(now, address).then_some(now + 1))
@@ -198,7 +198,7 @@ impl Mappings {
         (0..ADDRESSES).find(|row| self.count(*row, |now| (now as u32 == 0).then_some(first)))
     }
 
-    /// Changes a row's count unless `to` says none.
+    /// Changes a row's count unless `to` returns `None`.
     fn count(&self, row: usize, to: impl FnMut(u64) -> Option<u64>) -> bool {
         let row = &self.rows[row];
         row.fetch_update(Ordering::AcqRel, Ordering::Acquire, to)
@@ -206,7 +206,7 @@ impl Mappings {
     }
 }
 
-/// Whether a row is this address's, and held.
+/// Returns true if a row belongs to this address and has holders.
 const fn is_held(row: u64, address: u32) -> bool {
     (row >> 32) as u32 == address && row as u32 != 0
 }
@@ -227,7 +227,7 @@ mod tests {
         Mappings::new(0x1234_5678_9abc_def0).expect("address space")
     }
 
-    /// What a new connection of an inside endpoint does.
+    /// Maps an inside endpoint as a new connection does.
     fn map(mappings: &Mappings, inside: Endpoint, ports: Ports, draw: bool) -> Option<Endpoint> {
         let port = mappings.find(inside, 9, ports, draw)?;
         mappings.hold(inside, end(9, port)).ok()?;
@@ -273,7 +273,7 @@ mod tests {
         mappings.release(end(1, 1), end(5, 1));
         assert_eq!(mappings.inside(end(5, 1)), None);
         assert_eq!(mappings.hold(end(1, 1), end(99, 1)), Ok(()));
-        // An address behind a free row stays in its own.
+        // The search for an address goes past a free row to the row that the address has.
         mappings.release(end(1, 1), end(3, 1));
         assert_eq!(mappings.hold(end(2, 2), end(9, 2)), Ok(()));
         assert_eq!(mappings.inside(end(9, 1)), Some(end(1, 1)));
@@ -297,7 +297,7 @@ mod tests {
             for turn in 0..20_000 {
                 let inside = end(turn % 3, 5000 + (turn % 2) as u16);
                 if let Some(outside) = map(&mappings, inside, ports, worker.is_multiple_of(2)) {
-                    // Held: nobody takes it away meanwhile.
+                    // This thread holds the mapping, so no other thread can remove it.
                     assert_eq!(mappings.inside(outside), Some(inside));
                     mappings.release(inside, outside);
                 }

@@ -1,13 +1,12 @@
-//! Address translation: what a rule's action makes of a new connection, and what that does to every
-//! packet of it (RFC 3022, RFC 4787, RFC 5382, RFC 5508; RouterOS `/ip/firewall/nat`).
+//! Network address translation: chooses the translation of a new connection and rewrites its packets (RFC
+//! 3022, RFC 4787, RFC 5382, RFC 5508; RouterOS `/ip/firewall/nat`).
 //!
-//! A rule's action is a [`Target`]. The first packet of a connection gives it to [`choose`], once
-//! for the destination (dstnat) and once for the source (srcnat); [`settle`] then sees to it that the
-//! connection's answers are told from everybody else's. What comes out is two tuples: the original
-//! one, as the packet came, and the reply tuple, the reverse of how it leaves. From them follows one
-//! [`Rewrite`] per direction, which lies in the connection's line and is applied to each packet
-//! without another thought: new addresses, new ports, and the difference that they make to
-//! checksums, computed once.
+//! A rule's action is a [`Target`]. For a connection's first packet the caller passes it to [`choose`], once
+//! for the destination (dstnat) and once for the source (srcnat); [`settle`] then makes sure that the replies
+//! are distinguishable from those of all other connections. The result is two tuples: the original one, as
+//! the packet arrived, and the reply tuple, the reverse of how it leaves. Each direction gets one
+//! [`Rewrite`], stored in the connection's entry and applied to each packet: new addresses, new ports, and
+//! the precomputed difference of the checksums.
 //!
 //! ```text
 //! original   10.0.0.2:5000 → 192.0.2.9:443        Rewrite::of(original, reply.reversed())

@@ -1,10 +1,10 @@
-//! What one direction of a translated connection does to its packets, worked out once (RFC 1624).
+//! The rewrite of one direction of a translated connection, with precomputed checksum differences (RFC 1624).
 
 use frame::shortcut;
 use packet::{Tuple, protocol};
 use wire::checksum::{combine, sum};
 
-/// What of the upper layer's header changes, and how its checksum follows.
+/// Upper layer of a rewrite: which header fields change and how its checksum is updated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Layer {
@@ -13,19 +13,19 @@ pub enum Layer {
     Bare,
     /// RFC 9293.
     Tcp,
-    /// RFC 768: a checksum of 0 is none, and stays.
+    /// RFC 768: a checksum of 0 means none and stays 0.
     Udp,
-    /// RFC 3828: every coverage takes in the header and the addresses.
+    /// RFC 3828: the checksum covers at least the header and the addresses.
     UdpLite,
     /// RFC 4340.
     Dccp,
-    /// RFC 9260: a CRC over the packet without the addresses.
+    /// RFC 9260: a CRC over the packet without addresses.
     Sctp,
-    /// RFC 792: the identifier; the checksum does not know the addresses.
+    /// RFC 792: the identifier; the checksum does not cover addresses.
     Icmp,
-    /// RFC 4443: the identifier; the checksum knows the addresses.
+    /// RFC 4443: the identifier; the checksum covers addresses.
     Icmp6,
-    /// RFC 2637, 4.1: the call's number; a tunnel that has none keeps what it has.
+    /// RFC 2637, 4.1: the call ID; other GRE stays unchanged.
     Gre,
 }
 
@@ -42,14 +42,14 @@ impl Layer {
         Self::Gre,
     ];
 
-    /// By the number that it has as a word of [`Rewrite::to_words`].
+    /// Returns the layer for its number in [`Rewrite::to_words`].
     #[inline(always)]
     fn numbered(number: u8) -> Self {
         let layer = Self::ALL.get(usize::from(number));
         layer.copied().unwrap_or_default()
     }
 
-    /// That of a protocol above IP.
+    /// Returns the layer of an IP protocol.
     pub const fn of(protocol: u8) -> Self {
         match protocol {
             protocol::TCP => Self::Tcp,
@@ -64,7 +64,7 @@ impl Layer {
         }
     }
 
-    /// Where its ports and checksum are. SCTP's is a CRC ([`super::crc32c`]), GRE's is none.
+    /// Returns the offsets of ports and checksum. SCTP has a CRC ([`super::crc32c`]), GRE no checksum.
     #[inline(always)]
     pub(super) const fn places(self) -> Places {
         let (ports, ports_len, checksum) = match self {
@@ -83,17 +83,17 @@ impl Layer {
     }
 }
 
-/// Where an upper layer has what translation changes, in bytes from its first.
+/// Offsets of the translated fields in an upper-layer header, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     pub(super) ports: usize,
-    /// 4 bytes of ports, 2 of an identifier or a call's number.
+    /// 4 for two ports, 2 for an identifier or a call ID.
     pub(super) ports_len: usize,
     pub(super) checksum: usize,
 }
 
 impl Places {
-    /// Behind the last of them.
+    /// Returns the offset after the last of the fields.
     pub(super) const fn reach(&self) -> usize {
         let ports_end = self.ports + self.ports_len;
         if self.checksum + 2 > ports_end {
@@ -104,36 +104,36 @@ impl Places {
     }
 }
 
-/// The rewrite of one direction, of packets whose addresses have `BYTES` bytes (4 or 16).
+/// The rewrite of one direction; addresses have `BYTES` bytes (4 or 16).
 ///
-/// It belongs to one tuple: what it says about checksums is the difference between that tuple and
-/// the new one. As words, for a table of atomics: 24 bytes for IPv4, 48 for IPv6.
+/// It belongs to one tuple: the checksum differences are those between that tuple and the new one. Encoded in
+/// words for a table of atomics it takes 24 bytes for IPv4, 48 for IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rewrite<const BYTES: usize> {
     pub(super) source: [u8; BYTES],
     pub(super) destination: [u8; BYTES],
-    /// Source and destination port as they lie in the packet; of ICMP the identifier and nothing, of
-    /// GRE the call's number and nothing.
+    /// Source and destination port in network byte order; for ICMP the identifier and zeros, for GRE the call
+    /// ID and zeros.
     pub(super) ports: [u8; 4],
-    /// What the addresses add to a sum, in the byte order of memory.
+    /// Change of a sum by the addresses, in memory byte order.
     pub(super) addresses: u16,
-    /// What is added to the sum of the upper layer's checksum, in the byte order of memory.
+    /// Change of the sum of the upper layer's checksum, in memory byte order.
     pub(super) upper: u16,
     pub(super) layer: Layer,
-    /// What differs from the tuple before.
+    /// Bit mask of the changes: [`SOURCE`], [`DESTINATION`], [`PORTS`].
     pub(super) changes: u8,
 }
 
-/// The source's address differs.
+/// The source address changes.
 pub(super) const SOURCE: u8 = 1;
-/// The destination's address differs.
+/// The destination address changes.
 pub(super) const DESTINATION: u8 = 2;
-/// A port or the identifier differs.
+/// A port or the identifier changes.
 pub(super) const PORTS: u8 = 4;
 
 impl<const BYTES: usize> Rewrite<BYTES> {
-    /// The rewrite that makes packets of the one tuple into packets of the other, which has the same
-    /// protocol and family; of ICMP, type and code stay as they are.
+    /// Creates the rewrite from packets of tuple `before` to packets of tuple `after`, which must have the
+    /// same protocol and family. ICMP type and code stay unchanged.
     pub fn of(before: &Tuple, after: &Tuple) -> Self {
         let layer = Layer::of(before.protocol);
         let (old, new) = (addresses::<BYTES>(before), addresses::<BYTES>(after));
@@ -159,7 +159,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         }
     }
 
-    /// Gives a tuple that this rewrite belongs to the destination that packets of it get.
+    /// Replaces the destination of a tuple of this rewrite by the new destination.
     #[inline(always)]
     pub fn turn_destination(&self, tuple: &mut Tuple) {
         let mut wide = [0; 16];
@@ -170,25 +170,25 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         }
     }
 
-    /// Whether packets stay as they are.
+    /// Returns true if packets stay unchanged.
     #[inline(always)]
     pub const fn is_identity(&self) -> bool {
         self.changes == 0
     }
 
-    /// Whether the source's address changes.
+    /// Returns true if the source address changes.
     #[inline(always)]
     pub const fn changes_source(&self) -> bool {
         self.changes & SOURCE != 0
     }
 
-    /// Whether the destination's address changes.
+    /// Returns true if the destination address changes.
     #[inline(always)]
     pub const fn changes_destination(&self) -> bool {
         self.changes & DESTINATION != 0
     }
 
-    /// The same for a shortcut of packets of TCP or UDP.
+    /// Converts the rewrite for a shortcut of TCP or UDP.
     pub fn to_shortcut(self) -> shortcut::Rewrite {
         let wide = |bytes: [u8; BYTES]| {
             let mut wide = [0; 16];
@@ -207,7 +207,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         }
     }
 
-    /// The number that a call of PPTP gets, if it gets another.
+    /// Returns the new call ID of a PPTP tunnel, if it changes.
     pub const fn call(&self) -> Option<u16> {
         let [high, low, ..] = self.ports;
         match (self.layer, self.changes & PORTS) {
@@ -217,7 +217,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         }
     }
 
-    /// Ports, differences and the rest in 10 bytes of a word and a half.
+    /// Encodes ports, differences, layer and changes in a word and 16 bits.
     const fn tail(&self) -> (u64, u64) {
         let ports = u32::from_ne_bytes(self.ports) as u64;
         (
@@ -240,7 +240,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
 }
 
 impl Rewrite<4> {
-    /// As three words.
+    /// Encodes the rewrite in three words.
     #[inline(always)]
     pub const fn to_words(self) -> [u64; 3] {
         let source = u32::from_ne_bytes(self.source) as u64;
@@ -249,7 +249,7 @@ impl Rewrite<4> {
         [destination << 32 | source, most, rest]
     }
 
-    /// From the words of [`Self::to_words`].
+    /// Decodes the words of [`Self::to_words`].
     #[inline(always)]
     pub fn from_words([addresses, most, rest]: [u64; 3]) -> Self {
         Self::with_tail(
@@ -261,7 +261,7 @@ impl Rewrite<4> {
 }
 
 impl Rewrite<16> {
-    /// As six words.
+    /// Encodes the rewrite in six words.
     #[inline(always)]
     pub const fn to_words(self) -> [u64; 6] {
         let source = u128::from_ne_bytes(self.source);
@@ -277,7 +277,7 @@ impl Rewrite<16> {
         ]
     }
 
-    /// From the words of [`Self::to_words`].
+    /// Decodes the words of [`Self::to_words`].
     #[inline(always)]
     pub fn from_words([a, b, c, d, most, rest]: [u64; 6]) -> Self {
         let join = |low: u64, high: u64| (u128::from(high) << 64 | u128::from(low)).to_ne_bytes();
@@ -285,7 +285,7 @@ impl Rewrite<16> {
     }
 }
 
-/// Source and destination as they lie in a packet.
+/// Returns source and destination in network byte order.
 fn addresses<const BYTES: usize>(tuple: &Tuple) -> ([u8; BYTES], [u8; BYTES]) {
     let bytes = |address: u128| {
         let all = address.to_be_bytes();
@@ -295,7 +295,7 @@ fn addresses<const BYTES: usize>(tuple: &Tuple) -> ([u8; BYTES], [u8; BYTES]) {
     (bytes(tuple.source), bytes(tuple.destination))
 }
 
-/// What of the upper layer's header the tuple names, as it lies in a packet.
+/// Returns the tuple's ports or identifier in the order of the upper-layer header.
 fn ports(layer: Layer, tuple: &Tuple) -> [u8; 4] {
     let [a, b] = tuple.source_port.to_be_bytes();
     let [c, d] = tuple.destination_port.to_be_bytes();
@@ -307,8 +307,8 @@ fn ports(layer: Layer, tuple: &Tuple) -> [u8; 4] {
     }
 }
 
-/// What replacing some bytes by others adds to a sum; 0 where they are the same, so that a sum of a
-/// packet that does not change is left to the bit.
+/// Returns the change of a sum when `old` bytes are replaced by `new`; 0 if they are equal, so that the
+/// checksum of an unchanged packet stays bit-identical.
 pub(super) fn difference(old: &[u8], new: &[u8]) -> u16 {
     match combine(!sum(old), sum(new)) {
         0xffff => 0,

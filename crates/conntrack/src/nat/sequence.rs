@@ -1,46 +1,46 @@
-//! TCP numbers after a helper changed the length of what a connection carries.
+//! Adjusts TCP sequence numbers after a helper changed payload lengths.
 //!
-//! Each direction remembers where its last change was and by how many bytes its numbers are off
-//! before and behind it. Two are enough: what lies before the last change but one was acknowledged,
-//! or comes again with the shift that it had (as netfilter's `seqadj`).
+//! Each direction stores the position of its last change and the offsets before and after it. Two offsets
+//! suffice: data before the previous change was acknowledged, or is retransmitted with the offset that it had
+//! (as netfilter's `seqadj`).
 
 use wire::checksum::combine;
 
 use super::apply::{Malformed, update};
 use super::rewrite::difference;
 
-/// The options of TCP that matter here (RFC 9293, 3.1; RFC 2018, 3).
+/// The TCP options that the code reads (RFC 9293, 3.1; RFC 2018, 3).
 mod option {
     pub(super) const END: u8 = 0;
     pub(super) const NOTHING: u8 = 1;
     pub(super) const SACK: u8 = 5;
 }
 
-/// What one direction's numbers are off by.
+/// Sequence offsets of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shift {
-    /// The number, as the sender wrote it, of the segment that was changed last.
+    /// Sequence number of the last changed segment, in the sender's numbering.
     at: u32,
-    /// Bytes that numbers up to there are off by.
+    /// Offset of numbers up to `at`.
     before: i32,
-    /// Bytes that later numbers are off by.
+    /// Offset of later numbers.
     behind: i32,
 }
 
-/// Whether a number is later than another (RFC 9293, 3.4).
+/// Returns true if `a` is later than `b` (RFC 9293, 3.4).
 const fn later(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }
 
 impl Shift {
-    /// Whether no number changes.
+    /// Returns true if no number changes.
     #[inline]
     pub const fn is_none(&self) -> bool {
         self.before == 0 && self.behind == 0
     }
 
-    /// The segment that begins with this number, as its sender wrote it, became longer by so many
-    /// bytes, or shorter. The same segment again changes nothing.
+    /// Records that the segment beginning at `sequence`, in the sender's numbering, grew by `bytes`
+    /// (negative: shrank). A retransmission of the segment changes nothing.
     pub fn record(&mut self, sequence: u32, bytes: i32) {
         if bytes != 0 && (self.before == self.behind || later(sequence, self.at)) {
             *self = Self {
@@ -51,7 +51,7 @@ impl Shift {
         }
     }
 
-    /// What the receiver knows a number of the sender as.
+    /// Converts a sequence number from the sender's numbering to the receiver's.
     pub const fn forth(&self, sequence: u32) -> u32 {
         let shift = if later(sequence, self.at) {
             self.behind
@@ -61,7 +61,7 @@ impl Shift {
         sequence.wrapping_add_signed(shift)
     }
 
-    /// What the sender knows a number as that the receiver acknowledges.
+    /// Converts an acknowledgement number from the receiver's numbering to the sender's.
     pub const fn back(&self, acknowledged: u32) -> u32 {
         let unshifted = acknowledged.wrapping_add_signed(self.before.wrapping_neg());
         let shift = if later(unshifted, self.at) {
@@ -73,11 +73,11 @@ impl Shift {
     }
 }
 
-/// Shifts the numbers of a segment, from its TCP header on: its own by the shift of its direction, what
-/// it acknowledges by that of the other. An unfinished checksum does not know them.
+/// Adjusts the numbers of a segment, from its TCP header on: its sequence number by the offsets of its
+/// direction, its acknowledgement number by those of the other. An unfinished checksum does not cover them.
 ///
 /// # Errors
-/// [`Malformed`] when the header is cut short; the segment is unchanged then.
+/// Returns [`Malformed`] with the segment unchanged if the header is truncated.
 pub fn shift(
     segment: &mut [u8],
     own: &Shift,
@@ -103,7 +103,7 @@ pub fn shift(
     Ok(())
 }
 
-/// Selective acknowledgements (RFC 2018, 3).
+/// Adjusts selective acknowledgements (RFC 2018, 3); returns the change of the sum.
 fn selective(header: &mut [u8], other: &Shift) -> u16 {
     let (mut at, mut change) = (20, 0);
     while let Some(kind) = header.get(at).copied() {
@@ -125,7 +125,7 @@ fn selective(header: &mut [u8], other: &Shift) -> u16 {
     change
 }
 
-/// Changes one number; says what that adds to the sum of the header.
+/// Replaces one number; returns the change of the header's sum.
 fn renumber(header: &mut [u8], at: usize, to: impl Fn(u32) -> u32) -> u16 {
     let Some(field) = header
         .get_mut(at..)
@@ -136,7 +136,7 @@ fn renumber(header: &mut [u8], at: usize, to: impl Fn(u32) -> u32) -> u16 {
     let old = *field;
     *field = to(u32::from_be_bytes(old)).to_be_bytes();
     match difference(&old, field) {
-        // An odd place has the bytes in the other halves of the words (RFC 1071, 2).
+        // At an odd offset the bytes are in the other halves of the words (RFC 1071, 2).
         change if at % 2 == 1 => change.swap_bytes(),
         change => change,
     }

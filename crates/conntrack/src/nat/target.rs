@@ -1,6 +1,6 @@
-//! A rule's action, compiled: what becomes of a connection's source or destination.
+//! Compiled action of a NAT rule: how it translates a connection's source or destination.
 
-/// Which end of a connection is translated.
+/// The end of a connection that is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The source: chains `srcnat` and `input`.
@@ -9,52 +9,52 @@ pub enum Side {
     Destination,
 }
 
-/// How the new address is found.
+/// How the new address is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// `src-nat`, `dst-nat`: one of the target's addresses, by connection; without addresses the
-    /// packet keeps its own and only the port is translated.
+    /// `src-nat`, `dst-nat`: one of the target's addresses, chosen per connection; without addresses only the
+    /// port is translated.
     Translate,
-    /// `masquerade`, `redirect`: the router's own address of the moment ([`Context::own`]).
+    /// `masquerade`, `redirect`: the router's current address ([`Context::own`]).
     ///
     /// [`Context::own`]: super::Context::own
     Own,
-    /// `endpoint-independent-nat`: of UDP over IPv4, the endpoint that stands for the source towards
-    /// everybody ([`Mappings`]), or who stands behind the destination. Everything else is masqueraded
-    /// at the source and left alone at the destination.
+    /// `endpoint-independent-nat`: for UDP over IPv4 the outside endpoint of the source towards all
+    /// destinations ([`Mappings`]), or the inside endpoint of the destination. Other packets are masqueraded
+    /// at the source and unchanged at the destination.
     ///
     /// [`Mappings`]: super::Mappings
     EndpointIndependent,
-    /// `netmap`: the address at the same place of the target's addresses.
+    /// `netmap`: the address at the same position of the target's addresses.
     Netmap {
-        /// The addresses that the rule matches, where they are as many as the target's: the first
-        /// becomes the first. Without them the place is the address modulo the number of addresses,
-        /// which for a prefix keeps the host part.
+        /// The addresses that the rule matches, if they are as many as the target's: the first maps to the
+        /// first. Without them the position is the address modulo the number of addresses, which for a prefix
+        /// keeps the host part.
         from: Option<Addresses>,
     },
-    /// `same`: one of the target's addresses, the same for all connections of a client.
+    /// `same`: one of the target's addresses, equal for all connections of a client.
     Same {
-        /// The client's address depends on the destination too (`same-not-by-dst=no`).
+        /// True if the choice also depends on the destination (`same-not-by-dst=no`).
         by_destination: bool,
     },
 }
 
-/// What a rule of the NAT table does to a connection.
+/// Translation of a connection by a NAT rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Which end.
+    /// The end that is translated.
     pub side: Side,
-    /// How the address is found.
+    /// How the new address is determined.
     pub action: Action,
     /// `to-addresses`.
     pub addresses: Option<Addresses>,
     /// `to-ports`.
     pub ports: Option<Ports>,
-    /// `randomise-ports`: the source port is drawn, even where the packet's own would do.
+    /// `randomise-ports`: chooses a random source port even if the packet's own is free.
     pub randomise: bool,
 }
 
-/// Addresses from the first to the last, both among them; IPv4 in the low 32 bits.
+/// Inclusive range of addresses; IPv4 in the low 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses {
     first: u128,
@@ -62,7 +62,7 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// None when the last lies before the first.
+    /// Creates a range; `None` if `last` is before `first`.
     pub const fn new(first: u128, last: u128) -> Option<Self> {
         if first <= last {
             Some(Self { first, last })
@@ -71,7 +71,7 @@ impl Addresses {
         }
     }
 
-    /// A single address.
+    /// Creates a range of a single address.
     pub const fn one(address: u128) -> Self {
         Self {
             first: address,
@@ -79,26 +79,26 @@ impl Addresses {
         }
     }
 
-    /// Whether the address is one of them.
+    /// Returns true if the range contains the address.
     pub const fn contains(&self, address: u128) -> bool {
         self.first <= address && address <= self.last
     }
 
-    /// How many they are; all of IPv6 counts one less than it is.
+    /// Returns the number of addresses; one less for the whole of IPv6.
     pub const fn count(&self) -> u128 {
         (self.last - self.first).saturating_add(1)
     }
 
-    /// The address at a place, counted from the first, around and around.
+    /// Returns the address at a position from the first, modulo the count.
     pub const fn at(&self, place: u128) -> u128 {
-        // A division of such numbers is not cheap, and one address is what most targets have.
+        // Avoids the costly division for a single address, the usual case.
         if self.first == self.last {
             return self.first;
         }
         self.first + place % self.count()
     }
 
-    /// The place of an address among them, counted from the first.
+    /// Returns the position of an address from the first, if it is in the range.
     pub const fn place(&self, address: u128) -> Option<u128> {
         if self.contains(address) {
             Some(address - self.first)
@@ -108,7 +108,7 @@ impl Addresses {
     }
 }
 
-/// Ports from the first to the last, both among them.
+/// Inclusive range of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ports {
     first: u16,
@@ -116,13 +116,13 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Every number, as ICMP identifiers have it.
+    /// All numbers, as for ICMP identifiers.
     pub const ALL: Self = Self {
         first: 0,
         last: u16::MAX,
     };
 
-    /// None when the last lies before the first.
+    /// Creates a range; `None` if `last` is before `first`.
     pub const fn new(first: u16, last: u16) -> Option<Self> {
         if first <= last {
             Some(Self { first, last })
@@ -131,9 +131,9 @@ impl Ports {
         }
     }
 
-    /// The ports that may stand for this one where none are given: peers trust low ports, and some
-    /// programs insist on very low ones.
-    // RouterOS: its manual does not say; these are netfilter's classes, but for its gap at 512–599.
+    /// Returns the ports that may replace this one if the rule gives none: peers trust low ports, and some
+    /// programs require very low ones.
+    // RouterOS: undocumented; these are netfilter's classes, except for its gap at 512–599.
     pub const fn class(port: u16) -> Self {
         let (first, last) = match port {
             0..512 => (1, 511),
@@ -143,17 +143,17 @@ impl Ports {
         Self { first, last }
     }
 
-    /// Whether the port is one of them.
+    /// Returns true if the range contains the port.
     pub const fn contains(&self, port: u16) -> bool {
         self.first <= port && port <= self.last
     }
 
-    /// How many they are, 1 to 65,536.
+    /// Returns the number of ports, 1 to 65,536.
     pub const fn count(&self) -> u32 {
         (self.last - self.first) as u32 + 1
     }
 
-    /// The port at a place, counted from the first, around and around.
+    /// Returns the port at a position from the first, modulo the count.
     pub const fn at(&self, place: u64) -> u16 {
         self.first + (place % self.count() as u64) as u16
     }

@@ -1,34 +1,36 @@
-//! What is believed of a conversation that FastTrack carries. Its numbers are not followed: what is known is
-//! where each side was when a packet of it last walked slowly, and how much it can have sent since.
+//! Plausibility of FIN and RST in FastTracked TCP connections. Their sequence numbers are not tracked; known
+//! are the position of each side at its last slow-path packet and an upper bound of what it can have sent
+//! since.
 //!
-//! A FIN or RST is believed if its numbers lie where both sides can be, and a blind one would hardly meet
-//! that (RFC 5961). Any other is a claim: it changes nothing, and shortens nobody's life, until the other
-//! side acknowledges exactly what it says.
+//! A FIN or RST is accepted if its numbers are possible for both sides and a blind attacker would hardly
+//! guess them (RFC 5961). Any other FIN or RST is a claim: it changes neither state nor timeout until the
+//! other side acknowledges exactly its number.
 
 use super::machine::{Next, Signal, next};
 use super::segment::{Segment, flag};
 use super::{Judgement, Step};
 use crate::connection::TcpState;
 
-/// Segments that overtook others, or are sent again, may lie so far beside the place that is known.
+/// Allowed distance of reordered or retransmitted segments from the known position.
 const BESIDE: u64 = 8 << 10;
-/// The pairs of numbers, of all 2^64, that a blind segment may be right with: one in 2^16.
+/// Maximum number of accepted pairs of sequence and acknowledgement number, of 2^64: a blind segment succeeds
+/// once in 2^16.
 const RIGHT_MAX: u128 = 1 << 48;
-/// All numbers of a side about which nothing is known.
+/// Number of accepted values if the position of a side is unknown.
 const ALL: u64 = 1 << 32;
-/// Bits of the number that a claim keeps.
+/// Bits of the sequence number that a claim stores.
 const CLAIM_BITS: u32 = 18;
 
-/// An end that a side spoke of, to be borne out by the other.
+/// A FIN or RST that the other side has to confirm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::connection) struct Claim {
     reset: bool,
-    /// The low bits of what acknowledges it.
+    /// The low bits of the acknowledgement that confirms it.
     number: u32,
 }
 
 impl Claim {
-    /// The bits that a claim, or none, is kept in.
+    /// Bits of an encoded claim, or of none.
     pub(in crate::connection) const BITS: u32 = CLAIM_BITS + 2;
 
     fn of(segment: &Segment) -> Self {
@@ -60,18 +62,18 @@ impl Claim {
     }
 }
 
-/// One side, as far as it is known.
+/// What is known of one side's sequence numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::connection) struct Trail {
-    /// Behind the last number that it was seen to send; none before it has spoken.
+    /// The number after the last one that the side was seen to send; `None` before its first packet.
     pub(in crate::connection) end: Option<u32>,
-    /// It has sent at most so many bytes since.
+    /// Upper bound of the bytes that the side has sent since.
     pub(in crate::connection) since: u64,
     pub(in crate::connection) claim: Option<Claim>,
 }
 
 impl Trail {
-    /// How many numbers lie where the side can be; none if this one does not.
+    /// Returns how many numbers are possible for the side; `None` if `number` is not among them.
     fn meets(&self, number: u32) -> Option<u64> {
         let (Some(end), true) = (self.end, self.since < ALL / 2) else {
             return Some(ALL);
@@ -81,13 +83,13 @@ impl Trail {
         (u64::from(at) <= width).then_some(width)
     }
 
-    /// Whether the side can have sent a segment that is neither FIN nor RST.
+    /// Returns true if the side can have sent a segment that is neither FIN nor RST.
     fn can_send(&self, segment: &Segment) -> bool {
         self.meets(segment.seq).is_some()
     }
 }
 
-/// Both sides, as seen from a segment's direction.
+/// Both sides, relative to a segment's direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::connection) struct Trails {
     pub(in crate::connection) sender: Trail,
@@ -95,9 +97,9 @@ pub(in crate::connection) struct Trails {
 }
 
 impl Trails {
-    /// Whether a FIN or RST is believed by its numbers alone.
+    /// Returns true if the numbers of a FIN or RST suffice to accept it.
     fn believe(&self, segment: &Segment) -> bool {
-        // Some stacks send a RST with ACK and 0.
+        // Some stacks send a RST with ACK and acknowledgement number 0.
         let acks = segment.has(flag::ACK) && !(segment.has(flag::RST) && segment.ack == 0);
         let acked = match acks {
             true => self.receiver.meets(segment.ack),
@@ -115,8 +117,7 @@ impl Trails {
             .filter(|claim| claim.is_borne_out(segment))
     }
 
-    /// Takes note of a segment with which the conversation made this step; whether that changed anything
-    /// of its sender's place.
+    /// Updates the positions after a segment with this step. Returns true if the sender's position changed.
     pub(in crate::connection) fn note(&mut self, step: Step, segment: &Segment) -> bool {
         if step == Step::Doubt {
             self.sender.claim = Some(Claim::of(segment));
@@ -140,7 +141,7 @@ impl Trails {
     }
 }
 
-/// What a segment is to a conversation that FastTrack carries.
+/// Classifies a segment of a FastTracked connection.
 #[cold]
 #[inline(never)]
 pub(in crate::connection) fn judge_fast(

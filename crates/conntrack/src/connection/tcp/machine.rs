@@ -1,13 +1,13 @@
-//! The table of states (RFC 9293, 3.3.2, seen from between both ends).
+//! TCP state table, as seen by a router between both ends (RFC 9293, 3.3.2).
 //!
-//! An end may have lost what the middle saw, and the other way round; so a flag that does not fit
-//! is either let through without belief (`Ignore`) or invalid, and only what the ends would accept
-//! moves the state.
+//! An end may have missed a segment that the router saw, and the other way round. A flag that does not fit
+//! the state is therefore either forwarded without effect (`Ignore`) or invalid; only segments that the ends
+//! would accept change the state.
 
 use super::segment::{Segment, flag};
 use crate::connection::TcpState;
 
-/// What a segment's flags say.
+/// The TCP flags of a segment, reduced to one signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::connection) enum Signal {
     Syn,
@@ -17,24 +17,24 @@ pub(in crate::connection) enum Signal {
     Rst,
 }
 
-/// Where a signal leads.
+/// Result of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::connection) enum Next {
-    /// To this state.
+    /// The connection changes to this state.
     To(TcpState),
-    /// Nowhere; the ends will sort it out.
+    /// The segment is forwarded without effect; the ends resolve the conflict.
     Ignore,
-    /// It cannot be part of the connection.
+    /// The segment cannot belong to the connection.
     Invalid,
-    /// The connection is over, and this begins another between the same ports.
+    /// The connection is closed, and this segment opens a new one between the same ports.
     Reopen,
 }
 
 impl Signal {
-    /// What the flags say; none for combinations that no TCP sends (RFC 9293, 3.10.7): those scans
-    /// and evasions are made of.
+    /// Returns the signal of the flags; `None` for combinations that no TCP sends (RFC 9293, 3.10.7), as in
+    /// scans and evasion attempts.
     pub(in crate::connection) const fn of(segment: &Segment) -> Option<Self> {
-        // URG, PSH, and the bits of congestion notification (RFC 3168) may come with any.
+        // URG, PSH and the ECN bits (RFC 3168) may come with any signal.
         match segment.flags & (flag::FIN | flag::SYN | flag::RST | flag::ACK) {
             FIRST => Some(Self::Syn),
             ANSWER => Some(Self::SynAck),
@@ -51,7 +51,7 @@ const ANSWER: u8 = flag::SYN | flag::ACK;
 const END: u8 = flag::FIN | flag::ACK;
 const RESET: u8 = flag::RST | flag::ACK;
 
-/// Where a signal leads that came in this direction.
+/// Returns the result of a signal in this state and direction.
 pub(in crate::connection) const fn next(state: TcpState, signal: Signal, reply: bool) -> Next {
     use Next::{Ignore, Invalid, Reopen, To};
     use TcpState::{
@@ -61,8 +61,8 @@ pub(in crate::connection) const fn next(state: TcpState, signal: Signal, reply: 
     match (signal, state, reply) {
         (_, None, _) => Invalid,
 
-        // A SYN in the middle may be true if its sender forgot the connection: the other end
-        // answers with what tells (RFC 5961, 4).
+        // A SYN in the middle is possible if its sender lost the connection: the other end answers with a
+        // challenge ACK (RFC 5961, 4).
         (Signal::Syn, SynSent, false) => To(SynSent),
         (Signal::Syn, SynSent, true) => To(SynSent2),
         (Signal::Syn, SynSent2, _) => To(SynSent2),
@@ -81,7 +81,7 @@ pub(in crate::connection) const fn next(state: TcpState, signal: Signal, reply: 
         (Signal::Fin, FinWait | CloseWait | LastAck, _) => To(LastAck),
         (Signal::Fin, TimeWait | Close, _) => To(state),
 
-        // An end with half of an old connection answers a SYN with an ACK (RFC 9293, 3.5.1).
+        // An end with a half-open old connection answers a SYN with an ACK (RFC 9293, 3.5.1).
         (Signal::Ack, SynSent | SynSent2, true) => Ignore,
         (Signal::Ack, SynSent | SynSent2, false) => Invalid,
         (Signal::Ack, SynReceived, true) => To(SynReceived),

@@ -1,9 +1,9 @@
-//! TCP as a connection tracker sees it from the middle: a state, and what each side may send.
+//! TCP as a connection tracker sees it: the state, and the sequence numbers that each side may use.
 //!
-//! `segment` reads a packet, `machine` is the table of states, `window` knows which sequence and
-//! acknowledgement numbers can be true (after Rooij, "Real Stateful TCP Packet Filtering", 2001, with
-//! the care of RFC 5961 for resets and for SYNs out of place). `judge` puts them together and
-//! changes nothing; `fast` does the same where FastTrack carries what lies between.
+//! `segment` parses a packet, `machine` is the state table, `window` checks sequence and acknowledgement
+//! numbers (after Rooij, "Real Stateful TCP Packet Filtering", 2001, with the precautions of RFC 5961 for RST
+//! and unexpected SYN). `judge` combines them without changes; `fast` replaces it for FastTracked
+//! connections.
 
 mod fast;
 mod machine;
@@ -18,57 +18,56 @@ use self::machine::{Next, Signal, next};
 use self::window::Fit;
 use super::state::TcpState;
 
-/// What TCP makes of a packet of an existing connection.
+/// Effect of a segment on an existing connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Step {
     /// The connection is not TCP.
     #[default]
     Nothing,
-    /// The packet is part of the conversation, which is then in this state.
+    /// The segment is accepted and the connection changes to this state.
     Advance(TcpState),
-    /// It is let through and believed in nothing; a SYN's end is remembered, in case the other side
-    /// agrees with it.
+    /// The segment is forwarded without effect; the end of a SYN is remembered in case the other side answers
+    /// it.
     Ignore,
-    /// A SYN-ACK shows that a SYN which was ignored was right: the conversation begins again.
+    /// A SYN-ACK confirms a SYN that was ignored: the connection restarts.
     Resync,
-    /// A RST, or where FastTrack carries the conversation a FIN too, that may be true: state and time stay as
-    /// they are until more is known (RFC 5961, 3.2).
+    /// A RST (under FastTrack also a FIN) that may be genuine: state and timeout stay until the other side
+    /// confirms it (RFC 5961, 3.2).
     Doubt,
 }
 
-/// What a segment is to a conversation.
+/// Classification of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judgement {
-    /// Part of it.
+    /// The segment belongs to the connection.
     Step(Step),
-    /// It cannot be.
+    /// The segment cannot belong to the connection.
     Invalid,
-    /// The conversation is over, and this begins another.
+    /// The connection is closed, and this segment opens a new one.
     Reopen,
 }
 
-/// The state of TCP after a connection's first packet.
+/// TCP state after a connection's first packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Opening {
-    /// The state; `None` for what is not TCP.
+    /// The state; `None` if the packet is not TCP.
     pub(super) state: TcpState,
     /// The first segment.
     pub(super) segment: Segment,
 }
 
-/// The state that a first packet leads to; none when it may not begin anything. `loose` picks up
-/// conversations in their middle.
+/// Returns the state after a first segment; `None` if the segment may not begin a connection. `loose` accepts
+/// connections in the middle.
 pub(super) fn open(segment: &Segment, loose: bool) -> Option<TcpState> {
     match Signal::of(segment)? {
         Signal::Syn => Some(TcpState::SynSent),
-        // RouterOS: both pick a connection up (`loose-tcp-tracking`).
+        // RouterOS: `loose-tcp-tracking` picks up a connection by either.
         Signal::SynAck | Signal::Ack => loose.then_some(TcpState::Established),
         Signal::Fin | Signal::Rst => None,
     }
 }
 
-/// What a segment is to the conversation. `liberal`: of what lies outside the window only a RST is
-/// invalid.
+/// Classifies a segment. `liberal`: outside the window only a RST is invalid.
 #[inline(always)]
 pub(super) fn judge(
     talk: &Talk,
@@ -83,7 +82,7 @@ pub(super) fn judge(
     judge_any(*talk, state, *segment, reply, liberal)
 }
 
-/// Whether a segment is one in the midst of a conversation, which is established: nearly all are.
+/// Returns true for a plain segment inside the window, the usual case of an established connection.
 #[inline(always)]
 pub(super) fn goes_on(talk: &Talk, segment: &Segment) -> bool {
     segment.is_plain() && talk.fit(segment) == Fit::Inside
@@ -105,7 +104,7 @@ fn judge_any(
     let to = match next(state, signal, reply) {
         Next::Invalid => return Judgement::Invalid,
         Next::Reopen => return Judgement::Reopen,
-        // A SYN-ACK that is only repeated fits what is known.
+        // A retransmitted SYN-ACK fits the known numbers.
         Next::Ignore if signal == Signal::SynAck && talk.agrees(&segment) && fit != Fit::Inside => {
             return Judgement::Step(Step::Resync);
         }
@@ -115,10 +114,10 @@ fn judge_any(
     if signal == Signal::Rst {
         return judge_reset(&talk, state, &segment);
     }
-    // Nobody has answered yet: its sender may begin anew.
+    // Without an answer so far, the sender may start over with another SYN.
     let anew = signal == Signal::Syn && state == TcpState::SynSent && !reply;
     match fit {
-        // Its receiver only says again what it waits for.
+        // The receiver repeats its last acknowledgement.
         Fit::Outside if signal == Signal::Ack && talk.is_late(&segment) => {
             Judgement::Step(Step::Ignore)
         }
@@ -127,8 +126,8 @@ fn judge_any(
     }
 }
 
-/// The state that follows, if the numbers bear it out: a FIN that is sent again is not the other
-/// side's, and a FIN is acknowledged only by what lies behind it.
+/// Returns the next state if the numbers confirm it: a retransmitted FIN is not the other side's FIN, and
+/// only an acknowledgement beyond a FIN acknowledges it.
 fn closing(talk: &Talk, state: TcpState, to: TcpState, segment: &Segment) -> TcpState {
     use TcpState::{CloseWait, FinWait, LastAck, TimeWait};
     let borne_out = match (state, to) {
@@ -140,8 +139,8 @@ fn closing(talk: &Talk, state: TcpState, to: TcpState, segment: &Segment) -> Tcp
     if borne_out { to } else { state }
 }
 
-/// A RST ends a conversation when its receiver would obey it; where it lies within the window but
-/// its receiver would rather ask (RFC 5961, 3.2), the conversation goes on if something follows.
+/// Classifies a RST. It closes the connection if the receiver would accept it; if the receiver would send a
+/// challenge ACK (RFC 5961, 3.2), the connection continues if another segment follows.
 fn judge_reset(talk: &Talk, state: TcpState, segment: &Segment) -> Judgement {
     if talk.answers_ack(segment) {
         return Judgement::Step(Step::Ignore);

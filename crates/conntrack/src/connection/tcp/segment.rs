@@ -1,8 +1,8 @@
-//! What tracking reads of a segment (RFC 9293, 3.1).
+//! The fields of a TCP segment that connection tracking reads (RFC 9293, 3.1).
 
 use packet::Fields;
 
-/// The flags of TCP.
+/// TCP flags.
 pub(in crate::connection) mod flag {
     pub(in crate::connection) const FIN: u8 = 1;
     pub(in crate::connection) const SYN: u8 = 2;
@@ -10,31 +10,31 @@ pub(in crate::connection) mod flag {
     pub(in crate::connection) const ACK: u8 = 16;
 }
 
-/// A segment's numbers.
+/// Sequence numbers, window and flags of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::connection) struct Segment {
-    /// Its first sequence number.
+    /// First sequence number.
     pub(in crate::connection) seq: u32,
-    /// The number behind its last: SYN and FIN count.
+    /// The sequence number after the last one; SYN and FIN count as one each.
     pub(in crate::connection) end: u32,
-    /// What it acknowledges, if `flags` has ACK.
+    /// Acknowledgement number, valid if `flags` has ACK.
     pub(in crate::connection) ack: u32,
     /// The window field, not scaled.
     pub(in crate::connection) window: u16,
-    /// Its flags.
+    /// TCP flags, as in the header.
     pub(in crate::connection) flags: u8,
     /// The window scale that a SYN offers (RFC 7323, 2), at most 14.
     pub(in crate::connection) scale: Option<u8>,
 }
 
 impl Segment {
-    /// Reads a packet whose fields say TCP, not truncated; none when its header does not fit.
+    /// Parses a packet that is TCP and not truncated; `None` if its header is malformed.
     #[inline(always)]
     pub(in crate::connection) fn read(fields: &Fields, packet: &[u8]) -> Option<Self> {
         Self::at(usize::from(fields.upper), fields.len, packet)
     }
 
-    /// The same of a packet of `len` bytes whose segment begins at this byte.
+    /// Parses a packet of `len` bytes whose TCP header begins at byte `at`.
     #[inline(always)]
     pub(in crate::connection) fn at(at: usize, len: u32, packet: &[u8]) -> Option<Self> {
         let header = packet.get(at..)?.first_chunk::<20>()?;
@@ -63,26 +63,26 @@ impl Segment {
         })
     }
 
-    /// Whether it has all of these flags.
+    /// Returns true if all of `flags` are set.
     #[inline(always)]
     pub(in crate::connection) const fn has(&self, flags: u8) -> bool {
         self.flags & flags == flags
     }
 
-    /// Whether it acknowledges and neither opens nor ends anything.
+    /// Returns true for an ACK without SYN, FIN and RST.
     #[inline(always)]
     pub(in crate::connection) const fn is_plain(&self) -> bool {
         self.flags & (flag::FIN | flag::SYN | flag::RST | flag::ACK) == flag::ACK
     }
 
-    /// Whether it carries data, SYN or FIN.
+    /// Returns true if the segment has data, SYN or FIN.
     #[inline(always)]
     pub(in crate::connection) const fn spans(&self) -> bool {
         self.end != self.seq
     }
 }
 
-/// The window scale among a SYN's options; more than 14 counts as 14 (RFC 7323, 2.3).
+/// Returns the window scale option of a SYN; values above 14 count as 14 (RFC 7323, 2.3).
 #[cold]
 fn scale(mut options: &[u8]) -> Option<u8> {
     loop {

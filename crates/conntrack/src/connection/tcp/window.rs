@@ -1,82 +1,81 @@
-//! What each side of a conversation may send: the numbers that its segments and the other side's
-//! acknowledgements and windows allow.
+//! TCP window tracking: which sequence and acknowledgement numbers each side may use.
 //!
-//! A segment fits if it begins at or before the last place that its receiver allowed, does not end
-//! before what the receiver has surely done with, acknowledges nothing that was not sent, and
-//! nothing long past. Bounds never err against an honest end that the tracker saw from its SYN on;
-//! with one that it did not see, whose window scale is unknown, it is liberal.
+//! A segment fits if it begins within the window that its receiver offered, does not end before data that its
+//! receiver surely has, and acknowledges neither unsent data nor very old data. The bounds never reject an
+//! honest end whose SYN the tracker saw; for other connections, whose window scale is unknown, they are not
+//! binding.
 
 use super::segment::{Segment, flag};
 use crate::connection::TcpState;
 
-/// The farthest that an acknowledgement may lie back, beside a larger window of its sender.
+/// Maximum age of an acknowledgement in bytes, unless the sender's window is larger.
 const OLD_ACK_MAX: u32 = 66_000;
 
-/// The scale of the windows is known.
+/// The window scale is known.
 const SCALED: u8 = 1;
-/// Bounds are not binding.
+/// The bounds are not binding.
 const LIBERAL: u8 = 2;
-/// It sent what is not acknowledged.
+/// The side sent data that is not acknowledged.
 const UNACKED: u8 = 4;
 /// `ack_max` is known.
 const ACKED: u8 = 8;
-/// It sent its FIN.
+/// The side sent its FIN.
 const FINISHED: u8 = 16;
 
-/// One side.
+/// Window state of one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::connection) struct Peer {
-    /// Behind the last number that it sent.
+    /// The sequence number after the last one that the side sent.
     pub(in crate::connection) end: u32,
-    /// The last number that it may send.
+    /// The last sequence number that the side may send.
     pub(in crate::connection) end_max: u32,
-    /// The largest window that it offered; 0 until something came from it.
+    /// The largest window that the side offered; 0 until its first packet.
     pub(in crate::connection) window_max: u32,
-    /// The highest that it acknowledged.
+    /// The highest acknowledgement number that the side sent.
     pub(in crate::connection) ack_max: u32,
-    /// The shift of its windows.
+    /// The window scale of the side.
     pub(in crate::connection) scale: u8,
     pub(in crate::connection) flags: u8,
 }
 
-/// What happened last, as far as it is needed later.
+/// The last segment, as far as a later segment depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::connection) enum Last {
-    /// Nothing that matters.
+    /// Nothing relevant.
     #[default]
     Other,
-    /// A segment of the conversation.
+    /// A segment that belongs to the connection.
     Segment,
     /// A SYN that was ignored; `last_end` is its end.
     Syn,
-    /// An ACK that was ignored; `last_end` is what it acknowledged.
+    /// An ACK that was ignored; `last_end` is its acknowledgement number.
     Ack,
 }
 
-/// What tracking knows of a TCP connection beside its state, as seen from a segment's direction.
+/// TCP sequence state of a connection, relative to a segment's direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::connection) struct Talk {
     /// The side that sends the segment.
     pub(in crate::connection) sender: Peer,
-    /// The other.
+    /// The side that receives the segment.
     pub(in crate::connection) receiver: Peer,
-    /// The end of the last segment, or what `last` says.
+    /// The end of the last segment, or the number that `last` describes.
     pub(in crate::connection) last_end: u32,
     pub(super) last: Last,
-    /// The last came in the same direction.
+    /// True if the last segment had the same direction.
     pub(super) last_same: bool,
-    /// How often the last segment was repeated, up to 3.
+    /// Number of retransmissions of the last segment, at most 3.
     pub(super) repeats: u8,
-    /// The last window offered was none.
+    /// True if the last window was zero.
     pub(super) shut: bool,
 }
 
-/// How a segment lies to the window.
+/// Position of a segment relative to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     Inside,
     Outside,
-    /// Outside of bounds that are not known well.
+    /// Outside of bounds that are not binding.
     Unknown,
 }
 
@@ -85,7 +84,7 @@ impl Peer {
         self.flags & flag != 0
     }
 
-    /// The window that a segment of this side offers, in bytes. A SYN's is not scaled.
+    /// Returns the window that a segment of this side offers, in bytes. The window of a SYN is not scaled.
     const fn window(&self, segment: &Segment) -> u32 {
         let scale = if segment.has(flag::SYN) {
             0
@@ -95,7 +94,7 @@ impl Peer {
         (segment.window as u32) << scale
     }
 
-    /// Begins with a SYN of this side.
+    /// Initialises a side from its SYN.
     fn open(segment: &Segment) -> Self {
         Self {
             end: segment.end,
@@ -107,7 +106,7 @@ impl Peer {
         }
     }
 
-    /// Begins in the middle.
+    /// Initialises a side from a segment in the middle of a connection.
     fn join(segment: &Segment, liberal: u8) -> Self {
         let window_max = u32::from(segment.window).max(1);
         Self {
@@ -121,7 +120,7 @@ impl Peer {
 }
 
 impl Talk {
-    /// The talk after its first segment, seen from its direction.
+    /// Initialises the state from the first segment, relative to its direction.
     pub(in crate::connection) fn begin(segment: &Segment) -> Self {
         let mut talk = Self {
             last: Last::Segment,
@@ -133,7 +132,7 @@ impl Talk {
             talk.sender = Peer::open(segment);
             return talk;
         }
-        // The other side's numbers follow from what it acknowledges.
+        // The other side's numbers follow from the acknowledgement.
         talk.sender = Peer::join(segment, LIBERAL);
         talk.receiver = Peer {
             end: segment.ack,
@@ -144,10 +143,10 @@ impl Talk {
         talk
     }
 
-    /// What a segment acknowledges; what its receiver sent, where it acknowledges nothing.
+    /// Returns the acknowledgement number; without ACK the end of the receiver's data.
     #[inline(always)]
     const fn acknowledged(&self, segment: &Segment) -> u32 {
-        // Some stacks send a RST with ACK and 0.
+        // Some stacks send a RST with ACK and acknowledgement number 0.
         let empty = segment.has(flag::RST) && segment.ack == 0;
         if segment.has(flag::ACK) && !empty {
             segment.ack
@@ -156,7 +155,7 @@ impl Talk {
         }
     }
 
-    /// Whether the segment lies within the window.
+    /// Returns the position of the segment relative to the window.
     #[inline(always)]
     pub(super) fn fit(&self, segment: &Segment) -> Fit {
         let Self {
@@ -164,7 +163,7 @@ impl Talk {
         } = self;
         let ack = self.acknowledged(segment);
         let old_ack_max = sender.window_max.max(OLD_ACK_MAX);
-        // Without branches: all of it holds for nearly every segment.
+        // Without branches: nearly every segment satisfies all conditions.
         let acks =
             at_most(ack, receiver.end) & at_most(receiver.end.wrapping_sub(old_ack_max), ack);
         let begins = (sender.window_max == 0) | at_most(segment.seq, sender.end_max);
@@ -178,9 +177,8 @@ impl Talk {
         }
     }
 
-    /// Whether a segment that lies outside may be a copy of one that its receiver has long had: it was sent
-    /// again, and what followed on that has overtaken it. Two windows back, and as far as an acknowledgement
-    /// may lie back; what is older nobody honest still sends.
+    /// Returns true if a segment before the window may be a retransmission that newer segments overtook.
+    /// Accepted are two windows plus the maximum age of an acknowledgement.
     pub(super) fn is_late(&self, segment: &Segment) -> bool {
         let Self {
             sender, receiver, ..
@@ -192,13 +190,13 @@ impl Talk {
             && at_most(self.acknowledged(segment), receiver.end)
     }
 
-    /// Whether a RST is the one that its receiver would obey: its number is the next that the
-    /// receiver waits for (RFC 5961, 3.2), or follows on the segment before it. `None` where it lies
-    /// before what is acknowledged.
+    /// Returns whether the receiver would accept a RST: its number is the next one that the receiver expects
+    /// (RFC 5961, 3.2), or follows directly on the previous segment. Returns `None` if the number lies before
+    /// acknowledged data.
     pub(super) fn reset(&self, segment: &Segment) -> Option<bool> {
         let receiver = &self.receiver;
         if self.sender.window_max == 0 {
-            // The answer to a SYN acknowledges it (RFC 9293, 3.10.7.3).
+            // The reply to a SYN acknowledges it (RFC 9293, 3.10.7.3).
             let answer = segment.has(flag::ACK) && segment.ack == receiver.end;
             return (answer || receiver.is(LIBERAL)).then_some(answer);
         }
@@ -210,32 +208,33 @@ impl Talk {
         Some(next || train)
     }
 
-    /// A RST that answers an ACK which was ignored: its number is what that acknowledged.
+    /// Returns true for a RST that answers an ignored ACK: its sequence number is the ACK's acknowledgement
+    /// number.
     pub(super) fn answers_ack(&self, segment: &Segment) -> bool {
         self.last == Last::Ack && !self.last_same && self.last_end == segment.seq
     }
 
-    /// A SYN-ACK that agrees with a SYN which was ignored.
+    /// Returns true for a SYN-ACK that answers an ignored SYN.
     pub(super) fn agrees(&self, segment: &Segment) -> bool {
         self.last == Last::Syn && !self.last_same && self.last_end == segment.ack
     }
 
-    /// Whether the other side sent its FIN.
+    /// Returns true if the other side sent its FIN.
     pub(super) fn is_finished(&self) -> bool {
         self.receiver.is(FINISHED)
     }
 
-    /// Whether something that the segment's sender sent is not acknowledged.
+    /// Returns true if the segment's sender has unacknowledged data.
     pub(super) fn is_unacked(&self) -> bool {
         self.sender.is(UNACKED)
     }
 
-    /// Whether a segment acknowledges all that the other side sent.
+    /// Returns true if a segment acknowledges all data of the other side.
     pub(super) fn acknowledges_all(&self, segment: &Segment) -> bool {
         segment.has(flag::ACK) && segment.ack == self.receiver.end
     }
 
-    /// Takes note of a segment that is part of the talk.
+    /// Updates the state for a segment that belongs to the connection.
     #[inline(always)]
     pub(in crate::connection) fn note(&mut self, segment: &Segment, state: TcpState) {
         if segment.has(flag::SYN) || self.sender.window_max == 0 {
@@ -258,7 +257,7 @@ impl Talk {
             sender.ack_max = ack;
             sender.flags |= ACKED;
         }
-        // A probe of a window that was shut shows that its receiver may take more.
+        // A zero-window probe beyond the bound shows that the receiver may accept more.
         if receiver.window_max != 0 && before(sender.end_max, segment.end) {
             let more = segment.end.wrapping_sub(sender.end_max);
             receiver.window_max = receiver.window_max.saturating_add(more).min(WINDOW_MAX);
@@ -273,7 +272,7 @@ impl Talk {
         self.count_repeats(segment, window == 0);
     }
 
-    /// Begins a side with its first segment, or with a SYN that it sends anew.
+    /// Initialises a side from its first segment, or again from another SYN.
     #[cold]
     #[inline(never)]
     fn begun(self, segment: Segment, state: TcpState) -> Self {
@@ -286,7 +285,7 @@ impl Talk {
         );
         if segment.has(flag::SYN) && (first || opening) {
             let opened = Peer::open(segment);
-            // A first window holds before anything is acknowledged: answers may carry data at once.
+            // The first window applies before any acknowledgement: a reply may carry data at once.
             let allowed = segment.end.wrapping_add(self.receiver.window_max);
             talk.sender = Peer {
                 end_max: if before(allowed, kept.end_max) && !first {
@@ -300,7 +299,7 @@ impl Talk {
             };
             let both = talk.sender.is(SCALED) && talk.receiver.is(SCALED);
             if segment.has(flag::ACK) && !both {
-                // Only both scale, or none (RFC 7323, 2.2).
+                // Window scaling applies only if both sides offer it (RFC 7323, 2.2).
                 for peer in [&mut talk.sender, &mut talk.receiver] {
                     peer.scale = 0;
                     peer.flags &= !SCALED;
@@ -312,7 +311,7 @@ impl Talk {
         talk
     }
 
-    /// Three repetitions of a segment are a sender whose receiver is gone.
+    /// Counts retransmissions: after three, the receiver counts as unreachable.
     #[inline(always)]
     fn count_repeats(&mut self, segment: &Segment, shut: bool) {
         let repeated = segment.spans()
@@ -330,7 +329,7 @@ impl Talk {
         self.shut = shut && !segment.has(flag::RST);
     }
 
-    /// The talk that remembers what was let through without belief.
+    /// Returns the state after an ignored segment, which a later segment may confirm.
     #[cold]
     #[inline(never)]
     pub(in crate::connection) fn ignoring(mut self, segment: Segment) -> Self {
@@ -345,8 +344,8 @@ impl Talk {
         self
     }
 
-    /// The talk that begins again with the SYN that was ignored and the SYN-ACK that agrees with it.
-    /// Its options were not kept, so both sides are liberal.
+    /// Returns the state after a SYN-ACK that answers an ignored SYN. The options of the SYN are not stored,
+    /// so the bounds of both sides are not binding.
     #[cold]
     #[inline(never)]
     pub(in crate::connection) fn resynced(self, segment: Segment) -> Self {
@@ -370,19 +369,19 @@ impl Talk {
         talk
     }
 
-    /// Something was sent and is not acknowledged.
+    /// Returns true if a side has unacknowledged data.
     #[inline(always)]
     pub(in crate::connection) fn unacked(&self) -> bool {
         (self.sender.flags | self.receiver.flags) & UNACKED != 0
     }
 
-    /// A side sends the same again and again, or the other takes nothing.
+    /// Returns true if a side keeps retransmitting or the last window was zero.
     #[inline(always)]
     pub(in crate::connection) fn stuck(&self) -> bool {
         (self.repeats >= 3) | self.shut
     }
 
-    /// The small parts, in 32 bits: in the original direction those of both sides in this order.
+    /// Encodes scales, flags and `last` in 32 bits, with the sides in original order.
     #[inline(always)]
     pub(in crate::connection) fn bits(&self, reply: bool) -> u32 {
         let side = |peer: &Peer| u32::from(peer.scale) | u32::from(peer.flags) << 4;
@@ -395,7 +394,7 @@ impl Talk {
             | u32::from(self.repeats) << 22
     }
 
-    /// Takes the small parts from such bits.
+    /// Decodes the bits of [`Self::bits`].
     #[inline(always)]
     pub(in crate::connection) fn set_bits(&mut self, bits: u32, reply: bool) {
         let part = |shift: u32, mask: u32| (bits >> shift & mask) as u8;
@@ -415,19 +414,19 @@ impl Talk {
     }
 }
 
-/// Scale and flags of a side.
+/// Bits of one side's scale and flags.
 const SIDE_BITS: u32 = 9;
 
-/// No window is larger (RFC 7323, 2.3).
+/// The largest possible window (RFC 7323, 2.3).
 const WINDOW_MAX: u32 = 1 << 30;
 
-/// Whether `a` comes before `b`, on the circle of sequence numbers.
+/// Returns true if `a` comes before `b` in sequence number arithmetic.
 #[inline(always)]
 const fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
-/// Whether `a` comes before `b` or is the same.
+/// Returns true if `a` comes before `b` or equals it.
 #[inline(always)]
 const fn at_most(a: u32, b: u32) -> bool {
     !before(b, a)

@@ -1,4 +1,4 @@
-//! Edits of a payload: a few texts in place of others, and the headers that follow.
+//! Edits of a payload: replaces short texts and updates lengths and checksums.
 
 use core::ops::Range;
 
@@ -9,10 +9,10 @@ use super::text::Text;
 use crate::nat::apply::{IPV4_CHECKSUM, Malformed, Shape, put, update};
 use crate::nat::rewrite::{Layer, difference};
 
-/// The most edits of one packet.
+/// Maximum number of edits per packet.
 pub const EDITS: usize = 24;
 
-/// Bytes of a payload, and what they become.
+/// A byte range of a payload and its replacement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Edit {
     at: u16,
@@ -20,14 +20,14 @@ pub struct Edit {
     text: Text,
 }
 
-/// Edits of one payload, from its beginning to its end, none over another.
+/// Non-overlapping edits of one payload, in order of position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edits {
     list: [Edit; EDITS],
     count: u8,
-    /// So many bytes of the text that was read lie before the payload: they have left already.
+    /// Bytes of the text that come before this payload: an earlier segment already forwarded them.
     gone: usize,
-    /// One of those would have had to be another.
+    /// True if an edit touches bytes that were already forwarded.
     cut: bool,
 }
 
@@ -43,7 +43,7 @@ impl Default for Edits {
 }
 
 impl Edits {
-    /// None yet, of a text of which so many bytes have left already.
+    /// Creates an empty list for a text whose first `gone` bytes were already forwarded.
     pub(super) fn behind(gone: usize) -> Self {
         Self {
             gone,
@@ -51,8 +51,8 @@ impl Edits {
         }
     }
 
-    /// Adds one in its place in the text; none when there is no room, it lies over another, or what it
-    /// would change has left.
+    /// Inserts an edit in order. Returns `None` if there is no room, if it overlaps another edit, or if it
+    /// touches bytes that were already forwarded.
     pub(super) fn push(&mut self, at: Range<usize>, text: Text) -> Option<()> {
         let Some(start) = at.start.checked_sub(self.gone) else {
             self.cut = true;
@@ -82,7 +82,7 @@ impl Edits {
         Some(())
     }
 
-    /// Adds those of a part of the payload, from this byte on; none when there is no room.
+    /// Adds the edits of a part of the payload that begins at `from`. Returns `None` if there is no room.
     pub(super) fn append(&mut self, part: &Self, from: usize) -> Option<()> {
         self.cut |= part.cut;
         for edit in part.as_slice() {
@@ -92,22 +92,22 @@ impl Edits {
         Some(())
     }
 
-    /// Whether the payload stays as it is.
+    /// Returns true if the payload stays unchanged.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Whether a byte that has left already would have had to be another.
+    /// Returns true if an edit touched bytes that were already forwarded.
     pub(super) const fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// Says so.
+    /// Records that an edit touches bytes that were already forwarded.
     pub(super) const fn mark_cut(&mut self) {
         self.cut = true;
     }
 
-    /// How many bytes longer the part of the text from `from` on becomes.
+    /// Returns by how many bytes the text from `from` on grows.
     pub fn growth(&self, from: usize) -> i32 {
         let from = from.saturating_sub(self.gone);
         let behind = self
@@ -117,8 +117,8 @@ impl Edits {
         behind.map(Edit::growth).sum()
     }
 
-    /// How far behind its end a packet reaches while it is edited, in bytes: edits are made one after
-    /// another, and those that need room may come before those that give some.
+    /// Returns the bytes that editing needs after the packet's end: edits are applied one after another, and
+    /// growing edits may come before shrinking ones.
     pub fn reach(&self) -> usize {
         let growths = self.as_slice().iter().map(Edit::growth);
         growths.map(|growth| growth.max(0) as usize).sum()
@@ -139,13 +139,13 @@ impl Edit {
     }
 }
 
-/// Edits the payload of a whole TCP segment or UDP datagram. `room` begins with the packet's network
-/// header and goes on behind its end as far as it may grow. Lengths and checksums follow: a checksum that was
-/// wrong stays wrong. Says the packet's new length.
+/// Edits the payload of a whole TCP segment or UDP datagram. `room` begins with the network header and
+/// extends beyond the packet's end as far as the packet may grow. Lengths and checksums are updated; a wrong
+/// checksum stays wrong. Returns the packet's new length.
 ///
 /// # Errors
-/// [`Malformed`] when the packet is something else, the edits lie outside or there is no room; it is
-/// unchanged then.
+/// Returns [`Malformed`] with the packet unchanged if it is neither, if an edit lies outside, or if there is
+/// no room.
 pub fn edit(room: &mut [u8], shape: Shape, edits: &Edits) -> Result<u32, Malformed> {
     let place = Place::of(room, shape).ok_or(Malformed)?;
     let (start, end) = (place.payload, shape.len as usize);
@@ -168,9 +168,9 @@ pub fn edit(room: &mut [u8], shape: Shape, edits: &Edits) -> Result<u32, Malform
     Ok(new_end as u32)
 }
 
-/// Moves what lies between edits, and writes their texts.
+/// Moves the bytes between edits and writes the replacements.
 fn write(room: &mut [u8], start: usize, end: usize, edits: &Edits) {
-    // From the end on, each edit in turn: what lies behind it moves, and it is written.
+    // From the last edit to the first: moves what follows the edit, then writes its text.
     let mut tail = end;
     for edit in edits.as_slice().iter().rev() {
         let (from, to) = (start + edit.end(), start + usize::from(edit.at));
@@ -181,7 +181,7 @@ fn write(room: &mut [u8], start: usize, end: usize, edits: &Edits) {
     }
 }
 
-/// Where the payload begins, and what the layer's checksum is.
+/// Offset of the payload, and the layer whose checksum covers it.
 pub(super) struct Place {
     payload: usize,
     layer: Layer,
@@ -197,7 +197,7 @@ impl Place {
         self.layer
     }
 
-    /// None for what is no whole segment or datagram.
+    /// Parses the headers; `None` unless the packet is a whole segment or datagram.
     pub(super) fn of(room: &[u8], shape: Shape) -> Option<Self> {
         let packet = room.get(..shape.len as usize)?;
         let upper = usize::from(shape.upper);
@@ -219,7 +219,8 @@ impl Place {
         })
     }
 
-    /// Lengths of IP and UDP, and their checksums. `change` is what the payload adds to its sum.
+    /// Updates the lengths of IP and UDP and the checksums. `change` is the payload's contribution to the
+    /// sum.
     fn lengths(&self, room: &mut [u8], shape: Shape, new_end: usize, change: u16) {
         let upper = usize::from(shape.upper);
         let (old, new) = (shape.len as u16, new_end as u16);
@@ -232,7 +233,7 @@ impl Place {
                 update(checksum, length.to_be());
             }
         }
-        // The pseudo header has the length; UDP's own header has it again.
+        // The length is part of the pseudo header, and of UDP's own header.
         let mut whole = combine(change, length);
         if self.layer == Layer::Udp {
             put(room, upper + 4, (new - shape.upper).to_be_bytes());

@@ -1,4 +1,4 @@
-//! FTP says where the data connection goes to (RFC 959, 4.1.2 and 4.2; RFC 2428).
+//! FTP: reads the endpoint of the data connection (RFC 959, 4.1.2 and 4.2; RFC 2428).
 //!
 //! ```text
 //! client  PORT 10,0,0,2,19,137            server  227 Entering Passive Mode (10,0,0,5,19,137)
@@ -12,20 +12,20 @@ use super::{EXPECTATIONS, Expected, Findings, From, View};
 
 const TIMEOUT_SECS: u32 = 300;
 
-/// The most lines that are read.
+/// Maximum number of lines read.
 const LINES: usize = 128;
 
-/// How the endpoint is written.
+/// Notation of an endpoint.
 enum Form {
-    /// Six numbers and commas.
+    /// Six numbers with commas.
     Commas,
     /// Address and port between delimiters.
     Delimited(u8),
-    /// The port alone.
+    /// Only the port.
     Port,
 }
 
-/// An endpoint in the text.
+/// An endpoint in the text and its position.
 struct Named {
     address: u128,
     port: u16,
@@ -41,7 +41,7 @@ pub(super) fn read(text: &[u8], view: &View, known: &dyn Expected, findings: &mu
     }
 }
 
-/// What has to be kept of a text for the next one: a line that is not all there.
+/// Returns the text to keep for the next segment: an incomplete line.
 pub(super) fn rest(text: &[u8]) -> &[u8] {
     match unfinished(text) {
         line if line.len() > LINE || line.contains(&b'\r') => PASSED,
@@ -49,8 +49,8 @@ pub(super) fn rest(text: &[u8]) -> &[u8] {
     }
 }
 
-/// Expects a connection to what is named, and has it named as others know it; none, and nothing found,
-/// if that cannot be.
+/// Adds an expectation for the announced endpoint and an edit to the translated one. Returns `None`, without
+/// findings, if that is impossible.
 fn carry_out(
     named: Named,
     view: &View,
@@ -79,11 +79,10 @@ fn carry_out(
     Some(())
 }
 
-/// The endpoint that a command of the client, or an answer of the server, names in the line that
-/// begins here.
+/// Returns the endpoint that a client command or a server reply names in the line at `start`.
 fn find(text: &[u8], start: usize, view: &View) -> Option<Named> {
     let text = &text[start..];
-    // A line that is not all there may say something else when it is.
+    // An incomplete line may change its meaning when it continues.
     let end = text.iter().position(|byte| matches!(byte, b'\r' | b'\n'))?;
     let named = in_line(&text[..end], view)?;
     Some(Named {

@@ -1,4 +1,4 @@
-//! IRC clients offer each other direct connections (DCC), by number and port of the one that waits.
+//! IRC: reads offers of direct connections (DCC), which contain the IPv4 address as a number and the port.
 //!
 //! ```text
 //! PRIVMSG friend :^ADCC SEND picture.png 167772162 5001 1234^A
@@ -13,7 +13,7 @@ const TIMEOUT_SECS: u32 = 300;
 
 const MARK: &[u8] = b"\x01DCC ";
 
-/// The most offers of a packet that are read.
+/// Maximum number of offers read per packet.
 const OFFERS_READ: usize = 4;
 
 const OFFERS: [&[u8]; 5] = [b"SEND ", b"CHAT ", b"MOVE ", b"TSEND ", b"SCHAT "];
@@ -31,8 +31,7 @@ pub(super) fn read(text: &[u8], view: &View, known: &dyn Expected, findings: &mu
     }
 }
 
-/// What has to be kept of a text for the next one: a line that is not all there, and whose offer was
-/// not read yet.
+/// Returns the text to keep for the next segment: an incomplete line whose offer was not read yet.
 pub(super) fn rest(text: &[u8]) -> &[u8] {
     let line = unfinished(text);
     let offer = find(line, MARK).and_then(|at| Offer::at(line, at + MARK.len()));
@@ -42,7 +41,7 @@ pub(super) fn rest(text: &[u8]) -> &[u8] {
     }
 }
 
-/// Who waits for a connection, and where it says so.
+/// The endpoint of an offer and its position in the text.
 struct Offer {
     host: u32,
     port: u16,
@@ -50,19 +49,19 @@ struct Offer {
 }
 
 impl Offer {
-    /// The offer whose kind begins here.
+    /// Parses the offer whose kind begins at `at`.
     fn at(text: &[u8], at: usize) -> Option<Self> {
         let end = find(&text[at..], b"\n").map_or(text.len(), |end| at + end + 1);
         let text = &text[..end];
         let kind = OFFERS.iter().find(|kind| text[at..].starts_with(kind))?;
-        // The name of the file, or of the protocol.
+        // The name of the file or protocol.
         let name = at + kind.len();
         let start = name + text[name..].iter().position(|byte| *byte == b' ')? + 1;
         let (host, digits) = number(&text[start..])?;
         let between = start + digits;
         let (port, port_digits) = port(text[between..].strip_prefix(b" ")?)?;
         let end = between + 1 + port_digits;
-        // A number that goes on may be another.
+        // A number at the end of the text may have more digits.
         text.get(end)?;
         Some(Self {
             host,
@@ -72,8 +71,8 @@ impl Offer {
     }
 }
 
-/// Expects a connection to who offers one, and has it named as others know it; none, and nothing found,
-/// if that cannot be.
+/// Adds an expectation for the offered endpoint and an edit to the translated one. Returns `None`, without
+/// findings, if that is impossible.
 fn carry_out(
     offer: Offer,
     view: &View,
@@ -83,7 +82,7 @@ fn carry_out(
     if view.forth.ipv6 || !view.is_sender(u128::from(offer.host)) {
         return None;
     }
-    // Whoever got the message connects, and that is not the server.
+    // The connection comes from the recipient of the message, not from the server.
     let expected = view.expect_tcp(offer.port, TIMEOUT_SECS, From::Anywhere, known)?;
     let (outside, outside_port) = (
         view.back.destination as u32,
@@ -97,7 +96,7 @@ fn carry_out(
     Some(())
 }
 
-/// Where the first of some bytes begins.
+/// Returns the position of `wanted` in `bytes`.
 fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes
         .windows(wanted.len())

@@ -1,25 +1,25 @@
-//! Protocols that name addresses and ports in what they carry (RouterOS `/ip/firewall/service-port`).
+//! Helpers for protocols that carry addresses and ports in their payload (RouterOS
+//! `/ip/firewall/service-port`).
 //!
-//! A helper reads one packet's payload and says two things: which connections are to be expected
-//! ([`Expectation`]: a tuple with wildcards, and what becomes of its ends), and which bytes have to
-//! be others so that the far side reads an address that means something there ([`Edit`]). It keeps
-//! nothing, changes nothing, and reads garbage as nothing. [`treat()`] then changes the packet, and
-//! with [`super::Shift`] the numbers of TCP behind it.
+//! A helper reads one packet's payload and returns the connections to expect ([`Expectation`]: a tuple with
+//! wildcards and a translation) and the edits that replace inside addresses by outside ones ([`Edit`]). A
+//! helper has no state, changes nothing, and ignores malformed input. [`treat()`] applies the edits to the
+//! packet, and [`super::Shift`] adjusts the TCP sequence numbers of later segments.
 //!
 //! | helper | reads | expects |
 //! |---|---|---|
-//! | ftp | `PORT`, `EPRT`; answers 227 and 229 (RFC 959, RFC 2428) | the data connection |
-//! | irc | `DCC` | a connection of anybody |
-//! | pptp | call messages (RFC 2637) | GRE in both directions, by the calls' numbers |
+//! | ftp | `PORT`, `EPRT`; replies 227 and 229 (RFC 959, RFC 2428) | the data connection |
+//! | irc | `DCC` | a connection from any host |
+//! | pptp | call messages (RFC 2637) | GRE in both directions, by call ID |
 //! | rtsp | `Transport` (RFC 2326) | streams in both directions |
 //! | sip | `Via`, `Contact` and the like; SDP (RFC 3261, RFC 8866) | RTP and RTCP |
-//! | tftp | requests (RFC 1350) | an answer from another port |
+//! | tftp | requests (RFC 1350) | a reply from another port |
 //!
-//! Messages of FTP, IRC, RTSP and SIP may go on in the next segment of TCP: [`rest()`] says what has to be
-//! kept of one so that the next is understood, and the next is read together with it. What would have to
-//! be edited and has left with the segment before cannot be: such a message passes as it is, nothing is
-//! expected by it, and that is said ([`Findings::is_cut`]). Those of PPTP are short, and each is sent by
-//! itself. Ports below 1024 are not expected on anybody's word.
+//! Messages of FTP, IRC, RTSP and SIP may continue in the next TCP segment: [`rest()`] returns the text to
+//! keep, and the next segment is read together with it. Bytes that were forwarded with the earlier segment
+//! can no longer be edited: such a message passes unchanged, adds no expectation, and is reported
+//! ([`Findings::is_cut`]). PPTP messages are short and sent one per segment. Ports below 1024 are never
+//! expected.
 
 mod edit;
 mod ftp;
@@ -46,38 +46,38 @@ use super::choose::Order;
 use super::target::Ports;
 use crate::connection::{Calls, EntryId, Expectation, Helper, Tracker};
 
-/// The connection whose payload is read, and which way the payload goes.
+/// The connection of a payload and the payload's direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     /// The connection.
     pub id: EntryId,
-    /// What reads it.
+    /// The helper that reads the payload.
     pub helper: Helper,
-    /// The tuple of packets in the payload's direction, before they are translated.
+    /// The tuple of packets in the payload's direction before translation.
     pub forth: Tuple,
-    /// The tuple of packets in the other direction, before they are translated.
+    /// The tuple of packets in the other direction before translation.
     pub back: Tuple,
-    /// The payload goes against the connection's first packet.
+    /// True if the payload travels in the reply direction.
     pub reply: bool,
-    /// SIP: streams come from the signalling peer alone (`sip-direct-media`).
+    /// SIP: media streams come from the signalling peer only (`sip-direct-media`).
     pub direct_media: bool,
-    /// PPTP: the calls that were agreed upon already.
+    /// PPTP: the calls announced so far.
     pub calls: Calls,
 }
 
 impl View {
-    /// Whether the payload's sender is known to the other side by another address or port.
+    /// Returns true if the payload's sender has another address or port on the other side.
     const fn sender_is_translated(&self) -> bool {
         self.forth.source != self.back.destination
             || self.forth.source_port != self.back.destination_port
     }
 
-    /// Whether this is an address of the payload's sender, as it knows itself or as others know it.
+    /// Returns true if this is the sender's address, before or after translation.
     const fn is_sender(&self, address: u128) -> bool {
         address == self.forth.source || address == self.back.destination
     }
 
-    /// The other direction's, of which nothing was said yet.
+    /// Returns the view of the other direction.
     const fn turned(&self) -> Self {
         Self {
             forth: self.back,
@@ -87,8 +87,8 @@ impl View {
         }
     }
 
-    /// What comes from the peer, from any port, to a port of the payload's sender: `inside` as the
-    /// sender has it, `outside` as the peer is told.
+    /// Returns an expectation from any port of the peer to a port of the payload's sender: `inside` is the
+    /// sender's own port, `outside` the port announced to the peer.
     fn expect(&self, protocol: u8, inside: u16, outside: u16, timeout_secs: u32) -> Expectation {
         Expectation {
             tuple: Tuple {
@@ -107,9 +107,8 @@ impl View {
         }
     }
 
-    /// The port by which the peer is told of the port `inside`: the same if it can be, else another
-    /// that nobody expects anything at. `make` says what would be expected, inside and
-    /// outside.
+    /// Returns the port to announce to the peer for the sender's port `inside`: the same if possible, else
+    /// another that nobody expects. `make` builds the expectation for an inside and an outside port.
     fn free_port(
         &self,
         inside: u16,
@@ -117,7 +116,7 @@ impl View {
         expected: &dyn Expected,
         make: impl Fn(u16, u16) -> Expectation,
     ) -> Option<u16> {
-        // Whoever can make a program say such a port does not open the router's way to a service.
+        // A message that an attacker may have provoked must not open a port of a service.
         if inside < 1024 || (needs == Needs::Two && inside == u16::MAX) {
             return None;
         }
@@ -138,7 +137,7 @@ impl View {
         tried.find(|outside| free(*outside))
     }
 
-    /// What comes from the peer to a port that the sender named.
+    /// Returns a TCP expectation for a port that the sender announced.
     fn expect_tcp(
         &self,
         inside: u16,
@@ -153,16 +152,16 @@ impl View {
     }
 }
 
-/// What is known of other connections.
+/// Queries about other connections and expectations.
 pub trait Expected {
-    /// Whether what this expectation waits for is another's: that of the same connection, which
-    /// leads to the same place, is not, so that a message that comes twice is read alike.
+    /// Returns true if another connection expects the same tuple. An equal expectation of the same connection
+    /// does not count, so that a retransmitted message gets the same result.
     fn by_another(&self, expectation: &Expectation) -> bool;
 
-    /// Whether a connection has this tuple.
+    /// Returns true if a connection has this tuple.
     fn is_there(&self, tuple: &Tuple) -> bool;
 
-    /// The port to which what is expected with this tuple is translated.
+    /// Returns the inside port of the expectation with this tuple.
     fn leads_to(&self, tuple: &Tuple) -> Option<u16>;
 }
 
@@ -180,15 +179,15 @@ impl Expected for Tracker {
     }
 }
 
-/// The most ports that are tried for an expectation.
+/// Maximum number of ports tried per expectation.
 const PROBES: usize = 128;
 
-/// From where an expected connection may come.
+/// Permitted sources of an expected connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum From {
-    /// From the peer.
+    /// Only the peer.
     Peer,
-    /// From anywhere; then the peer is nobody to be shown as somebody else.
+    /// Any host; the source is then not translated.
     Anywhere,
 }
 
@@ -208,29 +207,29 @@ impl From {
     }
 }
 
-/// How many ports an expectation needs.
+/// Number of ports that an expectation needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     One,
-    /// RTP, and RTCP at the port behind it (RFC 3550, 11).
+    /// RTP, and RTCP on the next port (RFC 3550, 11).
     Two,
 }
 
-/// The most expectations of one packet.
+/// Maximum number of expectations per packet.
 pub const EXPECTATIONS: usize = 8;
 
-/// What a payload means.
+/// Result of reading a payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Which bytes become others, in the payload's order.
+    /// The edits, in order of position.
     pub edits: Edits,
-    /// PPTP: the calls, when there are more now.
+    /// PPTP: the updated list of calls, if it changed.
     pub calls: Option<Calls>,
     expectations: [Option<Expectation>; EXPECTATIONS],
 }
 
 impl Findings {
-    /// Nothing yet, in a text of which so many bytes have left already.
+    /// Creates an empty result for a text whose first `gone` bytes were already forwarded.
     fn behind(gone: usize) -> Self {
         Self {
             edits: Edits::behind(gone),
@@ -238,12 +237,12 @@ impl Findings {
         }
     }
 
-    /// Whether a message was not carried out because a part that had to be another has left already.
+    /// Returns true if a message was ignored because an edit would touch bytes that were already forwarded.
     pub const fn is_cut(&self) -> bool {
         self.edits.is_cut()
     }
 
-    /// Adds what was found in a part of the same payload, which begins at this byte.
+    /// Adds the result for a part of the same payload, which begins at `from`.
     pub fn append(&mut self, part: &Self, from: usize) {
         let before = *self;
         if self.edits.append(&part.edits, from).is_none() {
@@ -257,7 +256,7 @@ impl Findings {
         }
     }
 
-    /// Takes back what a message began and cannot end.
+    /// Undoes the partial result of a message that could not be completed.
     fn take_back(&mut self, before: &Self) {
         let is_cut = self.is_cut();
         *self = *before;
@@ -266,12 +265,12 @@ impl Findings {
         }
     }
 
-    /// What is to be expected.
+    /// Returns the connections to expect.
     pub fn expectations(&self) -> impl Iterator<Item = &Expectation> {
         self.expectations.iter().flatten()
     }
 
-    /// Nothing is said when there is no room.
+    /// Adds an expectation; drops it if there is no room.
     fn expect(&mut self, expectation: Expectation) {
         if let Some(place) = self.expectations.iter_mut().find(|place| place.is_none()) {
             *place = Some(expectation);
@@ -279,8 +278,8 @@ impl Findings {
     }
 }
 
-/// Reads a text with its connection's helper: the payload of a packet, behind as many bytes as `gone` that
-/// were kept of what came before it. Edits are in the payload.
+/// Reads a text with its connection's helper: the packet's payload after `gone` bytes that were kept from
+/// earlier segments. The returned edits refer to the payload.
 pub fn read(text: &[u8], gone: usize, view: &View, expected: &dyn Expected) -> Findings {
     let mut findings = Findings::behind(gone);
     match view.helper {
@@ -290,14 +289,14 @@ pub fn read(text: &[u8], gone: usize, view: &View, expected: &dyn Expected) -> F
         Helper::Sip => sip::read(text, view, expected, &mut findings),
         Helper::Pptp => return pptp::read(text, view, expected).unwrap_or_default(),
         Helper::Tftp => return tftp::read(text, view).unwrap_or_default(),
-        // RouterOS: reads H.323 as well.
+        // RouterOS has a helper for H.323 as well.
         Helper::None | Helper::H323 | Helper::Quake3 => {}
     }
     findings
 }
 
-/// What has to be kept of a text so that the payload behind it is understood, in two parts; nothing of
-/// datagrams. Bounded: 4,096 bytes of SIP, two lines of 512 of the others.
+/// Returns the text, in two parts, to keep for the next segment; empty for datagrams. At most 4,096 bytes for
+/// SIP and two lines of 512 bytes for the others.
 pub fn rest<'a>(text: &'a [u8], view: &View) -> [&'a [u8]; 2] {
     const NOTHING: &[u8] = &[];
     match view.helper {

@@ -1,11 +1,10 @@
-//! PPTP names a call by a number on either side, which the tunnel's GRE packets carry (RFC 2637).
+//! PPTP: each side assigns a call ID, which the tunnel's GRE packets carry (RFC 2637).
 //!
-//! A packet has the number that its receiver gave the call. The two directions of a tunnel therefore
-//! have tuples of their own: each is the other's answer. A side that is translated shares its address
-//! with others, who may give the same number: then the other side is told another, in all messages
-//! that name the call, and GRE packets are renumbered on their way in.
+//! A GRE packet carries the call ID that its receiver assigned. The two directions of a tunnel therefore have
+//! different tuples. Several hosts behind one NAT address may assign the same call ID; the peer is then told
+//! another ID in all messages that name the call, and GRE packets from the peer get the original ID back.
 //!
-//! | message | sender's own number | the other side's |
+//! | message | sender's call ID | peer's call ID |
 //! |---|---|---|
 //! | Outgoing-Call-Request, Incoming-Call-Request | at 12 | |
 //! | Outgoing-Call-Reply, Incoming-Call-Reply | at 12 | at 14 |
@@ -21,16 +20,16 @@ use crate::connection::{Call, Expectation};
 
 const TIMEOUT_SECS: u32 = 300;
 
-/// Control messages begin with a length, a kind of message and this (RFC 2637, 2).
+/// The magic cookie of control messages, after length and message type (RFC 2637, 2).
 const COOKIE: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
 
-/// The shortest message that names a call.
+/// Length of the shortest message that names a call.
 const LEN_MIN: usize = 16;
 
-/// The most messages of a segment that are read.
+/// Maximum number of messages read per segment.
 const MESSAGES: usize = 4;
 
-/// The kinds of messages that matter (RFC 2637, 1.4).
+/// The message types that the helper reads (RFC 2637, 1.4).
 mod kind {
     pub(super) const OUTGOING_CALL_REQUEST: u16 = 7;
     pub(super) const OUTGOING_CALL_REPLY: u16 = 8;
@@ -60,15 +59,15 @@ pub(super) fn read(payload: &[u8], view: &View, expected: &dyn Expected) -> Opti
     Some(reading.findings)
 }
 
-/// A control message.
+/// A control message and its offset in the payload.
 struct Message<'a> {
     bytes: &'a [u8],
-    /// Where it begins in the payload.
+    /// Offset of the message in the payload.
     at: usize,
 }
 
 impl<'a> Message<'a> {
-    /// The message that begins here, if it is all there.
+    /// Parses the message at `at`; `None` if it is incomplete.
     fn at(payload: &'a [u8], at: usize) -> Option<Self> {
         let rest = payload.get(at..)?;
         let len = usize::from(u16::from_be_bytes(*rest.first_chunk()?));
@@ -76,12 +75,12 @@ impl<'a> Message<'a> {
         (bytes[2..4] == [0, 1] && bytes[4..8] == COOKIE).then_some(Self { bytes, at })
     }
 
-    /// A number of two bytes, which lies within.
+    /// Returns a 16-bit field within the message.
     fn number(&self, at: usize) -> u16 {
         u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]])
     }
 
-    /// Whether it says that the call is established.
+    /// Returns true if the message says that the call is established.
     fn agrees(&self) -> bool {
         use kind::{INCOMING_CALL_REPLY, OUTGOING_CALL_REPLY};
         matches!(self.number(8), OUTGOING_CALL_REPLY | INCOMING_CALL_REPLY)
@@ -129,8 +128,8 @@ impl Reading<'_> {
         }
     }
 
-    /// The call to which the sender gave this number: a new one, if it is not known and the message
-    /// begins one. None when no number is left for it.
+    /// Returns the call to which the sender assigned `inside`. Creates it if it is unknown and the message
+    /// begins a call. Returns `None` if no free call ID is left.
     fn own(&mut self, message: &Message<'_>, inside: u16) -> Option<Call> {
         let reply = self.view.reply;
         let same = Call {
@@ -161,7 +160,7 @@ impl Reading<'_> {
         Some(call)
     }
 
-    /// The call that the sender knows by this number of the other side's.
+    /// Returns the call that the sender knows by the peer's call ID `outside`.
     fn peers(&self, outside: u16) -> Call {
         let reply = !self.view.reply;
         let known = self.view.calls.outside(reply, outside);
@@ -172,7 +171,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Both sides know the call: its packets come from both.
+    /// Expects GRE packets of both directions once both sides know the call.
     fn agree(&mut self, own: Call, peers: Call) -> Option<()> {
         let both = [
             direction(&self.view, own, peers),
@@ -181,7 +180,7 @@ impl Reading<'_> {
         if both.iter().any(|one| self.expected.by_another(one)) {
             return None;
         }
-        // A message that comes again may come behind the tunnel's first packets.
+        // A retransmitted message may arrive after the first packets of the tunnel.
         let missing = both.into_iter();
         let missing = missing.filter(|one| !self.expected.is_there(&one.tuple));
         missing.for_each(|one| self.findings.expect(one));
@@ -189,8 +188,8 @@ impl Reading<'_> {
     }
 }
 
-/// Packets to the view's sender, whose call this is. They are answered by packets to the other side,
-/// with the number that the sender knows that by.
+/// Returns the expectation of GRE packets to the view's sender; replies carry the call ID that the sender
+/// knows for the peer.
 fn direction(view: &View, own: Call, peers: Call) -> Expectation {
     Expectation {
         answer: Some(peers.outside),
@@ -198,7 +197,7 @@ fn direction(view: &View, own: Call, peers: Call) -> Expectation {
     }
 }
 
-/// A number that nobody else is told, until the other side agrees.
+/// Returns a reservation of a call ID until the peer agrees to the call.
 fn held(view: &View, inside: u16, outside: u16) -> Expectation {
     Expectation {
         held: true,

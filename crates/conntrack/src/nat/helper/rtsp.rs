@@ -1,13 +1,13 @@
-//! RTSP agrees upon the ports of streams over UDP (RFC 2326, 10.4 and 12.39): the client names its own
-//! where it sets a stream up, and the server's answer names those and its own.
+//! RTSP: reads the UDP ports of media streams (RFC 2326, 10.4 and 12.39). The client names its ports in
+//! SETUP, and the server's reply names both sides' ports.
 //!
 //! ```text
 //! client  Transport: RTP/AVP;unicast;client_port=5000-5001
 //! server  Transport: RTP/AVP;unicast;client_port=5000-5001;server_port=6256-6257
 //! ```
 //!
-//! Each side's ports are expected by the other. What is carried in the connection itself
-//! (`interleaved`) needs no other one.
+//! Each side's ports are expected from the other side. Media inside the connection itself (`interleaved`)
+//! need no expectation.
 
 use core::ops::Range;
 
@@ -16,10 +16,10 @@ use packet::{Tuple, protocol};
 use super::text::{Host, LINE, Lines, Text, address, port};
 use super::{Expected, Findings, Needs, View};
 
-/// How long a stream is waited for: until the client says that it is to begin.
+/// Seconds that a stream is expected, until the client requests playback.
 const STREAM_SECS: u32 = 180;
 
-/// The most lines that are read.
+/// Maximum number of lines read.
 const LINES: usize = 128;
 
 pub(super) fn read(text: &[u8], view: &View, expected: &dyn Expected, findings: &mut Findings) {
@@ -35,7 +35,7 @@ pub(super) fn read(text: &[u8], view: &View, expected: &dyn Expected, findings: 
     let mut sets_up = false;
     let mut lines = Lines::of(text, 0);
     for _ in 0..LINES {
-        // A line that is not all there may say something else when it is.
+        // An incomplete line may change its meaning when it continues.
         let Some(line) = lines.next_whole() else {
             break;
         };
@@ -56,8 +56,8 @@ pub(super) fn read(text: &[u8], view: &View, expected: &dyn Expected, findings: 
     }
 }
 
-/// What has to be kept of a text for the next one: the first line of a message whose head is not all
-/// there, which says what the others mean, and a line that is not.
+/// Returns the text to keep for the next segment: the first line of an incomplete message head, which
+/// determines the meaning of the other lines, and the incomplete last line.
 pub(super) fn rest(text: &[u8]) -> [&[u8]; 2] {
     const NOTHING: [&[u8]; 2] = [&[]; 2];
     if !begins(text) {
@@ -83,12 +83,12 @@ pub(super) fn rest(text: &[u8]) -> [&[u8]; 2] {
     NOTHING
 }
 
-/// Not in the midst of something: each message begins with a word, what is interleaved with `$`.
+/// Returns true if the text begins with a message: messages begin with a letter, interleaved data with `$`.
 fn begins(text: &[u8]) -> bool {
     text.first().is_some_and(u8::is_ascii_alphabetic)
 }
 
-/// What is interleaved is none of a message's lines.
+/// Returns true for bytes that may occur in a message; others are interleaved data.
 fn is_printed(byte: &u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\t' | b'\r')
 }
@@ -97,12 +97,12 @@ fn is_answer(line: &[u8]) -> bool {
     line.starts_with(b"RTSP/1.0 ")
 }
 
-/// Whether a message begins with this line.
+/// Returns true if a message begins with this line.
 fn is_first(line: &[u8]) -> bool {
     is_answer(line) || line.ends_with(b" RTSP/1.0")
 }
 
-/// Where the value of the header `Transport` begins in its line.
+/// Returns the offset of the value in a `Transport` header line.
 fn transport(line: &[u8]) -> Option<usize> {
     const NAME: &[u8] = b"transport:";
     let name = line.get(..NAME.len())?;
@@ -117,7 +117,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The ways that a side offers, between commas, with their parameters between semicolons.
+    /// Reads the transports of a header: separated by commas, with parameters separated by semicolons.
     fn transports(&mut self, value: Range<usize>) -> Option<()> {
         let mut at = value.start;
         for part in self.text[value].split(|byte| matches!(byte, b';' | b',')) {
@@ -150,7 +150,7 @@ impl Reading<'_> {
         }
     }
 
-    /// One port, or one and the next: RTP and RTCP.
+    /// Parses a port, or a port and the next one: RTP and RTCP.
     fn ports(&self, at: &Range<usize>) -> Option<(u16, Needs)> {
         let text = &self.text[at.clone()];
         let (first, digits) = port(text)?;
@@ -165,7 +165,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The sender's ports are expected, and called what the other side may call them.
+    /// Expects the sender's ports and replaces them by the outside ports.
     fn own_ports(&mut self, at: Range<usize>) -> Option<()> {
         let Some((inside, needs)) = self.ports(&at) else {
             return Some(());
@@ -180,7 +180,7 @@ impl Reading<'_> {
         self.rename(at, (inside, outside), needs)
     }
 
-    /// The receiver's ports, as the sender was told of them, are called what they are.
+    /// Replaces the receiver's outside ports by its inside ports.
     fn told_ports(&mut self, at: Range<usize>) -> Option<()> {
         let Some((outside, needs)) = self.ports(&at) else {
             return Some(());
@@ -208,7 +208,7 @@ impl Reading<'_> {
         self.findings.edits.push(at, text?)
     }
 
-    /// The sender's address is called what the other side knows.
+    /// Replaces the sender's address by its outside address.
     fn own_address(&mut self, at: Range<usize>) -> Option<()> {
         let ipv6 = self.view.forth.ipv6;
         let known = address(&self.text[at.clone()], ipv6);

@@ -1,18 +1,18 @@
-//! Which connections helpers read: those to the ports that `/ip/firewall/service-port` lists.
+//! Ports whose connections helpers read, as configured in `/ip/firewall/service-port`.
 
 use packet::protocol;
 
 use crate::connection::{Helper, TIMEOUT_SECS_MAX};
 
-/// The port of PPTP's control connections, which cannot be set (RFC 2637, 3).
+/// The port of PPTP control connections, which is not configurable (RFC 2637, 3).
 const PPTP_PORT: u16 = 1723;
 
-/// Whether there is code for a helper.
+/// Returns true if the helper is implemented.
 pub const fn has_code(helper: Helper) -> bool {
     !protocols_of(helper).is_empty()
 }
 
-/// The protocols over which a helper's connections go.
+/// Returns the transport protocols of a helper.
 const fn protocols_of(helper: Helper) -> &'static [u8] {
     match helper {
         Helper::Ftp | Helper::Irc | Helper::Pptp | Helper::Rtsp => &[protocol::TCP],
@@ -22,16 +22,16 @@ const fn protocols_of(helper: Helper) -> &'static [u8] {
     }
 }
 
-/// The helpers that are enabled, and what is set about them. None by default.
+/// The enabled helpers and their settings. By default no helper is enabled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Services {
-    /// By protocol and port, in their order.
+    /// Helpers by protocol and port, sorted.
     ports: Vec<((u8, u16), Helper)>,
-    /// Those that are enabled, a bit each by number.
+    /// Bit mask of the enabled helpers by number.
     enabled: u16,
-    /// `sip-direct-media`: streams come from the other end of the signalling alone.
+    /// `sip-direct-media`: media streams come from the signalling peer only.
     pub sip_direct_media: bool,
-    /// `sip-timeout`, in seconds: how long a connection that signals over UDP may be silent.
+    /// `sip-timeout` in seconds: idle timeout of a signalling connection over UDP.
     pub sip_timeout_secs: u32,
 }
 
@@ -47,11 +47,11 @@ impl Default for Services {
 }
 
 impl Services {
-    /// The longest that `sip-timeout` may be, in seconds.
+    /// Maximum of `sip-timeout` in seconds.
     pub const TIMEOUT_SECS_MAX: u32 = TIMEOUT_SECS_MAX;
 
-    /// Enables a helper for connections to these ports; nothing of one that has no code. A port that
-    /// two helpers have is the first one's.
+    /// Enables a helper for these ports; without effect if it is not implemented. The first of two helpers
+    /// with the same port gets it.
     pub fn enable(&mut self, helper: Helper, ports: &[u16]) {
         if !has_code(helper) {
             return;
@@ -71,20 +71,20 @@ impl Services {
         }
     }
 
-    /// Whether a helper is enabled.
+    /// Returns true if a helper is enabled.
     #[inline]
     pub const fn is_enabled(&self, helper: Helper) -> bool {
         self.enabled >> helper as u8 & 1 != 0
     }
 
-    /// The helper that reads a connection to this port.
+    /// Returns the helper that reads a connection to this port.
     #[inline]
     pub fn find(&self, protocol: u8, port: u16, ipv6: bool) -> Helper {
         let found = self
             .ports
             .binary_search_by_key(&(protocol, port), |(key, _)| *key);
         match found.map(|place| self.ports[place].1) {
-            // They know addresses of four bytes only.
+            // These protocols carry IPv4 addresses only.
             Ok(Helper::Irc | Helper::Pptp) if ipv6 => Helper::None,
             Ok(helper) => helper,
             Err(_) => Helper::None,

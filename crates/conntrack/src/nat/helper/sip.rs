@@ -1,11 +1,10 @@
-//! SIP names the endpoints of the signalling in its headers and those of the streams in a description
-//! of the session (RFC 3261; RFC 8866). A datagram is one message; in a stream of TCP all are
-//! read of which the end was seen.
+//! SIP: reads the endpoints of signalling in headers and the endpoints of media in the session description
+//! (RFC 3261; RFC 8866). A datagram is one message; in a TCP stream every complete message is read.
 //!
-//! Wherever one end of the signalling is written as its own side knows it, what the other side knows
-//! it as is written instead: in the request's line, in `Via`, `Contact`, `From`, `To`, `Route` and
-//! `Record-Route`, and in `c=` and `o=`. A stream of the payload's sender is expected at its port and
-//! the one behind it (RTP and RTCP), and gets others in `m=` where those are somebody else's.
+//! Each inside address of an end of the signalling is replaced by its outside address: in the request line,
+//! in `Via`, `Contact`, `From`, `To`, `Route` and `Record-Route`, and in `c=` and `o=`. A media stream of the
+//! payload's sender is expected at its port and the next one (RTP and RTCP); `m=` gets other ports if those
+//! are taken.
 
 mod stream;
 
@@ -19,25 +18,25 @@ use stream::Next;
 
 pub(super) use stream::rest;
 
-/// The lifetime of a connection that signals, where `sip-timeout` does not say another.
+/// Default of `sip-timeout` in seconds.
 pub(super) const TIMEOUT_SECS: u32 = 3600;
 
-/// How long a stream is waited for.
+/// Seconds that a media stream is expected.
 const STREAM_SECS: u32 = 180;
 
-/// The most lines that are read.
+/// Maximum number of lines read.
 const LINES: usize = 128;
 
-/// The most messages of a segment that are read.
+/// Maximum number of messages read per segment.
 const MESSAGES: usize = 64;
 
-/// The most streams of a session.
+/// Maximum number of media streams per session.
 const STREAMS: usize = 4;
 
-/// The port that no port means (RFC 3261, 19.1.2).
+/// Default port (RFC 3261, 19.1.2).
 const PORT: u16 = 5060;
 
-/// Headers with endpoints, and their short forms (RFC 3261, 7.3.3).
+/// Headers that contain endpoints, and their compact forms (RFC 3261, 7.3.3).
 const HEADERS: [&[u8]; 10] = [
     b"via",
     b"v",
@@ -66,12 +65,12 @@ pub(super) fn read(text: &[u8], view: &View, expected: &dyn Expected, findings: 
     }
 }
 
-/// Whether a message begins with this line.
+/// Returns true if a message begins with this line.
 fn is_first(line: &[u8]) -> bool {
     line.starts_with(b"SIP/2.0 ") || line.ends_with(b" SIP/2.0")
 }
 
-/// Reads a message, which is carried out wholly or not at all.
+/// Reads a message; applies all of its findings or none.
 fn carry_out(
     text: &[u8],
     at: Range<usize>,
@@ -86,16 +85,16 @@ fn carry_out(
     }
 }
 
-/// What a header is about.
+/// Kinds of headers that are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Name {
-    /// Endpoints.
+    /// A header with endpoints.
     Endpoints,
-    /// How long the body is.
+    /// The content length.
     Length,
 }
 
-/// What a line of the head is about, and where its value is.
+/// Returns the kind of a header line and the range of its value.
 fn header(payload: &[u8], line: &Range<usize>) -> Option<(Name, Range<usize>)> {
     let text = &payload[line.clone()];
     let colon = text.iter().position(|byte| *byte == b':')?;
@@ -109,7 +108,7 @@ fn header(payload: &[u8], line: &Range<usize>) -> Option<(Name, Range<usize>)> {
     Some((about, line.start + colon + 1..line.end))
 }
 
-/// How the ends of the signalling are written on the payload's way in, and on its way out.
+/// The endpoints of the signalling before and after translation.
 struct Ends {
     pairs: [((u128, u16), (u128, u16)); 2],
     ipv6: bool,
@@ -133,7 +132,7 @@ impl Ends {
         }
     }
 
-    /// What is to be written for an address with a port or without.
+    /// Returns the replacement of an address with or without port.
     fn other(&self, address: u128, port: Option<u16>) -> Option<(u128, Option<u16>)> {
         let pair = |(from, _): &&((u128, u16), (u128, u16))| from.0 == address;
         let (from, to) = self.pairs.iter().find(pair)?;
@@ -146,7 +145,7 @@ impl Ends {
     }
 }
 
-/// A message and what was found in it.
+/// A message and its findings.
 struct Message<'a> {
     payload: &'a [u8],
     ends: Ends,
@@ -162,7 +161,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Reads the message from here to the payload's end.
+    /// Reads the message from `at` to the payload's end.
     fn read(&mut self, at: usize, view: &View, expected: &dyn Expected) -> Option<()> {
         let payload = self.payload;
         let mut lines = Lines::of(payload, at);
@@ -187,7 +186,7 @@ impl<'a> Message<'a> {
         self.content_length(length, body)
     }
 
-    /// Every endpoint in a part of the text.
+    /// Replaces every endpoint in a part of the text.
     fn endpoints(&mut self, part: Range<usize>) -> Option<()> {
         let mut at = part.start;
         while at < part.end {
@@ -204,7 +203,7 @@ impl<'a> Message<'a> {
         Some(())
     }
 
-    /// The endpoint that begins here: where it ends, and what it becomes.
+    /// Parses the endpoint at `at`; returns its end and its replacement.
     fn endpoint(&self, at: usize, end: usize) -> Option<(usize, Option<Text>)> {
         let begins = at == 0 || !is_host(self.payload[at - 1]);
         let (address, host_end) = self.host(at, end).filter(|_| begins)?;
@@ -230,7 +229,7 @@ impl<'a> Message<'a> {
         Some((whole_end, text))
     }
 
-    /// The address that begins here, in brackets if it is IPv6, and where it ends.
+    /// Parses the address at `at`, in brackets for IPv6; returns the address and its end.
     fn host(&self, at: usize, end: usize) -> Option<(u128, usize)> {
         let text = &self.payload[at..end];
         if self.ends.ipv6 {
@@ -248,7 +247,7 @@ impl<'a> Message<'a> {
         Some((address(&text[..len], false)?, at + len))
     }
 
-    /// The description of a session: addresses of the sender, and its streams.
+    /// Reads the session description: the sender's addresses and its media streams.
     fn session(&mut self, lines: Lines<'_>, view: &View, expected: &dyn Expected) -> Option<()> {
         let mut session = None;
         let mut streams: [Option<Stream>; STREAMS] = [const { None }; STREAMS];
@@ -278,7 +277,7 @@ impl<'a> Message<'a> {
         Some(())
     }
 
-    /// The address at the end of a line is that of an end.
+    /// Replaces the address at the end of a line.
     fn addressed(&mut self, line: &Range<usize>) -> Option<()> {
         let at = self.last_word_at(line);
         let Some(known) = address(&self.payload[at.clone()], self.ends.ipv6) else {
@@ -305,7 +304,7 @@ impl<'a> Message<'a> {
         address(&self.payload[self.last_word_at(line)], self.ends.ipv6)
     }
 
-    /// A stream of the sender will be answered to its port.
+    /// Expects the replies to a media stream of the sender.
     fn stream(&mut self, stream: Stream, view: &View, expected: &dyn Expected) -> Option<()> {
         let own = stream
             .address
@@ -330,7 +329,7 @@ impl<'a> Message<'a> {
         Some(())
     }
 
-    /// The length that the headers say, when the body has another.
+    /// Updates the content length if the body's length changed.
     fn content_length(&mut self, line: Option<Range<usize>>, body: usize) -> Option<()> {
         let growth = self.findings.edits.growth(body);
         let Some(line) = line.filter(|_| growth != 0) else {
@@ -347,7 +346,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A stream as `m=` describes it.
+/// A media stream of an `m=` line.
 struct Stream {
     port: u16,
     at: Range<usize>,
@@ -355,7 +354,8 @@ struct Stream {
 }
 
 impl Stream {
-    /// `m=audio 49170 RTP/AVP 0`; the address is that of the session until its own comes.
+    /// Parses a line such as `m=audio 49170 RTP/AVP 0`; `address` is the session's until a `c=` line of the
+    /// stream follows.
     fn of(payload: &[u8], line: &Range<usize>, address: Option<u128>) -> Option<Self> {
         let text = &payload[line.clone()];
         let start = text.iter().position(|byte| *byte == b' ')? + 1;
@@ -369,7 +369,7 @@ const fn is_dotted(byte: u8) -> bool {
     byte.is_ascii_digit() || byte == b'.'
 }
 
-/// A byte of a name or an address: an address is not the part of a longer one.
+/// Returns true for a byte of a host name or address: an address must not be part of a longer word.
 const fn is_host(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
 }

@@ -1,13 +1,13 @@
-//! Short texts, and numbers and addresses read from bytes.
+//! Short texts, and parsing of numbers and addresses from bytes.
 
 use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use core::ops::Range;
 
-/// The longest text, in bytes: an IPv6 address in brackets, a colon and a port.
+/// Maximum length in bytes: an IPv6 address in brackets, a colon and a port.
 const LEN: usize = 48;
 
-/// A short text on the stack. What does not fit is an error, and the text is to be thrown away.
+/// A short text on the stack. After a write that does not fit, the text must not be used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Text {
     bytes: [u8; LEN],
@@ -24,14 +24,14 @@ impl Default for Text {
 }
 
 impl Text {
-    /// What `arguments` say; none when it is too long.
+    /// Formats `arguments`; `None` if the result is too long.
     pub fn of(arguments: fmt::Arguments<'_>) -> Option<Self> {
         let mut text = Self::default();
         fmt::write(&mut text, arguments).ok()?;
         Some(text)
     }
 
-    /// The bytes; none when they are too many.
+    /// Copies bytes; `None` if they are too many.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut text = Self::default();
         text.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
@@ -39,7 +39,7 @@ impl Text {
         Some(text)
     }
 
-    /// Its bytes.
+    /// Returns the text's bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
@@ -61,7 +61,7 @@ impl fmt::Debug for Text {
     }
 }
 
-/// An address of a tuple in words.
+/// An address of a tuple in its text form.
 pub(super) enum Host {
     V4(Ipv4Addr),
     V6(Ipv6Addr),
@@ -85,21 +85,21 @@ impl fmt::Display for Host {
     }
 }
 
-/// The lines of a text, without their ends.
+/// The lines of a text, as ranges without line ends.
 #[derive(Clone)]
 pub(super) struct Lines<'a> {
     payload: &'a [u8],
-    /// Where the next one begins.
+    /// Offset of the next line.
     pub(super) at: usize,
 }
 
 impl<'a> Lines<'a> {
-    /// From here on.
+    /// Iterates from `at` on.
     pub(super) const fn of(payload: &'a [u8], at: usize) -> Self {
         Self { payload, at }
     }
 
-    /// The next one if its end is there.
+    /// Returns the next line if its line end is present.
     pub(super) fn next_whole(&mut self) -> Option<Range<usize>> {
         self.next()
             .filter(|_| self.payload.get(self.at.wrapping_sub(1)) == Some(&b'\n'))
@@ -123,19 +123,19 @@ impl Iterator for Lines<'_> {
     }
 }
 
-/// The longest line of which a beginning is kept, in bytes (RFC 1459, 2.3).
+/// Maximum length in bytes of a line whose beginning is kept (RFC 1459, 2.3).
 pub(super) const LINE: usize = 512;
 
-/// Stands for the beginning of a line of which nothing more is to be read.
+/// Stands for the beginning of a line whose rest is to be ignored.
 pub(super) const PASSED: &[u8] = b"\0";
 
-/// The line that a text ends in the midst of; nothing when it ends with a line.
+/// Returns the incomplete last line of a text; empty if the text ends with a line end.
 pub(super) fn unfinished(text: &[u8]) -> &[u8] {
     let last = text.iter().rposition(|byte| *byte == b'\n');
     &text[last.map_or(0, |last| last + 1)..]
 }
 
-/// A decimal number at the beginning, and how many digits it has.
+/// Parses a leading decimal number; returns it and its number of digits.
 pub(super) fn number(bytes: &[u8]) -> Option<(u32, usize)> {
     let digits = bytes
         .iter()
@@ -145,13 +145,13 @@ pub(super) fn number(bytes: &[u8]) -> Option<(u32, usize)> {
     Some((text.parse().ok()?, digits))
 }
 
-/// A port.
+/// Parses a leading port number; returns it and its number of digits.
 pub(super) fn port(bytes: &[u8]) -> Option<(u16, usize)> {
     let (value, digits) = number(bytes)?;
     Some((u16::try_from(value).ok()?, digits))
 }
 
-/// An address of the family, as all of `bytes`, in the low bits of a number.
+/// Parses `bytes` as an address of the family, in the low bits of a number.
 pub(super) fn address(bytes: &[u8], ipv6: bool) -> Option<u128> {
     let text = core::str::from_utf8(bytes).ok()?;
     match ipv6 {

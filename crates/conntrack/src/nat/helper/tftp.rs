@@ -1,4 +1,4 @@
-//! TFTP answers from a port of its own choosing (RFC 1350, 4).
+//! TFTP: the server replies from another port (RFC 1350, 4).
 
 use packet::protocol;
 
@@ -7,7 +7,7 @@ use super::{Findings, View};
 const TIMEOUT_SECS: u32 = 300;
 
 pub(super) fn read(payload: &[u8], view: &View) -> Option<Findings> {
-    // A request to read or to write (RFC 1350, 5), which only the client sends.
+    // A read or write request (RFC 1350, 5), which only the client sends.
     let ([0, 1 | 2], false) = (payload.first_chunk()?, view.reply) else {
         return None;
     };

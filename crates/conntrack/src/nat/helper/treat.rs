@@ -1,22 +1,22 @@
-//! What a helper's findings do to one packet of its connection.
+//! Applies a helper's findings to a packet of its connection.
 
 use super::{Edits, edit};
 use crate::nat::apply::{Malformed, Shape};
 use crate::nat::rewrite::Layer;
 use crate::nat::sequence::{Shift, shift};
 
-/// What the numbers of a helped TCP connection are off by: of the original direction, of the reply.
+/// TCP sequence offsets of a connection with a helper: original direction, reply direction.
 pub type Shifts = [Shift; 2];
 
-/// A packet's payload; none of what is no whole TCP segment or UDP datagram. `packet` begins with
-/// its network header.
+/// Returns a packet's payload; `None` unless it is a whole TCP segment or UDP datagram. `packet` begins with
+/// the network header.
 pub fn payload(packet: &[u8], shape: Shape) -> Option<&[u8]> {
     let place = edit::Place::of(packet, shape)?;
     packet.get(place.payload()..shape.len as usize)
 }
 
-/// The number of the first byte of a segment's payload, as its sender wrote it; none of what is no whole
-/// segment of TCP. `packet` begins with its network header.
+/// Returns the sequence number of a segment's first payload byte, in the sender's numbering; `None` unless
+/// the packet is a whole TCP segment. `packet` begins with the network header.
 pub fn number(packet: &[u8], shape: Shape) -> Option<u32> {
     const SYN: u8 = 0x02;
     if edit::Place::of(packet, shape)?.layer() != Layer::Tcp {
@@ -24,21 +24,20 @@ pub fn number(packet: &[u8], shape: Shape) -> Option<u32> {
     }
     let segment = packet.get(usize::from(shape.upper)..)?;
     let number = u32::from_be_bytes(*segment.get(4..)?.first_chunk()?);
-    // A SYN has a number of its own (RFC 9293, 3.4).
+    // A SYN occupies one sequence number (RFC 9293, 3.4).
     Some(number.wrapping_add(u32::from(segment.get(13)? & SYN != 0)))
 }
 
-/// Edits a packet's payload, and shifts the numbers of TCP. Says the packet's new length.
+/// Edits a packet's payload and adjusts its TCP sequence numbers. Returns the packet's new length.
 ///
-/// `room` begins with the packet's network header and goes on behind its end as far as it may grow:
-/// [`Edits::reach`] bytes. It is apart from [`Rewrite::apply`], before it or behind it: all
-/// checksums follow by differences.
+/// `room` begins with the network header and extends [`Edits::reach`] bytes beyond the packet's end. May be
+/// called before or after [`Rewrite::apply`]: all checksums are updated by differences.
 ///
 /// [`Rewrite::apply`]: crate::nat::Rewrite::apply
 ///
 /// # Errors
-/// [`Malformed`] when the packet is no whole segment or datagram or there is no room for what it
-/// should say; it and the shifts are unchanged then.
+/// Returns [`Malformed`] with packet and shifts unchanged if the packet is not a whole segment or datagram,
+/// or if there is no room.
 pub fn treat(
     room: &mut [u8],
     shape: Shape,
@@ -58,7 +57,7 @@ pub fn treat(
     Ok(len)
 }
 
-/// Remembers a change of length, and shifts the numbers of the segment.
+/// Records a change of length and adjusts the segment's numbers.
 fn renumber(
     segment: &mut [u8],
     edits: &Edits,
@@ -92,8 +91,8 @@ mod tests {
     use packet::protocol;
     use proptest::prelude::*;
 
-    /// One segment through the router: its number, what it acknowledges and its payload, as they
-    /// come out.
+    /// Passes one segment through the router; returns its sequence number, acknowledgement number and payload
+    /// afterwards.
     fn pass(
         shifts: &mut Shifts,
         reply: bool,
@@ -132,7 +131,7 @@ mod tests {
     }
 
     proptest! {
-        /// The client's commands, some of which grow, arrive in order, or again, or are lost.
+        /// The client's commands, some of which grow, arrive in order, are retransmitted or are lost.
         #[test]
         fn a_stream_arrives_whole_and_is_acknowledged(
             start in any::<u32>(),
@@ -150,8 +149,8 @@ mod tests {
                     false => (format!("NOOP {byte}\r\n"), format!("NOOP {byte}\r\n")),
                 };
                 wanted.extend(becomes.as_bytes());
-                // The last copy arrives and its acknowledgement too; before it, copies were lost on
-                // one of both ways.
+                // The last copy and its acknowledgement arrive; earlier copies or their acknowledgements were
+                // lost.
                 for copy in 0..=lost {
                     let (number, _, payload) = pass(&mut shifts, false, sent, 7, said.as_bytes());
                     prop_assert_eq!(number, received);

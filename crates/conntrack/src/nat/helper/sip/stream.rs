@@ -1,14 +1,14 @@
-//! Messages of SIP in a stream of TCP (RFC 3261, 18.3), which says how long each is.
+//! Framing of SIP messages in a TCP stream (RFC 3261, 18.3), by their content length.
 
 use core::ops::Range;
 
 use super::super::text::{LINE, Lines, number};
 use super::{LINES, MESSAGES, Name, header, is_first};
 
-/// The longest message of which a beginning is kept, in bytes.
+/// Maximum length in bytes of a message whose beginning is kept.
 const MESSAGE: usize = 4096;
 
-/// What has to be kept of a stream's text for the next one: a message that is not all there.
+/// Returns the text to keep for the next segment: an incomplete message.
 pub(in super::super) fn rest(text: &[u8]) -> &[u8] {
     let mut start = 0;
     for _ in 0..MESSAGES {
@@ -21,7 +21,7 @@ pub(in super::super) fn rest(text: &[u8]) -> &[u8] {
     &[]
 }
 
-/// What is kept of the beginning of a message; nothing of what is none, or too long.
+/// Returns the text if it is the beginning of a message and short enough, else nothing.
 fn keep(text: &[u8]) -> &[u8] {
     let begins = match Lines::of(text, 0).next_whole() {
         Some(first) => is_first(&text[first]),
@@ -33,19 +33,19 @@ fn keep(text: &[u8]) -> &[u8] {
     }
 }
 
-/// What comes next in a stream.
+/// The next element of a stream.
 pub(super) enum Next {
-    /// A message.
+    /// A complete message.
     Whole(Range<usize>),
-    /// One that begins here and is not all there.
+    /// An incomplete message that begins at this offset.
     Cut(usize),
-    /// Nothing, or nothing that could be told from what comes behind it.
+    /// The end of the text, or data whose length is unknown.
     Nothing,
 }
 
 impl Next {
-    /// What comes from `from` on (RFC 3261, 18.3). Empty lines before a message keep the connection open
-    /// (RFC 5626, 4.4.1).
+    /// Parses the element at `from` (RFC 3261, 18.3). Empty lines before a message are keep-alives (RFC 5626,
+    /// 4.4.1).
     pub(super) fn of(text: &[u8], from: usize) -> Self {
         let blank = |byte: &&u8| matches!(**byte, b'\r' | b'\n');
         let start = from + text[from..].iter().take_while(blank).count();
