@@ -1,9 +1,9 @@
-//! The compiled firewall: filter, NAT, mangle and raw tables of both families, filter and NAT of bridges, and what
-//! their rules refer to.
+//! The compiled firewall: filter, NAT, mangle and raw tables of both address families, filter and NAT of
+//! bridges, and the objects that their rules refer to.
 //!
-//! A built-in chain always has the same place in its table, with or without rules ([`raw`], [`mangle`], [`nat`],
-//! [`filter`]); user chains follow. A table without configuration is empty, and its chains accept.
-//! What rules are and how they run stands in [`rule`].
+//! Each built-in chain has a fixed index in its table ([`raw`], [`mangle`], [`nat`], [`filter`]), whether it
+//! has rules or not; user chains follow. A table without configuration is empty, and its chains accept. The
+//! module [`rule`] defines rules and runs them.
 
 #![forbid(unsafe_code)]
 
@@ -18,166 +18,167 @@ use packet::Tuple;
 
 use crate::rule::{Joining, Making, Sought, Table};
 
-/// The built-in chains of `raw`, before connections are looked at.
+/// Built-in chains of `raw`, which run before connection tracking.
 pub mod raw {
     use crate::rule::ChainId;
 
-    /// Packets that arrive.
+    /// Packets that arrive at the router.
     pub const PREROUTING: ChainId = ChainId(0);
-    /// Packets of this router's own.
+    /// Packets that the router sends.
     pub const OUTPUT: ChainId = ChainId(1);
-    /// Their names, by place.
+    /// Chain names by index.
     pub const CHAINS: &[&str] = &["prerouting", "output"];
 }
 
-/// The built-in chains of `mangle`.
+/// Built-in chains of `mangle`.
 pub mod mangle {
     use crate::rule::ChainId;
 
-    /// Packets that arrive.
+    /// Packets that arrive at the router.
     pub const PREROUTING: ChainId = ChainId(0);
-    /// Packets for this router.
+    /// Packets addressed to the router.
     pub const INPUT: ChainId = ChainId(1);
-    /// Packets for others.
+    /// Packets that the router forwards.
     pub const FORWARD: ChainId = ChainId(2);
-    /// Packets of this router's own.
+    /// Packets that the router sends.
     pub const OUTPUT: ChainId = ChainId(3);
-    /// Packets that leave.
+    /// Packets that leave the router.
     pub const POSTROUTING: ChainId = ChainId(4);
-    /// Their names, by place.
+    /// Chain names by index.
     pub const CHAINS: &[&str] = &["prerouting", "input", "forward", "output", "postrouting"];
 }
 
-/// The built-in chains of `nat`: for the first packet of a connection.
+/// Built-in chains of `nat`, for the first packet of a connection.
 pub mod nat {
     use crate::rule::ChainId;
 
-    /// Destinations of what arrives.
+    /// Destination NAT of packets that arrive.
     pub const DSTNAT: ChainId = ChainId(0);
-    /// Sources of what leaves.
+    /// Source NAT of packets that leave.
     pub const SRCNAT: ChainId = ChainId(1);
-    /// Sources of what is for this router.
+    /// Source NAT of packets addressed to the router.
     pub const INPUT: ChainId = ChainId(2);
-    /// Destinations of what is this router's own.
+    /// Destination NAT of packets that the router sends.
     pub const OUTPUT: ChainId = ChainId(3);
-    /// Their names, by place.
+    /// Chain names by index.
     pub const CHAINS: &[&str] = &["dstnat", "srcnat", "input", "output"];
 }
 
-/// The built-in chains of `filter`.
+/// Built-in chains of `filter`.
 pub mod filter {
     use crate::rule::ChainId;
 
-    /// Packets for this router.
+    /// Packets addressed to the router.
     pub const INPUT: ChainId = ChainId(0);
-    /// Packets for others.
+    /// Packets that the router forwards.
     pub const FORWARD: ChainId = ChainId(1);
-    /// Packets of this router's own.
+    /// Packets that the router sends.
     pub const OUTPUT: ChainId = ChainId(2);
-    /// Their names, by place.
+    /// Chain names by index.
     pub const CHAINS: &[&str] = &["input", "forward", "output"];
 }
 
-/// The built-in chains of bridges' `nat`; those of their `filter` are as in [`filter`].
+/// Built-in chains of the bridge `nat` table; the bridge `filter` table has those of [`filter`].
 pub mod bridge_nat {
     use crate::rule::ChainId;
 
-    /// Frames that arrive.
+    /// Destination NAT of frames that arrive.
     pub const DSTNAT: ChainId = ChainId(0);
-    /// Frames that leave.
+    /// Source NAT of frames that leave.
     pub const SRCNAT: ChainId = ChainId(1);
-    /// Their names, by place.
+    /// Chain names by index.
     pub const CHAINS: &[&str] = &["dstnat", "srcnat"];
 }
 
-/// The built-in chain of switch chips.
+/// Built-in chain of switch chips.
 pub mod chip {
     use crate::rule::ChainId;
 
-    /// Frames that arrive by a port.
+    /// Frames that arrive at a port.
     pub const INGRESS: ChainId = ChainId(0);
-    /// Their names, by place.
+    /// Chain names by index.
     pub const CHAINS: &[&str] = &["ingress"];
 }
 
-/// What looks at the frames of bridges.
+/// Tables for bridged frames.
 #[derive(Clone, Debug, Default)]
 pub struct BridgeTables {
-    /// What switch chips do with frames before the bridge sees them.
+    /// Switch chip rules, which run before the bridge.
     pub chip: Arc<Table>,
-    /// Link addresses.
+    /// Translation of MAC addresses.
     pub nat: Arc<Table>,
-    /// What goes on and what does not.
+    /// Filter of bridged frames.
     pub filter: Arc<Table>,
-    /// Which packets pass the tables of IP.
+    /// Selects the packets that also pass the IP tables.
     pub detour: Detour,
     /// RouterOS: `/interface/bridge/settings allow-fast-path=no`.
     pub slow: bool,
 }
 
-/// RouterOS: `/interface/bridge/settings use-ip-firewall`: which bridged packets pass the tables of IP.
+/// RouterOS: `/interface/bridge/settings use-ip-firewall`: selects the bridged packets that pass the IP
+/// tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detour {
-    /// Those without a tag; without it none.
+    /// Untagged packets; if false, no packets.
     pub plain: bool,
-    /// Those behind a VLAN tag, too.
+    /// Packets with a VLAN tag as well.
     pub vlan: bool,
-    /// Those in a session of PPPoE, too.
+    /// Packets in PPPoE sessions as well.
     pub pppoe: bool,
 }
 
 impl BridgeTables {
-    /// Whether nothing looks at frames.
+    /// Returns true if no table applies to bridged frames.
     #[inline]
     pub fn is_empty(&self) -> bool {
         !self.detour.plain && self.nat.is_empty() && self.filter.is_empty() && self.chip.is_empty()
     }
 }
 
-/// The tables of one address family.
+/// Tables of one address family.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
-    /// Before connections are looked at.
+    /// Runs before connection tracking.
     pub raw: Arc<Table>,
-    /// Marks and changes.
+    /// Marks and packet changes.
     pub mangle: Arc<Table>,
-    /// Translations.
+    /// Address translation.
     pub nat: Arc<Table>,
-    /// What goes on and what does not.
+    /// Accepts or drops packets.
     pub filter: Arc<Table>,
 }
 
-/// Everything that the firewall is made of. What rules remember hangs on the rules; connections and
-/// counters live elsewhere and outlive it.
+/// The whole compiled firewall. State of matchers belongs to their rules; connections and counters are stored
+/// elsewhere and survive a replacement of the firewall.
 #[derive(Clone, Debug, Default)]
 pub struct Firewall {
-    /// The tables of IPv4.
+    /// IPv4 tables.
     pub ipv4: Tables,
-    /// The tables of IPv6.
+    /// IPv6 tables.
     pub ipv6: Tables,
-    /// Those of bridges.
+    /// Tables for bridged frames.
     pub bridge: BridgeTables,
-    /// What `Action::Translate` of rules points at, by place. Places are of one snapshot only:
-    /// a connection keeps what its first packet chose.
+    /// NAT targets by the index of `Action::Translate`. An index is valid within one snapshot only: a
+    /// connection stores the translation itself.
     pub targets: Arc<[Target]>,
-    /// Whether connections of IPv4 are tracked.
+    /// True if IPv4 connections are tracked.
     pub tracks4: bool,
-    /// Whether connections of IPv6 are tracked.
+    /// True if IPv6 connections are tracked.
     pub tracks6: bool,
-    /// Timeouts and strictness of tracking.
+    /// Settings of connection tracking.
     pub settings: Settings,
-    /// Which connections helpers read.
+    /// Ports whose connections helpers read.
     pub services: Services,
-    /// Something behind the walk reads packet marks, as queues do: packets leave with the mark that rules gave them,
-    /// though no rule asks for it.
+    /// True if a later stage such as queues reads packet marks: marks are then kept even if no rule matches
+    /// them.
     pub keeps_marks: bool,
-    /// What the rules of all tables look for in streams ([`Self::seek`]).
+    /// Compiled stream patterns of all tables ([`Self::seek`]).
     pub sought: Sought,
 }
 
 impl Tables {
-    /// Takes a connection out of all `connection-limit`s: it ended, or never began. `original` is the
-    /// tuple of its first packet as it came.
+    /// Removes a connection from all `connection-limit` counters because it ended or never entered the table.
+    /// `original` is the tuple of its first packet as received.
     #[inline]
     pub fn leave(&self, original: &Tuple) {
         for table in [&self.mangle, &self.nat, &self.filter] {
@@ -187,18 +188,19 @@ impl Tables {
 }
 
 impl Firewall {
-    /// The tables of a family.
+    /// Returns the tables of a family.
     #[inline]
     pub const fn tables(&self, ipv6: bool) -> &Tables {
         if ipv6 { &self.ipv6 } else { &self.ipv4 }
     }
 
-    /// Compiles what the rules look for in streams; what `before` has of it is taken over.
+    /// Compiles the stream patterns of all rules; reuses those that `before` has compiled.
     pub fn seek(&mut self, before: &Self) {
         self.seek_so(before, Making::Joined);
     }
 
-    /// The same at once; gives what is to be compiled once more, without haste.
+    /// Compiles the stream patterns separately, which is fast; returns the joint automaton to compile later,
+    /// if there is one.
     pub fn seek_at_once(&mut self, before: &Self) -> Option<Joining> {
         self.seek_so(before, Making::Apart);
         self.sought.to_join(&before.sought)
@@ -213,13 +215,13 @@ impl Firewall {
         self.sought = before.sought.follow(tables, making);
     }
 
-    /// Whether packets of a family have to be looked at: there is a rule, or they are tracked.
+    /// Returns true if packets of a family need processing: rules exist, or connections are tracked.
     #[inline]
     pub fn guards(&self, ipv6: bool) -> bool {
         self.tracks(ipv6) || self.filters(ipv6)
     }
 
-    /// Whether a family has a rule.
+    /// Returns true if a family has rules.
     #[inline]
     pub fn filters(&self, ipv6: bool) -> bool {
         let tables = self.tables(ipv6);
@@ -227,8 +229,8 @@ impl Firewall {
         tables.iter().any(|table| !table.is_empty())
     }
 
-    /// Whether what becomes of a connection's packets stays as it is until something else changes: a rule, a route,
-    /// a neighbour, the connection's end.
+    /// Returns true if the treatment of a connection's packets is constant until a rule, a route, a neighbour
+    /// or the connection itself changes.
     #[inline]
     pub fn is_steady(&self, ipv6: bool) -> bool {
         let tables = self.tables(ipv6);
@@ -236,7 +238,7 @@ impl Firewall {
         tables.iter().all(|table| !table.follows)
     }
 
-    /// Whether connections of a family are tracked.
+    /// Returns true if connections of a family are tracked.
     #[inline]
     pub const fn tracks(&self, ipv6: bool) -> bool {
         if ipv6 { self.tracks6 } else { self.tracks4 }

@@ -36,13 +36,13 @@ const COUNTED: usize = 4096;
 /// Parameters of a tracker.
 #[derive(Debug)]
 pub struct Setup<'a> {
-    /// Where its entries lie.
+    /// The table of all workers.
     pub table: Arc<Table>,
-    /// Its worker, below the table's number of workers.
+    /// The number of the worker, below the number of workers in the table.
     pub worker: u16,
-    /// What the workers share about answers; none when there is one worker.
+    /// Claimed tuples of all workers; `None` with a single worker.
     pub homes: Option<Arc<Homes>>,
-    /// The settings.
+    /// Timeouts and strictness.
     pub settings: &'a Settings,
 }
 

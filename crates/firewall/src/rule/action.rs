@@ -1,4 +1,4 @@
-//! What a rule does, and what comes of a chain.
+//! Actions of rules, and verdicts of chains.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -8,73 +8,73 @@ use wire::Mac;
 use super::list::List;
 use super::table::ChainId;
 
-/// Every action of RouterOS's filter, nat, mangle and raw, and of the tables of bridges.
+/// The actions of RouterOS's filter, nat, mangle and raw tables, and of the bridge tables.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// The chain is done; in nat: without a translation.
+    /// Ends the chain; in nat without a translation.
     Accept,
-    /// Discards silently.
+    /// Drops the packet silently.
     Drop,
-    /// Discards and tells the sender.
+    /// Drops the packet and notifies the sender.
     Reject(Reject),
-    /// Holds a TCP connection without a window.
+    /// Accepts a TCP connection with window 0 and holds it.
     Tarpit,
-    /// Only counts.
+    /// Only counts the packet.
     Passthrough,
-    /// Goes on in another chain.
+    /// Continues in another chain.
     Jump(ChainId),
-    /// Goes on behind the jump that led here; ends a built-in chain.
+    /// Continues after the jump to this chain; ends a built-in chain.
     Return,
-    /// Only logs (what `Rule::log` says).
+    /// Only logs, with the prefix of `Rule::log`.
     Log,
-    /// Enters an address into a list.
+    /// Adds an address to a list.
     AddToList {
         /// The list.
         list: Arc<List>,
-        /// The packet's source, else its destination.
+        /// True for the packet's source, false for its destination.
         source: bool,
-        /// How long; none until restart (`none-dynamic`). `none-static` is asked of control too, by
+        /// Lifetime of the entry; `none-static` entries are also reported to the control plane, by
         /// [`super::Watch::keep`].
         timeout: Timeout,
     },
-    /// The connection takes the fast path from now on.
+    /// FastTracks the connection.
     Fasttrack,
-    /// The packet is not tracked.
+    /// Excludes the packet from connection tracking.
     Notrack,
-    /// Translates by the nat target with this index in the snapshot. All of nat's actions.
+    /// Translates by the NAT target with this index in the snapshot; for all nat actions.
     Translate(u32),
-    /// Gives a frame another link address, or answers it.
+    /// Changes a MAC address of a frame, or answers the frame.
     Readdress(Readdress),
-    /// Sets the packet's mark.
+    /// Sets the packet mark.
     MarkPacket(u32),
-    /// Sets the connection's mark.
+    /// Sets the connection mark.
     MarkConnection(u32),
     /// Sets the routing mark.
     MarkRouting(u32),
-    /// Sets the gateway.
+    /// Sets the gateway of the packet.
     Route(u128),
-    /// Changes the largest segment that a SYN announces.
+    /// Changes the maximum segment size option of a SYN.
     ChangeMss(Mss),
-    /// Changes the differentiated services field.
+    /// Changes the DSCP field.
     ChangeDscp(Dscp),
-    /// Changes the lifetime or hop limit.
+    /// Changes the TTL or hop limit.
     ChangeTtl(Ttl),
     /// Sets the priority.
     SetPriority(Priority),
-    /// IPv4 options become no-operations.
+    /// Replaces IPv4 options by no-operations.
     StripOptions,
-    /// IPv4: may be fragmented from now on.
+    /// Clears the don't-fragment flag of IPv4.
     ClearDf,
-    /// Sends a copy away.
+    /// Sends a copy of the packet to a remote host.
     Sniff(Sniff),
-    /// IPv6: the source gets another prefix (RFC 6296).
+    /// IPv6: replaces the prefix of the source (RFC 6296).
     SourcePrefix(Npt),
-    /// IPv6: the destination gets another prefix.
+    /// IPv6: replaces the prefix of the destination (RFC 6296).
     DestinationPrefix(Npt),
 }
 
 impl Action {
-    /// Whether it decides where a packet goes, or that it ends, other than by marks.
+    /// Returns true if the action determines the packet's route or end by other means than marks.
     pub(super) fn decides(&self) -> bool {
         matches!(
             self,
@@ -90,7 +90,7 @@ impl Action {
 }
 
 impl Action {
-    /// Whether control is told of the packet.
+    /// Returns true if the action reports the packet to the control plane.
     pub(super) fn tells(&self) -> bool {
         match self {
             Self::Log | Self::Sniff(_) => true,
@@ -100,18 +100,18 @@ impl Action {
     }
 }
 
-/// How long a rule enters an address for.
+/// Lifetime of a list entry that a rule adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeout {
-    /// This long.
+    /// This duration.
     After(Duration),
-    /// Until restart. RouterOS: `none-dynamic`.
+    /// Until restart (RouterOS: `none-dynamic`).
     Dynamic,
-    /// For ever, as a part of the configuration. RouterOS: `none-static`.
+    /// Permanent, as part of the configuration (RouterOS: `none-static`).
     Static,
 }
 
-/// What the sender of a rejected packet is told.
+/// Message to the sender of a rejected packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reject {
     /// ICMP destination unreachable with this code (RFC 792, RFC 1812 5.2.7.1).
@@ -120,104 +120,104 @@ pub enum Reject {
     Icmpv6(u8),
     /// ICMPv6 parameter problem with this code (RFC 7112: header chain too long, 3).
     Icmpv6Problem(u8),
-    /// A TCP reset; what is not TCP is discarded silently.
+    /// A TCP reset; other protocols are dropped silently.
     TcpReset,
 }
 
-/// The largest segment that a SYN may announce.
+/// New maximum segment size of a SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mss {
-    /// This many bytes.
+    /// At most this number of bytes.
     Bytes(u16),
-    /// What fits through the egress interface. RouterOS: `clamp-to-pmtu`.
+    /// What the MTU of the egress interface permits (RouterOS: `clamp-to-pmtu`).
     ClampToPmtu,
 }
 
-/// The new differentiated services code point.
+/// New DSCP value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dscp {
-    /// This one, 0 to 63.
+    /// This value, 0 to 63.
     Set(u8),
     /// The packet's priority.
     FromPriority,
-    /// The packet's priority in the three high bits, the rest 0.
+    /// The packet's priority in the three high bits; the other bits are 0.
     FromPriorityToHigh3,
 }
 
-/// The new lifetime.
+/// New TTL or hop limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ttl {
-    /// This.
+    /// This value.
     Set(u8),
-    /// More by this, 255 at most.
+    /// Adds this value; at most 255.
     Increment(u8),
-    /// Less by this, 0 at least.
+    /// Subtracts this value; at least 0.
     Decrement(u8),
 }
 
-/// The new priority.
+/// New priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// This one, 0 to 63.
+    /// This value, 0 to 63.
     Set(u8),
-    /// The code point.
+    /// The DSCP value.
     FromDscp,
-    /// The three high bits of the code point.
+    /// The three high bits of the DSCP value.
     FromDscpHigh3,
-    /// The priority that the packet arrived with.
+    /// The priority that the packet had on arrival.
     FromIngress,
 }
 
-/// Where a copy goes.
+/// Receiver of a packet copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sniff {
-    /// To whom; IPv4 in the low 32 bits.
+    /// The receiver's address; IPv4 in the low 32 bits.
     pub target: u128,
-    /// Whether that is an IPv6 address.
+    /// True if `target` is an IPv6 address.
     pub ipv6: bool,
-    /// To which UDP port.
+    /// The receiver's UDP port.
     pub port: u16,
-    /// `sniff-pc`'s number; none for `sniff-tzsp`.
+    /// Stream number of `sniff-pc`; `None` for `sniff-tzsp`.
     pub id: Option<u32>,
 }
 
-/// What a bridge's nat does to a frame. It ends the chain.
+/// Actions of the bridge nat table. Each ends the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readdress {
-    /// `src-nat`: another source.
+    /// `src-nat`: sets the source MAC address.
     Source(Mac),
-    /// `dst-nat`: another destination.
+    /// `dst-nat`: sets the destination MAC address.
     Destination(Mac),
-    /// `redirect`: it is for the bridge itself.
+    /// `redirect`: delivers the frame to the bridge itself.
     Redirect,
-    /// `arp-reply`: who asks is told this address, and the frame goes no further.
+    /// `arp-reply`: answers an ARP request with this address and drops the frame.
     ArpReply(Mac),
 }
 
-/// A prefix in place of another of the same length (RFC 6296).
+/// Replacement of an IPv6 prefix by another of the same length (RFC 6296).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Npt {
-    /// What an address must begin with.
+    /// The prefix that an address must have.
     pub from: u128,
-    /// What it begins with afterwards.
+    /// The prefix after translation.
     pub to: u128,
-    /// The length of both, 0 to 128.
+    /// The length of both prefixes, 0 to 128.
     pub len: u8,
 }
 
-/// What comes of a packet in a chain.
+/// Result of a chain for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on.
+    /// The packet continues.
     Accept,
-    /// Discarded by the rule with this id.
+    /// Dropped by the rule with this id.
     Drop(u32),
-    /// Discarded by the rule with this id, and the sender is told.
+    /// Dropped by the rule with this id, with a message to the sender.
     Reject(u32, Reject),
     /// Tarpitted by the rule with this id.
     Tarpit(u32),
     /// Translated by the target with this index.
     Translate(u32),
-    /// Goes on with another link address, or is answered.
+    /// Continues with another MAC address, or is answered.
     Readdress(Readdress),
 }

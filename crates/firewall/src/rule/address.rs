@@ -1,16 +1,16 @@
-//! Sets that matchers compare with: address ranges, kinds of addresses, classes of interfaces.
+//! Value sets of matchers: address ranges, address types, interface classes.
 
-/// Addresses from `first` to `last`, both included; IPv4 in the low 32 bits.
+/// Inclusive address range; IPv4 in the low 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AddressRange {
-    /// The lowest.
+    /// The lowest address.
     pub first: u128,
-    /// The highest; an empty range has it below `first`.
+    /// The highest address; below `first` if the range is empty.
     pub last: u128,
 }
 
 impl AddressRange {
-    /// The addresses that begin with `len` bits of `bits`; `width` is 32 or 128.
+    /// Returns the range of a prefix: addresses that begin with `len` bits of `bits`. `width` is 32 or 128.
     pub const fn prefix(bits: u128, len: u8, width: u8) -> Self {
         let host = match width.saturating_sub(len) {
             0 => 0,
@@ -23,62 +23,61 @@ impl AddressRange {
         }
     }
 
-    /// Whether the address lies in it.
+    /// Returns true if the range contains the address.
     #[inline(always)]
     pub const fn has(&self, address: u128) -> bool {
         self.first <= address && address <= self.last
     }
 }
 
-/// RouterOS: `src-address-type`, `dst-address-type`: what the routing table says of an address, as a
-/// set of bits.
+/// RouterOS: `src-address-type`, `dst-address-type`: classification of an address by the routing table, as a
+/// bit set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AddressTypes(pub u8);
 
 impl AddressTypes {
-    /// Of one station elsewhere.
+    /// A single remote host.
     pub const UNICAST: Self = Self(1);
-    /// Of this router.
+    /// An address of this router.
     pub const LOCAL: Self = Self(2);
-    /// Of all stations of a connected network.
+    /// The broadcast address of a connected network.
     pub const BROADCAST: Self = Self(4);
-    /// Of a group.
+    /// A multicast group.
     pub const MULTICAST: Self = Self(8);
-    /// Routed to nowhere.
+    /// Dropped by a blackhole route.
     pub const BLACKHOLE: Self = Self(16);
-    /// The address of routers on a link (RFC 4291, 2.6.1). IPv6 only.
+    /// The subnet-router anycast address (RFC 4291, 2.6.1). IPv6 only.
     pub const ANYCAST: Self = Self(32);
-    /// Refused by a route. IPv6 only.
+    /// Rejected by an unreachable route. IPv6 only.
     pub const UNREACHABLE: Self = Self(64);
 
-    /// Whether the sets have a bit in common.
+    /// Returns true if the sets have a bit in common.
     #[inline(always)]
     pub const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 }
 
-/// A class of interfaces: those that rules cannot tell from each other. An interface that a rule names alone is a
-/// class by itself.
+/// Class of interfaces that rules do not distinguish. An interface that a rule names has a class of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Class(pub u16);
 
 impl Class {
-    /// Of no interface.
+    /// No interface.
     pub const NONE: Self = Self(0);
 }
 
-/// A set of classes of interfaces: an interface list, or one of the words `all-ethernet`, `all-ppp` and the like.
+/// A set of interface classes: an interface list, or a word such as `all-ethernet` or `all-ppp`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassSet {
-    /// The members, ascending.
+    /// The members in ascending order.
     classes: Box<[Class]>,
-    /// A bit for each.
+    /// Bit mask of the members.
     bits: Box<[u64]>,
 }
 
 impl ClassSet {
-    /// Whether the class is in the set; none (0) never is.
+    /// Returns true if the set contains the class; false for [`Class::NONE`].
     #[inline(always)]
     pub fn has(&self, class: Class) -> bool {
         let place = usize::from(class.0);
@@ -86,7 +85,7 @@ impl ClassSet {
         word >> (place % 64) & 1 != 0
     }
 
-    /// Its members, ascending.
+    /// Returns the members in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Class> {
         self.classes.iter().copied()
     }

@@ -1,39 +1,38 @@
-//! Side effects that a rule requests from control, besides what it does to the packet.
+//! Events that rules report to the control plane.
 
 use conntrack::connection::{NatState, State};
 use frame::InterfaceId;
 use packet::Tuple;
 
-/// Something to be told about the packet at hand.
+/// An event for the control plane about the current packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A line for the log.
+    /// A log entry.
     Log(Logged),
-    /// An address for a list, for ever.
+    /// A permanent address list entry.
     Keep {
         /// The list's number.
         list: u32,
         /// The address; IPv4 in the low 32 bits.
         address: u128,
-        /// Of IPv6.
+        /// True for IPv6.
         ipv6: bool,
     },
 }
 
-/// What a line of the log says besides the packet.
+/// Contents of a log entry besides the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Logged {
-    /// The rule that logs: its chain and its prefix.
+    /// The rule that logs; it has the chain and the prefix.
     pub rule: u32,
-    /// Where the packet would leave, if that is known.
+    /// The egress interface, if it is known.
     pub egress: InterfaceId,
-    /// The state of its connection.
+    /// The connection state of the packet.
     pub state: State,
-    /// How that is translated, as far as it was known.
+    /// Kinds of translation of the connection, as far as known.
     pub nat: NatState,
-    /// Between whom the packet travelled when the rule saw it: its destination is translated from
-    /// dstnat on.
+    /// The packet's tuple at the rule: after dstnat its destination is translated.
     pub seen: Tuple,
-    /// What its connection makes of such packets, where that is known.
+    /// The packet's tuple after translation, if known.
     pub translated: Option<Tuple>,
 }

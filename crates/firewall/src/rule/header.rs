@@ -1,11 +1,11 @@
-//! What rules read of a packet beyond its parsed fields: options of IPv4 and TCP, extension headers,
-//! contents. All of it stops where the packet ends.
+//! Header contents that rules read beyond the parsed fields: IPv4 and TCP options, IPv6 extension headers,
+//! payload. All functions stop at the packet's end.
 
 use packet::{Fields, protocol};
 
 use super::matcher::Ipv4Option;
 
-/// The options of an IPv4 header that rules ask for, a bit each.
+/// The IPv4 options that matchers distinguish, as a bit set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Options(u8);
 
@@ -14,11 +14,11 @@ const STRICT: u8 = 2;
 const RECORD: u8 = 4;
 const TIMESTAMP: u8 = 8;
 const ALERT: u8 = 16;
-/// Another one, or padding.
+/// Any other option, or padding.
 const OTHER: u8 = 32;
 
 impl Options {
-    /// Whether they are what a rule asks for.
+    /// Returns true if the options satisfy a matcher.
     pub(super) fn fit(self, option: Ipv4Option) -> bool {
         let has = |bits: u8| self.0 & bits != 0;
         match option {
@@ -38,7 +38,7 @@ impl Options {
     }
 }
 
-/// The options of an IPv4 packet (RFC 791, 3.1).
+/// Returns the options of an IPv4 packet (RFC 791, 3.1).
 pub(super) fn ipv4_options(packet: &[u8]) -> Options {
     let words = packet.first().map_or(0, |first| usize::from(first & 0xf));
     let mut rest = packet.get(20..words * 4).unwrap_or_default();
@@ -53,7 +53,7 @@ pub(super) fn ipv4_options(packet: &[u8]) -> Options {
             _ => OTHER,
         };
         let len = match (kind, behind.first()) {
-            // The end of the list.
+            // End of option list.
             (0, _) => break,
             (1, _) => 1,
             (_, Some(len)) => usize::from(*len).max(2),
@@ -64,7 +64,7 @@ pub(super) fn ipv4_options(packet: &[u8]) -> Options {
     Options(found)
 }
 
-/// The headers of an IPv6 packet, with the bits of [`super::Headers`].
+/// Returns the extension headers of an IPv6 packet, as bits of [`super::Headers`].
 pub(super) fn ipv6_headers(packet: &[u8]) -> u8 {
     let (mut kind, mut at, mut found) = (packet.get(6).copied(), 40, 0);
     for _ in 0..8 {
@@ -75,7 +75,7 @@ pub(super) fn ipv6_headers(packet: &[u8]) -> u8 {
             0 => (1, 8, 8),
             60 => (2, 8, 8),
             43 => (4, 8, 8),
-            // A fragment header has eight bytes; where its chain goes on is in the first part.
+            // A fragment header has eight bytes; the rest of the header chain is in the first fragment.
             44 => (8, 0, 8),
             51 => (16, 4, 8),
             50 => return found | 32,
@@ -90,7 +90,7 @@ pub(super) fn ipv6_headers(packet: &[u8]) -> u8 {
     found
 }
 
-/// The largest segment that a SYN announces (RFC 9293, 3.7.1); none where it says nothing.
+/// Returns the maximum segment size option of a SYN (RFC 9293, 3.7.1); `None` if it has none.
 pub(super) fn mss(fields: &Fields, packet: &[u8]) -> Option<u16> {
     const SYN: u8 = 2;
     if fields.tuple.protocol != protocol::TCP || fields.tcp_flags & SYN == 0 {
@@ -109,7 +109,7 @@ pub(super) fn mss(fields: &Fields, packet: &[u8]) -> Option<u16> {
     }
 }
 
-/// Whether the bytes occur in the packet. Nothing occurs everywhere.
+/// Returns true if the packet contains the bytes; an empty pattern always matches.
 pub(super) fn contains(packet: &[u8], wanted: &[u8]) -> bool {
     let Some(first) = wanted.first() else {
         return true;
@@ -145,7 +145,7 @@ mod tests {
         assert!(some.fit(Ipv4Option::Any) && some.fit(Ipv4Option::RouterAlert));
         assert!(some.fit(Ipv4Option::RecordRoute) && some.fit(Ipv4Option::NoTimestamp));
         assert!(!some.fit(Ipv4Option::None) && some.fit(Ipv4Option::NoSourceRouting));
-        // Behind the end, and cut short.
+        // Options after the end of the list, and a truncated header.
         assert_eq!(ipv4_options(&with_options(&[0, 7, 3, 4])), Options(OTHER));
         assert_eq!(ipv4_options(&[0x46; 22]), Options(0));
         let stripped = ipv4_options(&with_options(&[1, 1, 1, 1]));

@@ -1,4 +1,4 @@
-//! Whether a matcher holds for a packet.
+//! Evaluation of a matcher for a packet.
 
 use packet::{Fields, Fragment, Tuple, protocol};
 
@@ -9,14 +9,14 @@ use super::run::Watch;
 use super::subject::{Facts, Subject};
 use super::worker::Worker;
 
-/// What a matcher may read.
+/// Data that a matcher may read.
 pub(super) struct Asked<'a, 'p, F> {
     pub(super) subject: &'a mut Subject<'p>,
     pub(super) facts: &'a F,
     pub(super) worker: &'a mut Worker,
 }
 
-/// Whether it holds. What the packet does not have fails, negated or not.
+/// Returns true if the matcher matches. A packet without the matched field never matches, negated or not.
 #[inline]
 pub(super) fn holds<F: Facts, W: Watch>(matcher: &Matcher, asked: &mut Asked<'_, '_, F>) -> bool {
     let answer = of_packet(&matcher.what, asked.subject)
@@ -25,8 +25,8 @@ pub(super) fn holds<F: Facts, W: Watch>(matcher: &Matcher, asked: &mut Asked<'_,
     answer.is_some_and(|fits| fits != matcher.negated)
 }
 
-/// An answer; none inside where the packet does not have what is asked for, none outside where the
-/// matcher is of another kind.
+/// Result of a group of matchers: the outer `None` means that the matcher belongs to another group, the inner
+/// `None` that the packet lacks the field.
 type Answer = Option<Option<bool>>;
 
 fn within(ranges: &[(u16, u16)], port: u16) -> bool {
@@ -34,11 +34,11 @@ fn within(ranges: &[(u16, u16)], port: u16) -> bool {
     ranges.any(|(first, last)| (*first..=*last).contains(&port))
 }
 
-/// The ports, where the packet shows them.
+/// Returns the ports if the packet contains them.
 #[inline(always)]
 pub(super) fn ports(fields: &Fields) -> Option<(u16, u16)> {
     let tuple = &fields.tuple;
-    // Without short cuts: what would be guessed there differs from packet to packet.
+    // Without short-circuit evaluation: its branches would be unpredictable.
     let shown = tuple.has_ports()
         & (fields.fragment != Fragment::Later)
         & (!fields.truncated | ((tuple.source_port | tuple.destination_port) != 0));
@@ -53,7 +53,7 @@ pub(super) fn tcp(fields: &Fields) -> Option<u8> {
     whole.then_some(fields.tcp_flags)
 }
 
-/// Matchers of what the packet and its way say. The ones that the classifier knows come first.
+/// Evaluates matchers of the packet's basic fields, those of the classifier first.
 #[inline]
 fn of_packet(what: &Match, subject: &Subject<'_>) -> Answer {
     let (fields, tuple) = (subject.fields, &subject.fields.tuple);
@@ -99,7 +99,7 @@ fn of_packet(what: &Match, subject: &Subject<'_>) -> Answer {
     }))
 }
 
-/// Matchers that look at more of the header.
+/// Evaluates matchers of further header fields.
 fn of_header(what: &Match, subject: &Subject<'_>) -> Answer {
     let (fields, packet) = (subject.fields, subject.packet);
     Some(Some(match what {
@@ -126,13 +126,13 @@ fn of_header(what: &Match, subject: &Subject<'_>) -> Answer {
         }
         Match::TcpMss(first, last) => {
             let mss = tcp(fields).map(|_| header::mss(fields, packet));
-            // As rules before have lowered it; what fits the link is known when the packet leaves.
+            // The value as earlier rules lowered it; `clamp-to-pmtu` is applied only on egress.
             let lowered = |mss: u16| match subject.changes.mss {
                 Some(Mss::Bytes(largest)) => mss.min(largest),
                 Some(Mss::ClampToPmtu) | None => mss,
             };
             let within = |mss| (*first..=*last).contains(&lowered(mss));
-            // Linux: a segment that says none is within no range.
+            // Linux: a segment without the option is in no range.
             return Some(mss.map(|mss| mss.is_some_and(within)));
         }
         Match::Icmp(wanted) => return Some(icmp(fields).map(|found| fits_icmp(wanted, found))),
@@ -141,7 +141,7 @@ fn of_header(what: &Match, subject: &Subject<'_>) -> Answer {
     }))
 }
 
-/// The type and code of an ICMP message.
+/// Returns the type and code of an ICMP message.
 #[inline(always)]
 pub(super) fn icmp(fields: &Fields) -> Option<(u8, u8)> {
     let tuple = &fields.tuple;
@@ -156,7 +156,7 @@ fn fits_icmp(wanted: &Icmp, (kind, code): (u8, u8)) -> bool {
     kind == wanted.kind && (wanted.first..=wanted.last).contains(&code)
 }
 
-/// Matchers of what the walk knows about the connection, the route and the time.
+/// Evaluates matchers of the connection, the route and the time.
 fn of_connection<F: Facts>(what: &Match, asked: &mut Asked<'_, '_, F>) -> Answer {
     let (facts, tuple) = (asked.facts, &asked.subject.fields.tuple);
     Some(match what {
@@ -185,14 +185,14 @@ fn of_connection<F: Facts>(what: &Match, asked: &mut Asked<'_, '_, F>) -> Answer
     })
 }
 
-/// Matchers that remember. They are last in their rule.
+/// Evaluates matchers with state. They come last in a rule.
 fn of_memory<F: Facts, W: Watch>(what: &Match, asked: &mut Asked<'_, '_, F>) -> Option<bool> {
     let (fields, now) = (asked.subject.fields, asked.worker.clock.now);
     let (tuple, len) = (&fields.tuple, fields.len);
     Some(match what {
         Match::ConnectionLimit(limit) => {
             let original = asked.facts.original();
-            // What is no connection's is not counted: nobody could tell when it ends.
+            // A packet without connection is not counted: its end would be unknown.
             let enters = W::COMMITS && original.is_some();
             asked.subject.changes.counted |= enters;
             limit.holds(&original.unwrap_or(*tuple), enters)
@@ -225,7 +225,7 @@ fn of_memory<F: Facts, W: Watch>(what: &Match, asked: &mut Asked<'_, '_, F>) -> 
     })
 }
 
-/// The tuple, without what is no port.
+/// Returns the tuple with zero ports if the packet contains none.
 fn shown(fields: &Fields) -> Tuple {
     let (source_port, destination_port) = ports(fields).unwrap_or_default();
     Tuple {

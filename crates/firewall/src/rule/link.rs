@@ -1,7 +1,7 @@
-//! What rules of bridges ask of frames, beyond what they ask of the IP packets within.
+//! Matchers of bridge rules for link-layer fields.
 //!
-//! As everywhere, what a frame does not have fails, negated or not: a VLAN of an untagged frame, an opcode of what is
-//! no ARP. A packet that no bridge looks at has none of it.
+//! As with all matchers, a frame without the field never matches, negated or not: the VLAN of an untagged
+//! frame, the opcode of a frame that is not ARP. A packet outside of bridge tables has none of these fields.
 
 use std::sync::Arc;
 
@@ -11,22 +11,22 @@ use wire::Mac;
 use super::address::{Class, ClassSet};
 use super::classify::Spans;
 
-/// A frame on its way through rules of bridges.
+/// A frame that passes bridge rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Bridged<'a> {
-    /// Its link header, as it was read.
+    /// The parsed link header.
     pub link: &'a Link,
-    /// All of it.
+    /// The whole frame.
     pub frame: &'a [u8],
-    /// It is for a link address of this router's.
+    /// True if the destination is a MAC address of this router.
     pub own: bool,
-    /// The class of the bridge that it came by; none for the router's own.
+    /// The class of the ingress bridge; none for frames that the router sends.
     pub ingress: Class,
-    /// That of the bridge that it leaves by; none before that is known, and for the router.
+    /// The class of the egress bridge; none before it is known, and for frames to the router.
     pub egress: Class,
 }
 
-/// What a matcher asks of a frame.
+/// A link-layer matcher.
 #[derive(Clone, Debug)]
 pub enum LinkMatch {
     /// `in-bridge`.
@@ -41,39 +41,39 @@ pub enum LinkMatch {
     Source(MacSet),
     /// `dst-mac-address`.
     Destination(MacSet),
-    /// `mac-protocol`: what stands behind the addresses, both ends included.
+    /// `mac-protocol`: an inclusive EtherType range.
     Kind(u16, u16),
-    /// It carries a packet with these fields: what matchers of IP imply.
+    /// The frame contains an IP packet; implied by matchers of IP fields.
     Carries(Carries),
     /// `packet-type`.
     For(Audience),
-    /// `vlan-id`, both ends included.
+    /// `vlan-id`, an inclusive range.
     VlanId(u16, u16),
     /// `vlan-priority`, 0 to 7.
     VlanPriority(u8),
-    /// `vlan-encap`, both ends included.
+    /// `vlan-encap`, an inclusive range.
     VlanEncap(u16, u16),
     /// `802.3-sap`: both service access points.
     Sap(u8),
     /// `802.3-type`.
     SnapType(u16),
-    /// A property of ARP.
+    /// A field of ARP.
     Arp(ArpMatch),
-    /// A property of the spanning tree.
+    /// A field of the spanning tree protocol.
     Stp(StpMatch),
 }
 
-/// Addresses that are alike in some bits.
+/// A set of MAC addresses given by address and mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MacSet {
-    /// The address; bits that do not count are 0.
+    /// The address; bits outside the mask are 0.
     value: u64,
-    /// The bits that count.
+    /// The bits that must be equal.
     mask: u64,
 }
 
 impl MacSet {
-    /// The addresses that are like this one where `mask` has ones.
+    /// Creates the set of addresses that equal `like` in the bits of `mask`.
     pub const fn new(like: Mac, mask: Mac) -> Self {
         let mask = mask.to_u64();
         Self {
@@ -82,16 +82,16 @@ impl MacSet {
         }
     }
 
-    /// Whether the address is one of them.
+    /// Returns true if the set contains the address.
     #[inline(always)]
     pub const fn has(&self, mac: Mac) -> bool {
         mac.to_u64() & self.mask == self.value
     }
 
-    /// They as spans of numbers, in order; none where those are many.
+    /// Returns the set as sorted inclusive ranges; `None` if there are too many.
     pub(super) fn runs(&self) -> Option<Vec<(u64, u64)>> {
         const ALL: u64 = (1 << 48) - 1;
-        // What varies below the lowest bit that counts is one span.
+        // The variable bits below the lowest mask bit form one range.
         let low = (1 << self.mask.trailing_zeros().min(48)) - 1;
         let vary = ALL & !self.mask & !low;
         if vary.count_ones() > 6 {
@@ -101,7 +101,7 @@ impl MacSet {
         loop {
             let first = self.value | high;
             runs.push((first, first | low));
-            // The next number of those that have ones only where bits vary.
+            // Next combination of the remaining variable bits.
             high = high.wrapping_sub(vary) & vary;
             if high == 0 {
                 return Some(runs);
@@ -110,19 +110,19 @@ impl MacSet {
     }
 }
 
-/// Which packets of IP a frame carries.
+/// IP version of the packet in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
-    /// Those of IPv4.
+    /// IPv4.
     Ipv4,
-    /// Those of IPv6.
+    /// IPv6.
     Ipv6,
-    /// Any.
+    /// IPv4 or IPv6.
     Ip,
 }
 
 impl Carries {
-    /// Whether it is such a frame.
+    /// Returns true if the EtherType is the one of this IP version.
     #[inline(always)]
     pub(super) const fn fits(self, kind: u16) -> bool {
         match self {
@@ -133,16 +133,16 @@ impl Carries {
     }
 }
 
-/// RouterOS: `packet-type`: whom a frame is for.
+/// RouterOS: `packet-type`: addressee of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// Everybody.
+    /// All stations.
     Broadcast,
     /// This router.
     Host,
-    /// A group.
+    /// A multicast group.
     Multicast,
-    /// Another station.
+    /// Another host.
     OtherHost,
 }
 
@@ -158,18 +158,18 @@ impl Audience {
     }
 }
 
-/// What a matcher asks of ARP.
+/// A matcher of an ARP field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArpMatch {
     /// `arp-opcode`.
     Opcode(u16),
     /// `arp-hardware-type`.
     Hardware(u16),
-    /// `arp-packet-type`, both ends included.
+    /// `arp-packet-type`, an inclusive range.
     Protocol(u16, u16),
     /// `arp-gratuitous`.
     Gratuitous(bool),
-    /// `arp-src-address`: first and last.
+    /// `arp-src-address`: first and last address.
     Source(u32, u32),
     /// `arp-dst-address`.
     Destination(u32, u32),
@@ -194,12 +194,12 @@ impl ArpMatch {
     }
 }
 
-/// What a matcher asks of a message of the spanning tree; of ranges both ends are included.
+/// A matcher of a spanning tree field; ranges are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StpMatch {
-    /// `stp-type`: 0 is a configuration message, 0x80 a topology change.
+    /// `stp-type`: 0 for a configuration message, 0x80 for a topology change.
     Kind(u8),
-    /// `stp-flags`: all of these bits are set.
+    /// `stp-flags`: all of these bits must be set.
     Flags(u8),
     /// `stp-root-priority`.
     RootPriority(u16, u16),
@@ -213,7 +213,8 @@ pub enum StpMatch {
     Sender(MacSet),
     /// `stp-port`.
     Port(u16, u16),
-    /// `stp-msg-age`, `stp-max-age`, `stp-hello-time`, `stp-forward-delay`, by place; as they stand in the message.
+    /// `stp-msg-age`, `stp-max-age`, `stp-hello-time`, `stp-forward-delay`: field number, and range in the
+    /// message's units.
     Time(u8, u16, u16),
 }
 
@@ -241,7 +242,7 @@ impl StpMatch {
 }
 
 impl LinkMatch {
-    /// Where it is asked within a rule: the order of RouterOS's manual.
+    /// Returns the position of the matcher within a rule, in the order of RouterOS's manual.
     pub(super) const fn order(&self) -> u8 {
         match self {
             Self::InBridge(_) => 2,
@@ -252,7 +253,7 @@ impl LinkMatch {
         }
     }
 
-    /// Whether a frame is so; none where it does not have what is asked.
+    /// Returns true if a frame matches; `None` if it lacks the field.
     pub(super) fn holds(&self, of: &Bridged<'_>) -> Option<bool> {
         let link = of.link;
         let within = |first: u16, last: u16, value: u16| Some((first..=last).contains(&value));
@@ -280,10 +281,10 @@ impl LinkMatch {
     }
 }
 
-/// In place of a frame's kind or of its bridge's class, as numbers: there is no frame.
+/// Key of a packet outside of bridge tables, in place of an EtherType or a bridge class.
 pub(super) const NONE: u32 = 1 << 17;
 
-/// A tag as a number; 0 is none.
+/// Returns the key of a VLAN tag; 0 without a tag.
 #[inline(always)]
 pub(super) fn tag_number(link: &Link) -> u32 {
     let tag = link.tag.unwrap_or_default();
@@ -293,16 +294,16 @@ pub(super) fn tag_number(link: &Link) -> u32 {
 
 const TAGGED: u32 = 1 << 16;
 
-/// An address as a number: in the upper half of what addresses are searched by.
+/// Returns the key of a MAC address: the address in the upper 64 bits.
 #[inline(always)]
 pub(super) fn mac_number(mac: Mac) -> u128 {
     u128::from(mac.to_u64()) << 64
 }
 
-/// In place of that number.
+/// Key of a packet outside of bridge tables, in place of a MAC address.
 pub(super) const NO_MAC: u128 = u128::MAX;
 
-/// The numbers of kinds from the first to the last.
+/// Returns the keys of an inclusive EtherType range.
 pub(super) fn kinds(first: u16, last: u16) -> Spans {
     let span = |base: u128| (base + u128::from(first), base + u128::from(last));
     let some = first <= last;
@@ -312,7 +313,7 @@ pub(super) fn kinds(first: u16, last: u16) -> Spans {
         .collect()
 }
 
-/// Those of frames that carry such packets.
+/// Returns the keys of frames that contain such an IP packet.
 pub(super) fn carrying(carries: Carries) -> Spans {
     let kinds = [ethertype::IPV4, ethertype::IPV6];
     let kinds = kinds.into_iter().filter(|kind| carries.fits(*kind));
@@ -320,7 +321,7 @@ pub(super) fn carrying(carries: Carries) -> Spans {
     kinds.map(|kind| (number(kind), number(kind))).collect()
 }
 
-/// All numbers of kinds and of classes; then those of tags, and of addresses.
+/// Returns the keys of all EtherTypes and of all classes.
 pub(super) fn all() -> Spans {
     vec![(0, u128::from(NONE) - 1)]
 }
@@ -334,7 +335,7 @@ pub(super) fn all_macs() -> Spans {
     vec![(0, (1 << 112) - 1)]
 }
 
-/// The numbers of tags with such a VLAN and of these priorities.
+/// Returns the keys of tags with a VLAN id in the range and one of the priorities.
 pub(super) fn tags(first: u16, last: u16, priorities: core::ops::Range<u8>) -> Spans {
     let last = last.min(0xfff);
     let span = |priority: u8| {
@@ -345,7 +346,7 @@ pub(super) fn tags(first: u16, last: u16, priorities: core::ops::Range<u8>) -> S
     priorities.filter(|_| some).map(span).collect()
 }
 
-/// The numbers of some addresses; none where they are scattered.
+/// Returns the keys of a set of addresses; `None` if there are too many ranges.
 pub(super) fn macs(set: &MacSet) -> Option<Spans> {
     let span = |(first, last): (u64, u64)| {
         let end = (u128::from(last) + 1) << 64;
@@ -371,7 +372,7 @@ mod tests {
             set(8, all & !6).runs(),
             Some(vec![(8, 8), (10, 10), (12, 12), (14, 14)])
         );
-        // The bit of groups leaves 64 first bytes' upper bits open, and one more is too many.
+        // Without the group bit 64 values of the upper bits remain; one more variable bit is too many.
         assert_eq!(set(1 << 40, 1 << 40).runs(), None);
         for mac in 0..32 {
             let runs = set(8, all & !6).runs().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Address lists: a fixed part that control swaps as a whole, a part that rules add to, and the addresses
-//! of names, which come and go one by one.
+//! Address lists. A list has three parts: a static part that the control plane replaces as a whole, entries
+//! that rules add, and addresses of DNS names, which are added and removed one by one.
 //!
-//! All belong to the list and not to a snapshot: a rule that names the list needs no compiling when
-//! the list changes, and an address that a rule adds is there for the next packet on any worker.
+//! All parts belong to the list and not to a snapshot: a change of the list needs no compilation of rules,
+//! and an address that a rule adds is effective for the next packet on any worker.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,46 +13,46 @@ use machine::Instant;
 use super::address::AddressRange;
 use super::shared::{Shared, Values};
 
-/// How many addresses rules can add to a list, and how many of names it can have. They take memory as they
-/// come: 40 bytes each, and at first a page.
+/// Maximum number of entries that rules can add to a list, and of its addresses of names. Memory is committed
+/// as entries are added: 40 bytes per entry.
 pub const DYNAMIC_MAX: usize = 1 << 18;
 
-/// How often an address is entered that is taken out meanwhile.
+/// Attempts to add an address that is concurrently removed.
 const TRIES: usize = 8;
 
-/// The values of an added address.
+/// Indices of an entry's values.
 const HIGH: usize = 0;
 const LOW: usize = 1;
-/// When it was added, in nanoseconds.
+/// Time of addition, in nanoseconds.
 const SINCE: usize = 2;
-/// When it ends, in nanoseconds; all ones is never.
+/// Time of expiry, in nanoseconds; all ones for never.
 const EXPIRY: usize = 3;
 
-/// One address list, shared by all rules that name it.
+/// An address list, shared by all rules that refer to it.
 ///
-/// Exact over workers: the added addresses lie in one table of atomics; an address is entered once,
-/// whoever does it first, and seen by the next packet.
+/// Exact across workers: the added entries are in one table of atomics; each address is added once and
+/// effective for the next packet.
 #[derive(Debug)]
 pub struct List {
-    /// The number that control gave its name; stable.
+    /// The number that the control plane assigned to the list's name; it never changes.
     pub number: u32,
     fixed: ArcSwap<Fixed>,
     added: Shared<4>,
-    /// The addresses of names, as soon as there was one: `HIGH` and `LOW`.
+    /// Addresses of DNS names (`HIGH` and `LOW`); created on first use.
     named: OnceLock<Shared<2>>,
-    /// How many were added and may still be there: 0 saves the look.
+    /// Number of entries that were added; 0 skips the lookup.
     entered: AtomicU64,
     refused: AtomicU64,
 }
 
-/// An address that a rule added.
+/// An entry that a rule added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Added {
     /// The address; IPv4 in the low 32 bits.
     pub address: u128,
-    /// When it was added.
+    /// Time of addition.
     pub since: Instant,
-    /// When it ends, if ever.
+    /// Time of expiry; `None` for never.
     pub expiry: Option<Instant>,
 }
 
@@ -67,10 +67,10 @@ impl Added {
 }
 
 impl List {
-    /// An empty list.
+    /// Creates an empty list.
     ///
     /// # Errors
-    /// What the kernel says when there is no address space for the addresses that rules add.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub fn new(number: u32) -> std::io::Result<Self> {
         Ok(Self {
             number,
@@ -82,7 +82,7 @@ impl List {
         })
     }
 
-    /// Replaces the fixed part; in any order, overlaps allowed.
+    /// Replaces the static part; ranges may overlap and need not be sorted.
     pub fn set_fixed(&self, ranges: Vec<AddressRange>) {
         let fixed = Fixed {
             table: Arc::new(Ranges::new(ranges)),
@@ -106,7 +106,7 @@ impl List {
         true
     }
 
-    /// Whether the address is in the list now.
+    /// Returns true if the list contains the address now.
     #[inline]
     pub fn has(&self, address: u128, now: Instant) -> bool {
         self.fixed.load().has(address) || self.has_added(address, now) || self.has_named(address)
@@ -120,8 +120,7 @@ impl List {
         found.is_some_and(|values| is(values, address))
     }
 
-    /// Enters an address of a name, until it is taken out. False when there is no room: then it is not
-    /// in the list.
+    /// Adds an address of a DNS name. Returns false if there is no room.
     pub fn enter_named(&self, address: u128) -> bool {
         let entered = self.try_enter_named(address);
         self.refused
@@ -145,7 +144,7 @@ impl List {
         named.enter(tag, |_| false, |_| None, begin).is_some()
     }
 
-    /// Takes an address of a name out; whether it was there.
+    /// Removes an address of a DNS name. Returns false if it did not exist.
     pub fn remove_named(&self, address: u128) -> bool {
         let named = self.named.get();
         named.is_some_and(|named| named.remove(tag_in(named, address)))
@@ -163,8 +162,8 @@ impl List {
         tag_in(&self.added, address)
     }
 
-    /// Adds an address until `expiry`, or for ever; one that is there lasts until then, and one
-    /// that lasts for ever stays so. False when there was no room: then it is not in the list.
+    /// Adds an address until `expiry`, or permanently; extends an existing entry, but keeps a permanent one.
+    /// Returns false if there is no room.
     pub fn add(&self, address: u128, expiry: Option<Instant>, now: Instant) -> bool {
         let expiry = expiry.map_or(u64::MAX, Instant::as_nanos);
         let begin = |values: &Values<4>| {
@@ -183,7 +182,7 @@ impl List {
                 return true;
             }
             refresh(entered.values, expiry, now);
-            // It may have ended and be taken out just now: then once more.
+            // The entry may have expired and been removed concurrently: retry.
             if self.added.is(tag, entered.values) {
                 return true;
             }
@@ -192,8 +191,7 @@ impl List {
         false
     }
 
-    /// Lets an added address last until `expiry`, or for ever, however long it was to; whether it was
-    /// there.
+    /// Sets the expiry of an existing entry, permanent or not. Returns false if there is none.
     pub fn keep(&self, address: u128, expiry: Option<Instant>, now: Instant) -> bool {
         let tag = self.tag(address);
         let Some(values) = self.added.find(tag).filter(|values| is(values, address)) else {
@@ -206,20 +204,20 @@ impl List {
         values[EXPIRY].fetch_update(order, order, step).is_ok() && self.added.is(tag, values)
     }
 
-    /// Takes an added address out; whether it was there.
+    /// Removes an added entry. Returns false if it did not exist.
     pub fn remove(&self, address: u128) -> bool {
         self.added.remove(self.tag(address))
     }
 
-    /// Takes out what has ended. It counts as gone before that; this makes room, and is control's
-    /// to call now and then.
+    /// Removes expired entries to make room; they are ineffective since their expiry. The control plane calls
+    /// this periodically.
     pub fn sweep(&self, now: Instant) {
         if self.entered.load(Ordering::Acquire) != 0 {
             self.added.sweep(|values| ended(values, now));
         }
     }
 
-    /// The added addresses that are in force.
+    /// Returns the added entries that have not expired.
     pub fn added(&self, now: Instant) -> impl Iterator<Item = Added> {
         let some = self.entered.load(Ordering::Acquire) != 0;
         let rows = some.then(|| self.added.rows()).into_iter().flatten();
@@ -227,7 +225,7 @@ impl List {
         rows.map(Added::of)
     }
 
-    /// An address as it was added, if it is in force.
+    /// Returns the added entry of an address, if it has not expired.
     pub fn added_at(&self, address: u128, now: Instant) -> Option<Added> {
         let found = self.added.find(self.tag(address));
         let values = found.filter(|values| is(values, address) && !ended(values, now))?;
@@ -235,7 +233,7 @@ impl List {
         Some(Added::of(values.each_ref().map(|value| value.load(order))))
     }
 
-    /// How many addresses could not be added for want of room.
+    /// Returns how many addresses could not be added because the list was full.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
@@ -250,7 +248,7 @@ fn is<const N: usize>(values: &Values<N>, address: u128) -> bool {
         && values[HIGH].load(Ordering::Relaxed) == (address >> 64) as u64
 }
 
-/// Makes an address that is there last until `expiry`.
+/// Sets the expiry of an existing entry unless it is permanent.
 fn refresh(values: &Values<4>, expiry: u64, now: Instant) {
     let nanos = now.as_nanos();
     let order = Ordering::SeqCst;
@@ -267,18 +265,18 @@ fn ended(values: &Values<4>, now: Instant) -> bool {
     values[EXPIRY].load(Ordering::SeqCst) <= now.as_nanos()
 }
 
-/// How many of an IPv4 address's first bits the index knows.
+/// Number of leading bits of an IPv4 address that the index uses.
 const INDEXED: u32 = 12;
 
-/// Ranges in order that neither touch nor overlap.
+/// Sorted ranges that neither touch nor overlap.
 #[derive(Debug, Default)]
 struct Ranges {
     /// IPv4, and whatever else lies below 2^32.
     first: Box<[u32]>,
     last: Box<[u32]>,
-    /// By an address's first bits: how many ranges begin below these addresses. Empty without ranges.
+    /// By leading address bits: the number of ranges that begin below. Empty without ranges.
     index: Box<[u32]>,
-    /// The rest, in order of `first`.
+    /// The other ranges, sorted by `first`.
     wide: Box<[AddressRange]>,
 }
 
@@ -462,7 +460,7 @@ mod tests {
                 });
             }
         });
-        // Two of the shifted ones are 0 and 1.
+        // Two of the shifted addresses are 0 and 1.
         assert_eq!(list.added(Instant::ZERO).count(), 5000 + 2 * 4999);
         assert_eq!(list.refused(), 0);
     }

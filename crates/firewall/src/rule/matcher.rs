@@ -1,9 +1,8 @@
-//! Every matcher of RouterOS's rules, as compiled: names are numbers, lists are shared.
+//! All matchers of RouterOS's rules in compiled form: names are numbers, lists are shared.
 //!
-//! A matcher asks one thing of a packet. Where the packet does not have it (ports of a later
-//! fragment, flags of what is not TCP, a connection's bytes where there is no connection), the
-//! matcher fails, negated or not: RouterOS's engine does so for ports, and what it does elsewhere
-//! is not known; to fail is what a rule's author sees when he reads "dst-port is not 80".
+//! A matcher tests one field of a packet. If the packet lacks the field (ports of a later fragment, TCP flags
+//! of another protocol, bytes of a packet without connection), the matcher fails, negated or not. RouterOS
+//! does so for ports; for other fields its behaviour is unknown.
 
 use std::sync::Arc;
 
@@ -22,9 +21,9 @@ use super::subject::Clock;
 /// One condition of a rule.
 #[derive(Clone, Debug)]
 pub struct Matcher {
-    /// `!`: holds where the packet has the thing, and it is another.
+    /// `!`: matches if the packet has the field with another value.
     pub negated: bool,
-    /// What is asked.
+    /// The condition.
     pub what: Match,
 }
 
@@ -48,14 +47,14 @@ impl core::ops::Not for Matcher {
     }
 }
 
-/// What a matcher asks, in the order in which RouterOS asks within a rule: see [`Match::order`].
+/// A condition, in the order in which RouterOS evaluates conditions within a rule ([`Match::order`]).
 #[derive(Clone, Debug)]
 pub enum Match {
-    /// Nothing fits: the rule names what does not exist (`I`), or never matches (`p2p`).
+    /// Never matches: the rule refers to an object that does not exist (flag `I`), or uses `p2p`.
     Never,
     /// `src-mac-address`.
     SourceMac(Mac),
-    /// What only rules of bridges ask.
+    /// A link-layer condition of bridge rules.
     Link(LinkMatch),
     /// `in-interface`.
     InInterface(Class),
@@ -91,32 +90,32 @@ pub enum Match {
     Dscp(u8),
     /// `tos`.
     Tos(Tos),
-    /// `packet-size`: bytes from the network header on, both ends included.
+    /// `packet-size`: bytes from the network header on, an inclusive range.
     PacketSize(u16, u16),
     /// `tls-host`.
     TlsHost(Glob),
     /// `ipv4-options`.
     Ipv4Options(Ipv4Option),
-    /// IPv6 `headers`: the extension headers, a bit each.
+    /// IPv6 `headers`: extension headers as a bit set.
     Headers(Headers),
-    /// `fragment`: whether the packet is a later part of a datagram.
+    /// `fragment`: true for fragments other than the first.
     Fragment(bool),
     /// `protocol`.
     Protocol(u8),
-    /// `dst-port`: ranges, both ends included.
+    /// `dst-port`: inclusive ranges.
     DestinationPort(Box<[(u16, u16)]>),
     /// `src-port`.
     SourcePort(Box<[(u16, u16)]>),
-    /// `port`: either.
+    /// `port`: source or destination port.
     Port(Box<[(u16, u16)]>),
-    /// `tcp-flags`: those that are set, and those that are clear, as in the header (FIN is bit 0).
+    /// `tcp-flags`: flags that must be set or clear, as in the header (FIN is bit 0).
     TcpFlags {
         /// Must be set.
         set: u8,
         /// Must be clear.
         clear: u8,
     },
-    /// `tcp-mss`: what a SYN announces, both ends included.
+    /// `tcp-mss`: the MSS option of a SYN, an inclusive range.
     TcpMss(u16, u16),
     /// `icmp-options`.
     Icmp(Icmp),
@@ -130,7 +129,7 @@ pub enum Match {
     RoutingMark(u32),
     /// `realm`.
     Realm(u32),
-    /// `hotspot`: those that hold, and those that do not.
+    /// `hotspot`: states that must hold or not hold.
     Hotspot {
         /// Must hold.
         set: Hotspot,
@@ -143,30 +142,30 @@ pub enum Match {
     ConnectionState(States),
     /// `connection-nat-state`.
     ConnectionNatState(NatState),
-    /// The destination is an endpoint that stands for somebody: what a rule of dstnat with
-    /// `endpoint-independent-nat` applies to.
+    /// True if the destination is the outside endpoint of a mapping: implied by dstnat rules with
+    /// `endpoint-independent-nat`.
     Mapped,
-    /// `connection-bytes`, both ends included; a `last` of 0 is without end.
+    /// `connection-bytes`, an inclusive range; a `last` of 0 means no upper limit.
     ConnectionBytes {
-        /// The fewest.
+        /// Lower bound.
         first: u64,
-        /// The most.
+        /// Upper bound.
         last: u64,
     },
     /// `connection-limit`.
     ConnectionLimit(Arc<ConnectionLimit>),
-    /// `connection-rate` in bits a second, both ends included.
+    /// `connection-rate` in bit/s, an inclusive range.
     ConnectionRate {
-        /// The lowest.
+        /// Lower bound.
         first: u64,
-        /// The highest.
+        /// Upper bound.
         last: u64,
     },
     /// `ipsec-policy`.
     Ipsec {
-        /// Whether it came out of IPsec, else whether it goes in.
+        /// True for decapsulated packets (`in`), false for packets to encapsulate (`out`).
         inbound: bool,
-        /// `ipsec`, else `none`.
+        /// True for `ipsec`, false for `none`.
         protected: bool,
     },
     /// `connection-type`.
@@ -185,11 +184,11 @@ pub enum Match {
     Nth(Arc<Nth>),
     /// `per-connection-classifier`.
     PerConnection {
-        /// What is hashed.
+        /// The fields that are hashed.
         key: FlowKey,
-        /// Into how many classes; not 0.
+        /// Number of classes; not 0.
         denominator: u32,
-        /// Which class.
+        /// The class that matches.
         remainder: u32,
     },
     /// `limit`.
@@ -199,8 +198,8 @@ pub enum Match {
 }
 
 impl Match {
-    /// Where RouterOS asks it within a rule: lower first. Matchers with a memory come last, so that
-    /// they see only packets for which all others hold.
+    /// Returns the position of the condition within a rule: lower values are evaluated first. Matchers with
+    /// state come last, so that they see only packets for which all others match.
     pub const fn order(&self) -> u8 {
         match self {
             Self::Never => 0,
@@ -241,7 +240,8 @@ impl Match {
             Self::ConnectionType(_) => 34,
             Self::Content(_) => 35,
             Self::Time(_) => 36,
-            // RouterOS names it before `connection-rate`; with a memory, it waits for them.
+            // RouterOS lists it before `connection-rate`; as a matcher with state it comes after all
+            // stateless ones.
             Self::ConnectionLimit(_) => 37,
             Self::Psd(_) => 38,
             Self::Layer7(_) => 39,
@@ -254,25 +254,25 @@ impl Match {
     }
 }
 
-/// RouterOS: `ttl=less-than:5` and the like.
+/// RouterOS: `ttl=less-than:5` and similar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compare {
-    /// It is this.
+    /// Equal to this value.
     Equal(u8),
-    /// It is another.
+    /// Different from this value.
     NotEqual(u8),
-    /// It is below this.
+    /// Less than this value.
     Less(u8),
-    /// It is above this.
+    /// Greater than this value.
     Greater(u8),
 }
 
 /// RouterOS: `tos=value/mask`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tos {
-    /// What the masked field must be.
+    /// Required value of the masked field.
     pub value: u8,
-    /// Which bits count.
+    /// The bits that are compared.
     pub mask: u8,
 }
 
@@ -290,7 +290,7 @@ pub struct Icmp {
 /// RouterOS: `ipv4-options`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ipv4Option {
-    /// Some option.
+    /// Any option.
     Any,
     /// No option.
     None,
@@ -298,7 +298,7 @@ pub enum Ipv4Option {
     LooseSourceRouting,
     /// Strict source routing (137).
     StrictSourceRouting,
-    /// Neither of both.
+    /// Neither loose nor strict source routing.
     NoSourceRouting,
     /// Record route (7).
     RecordRoute,
@@ -314,17 +314,17 @@ pub enum Ipv4Option {
     NoRouterAlert,
 }
 
-/// RouterOS: IPv6 `headers`: extension headers and the end of their chain, as a set of bits.
+/// RouterOS: IPv6 `headers`: extension headers and end of the header chain, as a bit set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// Which ones: bit 0 hop-by-hop, 1 destination options, 2 routing, 3 fragment, 4
-    /// authentication, 5 encapsulation, 6 none (59), 7 an upper-layer protocol.
+    /// Bit 0 hop-by-hop, 1 destination options, 2 routing, 3 fragment, 4 authentication, 5 ESP, 6 no next
+    /// header (59), 7 an upper-layer protocol.
     pub bits: u8,
-    /// The packet has these and no others (`:exact`), else at least these (`:contains`).
+    /// True if the packet has exactly these headers (`:exact`), false if at least these (`:contains`).
     pub exact: bool,
 }
 
-/// RouterOS: `hotspot`, as a set of bits.
+/// RouterOS: `hotspot`, as a bit set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hotspot(pub u8);
 
@@ -337,11 +337,11 @@ impl Hotspot {
     pub const LOCAL_DST: Self = Self(4);
     /// To a client.
     pub const TO_CLIENT: Self = Self(8);
-    /// The hotspot would take it for its web page.
+    /// To the hotspot's web page.
     pub const HTTP: Self = Self(16);
 }
 
-/// Which parts of a packet tell flows apart, as a set of bits with RouterOS's values.
+/// The fields that distinguish flows, as a bit set with RouterOS's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowKey(pub u8);
 
@@ -355,8 +355,8 @@ impl FlowKey {
     /// The destination port.
     pub const DESTINATION_PORT: Self = Self(8);
 
-    /// A number of 32 bits that these parts of a tuple give on every router and after every start.
-    /// RouterOS's own function is not known.
+    /// Returns a 32-bit hash of the selected fields, equal on every router and after every restart.
+    /// RouterOS's own function is unknown.
     pub(super) fn hash(self, tuple: &Tuple) -> u32 {
         let (high, low, more) = self.pick(tuple);
         (fold(
@@ -365,8 +365,8 @@ impl FlowKey {
         ) >> 32) as u32
     }
 
-    /// These parts of a tuple as numbers; the same parts give the same, others hardly ever: two
-    /// addresses of IPv6 do not fit, and are folded.
+    /// Returns the selected fields as numbers. Equal fields give equal numbers; two IPv6 addresses do not fit
+    /// and are hashed, so that a collision is improbable.
     pub(super) fn pick(self, tuple: &Tuple) -> (u64, u64, u64) {
         let if_has = |bit: Self| (self.0 & bit.0 != 0) as u128;
         let (from, to) = (
@@ -392,15 +392,14 @@ impl FlowKey {
 pub struct When {
     /// The first second of the day.
     pub first: u32,
-    /// The last second of the day; before `first` where the span passes midnight.
+    /// The last second of the day; less than `first` if the period spans midnight.
     pub last: u32,
-    /// Days of the week, bit 0 is Sunday. The day on which the packet comes counts, also behind
-    /// midnight.
+    /// Days of the week, bit 0 is Sunday. The day of the packet counts, also after midnight.
     pub days: u8,
 }
 
 impl When {
-    /// Whether it is now.
+    /// Returns true if the period includes the current time.
     pub const fn holds(&self, clock: &Clock) -> bool {
         let second = clock.second_of_day;
         let within = match self.first <= self.last {

@@ -1,5 +1,5 @@
-//! Firewall rules: filter, nat, mangle and raw of both families, compiled from the configuration and
-//! run on packets.
+//! Firewall rules: filter, nat, mangle and raw of both address families, compiled from the configuration and
+//! evaluated for packets.
 //!
 //! ```text
 //! Rule = matchers (all must hold) + action        Chain = rules in order, cut into blocks
@@ -8,13 +8,13 @@
 //!                                                                     └─ what Watch is told
 //! ```
 //!
-//! What a rule remembers between packets (token buckets, counters of `nth`, address lists) hangs on
-//! the rule by an `Arc` and is made of atomics: all workers share it, and a rule that a new
-//! [`Table`] takes over unchanged keeps it. What is a worker's alone is [`Worker`].
+//! The state that a rule keeps between packets (token buckets, `nth` counters, address lists) is held by an
+//! `Arc` and consists of atomics: all workers share it, and a rule that is unchanged in a new [`Table`] keeps
+//! it. [`Worker`] has the state of a single worker.
 //!
-//! Whether a rule commits (counts, takes tokens, enters addresses) is said by [`Watch::COMMITS`]:
-//! the tracer runs the same code and changes nothing. RouterOS: the order of matchers within a rule
-//! is fixed, the ones with a memory come last and are asked only when all others hold.
+//! [`Watch::COMMITS`] selects whether evaluation changes state (counters, tokens, list entries); the packet
+//! tracer runs the same code without changes. RouterOS: the order of matchers within a rule is fixed;
+//! matchers with state come last and are evaluated only if all others match.
 
 mod action;
 mod address;

@@ -1,5 +1,5 @@
-//! Runs a packet through a chain: the first rule whose matchers all hold acts, and so on until one
-//! ends the chain.
+//! Evaluates chains: executes the first rule whose matchers all match, and continues until a rule ends the
+//! chain.
 
 use super::action::{Action, Dscp, Priority, Timeout, Ttl, Verdict};
 use super::classify::{Block, First, Left};
@@ -10,14 +10,14 @@ use super::subject::{Facts, Subject};
 use super::table::{Chain, ChainId, DEPTH, Rule, Table};
 use super::worker::Worker;
 
-/// Who is told what rules do: the walk, or the tracer.
+/// Observer of rule evaluation: the data plane, or the packet tracer.
 pub trait Watch {
-    /// Whether rules count, take tokens and enter addresses. Without it every rule is tried in
-    /// turn and told, and nothing changes.
+    /// True if rules count packets, take tokens and add addresses. If false, every rule is evaluated and
+    /// reported in order, without changes.
     const COMMITS: bool;
 
-    /// A rule was tried: it matched, or this is the first matcher that failed. Only told where
-    /// nothing is committed.
+    /// Reports an evaluated rule: `failed` is the first matcher that failed, or `None` if the rule matched.
+    /// Called only without commits.
     fn tried(
         &mut self,
         chain: &Chain,
@@ -26,28 +26,28 @@ pub trait Watch {
         subject: &Subject<'_>,
     );
 
-    /// A rule that logs matched (`rule.log` is its prefix).
+    /// Reports a match of a rule that logs with the prefix `rule.log`.
     fn log(&mut self, chain: &Chain, rule: &Rule, subject: &Subject<'_>);
 
-    /// A rule wants a copy of the packet sent away (`rule.action` says where).
+    /// Reports a match of a rule that sends a copy of the packet (`rule.action`).
     fn sniff(&mut self, rule: &Rule, subject: &Subject<'_>);
 
-    /// A rule entered an address for ever: control writes it into the configuration.
+    /// Reports a permanent list entry, which the control plane adds to the configuration.
     fn keep(&mut self, list: &List, address: u128, ipv6: bool);
 }
 
-/// What acting on a rule means for the chain.
+/// Effect of an action on the evaluation.
 enum Then {
     Next,
-    /// The packet's marks are others now.
+    /// The packet's marks changed.
     Changed,
     Jump(ChainId, u32),
     Return,
     End(Verdict),
 }
 
-/// Takes a packet through a built-in chain. What rules change about the packet is in `subject`
-/// afterwards; the bytes are not touched. A chain that does not exist accepts.
+/// Evaluates a built-in chain for a packet. Changes to the packet are recorded in `subject`; its bytes stay
+/// unchanged. A chain that does not exist accepts.
 pub fn run<F: Facts, W: Watch>(
     table: &Table,
     chain: ChainId,
@@ -59,17 +59,17 @@ pub fn run<F: Facts, W: Watch>(
     Ahead::default().run(table, chain, subject, facts, worker, watch)
 }
 
-/// The first candidate of a packet, where it was looked up with others by `Table::ahead`.
+/// The first candidate rule of a packet, if `Table::ahead` looked it up for the vector.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ahead(Option<First>);
 
 impl Ahead {
-    /// What `Table::ahead` gave, for the same packet and chain.
+    /// Takes the result of `Table::ahead` for the same packet and chain.
     pub const fn of(first: First) -> Self {
         Self(Some(first))
     }
 
-    /// The same as [`run`].
+    /// Evaluates a chain as [`run`] does.
     #[inline]
     pub fn run<F: Facts, W: Watch>(
         self,
@@ -113,19 +113,19 @@ impl Ahead {
     }
 }
 
-/// Where a packet is in its chains.
+/// Position of a packet in its chains.
 struct Run<'a> {
     table: &'a Table,
     id: ChainId,
     chain: &'a Chain,
-    /// The next rule.
+    /// Index of the next rule.
     from: usize,
-    /// What the packet leaves of a block of this chain, by the block's place.
+    /// The packet's candidates in a block of this chain, with the block's index.
     cursor: Option<(usize, Left)>,
 }
 
 impl Run<'_> {
-    /// Goes on until the chain ends; `then` is what the last rule that matched meant for it.
+    /// Evaluates rules until the chain ends; `then` is the effect of the last matching rule.
     fn all<F: Facts, W: Watch>(
         &mut self,
         mut then: Option<Then>,
@@ -165,7 +165,7 @@ impl Run<'_> {
         }
     }
 
-    /// Looks for the next rule that matches, and does what it says.
+    /// Executes the next matching rule.
     fn step<F: Facts, W: Watch>(
         &mut self,
         subject: &mut Subject<'_>,
@@ -189,7 +189,7 @@ impl Run<'_> {
         act(self.chain, self.chain.rule(place), subject, worker, watch)
     }
 
-    /// Whether the first candidate matches; the chain goes on behind it in any case.
+    /// Returns true if the first candidate matches; evaluation continues after it in any case.
     #[inline(always)]
     fn try_candidate<F: Facts, W: Watch>(
         &mut self,
@@ -205,7 +205,7 @@ impl Run<'_> {
         fits::<F, W>(block, place - start, asked)
     }
 
-    /// Marks changed: what was found out about the packet may be wrong.
+    /// Discards the candidates if they depend on marks, which have changed.
     fn forget_marks(&mut self) {
         let known = self
             .cursor
@@ -215,14 +215,14 @@ impl Run<'_> {
         }
     }
 
-    /// Goes on in a chain. One that does not exist has been refused.
+    /// Continues in a chain; jumps to missing chains were refused at compile time.
     fn enter(&mut self, id: ChainId, from: usize) {
         if let Some(chain) = self.table.chain(id) {
             (self.id, self.chain, self.from, self.cursor) = (id, chain, from, None);
         }
     }
 
-    /// The place of the next rule that matches.
+    /// Returns the index of the next matching rule.
     #[inline]
     fn next<F: Facts, W: Watch>(&mut self, asked: &mut Asked<'_, '_, F>) -> Option<usize> {
         let first = self.chain.block_of(self.from);
@@ -248,7 +248,7 @@ impl Run<'_> {
         None
     }
 
-    /// The same by trying each rule and telling how it went.
+    /// Returns the index of the next matching rule, evaluating and reporting every rule.
     fn next_told<F: Facts, W: Watch>(
         &mut self,
         asked: &mut Asked<'_, '_, F>,
@@ -267,7 +267,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether what the bits do not say of a rule holds, too.
+/// Returns true if the matchers that the bit vectors do not cover match.
 #[inline(always)]
 fn fits<F: Facts, W: Watch>(block: &Block, place: usize, asked: &mut Asked<'_, '_, F>) -> bool {
     let rest = block.rest(place);
@@ -278,7 +278,7 @@ fn fits<F: Facts, W: Watch>(block: &Block, place: usize, asked: &mut Asked<'_, '
     }
 }
 
-/// Does what a rule that matched says.
+/// Executes the action of a matching rule.
 fn act<W: Watch>(
     chain: &Chain,
     rule: &Rule,
@@ -330,7 +330,7 @@ fn act<W: Watch>(
     }
 }
 
-/// Enters an address into a list.
+/// Adds an address to a list.
 fn enter<W: Watch>(
     list: &List,
     source: bool,
@@ -345,7 +345,7 @@ fn enter<W: Watch>(
         false => tuple.destination,
     };
     if !W::COMMITS {
-        // A later rule may ask.
+        // A later rule may match the list.
         return worker.suppose(list, address);
     }
     let now = worker.clock.now;
@@ -359,7 +359,7 @@ fn enter<W: Watch>(
     }
 }
 
-/// Notes a change of the packet or of its marks.
+/// Records a change of the packet or of its marks.
 fn apply(action: &Action, subject: &mut Subject<'_>) {
     let (ttl, tos) = (subject.ttl(), subject.tos());
     let came_with = subject.sender.map_or(0, |sender| sender.priority);
@@ -376,7 +376,7 @@ fn apply(action: &Action, subject: &mut Subject<'_>) {
                 Dscp::FromPriority => marks.priority,
                 Dscp::FromPriorityToHigh3 => (marks.priority & 7) << 3,
             };
-            // The low two bits say congestion (RFC 3168) and stay.
+            // The two ECN bits (RFC 3168) stay unchanged.
             changes.tos = Some(code << 2 | tos & 3);
         }
         Action::ChangeTtl(change) => {

@@ -1,15 +1,14 @@
-//! A bounded hash table that all workers read and write: what limits and lists keep about flows and
-//! addresses.
+//! Bounded concurrent hash table for the state of limits and lists, which all workers read and write.
 //!
-//! A bucket is a cache line of eight tags; a key has two buckets. A tag is a hash of the whole key
-//! with a state in its low bits: 0 is empty, 1 is being written, 2 is there. The values of an entry
-//! lie apart and are atomics: who finds an entry changes them in place.
+//! A bucket is a cache line of eight tags; each key has two buckets. A tag is a hash of the whole key with a
+//! state in its low bits: 0 empty, 1 being written, 2 present. The values of an entry are stored separately
+//! as atomics; callers modify them in place.
 //!
-//! Entering is exact: who claims a place marks it as being written and looks again; of two who do so
-//! for one key, the one at the lower place goes on and the other waits and finds it. Both the mark
-//! and the second look are sequentially consistent, so at least one sees the other. A reader of an
-//! entry that is given to another key meanwhile may change that one's values once: an entry is given
-//! away only when nothing is lost by that.
+//! Insertion is exact: a worker marks a free slot as being written and searches again. If two workers insert
+//! one key, the one with the lower slot continues and the other waits for its entry. Mark and second search
+//! are sequentially consistent, so at least one sees the other. A caller that still holds an entry when it is
+//! reused for another key may change the new key's values once; entries are reused only where that does no
+//! harm.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,17 +16,17 @@ use kernels::{Pages, Zeroed};
 
 const WAYS: usize = 8;
 const EMPTY: u64 = 0;
-/// A tag that is being written; and of one that is there, the same place being written.
+/// State bits: being written, and present.
 const WRITING: u64 = 1;
 const THERE: u64 = 2;
-/// How often a claim is tried while another worker enters the same key, which takes it a few dozen
-/// clocks, unless it is put to sleep over that.
+/// Attempts while another worker inserts the same key, which takes a few dozen cycles unless that worker is
+/// preempted.
 const TRIES: usize = 64;
 
 /// The values of an entry.
 pub(super) type Values<const N: usize> = [AtomicU64; N];
 
-/// See the module.
+/// Bounded concurrent hash table with `N` values per entry.
 #[derive(Debug)]
 pub(super) struct Shared<const N: usize> {
     tags: Zeroed<[AtomicU64; WAYS]>,
@@ -35,7 +34,7 @@ pub(super) struct Shared<const N: usize> {
     seed: u64,
 }
 
-/// What [`Shared::enter`] gives.
+/// Result of [`Shared::enter`].
 pub(super) struct Entered<'a, const N: usize> {
     /// The entry's values.
     pub(super) values: &'a Values<N>,
@@ -44,29 +43,30 @@ pub(super) struct Entered<'a, const N: usize> {
 }
 
 impl<const N: usize> Shared<N> {
-    /// Room for `places` entries, rounded up to a power of two.
+    /// Creates a table for `places` entries, rounded up to a power of two.
     pub(super) fn new(places: usize) -> std::io::Result<Self> {
         let buckets = (places / WAYS).next_power_of_two().max(2);
         Ok(Self {
             tags: Zeroed::new(buckets, Pages::Small)?,
             values: Zeroed::new(buckets * WAYS, Pages::Small)?,
-            // Who sends packets does not know where tables lie, and so not which keys meet.
+            // A secret seed: an attacker cannot choose keys that collide.
             seed: std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0),
         })
     }
 
-    /// The tag of a key of two words and a few bits.
+    /// Returns the tag of a key of two words and a few more bits.
     pub(super) fn tag(&self, high: u64, low: u64, more: u64) -> u64 {
         let first = fold(low ^ self.seed, more ^ 0x9e37_79b9_7f4a_7c15);
         let both = fold(high ^ first, self.seed ^ 0xd6e8_feb8_6659_fd93);
-        // One product leaves a pattern of keys that follow each other: under one seed of 300 they met in few buckets.
+        // A single multiplication leaves patterns of consecutive keys: with one seed of 300 they fell into
+        // few buckets.
         fold(both, 0xa076_1d64_78bd_642f) & !3 | THERE
     }
 
     fn buckets(&self, tag: u64) -> [usize; 2] {
         let mask = self.tags.len() - 1;
         let first = (tag >> 2) as usize & mask;
-        // Another one for sure: the difference is odd.
+        // The second bucket always differs: the difference is odd.
         [first, first ^ ((tag >> 33) as usize & mask | 1)]
     }
 
@@ -79,7 +79,7 @@ impl<const N: usize> Shared<N> {
         buckets.flat_map(|bucket| bucket * WAYS..(bucket + 1) * WAYS)
     }
 
-    /// The entry of a key.
+    /// Returns the entry of a key.
     pub(super) fn find(&self, tag: u64) -> Option<&Values<N>> {
         self.buckets(tag).into_iter().find_map(|bucket| {
             let tags = &self.tags[bucket];
@@ -90,9 +90,9 @@ impl<const N: usize> Shared<N> {
         })
     }
 
-    /// The entry of a key, made if there is none: in an empty place, else in one that is `stale`,
-    /// else in the one with the least `age`, if any has one. `begin` makes its values before
-    /// others see it. None where there is no place.
+    /// Returns the entry of a key, inserting it if necessary: into an empty slot, else in place of a `stale`
+    /// entry, else in place of the entry with the least `age`, if any has one. `begin` initialises the values
+    /// before other workers see them. Returns `None` if there is no slot.
     pub(super) fn enter(
         &self,
         tag: u64,
@@ -129,8 +129,8 @@ impl<const N: usize> Shared<N> {
         None
     }
 
-    /// Finishes the entry of a key for somebody who was put to sleep over it; he does so once more. None
-    /// where nobody is at it: he has just finished, or given up.
+    /// Completes an entry that a preempted worker is inserting; that worker's own completion is harmless.
+    /// Returns `None` if no insertion is in progress: the worker has just finished or given up.
     fn finish(&self, tag: u64, begin: impl Fn(&Values<N>)) -> Option<&Values<N>> {
         let written = |place: &usize| self.place(*place).0.load(Ordering::SeqCst) == writing(tag);
         let (word, values) = self.place(self.places(tag).find(written)?);
@@ -140,7 +140,7 @@ impl<const N: usize> Shared<N> {
         Some(values)
     }
 
-    /// Whether somebody else has entered the key already, or does so at a lower place.
+    /// Returns true if another worker has inserted the key, or is inserting it in a lower slot.
     fn contested(&self, tag: u64, mine: usize) -> bool {
         self.places(tag).any(|place| {
             let other = self.place(place).0.load(Ordering::SeqCst);
@@ -148,7 +148,7 @@ impl<const N: usize> Shared<N> {
         })
     }
 
-    /// Where a key may go.
+    /// Returns a slot for a new key.
     fn free(
         &self,
         tag: u64,
@@ -166,7 +166,7 @@ impl<const N: usize> Shared<N> {
         empty.or_else(stale).or_else(oldest)
     }
 
-    /// Whether an entry still is this key's, be it there or being entered.
+    /// Returns true if an entry still belongs to the key, present or being written.
     pub(super) fn is(&self, tag: u64, values: &Values<N>) -> bool {
         let mut places = self.places(tag).map(|place| self.place(place));
         places.any(|(word, other)| {
@@ -175,7 +175,7 @@ impl<const N: usize> Shared<N> {
         })
     }
 
-    /// Takes a key out; whether it was there.
+    /// Removes a key. Returns false if it did not exist.
     pub(super) fn remove(&self, tag: u64) -> bool {
         self.places(tag).any(|place| {
             let word = self.place(place).0;
@@ -184,7 +184,7 @@ impl<const N: usize> Shared<N> {
         })
     }
 
-    /// Takes out what is stale among all entries.
+    /// Removes all stale entries.
     pub(super) fn sweep(&self, stale: impl Fn(&Values<N>) -> bool) {
         for place in 0..self.values.len() {
             let (word, values) = self.place(place);
@@ -196,7 +196,7 @@ impl<const N: usize> Shared<N> {
         }
     }
 
-    /// The values of all entries, as they are now.
+    /// Returns the current values of all entries.
     pub(super) fn rows(&self) -> impl Iterator<Item = [u64; N]> {
         (0..self.values.len()).filter_map(|place| {
             let (word, values) = self.place(place);
@@ -210,8 +210,8 @@ impl<const N: usize> Shared<N> {
     }
 }
 
-/// Marks a place as being written where it may be taken, and gives what it held. Whether it may is
-/// asked behind the mark: who made the entry fresh meanwhile sees the mark, or is seen here.
+/// Marks a slot as being written if `may` permits it; returns its old tag. `may` is evaluated after the mark,
+/// so that a concurrent update of the entry is noticed by one side.
 fn claim(word: &AtomicU64, tag: u64, may: impl Fn(u64) -> bool) -> Option<u64> {
     let order = Ordering::SeqCst;
     let old = word.load(order);
@@ -229,12 +229,12 @@ fn claim(word: &AtomicU64, tag: u64, may: impl Fn(u64) -> bool) -> Option<u64> {
     None
 }
 
-/// The tag while its entry is being written.
+/// Returns the tag in the state being written.
 const fn writing(tag: u64) -> u64 {
     tag & !THERE | WRITING
 }
 
-/// Multiplies and folds: every bit of both changes about half of the answer's.
+/// Multiplies and folds: every bit of both factors affects about half of the result's bits.
 pub(super) const fn fold(a: u64, b: u64) -> u64 {
     let product = (a as u128 ^ 0xe703_7ed1_a0b4_28db) * (b as u128 | 1);
     (product >> 64) as u64 ^ product as u64
@@ -251,7 +251,7 @@ mod tests {
         for _ in 0..1_000 {
             table.seed = rng.next_u64();
             let mut filled = vec![0; table.tags.len()];
-            // Networks in a row, and addresses of each.
+            // Consecutive networks, and consecutive addresses.
             let networks = (0..10_000).map(|number| (number >> 1 << 16, number & 1));
             for (high, low) in networks.chain((0..5_000).map(|address| (0, address))) {
                 let buckets = table.buckets(table.tag(high, low, 0));
@@ -285,7 +285,7 @@ mod tests {
     fn what_a_sleeping_thread_enters_is_finished_in_its_stead() {
         let table = Shared::<1>::new(16).expect("address space");
         let tag = table.tag(0, 7, 0);
-        // The lower place goes on.
+        // The lower slot continues.
         let place = table.places(tag).min().expect("16 of them");
         table.place(place).0.store(writing(tag), Ordering::SeqCst);
 

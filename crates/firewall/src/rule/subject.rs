@@ -1,4 +1,5 @@
-//! A packet as rules see it, what they change about it, and what they may ask beyond it.
+//! A packet during rule evaluation: its fields, the changes that rules request, and queries about its
+//! connection and route.
 
 use conntrack::connection::{Helper, NatState, State};
 use frame::InterfaceId;
@@ -12,73 +13,72 @@ use super::link::Bridged;
 use super::matcher::Hotspot;
 use super::stream::{Kept, Looked, Sought};
 
-/// Marks and priorities that travel with a packet through all tables. Mark 0 is `no-mark`.
+/// Marks and priority of a packet, kept through all tables. Mark 0 is `no-mark`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// RouterOS: `packet-mark`; one namespace with bridges and queues.
+    /// RouterOS: `packet-mark`; bridges and queues use the same marks.
     pub packet: u32,
     /// RouterOS: `routing-mark`.
     pub routing: u32,
-    /// RouterOS: `connection-mark`; whoever has the connection stores it when it changed.
+    /// RouterOS: `connection-mark`; the caller stores a changed mark in the connection.
     pub connection: u32,
-    /// RouterOS: `priority`, 0 to 63, for the link that it leaves by.
+    /// RouterOS: `priority`, 0 to 63, for the egress link.
     pub priority: u8,
 }
 
-/// What the link header that a packet came with says of its sender.
+/// Sender of a packet, from the link header of its ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sender {
-    /// Its address.
+    /// Source MAC address.
     pub mac: Mac,
-    /// The priority of the VLAN tag (IEEE 802.1Q, 9.6), 0 to 7; 0 without one. RouterOS:
-    /// `ingress-priority`.
+    /// Priority of the VLAN tag (IEEE 802.1Q, 9.6), 0 to 7; 0 without a tag. RouterOS: `ingress-priority`.
     pub priority: u8,
 }
 
-/// What rules decided about a packet besides the verdict and marks. Later matchers of the same walk
-/// see the changed values; the bytes are changed by the walk when it commits.
+/// Changes that rules request for a packet, besides verdict and marks. Later matchers see the changed values;
+/// the data plane changes the bytes when it commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// The new lifetime or hop limit.
+    /// New TTL or hop limit.
     pub ttl: Option<u8>,
-    /// The new type of service or traffic class, with the ECN bits as they were (RFC 3168).
+    /// New TOS or traffic class; the ECN bits (RFC 3168) are unchanged.
     pub tos: Option<u8>,
-    /// The largest segment that a SYN may announce.
+    /// Maximum segment size for a SYN.
     pub mss: Option<Mss>,
-    /// May be fragmented.
+    /// True to clear the don't-fragment flag.
     pub clear_df: bool,
-    /// The priority for VLAN tags that it leaves with, of which these have the low three bits.
+    /// Priority for VLAN tags on egress, which use the low three bits.
     pub priority: Option<u8>,
-    /// IPv4 options become no-operations.
+    /// True to replace IPv4 options by no-operations.
     pub strip_options: bool,
-    /// IPv6: the source's prefix is another (RFC 6296).
+    /// IPv6: new prefix of the source (RFC 6296).
     pub source_prefix: Option<Npt>,
-    /// IPv6: the destination's prefix is another.
+    /// IPv6: new prefix of the destination (RFC 6296).
     pub destination_prefix: Option<Npt>,
-    /// This gateway whatever the table says.
+    /// Gateway that overrides the routing table.
     pub gateway: Option<u128>,
-    /// The connection may take the fast path from now on.
+    /// True to FastTrack the connection.
     pub fasttrack: bool,
-    /// Not to be tracked.
+    /// True to exclude the packet from connection tracking.
     pub untracked: bool,
-    /// The connection was entered into a `connection-limit`'s census: if the packet begins it and is
-    /// then discarded, or when it ends, it must leave that (`Table::leave`).
+    /// True if a `connection-limit` counts the connection: the caller must call `Table::leave` when the
+    /// connection ends, or when its first packet is dropped.
     pub counted: bool,
-    /// What was seen of the stream that it is a part of.
+    /// Result of reading the packet's stream.
     pub looked: Looked,
 }
 
-/// What IPsec has to do with a packet, as bits.
+/// IPsec policy state of a packet, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ipsec(pub u8);
 
 impl Ipsec {
-    /// It came out of IPsec.
+    /// The packet was decapsulated by IPsec.
     pub const CAME_OUT: Self = Self(1);
-    /// It will go into IPsec.
+    /// The packet will be encapsulated by IPsec.
     pub const GOES_IN: Self = Self(2);
 
-    /// Whether it came out (`inbound`), or else goes in.
+    /// Returns whether the packet was decapsulated (`inbound`) or will be encapsulated.
     #[inline]
     pub const fn is_protected(self, inbound: bool) -> bool {
         let bit = if inbound {
@@ -90,12 +90,12 @@ impl Ipsec {
     }
 }
 
-/// A packet on its way through rules.
+/// A packet that passes rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// As it was parsed.
+    /// Parsed header fields.
     pub fields: &'a Fields,
-    /// Its bytes from the network header on.
+    /// Bytes of the packet, from the network header on.
     pub packet: &'a [u8],
     /// Its link-layer source, where it has one.
     pub sender: Option<Sender>,
@@ -124,7 +124,7 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// A packet that came by an interface of this class, with all else unknown or none.
+    /// Creates a packet that arrived on an interface of this class; all other data is absent.
     pub fn new(fields: &'a Fields, packet: &'a [u8], ingress: Class) -> Self {
         Self {
             fields,
@@ -144,32 +144,32 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Its lifetime, as rules left it.
+    /// Returns the TTL or hop limit, as changed by rules.
     #[inline(always)]
     pub fn ttl(&self) -> u8 {
         self.changes.ttl.unwrap_or(self.fields.ttl)
     }
 
-    /// Its type of service, as rules left it.
+    /// Returns the TOS or traffic class, as changed by rules.
     #[inline(always)]
     pub fn tos(&self) -> u8 {
         self.changes.tos.unwrap_or(self.fields.tos)
     }
 }
 
-/// The time, as a worker was told it for a vector.
+/// The time of a packet vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     /// Monotonic.
     pub now: Instant,
     /// Seconds since local midnight.
     pub second_of_day: u32,
-    /// The local day of the week: 0 is Sunday.
+    /// Local day of the week: 0 is Sunday.
     pub weekday: u8,
 }
 
 impl Clock {
-    /// At this local time, in seconds since 1970 as if the zone were UTC.
+    /// Creates the clock for a local time in seconds since 1970, as if the zone were UTC.
     pub const fn at(now: Instant, local_seconds: i64) -> Self {
         const DAY: i64 = 86_400;
         Self {
@@ -181,55 +181,55 @@ impl Clock {
     }
 }
 
-/// Which connection a packet's stream is.
+/// Connection of a packet's stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Carrier {
-    /// None that is tracked.
+    /// Not tracked.
     #[default]
     None,
     /// One that this packet begins.
     Begins,
     /// One that is known.
     Known {
-        /// What it keeps of its stream.
+        /// The stream state stored with the connection.
         kept: Kept,
-        /// The packet goes the way of answers.
+        /// True if the packet travels in the reply direction.
         reply: bool,
     },
 }
 
-/// What a rule may ask beyond the packet: asked only when everything cheaper holds.
+/// Queries beyond the packet, which are used only after all cheaper matchers match.
 pub trait Facts {
-    /// Bytes of the connection in both directions, from the IP header on, this packet included; none
-    /// without a connection.
+    /// Returns the connection's bytes in both directions, from the IP header on, including this packet;
+    /// `None` without a connection.
     fn bytes(&self) -> Option<u64>;
-    /// The connection's rate in bits a second, both directions, over the last full second.
+    /// Returns the connection's rate in bit/s, both directions, over the last full second.
     fn rate_bps(&self) -> Option<u64>;
-    /// The helper that looks after the connection.
+    /// Returns the helper of the connection.
     fn helper(&self) -> Option<Helper>;
-    /// Whether the destination of a tuple is an endpoint that stands for somebody behind the router.
+    /// Returns true if the tuple's destination is the outside endpoint of a mapping.
     fn is_mapped(&self, tuple: &Tuple) -> bool;
-    /// The connection's tuple as its first packet had it; none without a connection.
+    /// Returns the connection's original tuple; `None` without a connection.
     fn original(&self) -> Option<Tuple>;
-    /// The connection whose stream the packet is a part of.
+    /// Returns the connection of the packet's stream.
     fn carrier(&self) -> Carrier {
         Carrier::None
     }
-    /// Has a known connection keep something of its stream.
+    /// Stores stream state with a connection in the table.
     fn keep(&self, _kept: Kept) {}
-    /// What rules look for in streams.
+    /// Returns the compiled stream patterns.
     fn sought(&self) -> Option<&Sought> {
         None
     }
-    /// What the routing table says of an address.
+    /// Returns the routing table's classification of an address.
     fn address_types(&self, address: u128, ipv6: bool) -> AddressTypes;
-    /// The realm of the packet's route.
+    /// Returns the realm of the packet's route.
     fn realm(&self) -> Option<u32>;
-    /// What the hotspot knows of the packet.
+    /// Returns the hotspot state of the packet.
     fn hotspot(&self) -> Hotspot;
 }
 
-/// Facts of which nothing is known: where a chain cannot ask for any, and in tests.
+/// Queries without answers, for chains that cannot use any, and for tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nothing;
 

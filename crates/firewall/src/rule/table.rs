@@ -1,4 +1,4 @@
-//! Rules, chains and the tables that they form.
+//! Rules, chains and tables.
 //!
 //! A chain is cut into blocks, each compiled for itself. A table that is compiled from another one
 //! takes over the blocks whose rules are the same, from both ends of each chain; so the change of
@@ -15,32 +15,32 @@ use super::classify::{Block, First, Many, Packets, Parts, RULES};
 use super::limit::ConnectionLimit;
 use super::matcher::{Match, Matcher};
 
-/// How deep jumps nest.
+/// Maximum nesting depth of jumps.
 pub const DEPTH: usize = 16;
-/// No rule, where the place of one could stand.
+/// Index that stands for no rule.
 pub const NONE: u32 = u32::MAX;
-/// How many rules a new block gets, so that some more fit in later.
+/// Number of rules of a new block, which leaves room for later additions.
 const FILL: usize = RULES - RULES / 32;
 /// Up to this many rules a block takes in rules that are inserted beside it. Two such blocks are joined later.
 const SMALL: usize = FILL / 2;
 
-/// One rule, compiled.
+/// A compiled rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// The item's number, the same as long as the item is: the index of its counters.
+    /// Number of the configuration item, constant for its lifetime: index of the rule's counters.
     pub id: u32,
-    /// All must hold. In the order of `Match::order`, which [`Rule::new`] makes.
+    /// All of them must match. Sorted by `Match::order`; [`Rule::new`] sorts them.
     pub matchers: Box<[Matcher]>,
-    /// What happens then.
+    /// The action of a match.
     pub action: Action,
-    /// Mangle: the chain goes on behind the action; else it ends there as by `accept`.
+    /// Mangle: true to continue with the next rule, false to end the chain as with `accept`.
     pub passthrough: bool,
-    /// The packet is logged with this prefix.
+    /// Log prefix, if matching packets are logged.
     pub log: Option<Arc<str>>,
 }
 
 impl Rule {
-    /// A rule that goes on behind actions that can, and does not log.
+    /// Creates a rule that passes packets through where the action permits it, and does not log.
     pub fn new(id: u32, mut matchers: Vec<Matcher>, action: Action) -> Self {
         matchers.sort_by_key(|matcher| matcher.what.order());
         Self {
@@ -54,7 +54,7 @@ impl Rule {
 }
 
 impl Rule {
-    /// Whether it marks connections, or reads what they have counted.
+    /// Returns true if the rule marks connections, or matches their counters.
     fn follows(&self) -> bool {
         let reads = |matcher: &Matcher| {
             let what = &matcher.what;
@@ -83,7 +83,7 @@ impl Rule {
         }
     }
 
-    /// Whether it tells control of packets, or reads what they carry.
+    /// Returns true if the rule reports packets to the control plane, or reads payload.
     fn tells(&self) -> bool {
         let reads = |matcher: &Matcher| {
             let what = &matcher.what;
@@ -140,48 +140,48 @@ impl Summary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainId(pub u16);
 
-/// A chain: rules in order.
+/// A chain: an ordered list of rules.
 #[derive(Clone, Debug)]
 pub struct Chain {
-    /// Its name in the configuration.
+    /// The chain's name in the configuration.
     pub name: Arc<str>,
     pub(super) blocks: Box<[Arc<Block>]>,
-    /// Where each block begins.
+    /// Index of the first rule of each block.
     pub(super) starts: Box<[u32]>,
-    /// By the place of a first candidate, and behind them what it means that there is none.
+    /// The outcome by index of a packet's first candidate; the last element is for no candidate.
     quick: Box<[Quick]>,
-    /// By place: the mark that a rule gives packets, where it does.
+    /// The packet mark that each rule sets, if any.
     marks: Box<[Option<u32>]>,
-    /// What first candidates follow from.
+    /// The fields that determine first candidates.
     pub parts: Parts,
-    /// First candidates follow from numbers that [`Packets`] may have as columns.
+    /// True if [`Packets`] may have columns for all these fields.
     pub by_columns: bool,
-    /// Rules ask which mark a packet has.
+    /// True if rules match packet marks.
     pub reads_packet_marks: bool,
-    /// What some first candidate comes to does not follow from its bit.
+    /// True if the outcome of some first candidate requires evaluation.
     pub has_to_ask: bool,
 }
 
-/// What a packet's first candidate in a chain comes to, where that follows from its bit alone.
+/// Outcome of a packet's first candidate in a chain, if its bit alone determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quick {
-    /// The rule has to be asked, or does more than end the chain.
+    /// The rule must be evaluated, or does more than end the chain.
     Ask,
-    /// The packet goes on, and the rule of this id counts it; [`NOBODY`] where there is none.
+    /// Accepts the packet, which the rule with this id counts; [`NOBODY`] if there is none.
     Accept(u32),
-    /// The packet ends, and the rule of this id counts it.
+    /// Drops the packet, which the rule with this id counts.
     Drop(u32),
-    /// The packet goes on and is not tracked, and the rule of this id counts it.
+    /// Accepts the packet untracked; the rule with this id counts it.
     Notrack(u32),
-    /// The rule of this id counts the packet, and the chain goes on behind it.
+    /// The rule with this id counts the packet, and the chain continues.
     Pass(u32),
-    /// The same of a rule that marks the packet.
+    /// The rule with this id counts and marks the packet, and the chain continues.
     MarkAndPass(u32),
-    /// As [`Self::Accept`], by a rule that marks the packet.
+    /// Accepts the packet, which the rule with this id counts and marks.
     MarkAndAccept(u32),
 }
 
-/// The id of no rule. What is counted under it says nothing.
+/// The id of no rule; its counter has no meaning.
 pub const NOBODY: u32 = 0;
 
 impl Quick {
@@ -280,8 +280,8 @@ impl Chain {
         self.quick[(first.place as usize).min(last)]
     }
 
-    /// What a packet with this first candidate comes to where nobody asks for its mark: `Ask`, or what ends
-    /// the chain. Rules that it passes before are given to `passed`, in order.
+    /// Returns the outcome for a packet with this first candidate if its mark is not used: `Ask`, or the end
+    /// of the chain. Calls `passed` with each rule that the packet passes before, in order.
     #[inline(always)]
     pub fn follow(&self, first: &First, mut passed: impl FnMut(u32)) -> Quick {
         let mut at = *first;
@@ -300,7 +300,7 @@ impl Chain {
         }
     }
 
-    /// The mark that a packet has from the rules that [`Self::follow`] gives; none where they give it none.
+    /// Returns the mark that the rules of [`Self::follow`] set; `None` if they set none.
     pub fn mark(&self, first: &First) -> Option<u32> {
         let (mut at, mut mark) = (*first, None);
         loop {
@@ -313,7 +313,7 @@ impl Chain {
         }
     }
 
-    /// Whether the first candidates of all its blocks are found by lists.
+    /// Returns true if lists find the first candidates of all blocks.
     #[cfg(test)]
     pub(super) fn is_sparse(&self) -> bool {
         self.blocks.iter().all(|block| block.is_sparse())
@@ -324,7 +324,7 @@ impl Chain {
         self.blocks.iter().flat_map(|block| &*block.rules)
     }
 
-    /// The block that a rule lies in, or the one behind all.
+    /// Returns the index of the block that contains a rule, or of the last block.
     #[inline]
     pub(super) fn block_of(&self, place: usize) -> usize {
         match self.starts.len() {
@@ -338,7 +338,7 @@ impl Chain {
     }
 }
 
-/// Cuts rules into blocks, old ones where they fit.
+/// Divides rules into blocks; reuses old blocks if possible.
 fn cut(old: &[Arc<Block>], rules: &[Arc<Rule>]) -> Vec<Arc<Block>> {
     let same = |block: &Block, rules: &[Arc<Rule>]| {
         let pairs = block.rules.iter().zip(rules);
@@ -412,25 +412,25 @@ fn join(
     blocks
 }
 
-/// The chains of one menu: `/ip/firewall/filter` and the like.
+/// The chains of one menu, such as `/ip/firewall/filter`.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     pub(super) chains: Box<[Arc<Chain>]>,
     /// The ids of rules that may not jump, in order.
     refused: Box<[u32]>,
     censuses: Box<[Arc<ConnectionLimit>]>,
-    /// Some rule decides where a packet goes, or that it ends, other than by marks.
+    /// True if a rule determines a packet's route or end by other means than marks.
     pub decides: bool,
-    /// Some rule tells control of packets, or reads what they carry.
+    /// True if a rule reports packets to the control plane, or reads payload.
     pub tells: bool,
-    /// Some rule marks connections, or reads what they have counted: what becomes of packets may change while no
-    /// rule, no route and no neighbour does.
+    /// True if a rule marks connections or matches their counters: the treatment of packets may then change
+    /// without a change of rules, routes or neighbours.
     pub follows: bool,
 }
 
 impl Table {
-    /// Compiles chains; a chain's place is its [`ChainId`]. Rules that `previous` has by the same
-    /// `Arc` are not compiled anew.
+    /// Compiles chains; a chain's index is its [`ChainId`]. Reuses the blocks whose rules are the same `Arc`
+    /// in `previous`.
     pub fn compile(previous: Option<&Self>, chains: Vec<(Arc<str>, Vec<Arc<Rule>>)>) -> Self {
         let compiled = chains.into_iter().map(|(name, rules)| {
             let old = previous.and_then(|table| table.chain(table.find(&name)?));
@@ -497,13 +497,13 @@ impl Table {
         self.refused = refused.into();
     }
 
-    /// The ids of rules, in order, whose jump would lead back to where it comes from or nests more
-    /// than [`DEPTH`] deep: such a rule matches and does not jump.
+    /// Returns the sorted ids of rules whose jump would form a loop or exceed the nesting depth [`DEPTH`]:
+    /// such a rule matches but does not jump.
     pub fn refused(&self) -> &[u32] {
         &self.refused
     }
 
-    /// The chain of this name.
+    /// Returns the chain with this name.
     pub fn find(&self, name: &str) -> Option<ChainId> {
         let place = self.chains.iter().position(|chain| &*chain.name == name)?;
         u16::try_from(place).ok().map(ChainId)
@@ -522,27 +522,27 @@ impl Table {
         &self.chains
     }
 
-    /// Whether no chain has a rule.
+    /// Returns true if no chain has rules.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.chains.iter().all(|chain| chain.is_empty())
     }
 
-    /// A chain by its place, if it has a rule.
+    /// Returns `id` if the chain has rules.
     #[inline]
     pub fn busy(&self, id: ChainId) -> Option<ChainId> {
         let chain = self.chain(id)?;
         (!chain.is_empty()).then_some(id)
     }
 
-    /// A chain by its place.
+    /// Returns a chain by its index.
     #[inline]
     pub fn chain(&self, id: ChainId) -> Option<&Chain> {
         self.chains.get(usize::from(id.0)).map(|chain| &**chain)
     }
 
-    /// Takes a connection out of all `connection-limit`s: it ended, or the packet that would have
-    /// begun it was discarded. `original` is the tuple of its first packet as it came.
+    /// Removes a connection from all `connection-limit` counters because it ended or its first packet was
+    /// dropped. `original` is the tuple of its first packet as received.
     #[inline]
     pub fn leave(&self, original: &Tuple) {
         for census in &self.censuses {
@@ -550,9 +550,8 @@ impl Table {
         }
     }
 
-    /// Looks up a vector of packets at once, [`frame::VECTOR_FRAMES`] at most: for each the first rule
-    /// of the chain whose compiled part fits it. What the packets are must not change before
-    /// [`super::Ahead`] is used with it.
+    /// Classifies a vector of at most [`frame::VECTOR_FRAMES`] packets: stores the first candidate rule of
+    /// each. The packets' fields must not change before [`super::Ahead`] uses the result.
     pub fn ahead<P: Packets>(&self, chain: ChainId, packets: &P, firsts: &mut [First]) {
         firsts.fill(First::NOBODY);
         let Some(chain) = self.chain(chain) else {
@@ -586,16 +585,16 @@ impl Table {
     }
 }
 
-/// How deep the jumps of a chain nest.
+/// Nesting depth of a chain's jumps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
     Unknown,
-    /// Being looked at: who jumps here, jumps back.
+    /// Being computed: a jump to this chain is a loop.
     Open,
     Known(usize),
 }
 
-/// Finds jumps in a circle.
+/// Search for loops of jumps.
 struct Jumps<'a> {
     chains: &'a [Arc<Chain>],
     depths: Vec<Depth>,
@@ -603,7 +602,7 @@ struct Jumps<'a> {
 }
 
 impl Jumps<'_> {
-    /// How deep the jumps of a chain nest, with `left` levels to go; none where they go back.
+    /// Returns the nesting depth of a chain, with `left` levels permitted; `None` if it is part of a loop.
     fn depth(&mut self, chain: usize, left: usize) -> Option<usize> {
         match self.depths[chain] {
             Depth::Open => return None,

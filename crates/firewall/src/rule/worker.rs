@@ -1,4 +1,4 @@
-//! What is one worker's alone: counters of rules, the clock, the random source.
+//! Firewall state of a single worker: rule counters, clock and random source.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,20 +10,20 @@ use super::list::List;
 use super::stream::{Kept, Streams};
 use super::subject::Clock;
 
-/// Rules whose counters share a page.
+/// Number of rules whose counters share a page.
 const PAGE: usize = 256;
-/// How many pages there can be: a million rules in the life of a process.
+/// Maximum number of pages: a million rules during the life of a process.
 const PAGES: usize = 4096;
 
-/// The counters of one rule.
+/// Counters of one rule.
 #[derive(Debug, Default)]
 struct Hits {
     traffic: Pair,
-    /// Nanoseconds; 0 is never.
+    /// Time of the last match in nanoseconds; 0 for never.
     last: AtomicU64,
 }
 
-/// The counters of all rules, written by one worker and read by anybody.
+/// Counters of all rules, written by one worker and readable by any thread.
 #[derive(Debug)]
 pub struct RuleCounters {
     pages: Box<[OnceLock<Box<[Hits]>>]>,
@@ -38,10 +38,10 @@ impl Default for RuleCounters {
 }
 
 impl RuleCounters {
-    /// Makes room for this rule and those of its page. Control calls it before it publishes a rule.
+    /// Allocates the counters of a rule's page. The control plane calls this before it publishes a rule.
     ///
     /// # Errors
-    /// False when the id is beyond what can be counted (2^20); such a rule counts nothing.
+    /// Returns false if the id exceeds the maximum (2^20); such a rule counts nothing.
     pub fn make_room(&self, rule: u32) -> bool {
         let Some(page) = self.pages.get(rule as usize / PAGE) else {
             return false;
@@ -63,7 +63,7 @@ impl RuleCounters {
         self.count_all(rule, Traffic { packets, bytes }, now);
     }
 
-    /// The same of several packets.
+    /// Counts several packets; only the owner calls this.
     #[inline(always)]
     pub fn count_all(&self, rule: u32, traffic: Traffic, now: Instant) {
         if let Some(hits) = self.hits(rule) {
@@ -72,7 +72,7 @@ impl RuleCounters {
         }
     }
 
-    /// What a rule counted, and when last.
+    /// Returns a rule's counters and the time of its last match.
     pub fn get(&self, rule: u32) -> (Traffic, Option<Instant>) {
         let Some(hits) = self.hits(rule) else {
             return (Traffic::default(), None);
@@ -85,20 +85,20 @@ impl RuleCounters {
     }
 }
 
-/// See the module.
+/// Firewall state of a worker.
 #[derive(Debug)]
 pub struct Worker {
-    /// The time of the vector; whoever walks it sets this first.
+    /// The time of the current vector; the caller sets it before the first packet.
     pub clock: Clock,
     pub(super) counters: Arc<RuleCounters>,
     pub(super) rng: Rng,
     pub(super) streams: Streams,
-    /// What rules would have entered into lists where nothing is committed: the list and the address.
+    /// Without commits: list entries that rules would have added, as list and address.
     supposed: Vec<(u32, u128)>,
 }
 
 impl Worker {
-    /// A worker that counts there; `seed` begins its random source.
+    /// Creates a worker with these counters; `seed` initialises its random source.
     pub fn new(counters: Arc<RuleCounters>, seed: u64) -> Self {
         Self {
             clock: Clock::default(),
@@ -109,49 +109,49 @@ impl Worker {
         }
     }
 
-    /// Whether a list has an address, or would have by now.
+    /// Returns true if a list contains an address, or would contain it with commits.
     #[inline]
     pub(super) fn finds(&self, list: &List, address: u128) -> bool {
         let supposed = || self.supposed.contains(&(list.number, address));
         list.has(address, self.clock.now) || !self.supposed.is_empty() && supposed()
     }
 
-    /// Takes an address to be in a list from here on.
+    /// Records an address that a rule would have added to a list.
     pub(super) fn suppose(&mut self, list: &List, address: u128) {
         self.supposed.push((list.number, address));
     }
 
-    /// A number that nobody can guess from those before.
+    /// Returns an unpredictable random number.
     #[inline]
     pub fn random(&mut self) -> u64 {
         self.rng.next_u64()
     }
 
-    /// The connection that the last packet began is in the table, and keeps what the packet's changes
-    /// say of its stream.
+    /// Confirms that the connection of the last first packet entered the table, with the stream state of the
+    /// packet's changes.
     #[inline]
     pub fn begun(&mut self) {
         self.streams.begun();
     }
 
-    /// A connection ended that kept this of its stream.
+    /// Frees the stream state of a connection that has ended.
     #[inline]
     pub fn forget(&mut self, kept: Kept) {
         self.streams.forget(kept);
     }
 
-    /// The clocks that it took to match what connections carry, since this was asked last.
+    /// Returns the cycles spent on reading payload since the last call.
     pub fn take_stream_clocks(&mut self) -> u64 {
         core::mem::take(&mut self.streams.clocks)
     }
 
-    /// Counts a packet of so many bytes for a rule.
+    /// Counts a packet of `bytes` bytes for a rule.
     #[inline(always)]
     pub fn count(&self, rule: u32, bytes: u32) {
         self.counters.count(rule, bytes, self.clock.now);
     }
 
-    /// Counts packets for a rule, if there are any.
+    /// Counts packets for a rule; without effect if there are none.
     #[inline(always)]
     pub fn count_all(&self, rule: u32, traffic: Traffic) {
         if traffic.packets > 0 {

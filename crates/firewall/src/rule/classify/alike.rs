@@ -1,5 +1,5 @@
-//! Rules one behind the other that read streams in the same way: where a packet has nothing that one
-//! of them looks for, none of them matches.
+//! Runs of consecutive rules that need the same data from a stream: if a packet lacks that data, all of them
+//! fail at once.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use super::super::matcher::Match;
 use super::super::stream::Looked;
 use super::super::table::Rule;
 
-/// What a rule looks for.
+/// The stream data that a rule needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seeks {
     Nothing,
-    /// A server's name.
+    /// A TLS server name.
     Host,
-    /// A pattern.
+    /// A layer-7 pattern.
     Pattern,
 }
 
 impl Seeks {
     fn of(rule: &Rule) -> Self {
-        // One that is negated matches just where another is found.
+        // A negated matcher matches where the data differs, so only positive matchers count.
         let positive = || rule.matchers.iter().filter(|matcher| !matcher.negated);
         let has = |seeks: fn(&Match) -> bool| positive().any(|matcher| seeks(&matcher.what));
         if has(|what| matches!(what, Match::TlsHost(_))) {
@@ -32,8 +32,8 @@ impl Seeks {
     }
 }
 
-/// By rule: what it looks for, and the next one that looks for something else. Empty where no rule
-/// looks for anything.
+/// For each rule: the stream data that it needs, and the index of the next rule that needs other data. Empty
+/// if no rule needs stream data.
 #[derive(Debug)]
 pub(super) struct Alike(Box<[(Seeks, u16)]>);
 
@@ -51,7 +51,7 @@ impl Alike {
         Self(ends.into())
     }
 
-    /// The place to go on at behind a rule that did not match.
+    /// Returns the index of the next rule to evaluate after a rule did not match.
     #[inline(always)]
     pub(super) fn behind(&self, place: usize, looked: &Looked) -> usize {
         match self.0.get(place) {

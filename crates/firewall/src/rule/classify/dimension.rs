@@ -1,7 +1,7 @@
-//! The parts of a packet that rules are told apart by, each as a number; and the spans of that
-//! number that a matcher holds for.
+//! Classification keys: the fields of a packet by which rules are distinguished, each encoded as a number;
+//! and the ranges of that number that a matcher accepts.
 
-/// How many packets are looked up together: those whose connections are.
+/// Maximum number of packets that are classified together, as in a batch lookup of connections.
 pub use conntrack::connection::TOGETHER;
 use conntrack::connection::{NatState, State};
 use packet::link::Link;
@@ -13,47 +13,47 @@ use crate::rule::link::{self, LinkMatch};
 use crate::rule::matcher::{Icmp, Match, Matcher};
 use crate::rule::subject::{Ipsec, Marks, Subject};
 
-/// Packets, as the classifier reads them: one, or a vector of them. `at` is the packet's place.
+/// Packets as the classifier reads them: one packet or a vector. `at` is the packet's index.
 pub trait Packets {
-    /// How many there are.
+    /// Returns the number of packets.
     fn len(&self) -> usize;
-    /// Its fields.
+    /// Returns the parsed fields of a packet.
     fn fields(&self, at: usize) -> &Fields;
-    /// The classes of the interfaces that it came by and leaves by.
+    /// Returns the classes of the ingress and egress interface.
     fn classes(&self, at: usize) -> (Class, Class);
-    /// What its connection is.
+    /// Returns the connection state and the kinds of translation.
     fn state(&self, at: usize) -> (State, NatState);
-    /// What IPsec has to do with it.
+    /// Returns the IPsec policy state of a packet.
     fn ipsec(&self, at: usize) -> Ipsec;
-    /// Its marks, as they are now.
+    /// Returns the current marks of a packet.
     fn marks(&self, at: usize) -> Marks;
 
-    /// What its link header says, where rules of bridges look at it.
+    /// Returns the link header if bridge rules read it.
     #[inline(always)]
     fn link(&self, _at: usize) -> Option<&Link> {
         None
     }
 
-    /// The classes of the bridges that it came by and leaves by.
+    /// Returns the classes of the ingress and egress bridge.
     #[inline(always)]
     fn bridges(&self, _at: usize) -> (Class, Class) {
         (Class::NONE, Class::NONE)
     }
 
-    /// The numbers of a part of all of them, [`TOGETHER`] at most, where they are at hand; what lies
-    /// behind the last packet's means nothing.
+    /// Returns the keys of all packets for a field, at most [`TOGETHER`], if they are precomputed. Entries
+    /// after the last packet are undefined.
     #[inline(always)]
     fn column(&self, _of: Of) -> Option<&[u32; TOGETHER]> {
         None
     }
 
-    /// The same of addresses of IPv6 and of links, these in the upper 64 bits.
+    /// Returns precomputed 128-bit keys: IPv6 addresses, or MAC addresses in the upper 64 bits.
     #[inline(always)]
     fn addresses(&self, _of: Of) -> Option<&[u128; TOGETHER]> {
         None
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no packets.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -102,63 +102,64 @@ impl Packets for Subject<'_> {
     }
 }
 
-/// A part of a packet, and its number.
+/// A field of a packet that is encoded as a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Of {
-    /// The source address; of IPv6 it is no number of 32 bits.
+    /// The source address; for IPv6 the key exceeds 32 bits.
     Source,
     /// The destination address.
     Destination,
-    /// Protocol, whether ports (or an ICMP type) are shown, and the destination port (or the type
-    /// and code).
+    /// Protocol, a bit that the ports (or ICMP type) are readable, and the destination port (or ICMP type and
+    /// code).
     Service,
-    /// Whether ports are shown, and the source port.
+    /// A bit that the ports are readable, and the source port.
     SourcePort,
-    /// The class of the interface that it came by.
+    /// The class of the ingress interface.
     Ingress,
-    /// The class of the interface that it leaves by.
+    /// The class of the egress interface.
     Egress,
-    /// Translation and state of the connection.
+    /// Kinds of translation and state of the connection.
     State,
-    /// Whether flags of TCP are shown, and they.
+    /// A bit that the TCP flags are readable, and the flags.
     TcpFlags,
-    /// What IPsec has to do with it.
+    /// The IPsec policy state.
     Ipsec,
-    /// The packet's mark.
+    /// The packet mark.
     PacketMark,
-    /// The mark that chooses a routing table.
+    /// The routing mark.
     RoutingMark,
-    /// The connection's mark.
+    /// The connection mark.
     ConnectionMark,
-    /// The source of a frame, as a long number.
+    /// The source MAC address of a frame, a long key.
     SourceMac,
-    /// The destination of a frame.
+    /// The destination MAC address of a frame.
     DestinationMac,
-    /// What a frame says that it carries, and whether an IP header is there.
+    /// The EtherType of a frame, and a bit that it has an IP header.
     Kind,
-    /// The tag of a frame.
+    /// The VLAN tag of a frame.
     Tag,
-    /// The class of the bridge that it came by.
+    /// The class of the ingress bridge.
     InBridge,
-    /// The class of the bridge that it leaves by.
+    /// The class of the egress bridge.
     OutBridge,
 }
 
 impl Of {
-    /// The number of [`Self::Service`] of a whole TCP segment or UDP datagram.
+    /// Returns the key of [`Self::Service`] for a whole TCP segment or UDP datagram.
     #[inline(always)]
     pub fn service(tuple: &Tuple) -> u32 {
         Self::service_of(tuple.protocol.into(), tuple.destination_port.into())
     }
 
-    /// The same of this protocol and the destination port in the lower half of its ports.
+    /// Returns the key of [`Self::Service`] for a protocol and for ports with the destination port in the
+    /// lower half.
     #[inline(always)]
     pub fn service_of(protocol: u32, ports: u32) -> u32 {
         protocol << PROTOCOL | SHOWN | ports & 0xffff
     }
 
-    /// The number of [`Self::Service`] of any packet, a fragment or one that is cut short included.
+    /// Returns the key of [`Self::Service`] for any packet, including fragments and truncated packets.
     #[inline(always)]
     pub fn service_shown(fields: &Fields) -> u32 {
         let number = u32::from(fields.tuple.protocol) << PROTOCOL;
@@ -167,44 +168,44 @@ impl Of {
         number | what & u32::from(shown).wrapping_neg()
     }
 
-    /// The number of [`Self::SourcePort`].
+    /// Returns the key of [`Self::SourcePort`].
     #[inline(always)]
     pub fn source_port(fields: &Fields) -> u32 {
         let shown = holds::ports(fields);
         shown.map_or(0, |(port, _)| SHOWN | u32::from(port))
     }
 
-    /// The number of [`Self::TcpFlags`].
+    /// Returns the key of [`Self::TcpFlags`].
     #[inline(always)]
     pub fn tcp_flags(fields: &Fields) -> u32 {
         holds::tcp(fields).map_or(0, |flags| 0x100 | u32::from(flags))
     }
 
-    /// The number of [`Self::State`].
+    /// Returns the key of [`Self::State`].
     #[inline(always)]
     pub fn state(state: State, nat: NatState) -> u32 {
         u32::from(nat.0) << 3 | state as u32
     }
 
-    /// The number of [`Self::Kind`] of a frame whose IP header is there, or is none.
+    /// Returns the key of [`Self::Kind`] for an EtherType; `has_ip` is true if the frame has an IP header.
     #[inline(always)]
     pub fn kind(kind: u16, has_ip: bool) -> u32 {
         u32::from(kind) | u32::from(has_ip) << 16
     }
 
-    /// The number of an address of a link.
+    /// Returns the key of a MAC address.
     #[inline(always)]
     pub fn mac(mac: wire::Mac) -> u128 {
         link::mac_number(mac)
     }
 
-    /// The number of [`Self::Tag`].
+    /// Returns the key of [`Self::Tag`].
     #[inline(always)]
     pub fn tag(link: &Link) -> u32 {
         link::tag_number(link)
     }
 
-    /// Whether its numbers may have more than 32 bits.
+    /// Returns true if the key may exceed 32 bits.
     pub(super) const fn is_long(self) -> bool {
         matches!(
             self,
@@ -212,7 +213,7 @@ impl Of {
         )
     }
 
-    /// Whether rules can change it.
+    /// Returns true if rules can change the field.
     pub(super) const fn is_mark(self) -> bool {
         matches!(
             self,
@@ -221,12 +222,12 @@ impl Of {
     }
 }
 
-/// Some parts of packets.
+/// A set of fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts(u32);
 
 impl Parts {
-    /// Whether it has one of these.
+    /// Returns true if the set contains one of these fields.
     #[inline(always)]
     pub fn has(self, any: &[Of]) -> bool {
         any.iter().any(|of| self.0 >> *of as u8 & 1 != 0)
@@ -240,25 +241,25 @@ impl FromIterator<Of> for Parts {
     }
 }
 
-/// How many parts there are.
+/// Number of fields.
 pub(super) const PARTS: usize = 18;
 
-/// From and to, both included; in order, and apart from each other.
+/// Inclusive ranges, sorted and disjoint.
 pub(in crate::rule) type Spans = Vec<(u128, u128)>;
 
 const SHOWN: u32 = 1 << 16;
 const PROTOCOL: u32 = 17;
 
-/// An address as a number of 32 bits; beyond them the greatest.
+/// Returns an address as a 32-bit key, saturated.
 #[inline(always)]
 pub(super) fn narrow(address: u128) -> u32 {
     u32::try_from(address).unwrap_or(u32::MAX)
 }
 
-/// A packet's number of a part.
+/// Returns the key of a packet for a field.
 #[inline(always)]
 pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
-    // Where it is at hand, the fields may not have been read.
+    // If a column is precomputed, the fields may not have been parsed.
     if let Some(column) = packets.column(of) {
         return column[at % TOGETHER];
     }
@@ -293,13 +294,13 @@ pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
     }
 }
 
-/// The number of the class of a frame's bridge.
+/// Returns the key of a frame's bridge class.
 #[inline(always)]
 fn bridge<P: Packets>(packets: &P, at: usize, class: Class) -> u32 {
     packets.link(at).map_or(link::NONE, |_| class.0.into())
 }
 
-/// A packet's address, of the source or of the destination, or those of its frame.
+/// Returns the 128-bit key of a packet for an address field.
 #[inline(always)]
 pub(super) fn address<P: Packets>(of: Of, packets: &P, at: usize) -> u128 {
     if let Some(addresses) = packets.addresses(of) {
@@ -320,8 +321,8 @@ pub(super) fn address<P: Packets>(of: Of, packets: &P, at: usize) -> u128 {
     }
 }
 
-/// The part that a matcher asks about and the spans that it holds for; none where it asks something
-/// else. What the spans say is exact.
+/// Returns the field of a matcher and the exact key ranges that it accepts; `None` if no field represents the
+/// matcher.
 pub(super) fn spans(matcher: &Matcher) -> Option<(Of, Spans)> {
     let one = |value: u32| vec![(value.into(), value.into())];
     let (of, domain, spans) = match &matcher.what {
@@ -369,7 +370,8 @@ pub(super) fn spans(matcher: &Matcher) -> Option<(Of, Spans)> {
     Some((of, spans))
 }
 
-/// The same of what is asked of a frame, with what all are that have it.
+/// Returns the field of a link-layer matcher, the keys of all frames that have the field, and the accepted
+/// ranges.
 fn of_link(what: &LinkMatch) -> Option<(Of, Spans, Spans)> {
     let one = |class: Class| vec![(class.0.into(), class.0.into())];
     Some(match what {
@@ -406,7 +408,7 @@ fn addresses(range: &AddressRange) -> Spans {
         .collect()
 }
 
-/// All that a protocol has.
+/// Returns the keys of all packets of a protocol.
 fn services(number: u8) -> (u128, u128) {
     let first = u128::from(number) << PROTOCOL;
     (first, first | ((1 << PROTOCOL) - 1))
@@ -436,7 +438,7 @@ fn with_icmp(wanted: Option<&Icmp>) -> Spans {
     spans.into_iter().flatten().collect()
 }
 
-/// Ranges in any order that may overlap, as spans above `base`.
+/// Converts ranges in any order, possibly overlapping, to sorted key ranges with offset `base`.
 fn shifted(ranges: &[(u16, u16)], base: u128) -> Spans {
     let mut spans: Spans = ranges
         .iter()
@@ -452,13 +454,13 @@ fn members(set: &ClassSet) -> Spans {
     merged(set.iter().map(one).collect())
 }
 
-/// The values of a small domain that fit.
+/// Returns the ranges of the values in a small domain for which `fits` is true.
 fn runs(domain: core::ops::Range<u32>, fits: impl Fn(u32) -> bool) -> Spans {
     let values = domain.filter(|value| fits(*value));
     merged(values.map(|value| (value.into(), value.into())).collect())
 }
 
-/// Spans in order by their beginning, with those that touch or overlap made one.
+/// Merges sorted ranges that touch or overlap.
 fn merged(spans: Spans) -> Spans {
     let mut merged: Spans = Vec::with_capacity(spans.len());
     for (from, to) in spans {
@@ -470,7 +472,7 @@ fn merged(spans: Spans) -> Spans {
     merged
 }
 
-/// What lies in none of them.
+/// Returns the complement of the ranges.
 fn others(spans: &Spans) -> Spans {
     let (mut others, mut next) = (Vec::new(), Some(0));
     for (from, to) in spans {
@@ -485,7 +487,7 @@ fn others(spans: &Spans) -> Spans {
     others
 }
 
-/// What lies in both.
+/// Returns the intersection of two lists of ranges.
 pub(super) fn common(some: &Spans, other: &Spans) -> Spans {
     let (mut common, mut rest) = (Vec::new(), other.as_slice());
     for (from, to) in some {

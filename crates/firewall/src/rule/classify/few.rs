@@ -1,41 +1,42 @@
-//! A few spans of IPv6 addresses and their rows of one word, looked up for 16 packets at once without a table in
-//! memory.
+//! Classifies 16 IPv6 addresses at once by a few ranges with rows of one word, without a table in memory.
 
 use kernels::{Lanes, Squeeze};
 
-/// How many boundaries there are at most.
+/// Maximum number of boundaries.
 const BOUNDARIES: usize = 31;
 
-/// Addresses are searched by their higher halves; lower ones are compared only where a rule names more than that.
+/// Lookup by the upper halves of addresses; lower halves are compared only where a rule specifies more than
+/// 64 bits.
 #[derive(Debug)]
 pub(super) struct WideFew {
-    /// Where spans of higher halves begin; behind the last of them numbers that say nothing.
+    /// First upper half of each range; unused entries after the last are arbitrary.
     highs: [u64; BOUNDARIES + 1],
-    /// The same, squeezed, where that can be.
+    /// The boundaries in compressed form, if they can be compressed.
     squeezed: Option<(Squeeze, [u32; BOUNDARIES + 1])>,
-    /// What the spans have; behind the last the same as that.
+    /// The rows of each range; unused entries repeat the last.
     spans: Spans,
-    /// From which lower halves on which row holds.
+    /// Rows by first lower half, for the ranges that need them.
     lows: Box<[(u64, u64)]>,
 }
 
-/// What spans of higher halves have.
+/// Rows of the ranges of upper halves.
 #[derive(Debug, Default)]
 struct Spans {
-    /// The rows; all rules where `lows` has them.
+    /// One row per range; all ones if the range uses `lows`.
     rows: [u64; BOUNDARIES + 1],
-    /// A bit for each that has another row for one lower half: for which, and the row; elsewhere the same row
-    /// for any.
+    /// Bit mask of the ranges that have another row for exactly one lower half, with that half and that row.
+    /// Other ranges repeat their row.
     exact: u32,
     exact_lows: [u64; BOUNDARIES + 1],
     exact_rows: [u64; BOUNDARIES + 1],
-    /// A bit for each whose rows lie in `lows`: where they begin and end. The first is that from 0 on.
+    /// Bit mask of the ranges that use `lows`, with the range of their entries. The first entry begins at
+    /// lower half 0.
     deep: u32,
     lows: [(u32, u32); BOUNDARIES + 1],
 }
 
 impl Spans {
-    /// Of so many as there can be.
+    /// Converts at most `BOUNDARIES` + 1 ranges.
     fn of(all: &[Span]) -> Self {
         let mut spans = Self::default();
         for at in 0..=BOUNDARIES {
@@ -59,18 +60,18 @@ impl Spans {
     }
 }
 
-/// What a span of higher halves has.
+/// Rows of one range of upper halves.
 enum Span {
     /// One row.
     Row(u64),
-    /// One row, and another one for a single lower half.
+    /// One row, and another for a single lower half.
     Exact { row: u64, low: u64, at_low: u64 },
-    /// Rows by lower halves: where they begin and end.
+    /// Rows by lower half: begin and end in `lows`.
     Deep((u32, u32)),
 }
 
 impl Span {
-    /// A span with these rows from these lower halves on, the first from 0 on; none where they are many.
+    /// Returns the compact form of rows by first lower half, beginning at 0; `None` if they need a list.
     fn small(rows: &[(u64, u64)]) -> Option<Self> {
         let (row, low, at_low) = match *rows {
             [(_, row)] => return Some(Self::Row(row)),
@@ -86,7 +87,8 @@ impl Span {
 }
 
 impl WideFew {
-    /// `rows` has one more than `boundaries`, which are in order. None where those have many higher halves.
+    /// Builds the lookup; `rows` has one element more than the sorted `boundaries`. Returns `None` if there
+    /// are too many upper halves.
     pub(super) fn of(boundaries: &[u128], rows: &[u64]) -> Option<Self> {
         let (mut before, rows) = rows.split_first().map(|(first, rows)| (*first, rows))?;
         let half = |number: &u128| (number >> 64) as u64;
@@ -98,7 +100,7 @@ impl WideFew {
             let changes = group.iter().map(|number| *number as u64).zip(rows);
             let mut own = vec![(0, before)];
             for change in changes {
-                // What begins with the half replaces what was before it.
+                // A row that begins at lower half 0 replaces the one before the half.
                 if change.0 == 0 {
                     own.clear();
                 }
@@ -112,7 +114,7 @@ impl WideFew {
                 lows.extend(own);
                 Span::Deep((start, lows.len() as u32))
             }));
-            // The next half may be a boundary of its own; then this span is empty.
+            // The next half may be a boundary itself; then this range is empty.
             if let Some(next) = high.checked_add(1).filter(|_| is_deep) {
                 highs.push(next);
                 spans.push(Span::Row(before));
@@ -133,7 +135,7 @@ impl WideFew {
         })
     }
 
-    /// Takes from 16 packets the rules that their addresses do not leave them.
+    /// Intersects the candidate rules of 16 packets with the rows of their addresses.
     #[inline(always)]
     pub(super) fn narrow<L: Lanes>(&self, lanes: L, addresses: &[u128; 16], left: &mut [u64; 16]) {
         let spans = match &self.squeezed {
@@ -143,7 +145,7 @@ impl WideFew {
         self.narrow_in(lanes, &spans, addresses, left);
     }
 
-    /// The same; their higher halves lie in these spans.
+    /// Intersects the candidate rules, given the range of each address's upper half.
     #[inline(always)]
     fn narrow_in<L: Lanes>(
         &self,
@@ -168,8 +170,8 @@ impl WideFew {
         }
     }
 
-    /// Changes the rows of those that have the one lower half for which there is another; `exact` has a bit
-    /// for each that may.
+    /// Replaces the rows of addresses that have the special lower half of their range; `exact` has a bit for
+    /// each address to check.
     #[inline(always)]
     fn exact_rows<L: Lanes>(
         &self,
@@ -203,19 +205,19 @@ impl WideFew {
         }
     }
 
-    /// The row of a lower half, in a span of higher ones that has some.
+    /// Returns the row of a lower half in a range that uses `lows`.
     #[inline(always)]
     fn of_low(&self, span: u32, low: u64) -> u64 {
         let (from, to) = self.spans.lows[span as usize % (BOUNDARIES + 1)];
         let lows = &self.lows[from as usize..to as usize];
         let at = lows.partition_point(|(first, _)| *first <= low);
-        // The first one is 0.
+        // The first entry begins at 0.
         let row = lows.get(at.wrapping_sub(1));
         row.map_or(u64::MAX, |(_, row)| *row)
     }
 }
 
-/// The spans of the higher halves of 16 addresses.
+/// Returns the range of each of 16 addresses by compressed upper halves.
 #[inline(always)]
 fn of_squeezed<L: Lanes>(
     lanes: L,
@@ -236,10 +238,10 @@ mod tests {
         fn addresses_have_the_row_of_their_span(
             boundaries in proptest::collection::btree_set((0_usize..5, 0_u64..4), 0..14),
             addresses: [(u8, u8); 16],
-            // Spans beside each other may have the same.
+            // Neighbouring ranges may have equal rows.
             kinds in proptest::collection::vec(0_u32..3, 15),
         ) {
-            // Halves that follow each other, and the greatest, behind which there is none.
+            // Consecutive halves, and the highest half.
             let highs = [0, 1, 7, u64::MAX - 1, u64::MAX];
             let lows = [0, 1, 2, u64::MAX];
             let joined = |high: u64, low: u64| u128::from(high) << 64 | u128::from(low);
@@ -281,7 +283,7 @@ mod tests {
         assert_eq!(of(&[address(0), address(1)], &[1, 2, 1]), (1 << 1, 0));
         assert_eq!(of(&[address(u64::MAX), 8 << 64], &[1, 2, 1]), (1 << 1, 0));
         assert_eq!(of(&[address(0), 8 << 64], &[1, 2, 1]), (0, 0));
-        // More than one, and what is beside it differs.
+        // Two lower halves, or different rows around one, need a list.
         assert_eq!(of(&[address(9), address(11)], &[1, 2, 1]), (0, 1 << 1));
         assert_eq!(of(&[address(9), address(10)], &[1, 2, 3]), (0, 1 << 1));
     }

@@ -1,4 +1,4 @@
-//! Many packets at once, part by part, so that their searches overlap.
+//! Classifies a vector of packets, field by field, so that their searches overlap.
 
 use kernels::{Lanes, Work};
 
@@ -8,15 +8,15 @@ use super::part::Chosen;
 use super::sparse::{PARTS as LISTED, SpansOf, Sparse};
 use super::{Block, First};
 
-/// The first candidates of many packets in a block.
+/// Lookup of the first candidate rule of many packets in a block.
 pub(in crate::rule) struct Many<'a, P> {
     pub(in crate::rule) block: &'a Block,
     pub(in crate::rule) packets: &'a P,
-    /// Those that are looked up.
+    /// Indices of the packets to classify.
     pub(in crate::rule) which: &'a [u16],
-    /// Where the block begins in its chain.
+    /// Index of the block's first rule in its chain.
     pub(in crate::rule) start: u32,
-    /// By packet; untouched where there is none in this block.
+    /// Result per packet; unchanged if the block has no candidate.
     pub(in crate::rule) firsts: &'a mut [First],
 }
 
@@ -38,11 +38,11 @@ impl<P: Packets> Work for Many<'_, P> {
 }
 
 impl<P: Packets> Many<'_, P> {
-    /// A row is one word.
+    /// Lookup with rows of one word.
     #[inline(always)]
     fn of_words<L: Lanes>(&mut self, lanes: L, chosen: Chosen<'_>) {
         let block = self.block;
-        // A part says nothing of rules that there are not.
+        // Fields do not clear the bits beyond the block's rules.
         let rules = u64::MAX >> (64 - block.rules.len().clamp(1, 64));
         let mut left = [rules; TOGETHER];
         for part in &block.parts {
@@ -64,7 +64,7 @@ impl<P: Packets> Many<'_, P> {
         }
     }
 
-    /// A row is some lines, and rules are listed.
+    /// Lookup with rows of several lines, by lists of rules.
     #[inline(always)]
     fn of_lists<L: Lanes>(&mut self, lanes: L, sparse: &Sparse, chosen: Chosen<'_>) {
         let mut spans: SpansOf = [[0; TOGETHER]; LISTED];
@@ -92,7 +92,7 @@ impl<P: Packets> Many<'_, P> {
         }
     }
 
-    /// A row is some lines.
+    /// Lookup with rows of several lines.
     #[inline(always)]
     fn of_rows<L: Lanes>(&mut self, lanes: L, chosen: Chosen<'_>) {
         let block = self.block;
@@ -101,7 +101,7 @@ impl<P: Packets> Many<'_, P> {
         let mut spans = [0; TOGETHER];
         for (part, rows) in block.parts.iter().zip(rows.iter_mut()) {
             part.spans(lanes, self.packets, chosen, &mut spans);
-            // Behind the packets there may be spans of another part.
+            // Entries after the last packet may be ranges of another field.
             let packets = rows.iter_mut().zip(&spans).take(chosen.which.len());
             for (row, span) in packets {
                 *row = part.row(*span);

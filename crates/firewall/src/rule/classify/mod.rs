@@ -1,18 +1,17 @@
-//! Which rules of many can match a packet: blocks of rules, compiled into vectors of bits.
+//! Packet classifier: finds the rules that can match a packet, by bit vectors over blocks of rules.
 //!
 //! ```text
-//! source address ─ spans ─▶ row 0010…1 ┐
-//! destination    ─ spans ─▶ row 1011…1 ├─ and ─▶ 0010…1: the first set bit is the candidate
-//! service        ─ spans ─▶ row 0110…1 ┘
+//! source address ─ ranges ─▶ row 0010…1 ┐
+//! destination    ─ ranges ─▶ row 1011…1 ├─ and ─▶ 0010…1: the first set bit is the candidate
+//! service        ─ ranges ─▶ row 0110…1 ┘
 //! ```
 //!
-//! A block has up to [`RULES`] rules of one chain. For each part of a packet that some rule asks
-//! about, the spans of its number between which nothing changes have a row with a bit for each rule
-//! that can match there. The rows of a packet's parts, and'ed, leave the rules that it fits; a
-//! part that no rule of the block asks about costs nothing. What spans cannot say (lists, limits,
-//! contents) is left to a rule's other matchers, which are asked for candidates alone.
+//! A block has up to [`RULES`] rules of one chain. Each field that a rule matches is encoded as a number, and the
+//! numbers are divided into ranges within which the set of matching rules is constant. Each range has a row: a bit
+//! for each rule that can match there. The AND of a packet's rows gives the candidate rules; fields that no rule
+//! matches cost nothing. Matchers without a field (lists, limits, contents) are evaluated for candidates only.
 //!
-//! A vector is looked up part by part, so that the searches of many packets overlap (`ahead`).
+//! A vector of packets is classified field by field, so that the searches of many packets overlap.
 
 mod alike;
 mod dimension;
@@ -37,36 +36,36 @@ use sparse::{Runs, Sparse};
 use super::stream::Looked;
 use super::table::{NONE, Rule, Summary};
 
-/// How many rules a block has at most.
+/// Maximum number of rules per block.
 pub(super) const RULES: usize = 1024;
-/// Words of a cache line.
+/// Words per cache line.
 const LINE: usize = 8;
 
-/// What each part of a packet leaves of a block's rules, by the number of the part in the block:
-/// the bits themselves where a row is one word, else where the row begins.
+/// Rows of a packet, by the index of the field in the block: the row itself if it is one word, else its
+/// start.
 type Rows = [u64; PARTS];
 
-/// What a packet leaves of a block's rules.
+/// The candidate rules of a packet in a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Left {
-    /// A bit for each rule that it fits.
+    /// A bit for each candidate.
     Word(u64),
-    /// What is to be joined for that.
+    /// The rows whose AND gives the candidates.
     Rows(Rows),
 }
 
-/// The first candidate of a packet in a chain.
+/// The first candidate rule of a packet in a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct First {
-    /// The rule's place in the chain, or [`NONE`].
+    /// The rule's index in the chain, or [`NONE`].
     pub place: u32,
-    /// A bit for each rule of its block that the packet fits, where one word has a bit for each; else any
-    /// bit where it is known to fit no other.
+    /// A bit for each candidate of the block if a row is one word. Otherwise nonzero if no other rule of the
+    /// block can match.
     pub(super) left: u64,
 }
 
 impl First {
-    /// That of a packet which fits these rules of a block; the first bit is the rule at `start`.
+    /// Returns the first of the candidates `left`; bit 0 is the rule at index `start`.
     #[inline(always)]
     fn of(start: u32, left: u64) -> Self {
         let place = start + left.trailing_zeros();
@@ -76,8 +75,7 @@ impl First {
         }
     }
 
-    /// The next candidate of its block; none behind the last, and where that is not known, for which there
-    /// is no bit left at all.
+    /// Returns the next candidate in the block; `None` after the last, and if the bits are unknown.
     #[inline(always)]
     pub(super) fn next(&self) -> Option<Self> {
         let left = self.left & self.left.wrapping_sub(1);
@@ -94,27 +92,27 @@ impl First {
     };
 }
 
-/// See the module.
+/// A compiled block of rules.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) rules: Box<[Arc<Rule>]>,
     parts: Box<[Part]>,
-    /// Words of a row: one, or whole lines.
+    /// Words per row: one, or whole cache lines.
     words: usize,
-    /// By rule: the matchers that no part says, by place.
+    /// For each rule: the indices of the matchers that no field represents.
     rest: Box<[Box<[u8]>]>,
     alike: Alike,
     pub(super) summary: Summary,
     /// Where rows are long.
     sparse: Option<Sparse>,
-    /// A part is a mark: what rules change there, they change for the rules behind them.
+    /// True if a field is a mark: a rule may change it for later rules.
     pub(super) reads_marks: bool,
-    /// One of them is the packet's mark.
+    /// True if a field is the packet mark.
     pub(super) reads_packet_marks: bool,
 }
 
 impl Block {
-    /// Compiles some rules, [`RULES`] at most.
+    /// Compiles at most [`RULES`] rules.
     pub(super) fn new(rules: Box<[Arc<Rule>]>) -> Self {
         let words = match rules.len() {
             0..=64 => 1,
@@ -161,36 +159,36 @@ impl Block {
         }
     }
 
-    /// Whether its first candidates are found by lists.
+    /// Returns true if lists find the first candidates.
     #[cfg(test)]
     pub(super) fn is_sparse(&self) -> bool {
         self.sparse.is_some()
     }
 
-    /// What it asks of packets.
+    /// Returns the fields of the block.
     pub(super) fn parts(&self) -> impl Iterator<Item = Of> {
         self.parts.iter().map(Part::of)
     }
 
-    /// Whether packets are told apart by numbers alone that are kept as columns.
+    /// Returns true if precomputed columns exist for all fields.
     pub(super) fn by_columns(&self) -> bool {
         self.parts.iter().all(Part::is_column)
     }
 
-    /// The places of a rule's matchers that its bit does not answer for.
+    /// Returns the indices of a rule's matchers that its bit does not cover.
     #[inline(always)]
     pub(super) fn rest(&self, place: usize) -> &[u8] {
         &self.rest[place]
     }
 
-    /// Where to go on behind a rule that did not match: rules fail with it that look for the same in a
-    /// stream in which nothing is.
+    /// Returns the index of the next rule to evaluate after a rule did not match: rules that need the same
+    /// missing stream data are skipped.
     #[inline(always)]
     pub(super) fn behind(&self, place: usize, looked: &Looked) -> usize {
         self.alike.behind(place, looked)
     }
 
-    /// What one packet leaves.
+    /// Returns the candidates of one packet.
     #[inline]
     pub(super) fn left<P: Packets>(&self, packet: &P) -> Left {
         let rows = widest(One {
@@ -206,14 +204,14 @@ impl Block {
         }
     }
 
-    /// The same of the packet that this is the first candidate of, and that lies in this block; none
-    /// where that does not say it.
+    /// Returns the candidates from a packet's first candidate in this block; `None` if its bits are not the
+    /// candidates.
     #[inline(always)]
     pub(super) fn left_of(&self, first: &First) -> Option<Left> {
         (self.words == 1).then_some(Left::Word(first.left))
     }
 
-    /// The first rule from `from` on that the packet fits.
+    /// Returns the first candidate from index `from` on.
     #[inline(always)]
     pub(super) fn next(&self, left: &Left, from: usize) -> Option<usize> {
         if from >= self.rules.len() {
@@ -239,7 +237,7 @@ impl Block {
         None
     }
 
-    /// The first rule whose bit is set in all rows of a packet of many.
+    /// Returns the first rule whose bit is set in all rows of packet `at`.
     #[inline(always)]
     fn first(&self, rows: &[[u64; TOGETHER]], at: usize) -> Option<usize> {
         for line in 0..self.words / LINE {
@@ -253,7 +251,7 @@ impl Block {
         None
     }
 
-    /// What all rows of a packet leave in a line of words.
+    /// Returns the AND of a packet's rows for one line of words.
     #[inline(always)]
     fn line(&self, rows: impl Iterator<Item = u64>, line: usize) -> [u64; LINE] {
         let mut both = [u64::MAX; LINE];
@@ -268,7 +266,7 @@ impl Block {
         both
     }
 
-    /// The rule of the first bit; a block without parts has bits beyond its rules.
+    /// Returns the rule of the lowest bit; a block without fields has bits beyond its rules.
     #[inline(always)]
     fn place(&self, word: usize, bits: u64) -> Option<usize> {
         let place = word * 64 + bits.trailing_zeros() as usize;
@@ -276,7 +274,7 @@ impl Block {
     }
 }
 
-/// The rows of one packet.
+/// Computes the rows of one packet.
 struct One<'a, P> {
     block: &'a Block,
     packet: &'a P,

@@ -1,4 +1,4 @@
-//! One part of packets: where its number lies, and which rules that leaves.
+//! One field of a block: the ranges of its key and the rules that can match in each range.
 
 use std::collections::HashMap;
 
@@ -10,27 +10,27 @@ use super::few::WideFew;
 use super::ranks::{Ranks, WideRanks};
 use super::sparse::Runs;
 
-/// Fewer packets than these are looked up one by one: many at once wait for each other.
+/// Below this number packets are looked up one by one; batch lookups have a fixed cost.
 const ALONE: usize = 4;
 
-/// Some packets of a vector.
+/// A selection of a vector's packets.
 #[derive(Clone, Copy)]
 pub(super) struct Chosen<'a> {
-    /// Their places, [`TOGETHER`] at most.
+    /// Indices of the packets, at most [`TOGETHER`].
     pub(super) which: &'a [u16],
-    /// They are all that there are, in order.
+    /// True if the selection is the whole vector in order.
     pub(super) all: bool,
 }
 
-/// See the module.
+/// The ranges and rows of one field.
 #[derive(Debug)]
 pub(super) struct Part {
     of: Of,
     search: Search,
-    /// By span: its row, or where that begins in `bits`.
+    /// For each range: its row, or the start of its row in `bits`.
     rows: Box<[u64]>,
     bits: Box<[u64]>,
-    /// Where there are few spans of long numbers, of rows of one word.
+    /// The lookup for few long keys with rows of one word.
     few: Option<Box<WideFew>>,
 }
 
@@ -41,10 +41,10 @@ enum Search {
 }
 
 impl Part {
-    /// `wanted` has for each rule the spans that it fits; none where it does not ask. With the same as
-    /// runs of the part's own spans.
+    /// Compiles a field; `wanted` has the accepted key ranges of each rule, or `None` for rules without a
+    /// matcher on the field. Also returns the accepted keys of each rule as runs of the field's ranges.
     pub(super) fn new(of: Of, wanted: &[Option<Spans>], words: usize) -> (Self, Vec<Runs>) {
-        // Where a rule's bit changes, in order; what holds before the first boundary is `row`.
+        // The changes of rule bits in order of the key; `row` is the row before the first boundary.
         let (mut row, mut changes) = (vec![0_u64; words], Vec::new());
         for (place, spans) in wanted.iter().enumerate() {
             let Some(spans) = spans else {
@@ -73,7 +73,7 @@ impl Part {
         if words == 1 {
             rows = rows.iter().map(|row| bits[*row as usize]).collect();
         }
-        // Of a number, how many boundaries are at most it.
+        // The range of a key is the number of boundaries that are at most equal to the key.
         let span = |number: u128| boundaries.partition_point(|one| *one <= number) as u16;
         let run = |(from, to): &(u128, u128)| (span(*from), span(*to));
         let of_rule = |spans: &Option<Spans>| -> Runs {
@@ -94,17 +94,17 @@ impl Part {
         (part, runs)
     }
 
-    /// What it is of packets.
+    /// Returns the field.
     pub(super) const fn of(&self) -> Of {
         self.of
     }
 
-    /// How many spans there are.
+    /// Returns the number of ranges.
     pub(super) fn spans_count(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether its numbers may be at hand for many packets that were not read.
+    /// Returns true if keys of this field may be precomputed for a vector.
     pub(super) const fn is_column(&self) -> bool {
         matches!(
             self.of,
@@ -121,19 +121,19 @@ impl Part {
         )
     }
 
-    /// The row of a span, or where it begins.
+    /// Returns the row of a range, or the start of the row.
     #[inline(always)]
     pub(super) fn row(&self, span: u32) -> u64 {
         self.rows[span as usize]
     }
 
-    /// Words of a row that begins earlier.
+    /// Returns one line of the row that begins before `start`.
     #[inline(always)]
     pub(super) fn line(&self, start: usize) -> Option<&[u64]> {
         self.bits.get(start..start + LINE)
     }
 
-    /// The span of one packet.
+    /// Returns the range of one packet's key.
     #[inline(always)]
     pub(super) fn span<L: Lanes, P: Packets>(&self, lanes: L, packets: &P, at: usize) -> usize {
         match &self.search {
@@ -142,7 +142,7 @@ impl Part {
         }
     }
 
-    /// Takes from each packet the rules that this part does not leave it. Rows are one word.
+    /// Intersects the candidates of each packet with the row of this field. Rows must be one word.
     #[inline(always)]
     pub(super) fn narrow<L: Lanes, P: Packets>(
         &self,
@@ -183,7 +183,7 @@ impl Part {
         }
     }
 
-    /// The span of all packets, where their numbers are at hand and the same.
+    /// Returns the range of all packets if their keys are precomputed and equal.
     #[inline(always)]
     fn one_span<L: Lanes, P: Packets>(
         &self,
@@ -198,7 +198,7 @@ impl Part {
         Some(ranks.rank(lanes, number) as u32)
     }
 
-    /// The spans of many packets.
+    /// Looks up the ranges of many packets.
     #[inline(always)]
     pub(super) fn spans<L: Lanes, P: Packets>(
         &self,
@@ -251,7 +251,7 @@ impl Part {
         }
     }
 
-    /// The packets' addresses of this part, where they were read as such.
+    /// Returns the precomputed addresses of all packets, if they exist.
     #[inline(always)]
     fn addresses_at_hand<'a, P: Packets>(
         &self,
@@ -261,7 +261,7 @@ impl Part {
         packets.addresses(self.of).filter(|_| chosen.all)
     }
 
-    /// The same, read one by one.
+    /// Reads the addresses of the packets one by one.
     #[inline(always)]
     fn addresses<P: Packets>(&self, packets: &P, chosen: Chosen<'_>) -> [u128; TOGETHER] {
         let mut addresses = [0; TOGETHER];
@@ -271,7 +271,7 @@ impl Part {
         addresses
     }
 
-    /// The packets' numbers of this part, where they were read as such.
+    /// Returns the precomputed keys of all packets, if they exist.
     #[inline(always)]
     fn numbers_at_hand<'a, P: Packets>(
         &self,
@@ -281,7 +281,7 @@ impl Part {
         packets.column(self.of).filter(|_| chosen.all)
     }
 
-    /// The same, made of their addresses or read one by one.
+    /// Computes the keys from precomputed addresses, or reads them one by one.
     #[inline(always)]
     fn numbers<P: Packets>(&self, packets: &P, chosen: Chosen<'_>) -> [u32; TOGETHER] {
         if let Some(addresses) = self.addresses_at_hand(packets, chosen) {
@@ -299,7 +299,7 @@ impl Part {
     }
 }
 
-/// The number that all packets have: many have the same state and came by the same interface.
+/// Returns the key that all packets have in common: connection state and ingress interface are often equal.
 #[inline(always)]
 fn alike(numbers: &[u32; TOGETHER], chosen: Chosen<'_>) -> Option<u32> {
     let numbers = &numbers[..chosen.which.len().min(TOGETHER)];
@@ -310,7 +310,7 @@ fn alike(numbers: &[u32; TOGETHER], chosen: Chosen<'_>) -> Option<u32> {
     (others == 0).then_some(first)
 }
 
-/// The packets' numbers of a part.
+/// Reads the keys of the packets for a field.
 #[inline(always)]
 fn numbers<P: Packets>(of: Of, packets: &P, which: &[u16]) -> [u32; TOGETHER] {
     let mut numbers = [0; TOGETHER];
@@ -321,8 +321,8 @@ fn numbers<P: Packets>(of: Of, packets: &P, which: &[u16]) -> [u32; TOGETHER] {
 }
 
 impl Search {
-    /// Addresses whose boundaries fit into 32 bits are searched as such: a greater one lies behind
-    /// all of them, and its number is the greatest. Only a boundary there would tell them apart.
+    /// Chooses the search. Addresses with 32-bit boundaries are searched as 32-bit keys: a longer address
+    /// saturates, which is beyond all boundaries, unless one of them is the highest key.
     fn new(of: Of, boundaries: &[u128]) -> Self {
         let address = of.is_long();
         let edge = boundaries
@@ -331,7 +331,7 @@ impl Search {
         match address && edge {
             true => Self::Wide(WideRanks::new(boundaries).into()),
             false => {
-                // Boundaries beyond what a number can be separate nothing.
+                // Boundaries beyond the key's domain separate nothing.
                 let within = boundaries.iter().filter_map(|one| u32::try_from(*one).ok());
                 Self::Narrow(Ranks::new(&within.collect::<Vec<_>>()).into())
             }
@@ -339,7 +339,7 @@ impl Search {
     }
 }
 
-/// Rows, each kept once.
+/// Deduplicated rows.
 #[derive(Default)]
 struct Found {
     bits: Vec<u64>,

@@ -1,54 +1,55 @@
-//! Which of many spans a number lies in: a static tree of cache lines, searched a line at a time
-//! with the widest compares of the machine.
+//! Finds the range of a number among sorted boundaries: a static search tree of cache lines, compared a line
+//! at a time with the widest SIMD instructions available.
 //!
-//! A line of 16 numbers has 17 children, a line of 8 long ones 9; 272 boundaries take two lines,
-//! 4,624 take three. Missing numbers are all ones, so that a search ends at the last line at most.
+//! A line of 16 numbers has 17 children, a line of 8 long numbers has 9; 272 boundaries take two lines, 4,624
+//! take three. Unused numbers are all ones, so that a search ends at the last line at most.
 
 use kernels::{Every, Lanes, Squeeze, parted};
 
-/// How many levels a tree has at most: nine to the seventh are more boundaries than there can be.
+/// Maximum number of levels: nine to the seventh exceeds the number of boundaries.
 const LEVELS: usize = 7;
 
-/// The lines of a tree, level by level from the root; the leaves hold all numbers.
+/// The lines of a tree, level by level from the root; the leaves contain all numbers.
 #[derive(Debug)]
 struct Tree<T, const N: usize> {
     lines: Box<[[T; N]]>,
-    /// Where each level begins, and its last line, counted from there.
+    /// For each level: index of its first line, and its last line relative to that.
     levels: [(u32, u32); LEVELS],
-    /// How many levels there are.
+    /// Number of levels.
     count: usize,
 }
 
-/// Counts how many of a set of 32-bit numbers are at most another. For one number it goes down the tree;
-/// for many at once it halves the leaves, step by step.
+/// Counts how many numbers of a sorted set are at most a 32-bit key. A single key descends the tree; many
+/// keys at once bisect the leaves step by step.
 #[derive(Debug)]
 pub(super) struct Ranks {
     tree: Tree<u32, 16>,
-    /// The last number of each part of the leaves.
+    /// The last number of each section of the leaves.
     every: Every,
     len: usize,
 }
 
-/// How many numbers a part of the leaves has at least if it has more than one.
+/// Minimum length of a section if there are several.
 const LINE: usize = 16;
 
-/// The same of 128-bit numbers: their high halves are searched, and only among those that are equal
-/// the low ones.
+/// Counts how many numbers of a sorted set are at most a 128-bit key: searches the high halves, and the low
+/// halves only among equal high halves.
 #[derive(Debug)]
 pub(super) struct WideRanks {
     tree: Tree<u64, 8>,
-    /// As in [`Ranks`].
+    /// The last high half of each section of the leaves.
     every: [u64; 32],
-    /// The leaves and those, squeezed, where that can be.
+    /// The leaves and their sections in compressed form, if they can be compressed.
     squeezed: Option<Box<Squeezed>>,
-    /// By the rank of a high half the number's, or [`DEEP`] and a place in `deep` where the low half says it.
+    /// By the rank of a high half: the number's rank, or [`DEEP`] and an index into `deep` if the low half
+    /// decides.
     from: Box<[u32]>,
-    /// Where the numbers with such a high half begin, and where they end.
+    /// For such a high half: begin and end of its numbers.
     deep: Box<[(u32, u32)]>,
     low: Box<[u64]>,
 }
 
-/// High halves as short numbers.
+/// High halves compressed to 32 bits.
 #[derive(Debug)]
 struct Squeezed {
     squeeze: Squeeze,
@@ -69,7 +70,7 @@ impl Squeezed {
         })
     }
 
-    /// How many of them are at most the high half of each key, and those that fill the last line.
+    /// Counts how many leaves, including padding, are at most the high half of each key.
     #[inline(always)]
     fn ranks<L: Lanes>(&self, lanes: L, keys: &[u128; 16]) -> [u32; 16] {
         let keys = lanes.squeeze(keys, &self.squeeze);
@@ -77,11 +78,11 @@ impl Squeezed {
     }
 }
 
-/// In place of a rank: the low half says it.
+/// Flag in place of a rank: the low half decides.
 const DEEP: u32 = 1 << 31;
 
 impl<T: Copy, const N: usize> Tree<T, N> {
-    /// `numbers` are in order; `pad` is the greatest number.
+    /// Builds a tree of sorted `numbers`; `pad` is the greatest number.
     fn new(numbers: &[T], pad: T) -> Self {
         let mut tree = Self {
             lines: Box::default(),
@@ -115,7 +116,7 @@ impl<T: Copy, const N: usize> Tree<T, N> {
         tree
     }
 
-    /// A number's place among the leaves; `rank` counts in a line.
+    /// Returns the position of a number among the leaves; `rank` counts within a line.
     #[inline(always)]
     fn leaf(&self, rank: impl Fn(&[T; N]) -> u32) -> usize {
         let (mut line, mut found) = (0, 0);
@@ -126,7 +127,7 @@ impl<T: Copy, const N: usize> Tree<T, N> {
         line as usize * N + found as usize
     }
 
-    /// All numbers, and those that fill the last line.
+    /// Returns all numbers, including the padding of the last line.
     #[inline(always)]
     fn leaves(&self) -> &[T] {
         let start = self.levels[self.count.saturating_sub(1)].0 as usize;
@@ -136,7 +137,7 @@ impl<T: Copy, const N: usize> Tree<T, N> {
 }
 
 impl Ranks {
-    /// `numbers` are in order, each once.
+    /// Builds the set from sorted distinct `numbers`.
     pub(super) fn new(numbers: &[u32]) -> Self {
         let (leaves, every) = parted(numbers.to_vec(), LINE, u32::MAX);
         let every = Every::new(&leaves, every);
@@ -147,7 +148,7 @@ impl Ranks {
         }
     }
 
-    /// How many of them are at most `key`.
+    /// Returns how many numbers are at most `key`.
     #[inline(always)]
     pub(super) fn rank<L: Lanes>(&self, lanes: L, key: u32) -> usize {
         let rank = self.tree.leaf(
@@ -157,7 +158,7 @@ impl Ranks {
         rank.min(self.len)
     }
 
-    /// The same of 16 keys.
+    /// Returns how many numbers are at most each of 16 keys.
     #[inline(always)]
     pub(super) fn ranks<L: Lanes>(&self, lanes: L, keys: &[u32; 16]) -> [u32; 16] {
         let len = self.len as u32;
@@ -170,7 +171,7 @@ impl Ranks {
 }
 
 impl WideRanks {
-    /// `numbers` are in order, each once.
+    /// Builds the set from sorted distinct `numbers`.
     pub(super) fn new(numbers: &[u128]) -> Self {
         let half = |number: &u128| (number >> 64) as u64;
         let (mut high, mut from, mut deep) = (Vec::new(), vec![0], Vec::new());
@@ -185,7 +186,7 @@ impl WideRanks {
             }
             from.push(DEEP | deep.len() as u32);
             deep.push((begin, behind));
-            // Halves behind it are not deep: the next one is told apart, if it is not anyway.
+            // Separates the next high half, which needs no low half, unless it has numbers itself.
             let next = half(&group[0]).checked_add(1);
             let beside = numbers.get(behind as usize).map(half);
             if let Some(next) = next.filter(|next| beside != Some(*next)) {
@@ -204,7 +205,7 @@ impl WideRanks {
         }
     }
 
-    /// How many of them are at most `key`.
+    /// Returns how many numbers are at most `key`.
     #[inline(always)]
     pub(super) fn rank<L: Lanes>(&self, lanes: L, key: u128) -> usize {
         let half = (key >> 64) as u64;
@@ -218,7 +219,7 @@ impl WideRanks {
         }
     }
 
-    /// The same of 16 keys.
+    /// Returns how many numbers are at most each of 16 keys.
     #[inline(always)]
     pub(super) fn ranks<L: Lanes>(&self, lanes: L, keys: &[u128; 16]) -> [u32; 16] {
         let highs = match &self.squeezed {
@@ -228,7 +229,7 @@ impl WideRanks {
         self.ranks_of(lanes, &highs, keys)
     }
 
-    /// The same; their high halves have these ranks.
+    /// Returns how many numbers are at most each key, given the ranks of the keys' high halves.
     #[inline(always)]
     fn ranks_of<L: Lanes>(&self, lanes: L, highs: &[u32; 16], keys: &[u128; 16]) -> [u32; 16] {
         let mut ranks = lanes.gather(&self.from, highs);
@@ -245,7 +246,7 @@ impl WideRanks {
         ranks
     }
 
-    /// How many numbers are at most `key`, with whose high half there are some at this place.
+    /// Returns how many numbers are at most `key`, among the numbers with its high half.
     #[inline(always)]
     fn among(&self, deep: u32, key: u128) -> u32 {
         let (from, to) = self.deep[(deep & !DEEP) as usize];

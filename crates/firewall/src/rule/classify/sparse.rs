@@ -1,66 +1,66 @@
-//! The first of many rules, where each asks for something of its own: every span of a part lists the
-//! few rules that ask for it, and a rule is listed only in the part where it asks for least. The
-//! lists of a packet's spans are short, mostly empty, and say which rules are left to be compared.
+//! Finds the first candidate of large blocks whose rules match distinct values: each range of a field lists
+//! the few rules that accept it, and a rule is listed only in its most selective field. The lists of a
+//! packet's ranges are short, usually empty, and contain all candidates.
 //!
-//! Which lists are empty cannot be guessed. So 16 packets go together and without branches, as if each
-//! had one rule at most in all of its lists; the few that have more are looked at alone.
+//! Which lists are empty is unpredictable. Therefore 16 packets are processed together without branches, as
+//! if each had at most one rule in all of its lists; the few packets with more are processed one by one.
 
 use kernels::Lanes;
 
 use super::dimension::TOGETHER;
 
-/// How many parts the rules of such a block ask about at most.
+/// Maximum number of fields.
 pub(super) const PARTS: usize = 8;
-/// How many rules a list has at most, and how many are in none.
+/// Maximum number of rules per list, and of unlisted rules.
 const LONGEST: usize = 8;
-/// A rule that asks for more spans than this in every part is in no list.
+/// A rule that accepts more ranges than this in every field is not listed.
 const SPREAD: usize = 64;
-/// Ways to take one span of each part that a rule may have, in runs.
+/// Maximum number of combinations of one run per field that a rule may have.
 const RUNS: usize = 16;
-/// In place of a rule: none.
+/// Stands for no rule.
 const NOWHERE: u32 = u32::MAX;
 
-/// The spans of packets, by part.
+/// The ranges of packets, by field.
 pub(super) type SpansOf = [[u32; TOGETHER]; PARTS];
 
-/// The spans that a rule asks for in a part, as runs, first and last; none where it does not ask.
+/// The ranges that a rule accepts in a field, as runs (first, last); `None` if it accepts all.
 pub(super) type Runs = Option<Vec<(u16, u16)>>;
 
-/// What a rule asks for: one run of spans in each part.
+/// One combination of a rule: one run of ranges per field.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     first: [u16; PARTS],
     last: [u16; PARTS],
-    /// The rule's place in the block.
+    /// The rule's index in the block.
     place: u32,
 }
 
-/// A list: in the low half where it begins, in the high half how many rules it has. The sum of those
-/// of a packet is that of the only one that is not empty, if there is but one.
+/// A list: its start in the low half and its length in the high half. The sum over a packet's lists equals
+/// its only non-empty list if there is just one.
 type List = u32;
 
-/// How many rules lists have, by the sum of the lists.
+/// Returns the number of rules in a sum of lists.
 const fn rules(lists: u32) -> u32 {
     lists >> 16
 }
 
-/// See the module.
+/// The rule lists of a block.
 #[derive(Debug)]
 pub(super) struct Sparse {
-    /// By part, by span.
+    /// The lists, by field and range.
     lists: Box<[Box<[List]>]>,
-    /// By part: of what is asked, list by list, the first span and in the high half the last. The first
-    /// is no rule's, and asks for spans that there are not.
+    /// For each field: the accepted run of each listed combination, first range in the low half, last in the
+    /// high half. Index 0 is no rule and accepts no existing range.
     bounds: Box<[Box<[u32]>]>,
-    /// The same rules' places in the block, in order in each list.
+    /// The rule index of each listed combination, in ascending order within each list.
     places: Box<[u32]>,
-    /// The rules that are in no other list.
+    /// The list of the rules that are in no other list.
     others: List,
 }
 
 impl Sparse {
-    /// `runs` has what each rule asks for, by part, by rule; `spans` how many spans each part has.
-    /// None where lists would be long.
+    /// Builds the lists. `runs` has the accepted ranges by field and rule, `spans` the number of ranges of
+    /// each field. Returns `None` if lists would be too long.
     pub(super) fn new(runs: &[Vec<Runs>], spans: &[usize], rules: usize) -> Option<Self> {
         let parts = runs.len();
         if !(1..=PARTS).contains(&parts) || spans.iter().any(|spans| *spans > LAST) {
@@ -74,7 +74,7 @@ impl Sparse {
                 let run =
                     |part: usize| usize::from(asked.first[part])..=usize::from(asked.last[part]);
                 let asks = (0..parts).filter(|part| runs[*part][rule].is_some());
-                // Lists of one rule are the best ones.
+                // Prefers fields whose lists stay at one rule.
                 let cost = |part: &usize| {
                     let lists = &lists[*part][run(*part)];
                     (lists.len(), lists.iter().map(Vec::len).max())
@@ -123,9 +123,9 @@ impl Sparse {
         Some(sparse)
     }
 
-    /// The first rules that packets with these spans fit, for the first `count` of them, behind the
-    /// block's `start` in its chain; the greatest number where there is none. A bit for each packet that
-    /// can fit no other rule of the block.
+    /// Finds the first candidate of each of the first `count` packets, as index in the chain from `start` on,
+    /// or the greatest number if there is none. Returns a bit for each packet that can match no other rule of
+    /// the block.
     #[inline(always)]
     pub(super) fn firsts<L: Lanes>(
         &self,
@@ -168,7 +168,8 @@ impl Sparse {
         alone
     }
 
-    /// Looks at the packets of a group that have several rules in their lists, and says which those are.
+    /// Processes the packets of a group that have several rules in their lists; returns a bit for each of
+    /// them.
     #[cold]
     #[inline(never)]
     fn look_again(
@@ -191,7 +192,7 @@ impl Sparse {
         several
     }
 
-    /// The first rule that one packet with these spans fits.
+    /// Returns the first rule that accepts the ranges of one packet.
     fn first(&self, spans: &[u32; PARTS]) -> Option<u32> {
         let lists = self.lists.iter().zip(spans);
         let lists = lists.map(|(lists, span)| lists[*span as usize]);
@@ -208,16 +209,16 @@ impl Sparse {
     }
 }
 
-/// The greatest span, and the last place in all lists.
+/// The greatest range number and list position.
 const LAST: usize = u16::MAX as usize - 1;
 
-/// The spans of a group of packets.
+/// Returns the ranges of a group of 16 packets.
 #[inline(always)]
 fn sixteen(spans: &[u32; TOGETHER], group: usize) -> &[u32; 16] {
     &spans.as_chunks().0[group % (TOGETHER / 16)]
 }
 
-/// What a rule asks for, in every combination of its runs; none where those are many.
+/// Returns all combinations of a rule's runs; `None` if there are too many.
 fn all(runs: &[Vec<Runs>], rule: usize) -> Option<Vec<Asked>> {
     let mut all = vec![Asked {
         first: [0; PARTS],

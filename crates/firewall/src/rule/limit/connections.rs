@@ -1,5 +1,4 @@
-//! `connection-limit`: a census of the connections that a rule saw, by the block of addresses that
-//! began them.
+//! `connection-limit`: counts the connections that reached a rule, by address block of their originator.
 
 use core::sync::atomic::Ordering;
 
@@ -7,23 +6,23 @@ use packet::Tuple;
 
 use crate::rule::shared::{Shared, Values};
 
-/// How many connections a rule counts; those beyond are not counted.
+/// Maximum number of connections counted per rule.
 const CONNECTIONS: usize = 1 << 20;
-/// How many blocks they come from.
+/// Maximum number of address blocks per rule.
 const BLOCKS: usize = 1 << 17;
-/// How many connections a block has.
+/// Index of the connection count of a block.
 const COUNT: usize = 0;
 
-/// `connection-limit`: holds for who already has that many connections.
+/// `connection-limit`: matches if the originator's block already has that many connections.
 ///
-/// RouterOS, as the kernel that it stands on: a rule counts the connections whose packets reached
-/// this matcher, not all there are; so `protocol=tcp connection-limit=…` counts those of TCP alone.
-/// A connection belongs to the block of who began it.
+/// RouterOS, like Linux: a rule counts the connections whose packets reached this matcher, not all
+/// connections; `protocol=tcp connection-limit=…` counts TCP only. A connection belongs to its originator's
+/// block.
 ///
-/// Exact over workers: a connection enters one shared table once, and one counter of its block
-/// before the rule decides; of two that begin at once, one sees the other. It leaves by
-/// `Table::leave` when its conversation is over (as in the kernel, what `time-wait` and `close`
-/// remember is not counted), when it ends, or when the packet that would have begun it is discarded.
+/// Exact across workers: a connection enters a shared table once and increments its block's counter before
+/// the rule decides; of two simultaneous connections, one sees the other. `Table::leave` removes a connection
+/// when it is closed (as in Linux, `time-wait` and `close` do not count), when it ends, or when its first
+/// packet is dropped.
 #[derive(Debug)]
 pub struct ConnectionLimit {
     count: u64,
@@ -33,10 +32,10 @@ pub struct ConnectionLimit {
 }
 
 impl ConnectionLimit {
-    /// Holds where the block of `len` bits that a connection comes from has `count` others.
+    /// Creates a limit that matches if the originator's block of `len` bits has `count` other connections.
     ///
     /// # Errors
-    /// What the kernel says when there is no address space for the census.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub fn new(count: u32, len: u8) -> std::io::Result<Self> {
         Ok(Self {
             count: u64::from(count),
@@ -46,7 +45,7 @@ impl ConnectionLimit {
         })
     }
 
-    /// The tags of a connection and of its block. `original` is the tuple of its first packet.
+    /// Returns the tags of a connection and of its block. `original` is the tuple of its first packet.
     fn tags(&self, original: &Tuple) -> (u64, u64) {
         let width = if original.ipv6 { 128 } else { 32 };
         let host = u32::from(width - self.len.min(width));
@@ -63,7 +62,7 @@ impl ConnectionLimit {
         (to, block)
     }
 
-    /// Whether the block has as many others; enters the connection.
+    /// Returns true if the block has `count` other connections; with `commit` counts the connection.
     pub(in crate::rule) fn holds(&self, original: &Tuple, commit: bool) -> bool {
         let (member, block) = self.tags(original);
         if !commit {
@@ -94,7 +93,7 @@ impl ConnectionLimit {
         others >= self.count
     }
 
-    /// Counts one more of a block, and says how many there were before.
+    /// Increments a block's counter; returns its previous value.
     fn add(&self, block: u64) -> Option<u64> {
         loop {
             let empty = |values: &Values<1>| values[COUNT].load(Ordering::SeqCst) == 0;
@@ -103,12 +102,12 @@ impl ConnectionLimit {
             if self.blocks.is(block, entered.values) {
                 return Some(before);
             }
-            // It was empty, and was given to another block meanwhile.
+            // The block was empty, and its slot was reused for another block meanwhile.
             entered.values[COUNT].fetch_sub(1, Ordering::SeqCst);
         }
     }
 
-    /// A connection ended, or did not begin.
+    /// Removes a connection that ended or was never established.
     pub(in crate::rule) fn leave(&self, original: &Tuple) {
         let (member, block) = self.tags(original);
         if self.members.remove(member)

@@ -1,4 +1,4 @@
-//! `dst-limit`: a token bucket for each flow.
+//! `dst-limit`: a token bucket per flow.
 
 use core::sync::atomic::Ordering;
 use core::time::Duration;
@@ -10,17 +10,17 @@ use super::rate::{Price, Rate};
 use crate::rule::matcher::FlowKey;
 use crate::rule::shared::{Shared, Values};
 
-/// How many flows a rule remembers; beyond, the one that was idle longest is forgotten.
+/// Maximum number of flows per rule; a further flow replaces the one that was idle longest.
 const FLOWS: usize = 1 << 16;
-/// When the bucket will be full again.
+/// Index of the time at which the bucket will be full again.
 const FULL_AT: usize = 0;
-/// When a packet came last, in nanoseconds.
+/// Index of the time of the last packet, in nanoseconds.
 const LAST: usize = 1;
 
-/// `dst-limit`: holds as long as a flow keeps the rate.
+/// `dst-limit`: matches while a flow keeps its rate.
 ///
-/// Exact over workers: a flow has one bucket in a table that they share. A flow is forgotten when it
-/// was idle for `expire`, or when 16 flows whose hashes meet are busier.
+/// Exact across workers: the workers share one table with one bucket per flow. A flow is dropped when it was
+/// idle for `expire`, or when 16 more recent flows have the same hash bucket.
 #[derive(Debug)]
 pub struct DstLimit {
     price: Price,
@@ -30,10 +30,10 @@ pub struct DstLimit {
 }
 
 impl DstLimit {
-    /// Without a flow yet.
+    /// Creates an empty table.
     ///
     /// # Errors
-    /// What the kernel says when there is no address space for the flows.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub fn new(rate: Rate, key: FlowKey, expire: Duration) -> std::io::Result<Self> {
         Ok(Self {
             price: Price::new(&rate),
@@ -64,7 +64,7 @@ impl DstLimit {
         };
         let age = |values: &Values<2>| Some(values[LAST].load(Ordering::Relaxed));
         let Some(entered) = self.flows.enter(tag, stale, age, begin) else {
-            // Others kept writing to its places: they are many, and it is not let through.
+            // Other workers kept overwriting the slot: under such load the packet does not match.
             return false;
         };
         if stale(entered.values) {
@@ -101,7 +101,7 @@ mod tests {
             assert!(holds(&tuple, 0) && holds(&tuple, 1) && !holds(&tuple, 2));
         }
         assert!(!limit.holds(&to(3), 60, Instant::from_millis(400), false));
-        // Forgotten, and so with a full bucket again.
+        // The flow expired and has a full bucket again.
         assert!(holds(&to(3), 600) && holds(&to(3), 601) && !holds(&to(3), 602));
     }
 

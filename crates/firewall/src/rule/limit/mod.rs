@@ -1,10 +1,9 @@
-//! Matchers that remember: how many packets, of whom, in what time.
+//! Matchers with state: counters and rate limits.
 //!
-//! What they remember hangs on the rule and is made of atomics: all workers share it, and a limit is
-//! one limit however many workers there are. Each says how that is exact.
+//! The state belongs to the rule and consists of atomics that all workers share, so a limit applies to all
+//! workers together. Each matcher documents why it is exact.
 //!
-//! A matcher is asked with `commit`, and then takes its token; or without, and only tells what it
-//! would say.
+//! With `commit` a matcher updates its state; without it only computes the result.
 
 mod connections;
 mod flows;
@@ -18,10 +17,10 @@ pub use flows::DstLimit;
 pub use psd::Psd;
 pub use rate::{Limit, Rate, Unit};
 
-/// `nth`: one packet of each `every`.
+/// `nth`: matches one packet of every `every`.
 ///
-/// Exact over workers: one counter, which each packet moves by one step.
-/// RouterOS: each rule counts by itself, the packets that reach the matcher.
+/// Exact across workers: each packet increments one shared counter. RouterOS: each rule has its own counter
+/// of the packets that reach the matcher.
 #[derive(Debug)]
 pub struct Nth {
     every: u32,
@@ -30,7 +29,7 @@ pub struct Nth {
 }
 
 impl Nth {
-    /// The `packet`th of each `every`, both from 1 on; an `every` of 0 counts as 1.
+    /// Matches packet number `packet` of every `every`, counted from 1; an `every` of 0 counts as 1.
     pub const fn new(every: u32, packet: u32) -> Self {
         Self {
             every: if every == 0 { 1 } else { every },

@@ -1,4 +1,4 @@
-//! `psd`: who tries many ports in a short time.
+//! `psd`: port scan detection.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -8,23 +8,23 @@ use packet::Tuple;
 
 use crate::rule::shared::{Shared, Values};
 
-/// How many sources a rule watches; beyond, the one that was quiet longest is forgotten.
+/// Maximum number of sources per rule; a further source replaces the one that was quiet longest.
 const SOURCES: usize = 1 << 14;
-/// How many ports of a source are told apart; each packet to another one weighs.
+/// Maximum number of ports per source that are told apart; every packet to a further port counts.
 const PORTS: usize = 30;
-/// The time of the last new port, in nanoseconds.
+/// Index of the time of the last new port, in nanoseconds.
 const LAST: usize = 0;
-/// The round (high half) and the weight (low half).
+/// Index of the word with the round (high half) and the weight (low half).
 const STATE: usize = 1;
 
-/// `psd`: holds for who tried many ports in a short time.
+/// `psd`: matches packets of a source that tries many ports in a short time.
 ///
-/// A source's ports weigh as long as a new one follows within the delay; else a new round begins. A
-/// packet to a new port holds when the weight with it reaches the threshold; one to a port that was
-/// tried in this round weighs nothing and does not hold, as in the module that RouterOS has it from.
+/// The weights of a source's ports add up while a new port follows within the delay; otherwise a new round
+/// begins. A packet to a new port matches if the sum reaches the threshold. A packet to a port that was
+/// already tried in this round has no weight and does not match, as in netfilter's psd module.
 ///
-/// Exact over workers: a port's place is claimed, and the weight changed, by one atomic operation
-/// each, so that each new port weighs once, by whichever worker it comes.
+/// Exact across workers: a port's slot is claimed and the weight changed by one atomic operation each, so
+/// that each new port counts once, whichever worker receives it.
 #[derive(Debug)]
 pub struct Psd {
     threshold: u64,
@@ -37,11 +37,11 @@ pub struct Psd {
 type Source = Values<{ 2 + PORTS }>;
 
 impl Psd {
-    /// A scan weighs `threshold`; ports count when they follow within `delay`; a port below 1024
-    /// weighs `low`, another `high`.
+    /// Creates the matcher: `threshold` is the weight of a scan, `delay` the maximum pause between ports,
+    /// `low` the weight of a port below 1024, `high` that of other ports.
     ///
     /// # Errors
-    /// What the kernel says when there is no address space for the sources.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub fn new(threshold: u16, delay: Duration, low: u16, high: u16) -> std::io::Result<Self> {
         Ok(Self {
             threshold: u64::from(threshold),
@@ -90,13 +90,13 @@ impl Psd {
         self.weigh(values, tuple.destination_port, weight, now)
     }
 
-    /// Ports of another round are as if they had not been.
+    /// Starts a new round, which invalidates the ports of the previous one.
     fn next_round(&self, state: &AtomicU64) {
         let step = |state: u64| Some((state >> 32).wrapping_add(1) << 32);
         let _ = state.fetch_update(Ordering::AcqRel, Ordering::Relaxed, step);
     }
 
-    /// What a place holds of a port that was tried in this round; never 0.
+    /// Returns the slot value of a port that was tried in this round; never 0.
     fn mark(round: u64, port: u16) -> u64 {
         round << 32 | 1 << 16 | u64::from(port)
     }

@@ -1,40 +1,40 @@
-//! A token bucket in one number: the time at which it will be full again (the virtual scheduling
-//! algorithm of ITU-T I.371). Taking a token moves that time; a bucket is empty when it lies the
-//! whole burst ahead.
+//! Token bucket stored as one number: the time at which the bucket will be full again (virtual scheduling
+//! algorithm of ITU-T I.371). Taking tokens advances that time; the bucket is empty when the time is a whole
+//! burst ahead.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
 use machine::Instant;
 
-/// Parts of a nanosecond that buckets are counted in; a router runs nine years before they overflow.
+/// Time units per nanosecond; the 64-bit time overflows after nine years of uptime.
 const TICKS: u64 = 64;
-/// Bits behind the point of a unit's price: 64 bytes at 32 Gbit/s are 1,024 ticks.
+/// Fractional bits of a unit's price: 64 bytes at 32 Gbit/s cost 1,024 time units.
 const FRACTION: u32 = 16;
 
-/// What a rate counts.
+/// Unit of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Packets.
     Packets,
-    /// Bits of packets from the network header on.
+    /// Bits of packets, from the network header on.
     Bits,
 }
 
 /// A rate with a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// How many in each span, 1 to 32,000,000,000.
+    /// Units per time span, 1 to 32,000,000,000.
     pub count: u64,
-    /// The span.
+    /// The time span.
     pub per: Duration,
-    /// How many at once after a pause; at least one packet passes.
+    /// Burst after a pause in units; at least one packet passes.
     pub burst: u64,
-    /// Of what.
+    /// The unit.
     pub unit: Unit,
 }
 
-/// A rate, as buckets use it: what a packet or byte costs, and the depth, in ticks.
+/// A rate in time units: price of a packet, price of a byte, and depth of the bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Price {
     packet: u128,
@@ -58,15 +58,15 @@ impl Price {
         }
     }
 
-    /// Takes what a packet of `len` bytes costs; whether there was enough. Exact over workers: of
-    /// two who take at once, one tries again with what the other left.
+    /// Takes the price of a packet of `len` bytes; returns false if the bucket has too few tokens. Exact
+    /// across workers: if two workers take at once, one of them retries with the remaining tokens.
     pub(super) fn take(&self, full_at: &AtomicU64, len: u32, now: Instant, commit: bool) -> bool {
         let now = now.as_nanos().saturating_mul(TICKS);
         let cost = (self.packet + self.byte * u128::from(len)) >> FRACTION;
         let cost = u64::try_from(cost).unwrap_or(u64::MAX);
         let step = |full: u64| {
             let after = full.max(now).saturating_add(cost);
-            // RouterOS: what a burst below one packet does is not known; here one passes.
+            // RouterOS: behaviour with a burst below one packet is unknown; here one packet passes.
             (after - now <= self.depth.max(cost)).then_some(after)
         };
         match commit {
@@ -78,9 +78,10 @@ impl Price {
     }
 }
 
-/// `limit`: holds as long as the rate is kept.
+/// `limit`: matches while the rate is kept.
 ///
-/// Exact over workers: there is one bucket. RouterOS fills it every 10 ms, this one all the time.
+/// Exact across workers: they share one bucket. RouterOS fills the bucket every 10 ms, this implementation
+/// continuously.
 #[derive(Debug)]
 pub struct Limit {
     price: Price,
@@ -88,7 +89,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// A full bucket.
+    /// Creates a full bucket.
     pub fn new(rate: Rate) -> Self {
         Self {
             price: Price::new(&rate),
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn bits_are_counted_by_the_length_of_packets() {
-        // 8,000 bits a second are ten packets of 100 bytes.
+        // 8,000 bit/s are ten packets of 100 bytes per second.
         let limit = Limit::new(rate(8000, 1600, Unit::Bits));
         assert_eq!(passed(&limit, 0..1000), 2 + 9);
         let fast = Limit::new(rate(32_000_000_000, 800, Unit::Bits));

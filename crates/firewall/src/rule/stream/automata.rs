@@ -1,15 +1,14 @@
-//! Many expressions looked for at once in bytes that come piece by piece.
+//! Simultaneous search for many regular expressions in data that arrives in pieces.
 //!
-//! All expressions of a set become as few automata as a bound of their size allows: one, or its halves
-//! where one would be too large, and so on. In such an automaton a byte costs one look into its table, and
-//! a reader keeps one number for its place, which any worker understands. An expression that is too large
-//! by itself is searched for alone, in a copy of the bytes, by an automaton that is built as far as it is
-//! needed within a fixed memory.
+//! The expressions of a set are joined into as few automata as a size limit permits: one, or one for each
+//! half if one would be too large, and so on. Such an automaton costs one table lookup per byte, and its
+//! position is one number that any worker can continue from. An expression that is too large by itself is
+//! searched separately in a copy of the data, by a lazily built automaton with bounded memory.
 //!
-//! To join expressions takes seconds where they have gaps that multiply. A set that must be there at once
-//! ([`Automata::after`]) has the automata of the set before it, searches for each new expression alone, or
-//! for some together where they are many, and is joined later ([`Automata::joined`]): the same is found by
-//! both.
+//! Joining expressions with multiplying gaps takes seconds. A set that is needed at once
+//! ([`Automata::after`]) keeps the automata of its predecessor and searches new expressions separately, or in
+//! small groups if there are many; it is joined later ([`Automata::joined`]). Both forms find the same
+//! expressions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,38 +20,38 @@ use regex_automata::util::primitives::StateID;
 use regex_automata::util::syntax;
 use regex_automata::{Input, MatchKind, PatternSet, nfa::thompson};
 
-/// How much memory an expression may take before it is made an automaton, in bytes.
+/// Maximum memory of an expression's NFA in bytes.
 const NFA_MAX: usize = 1 << 20;
-/// The largest automaton, in bytes.
+/// Maximum size of an automaton in bytes.
 const SIZE_MAX: usize = 1 << 20;
-/// What each expression adds to what an automaton may take, so that a set that grows beyond all
-/// bounds when it is joined is found out early.
+/// Size per expression that an automaton may have, so that a set whose joint automaton explodes is detected
+/// early.
 const SIZE_EACH: usize = 1 << 14;
-/// The same for one alone.
+/// Base size of an automaton in bytes.
 const SIZE_FIRST: usize = 1 << 16;
-/// How much memory a worker keeps of what it has built for an expression that is searched for alone.
+/// Memory that a worker keeps per lazily built automaton, in bytes.
 const CACHE: usize = 1 << 18;
-/// How many such a worker keeps.
+/// Maximum number of lazily built automata per worker.
 const CACHES: usize = 256;
-/// How many automata search alone until they are joined: each costs every byte a look. Where there would
-/// be more, half as many search for several expressions each.
+/// Maximum number of separate automata until they are joined: each reads every byte. With more expressions,
+/// half as many automata search for several expressions each.
 const ALONE_MAX: usize = 128;
-/// The place of an expression that is looked for no more.
+/// Stands for the index of an expression that is no longer in the set.
 const NOWHERE: u32 = u32::MAX;
 
-/// An expression in the words of the library.
+/// An expression in the library's syntax.
 #[derive(Clone, Debug)]
 pub(super) struct Expression {
     /// Its text.
     pub(super) text: Arc<str>,
-    /// What it is known by; the same text has the same number.
+    /// Identifier: a hash of the text.
     pub(super) number: u64,
 }
 
-/// How expressions are read.
+/// Options of parsing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
-    /// Upper and lower case are alike.
+    /// True to ignore case.
     pub(super) any_case: bool,
 }
 
@@ -71,10 +70,10 @@ impl Reading {
             .nfa_size_limit(Some(NFA_MAX))
     }
 
-    /// Whether an expression can be looked for at all.
+    /// Checks whether an expression can be compiled.
     ///
     /// # Errors
-    /// Why not: it is malformed or too large.
+    /// Returns the reason if it is malformed or too large.
     pub(super) fn check(self, text: &str) -> Result<(), String> {
         let made = thompson::NFA::compiler()
             .syntax(self.syntax())
@@ -83,7 +82,7 @@ impl Reading {
         made.map(|_| ()).map_err(|error| error.to_string())
     }
 
-    /// One automaton for all of these, if it is small enough.
+    /// Builds one automaton for all expressions, if it is small enough.
     fn join(self, texts: &[&str]) -> Option<dense::DFA<Vec<u32>>> {
         let size = (SIZE_FIRST + SIZE_EACH * texts.len()).min(SIZE_MAX);
         let config = dense::Config::new()
@@ -111,37 +110,37 @@ impl Reading {
     }
 }
 
-/// Expressions that one automaton looks for.
+/// Expressions with a joint automaton.
 #[derive(Debug)]
 struct Group {
     automaton: Arc<dense::DFA<Vec<u32>>>,
     start: StateID,
-    /// The place in the set of each of its expressions.
+    /// The index in the set of each expression.
     places: Box<[u32]>,
 }
 
-/// An expression that is searched for alone, or a few of them.
+/// One or a few expressions with a separate, lazily built automaton.
 #[derive(Clone, Debug)]
 struct Alone {
     automaton: Arc<lazy::DFA>,
-    /// The place in the set of each.
+    /// The index in the set of each expression.
     places: Box<[u32]>,
-    /// A number of this automaton alone: what a worker builds of it fits no other.
+    /// Unique number of this automaton: key of the worker's cache.
     number: u64,
 }
 
-/// See the module. A set's expressions are known by their places in it.
+/// A set of expressions, which are identified by their index.
 #[derive(Debug, Default)]
 pub(super) struct Automata {
     expressions: Arc<[Expression]>,
     groups: Vec<Group>,
     alone: Vec<Alone>,
-    /// There could be fewer of them.
+    /// True if the set could have fewer automata.
     apart: bool,
 }
 
 impl Automata {
-    /// Makes automata of expressions that were checked, as few as there can be.
+    /// Builds as few automata as possible; the expressions must have passed the check.
     pub(super) fn new(expressions: Arc<[Expression]>, reading: Reading) -> Self {
         let mut automata = Self {
             expressions: Arc::clone(&expressions),
@@ -151,8 +150,8 @@ impl Automata {
         automata
     }
 
-    /// Makes automata of expressions that were checked, at once: what `before` has is taken over, and
-    /// others are searched for alone, several at a time if they are many.
+    /// Builds the automata quickly: keeps those of `before`, and searches for other expressions separately,
+    /// in groups if there are many. The expressions must have passed the check.
     pub(super) fn after(before: &Self, expressions: Arc<[Expression]>, reading: Reading) -> Self {
         let places: HashMap<u64, u32> = { expressions.iter() }
             .zip(0..)
@@ -203,7 +202,8 @@ impl Automata {
         automata
     }
 
-    /// Has these searched for alone beside those that are; if that are too many, several at a time.
+    /// Adds separate automata for the expressions at these indices; regroups all separate ones if they are
+    /// too many.
     fn search_apart(&mut self, mut places: Vec<u32>, reading: Reading) {
         let mut each = 1;
         if self.alone.len() + places.len() > ALONE_MAX {
@@ -218,18 +218,18 @@ impl Automata {
         }
     }
 
-    /// The same as few as there can be, if there could be fewer.
+    /// Returns the set with as few automata as possible, if it could have fewer.
     pub(super) fn joined(&self, reading: Reading) -> Option<Self> {
         let expressions = self.apart.then(|| Arc::clone(&self.expressions))?;
         Some(Self::new(expressions, reading))
     }
 
-    /// Whether there could be fewer of them.
+    /// Returns true if the set could have fewer automata.
     pub(super) fn is_apart(&self) -> bool {
         self.apart
     }
 
-    /// Adds the expressions whose places begin with `first`.
+    /// Adds expressions whose indices begin with `first`.
     fn add(&mut self, expressions: &[Expression], first: u32, reading: Reading) {
         if expressions.is_empty() {
             return;
@@ -254,8 +254,7 @@ impl Automata {
         }
     }
 
-    /// Has the expressions of some places searched for by themselves: by one automaton, or by one for
-    /// each half if that would be too large.
+    /// Adds a separate automaton for some expressions, or one for each half if it would be too large.
     fn search_alone(&mut self, places: &[u32], reading: Reading) {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let ones = places.iter();
@@ -276,18 +275,18 @@ impl Automata {
         }
     }
 
-    /// Whether there is nothing to look for.
+    /// Returns true if the set is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.expressions.is_empty()
     }
 
-    /// How many automata read each byte, and how many expressions are searched for alone.
+    /// Returns the number of joint and of separate automata.
     #[cfg(test)]
     pub(super) fn shape(&self) -> (usize, usize) {
         (self.groups.len(), self.alone.len())
     }
 
-    /// Begins a search; what `run` was used for before is forgotten, its memory is not.
+    /// Starts a search; reuses the memory of `run`.
     pub(super) fn begin(&self, run: &mut Run) {
         run.states.clear();
         let starts = self.groups.iter().map(|group| Some(group.start));
@@ -298,7 +297,7 @@ impl Automata {
         run.copied.clear();
     }
 
-    /// Reads on, and says whether something new was found in all that was read up to here.
+    /// Continues a search with more data. Returns true if further expressions were found in all data so far.
     pub(super) fn read(&self, run: &mut Run, bytes: &[u8], searches: &mut Searches) -> bool {
         let before = run.count;
         for (at, group) in self.groups.iter().enumerate() {
@@ -318,13 +317,13 @@ impl Automata {
         run.count != before
     }
 
-    /// Whether nothing more can be found, whatever comes.
+    /// Returns true if no further expression can be found, whatever data follows.
     pub(super) fn is_over(&self, run: &Run) -> bool {
         let mut alone = self.alone.iter();
         run.states.iter().all(Option::is_none) && alone.all(|alone| alone.is_over(run))
     }
 
-    /// The numbers of what was found.
+    /// Returns the numbers of the expressions found.
     pub(super) fn found<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = u64> + 'a {
         let all = self.expressions.iter().zip(0..);
         all.filter_map(|(one, place)| run.has(place).then_some(one.number))
@@ -332,7 +331,7 @@ impl Automata {
 }
 
 impl Group {
-    /// Reads on from a state; none where nothing more can be found.
+    /// Continues from a state; returns `None` if nothing more can be found.
     fn read(&self, mut state: StateID, bytes: &[u8], run: &mut Run) -> Option<StateID> {
         let automaton = &self.automaton;
         for &byte in bytes {
@@ -341,13 +340,13 @@ impl Group {
                 return None;
             }
         }
-        // What is found one byte late, and what has to stand at the end: that is here, up to now.
+        // Matches are reported one byte late; this also finds expressions that must end here.
         let end = automaton.next_eoi_state(state);
         let over = automaton.is_match_state(end) && self.is_over(end, run);
         (!over).then_some(state)
     }
 
-    /// Notes what a state says was found, and says whether that is the end.
+    /// Records the matches of a state; returns true if nothing more can be found.
     #[cold]
     fn is_over(&self, state: StateID, run: &mut Run) -> bool {
         let automaton = &self.automaton;
@@ -364,7 +363,7 @@ impl Group {
 }
 
 impl Alone {
-    /// The places that are looked for still.
+    /// Returns the indices of expressions that are still in the set.
     fn sought(&self) -> impl Iterator<Item = u32> {
         self.places
             .iter()
@@ -372,21 +371,21 @@ impl Alone {
             .filter(|place| *place != NOWHERE)
     }
 
-    /// Whether all was found.
+    /// Returns true if all expressions were found.
     fn is_over(&self, run: &Run) -> bool {
         self.sought().all(|place| run.has(place))
     }
 }
 
-/// Where a search is.
+/// State of a search.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Run {
-    /// Of each group; none where it is over.
+    /// State of each joint automaton; `None` if it cannot find more.
     states: Vec<Option<StateID>>,
     /// A bit for each expression of the set.
     found: Vec<u64>,
     count: u32,
-    /// What was read so far, where something is searched for alone.
+    /// All data so far, if there are separate automata.
     copied: Vec<u8>,
 }
 
@@ -404,19 +403,18 @@ impl Run {
         }
     }
 
-    /// Gives back what may be large.
+    /// Frees the memory that may be large.
     pub(super) fn end(&mut self) {
         self.copied = Vec::new();
     }
 }
 
-/// What a worker has built of automata for expressions that are searched for alone, and room for what
-/// they find.
+/// A worker's caches of lazily built automata, with space for their matches.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Searches(HashMap<u64, (lazy::Cache, PatternSet)>);
 
 impl Searches {
-    /// Notes what is found in all that was read.
+    /// Records the matches of a separate automaton in all data so far.
     fn search(&mut self, alone: &Alone, run: &mut Run) {
         if self.0.len() >= CACHES && !self.0.contains_key(&alone.number) {
             self.0.clear();
@@ -446,7 +444,7 @@ mod tests {
 
     const READING: Reading = Reading { any_case: true };
 
-    /// Expressions whose numbers are their texts' places among these.
+    /// Creates expressions whose numbers are their indices.
     fn expressions(texts: &[&str]) -> Arc<[Expression]> {
         let all = texts.iter().zip(0..);
         all.map(|(text, number)| {
@@ -460,7 +458,7 @@ mod tests {
         Automata::new(expressions(texts), READING)
     }
 
-    /// What is found in these pieces, read one after the other.
+    /// Searches pieces one after another; returns the numbers found.
     fn found(automata: &Automata, pieces: &[&[u8]]) -> Vec<u64> {
         let (mut run, mut searches) = (Run::default(), Searches::default());
         automata.begin(&mut run);
@@ -494,7 +492,7 @@ mod tests {
 
     #[test]
     fn what_grows_too_large_is_split_and_at_last_searched_for_alone() {
-        // Each remembers its own gap: together they multiply.
+        // Each expression has a gap of its own; joined, their states multiply.
         let gaps: Vec<String> = (b'a'..=b'p')
             .map(char::from)
             .map(|letter| format!("{letter}1.*{letter}2.*{letter}3"))
@@ -523,7 +521,7 @@ mod tests {
         let after = Automata::after(&before, all[1..].into(), READING);
         assert_eq!((after.shape(), after.is_apart()), ((1, 2), true));
         assert_eq!(found(&after, &text), [1]);
-        // What is looked for no more ends no search too early.
+        // An expression that left the set does not end a search early.
         let after = Automata::after(&after, all[..2].into(), READING);
         assert_eq!(after.shape(), (1, 1));
         assert_eq!(found(&after, &text), [0, 1]);
@@ -541,13 +539,13 @@ mod tests {
         let pieces = [&b"..x7"[..], b"77y", b" 1999y"];
         let wanted = [7, 9, 77, 99, 777, 999];
 
-        // Nothing is joined while somebody waits.
+        // Nothing is joined in the quick form.
         let at_once = Automata::after(&Automata::default(), all.clone(), READING);
         let (joined, alone) = at_once.shape();
         assert!(joined == 0 && alone <= ALONE_MAX && at_once.is_apart());
         assert_eq!(found(&at_once, &pieces), wanted);
 
-        // One after another.
+        // One expression after another.
         let one_by_one = (1..=300).fold(Automata::default(), |before, count| {
             let after = Automata::after(&before, all[..count].into(), READING);
             let (joined, alone) = after.shape();
@@ -556,7 +554,7 @@ mod tests {
         });
         assert_eq!(found(&one_by_one, &pieces), [7, 9, 77, 99]);
 
-        // Those of one automaton of which only some are looked for still.
+        // Some expressions of a separate automaton have left the set.
         let odd = all.iter().skip(1).step_by(2).cloned().collect();
         let fewer = Automata::after(&at_once, odd, READING);
         assert!(fewer.shape().1 <= alone);

@@ -1,7 +1,7 @@
-//! The dialect of `layer7-protocol`: Henry Spencer's V8 expressions with `\xHH`, as l7-filter reads them,
-//! in the words of the library that makes automata of them.
+//! Translates expressions of `layer7-protocol`, Henry Spencer's V8 syntax with `\xHH` as in l7-filter, into
+//! the syntax of the regex library.
 
-/// The expression in the words of the library.
+/// Translates an expression; returns the reason if it is malformed.
 pub(super) fn translate(regexp: &str) -> Result<String, String> {
     let (mut out, mut rest) = (String::new(), unescaped(regexp).into_iter().peekable());
     while let Some((byte, quoted)) = rest.next() {
@@ -14,7 +14,7 @@ pub(super) fn translate(regexp: &str) -> Result<String, String> {
                 }
                 let mut first = true;
                 loop {
-                    // V8 knows no quoting inside, and a bracket that comes first is a member.
+                    // V8 has no escapes inside a class, and a bracket in first position is a member.
                     match rest.next() {
                         None => return Err("a class has no end".to_owned()),
                         Some((b']', false)) if !first => break,
@@ -38,7 +38,7 @@ pub(super) fn translate(regexp: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// The bytes of an expression, and whether each was quoted: `\xHH`, or a backslash before it.
+/// Returns the bytes of an expression, and whether each was escaped: by `\xHH` or a backslash.
 fn unescaped(regexp: &str) -> Vec<(u8, bool)> {
     let (mut out, mut rest) = (Vec::new(), regexp.as_bytes());
     loop {
@@ -64,7 +64,7 @@ fn unescaped(regexp: &str) -> Vec<(u8, bool)> {
     }
 }
 
-/// A byte that means itself, inside and outside a class.
+/// Returns the library's syntax for a literal byte, inside or outside of a class.
 pub(super) fn literal(byte: u8) -> String {
     match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b' ' => char::from(byte).to_string(),

@@ -1,31 +1,30 @@
-//! Sets of what was found, each with a small number: most connections have the empty one, and all
-//! others share a few.
+//! Interned sets of found patterns: most connections have the empty set, and the others share a few.
 
 use std::collections::HashMap;
 
-/// How many sets there can be at a time.
+/// Maximum number of sets at a time.
 const SETS: usize = 4096;
 
-/// A set of a worker.
+/// Reference to an interned set of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Which generation of sets it belongs to; 12 bits.
+    /// Generation of the table of sets; 12 bits.
     age: u16,
-    /// Its place there; 0 is the empty set.
+    /// Index in the table; 0 is the empty set.
     place: u16,
 }
 
 impl Found {
-    /// The set of nothing.
+    /// The empty set.
     pub(crate) const NOTHING: Self = Self { age: 0, place: 0 };
 
-    /// Whether it is known to be empty.
+    /// Returns true if the set is known to be empty.
     #[inline(always)]
     pub(crate) const fn is_nothing(self) -> bool {
         self.place == 0
     }
 
-    /// In 28 bits.
+    /// Encodes the reference in 28 bits.
     pub(super) const fn to_bits(self) -> u32 {
         (self.age as u32) << 16 | self.place as u32
     }
@@ -38,17 +37,18 @@ impl Found {
     }
 }
 
-/// See the module. When there are too many, all are forgotten: whoever has one then has nothing.
+/// Table of interned sets. When it is full, all sets are dropped; older references then refer to the empty
+/// set.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sets {
     age: u16,
-    /// The numbers of what is in each, in order; that of place 1 is the first.
+    /// The sorted numbers of each set; index 0 belongs to reference 1.
     sets: Vec<Box<[u64]>>,
     places: HashMap<Box<[u64]>, u16>,
 }
 
 impl Sets {
-    /// The set of these.
+    /// Interns the set of these numbers.
     pub(super) fn of(&mut self, numbers: impl Iterator<Item = u64>) -> Found {
         let mut numbers: Vec<u64> = numbers.collect();
         if numbers.is_empty() {
@@ -78,7 +78,7 @@ impl Sets {
         }
     }
 
-    /// Whether something is in a set.
+    /// Returns true if a set contains a number.
     #[inline]
     pub(super) fn has(&self, found: Found, number: u64) -> bool {
         let Some(place) = found.place.checked_sub(1) else {

@@ -1,18 +1,18 @@
-//! Patterns for names.
+//! Glob patterns for host names.
 
 use super::dialect::literal;
 use super::layer7::number;
 
-/// A pattern with `*`, `?` and `[]` for names. Upper and lower case are alike (RFC 4343).
+/// A pattern with `*`, `?` and `[]`. Case is ignored (RFC 4343).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {
     pattern: Box<[u8]>,
-    /// Of the pattern: where two rules have the same one, it is looked for once.
+    /// Hash of the pattern: rules with the same pattern share one search.
     pub(super) number: u64,
 }
 
 impl Glob {
-    /// The pattern as it is written in the configuration.
+    /// Creates a pattern as written in the configuration.
     pub fn new(pattern: &str) -> Self {
         let pattern = pattern.to_ascii_lowercase();
         Self {
@@ -21,7 +21,7 @@ impl Glob {
         }
     }
 
-    /// What it stands for.
+    /// Returns how the pattern is searched for.
     pub(super) fn shape(&self) -> Shape<'_> {
         let plain = |bytes: &[u8]| !bytes.iter().any(|byte| b"*?[".contains(byte));
         match &*self.pattern {
@@ -32,16 +32,16 @@ impl Glob {
         }
     }
 
-    /// An expression that finds what fits, in names of lower case.
+    /// Returns an expression that finds matching lower-case names.
     fn expression(&self) -> String {
         let mut rest = &*self.pattern;
         let open = |byte: u8| byte == b'*';
         let (first, last) = (rest.first().copied(), rest.last().copied());
-        // A star at an end means that the expression may stand anywhere there.
+        // A star at an end removes the anchor there.
         while let [b'*', behind @ ..] = rest {
             rest = behind;
         }
-        // A class has its bracket at its end, so this one is never a class's member.
+        // A class ends with a bracket, so a final star is never a class member.
         let ends = last.is_some_and(open);
         while let ([before @ .., b'*'], true) = (rest, ends) {
             rest = before;
@@ -67,7 +67,7 @@ impl Glob {
         out
     }
 
-    /// Whether the whole name fits. After a mismatch only the last `*` takes one byte more, so the
+    /// Returns true if the whole name matches. After a mismatch only the last `*` takes one more byte, so the
     /// time is at most the product of both lengths.
     pub fn fits(&self, name: &[u8]) -> bool {
         let (mut pattern, mut rest) = (&*self.pattern, name);
@@ -95,27 +95,27 @@ impl Glob {
     }
 }
 
-/// What is left of the pattern behind one byte that fits.
+/// Returns the pattern after one element that matches `byte`.
 fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     let (first, behind) = pattern.split_first()?;
     match first {
         b'?' => Some(behind),
         b'[' => match class(behind) {
             Some((negated, members, behind)) => (has(members, byte) != negated).then_some(behind),
-            // Without an end it is a byte like others.
+            // Without a closing bracket it is an ordinary byte.
             None => (byte == b'[').then_some(behind),
         },
         other => (*other == byte).then_some(behind),
     }
 }
 
-/// A class: whether it is negated, its members, and what stands behind it.
+/// Parses a class: whether it is negated, its members, and the rest of the pattern.
 fn class(pattern: &[u8]) -> Option<(bool, &[u8], &[u8])> {
     let (negated, members) = match pattern {
         [b'!' | b'^', members @ ..] => (true, members),
         members => (false, members),
     };
-    // A bracket that comes first is a member.
+    // A bracket in first position is a member.
     let end = members.iter().skip(1).position(|byte| *byte == b']')? + 1;
     Some((negated, &members[..end], &members[end + 1..]))
 }
@@ -140,26 +140,26 @@ fn has(mut members: &[u8], byte: u8) -> bool {
     }
 }
 
-/// What a pattern stands for.
+/// Kind of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shape<'a> {
-    /// Every name.
+    /// Matches every name.
     Any,
-    /// This name alone.
+    /// Matches this name only.
     Exact(&'a [u8]),
-    /// All names that end in this, which begins with a dot.
+    /// Matches all names with this suffix, which begins with a dot.
     Below(&'a [u8]),
-    /// What this expression finds.
+    /// Matches names in which this expression is found.
     Other(String),
 }
 
-/// A class as an expression.
+/// Returns a class in the library's syntax.
 fn set(negated: bool, mut members: &[u8]) -> String {
     let mut out = String::from(if negated { "[^" } else { "[" });
     loop {
         match members {
             [first, b'-', last, rest @ ..] => {
-                // What is the wrong way round has no member.
+                // A reversed range has no members.
                 if first <= last {
                     out.push_str(&format!("{}-{}", literal(*first), literal(*last)));
                 }

@@ -1,25 +1,25 @@
-//! The server's name in a TLS ClientHello (RFC 8446, 4.1.2 and 5.1; RFC 6066, 3).
+//! Reads the server name of a TLS ClientHello (RFC 8446, 4.1.2 and 5.1; RFC 6066, 3).
 
 use std::borrow::Cow;
 
-/// What bytes are.
+/// Result of parsing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read<'a> {
-    /// A ClientHello for this server.
+    /// A ClientHello with this server name.
     Name(Cow<'a, [u8]>),
-    /// The beginning of what may be one.
+    /// Possibly the beginning of a ClientHello.
     More,
-    /// Something else, or a ClientHello without a name.
+    /// Other data, or a ClientHello without a server name.
     Other,
 }
 
-/// The content type of handshakes, and the type of a ClientHello among them.
+/// Content type of handshake records, and message type of a ClientHello.
 const HANDSHAKE: u8 = 22;
 const CLIENT_HELLO: u8 = 1;
-/// The most that a record carries (RFC 8446, 5.1).
+/// Maximum payload of a record (RFC 8446, 5.1).
 const RECORD_MAX: usize = 1 << 14;
 
-/// Whether a segment may be the first of a ClientHello.
+/// Returns true if a segment may begin a ClientHello.
 #[inline]
 pub(super) fn begins(segment: &[u8]) -> bool {
     let right = |(at, byte): (usize, &u8)| match at {
@@ -31,9 +31,9 @@ pub(super) fn begins(segment: &[u8]) -> bool {
     !segment.is_empty() && segment.iter().take(6).enumerate().all(right)
 }
 
-/// Reads the beginning of what a client sends over TCP.
+/// Parses the beginning of a client's TCP stream.
 pub fn records(bytes: &[u8]) -> Read<'_> {
-    // The records' contents one behind the other; usually there is but one.
+    // The payloads of the records, concatenated; usually there is one record.
     let (mut handshake, mut rest) = (Cow::Borrowed(&[][..]), bytes);
     loop {
         let Some(([kind, major, _, high, low], behind)) = rest.split_first_chunk() else {
@@ -65,8 +65,9 @@ pub fn records(bytes: &[u8]) -> Read<'_> {
     }
 }
 
-/// Reads a handshake message, which QUIC carries without records (RFC 9001, 4). The name counts as soon as it is there,
-/// though the rest of the message may come in later packets: key shares of ML-KEM do not fit into one packet.
+/// Parses a handshake message, which QUIC carries without records (RFC 9001, 4). The name is returned as soon
+/// as it is complete, even if the rest of the message follows in later packets: ML-KEM key shares do not fit
+/// into one packet.
 pub fn message(handshake: &[u8]) -> Read<'_> {
     let (hello, is_whole) = match handshake {
         [CLIENT_HELLO, a, b, c, hello @ ..] => {
@@ -84,7 +85,7 @@ pub fn message(handshake: &[u8]) -> Read<'_> {
     }
 }
 
-/// Takes what a length of `N` bytes announces.
+/// Takes a vector with a length field of `N` bytes.
 fn vector<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (len, behind) = bytes.split_first_chunk::<N>()?;
     let len = len
@@ -95,10 +96,10 @@ fn vector<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(inside)
 }
 
-/// The name in the body of a ClientHello: `Some(None)` if there is none in it, `None` if the body ends before that is
-/// known.
+/// Returns the name in a ClientHello body: `Some(None)` if it has none, `None` if the body is too short to
+/// tell.
 fn server_name(hello: &[u8]) -> Option<Option<&[u8]>> {
-    // Version and random.
+    // Skips version and random.
     let mut rest = hello.get(2 + 32..)?;
     vector::<1>(&mut rest)?;
     vector::<2>(&mut rest)?;
@@ -117,7 +118,7 @@ fn server_name(hello: &[u8]) -> Option<Option<&[u8]>> {
     Some(None)
 }
 
-/// The name in the content of a server_name extension (RFC 6066, 3), if its first name is that of a host.
+/// Returns the name in a server_name extension (RFC 6066, 3), if its first name is a host name.
 fn first_host(mut content: &[u8]) -> Option<&[u8]> {
     let names = vector::<2>(&mut content)?;
     let (kind, mut behind) = names.split_first()?;
@@ -133,18 +134,18 @@ pub(super) mod tests {
         [&(bytes.len() as u16).to_be_bytes(), bytes].concat()
     }
 
-    /// An extension with the name of a server.
+    /// Builds a server_name extension.
     fn server_name_extension(name: &[u8]) -> Vec<u8> {
         let one = [&[0], long(name).as_slice()].concat();
         [&[0, 0][..], &long(&long(&one))].concat()
     }
 
-    /// A key share of so many bytes.
+    /// Builds a key share of `len` bytes.
     fn key_share(len: u16) -> Vec<u8> {
         [&[0, 51][..], &long(&vec![7; usize::from(len)])].concat()
     }
 
-    /// A ClientHello with these extensions, without a record.
+    /// Builds a ClientHello with these extensions, without a record.
     fn handshake(extensions: &[u8]) -> Vec<u8> {
         let suites = long(&[0x13, 1]);
         let body = [
@@ -160,7 +161,7 @@ pub(super) mod tests {
         [&[CLIENT_HELLO], &len[1..], &body].concat()
     }
 
-    /// A record of a ClientHello with this name and a key share of `padding` bytes before it.
+    /// Builds a record with a ClientHello for this name, after a key share of `padding` bytes.
     pub(in super::super) fn client_hello(name: &[u8], padding: u16) -> Vec<u8> {
         let extensions = [key_share(padding), server_name_extension(name)].concat();
         [&[HANDSHAKE, 3, 1], long(&handshake(&extensions)).as_slice()].concat()

@@ -1,7 +1,7 @@
-//! `tls-host`: all globs that rules name, asked about a name at once.
+//! `tls-host`: matches a server name against all globs of the rules at once.
 //!
-//! Names and `*.names` are looked up by hash; what is left is read by automata. So the time grows with
-//! the name and not with the number of globs.
+//! Literal names and `*.suffix` globs are found by hash, other globs by automata. The time depends on the
+//! length of the name, not on the number of globs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,23 +10,23 @@ use super::Making;
 use super::automata::{Automata, Expression, Reading, Run, Searches};
 use super::glob::{Glob, Shape};
 
-/// See the module.
+/// The compiled globs of all rules.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hosts {
     numbers: Vec<u64>,
-    /// Globs that every name fits.
+    /// Numbers of the globs that match every name.
     any: Vec<u64>,
     exact: HashMap<Box<[u8]>, u64>,
-    /// By what names end in, with the dot before it.
+    /// Numbers by suffix, with the leading dot.
     below: HashMap<Box<[u8]>, u64>,
     others: Arc<Automata>,
 }
 
-/// Names are asked about in lower case, and a glob is written in it.
+/// Names are converted to lower case, and globs are stored in lower case.
 const READING: Reading = Reading { any_case: false };
 
 impl Hosts {
-    /// Compiles these globs; what was compiled before stays if it is the same.
+    /// Compiles these globs; returns `before` if it has the same.
     pub(super) fn follow<'a>(
         before: &Arc<Self>,
         globs: impl Iterator<Item = &'a Glob>,
@@ -61,24 +61,24 @@ impl Hosts {
         Arc::new(hosts)
     }
 
-    /// Whether their automata are still to be joined.
+    /// Returns true if the automata could still be joined.
     pub(super) fn is_apart(&self) -> bool {
         self.others.is_apart()
     }
 
-    /// The same joined, if they are not.
+    /// Returns the globs with joined automata, if they could be joined.
     pub(super) fn joined(&self) -> Option<Arc<Self>> {
         let others = Arc::new(self.others.joined(READING)?);
         let hosts = self.clone();
         Some(Arc::new(Self { others, ..hosts }))
     }
 
-    /// Whether there is no glob.
+    /// Returns true if there are no globs.
     pub(super) fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// The numbers of the globs that a name fits.
+    /// Returns the numbers of the globs that match a name.
     pub(super) fn fitting(&self, name: &[u8], searches: &mut Searches) -> Vec<u64> {
         let name = name.to_ascii_lowercase();
         let mut found = self.any.clone();

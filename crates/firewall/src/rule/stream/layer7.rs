@@ -1,9 +1,9 @@
-//! `layer7-protocol`: patterns on the beginning of what a connection carries, in both directions.
+//! `layer7-protocol`: patterns that are searched in the first bytes of a connection, in both directions.
 //!
-//! RouterOS has them from l7-filter, and the dialect is its: Henry Spencer's V8 expressions with
-//! `\xHH`; case does not count, NUL bytes are left out, and `.` fits every byte. What both directions
-//! carry is read as one text, in the order in which it comes. All patterns that rules name are read
-//! at once, each byte once, and after each packet a pattern is found that fits the text up to there.
+//! RouterOS adopted them from l7-filter, with its dialect: Henry Spencer's V8 expressions with `\xHH`; case
+//! is ignored, NUL bytes are skipped, and `.` matches every byte. The payload of both directions is read as
+//! one text in order of arrival. The patterns of all rules are searched together, each byte once, and after
+//! each packet the result is the set of patterns found so far.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -13,29 +13,29 @@ use super::Making;
 use super::automata::{Automata, Expression, Reading, Run, Searches};
 use super::dialect;
 
-/// How many packets of a connection are looked at.
+/// Number of packets per connection that are read.
 const PACKETS: u8 = 10;
-/// How many bytes of them.
+/// Number of bytes per connection that are read.
 const BYTES: usize = 2048;
 
-/// A pattern of `/ip/firewall/layer7-protocol` that can be looked for.
+/// A pattern of `/ip/firewall/layer7-protocol` that compiles.
 #[derive(Clone, Debug)]
 pub struct Layer7 {
-    /// Its name.
+    /// The pattern's name.
     pub name: Arc<str>,
-    /// The expression as it is written.
+    /// The expression as configured.
     pub regexp: Arc<str>,
-    /// The same in the words of the library.
+    /// The expression in the library's syntax.
     text: Arc<str>,
-    /// Of the expression: where two rules name the same one, it is looked for once.
+    /// Hash of the expression: rules with the same expression share one search.
     pub(super) number: u64,
 }
 
 impl Layer7 {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
-    /// Why it cannot be looked for: it is malformed or too large.
+    /// Returns the reason if it is malformed or too large.
     pub fn new(name: &str, regexp: &str) -> Result<Self, String> {
         let text = dialect::translate(regexp)?;
         READING.check(&text)?;
@@ -50,14 +50,14 @@ impl Layer7 {
 
 const READING: Reading = Reading { any_case: true };
 
-/// What a text is known by. That two share 64 bits does not happen by chance.
+/// Returns a 64-bit hash that identifies a text; a collision is improbable.
 pub(super) fn number(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Patterns, compiled together.
+/// A set of patterns, compiled together.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
     automata: Automata,
@@ -65,7 +65,7 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// Compiles those of these patterns that differ; what was compiled before stays if it is the same.
+    /// Compiles these patterns without duplicates; returns `before` if it has the same.
     pub(super) fn follow<'a>(
         before: &Arc<Self>,
         patterns: impl Iterator<Item = &'a Layer7>,
@@ -91,12 +91,12 @@ impl Patterns {
         Arc::new(Self { automata, numbers })
     }
 
-    /// Whether they are still to be joined.
+    /// Returns true if the automata could still be joined.
     pub(super) fn is_apart(&self) -> bool {
         self.automata.is_apart()
     }
 
-    /// The same joined, if they are not.
+    /// Returns the patterns with joined automata, if they could be joined.
     pub(super) fn joined(&self) -> Option<Arc<Self>> {
         let automata = self.automata.joined(READING)?;
         let numbers = self.numbers.clone();
@@ -104,13 +104,13 @@ impl Patterns {
     }
 }
 
-/// How far a connection was read.
+/// Search state of a connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Text {
     run: Run,
-    /// What it is read for. When rules name other patterns, what was found by then is kept, and no
-    /// more is looked for: the places in other automata would mean something else. By the automata
-    /// that it was begun with it is read to its end where they look for the same.
+    /// The patterns with which the search began. If the rules use other patterns now, the result so far is
+    /// kept and the search ends, because the states belong to the old automata. If the patterns are equal,
+    /// the search continues with the old automata.
     patterns: Option<Arc<Patterns>>,
     packets: u8,
     len: u16,
@@ -124,7 +124,7 @@ impl Text {
         (self.packets, self.len) = (0, 0);
     }
 
-    /// Reads what a packet carries, and says whether more was found than before.
+    /// Reads a packet's payload; returns true if further patterns were found.
     pub(super) fn read(
         &mut self,
         patterns: &Arc<Patterns>,
@@ -149,26 +149,26 @@ impl Text {
         own.automata.read(&mut self.run, text, searches)
     }
 
-    /// Whether all was read that is looked at, or nothing more can be found.
+    /// Returns true if the search limits are reached or no further pattern can be found.
     pub(super) fn is_over(&self) -> bool {
         self.packets >= PACKETS || usize::from(self.len) >= BYTES || { self.patterns.as_ref() }
             .is_none_or(|patterns| patterns.automata.is_over(&self.run))
     }
 
-    /// The numbers of the patterns found.
+    /// Returns the numbers of the patterns found.
     pub(super) fn found(&self) -> impl Iterator<Item = u64> + '_ {
         let patterns = self.patterns.iter();
         patterns.flat_map(|patterns| patterns.automata.found(&self.run))
     }
 
-    /// Gives back what it holds.
+    /// Frees the state's resources.
     pub(super) fn end(&mut self) {
         self.patterns = None;
         self.run.end();
     }
 }
 
-/// The first bytes that are not 0, as many as there is room for.
+/// Returns the first nonzero bytes, as many as fit into `room`.
 fn without_nul<'a>(payload: &'a [u8], room: &'a mut [u8]) -> &'a [u8] {
     let front = &payload[..payload.len().min(room.len())];
     if !front.contains(&0) {

@@ -1,17 +1,17 @@
-//! Matchers that read what a connection carries: `tls-host` and `layer7-protocol`.
+//! Matchers that read the payload of connections: `tls-host` and `layer7-protocol`.
 //!
 //! ```text
-//! rules ─▶ Sought: all patterns and globs that they name, compiled together, one for a snapshot
-//! packet ─▶ Streams::layer7, ::tls_host ─▶ its connection's Kept ─▶ a slot that is being read, or what was found
+//! rules ─▶ Sought: all patterns and globs of the rules, compiled together, one per snapshot
+//! packet ─▶ Streams::layer7, ::tls_host ─▶ Kept of its connection ─▶ a slot with parser state, or the result
 //! ```
 //!
-//! A packet is read once, by the first rule that asks; what was found is a set with a number
-//! ([`Found`]), and for all others it is a look into that. What a connection keeps is 32 bits in its
-//! entry: a slot of the worker as long as it is read, then the set. Slots are bounded in number and in
-//! bytes of each, are given back when the connection ends, and about the oldest makes room.
+//! A packet is read once, by the first rule that needs its payload; the result is an interned set
+//! ([`Found`]), in which other rules look up their pattern. A connection stores 32 bits in its entry: a slot
+//! of the worker during parsing, then the result. Slots are bounded in number and size. They are freed when
+//! the connection ends, and approximately the oldest is reused if none is free.
 //!
-//! When rules name other patterns, connections keep what was found in them; one that is still read is
-//! given up, and new patterns count for connections that begin from then on.
+//! If the rules change their patterns, connections keep their results; a search in progress ends, and new
+//! patterns apply to connections that begin later.
 
 mod automata;
 mod dialect;
@@ -27,7 +27,7 @@ mod sought;
 #[cfg(test)]
 mod tests;
 
-/// The readers one by one, for fuzzers alone: a worker reads by way of its rules.
+/// The parsers, exported for fuzzers only.
 pub mod readers {
     pub use super::Streams;
     pub use super::hello::{Read, message, records};
@@ -56,63 +56,64 @@ use super::shared::fold;
 use super::subject::{Carrier, Facts, Subject};
 use kernels::tsc;
 
-/// How many directions of connections are known that are not tracked.
+/// Maximum number of directions of untracked connections with stored state.
 const UNTRACKED: usize = 4096;
-/// How many packets of QUIC a worker opens in a second. Each costs some 10,000 clocks; what is beyond is
-/// not read, and no glob fits it.
+/// Maximum number of QUIC packets that a worker decrypts per second, each of which takes about 10,000 cycles.
+/// Further packets are not read and match no glob.
 const OPENED_MAX: u32 = 4000;
-/// How many packets of a connection are tried.
+/// Maximum number of QUIC packets per connection that are decrypted.
 const TRIED_MAX: u8 = 8;
 
-/// What is known of a packet for all rules that ask about it.
+/// Stream data of a packet, shared by all rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
     pub(super) layer7: Seen,
     pub(super) host: Seen,
-    /// What the connection is to keep that the packet begins.
+    /// State to store with the connection that the packet begins.
     pub kept: Kept,
 }
 
 impl Looked {
-    /// No rule matches that asks for a server's name.
+    /// Returns true if no rule with a server name can match.
     #[inline(always)]
     pub(super) fn has_no_host(&self) -> bool {
         self.host.is_nothing()
     }
 
-    /// No rule matches that asks for a pattern.
+    /// Returns true if no rule with a pattern can match.
     #[inline(always)]
     pub(super) fn has_no_pattern(&self) -> bool {
         self.layer7.is_nothing()
     }
 
-    /// What a glob is answered without a look at any, if that is so: outside none where it is not.
+    /// Returns the answer for every glob, if it does not depend on the glob; the outer `None` means that it
+    /// does.
     #[inline(always)]
     pub(super) const fn of_host(&self) -> Option<Option<bool>> {
         self.host.of_all()
     }
 
-    /// The same of a pattern.
+    /// Returns the answer for every pattern, if it does not depend on the pattern.
     #[inline(always)]
     pub(super) const fn of_layer7(&self) -> Option<Option<bool>> {
         self.layer7.of_all()
     }
 }
 
-/// What was seen in a packet.
+/// Result of reading a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Seen {
-    /// It was not looked at.
+    /// The packet was not read.
     #[default]
     Not,
-    /// It has nothing that could fit, or not fit.
+    /// The packet has no data to match, so that negated matchers fail as well.
     Lacks,
-    /// These fit.
+    /// These patterns or globs match.
     Found(Found),
 }
 
 impl Seen {
-    /// It was looked at, and nothing fits.
+    /// Returns true if the packet was read and nothing matches.
     #[inline(always)]
     const fn is_nothing(self) -> bool {
         match self {
@@ -132,29 +133,29 @@ impl Seen {
     }
 }
 
-/// One worker's memory of what connections carry.
+/// Stream state of one worker.
 #[derive(Debug, Default)]
 pub struct Streams {
     slots: Slots,
     sets: Sets,
     searches: Searches,
-    /// Directions of connections that are not tracked.
+    /// State of untracked connections, by direction.
     untracked: Untracked,
-    /// What the connection is to keep whose first packet is on its way.
+    /// State to store with the connection whose first packet is being processed.
     beginning: Option<Kept>,
     opened: Opened,
-    /// Where packets of QUIC are opened.
+    /// Buffer for decrypted QUIC packets.
     room: Vec<u8>,
-    /// What was spent on looking, in clocks.
+    /// Cycles spent on reading payload.
     pub(super) clocks: u64,
 }
 
-/// A packet that is looked at.
+/// A packet whose payload is read.
 struct Packet<'a> {
     fields: &'a Fields,
     payload: &'a [u8],
     bytes: &'a [u8],
-    /// It goes the way of answers, where that is known and matters.
+    /// True if the packet travels in the reply direction, as far as known.
     reply: bool,
     now: Instant,
 }
@@ -172,8 +173,8 @@ impl<'a> Packet<'a> {
 }
 
 impl Streams {
-    /// Whether what the connection has carried so far fits the pattern; none where nothing is carried
-    /// that is looked at. RouterOS: nothing fits where connections are not tracked.
+    /// Returns whether the connection's payload so far matches the pattern; `None` if the packet has no
+    /// payload to search. RouterOS: nothing matches if connections are not tracked.
     pub fn layer7<F: Facts>(
         &mut self,
         subject: &mut Subject<'_>,
@@ -281,7 +282,7 @@ impl Streams {
         seen
     }
 
-    /// Looks, or looks at a copy of what the connection has.
+    /// Reads the packet's stream; without `commit` it works on a copy of the connection's state.
     fn committing(
         &mut self,
         kept: Kept,
@@ -302,7 +303,7 @@ impl Streams {
         (seen, kept)
     }
 
-    /// Has the packet's connection keep something.
+    /// Stores state with the packet's connection.
     fn keep<F: Facts>(
         &mut self,
         subject: &mut Subject<'_>,
@@ -314,7 +315,7 @@ impl Streams {
             Carrier::Known { .. } => facts.keep(kept),
             Carrier::Begins => {
                 let before = core::mem::replace(&mut subject.changes.looked.kept, kept);
-                // What the last such packet was to keep, nobody took: it was discarded.
+                // The packet for which the previous state was meant was dropped.
                 if let Some(lost) = self.beginning.replace(kept).filter(|lost| *lost != before) {
                     self.slots.forget(lost);
                 }
@@ -323,17 +324,17 @@ impl Streams {
         }
     }
 
-    /// The connection that the last packet began is in the table, with what it keeps.
+    /// Confirms that the connection of the last first packet entered the table with its state.
     pub(super) fn begun(&mut self) {
         self.beginning = None;
     }
 
-    /// A connection ended that kept this.
+    /// Frees the state of a connection that has ended.
     pub(super) fn forget(&mut self, kept: Kept) {
         self.slots.forget(kept);
     }
 
-    /// Reads on for patterns.
+    /// Continues the search for patterns.
     fn read_text(
         &mut self,
         kept: Kept,
@@ -364,7 +365,7 @@ impl Streams {
         (Seen::Found(found), self.slots.settle(at))
     }
 
-    /// Reads a segment for a ClientHello.
+    /// Reads a TCP segment for a ClientHello.
     fn read_segment(&mut self, kept: Kept, hosts: &Hosts, packet: &Packet<'_>) -> (Seen, Kept) {
         let Some(sequence) = sequence(packet.fields, packet.bytes) else {
             return (Seen::Lacks, kept);
@@ -379,7 +380,7 @@ impl Streams {
         };
         let begins = hello::begins(packet.payload);
         if let (true, hello::Read::Name(name)) = (begins, hello::records(packet.payload)) {
-            // All in one: nothing of it has to be kept.
+            // The segment contains the whole ClientHello; nothing has to be stored.
             let found = self.fitting(hosts, &name);
             let kept = match reads {
                 Some((at, _)) => {
@@ -407,7 +408,7 @@ impl Streams {
         (seen, self.slots.settle(at))
     }
 
-    /// Puts a segment to what its connection has of a ClientHello.
+    /// Adds a segment to the pieces of a ClientHello.
     fn gather_segment(
         &mut self,
         at: usize,
@@ -423,7 +424,7 @@ impl Streams {
         if let Some((_, found)) = tcp.known {
             return Seen::Found(found);
         }
-        // What came before the beginning is no part of it.
+        // Bytes before the beginning do not belong to it.
         let skipped = offset.min(0).unsigned_abs() as usize;
         let piece = packet.payload.get(skipped..).unwrap_or_default();
         if !may || !tcp.pieces.put(offset.max(0) as usize, piece) {
@@ -457,9 +458,9 @@ impl Streams {
         }
     }
 
-    /// Reads a datagram that has an Initial packet of QUIC.
+    /// Reads a datagram that contains a QUIC Initial packet.
     fn read_datagram(&mut self, kept: Kept, hosts: &Hosts, packet: &Packet<'_>) -> (Seen, Kept) {
-        // Servers' are protected by other keys, and name nobody.
+        // Initial packets of servers use other keys and contain no name.
         if packet.reply {
             return (Seen::Lacks, kept);
         }
@@ -480,7 +481,7 @@ impl Streams {
         (seen, self.slots.settle(at))
     }
 
-    /// Reads an Initial packet; the globs that fit, if the ClientHello is whole with it.
+    /// Reads an Initial packet; returns the matching globs if it completes the ClientHello.
     fn read_initial(
         &mut self,
         at: usize,
@@ -493,8 +494,8 @@ impl Streams {
             return None;
         }
         quic.tried += 1;
-        // A client goes over to its server's identifier under the same keys, but has new ones when it
-        // is told to come again (RFC 9001, 5.2).
+        // A client that adopts the server's connection id keeps its keys; after a Retry it uses new keys (RFC
+        // 9001, 5.2).
         let known = quic.keys.as_ref();
         let opened = known.and_then(|keys| keys.open(initial, &mut self.room));
         let frames = match opened {
@@ -527,14 +528,14 @@ impl Streams {
         found
     }
 
-    /// The globs that a name fits.
+    /// Returns the globs that match a name.
     fn fitting(&mut self, hosts: &Hosts, name: &[u8]) -> Found {
         let fitting = hosts.fitting(name, &mut self.searches);
         self.sets.of(fitting.into_iter())
     }
 }
 
-/// Where a segment belongs in a ClientHello that is being read, or was; none where it is no part.
+/// Returns the offset of a segment in the ClientHello of its connection; `None` if it does not belong to it.
 fn part(tcp: &Tcp, packet: &Packet<'_>, sequence: u32) -> Option<i32> {
     if tcp.reply != packet.reply {
         return None;
@@ -550,19 +551,19 @@ fn part(tcp: &Tcp, packet: &Packet<'_>, sequence: u32) -> Option<i32> {
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 
-/// Whether a segment begins a connection.
+/// Returns true if a segment opens a connection.
 fn opens(packet: &Packet<'_>) -> bool {
     packet.fields.tcp_flags & (SYN | ACK) == SYN
 }
 
-/// Whether a datagram may carry a first packet of QUIC.
+/// Returns true if a datagram may contain the first QUIC packet of a connection.
 fn is_initial(payload: &[u8]) -> bool {
     let long = payload.first().is_some_and(|first| first & 0x80 != 0);
     payload.len() >= quic::DATAGRAM_MIN && long && quic::initials(payload).next().is_some()
 }
 
-/// A number for a direction of a connection. Two that share one would be read as one; with 64 bits
-/// and a few thousand connections that does not happen by chance.
+/// Returns a 64-bit hash that identifies a direction of a connection; with a few thousand connections a
+/// collision is improbable.
 fn number(tuple: &Tuple) -> u64 {
     let ends = u64::from(tuple.source_port) << 32
         | u64::from(tuple.destination_port) << 16
@@ -573,7 +574,7 @@ fn number(tuple: &Tuple) -> u64 {
     fold(to, from ^ (tuple.destination >> 64) as u64)
 }
 
-/// What a packet carries above its TCP, UDP or ICMP header; none of other protocols and fragments.
+/// Returns the payload after the TCP, UDP or ICMP header; `None` for other protocols and later fragments.
 fn payload<'a>(fields: &Fields, packet: &'a [u8]) -> Option<&'a [u8]> {
     if fields.fragment == Fragment::Later || fields.truncated {
         return None;
@@ -588,14 +589,14 @@ fn payload<'a>(fields: &Fields, packet: &'a [u8]) -> Option<&'a [u8]> {
     upper.get(header..)
 }
 
-/// The sequence number of a segment's first byte.
+/// Returns the sequence number of a segment's first byte.
 fn sequence(fields: &Fields, packet: &[u8]) -> Option<u32> {
     let number = packet.get(usize::from(fields.upper) + 4..)?.first_chunk()?;
     let syn = u32::from(fields.tcp_flags & SYN != 0);
     Some(u32::from_be_bytes(*number).wrapping_add(syn))
 }
 
-/// How many packets of QUIC were opened in this second.
+/// Counter of QUIC packets decrypted in the current second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Opened {
     second: u64,
@@ -613,7 +614,7 @@ impl Opened {
     }
 }
 
-/// What connections keep that are not tracked, by direction. What was put in first is forgotten first.
+/// State of untracked connections, by direction; the oldest entry is dropped first.
 #[derive(Debug, Default)]
 struct Untracked {
     kept: HashMap<u64, Kept>,
@@ -634,7 +635,7 @@ impl Untracked {
             return;
         }
         self.order.push_back(key);
-        // Also what was removed meanwhile stands in the queue, until its turn comes.
+        // Removed entries stay in the queue until their turn comes.
         while self.order.len() > UNTRACKED {
             if let Some(oldest) = self.order.pop_front() {
                 self.kept.remove(&oldest);

@@ -1,26 +1,25 @@
-//! Pieces of a message, put together in whatever order they come.
+//! Reassembles pieces of a message in any order.
 
-/// The longest message that is put together, in bytes: a ClientHello with the largest key shares in
-/// use has a quarter of it.
+/// Maximum length of a message in bytes, four times that of a ClientHello with the largest key shares in use.
 const LEN_MAX: usize = 8192;
-/// How many gaps there may be at a time.
+/// Maximum number of gaps.
 const GAPS_MAX: usize = 16;
 
-/// See the module. Of bytes that come twice the first ones count, as with most receivers.
+/// A message in reassembly. Of duplicate bytes the first ones count, as with most receivers.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
     bytes: Vec<u8>,
-    /// What is there: from and to, in order, with gaps between.
+    /// Ranges of received bytes, sorted and separated by gaps.
     have: Vec<(usize, usize)>,
 }
 
 impl Pieces {
-    /// Whether nothing came yet.
+    /// Returns true if no piece has arrived.
     pub(super) fn is_empty(&self) -> bool {
         self.have.is_empty()
     }
 
-    /// Takes a piece; false where it is beyond what is put together.
+    /// Adds a piece. Returns false if it exceeds the limits.
     pub fn put(&mut self, at: usize, piece: &[u8]) -> bool {
         let Some(end) = at.checked_add(piece.len()).filter(|end| *end <= LEN_MAX) else {
             return false;
@@ -57,7 +56,7 @@ impl Pieces {
         self.have.insert(place, (from, to));
     }
 
-    /// The beginning, as far as it is there without a gap.
+    /// Returns the contiguous beginning of the message.
     pub fn beginning(&self) -> &[u8] {
         match self.have.first() {
             Some(&(0, end)) => &self.bytes[..end],

@@ -1,5 +1,5 @@
-//! The first packets of a QUIC connection: their keys follow from an identifier that stands in them,
-//! so that anybody on the way can read the ClientHello (RFC 9001, 5.2; version 2: RFC 9369, 3.3).
+//! QUIC Initial packets: their keys are derived from a connection id in the packet, so that any router on the
+//! path can read the ClientHello (RFC 9001, 5.2; version 2: RFC 9369, 3.3).
 
 use core::ops::Range;
 
@@ -12,22 +12,22 @@ use sha2::Sha256;
 
 use super::pieces::Pieces;
 
-/// What a client pads its first datagrams to; what is shorter, a server discards (RFC 9000, 14.1).
+/// Minimum size of a client's first datagrams; servers drop shorter ones (RFC 9000, 14.1).
 pub(super) const DATAGRAM_MIN: usize = 1200;
-/// The longest packet that is opened, in bytes.
+/// Maximum length of a packet to decrypt, in bytes.
 const PACKET_MAX: usize = 2048;
-/// The longest identifier of a connection (RFC 9000, 17.2).
+/// Maximum length of a connection id (RFC 9000, 17.2).
 const ID_MAX: usize = 20;
-/// How many packets of a datagram are looked at (RFC 9000, 12.2).
+/// Maximum number of packets per datagram that are read (RFC 9000, 12.2).
 const COALESCED_MAX: usize = 4;
-/// The length of what an AEAD of TLS adds.
+/// Length of the AEAD tag.
 const TAG: usize = 16;
 
-/// What versions differ in.
+/// Parameters of a QUIC version.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Version {
     number: u32,
-    /// The bits of the first byte that say: this is an Initial packet.
+    /// Type bits of the first byte that mark an Initial packet.
     initial: u8,
     salt: [u8; 20],
     key: &'static [u8],
@@ -61,19 +61,19 @@ static VERSIONS: [Version; 2] = [
     },
 ];
 
-/// An Initial packet, as it lies in its datagram.
+/// An Initial packet in its datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Initial<'a> {
     version: &'static Version,
-    /// The connection that it is for: what keys are made of.
+    /// The destination connection id, from which the keys are derived.
     id: &'a [u8],
-    /// The packet, up to its end.
+    /// The bytes of the packet.
     packet: &'a [u8],
-    /// Where its number begins.
+    /// Offset of the packet number.
     number_at: usize,
 }
 
-/// The Initial packets of a datagram, as far as it can be read without keys.
+/// Iterates over the Initial packets of a datagram, as far as it can be parsed without keys.
 pub fn initials(datagram: &[u8]) -> impl Iterator<Item = Initial<'_>> {
     let mut rest = datagram;
     let packets = core::iter::from_fn(move || {
@@ -84,8 +84,8 @@ pub fn initials(datagram: &[u8]) -> impl Iterator<Item = Initial<'_>> {
     packets.take(COALESCED_MAX).flatten()
 }
 
-/// The first packet of these bytes if it is an Initial, and what is behind it; none where it has no
-/// long header of a version that is known.
+/// Parses the first packet: returns it if it is an Initial, and the bytes after it; `None` unless it has a
+/// long header of a known version.
 fn packet(bytes: &[u8]) -> Option<(Option<Initial<'_>>, &[u8])> {
     let ([first, a, b, c, d], mut rest) = bytes.split_first_chunk()?;
     let number = u32::from_be_bytes([*a, *b, *c, *d]);
@@ -124,7 +124,7 @@ fn identifier<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(id)
 }
 
-/// A number of one, two, four or eight bytes (RFC 9000, 16).
+/// Reads a variable-length integer of one, two, four or eight bytes (RFC 9000, 16).
 fn varint(rest: &mut &[u8]) -> Option<u64> {
     let first = *rest.first()?;
     let (bytes, behind) = rest.split_at_checked(1 << (first >> 6))?;
@@ -135,17 +135,17 @@ fn varint(rest: &mut &[u8]) -> Option<u64> {
     }))
 }
 
-/// The keys of what a client sends first.
+/// Keys of a client's Initial packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keys {
     key: [u8; 16],
     iv: [u8; 12],
-    /// Of the header.
+    /// Header protection key.
     hp: [u8; 16],
 }
 
 impl Keys {
-    /// Makes them of the identifier in a client's first packet.
+    /// Derives the keys from the connection id of a client's first packet.
     pub fn new(initial: &Initial<'_>) -> Option<Self> {
         let version = initial.version;
         let (_, first) = Hkdf::<Sha256>::extract(Some(&version.salt), initial.id);
@@ -158,8 +158,8 @@ impl Keys {
         })
     }
 
-    /// Where in `room` lies afterwards what an Initial carries; none where it is not protected by these
-    /// keys.
+    /// Decrypts an Initial packet into `room`; returns the range of its payload, or `None` if it is not
+    /// protected by these keys.
     pub fn open(&self, initial: &Initial<'_>, room: &mut Vec<u8>) -> Option<Range<usize>> {
         let at = initial.number_at;
         let sample: [u8; 16] = *initial.packet.get(at + 4..)?.first_chunk()?;
@@ -175,7 +175,7 @@ impl Keys {
         let mut nonce = self.iv;
         for place in 0..len {
             room[at + place] ^= mask[1 + place];
-            // A client's first packets have small numbers: the bytes that are left out are 0.
+            // Packet numbers of a client's first packets are small: the omitted bytes are 0.
             nonce[12 - len + place] ^= room[at + place];
         }
         let (header, sealed) = room.split_at_mut(at + len);
@@ -192,7 +192,7 @@ impl Keys {
     }
 }
 
-/// HKDF-Expand-Label without a context (RFC 8446, 7.1); the label with its prefix.
+/// HKDF-Expand-Label without context (RFC 8446, 7.1); `label` includes the prefix.
 fn expand<const N: usize>(secret: &Hkdf<Sha256>, label: &[u8]) -> Option<[u8; N]> {
     let mut out = [0; N];
     let lengths = ([0, N as u8], [label.len() as u8]);
@@ -201,8 +201,8 @@ fn expand<const N: usize>(secret: &Hkdf<Sha256>, label: &[u8]) -> Option<[u8; N]
     Some(out)
 }
 
-/// Puts what an Initial packet says of the handshake where it belongs; false where that is too much.
-/// Whatever else an Initial may carry (RFC 9000, 12.4) is passed over.
+/// Adds the CRYPTO frames of an Initial packet to the pieces; returns false if they exceed the limits. Skips
+/// the other frames that an Initial may contain (RFC 9000, 12.4).
 pub fn gather(mut frames: &[u8], pieces: &mut Pieces) -> bool {
     loop {
         let Some((kind, rest)) = frames.split_first() else {
@@ -224,7 +224,7 @@ pub fn gather(mut frames: &[u8], pieces: &mut Pieces) -> bool {
     }
 }
 
-/// CRYPTO (RFC 9000, 19.6): where its bytes belong, and they.
+/// CRYPTO (RFC 9000, 19.6): returns offset and data.
 fn crypto<'a>(frames: &mut &'a [u8]) -> Option<(usize, &'a [u8])> {
     let at = usize::try_from(varint(frames)?).ok()?;
     let len = usize::try_from(varint(frames)?).ok()?;
@@ -255,7 +255,7 @@ pub(super) mod tests {
     use super::*;
 
     impl Keys {
-        /// An Initial packet of a client, with this packet number of four bytes and these frames.
+        /// Encrypts an Initial packet of a client with a four-byte packet number and these frames.
         pub(in super::super) fn seal(
             version: usize,
             (keys_of, id): (&[u8], &[u8]),
@@ -299,7 +299,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A CRYPTO frame.
+    /// Builds a CRYPTO frame.
     pub(in super::super) fn crypto_frame(at: usize, piece: &[u8]) -> Vec<u8> {
         let varint = |number: usize| (number as u16 | 0x4000).to_be_bytes();
         [&[6][..], &varint(at), &varint(piece.len()), piece].concat()
@@ -322,8 +322,8 @@ pub(super) mod tests {
         3900320408ffffffffffffffff05048000ffff07048000ffff08011001048000\
         75300901100f088394c8f03e51570806048000ffff";
 
-    /// RFC 9001, A.2 and RFC 9369, A.2: the header and the first bytes of the protected packet, and its
-    /// end, which is the tag of all of it.
+    /// RFC 9001, A.2 and RFC 9369, A.2: the header and the first bytes of the protected packet, and the tag
+    /// at its end.
     #[test]
     fn packets_of_both_appendices_are_sealed_and_opened() {
         let ends = [
@@ -356,7 +356,7 @@ pub(super) mod tests {
         }
     }
 
-    /// The fuzzers begin with these packets, too; `UPDATE=1` writes them.
+    /// Checks that the fuzzing corpus contains the packet; `UPDATE=1` writes it.
     fn is_in_corpus(name: &str, packet: &[u8]) {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/streams");
         let path = std::path::Path::new(folder).join(name);

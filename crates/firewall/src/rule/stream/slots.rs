@@ -1,71 +1,71 @@
-//! Where connections are read: a bounded number of slots, and the 32 bits that a connection keeps to
-//! find its own, or what came of it.
+//! Slots with the parser state of connections, and the 32-bit reference that a connection stores: its slot,
+//! or its result.
 
 use super::found::Found;
 use super::layer7::Text;
 use super::pieces::Pieces;
 use super::quic;
 
-/// How many connections of a worker are read at a time.
+/// Maximum number of connections per worker with parser state.
 pub(super) const SLOTS: usize = 1 << 14;
 const PLACE_BITS: u32 = SLOTS.trailing_zeros();
-/// How many of them may have pieces of a ClientHello waiting, each at most 8 KB.
+/// Maximum number of them that may hold pieces of a ClientHello, at most 8 KB each.
 const GATHERING_MAX: usize = 2048;
 
 const SLOT: u32 = 1 << 30;
 const DONE: u32 = 2 << 30;
 const KIND: u32 = 3 << 30;
 
-/// What a connection keeps. 0 is a connection that nothing is known of.
+/// Stream state that a connection stores; 0 for a connection that was not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kept(pub u32);
 
-/// How far patterns were looked for.
+/// State of the pattern search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Patterns {
-    /// No rule asked.
+    /// No rule has requested a search.
     #[default]
     Unasked,
-    /// [`Slot::text`] is being read; this was found so far.
+    /// [`Slot::text`] is being searched; these patterns were found so far.
     Reading(Found),
-    /// This was found, and nothing more is looked for.
+    /// The search has ended with these patterns.
     Done(Found),
 }
 
-/// How far a ClientHello was read.
+/// State of the ClientHello parser.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Hello {
-    /// None begun.
+    /// Not started.
     #[default]
     None,
-    /// Over TCP.
+    /// TCP.
     Tcp(Tcp),
-    /// Over QUIC.
+    /// QUIC.
     Quic(Box<Quic>),
 }
 
-/// A ClientHello in several segments, or a SYN that one may follow.
+/// A ClientHello in several segments, or a SYN before it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tcp {
-    /// The sequence number of its first byte.
+    /// Sequence number of its first byte.
     pub(super) start: u32,
-    /// The direction that it comes from.
+    /// The direction that it travels in.
     pub(super) reply: bool,
     pub(super) pieces: Pieces,
-    /// Once it is known: how long it is, and the globs that its name fits. Whatever part comes again
-    /// is its part.
+    /// Once known: its length, and the globs that match its name. The result also applies to retransmitted
+    /// parts.
     pub(super) known: Option<(u32, Found)>,
 }
 
 /// The first packets of a QUIC connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Quic {
-    /// Keys that have opened a packet.
+    /// Keys that have decrypted a packet.
     pub(super) keys: Option<quic::Keys>,
-    /// How many packets were tried.
+    /// Number of packets whose decryption was tried.
     pub(super) tried: u8,
     pub(super) pieces: Pieces,
-    /// Once the name is known: the globs that it fits.
+    /// Once known: the globs that match the name.
     pub(super) known: Option<Found>,
 }
 
@@ -79,42 +79,42 @@ impl Hello {
     }
 }
 
-/// A connection that is being read.
+/// Parser state of a connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slot {
-    /// How often the slot was given away: who has an older number has lost it.
+    /// Number of reuses of the slot: a connection with another number has lost it.
     stamp: u16,
     used: bool,
-    /// It is among those that gather.
+    /// True if the slot counts among those that hold pieces.
     gathers: bool,
     pub(super) patterns: Patterns,
     pub(super) text: Text,
     pub(super) hello: Hello,
 }
 
-/// What a connection has.
+/// Decoded reference of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Nothing yet.
+    /// Not read yet.
     Fresh,
-    /// This slot.
+    /// Parser state in this slot.
     Slot(usize),
-    /// Nothing is read any more; these patterns were found.
+    /// Parsing has ended; these patterns were found.
     Done(Found),
 }
 
-/// See the module.
+/// All slots of a worker.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     slots: Vec<Slot>,
     free: Vec<u16>,
-    /// The next to be taken from its connection when none is free: about the oldest.
+    /// The next slot to reuse when none is free: approximately the oldest.
     hand: usize,
     gathering: usize,
 }
 
 impl Slots {
-    /// What a connection has. Whose slot was given to another is not read any more.
+    /// Decodes a connection's reference. A slot that was reused for another connection counts as ended.
     pub(super) fn place(&self, kept: Kept) -> Place {
         match kept.0 & KIND {
             SLOT => {
@@ -130,7 +130,7 @@ impl Slots {
         }
     }
 
-    /// The slot of a connection, a new one where it has none.
+    /// Returns the slot of a connection; allocates one if it has none.
     pub(super) fn open(&mut self, place: Place) -> usize {
         let patterns = match place {
             Place::Slot(at) => return at,
@@ -161,7 +161,7 @@ impl Slots {
         &mut self.slots[at]
     }
 
-    /// Room for pieces of a ClientHello; false where too many connections have some.
+    /// Permits the slot to hold pieces of a ClientHello; returns false if too many slots hold some.
     pub(super) fn may_gather(&mut self, at: usize) -> bool {
         let slot = &mut self.slots[at];
         if !slot.gathers && self.gathering < GATHERING_MAX {
@@ -171,7 +171,7 @@ impl Slots {
         slot.gathers
     }
 
-    /// What the connection of a slot is to keep: the slot, as long as something is read.
+    /// Returns the reference to store with the slot's connection: the slot, while a parser needs it.
     pub(super) fn settle(&mut self, at: usize) -> Kept {
         let slot = &mut self.slots[at];
         if slot.gathers && !slot.hello.gathers() {
@@ -192,7 +192,7 @@ impl Slots {
         kept
     }
 
-    /// Takes a slot from its connection.
+    /// Resets a slot for another connection.
     fn clear(&mut self, at: usize) {
         let slot = &mut self.slots[at];
         self.gathering -= usize::from(slot.gathers);
@@ -204,7 +204,7 @@ impl Slots {
         };
     }
 
-    /// A connection ended, or never began.
+    /// Frees the slot of a connection that has ended or never began.
     pub(super) fn forget(&mut self, kept: Kept) {
         if let (SLOT, Place::Slot(at)) = (kept.0 & KIND, self.place(kept)) {
             self.clear(at);
@@ -212,7 +212,7 @@ impl Slots {
         }
     }
 
-    /// Slots of which one is a copy of what a connection has, and what it keeps there.
+    /// Returns a table that contains a copy of a connection's slot, and the reference to it.
     pub(super) fn copy_of(&self, kept: Kept) -> (Self, Kept) {
         let mut copy = Self::default();
         let Place::Slot(at) = self.place(kept) else {
@@ -230,7 +230,7 @@ impl Slots {
         (copy, kept)
     }
 
-    /// How many slots are used, and how many of them gather pieces.
+    /// Returns the number of slots in use, and of those that hold pieces.
     #[cfg(test)]
     pub(super) fn counts(&self) -> (usize, usize) {
         let used = self.slots.iter().filter(|slot| slot.used).count();

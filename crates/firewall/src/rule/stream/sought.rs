@@ -1,4 +1,4 @@
-//! What the rules of a firewall look for in streams: compiled at once, and a second time into fewer automata.
+//! Stream patterns of a firewall's rules: compiled quickly first, then again into fewer automata.
 
 use std::sync::Arc;
 
@@ -7,28 +7,28 @@ use super::layer7::Patterns;
 use crate::rule::matcher::Match;
 use crate::rule::table::Table;
 
-/// What rules look for in streams, compiled together.
+/// The compiled stream patterns of all rules.
 #[derive(Clone, Debug, Default)]
 pub struct Sought {
     pub(super) patterns: Arc<Patterns>,
     pub(super) hosts: Arc<Hosts>,
 }
 
-/// How what rules look for is compiled.
+/// How patterns are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Making {
-    /// Into as few automata as there can be, which may take seconds.
+    /// Into as few automata as possible, which may take seconds.
     Joined,
-    /// At once: what is new is searched for by itself until it is joined ([`Sought::to_join`]). The
-    /// same is found, at a higher price.
+    /// Quickly: new patterns are searched separately until they are joined ([`Sought::to_join`]). The results
+    /// are the same, at a higher cost per byte.
     Apart,
 }
 
-/// What is compiled a second time, into fewer automata. It needs nothing else, so that any thread can do it.
+/// Patterns to be joined. Contains all that is needed, so that any thread can do it.
 #[derive(Clone, Debug)]
 pub struct Joining(Sought);
 
-/// What came of it.
+/// Result of joining.
 #[derive(Clone, Debug)]
 pub struct Joined {
     of: Sought,
@@ -37,7 +37,7 @@ pub struct Joined {
 }
 
 impl Joining {
-    /// Compiles. It may take seconds.
+    /// Joins the automata, which may take seconds.
     pub fn run(self) -> Joined {
         Joined {
             patterns: self.0.patterns.joined(),
@@ -48,14 +48,14 @@ impl Joining {
 }
 
 impl Sought {
-    /// What is to be joined and was not so before.
+    /// Returns the patterns to be joined, if they differ from those of `before`.
     pub fn to_join(&self, before: &Self) -> Option<Joining> {
         let patterns = self.patterns.is_apart() && !Arc::ptr_eq(&self.patterns, &before.patterns);
         let hosts = self.hosts.is_apart() && !Arc::ptr_eq(&self.hosts, &before.hosts);
         (patterns || hosts).then(|| Joining(self.clone()))
     }
 
-    /// The same with what was joined of it; none if all of that is looked for no more.
+    /// Returns the patterns with the joined automata; `None` if neither is still in use.
     #[must_use]
     pub fn with(&self, joined: &Joined) -> Option<Self> {
         let patterns = joined.patterns.as_ref();
@@ -68,7 +68,7 @@ impl Sought {
         })
     }
 
-    /// What the rules of these tables look for. What is the same as before is not compiled anew.
+    /// Compiles the patterns of the tables' rules; reuses what is unchanged.
     pub fn follow<'a>(
         &self,
         tables: impl Iterator<Item = &'a Table> + Clone,
