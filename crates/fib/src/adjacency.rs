@@ -1,9 +1,8 @@
-//! Next hops: where a packet goes once its route is known, and what is written in front of it.
+//! Next hops: egress interface, port, MTU and link header of the packets that a route forwards.
 //!
-//! A FIB leaf is a [`NextHopId`]; its line here holds all that forwarding needs: egress interface,
-//! port, MTU and the ready link header. A change of a neighbour or a link touches only this line,
-//! never a route. One writer (control), many readers; a line carries a version, so that a reader
-//! who meets a half-written line reads again.
+//! A FIB leaf is a [`NextHopId`]; its line in this table contains all that forwarding needs. A change of a
+//! neighbour or link changes only this line, never a route. There is one writer, the control plane, and many
+//! readers; a line has a version (seqlock), so that a reader retries if it meets a concurrent write.
 
 use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU64, Ordering, fence};
@@ -13,50 +12,51 @@ use frame::shortcut::Footing;
 use kernels::{Pages, Zeroed};
 use packet::out::OutId;
 
-/// A next hop, or a group of them. 0 is no route.
+/// Id of a next hop or of a group of next hops; 0 means no route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NextHopId(pub u32);
 
 impl NextHopId {
-    /// Nothing matched.
+    /// No matching route.
     pub const NO_ROUTE: Self = Self(0);
 }
 
-/// The bits of an id.
+/// Number of bits of an id.
 pub const NEXT_HOP_BITS: u32 = 20;
-/// How many next hops there can be, of both families together. FIBs, groups and connections have room for their ids.
+/// Maximum number of next hops of both families together. FIBs, groups and connections have room for their
+/// ids.
 pub const NEXT_HOPS: usize = 1 << NEXT_HOP_BITS;
-/// The longest link header: Ethernet, four tags or a tunnel's start.
+/// Maximum length of a link header: Ethernet with four tags, or the beginning of a tunnel header.
 pub const HEADER_BYTES: usize = 32;
-/// The most members of a group (ECMP); a gateway that is listed twice counts twice.
+/// Maximum number of members of an ECMP group; a gateway that is listed twice counts twice.
 pub const GROUP_MEMBERS: usize = 16;
 
-/// What becomes of a packet that is sent to a next hop.
+/// Treatment of a packet that is sent to a next hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// No such next hop: treated as no route.
+    /// The next hop does not exist: treated as no route.
     #[default]
     NoRoute,
-    /// Write the header, send it. The only kind that the fast path finishes.
+    /// Write the link header and send the packet. The fast path handles only this kind.
     Forward,
-    /// A connected network: the destination itself is the neighbour, not resolved yet.
+    /// A connected network: the destination itself is the neighbour, which is not resolved yet.
     Glean,
-    /// A gateway whose link address is not known yet.
+    /// A gateway whose MAC address is not known yet.
     Incomplete,
-    /// This router itself.
+    /// An address of this router.
     Local,
     /// The broadcast address of a connected network.
     Broadcast,
-    /// Discard silently.
+    /// Drop silently.
     Blackhole,
-    /// Discard; host unreachable is owed.
+    /// Drop with ICMP host unreachable.
     Unreachable,
-    /// Discard; administratively prohibited is owed.
+    /// Drop with ICMP administratively prohibited.
     Prohibit,
-    /// A group: the flow's hash picks a member.
+    /// A group: the flow's hash selects a member.
     Group,
-    /// Look the destination up again in another routing table (`table`).
+    /// Look the destination up again in another routing table (`egress` is its number).
     Table,
 }
 
@@ -79,28 +79,29 @@ impl Kind {
     }
 }
 
-/// A next hop as one reads and writes it; in the table it is one cache line.
+/// A next hop in unpacked form; in the table it takes one cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Adjacency {
-    /// What becomes of the packet.
+    /// Treatment of the packet.
     pub kind: Kind,
-    /// Bytes of `header` that are written in front of the packet, from the Ethernet destination to
-    /// the EtherType. 0 for links without a header.
+    /// Number of bytes of `header` that are written before the packet, from the Ethernet destination to the
+    /// EtherType; 0 for links without a header.
     pub header_len: u8,
-    /// What takes the frames.
+    /// The port or device that sends the frames.
     pub out: OutId,
-    /// The layer-3 MTU of the egress interface in bytes. For a group see [`Self::member_at`].
+    /// Layer-3 MTU of the egress interface in bytes. A group stores member ids here ([`Self::member_at`]).
     pub mtu: u32,
-    /// The egress interface. For `Kind::Table`: the table's number. For a group see [`Self::member_at`].
+    /// The egress interface; for `Kind::Table` the number of the table. A group stores member ids here
+    /// ([`Self::member_at`]).
     pub egress: InterfaceId,
-    /// The members of a group; `members` of `Kind::Group`, else 0.
+    /// Number of members of a group, else 0.
     pub members: u8,
-    /// The ready link header. For a group see [`Self::member_at`].
+    /// The link header. A group stores member ids here ([`Self::member_at`]).
     pub header: [u8; HEADER_BYTES],
 }
 
 impl Adjacency {
-    /// What an id that was never written reads as.
+    /// The content of an id that was never written.
     pub const NONE: Self = Self {
         kind: Kind::NoRoute,
         header_len: 0,
@@ -111,14 +112,15 @@ impl Adjacency {
         header: [0; HEADER_BYTES],
     };
 
-    /// The group's member that a flow with this hash takes.
+    /// Returns the group's member for a flow with this hash.
     #[inline]
     pub fn member(&self, hash: u32) -> NextHopId {
         let count = u64::from(self.members.max(1));
         self.member_at(((u64::from(hash) * count) >> 32) as usize)
     }
 
-    /// What shortcuts rest on that lead here; none where there can be none, as frames leave with tags or by no port.
+    /// Returns the dependency of shortcuts to this next hop; `None` if shortcuts are impossible, because
+    /// frames leave tagged or not by a port.
     pub fn footing(&self) -> Option<Footing> {
         let plain = self.header_len == 14 && self.out.as_port().is_some();
         let link = *self.header.first_chunk()?;
@@ -128,14 +130,14 @@ impl Adjacency {
         })
     }
 
-    /// All members of a group.
+    /// Iterates over the members of a group.
     pub fn members(&self) -> impl Iterator<Item = NextHopId> {
         let members = usize::from(self.members).min(GROUP_MEMBERS);
         (0..members).map(|at| self.member_at(at))
     }
 
-    /// A member of a group. The lower 16 bits of all ids are where others have the header, in native order, the
-    /// upper four where others have MTU and egress.
+    /// Returns a member of a group. The lower 16 bits of the ids are stored in `header` in native byte order,
+    /// the upper four bits in `mtu` and `egress`.
     #[inline]
     fn member_at(&self, at: usize) -> NextHopId {
         let at = at % GROUP_MEMBERS;
@@ -144,7 +146,7 @@ impl Adjacency {
         NextHopId(u32::from(low) | ((high >> (at * 4)) as u32 & 0xf) << 16)
     }
 
-    /// A group of these members; the first [`GROUP_MEMBERS`] count.
+    /// Creates a group of the first [`GROUP_MEMBERS`] members.
     #[inline]
     pub fn group(members: &[NextHopId]) -> Self {
         let mut group = Self {
@@ -163,14 +165,13 @@ impl Adjacency {
     }
 }
 
-/// word 0: version (32) | kind (8) | header_len (8); word 1: mtu (32) | egress (32);
-/// word 2: members (8) | out (24) | generation (32); words 3 to 6: the
-/// header; word 7: the IPv4 gateway.
+/// Word 0: version (32) | kind (8) | header_len (8); word 1: mtu (32) | egress (32); word 2: members (8) |
+/// out (24) | generation (32); words 3 to 6: header; word 7: IPv4 gateway.
 type Line = [AtomicU64; 8];
 
-/// All next hops: one writer, any number of readers.
+/// The table of next hops: one writer, any number of readers.
 ///
-/// Lines take memory as they are written, a page at a time.
+/// The kernel commits memory page by page as lines are written.
 #[derive(Debug)]
 pub struct AdjacencyTable {
     lines: Zeroed<Line>,
@@ -183,12 +184,12 @@ impl Default for AdjacencyTable {
 }
 
 impl AdjacencyTable {
-    /// A table in which every id is [`Kind::NoRoute`].
+    /// Creates a table in which every id is [`Kind::NoRoute`].
     ///
     /// # Panics
-    /// When the kernel has not 64 MB of address space.
+    /// If the kernel cannot reserve 64 MB of address space.
     pub fn new() -> Self {
-        // Miri walks through all of them whenever they are borrowed.
+        // Miri visits all lines on every borrow.
         let lines = if cfg!(miri) { 1 << 10 } else { NEXT_HOPS };
         Self {
             lines: Zeroed::new(lines, Pages::Small)
@@ -201,20 +202,20 @@ impl AdjacencyTable {
         &self.lines[id.0 as usize]
     }
 
-    /// Asks for the line of `id`.
+    /// Prefetches the line of `id`.
     #[inline(always)]
     pub fn prefetch(&self, id: NextHopId) {
         kernels::prefetch(self.line(id));
     }
 
-    /// Returns the egress interface of a next hop as a hint: what the line has there may be changing, or mean something
-    /// else.
+    /// Returns the egress interface of a next hop as a hint: the line may be changing, or its kind may store
+    /// something else there.
     #[inline(always)]
     pub fn egress_hint(&self, id: NextHopId) -> InterfaceId {
         InterfaceId((self.line(id)[1].load(Ordering::Relaxed) >> 32) as u32)
     }
 
-    /// Reads a next hop; a reader never sees half of a change.
+    /// Reads a next hop consistently.
     #[inline]
     pub fn read(&self, id: NextHopId) -> Adjacency {
         let line = self.line(id);
@@ -235,7 +236,7 @@ impl AdjacencyTable {
                 bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
             }
             fence(Ordering::Acquire);
-            // The version is odd while the writer is at work.
+            // The version is odd during a write.
             if first & 1 == 0 && line[0].load(Ordering::Relaxed) == first {
                 return adjacency;
             }
@@ -243,7 +244,7 @@ impl AdjacencyTable {
         }
     }
 
-    /// Changes a next hop. Only control calls this, from one thread at a time.
+    /// Writes a next hop. Only the control plane calls this, from one thread at a time.
     pub fn write(&self, id: NextHopId, adjacency: &Adjacency) {
         let line = self.line(id);
         let version = (line[0].load(Ordering::Relaxed) as u32).wrapping_add(1);
@@ -268,19 +269,20 @@ impl AdjacencyTable {
         line[0].store(first, Ordering::Release);
     }
 
-    /// Notes which IPv4 neighbour a next hop is, if it is one. Only control calls this.
+    /// Stores the IPv4 address of the neighbour that the next hop represents. Only the control plane calls
+    /// this.
     pub fn set_gateway(&self, id: NextHopId, gateway: Option<Ipv4Addr>) {
         let bits = gateway.map_or(0, |gateway| u64::from(gateway.to_bits()));
         self.line(id)[7].store(bits, Ordering::Release);
     }
 
-    /// The IPv4 neighbour that a next hop is; none where the destination itself is it.
+    /// Returns the IPv4 address of the neighbour; `None` if the destination itself is the neighbour.
     pub fn gateway(&self, id: NextHopId) -> Option<Ipv4Addr> {
         let bits = self.line(id)[7].load(Ordering::Acquire) as u32;
         (bits != 0).then(|| Ipv4Addr::from_bits(bits))
     }
 
-    /// Makes `id` no route and gives it its next generation. Only control calls this.
+    /// Changes `id` to no route and increments its generation. Only the control plane calls this.
     pub fn retire(&self, id: NextHopId) {
         let word = &self.line(id)[2];
         let generation = (word.load(Ordering::Relaxed) & GENERATION).wrapping_add(1 << 32);
@@ -289,14 +291,14 @@ impl AdjacencyTable {
         word.store(generation, Ordering::Release);
     }
 
-    /// How often `id` was given back.
+    /// Returns how often `id` was freed.
     #[inline]
     pub fn generation(&self, id: NextHopId) -> u32 {
         (self.line(id)[2].load(Ordering::Acquire) >> 32) as u32
     }
 }
 
-/// The bits of word 2 that outlive a write.
+/// The bits of word 2 that a write preserves.
 const GENERATION: u64 = 0xffff_ffff_0000_0000;
 
 #[cfg(test)]

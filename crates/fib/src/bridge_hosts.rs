@@ -1,20 +1,21 @@
-//! Hosts of bridges: by which port a station is reached, in a VLAN of a bridge. One table for all bridges; what else
-//! learns stations (tunnels with learned peers) uses it with ids of its own in place of a bridge's.
+//! MAC table of bridges: the port of a host in a VLAN of a bridge. All bridges share one table; other users
+//! with learned hosts (tunnels with learned peers) use ids of their own instead of a bridge.
 //!
 //! ```text
 //! hash of (bridge, VID, MAC) ──▶ line of three hosts ──▶ its neighbour ──▶ two lines elsewhere
-//!                                     │                        └─ only where the line has displaced some
-//!                                     └─ word 0‥2: MAC (48) | VID (12) | present | kind (2)
-//!                                        word 3‥5: port (32) | bridge (32)
-//!                                        word 6, 7: when it was seen (3 × 32) | writer | displaced
+//!                                    │                        └─ only if the line has displaced hosts
+//!                                    └─ word 0‥2: MAC (48) | VID (12) | present | kind (2)
+//!                                       word 3‥5: port (32) | bridge (32)
+//!                                       word 6, 7: time last seen (3 × 32) | writer | displaced
 //! ```
 //!
-//! A line is a cache line, and nearly every lookup reads one. Readers take no lock and never wait: a host is read
-//! between two looks at its first word. Workers learn: a change of a line claims its writer bit by one
-//! compare-and-swap, and who finds it taken leaves it, as the station's next frame teaches again. Control alone
-//! removes, and waits for a claimed line the few clocks that a change takes.
+//! A line is one cache line, and nearly every lookup reads only one. Readers take no lock and never wait:
+//! they check the first word of a host before and after reading it. Workers learn hosts: a change of a line
+//! claims its writer bit by an atomic operation; if the bit is taken, the worker skips learning until the
+//! host's next frame. Only the control plane removes hosts; it waits for the few cycles that a claimed line
+//! is being changed.
 //!
-//! Bounded: by the table's size, and for each bridge by the number that its learner gives.
+//! Bounded by the table's size, and per bridge by the maximum that the caller passes.
 
 #[cfg(test)]
 mod tests;
@@ -24,29 +25,29 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use frame::InterfaceId;
 use kernels::{Pages, Zeroed};
 
-/// Hosts of a line.
+/// Hosts per line.
 const HOSTS: usize = 3;
-/// Lines whose hosts are counted together: a walk passes by those that have none.
+/// Number of lines with a common host counter: a walk skips blocks without hosts.
 const BLOCK: usize = 64;
-/// Words of a line: the first of ports, and the last one.
+/// Word numbers of a line: the first port, and the last word.
 const PORTS: usize = 3;
 const LAST: usize = 7;
-/// Word 0 to 2: what is compared, and the kind above it.
+/// Words 0 to 2: the compared bits, and the kind above them.
 const PRESENT: u64 = 1 << 60;
 const KEY: u64 = (1 << 61) - 1;
 const KIND_SHIFT: u32 = 62;
-/// Word 7: somebody changes the line; how many hosts it has displaced to others.
+/// Word 7: writer bit, and number of hosts that were displaced to other lines.
 const WRITER: u64 = 1 << 32;
 const DISPLACED: u64 = 1 << 33;
 
-/// A station in a VLAN of a bridge.
+/// Key of a host: bridge, VLAN and MAC address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostKey {
     /// The bridge.
     pub bridge: InterfaceId,
-    /// The VLAN id, below 4,096; 0 where a bridge does not tell VLANs apart.
+    /// VLAN id, below 4,096; 0 for bridges without VLAN filtering.
     pub vid: u16,
-    /// The link address, in the low 48 bits.
+    /// MAC address in the low 48 bits.
     pub mac: u64,
 }
 
@@ -57,84 +58,84 @@ impl HostKey {
     }
 }
 
-/// Why a host is in the table.
+/// Origin of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostKind {
-    /// A frame of it was received. It ages, and follows its frames to other ports.
+    /// Learned from a received frame. The entry ages, and moves with its frames to other ports.
     Learned,
-    /// Something below the workers has learned it, or a registration has brought it. It follows its frames, but
-    /// does not age here.
+    /// Learned below the workers (by hardware), or added by a registration. The entry moves with its frames
+    /// but does not age.
     External,
-    /// The configuration names its port: it neither ages nor moves.
+    /// Configured with a port: the entry neither ages nor moves.
     Static,
-    /// An address of this router.
+    /// A MAC address of this router.
     Local,
 }
 
 impl HostKind {
     const ALL: [Self; 4] = [Self::Learned, Self::External, Self::Static, Self::Local];
 
-    /// Whether its frames do not move it.
+    /// Returns true if frames of the host do not move the entry.
     #[inline(always)]
     const fn is_fixed(self) -> bool {
         matches!(self, Self::Static | Self::Local)
     }
 }
 
-/// What is known of a station.
+/// Entry of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Host {
-    /// The port that it is behind.
+    /// The port behind which the host is.
     pub port: InterfaceId,
-    /// Why it is known.
+    /// Origin of the entry.
     pub kind: HostKind,
-    /// When it was seen last, in the learner's seconds.
+    /// Time of its last frame, in seconds of the caller's clock.
     pub seen: u32,
 }
 
-/// What a frame of a station taught.
+/// Result of learning from a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Learned {
-    /// Nothing but that it is still there.
+    /// The entry exists; its time was refreshed.
     Known,
-    /// It is new.
+    /// The entry is new.
     New,
-    /// It was behind this port before.
+    /// The entry moved; it had this port before.
     Moved(InterfaceId),
-    /// It is static, or this router's own: it stays where it is.
+    /// The entry is static or local and does not move.
     Fixed,
-    /// There is no room for it: the bridge has as many as it may, or the lines that it may be in are full.
+    /// There is no room: the bridge's maximum is reached, or the possible lines are full.
     Full,
-    /// Somebody else changes its line. Its next frame teaches it.
+    /// Another thread is changing the line. The host's next frame is learned again.
     Busy,
 }
 
-/// Where a station is looked for.
+/// Position of a host's lines in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     line: u32,
     elsewhere: u32,
 }
 
-/// See the module.
+/// MAC table of all bridges.
 #[derive(Debug)]
 pub struct BridgeHosts {
     lines: Zeroed<[AtomicU64; 8]>,
     mask: u32,
     seed: u64,
-    /// How many hosts each block of lines has.
+    /// Number of hosts in each block of lines.
     blocks: Zeroed<AtomicU32>,
-    /// How many hosts each bridge has learned, by its slot.
+    /// Number of learned hosts of each bridge, by its slot.
     learned: Zeroed<AtomicU32>,
 }
 
 impl BridgeHosts {
-    /// An empty table for so many hosts of all bridges together, rounded up to a power of two. It takes memory as
-    /// hosts come, at most 64 bytes for each of that number. `seed` is random, so that nobody chooses addresses
-    /// that meet in few lines.
+    /// Creates an empty table for `hosts` hosts of all bridges together, rounded up to a power of two. Memory
+    /// is committed as hosts are added, at most 64 bytes per host. `seed` must be random, so that an attacker
+    /// cannot choose addresses that collide.
     ///
     /// # Errors
-    /// What the kernel says when there is not that much address space.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub fn new(hosts: u32, seed: u64) -> std::io::Result<Self> {
         let lines = (hosts as usize).clamp(BLOCK, 1 << 24).next_power_of_two();
         Ok(Self {
@@ -146,7 +147,7 @@ impl BridgeHosts {
         })
     }
 
-    /// Where a station is looked for. Passed to the functions below, so that lines may be asked for ahead.
+    /// Returns the position of a host for the functions below, which permits prefetching.
     #[inline(always)]
     pub fn place(&self, key: &HostKey) -> Place {
         let word = key.word() ^ self.seed;
@@ -159,19 +160,19 @@ impl BridgeHosts {
         }
     }
 
-    /// Asks the processor for the line that a station is most likely in.
+    /// Prefetches the line that most likely contains the host.
     #[inline(always)]
     pub fn prefetch(&self, place: Place) {
         kernels::prefetch(self.line(place.line));
     }
 
-    /// What is known of a station.
+    /// Looks up a host.
     #[inline]
     pub fn get(&self, key: &HostKey) -> Option<Host> {
         self.get_at(self.place(key), key)
     }
 
-    /// The same at its place.
+    /// Looks up a host at its position.
     #[inline(always)]
     pub fn get_at(&self, place: Place, key: &HostKey) -> Option<Host> {
         let line = self.line(place.line);
@@ -189,13 +190,14 @@ impl BridgeHosts {
         others.find_map(|at| find(self.line(at), key).map(|(_, host)| host))
     }
 
-    /// A frame of a station came by a port at this second; its bridge may have learned so many.
+    /// Learns a host from a frame received on `port` in second `now`; its bridge may have `max` learned
+    /// hosts.
     #[inline]
     pub fn learn(&self, key: &HostKey, port: InterfaceId, (now, max): (u32, u32)) -> Learned {
         self.learn_at(self.place(key), key, port, (now, max))
     }
 
-    /// The same at its place.
+    /// Learns a host at its position.
     #[inline(always)]
     pub fn learn_at(
         &self,
@@ -207,7 +209,7 @@ impl BridgeHosts {
         let (line, word) = (self.line(place.line), key.word());
         let behind = value(port, key.bridge);
         for at in 0..HOSTS {
-            // A learned host, as its kind is zero: nearly always it was seen within this second.
+            // A learned host has kind 0; nearly always its time is already the current second.
             if line[at].load(Ordering::Acquire) == word
                 && line[PORTS + at].load(Ordering::Relaxed) == behind
                 && seen(line, at) == now
@@ -239,7 +241,7 @@ impl BridgeHosts {
         let Some(_home) = self.claim(place.line) else {
             return Learned::Busy;
         };
-        // It may have gone meanwhile, and another may stand in its place.
+        // The host may have been removed, and another may use its slot.
         let Some((at, slot, _)) = self.search(place, key) else {
             return Learned::Busy;
         };
@@ -272,13 +274,14 @@ impl BridgeHosts {
         done
     }
 
-    /// Puts a host that is in no line into the first of its lines that has room. Control waits for lines.
+    /// Adds a host to the first of its lines that has room. With `waits` (control plane) it waits for claimed
+    /// lines.
     fn add(&self, place: Place, key: &HostKey, host: Host, waits: bool) -> Learned {
         let claim = |at| match waits {
             true => Some(self.wait_for(at)),
             false => self.claim(at),
         };
-        // Whoever adds a host claims the line of its hash first, so that none is added twice.
+        // Every insertion first claims the line of the hash, so that no host is added twice.
         let Some(_home) = claim(place.line) else {
             return Learned::Busy;
         };
@@ -310,17 +313,17 @@ impl BridgeHosts {
         Learned::Full
     }
 
-    /// Makes a station known, or changes what is known of it, whatever that was. Only control calls this.
+    /// Adds or replaces an entry of any kind. Only the control plane calls this.
     ///
     /// # Errors
-    /// False where all lines that it may be in are full.
+    /// Returns false if all lines of the host are full.
     pub fn set(&self, key: &HostKey, host: Host) -> bool {
         self.remove(key);
         let place = self.place(key);
         loop {
             match self.add(place, key, host, true) {
                 Learned::New => break,
-                // A worker has learned it meanwhile.
+                // A worker has learned the host meanwhile.
                 Learned::Busy => self.remove(key),
                 _ => return false,
             };
@@ -331,7 +334,7 @@ impl BridgeHosts {
         true
     }
 
-    /// Forgets a station; what was known of it. Only control calls this.
+    /// Removes a host; returns its entry. Only the control plane calls this.
     pub fn remove(&self, key: &HostKey) -> Option<Host> {
         let place = self.place(key);
         let home = self.wait_for(place.line);
@@ -349,20 +352,21 @@ impl BridgeHosts {
         Some(host)
     }
 
-    /// How many stations a bridge has learned.
+    /// Returns the number of learned hosts of a bridge.
     pub fn learned(&self, bridge: InterfaceId) -> u32 {
         self.learned[bridge.slot()].load(Ordering::Relaxed)
     }
 
-    /// How many lines there are, to be walked.
+    /// Returns the number of lines for [`Self::walk`].
     pub fn lines(&self) -> u32 {
         self.mask + 1
     }
 
-    /// Shows the hosts of `count` lines from `from` on, and forgets those of which `keep` says no. Returns where the
-    /// next walk goes on; 0 when all lines were walked. Only control calls this.
+    /// Visits the hosts of `count` lines from `from` on and removes those for which `keep` returns false.
+    /// Returns the line at which the next walk continues; 0 after the last line. Only the control plane calls
+    /// this.
     ///
-    /// A walk over a table in use sees each host that was there all the time, once.
+    /// A walk over a table in use visits each host that exists throughout exactly once.
     pub fn walk(
         &self,
         from: u32,
@@ -392,8 +396,8 @@ impl BridgeHosts {
         if end == self.lines() { 0 } else { end }
     }
 
-    /// Forgets learned hosts of `count` lines from `from` on that were not seen for as many seconds as their bridge
-    /// waits: none for a bridge that forgets none. Calls `gone` for each. Returns as [`Self::walk`] does.
+    /// Removes learned hosts of `count` lines from `from` on that were not seen for the ageing time of their
+    /// bridge; `None` disables ageing. Calls `gone` for each. Returns the same as [`Self::walk`].
     pub fn age(
         &self,
         (from, count): (u32, u32),
@@ -411,15 +415,15 @@ impl BridgeHosts {
         })
     }
 
-    /// Forgets what was learned behind a port, of all VLANs or of those that `vids` says yes to: the tree has
-    /// changed, or the port is gone. Static and local hosts stay; those of something else go with it.
+    /// Removes learned and external hosts of a port in the VLANs for which `vids` returns true, after a
+    /// topology change or removal of the port. Static and local hosts stay.
     pub fn flush(&self, port: InterfaceId, vids: impl Fn(u16) -> bool) {
         self.walk(0, u32::MAX, |key, host| {
             host.kind.is_fixed() || host.port != port || !vids(key.vid)
         });
     }
 
-    /// Forgets all that is known of a bridge that is gone.
+    /// Removes all hosts of a deleted bridge.
     pub fn forget(&self, bridge: InterfaceId) {
         self.walk(0, u32::MAX, |key, _| key.bridge != bridge);
     }
@@ -429,20 +433,20 @@ impl BridgeHosts {
         &self.lines[(at & self.mask) as usize]
     }
 
-    /// Where a host is: its line, its place there, and what is known of it.
+    /// Returns the position of a host (line and slot) and its entry.
     fn search(&self, place: Place, key: &HostKey) -> Option<(u32, usize, Host)> {
         let mut lines = place.lines().into_iter();
         lines.find_map(|at| find(self.line(at), key).map(|(slot, host)| (at, slot, host)))
     }
 
-    /// Claims a line, to be changed; none where somebody else has it.
+    /// Claims a line for a change; `None` if another thread has claimed it.
     fn claim(&self, at: u32) -> Option<Claimed<'_>> {
         let last = &self.line(at)[LAST];
         let before = last.fetch_or(WRITER, Ordering::Acquire);
         (before & WRITER == 0).then(|| Claimed(last))
     }
 
-    /// The same for control, which waits until it has it.
+    /// Claims a line, waiting for it; for the control plane.
     fn wait_for(&self, at: u32) -> Claimed<'_> {
         loop {
             if let Some(claimed) = self.claim(at) {
@@ -453,7 +457,7 @@ impl BridgeHosts {
     }
 }
 
-/// A line that one writer changes.
+/// A claimed line; released on drop.
 struct Claimed<'a>(&'a AtomicU64);
 
 impl Drop for Claimed<'_> {
@@ -463,7 +467,7 @@ impl Drop for Claimed<'_> {
 }
 
 impl Place {
-    /// The lines that a host may be in, the likeliest first, each once.
+    /// Returns the lines that may contain the host, the likeliest first, without duplicates.
     fn lines(self) -> impl IntoIterator<Item = u32> + Clone {
         let [first, second] = [self.line, self.line ^ 1];
         let third = self.elsewhere;
@@ -478,7 +482,7 @@ const fn value(port: InterfaceId, bridge: InterfaceId) -> u64 {
     port.0 as u64 | (bridge.0 as u64) << 32
 }
 
-/// The place of a host in a line, and what is known of it.
+/// Returns the slot of a host in a line and its entry.
 #[inline(always)]
 fn find(line: &[AtomicU64; 8], key: &HostKey) -> Option<(usize, Host)> {
     let word = key.word();
@@ -488,7 +492,7 @@ fn find(line: &[AtomicU64; 8], key: &HostKey) -> Option<(usize, Host)> {
             continue;
         }
         let value = line[PORTS + at].load(Ordering::Acquire);
-        // Another may have taken its place between the two.
+        // Another host may have taken the slot between the two reads.
         if (value >> 32) as u32 != key.bridge.0 || line[at].load(Ordering::Relaxed) != first {
             continue;
         }
@@ -502,7 +506,7 @@ fn find(line: &[AtomicU64; 8], key: &HostKey) -> Option<(usize, Host)> {
     None
 }
 
-/// What stands at a place of a line.
+/// Returns the host in a slot of a line.
 fn read(line: &[AtomicU64; 8], at: usize) -> Option<(HostKey, Host)> {
     let first = line[at].load(Ordering::Acquire);
     if first & PRESENT == 0 {
@@ -522,7 +526,7 @@ fn read(line: &[AtomicU64; 8], at: usize) -> Option<(HostKey, Host)> {
     Some((key, host))
 }
 
-/// The word and the bit of the time at which a host was seen.
+/// Returns the word and bit position of a host's time.
 #[inline(always)]
 const fn time(at: usize) -> (usize, u32) {
     (LAST - 1 + at / 2, at as u32 % 2 * 32)
@@ -534,7 +538,7 @@ fn seen(line: &[AtomicU64; 8], at: usize) -> u32 {
     (line[word].load(Ordering::Relaxed) >> shift) as u32
 }
 
-/// Notes when a host was seen. What somebody else changes in the same word at this moment stays.
+/// Stores a host's time; concurrent changes of the word's other half are preserved.
 fn see(line: &[AtomicU64; 8], at: usize, now: u32) {
     let (word, shift) = time(at);
     let with = |word: u64| word & !(0xffff_ffff << shift) | u64::from(now) << shift;

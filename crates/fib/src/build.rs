@@ -1,4 +1,4 @@
-//! Builds lines from routes: prefixes become ranges, ranges the smallest block that holds them.
+//! Builds lines from routes: converts prefixes to ranges, and ranges to the smallest block that holds them.
 
 use core::marker::PhantomData;
 
@@ -7,26 +7,26 @@ use super::heap::{Block, Heap, LINES_UNITS, block};
 use super::line::{Range, Shape};
 use super::network::{Address, Network};
 
-/// A route, or a split in a route's place: what a part of the address space leads to.
+/// A route, or a split that takes the place of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item<A> {
     pub(super) network: Network<A>,
     pub(super) entry: Entry,
 }
 
-/// No block is large enough: the addresses, or their hashes, are too crowded somewhere.
+/// No block is large enough: too many addresses or hashes coincide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Crowded;
 
-/// The most lines in a block, as a power of two.
+/// Maximum number of lines per block, as a power of two.
 const FAN: u32 = 4;
-/// The same where next hops need more than two bytes: lines of eight keys each hold whatever 256 keys lead to.
+/// Maximum for next hops of more than two bytes: each line of eight keys then holds what 256 keys lead to.
 const WIDE_FAN: u32 = 5;
-/// The bits of a key by which lines tell routes apart that may lead on.
+/// The bits of a key that distinguish routes in lines with entries.
 const FIRST_32: u64 = !0 << 32;
 
-/// Builds what a slot at `depth` leads to. `items` are sorted, lie below one address of `depth`
-/// bits and are no shorter; what none of them covers leads to `outer`. The slot is not changed.
+/// Builds the entry for a slot at `depth`. `items` must be sorted, lie below one address of `depth` bits, and
+/// be at least as long; addresses that no item covers lead to `outer`. Does not change the slot.
 pub(super) fn build<A: Address>(
     heap: &mut Heap,
     items: &[Item<A>],
@@ -47,7 +47,7 @@ pub(super) fn build<A: Address>(
     built
 }
 
-/// The ranges of the 64 bits behind `depth`, of routes that are no longer than that.
+/// Returns the ranges of the 64 bits after `depth`, for routes that are no longer than that.
 pub(super) fn leaves<A: Address>(items: &[Item<A>], depth: u8, outer: Entry) -> Vec<Range> {
     let mut sweep = Sweep::new(outer);
     for item in items {
@@ -58,7 +58,7 @@ pub(super) fn leaves<A: Address>(items: &[Item<A>], depth: u8, outer: Entry) -> 
     sweep.finish()
 }
 
-/// Collects the blocks that are found by `entry` and belong to it alone, splits excepted.
+/// Collects the blocks that belong to `entry`, except splits.
 pub(super) fn blocks<A: Address>(heap: &Heap, entry: Entry, out: &mut Vec<Block>) {
     let Content::Lines(lines) = entry.content() else {
         return;
@@ -74,7 +74,7 @@ pub(super) fn blocks<A: Address>(heap: &Heap, entry: Entry, out: &mut Vec<Block>
         let mut last = Entry::NONE;
         for at in 0..shape.ranges {
             let entry = shape.value(words, unit % 4, at);
-            // Only the unused places at the end repeat an entry.
+            // Unused positions at the end repeat an entry.
             if entry != last {
                 blocks::<A>(heap, entry, out);
             }
@@ -85,7 +85,7 @@ pub(super) fn blocks<A: Address>(heap: &Heap, entry: Entry, out: &mut Vec<Block>
 
 struct Builder<'h, A> {
     heap: &'h mut Heap,
-    /// To be freed again if the building fails.
+    /// Allocated blocks, freed again if building fails.
     made: Vec<Block>,
     of: PhantomData<A>,
 }
@@ -121,12 +121,12 @@ impl<A: Address> Builder<'_, A> {
         Ok(self.write(shape, fan, &ranges))
     }
 
-    /// One line of all 64 bits behind `depth`, where few routes need more than 32 of them.
+    /// Builds one line with 64-bit keys if a few routes need more than 32 bits after `depth`.
     fn wide(&mut self, items: &[Item<A>], depth: u8, outer: Entry) -> Option<Entry> {
         let shape = A::SHAPES.last().filter(|shape| shape.key_bits == 64)?;
         let behind = |item: &Item<A>| item.network.len() - depth;
         let leaves_fit = |item: &Item<A>| item.entry.is_narrow() && behind(item) <= 64;
-        // Each of them is at least one more range: more than so many need not be looked at.
+        // Each item adds at least one range, so more items than ranges cannot fit.
         if items.len() > shape.ranges || !items.iter().all(leaves_fit) || !outer.is_narrow() {
             return None;
         }
@@ -139,8 +139,8 @@ impl<A: Address> Builder<'_, A> {
             .then(|| self.write(shape, 0, &ranges))
     }
 
-    /// The ranges of the 32 bits behind `depth`, by a sweep over the prefixes: those that cover
-    /// the place of the sweep are on a stack, the innermost on top.
+    /// Returns the ranges of the 32 bits after `depth` by a sweep over the sorted prefixes: a stack contains
+    /// the prefixes that cover the current position, the innermost on top.
     fn ranges(
         &mut self,
         items: &[Item<A>],
@@ -158,7 +158,7 @@ impl<A: Address> Builder<'_, A> {
                 sweep.open(start, last_key(item.network, depth), item.entry);
                 rest = after;
             } else {
-                // Too long for a key: whatever shares all 32 bits has lines of its own.
+                // Longer than a key: routes that share all 32 bits get lines of their own.
                 let same = |other: &Item<A>| other.network.bits().key(depth) & FIRST_32 == start;
                 let count = rest.iter().take_while(|other| same(other)).count();
                 let around = sweep.advance(start);
@@ -170,7 +170,7 @@ impl<A: Address> Builder<'_, A> {
         Ok(sweep.finish())
     }
 
-    /// Tells a split what its surroundings lead to.
+    /// Stores in a split what the addresses around it lead to.
     fn enclose(&mut self, entry: Entry, outer: Entry) {
         if let Content::Split(split) = entry.content() {
             self.heap.publish(split.outer_slot(), outer);
@@ -184,7 +184,7 @@ impl<A: Address> Builder<'_, A> {
         for line in 0..1_u32 << fan {
             let unit = block.unit + line * shape.units;
             let last_key = key_end(line, fan);
-            // The range that the line begins in, up to the last that begins in the line.
+            // The range in which the line begins, up to the last range that begins in the line.
             let behind = first + ranges[first..].partition_point(|range| range.start <= last_key);
             let mine = &ranges[first..behind];
             let mut words = [0; super::line::LINE_WORDS];
@@ -209,7 +209,7 @@ impl<A: Address> Builder<'_, A> {
         for (at, range) in mine.iter().enumerate() {
             self.heap.write_len(unit, at, range.entry.len());
         }
-        // A search ends in the last of the unused places, if in any.
+        // A search may end in the last unused position.
         if let Some(last) = mine.last() {
             self.heap
                 .write_len(unit, shape.ranges - 1, last.entry.len());
@@ -217,15 +217,15 @@ impl<A: Address> Builder<'_, A> {
     }
 }
 
-/// The last key of a network among the keys behind `depth`.
+/// Returns the last key of a network among the keys after `depth`.
 fn last_key<A: Address>(network: Network<A>, depth: u8) -> u64 {
     let behind = u32::from(network.len() - depth);
     network.bits().key(depth) | u64::MAX.checked_shr(behind).unwrap_or(0)
 }
 
-/// The smallest power of two of lines of this shape that hold the ranges, up to `most`.
+/// Returns the smallest power of two of lines with this shape that holds the ranges, at most `most`.
 fn fan(shape: &Shape, ranges: &[Range], most: u32) -> Option<u32> {
-    // Several lines are whole cache lines, so that a key is turned into a line by one shift.
+    // Several lines are always whole cache lines, so that one shift converts a key to a line.
     let most = if shape.units == 4 { most } else { 0 };
     (0..=most).find(|fan| {
         let units = shape.units << fan;
@@ -235,18 +235,18 @@ fn fan(shape: &Shape, ranges: &[Range], most: u32) -> Option<u32> {
     })
 }
 
-/// How many ranges the fullest of 2^`fan` lines holds.
+/// Returns the number of ranges in the fullest of 2^`fan` lines.
 fn most_in_a_line(fan: u32, ranges: &[Range]) -> usize {
     let mut counts = [1; 1 << WIDE_FAN];
     for range in ranges {
         let line = line_of(range.start, fan);
-        // A range that begins where a line does is the one that the line has anyway.
+        // A range that begins with a line is the line's first range and does not add one.
         counts[line as usize] += usize::from(range.start != key_start(line, fan));
     }
     counts.into_iter().max().unwrap_or(0)
 }
 
-/// Which of 2^`fan` lines a key belongs to.
+/// Returns the line, of 2^`fan`, to which a key belongs.
 fn line_of(key: u64, fan: u32) -> u32 {
     key.checked_shr(64 - fan).unwrap_or(0) as u32
 }
@@ -259,10 +259,10 @@ fn key_end(line: u32, fan: u32) -> u64 {
     key_start(line, fan) | u64::MAX.checked_shr(fan).unwrap_or(0)
 }
 
-/// Turns nested intervals, sorted by where they begin and the outer first, into ranges.
+/// Converts nested intervals, sorted by start with the outer first, to ranges.
 struct Sweep {
     ranges: Vec<Range>,
-    /// The last key and the entry of each interval that is open.
+    /// Last key and entry of each open interval.
     open: Vec<(u64, Entry)>,
     outer: Entry,
 }
@@ -280,7 +280,7 @@ impl Sweep {
         }
     }
 
-    /// Closes what ends before `start`; returns what `start` then lies in.
+    /// Closes the intervals that end before `start`; returns the entry around `start`.
     fn advance(&mut self, start: u64) -> Entry {
         while let Some((end, _)) = self.open.last().copied()
             && end < start

@@ -1,51 +1,50 @@
-//! What a slot of a route table holds: 32 bits that say where a lookup goes on.
+//! A slot of a route table: 32 bits that hold a next hop or refer to the next step of a lookup.
 //!
 //! ```text
-//! leaf   lll 00 lll lliiiiiiiiiiiiiiiiiiiiii    next hop i, of a prefix of l bits; 0: no route
-//! split  ddd 01 ddd uuuuuuuuuuuuuuuuuuuuuuuu    256 slots for the eight bits behind depth d, at unit u
+//! leaf   lll 00 lll lliiiiiiiiiiiiiiiiiiiiii    next hop i of a prefix of l bits; 0: no route
+//! split  ddd 01 ddd uuuuuuuuuuuuuuuuuuuuuuuu    256 slots for the eight bits after depth d, at unit u
 //! lines  sss 11 fff uuuuuuuuuuuuuuuuuuuuuuuu    lines of shape s, from unit u on
 //! hosts  --- 10 --- uuuuuuuuuuuuuuuuuuuuuuuu    a directory of single addresses, at unit u
 //! ```
 //!
-//! A unit is 16 bytes, a quarter of a cache line. Depths of splits are counted in steps of eight
-//! bits. There are 2^(6 - f) lines, and if there is more than one, each is a whole cache line:
-//! then the five bits from the first f upwards are by how much a key is shifted to the right to
-//! give the line's first unit.
+//! A unit is 16 bytes, a quarter of a cache line. The depth of a split is counted in steps of eight bits. The
+//! number of lines is 2^(6 - f); if there are several, each is a whole cache line: the five bits from the
+//! lowest f bit upwards are then the right shift that converts a key to the line's first unit.
 
 use super::adjacency::{NEXT_HOPS, NextHopId};
 
-/// The units that an entry can tell apart: 256 MB.
+/// Number of units that an entry can address: 256 MB.
 pub(super) const UNITS: u32 = 1 << 24;
 
 const KIND: u32 = 3 << 27;
 const SPLIT: u32 = 1 << 27;
 const DIRECTORY: u32 = 2 << 27;
 const LINES: u32 = 3 << 27;
-/// What `fan` is subtracted from.
+/// `fan` is stored as this number minus `fan`.
 const FAN: u32 = 6;
-/// The bits of a leaf that are its next hop.
+/// Bits of a leaf that hold the next hop.
 const ID: u32 = (1 << 22) - 1;
-/// Where the length of its prefix lies: five bits, and behind the kind three more.
+/// Position of the prefix length in a leaf: five bits, and three more above the kind.
 const LEN: u32 = 22;
 const LEN_REST: u32 = 29;
 const _: () = assert!(NEXT_HOPS <= ID as usize + 1);
 
-/// A slot's content.
+/// A slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry(pub(super) u32);
 
-/// The three things that a slot can hold.
+/// Decoded content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// The search is over.
+    /// The lookup ends with this next hop.
     Leaf(NextHopId),
-    /// Search one of 2^`split` lines.
+    /// The lookup continues in one of 2^`fan` lines.
     Lines(Lines),
-    /// Go on in one of 256 slots.
+    /// The lookup continues in one of 256 slots.
     Split(Split),
 }
 
-/// Where lines are.
+/// Position and shape of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lines {
     pub(super) unit: u32,
@@ -53,7 +52,7 @@ pub(super) struct Lines {
     pub(super) fan: u32,
 }
 
-/// Where a split is.
+/// Position and depth of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Split {
     pub(super) unit: u32,
@@ -78,12 +77,12 @@ impl Entry {
         Self((high << 29) | SPLIT | (low << 24) | split.unit)
     }
 
-    /// A directory of hosts.
+    /// Creates the entry of a host directory.
     pub(super) fn directory(unit: u32) -> Self {
         Self(DIRECTORY | unit)
     }
 
-    /// What is at a place where prefixes are: no directory.
+    /// Decodes an entry that is not a directory.
     #[inline(always)]
     pub(super) fn content(self) -> Content {
         let unit = self.unit();
@@ -113,7 +112,7 @@ impl Entry {
         self.0 & KIND == SPLIT
     }
 
-    /// The split, if this is an entry of one.
+    /// Returns the split; the entry must be one.
     #[inline(always)]
     pub(super) fn split_there(self) -> Split {
         Split {
@@ -127,36 +126,36 @@ impl Entry {
         self.0 & KIND == DIRECTORY
     }
 
-    /// Where a directory, or the first of some lines, begins.
+    /// Returns the first unit of a directory or of lines.
     #[inline(always)]
     pub(super) fn unit(self) -> u32 {
         self.0 & (UNITS - 1)
     }
 
-    /// The unit of the line that `key` belongs to, if this is an entry of lines.
+    /// Returns the unit of the line for `key`; the entry must be lines.
     #[inline(always)]
     pub(super) fn line(self, key: u32) -> u32 {
         (self.0 & (UNITS - 1)) + (key.wrapping_shr(self.0 >> 24) & !3)
     }
 
-    /// The shape of lines, if this is an entry of lines.
+    /// Returns the shape of lines; the entry must be lines.
     #[inline(always)]
     pub(super) fn shape(self) -> u32 {
         self.0 >> 29
     }
 
-    /// The next hop of a leaf.
+    /// Returns the next hop of a leaf.
     #[inline(always)]
     pub(super) fn id(self) -> NextHopId {
         NextHopId(self.0 & ID)
     }
 
-    /// Whether it is a leaf whose next hop two bytes can tell.
+    /// Returns true for a leaf whose next hop fits into two bytes.
     pub(super) fn is_narrow(self) -> bool {
         self.is_leaf() && self.id().0 <= u16::MAX.into()
     }
 
-    /// The length of a leaf's prefix.
+    /// Returns the prefix length of a leaf.
     pub(super) fn len(self) -> u8 {
         (self.0 >> LEN & 31) as u8 | (self.0 >> LEN_REST << 5) as u8
     }

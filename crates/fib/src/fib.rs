@@ -1,8 +1,8 @@
-//! All routing tables, with the next hops that they share.
+//! All routing tables and their next hops.
 //!
-//! [`Fib`] is what workers read; [`FibWriter`] is the one writer, which control owns. A table is a
-//! number of `/routing/table` (0 is `main`) and has an IPv4 and an IPv6 half; it is made when it is
-//! first written and stays, empty perhaps, for the process's life.
+//! Workers read [`Fib`]; [`FibWriter`] is its single writer, owned by the control plane. A table has a number
+//! as in `/routing/table` (0 is `main`), and an IPv4 and an IPv6 part. It is created by its first write and
+//! exists until the process ends.
 
 use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -16,58 +16,59 @@ use super::grace::{Grace, Limbo};
 use super::lpm::{Fib4, Fib6, Full};
 use super::routes::Routes;
 
-/// The most routing tables.
+/// Maximum number of routing tables.
 pub const TABLES: usize = 256;
 
-/// The bits of a generation: a connection keeps the rest of an id beside it.
+/// Bits of a generation: a connection stores it beside the upper bits of a next hop id.
 pub const GENERATION_BITS: u32 = 28;
 const GENERATIONS: u32 = (1 << GENERATION_BITS) - 1;
 
-/// Changes that are looked at again; beyond them all shortcuts are forgotten.
+/// Maximum number of changes that are checked again; beyond it all shortcuts are removed.
 const DOUBTS: usize = 4096;
 
-/// What workers read: every routing table, and the next hops.
+/// The routing tables and next hops, as workers read them.
 #[derive(Debug)]
 pub struct Fib {
     tables: [OnceLock<Table>; TABLES],
-    /// The next hops that routes of all tables lead to.
+    /// The next hops of all tables.
     pub adjacencies: AdjacencyTable,
-    /// How many rounds of route changes there were: what remembers a route compares it.
+    /// Number of completed rounds of route changes; users that cache a route compare it.
     rounds: AtomicU32,
-    /// Where each worker registers, and says between two vectors that it has passed.
+    /// Each worker registers here and reports a quiescent state between vectors.
     pub grace: Arc<Grace>,
 }
 
 /// A routing table.
 #[derive(Debug)]
 pub struct Table {
-    /// Its IPv4 routes.
+    /// IPv4 routes.
     pub ipv4: Arc<Fib4>,
-    /// Its IPv6 routes.
+    /// IPv6 routes.
     pub ipv6: Arc<Fib6>,
 }
 
 impl Fib {
-    /// A number that is another one after each round of route changes.
+    /// Returns a number that changes with each round of route changes.
     #[inline(always)]
     pub fn round(&self) -> u32 {
         self.rounds.load(Ordering::Acquire)
     }
 
-    /// A number of [`GENERATION_BITS`] that is another one when routes changed, or a next hop's id was given back:
-    /// who keeps an id longer than a vector keeps this with it, and looks the route up again when it differs.
+    /// Returns a number of [`GENERATION_BITS`] bits that changes when routes change or when a next hop id is
+    /// freed. Users that keep an id for longer than a vector store this number with it, and look the route up
+    /// again when it differs.
     #[inline(always)]
     pub fn generation(&self, id: NextHopId) -> u32 {
         (self.round() << 8 | self.adjacencies.generation(id) & 0xff) & GENERATIONS
     }
 
-    /// Routing table `number`; `None` if no route was ever written to it.
+    /// Returns routing table `number`; `None` if no route was ever written to it.
     #[inline]
     pub fn table(&self, number: u16) -> Option<&Table> {
         self.tables.get(usize::from(number))?.get()
     }
 
-    /// Table 0, which is always there.
+    /// Returns table 0, which always exists.
     #[inline]
     pub fn main(&self) -> &Table {
         self.tables[0]
@@ -76,26 +77,26 @@ impl Fib {
     }
 }
 
-/// The one writer of a [`Fib`].
+/// The single writer of a [`Fib`].
 #[derive(Debug)]
 pub struct FibWriter {
     fib: Arc<Fib>,
     tables: Vec<Option<TableRoutes>>,
     next_hops: NextHops,
-    /// Routes may have changed since the last round was closed.
+    /// True if routes may have changed since the last round was completed.
     changed: bool,
-    /// What ports learned of it.
+    /// Shortcuts of ports that depend on routes.
     shortcuts: Option<Arc<dyn Shortcuts>>,
-    /// What has changed that no shortcut rested on, though workers may be about to install one.
+    /// Changes on which no shortcut depended, although a worker may be about to install one.
     doubts: Limbo<Footing>,
 }
 
-/// The writers of a routing table's halves.
+/// The writers of a routing table.
 #[derive(Debug)]
 pub struct TableRoutes {
-    /// Its IPv4 routes.
+    /// IPv4 routes.
     pub ipv4: Routes<u32>,
-    /// Its IPv6 routes.
+    /// IPv6 routes.
     pub ipv6: Routes<u128>,
 }
 
@@ -106,10 +107,10 @@ impl Default for FibWriter {
 }
 
 impl FibWriter {
-    /// A FIB with table 0, without a route.
+    /// Creates a FIB with an empty table 0.
     ///
     /// # Panics
-    /// When the kernel has not even a few megabytes of address space.
+    /// If the kernel cannot reserve a few megabytes of address space.
     pub fn new() -> Self {
         let grace = Arc::new(Grace::default());
         let fib = Arc::new(Fib {
@@ -132,22 +133,21 @@ impl FibWriter {
         writer
     }
 
-    /// Takes shortcuts that ports may learn.
+    /// Sets the shortcuts that depend on this FIB.
     pub fn set_shortcuts(&mut self, shortcuts: Arc<dyn Shortcuts>) {
         self.shortcuts = Some(shortcuts);
     }
 
-    /// Something that forwarding depends on has changed, here or in the snapshot: whatever ports learned
-    /// before is forgotten.
+    /// Removes all shortcuts after a change of forwarding state, here or in the snapshot.
     pub fn forget_shortcuts(&mut self) {
         if let Some(shortcuts) = &self.shortcuts {
-            // What a worker is about to install rests on what was there before, and is forgotten, too.
+            // A shortcut that a worker is about to install depends on the old state and is removed as well.
             self.doubts.clear();
             shortcuts.forget();
         }
     }
 
-    /// This has changed: what ports learned before is forgotten if that may rest on it.
+    /// Removes all shortcuts if one may depend on a changed object.
     pub fn forget_shortcuts_on(&mut self, footings: impl IntoIterator<Item = Footing>) {
         let Some(shortcuts) = &self.shortcuts else {
             return;
@@ -160,7 +160,8 @@ impl FibWriter {
         }
     }
 
-    /// Looks again when no worker can be about to install what rests on a change.
+    /// Checks the deferred changes again, once no worker can be about to install a shortcut that depends on
+    /// them.
     fn clear_doubts(&mut self) {
         let Some(shortcuts) = self.shortcuts.clone() else {
             return;
@@ -172,20 +173,20 @@ impl FibWriter {
         }
     }
 
-    /// What workers read.
+    /// Returns the part that workers read.
     pub fn fib(&self) -> &Arc<Fib> {
         &self.fib
     }
 
-    /// The routes of table `number`, which is made if it is new.
+    /// Returns the writer of table `number`; creates the table if it is new.
     ///
     /// # Errors
-    /// [`Full`]: the number is not below [`TABLES`], or there is no address space for a new one.
+    /// [`Full`] if the number is not below [`TABLES`], or if there is no address space.
     pub fn table(&mut self, number: u16) -> Result<&mut TableRoutes, Full> {
         self.changed = true;
         let number = usize::from(number);
         let slot = self.tables.get_mut(number).ok_or(Full)?;
-        // Full tables are looked up in `main`; others may be many, and have few routes.
+        // Lookups in `main` meet full tables; other tables may be many and have few routes.
         let pages = if number == 0 {
             Pages::Huge
         } else {
@@ -205,8 +206,8 @@ impl FibWriter {
         Ok(routes)
     }
 
-    /// Closes a round of changes: what remembers routes looks them up again ([`Fib::round`]). Has
-    /// the kernel give memory for changes to come, so that none waits for it.
+    /// Completes a round of changes: users that cache routes look them up again ([`Fib::round`]). Commits
+    /// memory in advance, so that later changes need not wait for the kernel.
     pub fn prepare(&mut self) {
         self.clear_doubts();
         if core::mem::take(&mut self.changed) {
@@ -218,17 +219,17 @@ impl FibWriter {
         }
     }
 
-    /// Makes a next hop.
+    /// Creates a next hop.
     ///
     /// # Errors
-    /// [`Full`]: there are [`NEXT_HOPS`] already, or the free ones may still be held by a worker.
+    /// [`Full`] if there are [`NEXT_HOPS`], or if workers may still use the free ids.
     pub fn add_next_hop(&mut self, adjacency: &Adjacency) -> Result<NextHopId, Full> {
         let id = self.next_hops.take().ok_or(Full)?;
         self.fib.adjacencies.write(id, adjacency);
         Ok(id)
     }
 
-    /// Changes a next hop; every route and group that leads to it follows at once.
+    /// Changes a next hop; the change applies at once to all routes and groups that lead to it.
     pub fn set_next_hop(&mut self, id: NextHopId, adjacency: &Adjacency) {
         let before = self.fib.adjacencies.read(id);
         self.fib.adjacencies.write(id, adjacency);
@@ -236,23 +237,22 @@ impl FibWriter {
             return;
         }
         match before.kind {
-            // They lead to others.
+            // These kinds lead to other next hops.
             Kind::Group | Kind::Table => self.forget_shortcuts(),
             Kind::Forward => self.forget_shortcuts_on(before.footing()),
-            // Nothing was forwarded by it.
+            // No packet was forwarded by the other kinds.
             _ => {}
         }
     }
 
-    /// Notes which IPv4 neighbour a next hop is, if it is one.
+    /// Stores the IPv4 address of the neighbour that the next hop represents.
     pub fn set_gateway(&mut self, id: NextHopId, gateway: Option<Ipv4Addr>) {
         self.fib.adjacencies.set_gateway(id, gateway);
     }
 
-    /// Gives a next hop back that no route and no group leads to any more. Its id is used again
-    /// when no worker can hold it, with another generation
-    /// ([`AdjacencyTable::generation`]): connections that remember the id notice. What led to it has changed
-    /// before, and shortcuts with it.
+    /// Frees a next hop to which no route or group leads. Its id is reused once no worker can hold it, with
+    /// another generation ([`AdjacencyTable::generation`]), so that connections that stored the id notice.
+    /// The caller has already changed the routes that led to it, and with them the shortcuts.
     pub fn remove_next_hop(&mut self, id: NextHopId) {
         if id == NextHopId::NO_ROUTE {
             return;
@@ -262,10 +262,10 @@ impl FibWriter {
     }
 }
 
-/// The ids that are free.
+/// Allocator of next hop ids.
 #[derive(Debug)]
 struct NextHops {
-    /// Below this, every id was taken once. 0 is no route.
+    /// Ids from here on were never used. 0 means no route.
     fresh: usize,
     limbo: Limbo<NextHopId>,
 }
@@ -299,7 +299,7 @@ mod tests {
     use super::*;
     use packet::out::OutId;
 
-    /// Ports that have learned a way by one next hop, and count how often they forgot.
+    /// Shortcuts that depend on some next hops and count their removals.
     #[derive(Debug)]
     struct Learned {
         on: Vec<Footing>,

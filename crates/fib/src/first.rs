@@ -1,5 +1,5 @@
-//! The first halves of many lookups: from a slot of the root to the line that is to be read. Directories and
-//! splits are read for all that they lead on before anybody goes on, so that nobody waits alone.
+//! First half of batch lookups: from a slot of the root to the line to read. Directories and splits of all
+//! destinations are read together, so that their cache misses overlap.
 
 use kernels::{Lanes, Work, widest};
 
@@ -11,11 +11,11 @@ use super::lpm::{ABREAST, OTHER_SLOT};
 use super::network::{Address, Key};
 use super::slots::Places;
 
-/// The first half of a lookup.
+/// Result of the first half of a lookup.
 #[derive(Clone, Copy, Default)]
 pub(super) struct First {
     pub(super) entry: Entry,
-    /// The line that the second half reads, if the entry is one of lines.
+    /// The line that the second half reads, if the entry is lines.
     pub(super) unit: u32,
 }
 
@@ -25,13 +25,13 @@ impl First {
         Self::at(words, destination.root().unwrap_or(OTHER_SLOT), destination)
     }
 
-    /// That of a destination which is not among the hosts of a directory.
+    /// Starts the lookup of a destination that its host directory does not contain.
     #[inline(always)]
     pub(super) fn beside<A: Address>(words: Words<'_>, directory: Entry, destination: A) -> Self {
         Self::at(words, hosts::others(directory.unit()), destination)
     }
 
-    /// That of a slot.
+    /// Starts the lookup at a slot.
     #[inline(always)]
     fn at<A: Address>(words: Words<'_>, slot: u32, destination: A) -> Self {
         let key = Key::at_root(destination).first();
@@ -40,7 +40,7 @@ impl First {
         Self { entry, unit }
     }
 
-    /// Nothing is left to be read.
+    /// Creates the result of a completed lookup.
     #[inline(always)]
     fn found<A: Address>(hop: NextHopId) -> Self {
         Self {
@@ -50,9 +50,9 @@ impl First {
     }
 }
 
-/// The destinations of many that something else leads on than lines, by their places.
+/// The destinations of a batch that need a directory or a split, by index.
 pub(super) struct Led {
-    /// For the hashes of addresses.
+    /// Seed of the address hash.
     seed: u64,
     by_hosts: Places,
     by_splits: Places,
@@ -68,7 +68,7 @@ impl Led {
         }
     }
 
-    /// Begins with the destination at a place: what it needs next is asked for.
+    /// Starts the lookup of the destination at index `place` and prefetches what its next step reads.
     #[inline(always)]
     pub(super) fn ask<A: Address>(
         &mut self,
@@ -80,7 +80,7 @@ impl Led {
         if first.entry.is_lines() {
             words.prefetch(first.unit);
         } else if A::HOSTED && first.entry.is_directory() {
-            // In place of a unit, until it has one.
+            // Stores the hash in place of the unit for now.
             first.unit = hosts::hash(self.seed, destination.wide());
             let slot = hosts::slot(first.entry.unit(), first.unit, 0);
             words.prefetch(slot / UNIT_WORDS);
@@ -92,7 +92,7 @@ impl Led {
         first
     }
 
-    /// Goes on with all of them. They get what they find, or first halves that somebody has to go on with.
+    /// Continues all of these lookups; `firsts` get their results, or first halves that need further steps.
     #[inline(always)]
     pub(super) fn follow<A: Address>(
         self,
@@ -105,7 +105,7 @@ impl Led {
         }
     }
 
-    /// Apart, so that who has none keeps more in registers.
+    /// Not inlined: callers without such destinations keep more values in registers.
     #[inline(never)]
     fn led<A: Address>(self, words: Words<'_>, destinations: &[A], firsts: &mut [First; ABREAST]) {
         widest(Follow {
@@ -191,7 +191,7 @@ impl Led {
     }
 }
 
-/// What leads some destinations on is read.
+/// Reads the directories and splits of a batch.
 struct Follow<'a, A> {
     led: Led,
     words: Words<'a>,
@@ -217,13 +217,14 @@ impl<A: Address> Work for Follow<'_, A> {
     }
 }
 
-/// Where the root's slots end for an address.
+/// Returns the depth at which the root ends for an address.
 #[inline(always)]
 fn root_depth<A: Address>(destination: A) -> u8 {
     destination.root().map_or(0, |_| A::ROOT_DEPTH)
 }
 
-/// Where a split that stands below `above` leads an address: a slot, and the depth of what is there.
+/// Returns the slot to which a split below depth `above` leads an address, and the depth of that slot's
+/// content.
 #[inline(always)]
 fn below<A: Address>(entry: Entry, above: u8, destination: A) -> Option<(u32, u8)> {
     let split = entry.is_split().then(|| entry.split_there())?;

@@ -1,26 +1,26 @@
-//! When no worker can still be reading what the writer took out of a table.
+//! Quiescent-state reclamation: tells a writer when no worker can still read what it removed from a table.
 //!
-//! A worker holds nothing from a shared table longer than one vector. Between two vectors it
-//! repeats the number of the current epoch ([`Reader::pass`]: a load and a store on lines of its
-//! own); asleep it says so. The writer, having taken something out, starts an epoch, and may use
-//! the thing again when every worker has repeated that epoch's number or sleeps. Nobody waits.
+//! A worker holds no reference into a shared table for longer than one vector. Between vectors it publishes
+//! the current epoch number ([`Reader::pass`]: a load and a store on cache lines of its own); a sleeping
+//! worker publishes that it sleeps. The writer starts a new epoch after a removal, and may reuse the memory
+//! when every worker has published that epoch or sleeps. Nobody waits.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The most readers at a time.
+/// Maximum number of readers.
 pub const READERS: usize = 128;
 
-/// A reader that sleeps holds nothing.
+/// A sleeping reader holds no references.
 const ASLEEP: u64 = u64::MAX;
 
-/// The epochs of all workers, on a cache line each.
+/// The epochs of all workers, on one cache line each.
 #[derive(Debug)]
 pub struct Grace {
     epoch: Line,
     readers: Box<[Slot]>,
-    /// How many places from the first on were ever taken: the writer looks at no others.
+    /// Upper bound of the slots ever used: the writer examines no others.
     used: AtomicUsize,
 }
 
@@ -31,7 +31,7 @@ struct Line(AtomicU64);
 #[derive(Debug)]
 #[repr(align(64))]
 struct Slot {
-    /// The newest epoch that the reader has seen between two vectors, or `ASLEEP`.
+    /// The latest epoch that the reader published between vectors, or `ASLEEP`.
     seen: AtomicU64,
     taken: AtomicBool,
 }
@@ -52,14 +52,14 @@ impl Default for Grace {
 }
 
 impl Grace {
-    /// Registers a reader, asleep at first; `None` when there are [`READERS`] already.
+    /// Registers a reader, initially asleep; `None` if there are [`READERS`] already.
     pub fn reader(self: &Arc<Self>) -> Option<Reader> {
         let slot = self.readers.iter().position(|slot| {
             slot.taken
                 .compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed)
                 .is_ok()
         })?;
-        // The writer sees it before it can see the reader awake: `Reader::pass` has a fence.
+        // The writer sees the new bound before it can see the reader awake: `Reader::pass` has a fence.
         self.used.fetch_max(slot + 1, Ordering::SeqCst);
         Some(Reader {
             grace: Arc::clone(self),
@@ -67,22 +67,22 @@ impl Grace {
         })
     }
 
-    /// Starts an epoch: what was taken out before this call has the stamp that it returns.
+    /// Starts an epoch; returns the stamp of everything that was removed before this call.
     pub fn stamp(&self) -> Stamp {
         let stamp = self.epoch.0.fetch_add(1, Ordering::SeqCst) + 1;
-        // Pairs with the fence in `Reader::pass`: either that reader sees what was taken out, or
-        // it is seen awake by `passed`.
+        // Pairs with the fence in `Reader::pass`: either the reader sees the removal, or `passed` sees the
+        // reader awake.
         fence(Ordering::SeqCst);
         Stamp(stamp)
     }
 
-    /// Whether nobody can still hold what has this stamp.
+    /// Returns true if no reader can hold what has this stamp.
     #[inline]
     pub fn passed(&self, stamp: Stamp) -> bool {
         self.oldest() >= stamp.0
     }
 
-    /// The oldest epoch that somebody may still be in; the current one if all sleep.
+    /// Returns the oldest epoch that a reader may be in; the current one if all sleep.
     fn oldest(&self) -> u64 {
         let epoch = self.epoch.0.load(Ordering::Relaxed);
         let seen = |slot: &Slot| slot.seen.load(Ordering::Acquire);
@@ -92,11 +92,11 @@ impl Grace {
     }
 }
 
-/// The moment at which something was taken out.
+/// Time of a removal, as an epoch number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp(u64);
 
-/// A worker's promise about what it holds.
+/// Registration of a worker as reader.
 #[derive(Debug)]
 pub struct Reader {
     grace: Arc<Grace>,
@@ -104,21 +104,21 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Between two vectors: nothing that was read before is held any more. Also wakes up.
+    /// Reports that the worker holds no references, between two vectors. Also wakes the reader up.
     #[inline]
     pub fn pass(&mut self) {
         let seen = &self.grace.readers[self.slot].seen;
         let epoch = self.grace.epoch.0.load(Ordering::Acquire);
         let slept = seen.load(Ordering::Relaxed) == ASLEEP;
-        // Who reads this number knows that nothing from before is held, from before a sleep neither.
+        // Publishes that nothing from before is held, including from before a sleep.
         seen.store(epoch, Ordering::Release);
         if slept {
-            // The tables may be read only after the writer can see that somebody is awake.
+            // Tables must be read only after the writer can see the reader awake.
             fence(Ordering::SeqCst);
         }
     }
 
-    /// Holds nothing and reads nothing until the next [`pass`](Self::pass).
+    /// Reports that the worker neither holds nor reads anything until the next [`pass`](Self::pass).
     #[inline]
     pub fn sleep(&mut self) {
         self.grace.readers[self.slot]
@@ -136,17 +136,17 @@ impl Drop for Reader {
     }
 }
 
-/// What was taken out and waits until nobody can hold it, in that order.
+/// Queue of removed objects that readers may still hold, in order of removal.
 #[derive(Debug)]
 pub struct Limbo<T> {
     grace: Arc<Grace>,
     waiting: VecDeque<(Stamp, T)>,
-    /// The newest stamp that is known to have passed, so that most calls ask nobody.
+    /// The latest stamp that is known to have passed; saves most calls the check of all readers.
     passed: u64,
 }
 
 impl<T> Limbo<T> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(grace: Arc<Grace>) -> Self {
         Self {
             grace,
@@ -155,13 +155,13 @@ impl<T> Limbo<T> {
         }
     }
 
-    /// Takes what no reader can find any more, though some may hold it.
+    /// Adds an object that readers can no longer find, though some may hold it.
     pub fn push(&mut self, what: T) {
         let stamp = self.grace.stamp();
         self.waiting.push_back((stamp, what));
     }
 
-    /// As `push`, for all of them at once.
+    /// Adds several objects with one stamp.
     pub fn extend(&mut self, many: impl IntoIterator<Item = T>) {
         let mut many = many.into_iter().peekable();
         if many.peek().is_some() {
@@ -170,7 +170,7 @@ impl<T> Limbo<T> {
         }
     }
 
-    /// The next that nobody can hold any more.
+    /// Returns the oldest object if no reader can hold it any more.
     pub fn pop(&mut self) -> Option<T> {
         let (stamp, _) = self.waiting.front()?;
         if stamp.0 > self.passed {
@@ -182,17 +182,17 @@ impl<T> Limbo<T> {
         self.waiting.pop_front().map(|(_, what)| what)
     }
 
-    /// Lets go of all that wait.
+    /// Drops all waiting objects.
     pub fn clear(&mut self) {
         self.waiting.clear();
     }
 
-    /// How many wait.
+    /// Returns the number of waiting objects.
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether none waits.
+    /// Returns true if no object waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -256,8 +256,8 @@ mod tests {
         assert_eq!(limbo.pop(), None);
     }
 
-    /// Two things take turns in a place. What comes back was taken out, and each reader says which of
-    /// them it holds. Miri lets loads see what is as old as the orderings allow.
+    /// Two objects take turns in a slot. A reused object was removed before, and each reader publishes which
+    /// of them it holds. Miri lets loads return values as old as the orderings allow.
     #[test]
     fn nobody_holds_what_comes_back() {
         let rounds = if cfg!(miri) { 30 } else { 20_000 };

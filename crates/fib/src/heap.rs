@@ -1,4 +1,4 @@
-//! The memory of a route table: what readers see of it, and who allocates it.
+//! Memory of a route table: the words that readers see, and the writer's allocator.
 
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::Arc;
@@ -9,32 +9,32 @@ use super::entry::{Entry, UNITS};
 use super::grace::{Grace, Limbo};
 use super::lpm::Full;
 
-/// Bytes of a unit.
+/// Bytes per unit.
 pub(super) const UNIT_BYTES: usize = 16;
-/// Words in a unit: a slot each, or a part of a line.
+/// Words per unit: slots, or part of a line.
 pub(super) const UNIT_WORDS: u32 = 4;
-/// The lengths that a unit's ranges need: 5 ranges in a line of one unit, 21 in one of four.
+/// Prefix lengths per unit: 5 ranges in a line of one unit, 21 in a line of four.
 const UNIT_LENS: usize = 6;
-/// The units of a split: a line of its own (base and outer slot), then 256 slots.
+/// Units of a split: one line for the base and outer slots, then 256 slots.
 pub(super) const SPLIT_UNITS: u32 = 68;
-/// The most units of a block of lines: 32 cache lines.
+/// Maximum units of a block of lines: 32 cache lines.
 pub(super) const LINES_UNITS: u32 = 128;
-/// What smaller blocks are cut from.
+/// Units of a slab, from which smaller blocks are cut.
 const SLAB_UNITS: u32 = 64;
-/// Below this many bytes nothing is made from.
+/// Minimum size of the memory in bytes.
 const SMALLEST: usize = 4 << 20;
 
-/// What readers see: words, of which some are slots and some make lines.
+/// The words that readers see: slots and lines.
 #[derive(Debug)]
 pub(super) struct Memory {
     lines: Zeroed<Line>,
-    /// The length of the prefix behind each range of a line that leads to next hops only.
+    /// The prefix length of each range, for lines with next hops only.
     lens: Zeroed<AtomicU8>,
     units: u32,
 }
 
 impl Memory {
-    /// Address space for up to `bytes`; less, where the kernel does not give as much.
+    /// Reserves address space for at most `bytes`; less if the kernel does not grant as much.
     pub(super) fn new(bytes: usize, pages: Pages) -> Result<Self, Full> {
         let mut bytes = bytes.min(UNITS as usize * UNIT_BYTES);
         loop {
@@ -52,7 +52,7 @@ impl Memory {
         }
     }
 
-    /// What a lookup walks through.
+    /// Returns the words for a lookup.
     #[inline(always)]
     pub(super) fn words(&self) -> Words<'_> {
         Words {
@@ -61,29 +61,29 @@ impl Memory {
         }
     }
 
-    /// The slot with this number.
+    /// Returns a slot by its number.
     pub(super) fn slot(&self, slot: u32) -> Entry {
         self.words().slot(slot)
     }
 
-    /// A number of this memory that nobody outside of the process knows: where it lies.
+    /// Returns a number that is unknown outside of the process: derived from the memory's address.
     #[inline(always)]
     pub(super) fn seed(&self) -> u64 {
         (self.lines.as_ptr() as u64).wrapping_mul(0xd6e8_feb8_6659_fd93)
     }
 
-    /// The cache line that a unit is a quarter of.
+    /// Returns the cache line that contains a unit.
     pub(super) fn line(&self, unit: u32) -> &Line {
         self.words().line(unit)
     }
 
-    /// The length of the prefix behind range `at` of the line at `unit`.
+    /// Returns the prefix length of range `at` in the line at `unit`.
     pub(super) fn len(&self, unit: u32, at: usize) -> u8 {
         self.lens[unit as usize * UNIT_LENS + at].load(Ordering::Relaxed)
     }
 }
 
-/// The words of a table, seen in two ways.
+/// The words of a table, as cache lines and as slots.
 #[derive(Clone, Copy)]
 pub(super) struct Words<'m> {
     lines: &'m [Line],
@@ -91,45 +91,45 @@ pub(super) struct Words<'m> {
 }
 
 impl<'m> Words<'m> {
-    /// The slot with this number.
+    /// Returns a slot by its number.
     #[inline(always)]
     pub(super) fn slot(self, slot: u32) -> Entry {
         Entry(self.slots[slot as usize].load(Ordering::Acquire))
     }
 
-    /// The slots with these numbers. What they lead to is to be read by [`Self::slot`].
+    /// Returns 16 slots without ordering; read an entry's target through [`Self::slot`].
     #[inline(always)]
     pub(super) fn slots<L: Lanes>(self, lanes: L, numbers: &[u32; 16]) -> [u32; 16] {
         lanes.gather_shared(self.slots, numbers)
     }
 
-    /// The cache line that a unit is a quarter of.
+    /// Returns the cache line that contains a unit.
     #[inline(always)]
     pub(super) fn line(self, unit: u32) -> &'m Line {
         &self.lines[(unit / 4) as usize]
     }
 
-    /// Asks for the cache line of a unit.
+    /// Prefetches the cache line of a unit.
     #[inline(always)]
     pub(super) fn prefetch(self, unit: u32) {
         kernels::prefetch(self.line(unit));
     }
 }
 
-/// The writer's side: which units are free, which wait until no reader can hold them.
+/// The writer's allocator: free units, and units that readers may still hold.
 #[derive(Debug)]
 pub(super) struct Heap {
     memory: Arc<Memory>,
     /// Units from here on were never used.
     fresh: u32,
-    /// Up to here, the kernel has given the memory.
+    /// The kernel has committed the memory up to here.
     ready: u32,
-    /// Free blocks of 2^n units; the last are splits.
+    /// Free blocks of 2^n units; the last list contains splits.
     free: [Vec<u32>; 9],
     limbo: Limbo<Block>,
 }
 
-/// A piece of memory.
+/// A block of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) unit: u32,
@@ -137,14 +137,14 @@ pub(super) struct Block {
 }
 
 const SPLIT_CLASS: u8 = 8;
-/// How much memory is made ready at a time: 1 MB.
+/// Units that are committed in advance: 1 MB.
 const PREPARED_UNITS: u32 = 1 << 16;
 const PAGE_BYTES: usize = 4096;
-/// How many blocks from limbo an allocation puts back at most.
+/// Maximum number of retired blocks that an allocation reclaims.
 const THAW: usize = 8;
 
 impl Heap {
-    /// All of `memory`, of which `reserved` units are used otherwise.
+    /// Creates the allocator of `memory`, whose first `reserved` units are in use.
     pub(super) fn new(memory: Arc<Memory>, reserved: u32, grace: Arc<Grace>) -> Self {
         let fresh = reserved.next_multiple_of(4);
         Self {
@@ -156,13 +156,13 @@ impl Heap {
         }
     }
 
-    /// The memory that it manages.
+    /// Returns the managed memory.
     pub(super) fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// Has the kernel give the memory for many changes to come, which takes it up to a
-    /// millisecond, and a change should not wait for.
+    /// Commits memory for later changes, which takes the kernel up to a millisecond that a change should not
+    /// wait for.
     pub(super) fn prepare(&mut self) {
         let from = self.ready.max(self.fresh);
         let end = (self.fresh + PREPARED_UNITS).min(self.memory.units);
@@ -170,25 +170,25 @@ impl Heap {
             return;
         }
         for unit in (from..end).step_by(PAGE_BYTES / UNIT_BYTES) {
-            // Nothing is there yet, and nobody else writes.
+            // The memory is unused, and there is no other writer.
             self.memory.words().line(unit)[0].store(0, Ordering::Relaxed);
             self.memory.lens[unit as usize * UNIT_LENS].store(0, Ordering::Relaxed);
         }
         self.ready = end;
     }
 
-    /// How many bytes were never used.
+    /// Returns the number of bytes that were never used.
     pub(super) fn room(&self) -> usize {
         (self.memory.units - self.fresh) as usize * UNIT_BYTES
     }
 
-    /// How many bytes readers may touch: lines and slots, and the lengths beside them.
+    /// Returns the number of bytes that readers may access: lines, slots and prefix lengths.
     pub(super) fn bytes(&self) -> usize {
         self.fresh as usize * (UNIT_BYTES + UNIT_LENS)
     }
 
-    /// A block of `units`, a power of two up to [`LINES_UNITS`], or [`SPLIT_UNITS`]. Its content
-    /// is anything. The caller has seen to it that there is `room`.
+    /// Allocates a block of `units`, a power of two up to [`LINES_UNITS`], or [`SPLIT_UNITS`]. Its content is
+    /// arbitrary. The caller must have checked `room`.
     pub(super) fn allocate(&mut self, units: u32) -> Block {
         self.thaw();
         let class = class_of(units);
@@ -202,19 +202,19 @@ impl Heap {
         );
         let unit = self.fresh;
         self.fresh += slab;
-        // The rest of the slab is for the next of that size, the lowest first.
+        // The rest of the slab becomes free blocks of that size, the lowest first.
         for other in (1..slab / units).rev() {
             self.free[usize::from(class)].push(unit + other * units);
         }
         Block { unit, class }
     }
 
-    /// Takes a block back that no reader ever saw.
+    /// Frees a block that no reader ever saw.
     pub(super) fn free(&mut self, block: Block) {
         self.free[usize::from(block.class)].push(block.unit);
     }
 
-    /// Takes a block back that readers can find no more, though some may hold it.
+    /// Retires blocks that readers can no longer find, though some may hold them.
     pub(super) fn retire(&mut self, blocks: impl IntoIterator<Item = Block>) {
         self.limbo.extend(blocks);
     }
@@ -228,12 +228,12 @@ impl Heap {
         }
     }
 
-    /// Notes the length of the prefix behind a range.
+    /// Stores the prefix length of a range.
     pub(super) fn write_len(&self, unit: u32, at: usize, len: u8) {
         self.memory.lens[unit as usize * UNIT_LENS + at].store(len, Ordering::Relaxed);
     }
 
-    /// Changes a slot: the one store by which a change becomes visible.
+    /// Writes a slot: the single store by which a change becomes visible.
     pub(super) fn publish(&self, slot: u32, entry: Entry) {
         self.memory.words().slots[slot as usize].store(entry.0, Ordering::Release);
     }
@@ -248,7 +248,7 @@ impl Heap {
     }
 }
 
-/// The block of lines or of a split that begins at `unit`.
+/// Returns the block of lines or of a split at `unit`.
 pub(super) fn block(unit: u32, units: u32) -> Block {
     Block {
         unit,

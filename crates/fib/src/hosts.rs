@@ -1,17 +1,16 @@
-//! Routes to single addresses of IPv6, as each neighbour of a link has one: found by a hash.
+//! Routes to single IPv6 addresses, such as one per neighbour of a link: found by hash.
 //!
 //! ```text
 //! slot ──▶ directory: 256 slots by eight bits of the hash ──▶ a line of three hosts ──▶ next hop
 //!              │                                      └─ directory: by eight bits more
-//!              └─ for all others: what the slot led to before
+//!              └─ for other addresses: the slot's previous entry
 //! ```
 //!
-//! Neighbours differ in the last 64 bits of their addresses, which are mostly random. A search by
-//! prefixes reads a line for every 32 of them, one after the other; the hash leads to the only line
-//! that an address can be in. A route to a single address is the longest that there can be, so nothing
-//! else is to be looked at where one is found.
+//! Neighbours differ in the last 64 bits of their addresses, which are mostly random. A search by prefixes
+//! would read a line for every 32 bits, one after another; the hash leads to the only line that can contain
+//! an address. No prefix is longer than a single address, so a match ends the lookup.
 //!
-//! A line is never changed: a change makes another, and one store puts it in its slot.
+//! Lines are immutable: a change creates a new line and stores it in the slot.
 
 #[cfg(test)]
 mod tests;
@@ -25,23 +24,23 @@ use super::build::Crowded;
 use super::entry::{Entry, Lines};
 use super::heap::{Block, Heap, SPLIT_UNITS, UNIT_WORDS, Words, block};
 
-/// How many hosts a line holds: their addresses, and behind them the ids of their next hops.
+/// Hosts per line: their addresses, followed by the ids of their next hops.
 const LINE_HOSTS: usize = 3;
-/// The units of a line.
+/// Units per line.
 const LINE_UNITS: u32 = 4;
-/// The word of the first id.
+/// Word number of the first id.
 const IDS: usize = 12;
-/// Its shape, which nobody asks for: only directories lead there.
+/// Shape number of these lines; unused, because only directories refer to them.
 const SHAPE: u32 = 7;
-/// How many directories lie one below the other: each takes eight bits of the hash.
+/// Maximum nesting of directories: each uses eight bits of the hash.
 const LEVELS: u8 = 4;
-/// A directory below another that has lost all but so many hosts is dissolved.
+/// A nested directory with this number of hosts or fewer is dissolved.
 const SPARSE: usize = 2;
 
-/// Hosts as the writer knows them.
+/// Hosts as the writer stores them.
 type Hosts = Vec<(u128, NextHopId)>;
 
-/// The hash that hosts are found by. `seed` keeps others from choosing addresses that have the same.
+/// Returns the hash of an address. `seed` prevents an attacker from choosing addresses that collide.
 #[inline(always)]
 pub(super) fn hash(seed: u64, address: u128) -> u32 {
     let fold = |one: u64, other: u64| {
@@ -56,19 +55,20 @@ pub(super) fn hash(seed: u64, address: u128) -> u32 {
     (fold(both ^ low, seed | 0xa076_1d64_78bd_642f) >> 16) as u32
 }
 
-/// The slot of a hash in the directory at `unit`.
+/// Returns the slot for a hash in the directory at `unit`.
 #[inline(always)]
 pub(super) fn slot(unit: u32, hash: u32, level: u8) -> u32 {
     unit * UNIT_WORDS + 16 + (hash.wrapping_shl(u32::from(level) * 8) >> 24)
 }
 
-/// The slot of what a directory at `unit` leads all others to.
+/// Returns the slot with the entry for all other addresses of the directory at `unit`.
 #[inline(always)]
 pub(super) fn others(unit: u32) -> u32 {
     unit * UNIT_WORDS
 }
 
-/// Where the only line begins that a host with this hash may be in, below the directory at `unit`.
+/// Returns the first unit of the only line that can contain a host with this hash, below the directory at
+/// `unit`.
 #[inline(always)]
 pub(super) fn line(words: Words<'_>, unit: u32, hash: u32) -> Option<u32> {
     let mut entry = words.slot(slot(unit, hash, 0));
@@ -80,15 +80,15 @@ pub(super) fn line(words: Words<'_>, unit: u32, hash: u32) -> Option<u32> {
     entry.is_lines().then_some(entry.unit())
 }
 
-/// The next hop of a host, where it is in this line.
+/// Returns the next hop of a host if the line contains it.
 #[inline(always)]
 pub(super) fn find<L: Lanes>(lanes: L, line: &Line, address: u128) -> Option<NextHopId> {
-    // The places behind the last host repeat the first one.
+    // Unused positions repeat the first host.
     let at = lanes.alike_wide(line, address).trailing_zeros() as usize;
     (at < LINE_HOSTS).then(|| NextHopId(line[IDS + at].load(Ordering::Relaxed)))
 }
 
-/// A directory, as the writer keeps it.
+/// A directory in the writer's form.
 #[derive(Debug)]
 pub(super) struct Directory {
     block: Block,
@@ -97,7 +97,7 @@ pub(super) struct Directory {
     buckets: Box<[Bucket]>,
 }
 
-/// What is in one of its slots.
+/// Content of a slot of the directory.
 #[derive(Debug)]
 enum Bucket {
     Few(Hosts),
@@ -105,7 +105,7 @@ enum Bucket {
 }
 
 impl Directory {
-    /// An empty one, which leads to `others`. No slot leads to it yet.
+    /// Creates an empty directory with `others` for all other addresses. No slot refers to it yet.
     pub(super) fn new(heap: &mut Heap, others: Entry) -> Self {
         Self::at_level(heap, 0, others)
     }
@@ -123,22 +123,22 @@ impl Directory {
         }
     }
 
-    /// What leads to it.
+    /// Returns the entry that refers to the directory.
     pub(super) fn entry(&self) -> Entry {
         Entry::directory(self.block.unit)
     }
 
-    /// The slot of what it leads others to.
+    /// Returns the slot with the entry for all other addresses.
     pub(super) fn others(&self) -> u32 {
         others(self.block.unit)
     }
 
-    /// Whether there is no host.
+    /// Returns true if the directory has no hosts.
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The next hop of a host.
+    /// Returns the next hop of a host.
     pub(super) fn get(&self, hash: u32, address: u128) -> Option<NextHopId> {
         match &self.buckets[self.number(hash)] {
             Bucket::More(below) => below.get(hash, address),
@@ -159,11 +159,10 @@ impl Directory {
         }
     }
 
-    /// Adds a host, or gives it another next hop, or removes it with [`NextHopId::NO_ROUTE`]; returns the
-    /// next hop that it had.
+    /// Adds or changes a host, or removes it with [`NextHopId::NO_ROUTE`]; returns its previous next hop.
     ///
     /// # Errors
-    /// [`Crowded`]: too many have the same hash; nothing was changed.
+    /// [`Crowded`] without changes if too many hosts have the same hash.
     pub(super) fn put(
         &mut self,
         heap: &mut Heap,
@@ -209,7 +208,7 @@ impl Directory {
         Ok(old)
     }
 
-    /// A directory of some hosts.
+    /// Creates a directory with some hosts.
     fn with(heap: &mut Heap, level: u8, (seed, hosts): (u64, &Hosts)) -> Result<Self, Crowded> {
         let mut below = Self::at_level(heap, level, Entry::NONE);
         for (address, id) in hosts {
@@ -223,7 +222,7 @@ impl Directory {
         Ok(below)
     }
 
-    /// All blocks that it takes, its own included.
+    /// Collects all blocks of the directory, including its own.
     pub(super) fn blocks(&self, heap: &Heap, out: &mut Vec<Block>) {
         out.push(self.block);
         for (number, bucket) in (0..).zip(&self.buckets) {
@@ -240,7 +239,7 @@ impl Directory {
     }
 }
 
-/// Changes one of few hosts; returns the next hop that it had.
+/// Changes a host in a short list; returns its previous next hop.
 fn change(hosts: &mut Hosts, address: u128, id: NextHopId) -> Option<NextHopId> {
     let at = hosts.iter().position(|(other, _)| *other == address);
     match at {
@@ -253,7 +252,7 @@ fn change(hosts: &mut Hosts, address: u128, id: NextHopId) -> Option<NextHopId> 
     }
 }
 
-/// Puts a line of these hosts, of which there are few, in a slot.
+/// Creates a line with these few hosts and stores it in a slot.
 fn publish(heap: &mut Heap, slot: u32, hosts: &Hosts) {
     let Some(first) = hosts.first() else {
         return replace(heap, slot, Entry::NONE);
@@ -276,7 +275,7 @@ fn publish(heap: &mut Heap, slot: u32, hosts: &Hosts) {
     replace(heap, slot, Entry::lines(line));
 }
 
-/// Puts something else in a slot than the line that was there.
+/// Replaces a slot's line by another entry.
 fn replace(heap: &mut Heap, slot: u32, entry: Entry) {
     let old = heap.memory().slot(slot);
     heap.publish(slot, entry);

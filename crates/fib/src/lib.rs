@@ -1,7 +1,7 @@
-//! The tables that control writes and workers read, none of which is ever copied or locked.
+//! Forwarding tables that the control plane writes and workers read, without copies or locks.
 //!
-//! `fib` finds the next hop of an address; `adjacency` says what a next hop is; `grace` tells the
-//! writer when no worker can still be reading what it took out. `bridge_hosts` is the one that workers write, too.
+//! `fib` finds the next hop of an address; `adjacency` describes next hops; `grace` tells the writer when no
+//! worker can still read what it removed. `bridge_hosts` is also written by workers.
 
 #![forbid(unsafe_code)]
 

@@ -1,13 +1,13 @@
-//! A line: the addresses below some depth as sorted ranges, small enough for one cache line.
+//! A line: the addresses below some depth as sorted ranges in at most one cache line.
 //!
-//! It holds the first address of every range but the first, then what each range leads to; unused
-//! places at the end repeat the last range. A search counts the first addresses that are at most
-//! the key, all at once and without a branch.
+//! It contains the first address of every range but the first, then the target of each range; unused
+//! positions at the end repeat the last range. A search counts the first addresses that are at most the key,
+//! all at once and without branches.
 //!
-//! Its shape is the cheapest in which the ranges fit. The key is the 64 bits of the address behind
-//! the line's depth; a shape looks at the first 8, 16, 32 or all of them.
+//! A line gets the smallest shape that holds its ranges. The key is the 64 bits of the address after the
+//! line's depth; a shape compares the first 8, 16, 32 or all of them.
 //!
-//! | shape | family | bytes | ranges | key | leads to |
+//! | shape | family | bytes | ranges | key | target |
 //! |---|---|---|---|---|---|
 //! | 0, 1, 2 | both | 16, 32, 64 | 5, 11, 21 | 8 bits | next hops |
 //! | 3, 4, 5 | IPv4 | 16, 32, 64 | 4, 8, 16 | 16 bits | next hops |
@@ -16,7 +16,8 @@
 //! | 5, 6 | IPv6 | 32, 64 | 4, 8 | 32 bits | entries |
 //! | 7 | IPv6 | 64 | 7 | 64 bits | next hops |
 //!
-//! Next hops take two bytes each; those with higher numbers, as sessions have, are in lines of leaves or entries.
+//! Next hops take two bytes each; next hops with larger numbers, as those of sessions, need lines of leaves
+//! or entries.
 
 use core::sync::atomic::Ordering;
 
@@ -24,17 +25,17 @@ use kernels::{Baseline, Lanes, Line};
 
 use super::entry::Entry;
 
-/// A shape of lines.
+/// Format of a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) number: u32,
-    /// Its size, in units of 16 bytes.
+    /// Size in units of 16 bytes.
     pub(super) units: u32,
-    /// How many ranges fit.
+    /// Maximum number of ranges.
     pub(super) ranges: usize,
-    /// The bits of a key.
+    /// Number of compared bits of a key.
     pub(super) key_bits: u8,
-    /// The bytes of what a range leads to: 2 for next hops only, 4 for any entry.
+    /// Bytes per target: 2 for next hops only, 4 for any entry.
     pub(super) value_bytes: usize,
 }
 
@@ -70,28 +71,28 @@ pub(super) const SHAPES6: [Shape; 8] = [
     shape(6, 4, 8, 32, 4),
     shape(WIDE, 4, 7, 64, 2),
 ];
-/// The shape of few networks that are longer than a key of 32 bits tells apart, as nearly all links have.
+/// The shape for a few networks that need more than 32 bits of key, as on nearly all links.
 const WIDE: u32 = 7;
 
-/// The words of the longest line: those of a cache line, in which shorter ones lie side by side.
-/// A search may read its neighbours, and ignores them.
+/// Words of the longest line, a cache line, in which shorter lines lie side by side. A search may read the
+/// neighbouring lines and ignores them.
 pub(super) const LINE_WORDS: usize = 16;
 
-/// A range and what it leads to.
+/// A range and its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
-    /// The first key.
+    /// First key of the range.
     pub(super) start: u64,
     pub(super) entry: Entry,
 }
 
 impl Shape {
-    /// Writes `ranges`, of which the first begins at or before the line's first key.
+    /// Writes `ranges`; the first must begin at or before the line's first key.
     pub(super) fn write(&self, ranges: &[Range], out: &mut [u32]) {
         let Some(last) = ranges.last() else { return };
         let (key, value) = (usize::from(self.key_bits / 8), self.value_bytes);
         let mut bytes = [0_u8; LINE_WORDS * 4];
-        // Unused places begin at the last key and lead where the last range does.
+        // Unused positions begin at the last key and have the last range's target.
         let unused = Range {
             start: u64::MAX,
             entry: last.entry,
@@ -115,7 +116,7 @@ impl Shape {
         }
     }
 
-    /// What range number `range` of the line at quarter `at` leads to.
+    /// Returns the target of range `range` in the line at quarter `at`.
     pub(super) fn value(&self, line: &Line, at: u32, range: usize) -> Entry {
         let starts = (self.ranges - 1) * usize::from(self.key_bits / 8);
         let place = (starts + range * self.value_bytes) as u32;
@@ -133,7 +134,7 @@ fn put(bytes: &mut [u8; LINE_WORDS * 4], place: usize, size: usize, number: u64)
     bytes[place..place + size].copy_from_slice(&number.to_le_bytes()[..size]);
 }
 
-/// A range's number in its line, and what it leads to.
+/// The number of a range in its line, and its target.
 pub(super) type Found = (usize, Entry);
 
 #[inline(always)]
@@ -141,14 +142,14 @@ fn value16<L: Lanes>(lanes: L, line: &Line, at: u32, place: u32) -> Entry {
     Entry(lanes.value(line, at * 16 + place).into())
 }
 
-/// The word that lies `place` bytes behind the beginning of quarter `at`.
+/// Returns the word `place` bytes after the beginning of quarter `at`.
 #[inline(always)]
 fn value32(line: &Line, at: u32, place: u32) -> Entry {
     let word = (at * 4 + place / 4) as usize % LINE_WORDS;
     Entry(line[word].load(Ordering::Relaxed))
 }
 
-/// Searches a line of shape 0, 1 or 2, which begins at quarter `at` of a cache line.
+/// Searches a line of shape 0, 1 or 2 that begins at quarter `at` of a cache line.
 #[inline(always)]
 pub(super) fn find8<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
     let starts = (0x14_0a04 >> (shape * 8)) & 0xff;
@@ -173,7 +174,7 @@ pub(super) fn find16<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: 
     )
 }
 
-/// Searches a line of shape 3 to 7 of IPv6; `whole` is all 64 bits of the key.
+/// Searches a line of shape 3 to 7 of IPv6; `whole` returns all 64 bits of the key.
 #[inline(always)]
 pub(super) fn find32<L: Lanes>(
     lanes: L,
@@ -214,7 +215,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn line_of(shape: &Shape, at: usize, ranges: &[Range]) -> Line {
-        // What lies beside a short line must not matter.
+        // The rest of the cache line must not matter.
         let mut words = [0x5555_5555; LINE_WORDS];
         shape.write(ranges, &mut words[at * 4..][..shape.units as usize * 4]);
         words.map(AtomicU32::new)

@@ -1,20 +1,20 @@
-//! Longest prefix match: what workers read.
+//! Longest prefix match, as workers read it.
 //!
 //! ```text
 //!             65,536 slots                 a block of 1 to 16 lines
 //! address ──▶ by 16 bits  ──── lines ────▶ one line: ranges, sorted ──▶ next hop
 //!                 │    └────── leaf: next hop                └─(IPv6)─▶ further lines, splits
 //!                 │└─(IPv6)─── directory: single addresses, by a hash (`hosts`)
-//!                 └─ split: 256 slots by 8 bits more, where routes are crowded
+//!                 └─ split: 256 slots by 8 more bits, where many routes lie close together
 //! ```
 //!
-//! The slots are found by the first 16 bits (IPv4), or by those behind the first three of 2000::/3
-//! (IPv6); a slot and one cache line are all that most lookups read.
+//! The slot is selected by the first 16 bits (IPv4), or by the 16 bits after the first three of 2000::/3
+//! (IPv6); most lookups read one slot and one cache line.
 //!
-//! A prefix that is shorter than the slots' depth is not written into what lies below it: the
-//! search answers "nothing", and goes on among the shorter ones (`short`). So a route is added by
-//! building the one block of lines that it belongs to, and by one store; one of the shortest, a
-//! default route say, by 512 stores, however many routes there are.
+//! A prefix that is shorter than the depth of the slots is not written into the lines below: a search without
+//! result continues among the shorter prefixes (`short`). So adding a route builds one block of lines and
+//! takes one store; adding one of the shortest, such as a default route, takes 512 stores, however many
+//! routes there are.
 
 use std::sync::Arc;
 
@@ -29,32 +29,31 @@ use super::line::Found;
 use super::network::{Address, Key};
 use super::slots::{Places, by_slots};
 
-/// The IPv4 routes of one routing table, as workers read them.
+/// IPv4 routes of one routing table, as workers read them.
 pub type Fib4 = Lpm<u32>;
-/// The IPv6 routes of one routing table, as workers read them.
+/// IPv6 routes of one routing table, as workers read them.
 pub type Fib6 = Lpm<u128>;
 
-/// There is no room for another one; nothing was changed.
+/// There is no room; nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// How many slots the root has: one for each value of 16 bits.
+/// Number of slots of the root: one per 16-bit value.
 pub(super) const ROOT_SLOTS: u32 = 1 << 16;
-/// The slots of prefixes that are shorter than the root's depth, by the first eight of its bits:
-/// lines of those that have more bits, or what stands at the same place in `SHORT_LEAVES`.
+/// Slots for prefixes shorter than the root's depth, by the first eight of the root's bits: lines of the
+/// prefixes with more bits, or the same entry as in `SHORT_LEAVES`.
 pub(super) const SHORT_SLOTS: u32 = ROOT_SLOTS;
-/// For each of them, the leaf of prefixes that have no more bits.
+/// For each of these slots, the leaf of the prefixes that have no more bits.
 pub(super) const SHORT_LEAVES: u32 = SHORT_SLOTS + 256;
-/// The slot of all addresses that the root does not cover, and of still shorter prefixes.
+/// The slot for addresses outside of the root, and for still shorter prefixes.
 pub(super) const OTHER_SLOT: u32 = SHORT_LEAVES + 256;
-/// The units that these take.
+/// Number of units of these slots.
 pub(super) const RESERVED: u32 = OTHER_SLOT / UNIT_WORDS + 4;
 
-/// How many lookups go side by side.
+/// Maximum number of lookups per batch.
 pub(super) const ABREAST: usize = 128;
 
-/// The routes of one family in one routing table. Workers read, a [`Routes`](super::Routes)
-/// writes.
+/// Routes of one family in one routing table. Workers read it, a [`Routes`](super::Routes) writes it.
 #[derive(Debug)]
 pub struct Lpm<A> {
     memory: Arc<Memory>,
@@ -69,8 +68,7 @@ impl<A: Address> Lpm<A> {
         }
     }
 
-    /// The next hop of the longest prefix that `destination` lies in; [`NextHopId::NO_ROUTE`] when
-    /// it lies in none.
+    /// Returns the next hop of the longest matching prefix, or [`NextHopId::NO_ROUTE`] if none matches.
     #[inline]
     pub fn lookup(&self, destination: A) -> NextHopId {
         let words = self.memory.words();
@@ -87,8 +85,8 @@ impl<A: Address> Lpm<A> {
         }
     }
 
-    /// Looks a vector of destinations up, with the memory for all of them on its way at once.
-    /// `out` is as long as `destinations`; what is longer is not touched.
+    /// Looks up a vector of destinations, with overlapping memory accesses. `out` must be as long as
+    /// `destinations`; further elements are not written.
     pub fn lookup_vector(&self, destinations: &[A], out: &mut [NextHopId]) {
         kernels::widest(Vector {
             table: self,
@@ -97,8 +95,8 @@ impl<A: Address> Lpm<A> {
         });
     }
 
-    /// As `lookup`, with the length of the prefix that matched. Slower: for rules with
-    /// `min-prefix`, and for people.
+    /// Looks up a destination and returns the length of the matching prefix as well. Slower than `lookup`:
+    /// for rules with `min-prefix`, and for display.
     pub fn lookup_longest(&self, destination: A) -> Option<(NextHopId, u8)> {
         let (slot, depth) = match destination.root() {
             Some(slot) => (slot, A::ROOT_DEPTH),
@@ -116,7 +114,7 @@ impl<A: Address> Lpm<A> {
         (leaf.id() != NextHopId::NO_ROUTE).then(|| (leaf.id(), leaf.len()))
     }
 
-    /// What a directory of hosts says.
+    /// Looks up a destination in a directory of hosts.
     fn host(&self, directory: Entry, destination: A) -> Option<NextHopId> {
         let (words, address) = (self.memory.words(), destination.wide());
         let hash = hosts::hash(self.memory.seed(), address);
@@ -124,10 +122,10 @@ impl<A: Address> Lpm<A> {
         hosts::find(Baseline, words.line(line), address)
     }
 
-    /// The second half.
+    /// Second half of a lookup: reads the line.
     ///
     /// # Errors
-    /// The line that it read leads to lines below it: those, and which of them is to be read.
+    /// If the line leads to further lines, returns them and the unit to read.
     #[inline(always)]
     fn second<L: Lanes>(
         &self,
@@ -162,7 +160,7 @@ impl<A: Address> Lpm<A> {
         Ok(self.third(found, depth, destination))
     }
 
-    /// What lines below a line say: of many IPv6 networks of 52 bits and more.
+    /// Searches the lines below a line, which exist for many IPv6 networks of 52 bits and more.
     #[inline(always)]
     fn below<L: Lanes>(
         &self,
@@ -180,14 +178,14 @@ impl<A: Address> Lpm<A> {
         self.third(entry, depth, destination)
     }
 
-    /// What is left when neither the root nor a line below it gave a next hop.
+    /// Completes a lookup for which neither the root nor a line below it gave a next hop.
     #[inline(never)]
     fn third(&self, found: Entry, depth: u8, destination: A) -> NextHopId {
         let leaf = self.resolve(found, depth, destination);
         self.or_shorter(leaf, destination).id()
     }
 
-    /// `leaf`, or what the prefixes say that are shorter than the root's depth.
+    /// Returns `leaf` if it has a route, else the leaf of the prefixes shorter than the root's depth.
     fn or_shorter(&self, leaf: Entry, destination: A) -> Entry {
         if leaf.id() != NextHopId::NO_ROUTE || destination.root().is_none() {
             return leaf;
@@ -201,7 +199,7 @@ impl<A: Address> Lpm<A> {
         self.memory.slot(SHORT_LEAVES + number)
     }
 
-    /// Follows an entry that stands at `depth` to a leaf.
+    /// Follows an entry at `depth` to a leaf.
     #[inline(never)]
     fn resolve(&self, entry: Entry, depth: u8, destination: A) -> Entry {
         match entry.content() {
@@ -218,7 +216,7 @@ impl<A: Address> Lpm<A> {
         }
     }
 
-    /// `above` is the depth of an entry that leads to the split.
+    /// `above` is the depth of the entry that leads to the split.
     fn in_split(&self, split: Split, above: u8, destination: A) -> Entry {
         let depth = split.depth(above);
         let slot = split.slot(destination.window(depth) >> 24);
@@ -232,7 +230,7 @@ impl<A: Address> Lpm<A> {
         leaf
     }
 
-    /// Searches the line that `key` belongs to: its unit, and the range.
+    /// Searches the line of a key; returns its unit and the range.
     fn find(&self, lines: Lines, key: Key<A>) -> (u32, Found) {
         let unit = Entry::lines(lines).line(key.first());
         (
@@ -242,7 +240,7 @@ impl<A: Address> Lpm<A> {
     }
 }
 
-/// A vector of lookups.
+/// A batch of lookups.
 struct Vector<'a, A> {
     table: &'a Lpm<A>,
     destinations: &'a [A],
@@ -271,8 +269,7 @@ impl<A: Address> kernels::Work for Vector<'_, A> {
 }
 
 impl<A: Address> Lpm<A> {
-    /// Looks those destinations up that are at these places: first all that slots lead to is asked for,
-    /// then read.
+    /// Looks up the destinations at the indices `places`: first prefetches all lines, then reads them.
     #[inline(always)]
     fn by_lines<L: Lanes>(
         &self,
@@ -304,30 +301,31 @@ impl<A: Address> Lpm<A> {
     }
 }
 
-/// Where lines begin that lie below those of the root.
+/// Returns the depth of lines below the lines of the root.
 #[inline(always)]
 fn depth_below<A: Address>(destination: A) -> u8 {
     32 + destination.root().map_or(0, |_| A::ROOT_DEPTH)
 }
 
 impl Split {
-    /// The depth of its slots, below an entry at `above`: there are always whole steps between them.
+    /// Returns the depth of the split's slots, given the depth of the entry that leads to it; the difference
+    /// is a multiple of eight.
     #[inline(always)]
     pub(super) fn depth(self, above: u8) -> u8 {
         self.step * 8 + above % 8
     }
 
-    /// The slot of prefixes of up to eight bits more than the split's depth.
+    /// Returns the slot for prefixes of at most eight bits more than the split's depth.
     pub(super) fn base_slot(self) -> u32 {
         self.unit * UNIT_WORDS
     }
 
-    /// The slot of what the addresses around the split lead to: a leaf.
+    /// Returns the slot with the leaf of the addresses around the split.
     pub(super) fn outer_slot(self) -> u32 {
         self.base_slot() + 1
     }
 
-    /// One of the 256 slots.
+    /// Returns one of the 256 slots.
     #[inline(always)]
     pub(super) fn slot(self, number: u32) -> u32 {
         self.unit * UNIT_WORDS + 16 + number

@@ -1,4 +1,4 @@
-//! A prefix: the key of a route, and the address that is looked up.
+//! Addresses and prefixes, the keys of routes.
 
 use core::fmt::Debug;
 
@@ -6,58 +6,58 @@ use kernels::{Lanes, Line};
 
 use super::line::{Found, SHAPES4, SHAPES6, Shape, find8, find16, find32};
 
-/// An address as the tables see it: a number, IPv4 in 32 bits (`u32`) and IPv6 in 128 (`u128`).
+/// An address as a number: IPv4 with 32 bits (`u32`), IPv6 with 128 bits (`u128`).
 #[expect(private_bounds, reason = "how a family is laid out is not for others")]
 pub trait Address: Layout + Copy + Ord + Debug + Default + Send + Sync + 'static {
-    /// How many bits it has.
+    /// Number of bits.
     const BITS: u8;
 
-    /// This address with all but its first `len` bits zero; `len` is at most [`Self::BITS`].
+    /// Returns the address with all but the first `len` bits cleared; `len` is at most [`Self::BITS`].
     fn truncate(self, len: u8) -> Self;
 
-    /// The 64 bits that follow the first `depth`; zeros follow the last bit of the address.
+    /// Returns the 64 bits after the first `depth`, padded with zeros.
     fn key(self, depth: u8) -> u64;
 
-    /// The first 32 of those.
+    /// Returns the 32 bits after the first `depth`, padded with zeros.
     #[inline]
     fn window(self, depth: u8) -> u32 {
         (self.key(depth) >> 32) as u32
     }
 }
 
-/// How the routes of a family are laid out.
+/// Layout of a family's routes.
 pub(super) trait Layout {
-    /// The shapes that its lines can have, by number.
+    /// The shapes of lines, by number.
     const SHAPES: &'static [Shape];
-    /// Where the root's 16 bits begin.
+    /// Depth at which the root's 16 bits begin.
     const SHORT_DEPTH: u8;
     /// An address that the root covers.
     const WITHIN: Self;
-    /// Where they end.
+    /// Depth at which the root's bits end.
     const ROOT_DEPTH: u8 = Self::SHORT_DEPTH + 16;
-    /// Routes to single addresses are found by a hash.
+    /// True if routes to single addresses are found by hash.
     const HOSTED: bool;
-    /// A line may lead to further lines and splits.
+    /// True if a line may lead to further lines and splits.
     const NESTED: bool;
 
-    /// As a number of 128 bits.
+    /// Converts the address to 128 bits.
     fn wide(self) -> u128;
 
-    /// From that number.
+    /// Converts 128 bits to an address.
     fn narrow(wide: u128) -> Self;
 
-    /// Its first 32 bits.
+    /// Returns the first 32 bits.
     fn top(self) -> u32;
 
-    /// Those of many.
+    /// Returns the first 32 bits of 16 addresses.
     fn tops<L: Lanes>(lanes: L, addresses: &[Self; 16]) -> [u32; 16]
     where
         Self: Sized;
 
-    /// The root's slot of an address with these first bits, unless it lies outside of what the root covers.
+    /// Returns the root's slot for the first 32 bits of an address; `None` if the root does not cover it.
     fn slot_of(top: u32) -> Option<u32>;
 
-    /// The same of this address.
+    /// Returns the root's slot of this address; `None` if the root does not cover it.
     #[inline(always)]
     fn root(self) -> Option<u32>
     where
@@ -66,17 +66,17 @@ pub(super) trait Layout {
         Self::slot_of(self.top())
     }
 
-    /// The 32 bits behind the root's depth.
+    /// Returns the 32 bits after the root's depth.
     fn below_root(self) -> u32;
 
-    /// Searches a line of a shape, which begins at quarter `at` of a cache line.
+    /// Searches a line of a shape that begins at quarter `at` of a cache line.
     fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: Key<Self>) -> Found
     where
         Self: Sized;
 }
 
-/// By what lines find a destination's range: the 64 bits behind a depth. Few lines tell more apart than
-/// the first 32 of them, so the others are put together where they are wanted.
+/// Search key of a destination in lines: the 64 bits after a depth. Few lines compare more than the first 32
+/// bits, so the others are computed on demand.
 #[derive(Clone, Copy)]
 pub(super) struct Key<A> {
     first: u32,
@@ -85,7 +85,7 @@ pub(super) struct Key<A> {
 }
 
 impl<A: Address> Key<A> {
-    /// Where the root's slots end for an address.
+    /// Creates the key at the depth at which the root ends for an address.
     #[inline(always)]
     pub(super) fn at_root(address: A) -> Self {
         let (first, depth) = match address.root() {
@@ -108,7 +108,7 @@ impl<A: Address> Key<A> {
         }
     }
 
-    /// The first 32 bits.
+    /// Returns the first 32 bits.
     #[inline(always)]
     pub(super) fn first(self) -> u32 {
         self.first
@@ -196,7 +196,7 @@ impl Layout for u128 {
 
     #[inline(always)]
     fn slot_of(top: u32) -> Option<u32> {
-        // 2000::/3, from which all global addresses are given (RFC 4291, 2.4).
+        // 2000::/3, from which all global unicast addresses are assigned (RFC 4291, 2.4).
         (top >> 29 == 1).then_some(top >> 13 & 0xffff)
     }
 
@@ -244,10 +244,10 @@ impl Address for u128 {
     }
 }
 
-/// A network: an address and the length of its prefix; the bits behind the prefix are zero.
+/// A network: an address and a prefix length; the bits after the prefix are zero.
 ///
-/// They are ordered as a walk over the tree of prefixes meets them: by address, a shorter prefix
-/// before the longer ones in it.
+/// The order is that of a walk over the prefix tree: by address, a shorter prefix before the longer ones that
+/// it contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Network<A> {
     bits: A,
@@ -255,8 +255,8 @@ pub struct Network<A> {
 }
 
 impl<A: Address> Network<A> {
-    /// The network of this length that `address` lies in; a length beyond the address's is its
-    /// length.
+    /// Creates the network of length `len` that contains `address`; `len` is limited to the address's number
+    /// of bits.
     #[inline]
     pub fn new(address: A, len: u8) -> Self {
         let len = len.min(A::BITS);
@@ -266,25 +266,25 @@ impl<A: Address> Network<A> {
         }
     }
 
-    /// Its first address.
+    /// Returns the first address.
     #[inline]
     pub fn bits(self) -> A {
         self.bits
     }
 
-    /// The length of its prefix in bits.
+    /// Returns the prefix length in bits.
     #[inline]
     pub fn len(self) -> u8 {
         self.len
     }
 
-    /// Whether it is the network of all addresses.
+    /// Returns true for the network of all addresses.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 
-    /// Whether `address` lies in it.
+    /// Returns true if the network contains `address`.
     #[inline]
     pub fn contains(self, address: A) -> bool {
         address.truncate(self.len) == self.bits

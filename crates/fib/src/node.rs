@@ -1,9 +1,8 @@
-//! Routes as the writer keeps them: where the lookup ends that they belong to.
+//! Routes in the writer's form, grouped by the slot in which their lookup ends.
 //!
-//! A *node* is all routes behind one slot, sorted, and what it publishes is that slot. A node that
-//! holds too many, or that no block of lines can hold, gives its most crowded part away to a *split*,
-//! with a node for each of the 256 slots there; a split that has become nearly empty is dissolved
-//! again.
+//! A *node* contains all routes of one slot, sorted, and publishes that slot. A node with too many routes, or
+//! with routes that no block of lines can hold, moves its densest part to a *split*, which has a node for
+//! each of its 256 slots; a split that becomes nearly empty is dissolved.
 
 use super::adjacency::NextHopId;
 use super::build::{Crowded, Item, blocks, build};
@@ -11,49 +10,49 @@ use super::entry::{self, Entry};
 use super::heap::{Block, Heap, SPLIT_UNITS, block};
 use super::network::{Address, Network};
 
-/// The most items of a node some of which are longer than a line of the smallest key tells apart.
+/// Maximum number of items of a node, unless lines with the smallest key can distinguish them all.
 const CROWD: usize = 64;
-/// A split that has lost all but so many routes is dissolved.
+/// A split with this number of routes or fewer is dissolved.
 const SPARSE: usize = 4;
 
-/// All routes behind one slot.
+/// The routes of one slot.
 #[derive(Debug, Default)]
 pub(super) struct Node<A> {
     items: Vec<Item<A>>,
     splits: Vec<Box<Split<A>>>,
 }
 
-/// The routes in a network that are longer than it, by the eight bits behind its length.
+/// The longer routes in a network, by the eight bits after its length.
 #[derive(Debug)]
 struct Split<A> {
     network: Network<A>,
     place: entry::Split,
-    /// How many routes are in it.
+    /// Number of routes.
     count: usize,
-    /// Routes of up to eight bits more than the network's.
+    /// Routes of at most eight bits more than the network's length.
     base: Node<A>,
-    /// Longer ones; made when they are needed.
+    /// Nodes of longer routes, created on demand.
     nodes: Box<[Option<Box<Node<A>>>]>,
 }
 
-/// Where a node publishes, and the depth that its slot stands at.
+/// The slot that a node publishes, and its depth.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) slot: u32,
     pub(super) depth: u8,
 }
 impl<A: Address> Node<A> {
-    /// Whether it has no route.
+    /// Returns true if the node has no routes.
     pub(super) fn is_empty(&self) -> bool {
         self.items.is_empty() && self.splits.is_empty()
     }
 
-    /// Its routes, but for those in splits.
+    /// Returns the node's routes, except those in splits.
     pub(super) fn items(&self) -> &[Item<A>] {
         &self.items
     }
 
-    /// Changes a route and publishes.
+    /// Changes a route and publishes the node.
     pub(super) fn put(
         &mut self,
         heap: &mut Heap,
@@ -76,7 +75,7 @@ impl<A: Address> Node<A> {
         old
     }
 
-    /// Changes a route; only one that belongs to a split is published.
+    /// Changes a route; publishes it only if it belongs to a split.
     pub(super) fn note(
         &mut self,
         heap: &mut Heap,
@@ -101,7 +100,7 @@ impl<A: Address> Node<A> {
         }
     }
 
-    /// Publishes what the node holds, after it has given away what is too crowded.
+    /// Publishes the node, after moving routes to splits as necessary.
     pub(super) fn settle(&mut self, heap: &mut Heap, place: Place) {
         let built = loop {
             match self.build(heap, place.depth) {
@@ -137,7 +136,7 @@ impl<A: Address> Node<A> {
         build(heap, &all, depth, Entry::NONE)
     }
 
-    /// Moves the most crowded part into a split.
+    /// Moves the densest part to a split.
     fn carve(&mut self, heap: &mut Heap, depth: u8) {
         let network = most_crowded(&self.items, depth)
             .or_else(|| Some(Network::new(self.splits.first()?.network.bits(), depth)))
@@ -163,7 +162,7 @@ impl<A: Address> Node<A> {
         self.splits.push(split);
     }
 
-    /// Takes the routes of a split back.
+    /// Moves the routes of a split back to the node.
     fn dissolve(&mut self, heap: &mut Heap, place: Place, at: usize) {
         let split = self.splits.swap_remove(at);
         let mut unlinked = Vec::new();
@@ -199,8 +198,8 @@ impl<A: Address> Node<A> {
     }
 }
 
-/// The network that most of what is too long for small keys lies in: the longest, in steps of
-/// eight bits, that still holds three quarters.
+/// Returns the network with most routes that are too long for small keys: the longest, in steps of eight
+/// bits, that still contains three quarters of them.
 fn most_crowded<A: Address>(items: &[Item<A>], depth: u8) -> Option<Network<A>> {
     let mut depth = depth;
     let mut crowd = items;
@@ -252,7 +251,7 @@ impl<A: Address> Split<A> {
         self.nodes[self.index(network)].as_ref()?.get(network)
     }
 
-    /// Publishes all of a new split.
+    /// Publishes all nodes of a new split.
     fn settle(&mut self, heap: &mut Heap) {
         let depth = self.depth();
         let slot = self.place.base_slot();
@@ -287,7 +286,7 @@ impl<A: Address> Split<A> {
         (network.bits().window(self.depth()) >> 24) as usize
     }
 
-    /// All blocks that it takes, its own included.
+    /// Collects all blocks of the split, including its own.
     fn blocks(&self, heap: &Heap, out: &mut Vec<Block>) {
         out.push(block(self.place.unit, SPLIT_UNITS));
         blocks::<A>(heap, heap.memory().slot(self.place.base_slot()), out);

@@ -1,6 +1,6 @@
-//! The writer of a route table: it knows every route exactly, and rebuilds what a change touches: one
-//! node of a bounded size (`node`), however many routes there are. Where IPv6 has single addresses below a
-//! slot of the root, that leads to their directory (`hosts`), and its node publishes there.
+//! Writer of a route table. It stores every route, and rebuilds what a change affects: one node of bounded
+//! size (`node`), however many routes there are. If IPv6 hosts lie below a slot of the root, the slot leads
+//! to their directory (`hosts`), and the slot's node publishes there.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,35 +18,34 @@ use super::network::{Address, Network};
 use super::node::{Node, Place};
 use super::short::Short;
 
-/// A change is begun only with so many bytes left, more than any takes.
+/// Minimum number of free bytes before a change; more than any change needs.
 const ROOM: usize = 1 << 20;
-/// What a route takes at most when many are written at once.
+/// Maximum number of bytes per route of a bulk change.
 const ROOM_PER_ROUTE: usize = 256;
-/// The memory that a table may grow to, in bytes.
+/// Maximum memory of a table in bytes.
 const LARGEST: usize = 256 << 20;
 const PAGE: usize = 256;
 
-/// The only writer of an [`Lpm`].
+/// The single writer of an [`Lpm`].
 #[derive(Debug)]
 pub struct Routes<A> {
     fib: Arc<Lpm<A>>,
     heap: Heap,
-    /// The nodes of the root's slots, in pages that are made when they are needed.
+    /// Nodes of the root's slots, in pages that are created on demand.
     root: Vec<Option<Box<[Node<A>]>>>,
     short: Short<A>,
     other: Node<A>,
-    /// The directories of hosts, by the slot of the root that leads to them.
+    /// Host directories by the root's slot that leads to them.
     hosts: BTreeMap<u32, Directory>,
     len: usize,
 }
 
 impl<A: Address> Routes<A> {
-    /// An empty table and its writer. What the writer takes out, it uses again after `grace`.
-    /// Huge pages make lookups in a large table faster; small ones let a small table take a few
-    /// kilobytes.
+    /// Creates an empty table and its writer, which reuses memory after `grace`. Huge pages make lookups in a
+    /// large table faster; small pages let a small table take a few kilobytes.
     ///
     /// # Errors
-    /// [`Full`]: the kernel has no address space for it.
+    /// [`Full`] if the kernel cannot reserve the address space.
     pub fn new(grace: Arc<Grace>, pages: Pages) -> Result<Self, Full> {
         let memory = Arc::new(Memory::new(LARGEST, pages)?);
         Ok(Self {
@@ -60,16 +59,15 @@ impl<A: Address> Routes<A> {
         })
     }
 
-    /// What workers read.
+    /// Returns the part that workers read.
     pub fn fib(&self) -> &Arc<Lpm<A>> {
         &self.fib
     }
 
-    /// Adds a route, or gives it another next hop; returns the next hop that it had.
-    /// [`NextHopId::NO_ROUTE`] removes it.
+    /// Adds or changes a route; returns its previous next hop. [`NextHopId::NO_ROUTE`] removes it.
     ///
     /// # Errors
-    /// [`Full`]; nothing was changed.
+    /// [`Full`] without changes.
     pub fn insert(
         &mut self,
         network: Network<A>,
@@ -92,17 +90,17 @@ impl<A: Address> Routes<A> {
         Ok(old)
     }
 
-    /// Removes a route; returns the next hop that it had.
+    /// Removes a route; returns its next hop.
     ///
     /// # Errors
-    /// [`Full`]; nothing was changed. (What is left may need a form that takes more memory.)
+    /// [`Full`] without changes: the remaining routes may need a form that takes more memory.
     pub fn remove(&mut self, network: Network<A>) -> Result<Option<NextHopId>, Full> {
         self.insert(network, NextHopId::NO_ROUTE)
     }
 
-    /// Many changes at once, for the price of a few where they lie close together: each is
-    /// inserted, or removed where its next hop is [`NextHopId::NO_ROUTE`]. Of several for one
-    /// network the last counts. Readers see them one after another, in no order.
+    /// Makes many changes at once, which costs less where they lie close together. Each inserts a route, or
+    /// removes it if its next hop is [`NextHopId::NO_ROUTE`]. Of several changes of one network the last
+    /// counts. Readers see the changes one by one, in arbitrary order.
     ///
     /// # Errors
     /// [`Full`]; some of the changes were made.
@@ -140,13 +138,13 @@ impl<A: Address> Routes<A> {
         Ok(())
     }
 
-    /// Has the kernel give memory for changes to come, so that none waits for it: to be called
-    /// when there is time, best after each round of changes.
+    /// Commits memory in advance, so that later changes need not wait for the kernel. Call it after each
+    /// round of changes.
     pub fn prepare(&mut self) {
         self.heap.prepare();
     }
 
-    /// The next hop of exactly this route.
+    /// Returns the next hop of exactly this route.
     pub fn get(&self, network: Network<A>) -> Option<NextHopId> {
         if is_short(network) {
             return self.short.get(network);
@@ -168,13 +166,13 @@ impl<A: Address> Routes<A> {
         page[slot as usize % PAGE].get(network)
     }
 
-    /// The route that `destination` takes.
+    /// Returns the longest matching route of `destination`.
     pub fn longest(&self, destination: A) -> Option<(Network<A>, NextHopId)> {
         let (id, len) = self.fib.lookup_longest(destination)?;
         Some((Network::new(destination, len), id))
     }
 
-    /// Calls `each` for every route, in no order.
+    /// Calls `each` for every route, in arbitrary order.
     pub fn for_each(&self, mut each: impl FnMut(Network<A>, NextHopId)) {
         for hosts in self.hosts.values() {
             hosts.for_each(&mut |address, id| each(Network::new(A::narrow(address), A::BITS), id));
@@ -187,22 +185,22 @@ impl<A: Address> Routes<A> {
         }
     }
 
-    /// How many routes there are.
+    /// Returns the number of routes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no routes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The memory that readers may touch, in bytes.
+    /// Returns the bytes that readers may access.
     pub fn bytes(&self) -> usize {
         self.heap.bytes()
     }
 
-    /// The node that a network belongs to.
+    /// Returns the node of a network.
     fn node(&mut self, network: Network<A>) -> (&mut Node<A>, Place, &mut Heap) {
         let published = |slot| self.hosts.get(&slot).map_or(slot, Directory::others);
         let Some(slot) = root_slot(network) else {
@@ -225,7 +223,7 @@ impl<A: Address> Routes<A> {
     fn put_host(&mut self, network: Network<A>, id: NextHopId) -> Option<NextHopId> {
         let slot = root_slot(network).unwrap_or(OTHER_SLOT);
         let (node, place, heap) = self.node(network);
-        // One that found no room among the hosts.
+        // A host that found no room in the directory.
         if node.get(network).is_some() {
             return node.put(heap, place, network, id);
         }
@@ -254,8 +252,8 @@ impl<A: Address> Routes<A> {
         })
     }
 
-    /// After a change of `network`: what is shorter than all that the root covers shows through
-    /// where the root has nothing.
+    /// Updates the slots without route after a change of `network`: they lead to the longest prefix that
+    /// contains all addresses of the root.
     fn underlie(&mut self, network: Network<A>) {
         if network.len() >= A::SHORT_DEPTH || !network.contains(A::WITHIN) {
             return;
@@ -274,17 +272,17 @@ impl<A: Address> Routes<A> {
     }
 }
 
-/// Whether the network is covered by the root but shorter than its depth.
+/// Returns true if the root covers the network, but the network is shorter than the root's depth.
 fn is_short<A: Address>(network: Network<A>) -> bool {
     (A::SHORT_DEPTH..A::ROOT_DEPTH).contains(&network.len()) && network.bits().root().is_some()
 }
 
-/// Whether the network is a single address that is found by a hash.
+/// Returns true if the network is a single address that is found by hash.
 fn is_host<A: Address>(network: Network<A>) -> bool {
     A::HOSTED && network.len() == A::BITS
 }
 
-/// The root's slot that a network of at least the root's depth belongs to.
+/// Returns the root's slot of a network; `None` if the root does not cover it.
 fn root_slot<A: Address>(network: Network<A>) -> Option<u32> {
     let slot = network.bits().root()?;
     (network.len() >= A::SHORT_DEPTH).then_some(slot)

@@ -1,9 +1,8 @@
-//! The writer of prefixes that are shorter than the root's depth.
+//! Writer of prefixes that are shorter than the root's depth.
 //!
-//! They are found by the eight bits behind the depth where the root's bits begin. What has at most
-//! those eight bits is spread over 256 leaves; what is longer has lines, and where there are none,
-//! the leaf stands in their place. So one load more answers most destinations that only a short
-//! prefix covers, and a change writes 512 slots at most.
+//! They are found by the first eight of the root's bits. Prefixes with at most these eight bits are expanded
+//! to 256 leaves; longer ones have lines, and slots without lines contain the leaf. So one more load answers
+//! most lookups that match only a short prefix, and a change writes at most 512 slots.
 
 use super::adjacency::NextHopId;
 use super::build::{Item, leaves};
@@ -13,14 +12,14 @@ use super::lpm::{SHORT_LEAVES, SHORT_SLOTS};
 use super::network::{Address, Network};
 use super::node::{Node, Place};
 
-/// The routes between the depth where the root's bits begin and the one where they end.
+/// The routes whose length lies within the root's bits.
 #[derive(Debug)]
 pub(super) struct Short<A> {
     /// Routes of at most eight of the root's bits.
     base: Node<A>,
-    /// Longer ones.
+    /// Longer routes.
     nodes: Box<[Node<A>]>,
-    /// What the addresses have that none of the routes covers.
+    /// Entry of addresses that no route covers.
     outer: Entry,
 }
 
@@ -35,10 +34,10 @@ impl<A: Address> Default for Short<A> {
 }
 
 impl<A: Address> Short<A> {
-    /// The length up to which a route is spread over leaves.
+    /// Length up to which a route is expanded to leaves.
     const SPREAD: u8 = A::SHORT_DEPTH + 8;
 
-    /// Changes a route and publishes.
+    /// Changes a route and publishes it.
     pub(super) fn put(
         &mut self,
         heap: &mut Heap,
@@ -64,7 +63,7 @@ impl<A: Address> Short<A> {
         old
     }
 
-    /// Changes what is beneath all of the routes: prefixes that are shorter still.
+    /// Changes the entry of addresses that no route covers, which comes from still shorter prefixes.
     pub(super) fn set_outer(&mut self, heap: &Heap, outer: Entry) {
         if self.outer != outer {
             self.outer = outer;
@@ -72,7 +71,7 @@ impl<A: Address> Short<A> {
         }
     }
 
-    /// The next hop of exactly this route.
+    /// Returns the next hop of exactly this route.
     pub(super) fn get(&self, network: Network<A>) -> Option<NextHopId> {
         if network.len() <= Self::SPREAD {
             return self.base.get(network);

@@ -1,4 +1,4 @@
-//! Destinations of which the slots of the root say all, as where there are few routes: 16 at a time.
+//! Batch lookup of destinations whose slot in the root is a leaf, as in tables with few routes: 16 at a time.
 
 use kernels::Lanes;
 
@@ -8,9 +8,9 @@ use super::heap::Words;
 use super::lpm::{ABREAST, OTHER_SLOT, SHORT_SLOTS};
 use super::network::Address;
 
-/// The places of some of the destinations that are looked up together.
+/// Indices of destinations in a batch.
 pub(super) struct Places {
-    /// With room for what is written of 16.
+    /// 16 more than the maximum, because 16 are written at once.
     places: [u8; ABREAST + 16],
     count: usize,
 }
@@ -32,7 +32,7 @@ impl Places {
         self.count += 1;
     }
 
-    /// Those of 16 of which `bits` has one, the first of them at `from`.
+    /// Adds the indices, from `from` on, whose bit is set.
     #[inline(always)]
     fn push_16<L: Lanes>(&mut self, lanes: L, from: usize, bits: u32) {
         let behind = self.places.get_mut(self.count..).unwrap_or_default();
@@ -57,8 +57,8 @@ impl Places {
     }
 }
 
-/// Looks destinations up of which slots say all, and tells which are left; none where that is most of the
-/// first: with many routes slots say little.
+/// Looks up the destinations whose slot is a leaf; returns the indices of the others, or `None` if most of
+/// the first are among them: with many routes slots are rarely leaves.
 #[inline(always)]
 pub(super) fn by_slots<A: Address, L: Lanes>(
     lanes: L,
@@ -85,7 +85,7 @@ pub(super) fn by_slots<A: Address, L: Lanes>(
     Some(left)
 }
 
-/// The same of 16: a bit for each that is left, the first in bit 0.
+/// Looks up 16 destinations; returns a bit for each that has no leaf, the first in bit 0.
 #[inline(always)]
 fn by_slots_16<A: Address, L: Lanes>(
     lanes: L,
@@ -93,7 +93,7 @@ fn by_slots_16<A: Address, L: Lanes>(
     destinations: &[A; 16],
     out: &mut [NextHopId; 16],
 ) -> u32 {
-    // The first 32 bits tell all slots.
+    // The first 32 bits determine all slots.
     let tops = A::tops(lanes, destinations);
     let (mut slots, mut short) = ([0; 16], [0; 16]);
     for ((slot, short), top) in slots.iter_mut().zip(&mut short).zip(tops) {

@@ -1,8 +1,8 @@
-//! Fragments IPv4 packets that are too long for their link (RFC 791, 2.3 and 3.2; RFC 1812, 4.2.2.7),
-//! and IPv6 packets that came in fragments (`v6`).
+//! Fragments IPv4 packets that exceed the MTU of their link (RFC 791, 2.3 and 3.2; RFC 1812, 4.2.2.7), and
+//! IPv6 packets that arrived in fragments (`v6`).
 //!
-//! The first fragment has all options, the others those with the copied flag. A fragment can be
-//! fragmented again: offsets are added, and only the last piece of a last piece is a last piece.
+//! The first fragment has all options, the others those with the copied flag. A fragment can be fragmented
+//! again: offsets add up, and only the last piece of a last fragment is a last fragment.
 
 mod v6;
 
@@ -13,37 +13,36 @@ pub use v6::fragment6;
 
 use crate::{Frame, Offload, Pool};
 
-/// The smallest MTU in bytes that a link with IPv4 has (RFC 791, 3.2): every header and 8 bytes.
+/// The smallest MTU in bytes of a link with IPv4 (RFC 791, 3.2): every header and 8 bytes.
 pub const MTU_MIN: usize = 68;
 
-/// Why a packet cannot be fragmented. Nothing was made, and the frame is as it was.
+/// Reason why a packet cannot be fragmented. No fragment was created, and the frame is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfragmentable {
-    /// Checksum or segmentation is unfinished: both cover the whole packet and come first.
+    /// Checksum or segmentation is unfinished: they cover the whole packet and must be finished first.
     Unfinished,
     /// The MTU is below [`MTU_MIN`].
     Mtu,
-    /// The header is wrong.
+    /// The header is malformed.
     Header(ipv4::Malformed),
-    /// The header of IPv6, or one that extends it, is wrong.
+    /// The IPv6 header or an extension header is malformed.
     Ipv6(wire::ipv6::Malformed),
-    /// An option is wrong.
+    /// An option is malformed.
     Option(ipv4::MalformedOption),
-    /// The last piece would end behind byte 65,535 of the whole packet.
+    /// The last fragment would end beyond byte 65,535 of the whole packet.
     BeyondEnd,
-    /// The pool has no slot left.
+    /// The pool has no free slot.
     NoBuffer,
 }
 
-/// Appends the fragments of an IPv4 packet to `out`, in order; returns how many.
+/// Appends the fragments of an IPv4 packet to `out` in order; returns their number.
 ///
-/// The network header is at `frame.l3`; what lies before it is copied, padding behind the packet is
-/// not. `mtu` is the link's layer-3 MTU in bytes. Whether the packet may be fragmented (DF) is the
-/// caller's to check. The frame itself stays the caller's. When not all fragments can be made, none
-/// is.
+/// The network header is at `frame.l3`; the bytes before it are copied, padding after the packet is not.
+/// `mtu` is the link's layer-3 MTU in bytes. The caller checks the don't-fragment flag and keeps the frame.
+/// If not all fragments can be created, none is.
 ///
 /// # Errors
-/// By fact.
+/// The reason; `out` is unchanged.
 pub fn fragment(
     pool: &mut Pool,
     frame: &Frame,
@@ -101,7 +100,7 @@ pub fn fragment(
     })
 }
 
-/// The fixed header of a fragment, with its checksum over `options`.
+/// Returns the fixed header of a fragment, with its checksum including `options`.
 fn header(repr: &Repr, options: &[u8], data_len: usize) -> [u8; ipv4::HEADER_LEN] {
     let mut bytes = repr.to_bytes(options.len() + data_len);
     bytes[0] += (options.len() / 4) as u8;
@@ -111,7 +110,7 @@ fn header(repr: &Repr, options: &[u8], data_len: usize) -> [u8; ipv4::HEADER_LEN
     bytes
 }
 
-/// Options in a buffer of their own, filled up with end-of-list to a multiple of 4.
+/// Options in a buffer, padded with end-of-list to a multiple of 4.
 struct Copied {
     bytes: [u8; ipv4::OPTIONS_LEN_MAX],
     len: usize,
@@ -125,7 +124,7 @@ impl Copied {
     }
 }
 
-/// The options that every fragment has (RFC 791, 3.1: the copied flag).
+/// Returns the options that every fragment has (RFC 791, 3.1: the copied flag).
 fn copied_options(packet: &Packet<'_>) -> Result<Copied, Unfragmentable> {
     let mut copied = Copied {
         bytes: [IpOption::END; ipv4::OPTIONS_LEN_MAX],
@@ -135,7 +134,7 @@ fn copied_options(packet: &Packet<'_>) -> Result<Copied, Unfragmentable> {
         let option = option.map_err(Unfragmentable::Option)?;
         if option.is_copied() {
             let end = copied.len + 2 + option.data.len();
-            // All options fit 40 bytes, so any of them do.
+            // All options fit into 40 bytes, so a subset does.
             if let Some([kind, len, data @ ..]) = copied.bytes.get_mut(copied.len..end) {
                 (*kind, *len) = (option.kind, option.data.len() as u8 + 2);
                 data.copy_from_slice(option.data);
@@ -146,7 +145,7 @@ fn copied_options(packet: &Packet<'_>) -> Result<Copied, Unfragmentable> {
     Ok(copied)
 }
 
-/// Fills `place` with `parts`, which are together as long.
+/// Fills `place` with `parts`, whose total length is equal.
 fn concat(place: &mut [u8], parts: [&[u8]; 4]) {
     let mut rest = place;
     for part in parts {
@@ -156,7 +155,7 @@ fn concat(place: &mut [u8], parts: [&[u8]; 4]) {
     }
 }
 
-/// The bits of flags and offset that fragmentation sets; the others (DF, reserved) stay.
+/// The bits of flags and offset that fragmentation sets; DF and the reserved bit stay unchanged.
 const OFFSET_AND_MORE: u16 = 0x3fff;
 
 #[cfg(test)]

@@ -1,104 +1,104 @@
-//! One frame: a slot of a pool, the bytes in it, and what the walk has learnt about them.
+//! One frame: a slot of a pool, its bytes, and the metadata of its processing.
 
 use core::ptr::NonNull;
 
 use crate::{Class, Offload};
 
-/// An interface as the data plane numbers it: a slot of the table of interfaces, and how often that was
-/// given before. Slot 0 is no interface.
+/// An interface in the data plane: a slot of the interface table and the generation of the slot. Slot 0 is no
+/// interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceId(pub u32);
 
 impl InterfaceId {
     /// No interface.
     pub const NONE: Self = Self(0);
-    /// Slots are numbers of so many bits; the generation has the others.
+    /// Number of bits of a slot; the other bits are the generation.
     pub const SLOT_BITS: u32 = 20;
 
-    /// The id of a slot in this generation, of which the low 12 bits count.
+    /// Creates the id of a slot in a generation, whose low 12 bits are used.
     pub const fn new(slot: u32, generation: u16) -> Self {
         Self(slot & Self::SLOT_MASK | (generation as u32) << Self::SLOT_BITS)
     }
 
     const SLOT_MASK: u32 = (1 << Self::SLOT_BITS) - 1;
 
-    /// The slot.
+    /// Returns the slot.
     #[inline(always)]
     pub const fn slot(self) -> usize {
         (self.0 & Self::SLOT_MASK) as usize
     }
 
-    /// How often the slot was given before, modulo 4,096.
+    /// Returns how often the slot was assigned before, modulo 4,096.
     #[inline(always)]
     pub const fn generation(self) -> u16 {
         (self.0 >> Self::SLOT_BITS) as u16
     }
 }
 
-/// What IPsec has done to a packet.
+/// IPsec processing of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Guarded {
-    /// Nothing.
+    /// Not processed.
     #[default]
     Clear,
-    /// It came out of IPsec: its association's policy lets it in.
+    /// Decapsulated by IPsec: the policy of its association admits it.
     Revealed,
-    /// It is what IPsec made of a packet: no policy looks at it again.
+    /// Encapsulated by IPsec: no policy is applied again.
     Protected,
 }
 
-/// The unique owner of a pool's slot, and of the bytes in it.
+/// Unique owner of a pool's slot and its bytes.
 ///
-/// The layout of a slot: `| headroom … | the frame's bytes | tailroom … |`; headers are pushed into
-/// the headroom. A frame that is dropped instead of freed costs its pool one slot.
+/// Layout of a slot: `| headroom … | the frame's bytes | tailroom … |`; headers are pushed into the headroom.
+/// A frame that is dropped instead of freed costs its pool one slot.
 #[derive(Debug)]
 #[must_use = "a frame ends in `Pool::free` or in a port"]
 pub struct Frame {
     slot: NonNull<u8>,
-    /// Where the bytes begin, from the slot's first byte.
+    /// Offset of the first byte in the slot.
     start: u32,
     len: u32,
-    /// The slot's number in its pool.
+    /// Number of the slot in its pool.
     pub(crate) index: u32,
     pub(crate) class: Class,
-    /// The pool that the slot belongs to, by its number in the group.
+    /// Number of the slot's pool in the group.
     pub(crate) home: u8,
-    /// Where the network header begins, from the frame's first byte; set at ingress.
+    /// Offset of the network header in the frame; set at ingress.
     pub l3: u16,
-    /// The interface that it came in by: the port's, then the VLAN's or tunnel's on top of it.
+    /// The ingress interface: the port's, replaced by that of a VLAN or tunnel on top of it.
     pub ingress: InterfaceId,
-    /// The interface under that, where its ingress was laid over another: a bridge's port, a VLAN's interface, what
-    /// a tunnel's packet came in by. Of a frame that waits for IPsec: the slot of its policy.
+    /// The interface below the ingress interface: a bridge port, the parent of a VLAN interface, or the
+    /// ingress of a tunnel's outer packet. While the frame waits for IPsec: the slot of its policy.
     pub below: InterfaceId,
-    /// The interface that it goes out by; none before the routing decision.
+    /// The egress interface; none before the routing decision.
     pub egress: InterfaceId,
-    /// RouterOS: `packet-mark`, that rules of bridges, of the firewall and queues share; 0 is `no-mark`.
+    /// RouterOS: `packet-mark`, which bridge rules, firewall rules and queues share; 0 is `no-mark`.
     pub mark: u32,
-    /// The hash of its flow, the same in both directions; of a tunnel's packet, that of the packet in it. 0: nobody
-    /// has computed it yet.
+    /// Flow hash, equal in both directions; for a tunnel packet that of the inner packet. 0 if not computed
+    /// yet.
     pub flow: u32,
-    /// The firewall has let it pass and what was decided is written into it: all that is left is its
-    /// next hop.
+    /// True if the firewall has accepted the packet and its changes are written: only the next hop is
+    /// missing.
     pub walked: bool,
-    /// The priority of the VLAN tags that it leaves with, 0 to 7.
+    /// Priority of VLAN tags on egress, 0 to 7.
     pub priority: u8,
-    /// The priority of the tag that it came with, where tags were taken off it; 0 to 7.
+    /// Priority of the ingress tag, if a tag was removed; 0 to 7.
     pub came_priority: u8,
-    /// It went by FastTrack: simple queues do not see it.
+    /// True if FastTrack forwarded the frame: it bypasses simple queues.
     pub fasttracked: bool,
-    /// How many tunnels it went through, in or out.
+    /// Number of tunnels that the frame passed, in or out.
     pub depth: u8,
-    /// Bytes of tags that were taken off it at ingress.
+    /// Number of bytes of tags removed at ingress.
     pub untagged: u8,
-    /// What IPsec has done to it.
+    /// IPsec processing.
     pub guarded: Guarded,
-    /// A holder has it, and its pool counts it.
+    /// True if a holder has the frame, which its pool counts.
     pub(crate) held: bool,
-    /// What is unfinished about it.
+    /// Unfinished checksum and segmentation.
     pub offload: Offload,
 }
 
-/// Frames are moved in bulk from pass to pass.
+/// Frames are moved in bulk between passes.
 const _: () = assert!(size_of::<Frame>() <= 64, "a frame fits a cache line");
 
 // SAFETY: a frame is the only owner of its slot (the pool gives a slot to one frame at a time and
@@ -143,7 +143,7 @@ impl Frame {
         }
     }
 
-    /// The frame's bytes, from the Ethernet header on.
+    /// Returns the frame's bytes, from the Ethernet header on.
     #[inline(always)]
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: `start + len` never passes the slot's end (checked wherever either changes), and
@@ -156,8 +156,8 @@ impl Frame {
         }
     }
 
-    /// The slot's bytes from the frame's first one on; those behind its last one mean nothing. None where
-    /// the slot ends before.
+    /// Returns the `N` bytes of the slot from the frame's first byte on; bytes after the frame's end are
+    /// undefined. Returns `None` if the slot ends before.
     #[inline(always)]
     pub fn ahead<const N: usize>(&self) -> Option<&[u8; N]> {
         let start = self.start as usize;
@@ -166,7 +166,7 @@ impl Frame {
             .then(|| unsafe { &*self.slot.as_ptr().add(start).cast() })
     }
 
-    /// The frame's bytes, to be changed.
+    /// Returns the frame's bytes for modification.
     #[inline(always)]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`; the borrow of the only owner is exclusive.
@@ -178,7 +178,7 @@ impl Frame {
         }
     }
 
-    /// Length in bytes, without the frame check sequence.
+    /// Returns the length in bytes, without the frame check sequence.
     #[inline(always)]
     #[expect(
         clippy::len_without_is_empty,
@@ -188,27 +188,27 @@ impl Frame {
         self.len as usize
     }
 
-    /// Bytes free in front.
+    /// Returns the number of free bytes before the frame.
     #[inline]
     pub fn headroom(&self) -> usize {
         self.start as usize
     }
 
-    /// Bytes free behind.
+    /// Returns the number of free bytes after the frame.
     #[inline]
     pub fn tailroom(&self) -> usize {
         self.class.slot_bytes() - (self.start + self.len) as usize
     }
 
-    /// The class of its slot.
+    /// Returns the class of the slot.
     pub fn class(&self) -> Class {
         self.class
     }
 
-    /// Grows the frame by `count` bytes in front, of undefined content.
+    /// Extends the frame by `count` bytes of undefined content at the front.
     ///
     /// # Errors
-    /// False, and nothing changed, when the headroom is too small.
+    /// Returns false without changes if the headroom is too small.
     #[inline]
     #[must_use]
     pub fn push_front(&mut self, count: usize) -> bool {
@@ -220,7 +220,7 @@ impl Frame {
         true
     }
 
-    /// Takes `count` bytes off the front; all there are if there are fewer.
+    /// Removes `count` bytes at the front, or all if there are fewer.
     #[inline]
     pub fn pull_front(&mut self, count: usize) {
         let count = count.min(self.len as usize) as u32;
@@ -228,10 +228,10 @@ impl Frame {
         self.len -= count;
     }
 
-    /// Grows or shrinks the frame at its end.
+    /// Extends or truncates the frame at its end.
     ///
     /// # Errors
-    /// False, and nothing changed, when the slot is too small.
+    /// Returns false without changes if the slot is too small.
     #[inline]
     #[must_use]
     pub fn set_len(&mut self, len: usize) -> bool {
@@ -242,10 +242,10 @@ impl Frame {
         true
     }
 
-    /// Sets where the bytes begin and how many there are, as a driver does after it filled the slot.
+    /// Sets offset and length of the frame, after a driver has filled the slot.
     ///
     /// # Errors
-    /// False, and nothing changed, when they do not lie in the slot.
+    /// Returns false without changes if they exceed the slot.
     #[inline]
     #[must_use]
     pub fn set_extent(&mut self, start: usize, len: usize) -> bool {
@@ -259,19 +259,19 @@ impl Frame {
         }
     }
 
-    /// The whole slot, headroom and tailroom included, for drivers that place data themselves.
+    /// Returns the whole slot, for drivers that place data themselves.
     pub fn slot_mut(&mut self) -> &mut [u8] {
         // SAFETY: the frame owns the whole slot.
         unsafe { core::slice::from_raw_parts_mut(self.slot.as_ptr(), self.class.slot_bytes()) }
     }
 
-    /// It is taken up by an interface that lies on the one which it came in by.
+    /// Moves the frame from an ingress interface to an interface on top of it.
     #[inline(always)]
     pub fn rise(&mut self, from: InterfaceId, to: InterfaceId) {
         (self.below, self.ingress) = (from, to);
     }
 
-    /// Copies what the walk knows (interfaces, marks, offsets, offload state) from `other`.
+    /// Copies the metadata (interfaces, marks, offsets, offload state) from `other`.
     pub fn copy_meta(&mut self, other: &Self) {
         self.l3 = other.l3;
         self.ingress = other.ingress;
@@ -289,7 +289,7 @@ impl Frame {
         self.offload = other.offload;
     }
 
-    /// Asks the processor for the first cache line of the bytes.
+    /// Prefetches the first cache line of the frame.
     #[inline(always)]
     pub fn prefetch(&self) {
         kernels::prefetch(self.bytes());

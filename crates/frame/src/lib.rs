@@ -1,11 +1,11 @@
-//! Frames: the memory that a packet lives in, who owns it, and the trait of what carries it.
+//! Frames: packet memory, its ownership, and the trait of ports.
 //!
-//! A [`Frame`] is the unique owner of one slot of a [`Pool`]; it is moved from hand to hand and
-//! ends in `Pool::free`. A [`Vector`] is up to 256 of them. A [`Port`] fills vectors and takes
-//! them back. Nothing here knows what the bytes mean, but for the checksum and segmentation state
-//! that a frame carries ([`Offload`]) and what finishes it in software: [`finish_checksum`],
-//! [`segment()`], and [`fragment()`] for a packet that is too long for its link. [`reassembly`] is the
-//! way back. What a device may forward by itself is in [`shortcut`], what it may switch in [`switch`].
+//! A [`Frame`] is the unique owner of one slot of a [`Pool`]; it is moved between stages and ends in
+//! `Pool::free`. A [`Vector`] contains up to 256 frames. A [`Port`] fills vectors and transmits frames. This
+//! crate does not interpret packets, except for the checksum and segmentation state of a frame ([`Offload`])
+//! and its completion in software: [`finish_checksum`], [`segment()`], and [`fragment()`] for packets above
+//! the MTU. [`reassembly`] is the inverse of fragmentation. [`shortcut`] defines what a device may forward by
+//! itself, [`switch`] what it may switch.
 
 #![allow(unsafe_code, reason = "the pool hands out slots of one mapping")]
 

@@ -1,48 +1,46 @@
-//! What is still unfinished about a frame: its checksum, its segmentation (as virtio-net's header
-//! says it; OASIS virtio 1.2, 5.1.6).
+//! Unfinished checksum and segmentation of a frame, as in the header of virtio-net (OASIS virtio 1.2, 5.1.6).
 
 use wire::checksum;
 
 use crate::Unfinishable;
 
-/// How a merged frame is to be split when a port cannot take it whole.
+/// How a merged frame is split if a port cannot send it as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Segmentation {
-    /// The frame is one packet.
+    /// The frame is a single packet.
     #[default]
     None,
     /// TCP over IPv4.
     Tcp4,
     /// TCP over IPv6.
     Tcp6,
-    /// UDP, each segment a datagram of its own (USO).
+    /// UDP, with one datagram per segment (USO).
     Udp,
-    /// Any packet, put together from fragments: it leaves this router in fragments again, none longer
-    /// than the longest that came.
+    /// A reassembled packet of any protocol: it is sent in fragments again, none longer than the longest that
+    /// arrived.
     Fragments,
 }
 
-/// The unfinished business of a frame. The default is a finished frame.
+/// Unfinished work of a frame. The default is a finished frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offload {
-    /// The sum from `checksum_start` to the end belongs at `checksum_start + checksum_offset`,
-    /// where the pseudo header's sum stands already.
+    /// True if the sum from `checksum_start` to the end must be written at `checksum_start +
+    /// checksum_offset`, where the sum of the pseudo header is already stored.
     pub needs_checksum: bool,
-    /// How to split it.
+    /// How the frame is split.
     pub segmentation: Segmentation,
-    /// The payload bytes of each segment; of fragments the bytes from the network header on; 0 without
-    /// segmentation.
+    /// Payload bytes per segment; for fragments the bytes from the network header on; 0 without segmentation.
     pub segment_bytes: u16,
-    /// Bytes from the frame's first byte to where the checksum begins.
+    /// Offset in the frame at which the checksum begins.
     pub checksum_start: u16,
-    /// Bytes from there to the checksum field.
+    /// Offset of the checksum field, relative to `checksum_start`.
     pub checksum_offset: u16,
-    /// Congestion was experienced: only the first segment carries CWR.
+    /// True if congestion was signalled: only the first segment gets CWR.
     pub ecn: bool,
 }
 
 impl Offload {
-    /// A frame that needs nothing more.
+    /// A frame without unfinished work.
     pub const FINISHED: Self = Self {
         needs_checksum: false,
         segmentation: Segmentation::None,
@@ -52,28 +50,27 @@ impl Offload {
         ecn: false,
     };
 
-    /// Whether any port can take the frame as it is.
+    /// Returns true if any port can send the frame as it is.
     #[inline]
     pub fn is_finished(&self) -> bool {
         !self.needs_checksum && matches!(self.segmentation, Segmentation::None)
     }
 
-    /// Moves the checksum's place by `delta` bytes after a header was pushed (positive) or taken
-    /// off (negative) in front of it.
+    /// Moves `checksum_start` by `delta` bytes after a header was added (positive) or removed (negative)
+    /// before it.
     #[inline]
     pub fn shift(&mut self, delta: i16) {
         self.checksum_start = self.checksum_start.wrapping_add_signed(delta);
     }
 }
 
-/// Completes the checksum of a frame that needs one; a finished frame stays as it is.
+/// Completes the checksum of a frame that needs one; without effect on a finished frame.
 ///
-/// `bytes` begin where `offload` counts from. Padding behind the packet is zero or the sum is wrong,
-/// as with any device. A sum of zero is written as all ones, as UDP wants it and TCP allows
-/// (RFC 768; RFC 1071, 2).
+/// `bytes` begins at the byte that `offload` counts from. Padding after the packet must be zero, as for any
+/// device. A sum of zero is written as all ones, as UDP requires and TCP permits (RFC 768; RFC 1071, 2).
 ///
 /// # Errors
-/// [`Unfinishable::ChecksumOutside`] when the place lies outside `bytes`, which then are unchanged.
+/// [`Unfinishable::ChecksumOutside`] with `bytes` unchanged if the field lies outside.
 #[inline]
 pub fn finish_checksum(bytes: &mut [u8], offload: &Offload) -> Result<(), Unfinishable> {
     if !offload.needs_checksum {
@@ -88,21 +85,21 @@ pub fn finish_checksum(bytes: &mut [u8], offload: &Offload) -> Result<(), Unfini
     Ok(())
 }
 
-/// What a port finishes by itself on transmission.
+/// Offload capabilities of a port on transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offloads {
-    /// It completes checksums.
+    /// The port completes checksums.
     pub checksum: bool,
-    /// It takes whole TCP segments over IPv4.
+    /// The port segments TCP over IPv4.
     pub tcp4: bool,
-    /// It takes whole TCP segments over IPv6.
+    /// The port segments TCP over IPv6.
     pub tcp6: bool,
-    /// It takes whole runs of UDP datagrams.
+    /// The port segments runs of UDP datagrams.
     pub udp: bool,
 }
 
 impl Offloads {
-    /// Whether a port with these abilities takes a frame in this state.
+    /// Returns true if a port with these capabilities can send a frame in this state.
     #[inline]
     pub fn take(&self, offload: &Offload) -> bool {
         let segmentation = match offload.segmentation {

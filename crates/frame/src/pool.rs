@@ -1,7 +1,7 @@
-//! Pools: one mapping cut into slots of three sizes, with a free list each.
+//! Frame pools: one mapping divided into slots of three sizes, with a free list per size.
 //!
-//! Every worker and the control plane have a pool of their own, made together as a group. A frame
-//! may be freed into any pool of the group; a foreign one goes home through a mailbox.
+//! Every worker and the control plane have their own pool; the pools are created together as a group. A frame
+//! may be freed into any pool of its group; a foreign frame returns to its pool through a mailbox.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use kernels::Region;
 use crate::Frame;
 use crate::share::Share;
 
-/// Bytes kept free in front of a new frame, for encapsulation.
+/// Free bytes before a new frame, for encapsulation.
 pub const HEADROOM: usize = 256;
 
-/// The size of a slot.
+/// Size class of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Class {
-    /// 2 KB: ordinary frames; also the chunk of AF_XDP.
+    /// 2 KB: ordinary frames; also the chunk size of AF_XDP.
     Small,
     /// 16 KB: jumbo frames.
     Medium,
@@ -27,10 +27,10 @@ pub enum Class {
 }
 
 impl Class {
-    /// All, smallest first.
+    /// All classes, smallest first.
     pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
 
-    /// Bytes of a slot, headroom included.
+    /// Returns the bytes of a slot, including headroom.
     #[inline]
     pub const fn slot_bytes(self) -> usize {
         match self {
@@ -40,7 +40,7 @@ impl Class {
         }
     }
 
-    /// The smallest class that holds `len` bytes behind the usual headroom.
+    /// Returns the smallest class for `len` bytes after the usual headroom.
     #[inline]
     pub const fn for_len(len: usize) -> Option<Self> {
         if len + HEADROOM <= Self::Small.slot_bytes() {
@@ -55,7 +55,7 @@ impl Class {
     }
 }
 
-/// How many slots of each class a pool has.
+/// Number of slots per class.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     /// Slots of 2 KB.
@@ -67,24 +67,24 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// For a worker with real ports: 16,384 small (32 MB), 1,024 medium (16 MB), 256 large (17 MB).
+    /// For a worker with hardware ports: 16,384 small (32 MB), 1,024 medium (16 MB), 256 large (17 MB).
     pub const WORKER: Self = Self {
         small: 16_384,
         medium: 1_024,
         large: 256,
     };
-    /// For simulations, and routers that forward nothing: under 2 MB.
+    /// For simulations, and for routers that forward nothing: below 2 MB.
     pub const LEAST: Self = Self {
         small: 512,
         medium: 16,
         large: 4,
     };
 
-    /// For a worker with a queue of so many ports: what their rings take, as much again for holders, and not less
-    /// than [`Self::WORKER`].
+    /// For a worker with queues of `ports` ports: the slots of their rings, as many again for holders, and at
+    /// least [`Self::WORKER`].
     pub const fn for_ports(ports: usize) -> Self {
         const HOLDERS: usize = 8_192;
-        // An eighth is left over when ports lend to their devices.
+        // Ports leave an eighth when they lend slots to their devices.
         let small = (ports * PORT_SLOTS + HOLDERS) / 7 * 8;
         let least = Self::WORKER.small as usize;
         Self {
@@ -93,7 +93,7 @@ impl Sizes {
         }
     }
 
-    /// As many slots as so much memory has room for, shared among the classes as those of [`Self::WORKER`] are.
+    /// Returns the number of slots that fit into `bytes`, in the proportions of [`Self::WORKER`].
     pub fn of_bytes(bytes: usize) -> Self {
         let of = |slots: u32| slots as u64 * bytes as u64 / Self::WORKER.bytes() as u64;
         Self {
@@ -103,7 +103,7 @@ impl Sizes {
         }
     }
 
-    /// Bytes of all slots.
+    /// Returns the bytes of all slots.
     pub const fn bytes(&self) -> usize {
         self.small as usize * Class::Small.slot_bytes()
             + self.medium as usize * Class::Medium.slot_bytes()
@@ -119,18 +119,18 @@ impl Sizes {
     }
 }
 
-/// Slots that a port with rings of its own takes at most.
+/// Maximum number of slots of a port with rings of its own.
 const PORT_SLOTS: usize = 4_096;
 
-/// What pools of a group know of each other.
+/// State of a pool that the other pools of its group access.
 #[derive(Debug)]
 struct Home {
-    /// Frames that others freed.
+    /// Frames that other pools freed.
     mailbox: ArrayQueue<Frame>,
     share: Share,
 }
 
-/// A mapping cut into slots, and the slots that are free.
+/// A mapping divided into slots, and the free slots.
 #[derive(Debug)]
 pub struct Pool {
     region: Option<Region>,
@@ -141,10 +141,10 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Makes `count` pools (at most 255) that take back each other's frames.
+    /// Creates a group of `count` pools (at most 255) that accept each other's frames.
     ///
     /// # Errors
-    /// What the kernel says when it has no address space left.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub fn group(count: usize, sizes: Sizes) -> std::io::Result<Vec<Self>> {
         assert!(count <= 255, "a group has at most 255 pools");
         let slots: usize = Class::ALL.iter().map(|class| sizes.count(*class)).sum();
@@ -158,7 +158,7 @@ impl Pool {
                 Ok(Self {
                     region: Some(Region::new(sizes.bytes())?),
                     sizes,
-                    // The lowest slots are taken first: what is in use stays close together.
+                    // The lowest slots are allocated first, so that used memory stays compact.
                     free: Class::ALL.map(|c| (0..sizes.count(c) as u32).rev().collect()),
                     home: home as u8,
                     homes: Arc::clone(&homes),
@@ -167,10 +167,10 @@ impl Pool {
             .collect()
     }
 
-    /// One pool by itself.
+    /// Creates a single pool.
     ///
     /// # Errors
-    /// As `group`.
+    /// Returns the errors of `group`.
     pub fn new(sizes: Sizes) -> std::io::Result<Self> {
         let mut group = Self::group(1, sizes)?;
         group
@@ -178,14 +178,14 @@ impl Pool {
             .ok_or_else(|| std::io::Error::other("a group of one is empty"))
     }
 
-    /// A frame of `len` bytes of undefined content behind the usual headroom; none when the class
-    /// has no slot left or `len` fits no class.
+    /// Allocates a frame of `len` bytes with undefined content and the usual headroom; `None` if the class
+    /// has no free slot or `len` exceeds every class.
     #[inline]
     pub fn alloc(&mut self, len: usize) -> Option<Frame> {
         self.alloc_class(Class::for_len(len)?, len)
     }
 
-    /// A frame of `len` bytes in a slot of at least this class; a larger class is not tried.
+    /// Allocates a frame of `len` bytes in a slot of exactly this class.
     #[inline]
     pub fn alloc_class(&mut self, class: Class, len: usize) -> Option<Frame> {
         if HEADROOM + len > class.slot_bytes() {
@@ -201,7 +201,7 @@ impl Pool {
         Some(self.frame(class, index, HEADROOM, len))
     }
 
-    /// A frame that holds a copy of `bytes`.
+    /// Allocates a frame with a copy of `bytes`.
     #[inline]
     pub fn alloc_from(&mut self, bytes: &[u8]) -> Option<Frame> {
         let mut frame = self.alloc(bytes.len())?;
@@ -209,14 +209,14 @@ impl Pool {
         Some(frame)
     }
 
-    /// A copy of `frame`, bytes and what the walk knows.
+    /// Copies a frame: bytes and metadata.
     pub fn copy(&mut self, frame: &Frame) -> Option<Frame> {
         let mut copy = self.alloc_from(frame.bytes())?;
         copy.copy_meta(frame);
         Some(copy)
     }
 
-    /// Takes a frame back, wherever it came from.
+    /// Frees a frame of any pool of the group.
     #[inline]
     pub fn free(&mut self, mut frame: Frame) {
         if frame.held {
@@ -230,9 +230,9 @@ impl Pool {
         }
     }
 
-    /// A holder takes a frame of this pool's group, to keep it for longer than a step. False where holders have all
-    /// that they may of the pool which the frame is of: then it is to be dropped. Held frames that are freed are
-    /// not held any more.
+    /// Marks a frame of this group as held by a component that keeps it for longer than a step. Returns false
+    /// if holders have their maximum of the frame's pool: the caller must then drop the frame. Freeing a
+    /// frame ends its hold.
     #[must_use]
     pub fn hold(&self, frame: &mut Frame) -> bool {
         if !frame.held {
@@ -242,7 +242,7 @@ impl Pool {
         frame.held
     }
 
-    /// The holder of a frame lets it go on its way.
+    /// Ends the hold of a frame that continues on its way.
     pub fn let_go(&self, frame: &mut Frame) {
         if core::mem::take(&mut frame.held)
             && let Some(home) = self.homes.get(usize::from(frame.home))
@@ -251,26 +251,27 @@ impl Pool {
         }
     }
 
-    /// Of this pool's small slots, ports and frames on their way take up to so many: holders may have what is left.
+    /// Reserves up to `slots` small slots of this pool for ports and frames in transit; holders may have the
+    /// rest.
     pub fn reserve(&mut self, slots: usize) {
         let share = &self.homes[usize::from(self.home)].share;
         share.reserve(self.sizes.count(Class::Small), slots);
     }
 
-    /// Slots of a class that holders have of this pool, and how many they may have.
+    /// Returns the number of slots of a class that holders have of this pool, and their maximum.
     pub fn held(&self, class: Class) -> (usize, usize) {
         self.homes[usize::from(self.home)].share.get(class)
     }
 
-    /// Takes home what other pools of the group freed.
+    /// Returns frames that other pools freed to the free lists.
     pub fn collect(&mut self) {
         while let Some(frame) = self.homes[usize::from(self.home)].mailbox.pop() {
             self.free[frame.class as usize].push(frame.index);
         }
     }
 
-    /// Free slots of a class. What others freed is among them as soon as fewer than half of all are
-    /// left: who asks is about to take some, and would otherwise wait for what lies in the mailbox.
+    /// Returns the number of free slots of a class. Collects the mailbox first if fewer than half are free,
+    /// because the caller is about to allocate.
     #[inline]
     pub fn available(&mut self, class: Class) -> usize {
         if self.free[class as usize].len() < self.sizes.count(class) / 2 {
@@ -279,8 +280,7 @@ impl Pool {
         self.free[class as usize].len()
     }
 
-    /// The part of the mapping that holds the small slots: its first byte and length. This is what
-    /// AF_XDP registers as its UMEM, in chunks of 2 KB.
+    /// Returns address and length of the small slots, which AF_XDP registers as its UMEM in chunks of 2 KB.
     pub fn umem(&self) -> (core::ptr::NonNull<u8>, usize) {
         let region = self
             .region
@@ -292,10 +292,10 @@ impl Pool {
         )
     }
 
-    /// Gives a small frame's slot away to a ring of the kernel: its offset in the UMEM.
+    /// Lends a small frame's slot to a ring of the kernel; returns its offset in the UMEM.
     ///
     /// # Errors
-    /// The frame itself, when it is not a small frame of this pool.
+    /// Returns the frame if it is not a small frame of this pool.
     pub fn lend(&self, frame: Frame) -> Result<u64, Frame> {
         if frame.home == self.home && frame.class == Class::Small {
             Ok(u64::from(frame.index) * Class::Small.slot_bytes() as u64)
@@ -304,11 +304,11 @@ impl Pool {
         }
     }
 
-    /// Takes back a slot that `lend` gave away, with `len` bytes at `address`, an offset into the
-    /// UMEM. None when these do not lie in one slot.
+    /// Takes back a slot of `lend`, with `len` bytes at `address`, an offset in the UMEM. Returns `None` if
+    /// these do not lie in one slot.
     ///
     /// # Safety
-    /// The slot was lent, is not owned by the kernel any more, and is taken back once.
+    /// The slot was lent, the kernel no longer owns it, and it is taken back once.
     pub unsafe fn reclaim(&mut self, address: u64, len: usize) -> Option<Frame> {
         let slot_bytes = Class::Small.slot_bytes() as u64;
         let index = u32::try_from(address / slot_bytes).ok()?;
@@ -352,7 +352,7 @@ impl Drop for Pool {
         let all_home = Class::ALL
             .iter()
             .all(|c| self.free[*c as usize].len() == self.sizes.count(*c));
-        // Somebody still owns a frame: its memory must stay.
+        // A frame is still in use: its memory must stay.
         if !all_home && let Some(region) = self.region.take() {
             region.leak();
         }
@@ -392,7 +392,7 @@ mod tests {
         let mut home = pools.pop().expect("two pools");
         let all = Sizes::LEAST.small as usize;
 
-        // As a port does that takes no more than its share, whatever the other pool frees.
+        // As a port that takes no more than its share, whatever the other pool frees.
         for _ in 0..10 * all {
             assert!(home.available(Class::Small) > all / 8);
             let frame = home.alloc(64).expect("a slot");
@@ -414,7 +414,7 @@ mod tests {
 
         let mut held = Vec::new();
         while let Some(mut frame) = home.alloc(64) {
-            // A holder on another thread has another pool of the group.
+            // A holder on another thread uses another pool of the group.
             if !other.hold(&mut frame) {
                 home.free(frame);
                 break;

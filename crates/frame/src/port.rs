@@ -1,4 +1,4 @@
-//! What carries frames in and out: one queue of one device, in the hands of one worker.
+//! Ports: one receive and one transmit queue of a device, owned by one worker.
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -7,100 +7,102 @@ use crate::shortcut::FlowOffload;
 use crate::switch::Seat;
 use crate::{Frame, Offloads, Pool, VECTOR_FRAMES, Vector};
 
-/// What one call of `transmit` did.
+/// Result of `transmit`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transmitted {
-    /// Frames that the device took.
+    /// Frames that the device accepted.
     pub sent: u32,
-    /// Frames that it had no room for; they are freed.
+    /// Frames for which the device had no room; they were freed.
     pub dropped: u32,
 }
 
-/// What a port counted since it was opened, under the driver's own names where it has some.
+/// Counters of a port since it was opened, with the driver's own values where it has some.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
-    /// Frames lost before they reached us: ring full, no memory.
+    /// Frames lost before reception: ring full, or out of memory.
     pub receive_dropped: u64,
     /// Frames that arrived damaged or too long.
     pub receive_errors: u64,
-    /// Frames that the device refused.
+    /// Frames that the device rejected.
     pub transmit_errors: u64,
 }
 
-/// What many ports share that nearly always have nothing, so that no worker asks each of them in every step.
+/// Shared readiness of many mostly idle ports, so that a worker need not poll each of them.
 pub trait Crowd: Send + Sync {
-    /// Asks once for all members which of them have something; tells their numbers, of as many as one question
-    /// brings, and of the others with the next one.
+    /// Polls all members once and calls `ready` with the numbers of those that have frames. Members that one
+    /// poll cannot report follow with the next.
     fn ask(&self, ready: &mut dyn FnMut(u32));
 
-    /// What a worker with nothing to do waits on for all of them.
+    /// Returns the file descriptor on which an idle worker waits for all members.
     fn wait_fd(&self) -> Option<BorrowedFd<'_>>;
 }
 
 /// One receive and one transmit queue of a device, owned by one worker.
 ///
-/// A worker calls `receive` and `transmit` in turn and never blocks in either. Middleware (capture,
-/// fault injection) wraps a port and is one.
+/// A worker calls `receive` and `transmit` alternately; neither blocks. Middleware (capture, fault injection)
+/// wraps a port and implements this trait.
 pub trait Port: Send {
-    /// Appends what has arrived to `into`, up to its limits; the frames' `ingress` is left to the
-    /// worker. Returns how many.
+    /// Appends received frames to `into` up to its limits; the worker sets their `ingress`. Returns their
+    /// number.
     fn receive(&mut self, pool: &mut Pool, into: &mut Vector) -> usize;
 
-    /// Sends all of `frames`, in order, and leaves it empty. Frames may stay with the device until
-    /// a later call; what finds no room is freed and counted.
+    /// Sends all `frames` in order and empties the list. Frames may stay with the device until a later call;
+    /// frames without room are freed and counted.
     ///
-    /// Each frame is in a state that `offloads` takes.
+    /// Each frame must be in a state that `offloads` accepts.
     fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted;
 
-    /// Does what is due when there was nothing to send: wakes the device, takes sent frames back.
+    /// Does deferred work when there was nothing to send: notifies the device, frees sent frames.
     fn flush(&mut self, pool: &mut Pool) {
         let _ = pool;
     }
 
-    /// Whether frames that it took wait until `flush` wakes the device again: its worker does not sleep over them.
+    /// Returns true if accepted frames wait until `flush` notifies the device again: the worker must not
+    /// sleep.
     fn is_sending(&self) -> bool {
         false
     }
 
-    /// Which unfinished frames it takes.
+    /// Returns the offload capabilities of the port.
     fn offloads(&self) -> Offloads {
         Offloads::default()
     }
 
-    /// What a worker with nothing to do waits on (readable when frames are there); none for ports
-    /// that are always polled.
+    /// Returns the file descriptor on which an idle worker waits for frames; `None` for ports that are always
+    /// polled.
     fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 
-    /// The crowd that it is one of, with its number there: then it is received from when the crowd says so, and is
-    /// asked nothing while nothing is sent. It has no offload and nothing to flush, and what it counts changes only
-    /// when it receives or sends.
+    /// Returns the crowd that the port belongs to, and its number there. The worker then receives only when
+    /// the crowd reports the port, and does not call it while nothing is sent. Such a port has no offloads
+    /// and needs no flush, and its counters change only when it receives or sends.
     fn crowd(&self) -> Option<(Arc<dyn Crowd>, u32)> {
         None
     }
 
-    /// Slots of the pool that it takes at most for what its device fills and sends.
+    /// Returns the maximum number of pool slots that the port's device uses.
     fn slots(&self) -> usize {
         VECTOR_FRAMES
     }
 
-    /// What forwards flows past the workers by itself, if something behind this port does.
+    /// Returns the flow offload behind this port, if there is one.
     fn offload(&mut self) -> Option<&mut dyn FlowOffload> {
         None
     }
 
-    /// Its place in what switches below the workers ([`switch`](crate::switch)), if it has one.
+    /// Returns the port's position in the switch below the workers ([`switch`](crate::switch)), if it has
+    /// one.
     fn seat(&self) -> Option<Seat> {
         None
     }
 
-    /// What it counted.
+    /// Returns the counters.
     fn counters(&self) -> PortCounters {
         PortCounters::default()
     }
 
-    /// Gives everything back to the pool before the port goes.
+    /// Returns all frames to the pool before the port is dropped.
     fn close(&mut self, pool: &mut Pool) {
         let _ = pool;
     }

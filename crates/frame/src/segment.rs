@@ -1,12 +1,12 @@
-//! Splits a merged frame into the packets that it stands for: TCP segments (TSO) and runs of UDP
-//! datagrams (USO; Linux: `UDP_L4`), as a device with that offload would.
+//! Segments a merged frame into packets: TCP segments (TSO) or UDP datagrams (USO; Linux: `UDP_L4`), as a
+//! device with that offload does.
 //!
 //! ```text
 //! | link, tags | IP | TCP or UDP | payload of up to 64 KB …                |
 //!       every piece: the same headers, adjusted, and `segment_bytes` of it |
 //! ```
 //!
-//! The pieces are finished: lengths, IPv4 identification, sequence numbers, flags and checksums.
+//! The packets are finished: lengths, IPv4 identification, sequence numbers, flags and checksums.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -15,43 +15,43 @@ use wire::{Protocol, checksum, ipv4, ipv6, tcp, udp};
 
 use crate::{Frame, Offload, Pool, Segmentation};
 
-/// The most pieces of one frame: 64 KB in the smallest segments that Linux sends (48 bytes).
+/// Maximum number of segments per frame: 64 KB in the smallest segments that Linux sends (48 bytes).
 pub const SEGMENTS_MAX: usize = 1400;
 
-/// Why a frame cannot be finished. Nothing was made, and the frame is as it was.
+/// Reason why a frame cannot be finished. Nothing was created, and the frame is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfinishable {
-    /// The checksum's place lies outside the frame.
+    /// The checksum field lies outside of the frame.
     ChecksumOutside,
-    /// The frame is not merged, or the pieces would be empty.
+    /// The frame is not merged, or the segments would be empty.
     NotMerged,
-    /// More than [`SEGMENTS_MAX`] pieces.
+    /// More than [`SEGMENTS_MAX`] segments.
     TooManySegments,
-    /// The IPv4 header is wrong.
+    /// The IPv4 header is malformed.
     Ipv4(ipv4::Malformed),
-    /// The IPv6 header, or one that extends it, is wrong.
+    /// The IPv6 header or an extension header is malformed.
     Ipv6(ipv6::Malformed),
-    /// The TCP header is wrong.
+    /// The TCP header is malformed.
     Tcp(tcp::Malformed),
-    /// There is no room for a UDP header.
+    /// The UDP header is truncated.
     Udp(udp::Malformed),
-    /// The packet does not carry what its segmentation says.
+    /// The packet's protocol differs from its segmentation.
     Protocol,
-    /// The packet is a fragment: a merged one never is.
+    /// The packet is a fragment, which a merged packet cannot be.
     Fragment,
     /// An IPv6 routing header hides the address that the checksum covers.
     RoutingHeader,
-    /// The pool has no slot left.
+    /// The pool has no free slot.
     NoBuffer,
 }
 
-/// Appends the packets that a merged frame stands for to `out`, in order; returns how many.
+/// Appends the packets of a merged frame to `out` in order; returns their number.
 ///
-/// The network header is at `frame.l3`. The frame itself stays the caller's. When not all pieces
-/// can be made, none is.
+/// The network header is at `frame.l3`. The caller keeps the frame. If not all packets can be created, none
+/// is.
 ///
 /// # Errors
-/// By fact; everything but `NoBuffer` is the sender's doing.
+/// The reason; all but `NoBuffer` are caused by the sender.
 pub fn segment(
     pool: &mut Pool,
     frame: &Frame,
@@ -84,7 +84,7 @@ pub fn segment(
     })
 }
 
-/// Runs `make`; when it fails, gives back what it appended to `out`.
+/// Runs `make`; if it fails, frees what it appended to `out`.
 pub(crate) fn all_or_none<E>(
     pool: &mut Pool,
     out: &mut Vec<Frame>,
@@ -102,11 +102,11 @@ pub(crate) fn all_or_none<E>(
     }
 }
 
-/// Where a piece lies in the whole.
+/// Position of a segment in the merged frame.
 #[derive(Clone, Copy)]
 struct Place {
     index: usize,
-    /// Bytes of payload before it.
+    /// Bytes of payload before the segment.
     start: usize,
     last: bool,
 }
@@ -118,21 +118,21 @@ enum Addresses {
     V6(Ipv6Addr, Ipv6Addr),
 }
 
-/// The upper header, with what changes in it from piece to piece.
+/// The upper-layer header fields that change between segments.
 #[derive(Clone, Copy)]
 enum Upper {
     Tcp { seq: u32, flags: Flags },
     Udp { with_checksum: bool },
 }
 
-/// A merged frame, taken apart.
+/// A parsed merged frame.
 struct Merged<'a> {
-    /// Everything before the payload.
+    /// All headers before the payload.
     headers: &'a [u8],
     payload: &'a [u8],
-    /// Where the network header begins in `headers`.
+    /// Offset of the network header in `headers`.
     l3: usize,
-    /// Where the upper header begins in `headers`.
+    /// Offset of the upper-layer header in `headers`.
     l4: usize,
     addresses: Addresses,
     upper: Upper,
@@ -178,7 +178,7 @@ impl<'a> Merged<'a> {
         })
     }
 
-    /// Writes headers and `data` into `bytes`, which is as long as both.
+    /// Writes headers and `data` to `bytes`, whose length is that of both.
     fn write(&self, bytes: &mut [u8], data: &[u8], place: Place) {
         let (headers, tail) = bytes.split_at_mut(self.headers.len());
         headers.copy_from_slice(self.headers);
@@ -202,7 +202,7 @@ impl<'a> Merged<'a> {
                     return;
                 };
                 header.set_total_len(len as u16);
-                // Each piece is a packet of its own, with a number of its own (RFC 6864, 4).
+                // Each segment is a packet with an identification of its own (RFC 6864, 4).
                 header.set_id(header.view().id().wrapping_add(index as u16));
                 header.fill_checksum(options);
             }
@@ -222,7 +222,7 @@ impl<'a> Merged<'a> {
         header.set_seq(seq.wrapping_add(place.start as u32));
         let mut flags = flags;
         if place.index > 0 {
-            // The window is reduced once (RFC 3168, 6.1.2).
+            // CWR is sent once (RFC 3168, 6.1.2).
             flags = flags.without(Flags::CWR);
         }
         if !place.last {
@@ -249,7 +249,7 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// The sum over pseudo header, upper header (of even length) and data.
+    /// Returns the sum over pseudo header, upper-layer header (of even length) and data.
     fn sum(&self, protocol: Protocol, upper: &[u8], data: &[u8]) -> u16 {
         let len = upper.len() + data.len();
         let pseudo = match self.addresses {
@@ -261,7 +261,7 @@ impl<'a> Merged<'a> {
     }
 }
 
-/// Addresses, what is carried, where it begins in the packet, and its bytes.
+/// Addresses, upper-layer protocol, its offset in the packet, and its bytes.
 type Network<'a> = (Addresses, Protocol, usize, &'a [u8]);
 
 fn network_v4(packet: &[u8]) -> Result<Network<'_>, Unfinishable> {
@@ -291,7 +291,7 @@ fn network_v6(packet: &[u8]) -> Result<Network<'_>, Unfinishable> {
     ))
 }
 
-/// The upper header and its length in bytes.
+/// Returns the upper-layer header and its length in bytes.
 fn upper(
     protocol: Protocol,
     bytes: &[u8],
@@ -305,7 +305,7 @@ fn upper(
         };
         return Ok((upper, segment.header_len()));
     }
-    // The length field of a merged run is not looked at: each piece gets its own.
+    // The length field of a merged run is ignored: each segment gets its own.
     let header: &[u8; udp::HEADER_LEN] = bytes
         .first_chunk()
         .ok_or(Unfinishable::Udp(udp::Malformed::Truncated))?;

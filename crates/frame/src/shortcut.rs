@@ -1,105 +1,104 @@
-//! What a device may do by itself with packets like one that was forwarded: the kernel, or a card,
-//! remembers where such a packet went, and sends those that follow there without asking anybody.
+//! Shortcuts: a device, the kernel or a network card, forwards further packets of a flow without involving a
+//! worker.
 //!
-//! A worker says what it saw ([`Shortcut`], [`FlowOffload::install`]), and takes for its connections
-//! what went by them ([`FlowOffload::gather`]). Control says when nothing of that holds any more
-//! ([`Shortcuts::forget`]), unless none is concerned ([`Shortcuts::rests_on`]), and reads what was forwarded
-//! ([`Shortcuts::take`]).
+//! A worker installs a shortcut for a packet that it forwarded ([`Shortcut`], [`FlowOffload::install`]), and
+//! collects the traffic of its connections ([`FlowOffload::gather`]). The control plane invalidates all
+//! shortcuts ([`Shortcuts::forget`]), unless none depends on the change ([`Shortcuts::rests_on`]), and reads
+//! the forwarded traffic ([`Shortcuts::take`]).
 
 use crate::InterfaceId;
 
-/// A packet that was forwarded, and about which nothing was decided but by what is said here: what was
-/// written into it is written into all that are like it, as long as their headers are in order, they
-/// may live on, and they fit.
+/// Description of a forwarded packet. All packets with the same key get the same changes, provided that their
+/// headers are valid, their TTL permits it, and they fit the MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shortcut {
-    /// Between whom it travels.
+    /// Source and destination addresses.
     pub between: Between,
-    /// Its connection; none where packets are told apart by their addresses alone.
+    /// The connection; `None` if the addresses alone identify the flow.
     pub connection: Option<Connection>,
-    /// What packets take, however many pairs of addresses there are.
+    /// Path and counters, which many pairs of addresses may share.
     pub lane: Lane,
 }
 
-/// The ends of a packet's way.
+/// Source and destination addresses of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Between {
-    /// Address bits; those of IPv4 in the low 32.
+    /// Source address; IPv4 in the low 32 bits.
     pub source: u128,
-    /// The same.
+    /// Destination address; IPv4 in the low 32 bits.
     pub destination: u128,
-    /// The family.
+    /// True for IPv6.
     pub ipv6: bool,
 }
 
-/// One direction of a connection of TCP or UDP, of whose packets all go the same way but TCP's SYN, FIN and
-/// RST.
+/// One direction of a TCP or UDP connection. All of its packets take the same path, except TCP segments with
+/// SYN, FIN or RST.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// What its packets have in common besides addresses.
+    /// Protocol and ports.
     pub service: Service,
-    /// What its worker knows it by: not 0, and never the same for another.
+    /// The worker's unique identifier of the direction, not 0.
     pub token: u64,
-    /// What is written into its packets.
+    /// Address translation of the packets.
     pub rewrite: Option<Rewrite>,
 }
 
-/// The protocol and the ports of a packet.
+/// Protocol and ports of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
     /// 6 (TCP) or 17 (UDP).
     pub protocol: u8,
-    /// Source and destination port as they lie in a packet.
+    /// Source and destination port in network byte order.
     pub ports: [u8; 4],
 }
 
-/// What translation writes into packets.
+/// Address translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rewrite {
-    /// The addresses that they get.
+    /// The new addresses.
     pub between: Between,
-    /// The ports that they get, as they lie in a packet.
+    /// The new ports in network byte order.
     pub ports: [u8; 4],
-    /// What the addresses add to the sum of IPv4's header, in the byte order of memory (RFC 1624).
+    /// Change of the sum of the IPv4 header, in memory byte order (RFC 1624).
     pub header: u16,
-    /// What addresses and ports add to the sum of TCP or UDP, the same.
+    /// Change of the sum of TCP or UDP by addresses and ports, in memory byte order.
     pub upper: u16,
 }
 
-/// Where packets come from and go to, and what counts them.
+/// Path of packets, and their counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lane {
-    /// The interface that they come in by.
+    /// The ingress interface.
     pub ingress: InterfaceId,
-    /// Its link address, which they were sent to.
+    /// Its MAC address, the destination of the packets.
     pub to: [u8; 6],
-    /// The interface that they leave by.
+    /// The egress interface.
     pub egress: InterfaceId,
-    /// The device behind that ([`FlowOffload::device`]).
+    /// The egress device ([`FlowOffload::device`]).
     pub device: u32,
-    /// Link addresses of the Ethernet header that they leave with: destination, source.
+    /// MAC addresses of the egress Ethernet header: destination, source.
     pub link: [u8; 12],
-    /// The longest packet that fits, in bytes from its network header on.
+    /// Maximum length of a packet in bytes, from its network header on.
     pub mtu: u32,
-    /// What they are counted as.
+    /// The kind of forwarding under which they are counted.
     pub handler: Handler,
-    /// The rules that count them.
+    /// The firewall rules that count them.
     pub rules: Rules,
 }
 
-/// What a router does with a packet that goes by a shortcut from then on.
+/// How the router forwards the packets of a shortcut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Handler {
-    /// FastPath: routing alone.
+    /// FastPath: routing only.
     #[default]
     FastPath,
-    /// FastTrack: its connection says what becomes of it.
+    /// FastTrack: the connection determines the treatment.
     FastTrack,
-    /// The firewall's rules let it pass.
+    /// The firewall accepted the packets.
     Firewall,
 }
 
-/// The numbers of a few rules.
+/// Numbers of a few rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rules {
     len: u8,
@@ -107,10 +106,10 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// How many there may be.
+    /// Maximum number of rules.
     pub const MOST: usize = 8;
 
-    /// Adds one. False, and nothing changed, where there is no room.
+    /// Adds a rule. Returns false without changes if there is no room.
     #[must_use]
     pub fn push(&mut self, number: u32) -> bool {
         let Some(place) = self.numbers.get_mut(usize::from(self.len)) else {
@@ -121,105 +120,104 @@ impl Rules {
         true
     }
 
-    /// The numbers, in order; one that counts twice is there twice.
+    /// Returns the numbers in order; a rule that counts twice occurs twice.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         self.numbers.into_iter().take(usize::from(self.len))
     }
 }
 
-/// Which lanes are asked about.
+/// Selects lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// All.
+    /// All lanes.
     All,
-    /// Those that begin or end at an interface.
+    /// Lanes that begin or end at an interface.
     Of(InterfaceId),
-    /// Those that a rule counts.
+    /// Lanes that a rule counts.
     CountedBy(u32),
 }
 
-/// What was forwarded on one lane.
+/// Traffic of one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Went {
-    /// From where to where, and what counts it.
+    /// The lane.
     pub lane: Lane,
-    /// The packets' family.
+    /// True for IPv6.
     pub ipv6: bool,
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
-    /// Bytes of their frames, Ethernet headers included.
+    /// Bytes of the frames, including Ethernet headers.
     pub bytes: u64,
 }
 
-/// What a direction of a connection has sent by its shortcut since that was asked last.
+/// Traffic of a connection's direction by its shortcut since the last call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gathered {
     /// [`Connection::token`].
     pub token: u64,
-    /// How many packets.
+    /// Number of packets.
     pub packets: u64,
-    /// Their bytes from the network header on.
+    /// Bytes from the network header on.
     pub bytes: u64,
 }
 
-/// Something that shortcuts rest on.
+/// An object that shortcuts depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Footing {
-    /// The way to and from the addresses of a network.
+    /// Routes to and from the addresses of a network.
     Network {
-        /// Its first address; of IPv4 in the low 32 bits.
+        /// First address; IPv4 in the low 32 bits.
         first: u128,
-        /// The length of its prefix.
+        /// Prefix length.
         len: u8,
-        /// The family.
+        /// True for IPv6.
         ipv6: bool,
     },
     /// A next hop.
     Link {
-        /// The interface that it leaves by.
+        /// The egress interface.
         egress: InterfaceId,
         /// [`Lane::link`].
         link: [u8; 12],
     },
 }
 
-/// Flow offload, as the worker of one port sees it. Nothing here blocks, takes a lock or asks for memory.
+/// Flow offload of one port, as its worker uses it. No function blocks, locks or allocates.
 pub trait FlowOffload {
-    /// Begins a worker's round, before that reads anything that control publishes: what is installed in it
-    /// rests on what there was now.
+    /// Begins a round of the worker, before it reads state that the control plane publishes: shortcuts of
+    /// this round depend on the current state.
     fn begin(&mut self);
 
-    /// The kernel's number of the port's device, to which shortcuts of others may lead.
+    /// Returns the kernel's number of the port's device, to which shortcuts of other ports may lead.
     fn device(&self) -> u32;
 
-    /// Forwards packets like this one, which the port received in this round, from here on.
+    /// Installs a shortcut for packets like this one, which the port received in this round.
     fn install(&mut self, shortcut: &Shortcut);
 
-    /// Whether there are shortcuts of connections, so that [`FlowOffload::gather`] is to be called.
+    /// Returns true if there are shortcuts of connections, so that [`FlowOffload::gather`] must be called.
     fn gathers(&self) -> bool;
 
-    /// Tells what went by the shortcuts of connections that were installed here: of each once in a second if
-    /// this is called often, with the time in 64ths of a second; of all of them without a time. Where `gathered`
-    /// says no, the connection is gone, and its shortcut goes too.
+    /// Reports the traffic of the shortcuts of connections that were installed here: with `ticks` (1/64 s)
+    /// each about once per second if called often, without it all of them. If `gathered` returns false, the
+    /// connection has ended and its shortcut is removed.
     fn gather(&mut self, ticks: Option<u32>, gathered: &mut dyn FnMut(Gathered) -> bool);
 
-    /// Forgets the shortcut of a direction of a connection, if there is one.
+    /// Removes the shortcut of a connection's direction, if there is one.
     fn remove(&mut self, between: &Between, service: &Service);
 }
 
-/// Shortcuts that devices have learned, as control sees them.
+/// Installed shortcuts, as the control plane uses them.
 pub trait Shortcuts: Send + Sync + core::fmt::Debug {
-    /// Something has changed that forwarding depends on: whatever was learned before is not taken any
-    /// more. Called after the change can be seen by workers.
+    /// Invalidates all shortcuts after a change of forwarding state. Called after workers can see the change.
     fn forget(&self);
 
-    /// Whether one that holds may rest on this.
+    /// Returns true if a valid shortcut may depend on this object.
     fn rests_on(&self, footing: &Footing) -> bool;
 
-    /// Tells what was forwarded on some lanes that was not told before; of ports that have gone, on all of theirs.
+    /// Reports the traffic of the selected lanes since the last call; for removed ports, of all their lanes.
     fn take(&self, which: Which, went: &mut dyn FnMut(Went));
 
-    /// What packets of a connection's direction have gone by its shortcut that its worker has not gathered yet; none
-    /// where there is no such shortcut.
+    /// Returns the traffic of a connection's direction that its worker has not gathered yet; `None` if there
+    /// is no such shortcut.
     fn waiting(&self, between: &Between, service: &Service) -> Option<Gathered>;
 }

@@ -1,51 +1,51 @@
-//! What switches frames between ports of a bridge below the workers: the kernel, or a chip.
+//! Switching between bridge ports below the workers, by the kernel or a switch chip.
 //!
 //! ```text
-//!   control   who switches with whom, VLANs, spanning tree     ─▶ set_member, set_vlan
-//!             hosts that age or move, ports that are flushed   ─▶ seen, forget, flush
-//!             what was switched                                ◀─ take
-//!   workers   a host was heard at a port, or elsewhere         ─▶ learn, forget
+//!  control   groups, VLANs, spanning tree                     ─▶ set_member, set_vlan
+//!            ageing and moving hosts, flushed ports          ─▶ seen, forget, flush
+//!            switched traffic                                 ◀─ take
+//!  workers   a host seen at a port, or moved elsewhere        ─▶ learn, forget
 //! ```
 //!
-//! Known unicast alone is switched. Everything else comes to the workers as if nothing switched.
+//! Only known unicast is switched. All other frames go to the workers, as without a switch.
 
-/// A port's place in a switch.
+/// Position of a port in a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seat(u8);
 
 impl Seat {
-    /// How many there are.
+    /// Number of positions.
     pub const MOST: usize = 64;
 
-    /// The place of this number; none from [`Seat::MOST`] on.
+    /// Returns the position with this number; `None` from [`Seat::MOST`] on.
     pub fn new(number: usize) -> Option<Self> {
         (number < Self::MOST).then_some(Self(number as u8))
     }
 
-    /// Its number.
+    /// Returns the number.
     pub fn number(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// Some places.
+/// A set of positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seats(pub u64);
 
 impl Seats {
-    /// These and one more.
+    /// Returns the set with `seat` added.
     #[must_use]
     pub fn with(self, seat: Seat) -> Self {
         Self(self.0 | 1 << seat.0)
     }
 
-    /// These but one.
+    /// Returns the set without `seat`.
     #[must_use]
     pub fn without(self, seat: Seat) -> Self {
         Self(self.0 & !(1 << seat.0))
     }
 
-    /// Whether it is among them.
+    /// Returns true if the set contains `seat`.
     pub fn has(self, seat: Seat) -> bool {
         self.0 >> seat.0 & 1 != 0
     }
@@ -62,120 +62,120 @@ impl FromIterator<Seat> for Seats {
 pub struct Group(u8);
 
 impl Group {
-    /// How many there are.
+    /// Maximum number of groups.
     pub const MOST: usize = 15;
 
-    /// The group of this number, from 1 to [`Group::MOST`].
+    /// Returns the group with this number, from 1 to [`Group::MOST`].
     pub fn new(number: usize) -> Option<Self> {
         (1..=Self::MOST)
             .contains(&number)
             .then_some(Self(number as u8))
     }
 
-    /// Its number.
+    /// Returns the number.
     pub fn number(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// A port that switches.
+/// Settings of a switching port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// With whom.
+    /// The group of the port.
     pub group: Group,
-    /// Where its frames may leave, VLANs and spanning tree aside: itself is never among them.
+    /// Ports that its frames may leave by, regardless of VLANs and spanning tree; never the port itself.
     pub reaches: Seats,
-    /// The longest frame that it sends, in bytes from the Ethernet header on.
+    /// Maximum length in bytes of a frame that it sends, from the Ethernet header on.
     pub longest: u32,
-    /// Whether a frame from a host that is not known here is a worker's, for it to be learned.
+    /// True if frames of unknown hosts go to a worker, which learns them.
     pub learns: bool,
-    /// What is done with tags; none where they are nobody's business, and all is in VLAN 0.
+    /// Tag handling; `None` without VLAN filtering, where all frames are in VLAN 0.
     pub tags: Option<MemberTags>,
 }
 
-/// A port of a bridge with VLAN filtering.
+/// Tag handling of a bridge port with VLAN filtering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberTags {
-    /// The VLAN of frames without a tag, from 1 to 4094; none where those are not admitted.
+    /// VLAN of untagged frames, 1 to 4094; `None` if they are not admitted.
     pub pvid: Option<u16>,
-    /// Whether frames with a tag are admitted.
+    /// True if tagged frames are admitted.
     pub admits_tagged: bool,
 }
 
 /// The ports of a VLAN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VlanSeats {
-    /// Where its frames are taken.
+    /// Ports on which its frames are accepted.
     pub ingress: Seats,
-    /// Where they may leave.
+    /// Ports by which its frames may leave.
     pub egress: Seats,
-    /// Where they leave without a tag.
+    /// Ports by which its frames leave untagged.
     pub untagged: Seats,
 }
 
-/// A host, as a switch tells it.
+/// Key of a host in a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HostKey {
-    /// Among whom.
+    /// The group.
     pub group: Group,
-    /// Its VLAN; 0 where tags are nobody's business.
+    /// The VLAN; 0 without VLAN filtering.
     pub vid: u16,
-    /// Its link address.
+    /// The MAC address.
     pub mac: [u8; 6],
 }
 
-/// What was switched from one port to another since that was told last.
+/// Traffic switched from one port to another since the last call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switched {
-    /// Where it came in.
+    /// The ingress port.
     pub from: Seat,
-    /// Where it left.
+    /// The egress port.
     pub to: Seat,
-    /// How many frames.
+    /// Number of frames.
     pub frames: u64,
-    /// Their bytes as they came in, Ethernet headers included.
+    /// Bytes of the frames as received, including Ethernet headers.
     pub bytes: u64,
 }
 
-/// How full a group's host table is.
+/// Fill level of a group's host table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filling {
-    /// Hosts that are switched.
+    /// Number of switched hosts.
     pub hosts: u32,
-    /// How often one found no room, and goes by workers.
+    /// Number of hosts that found no room; workers forward their frames.
     pub refused: u64,
 }
 
-/// See the module. Control alone calls what is not said to be for workers. Nothing blocks, and nothing here is a
-/// system call.
+/// Switching of bridge ports. Only the control plane calls these functions, unless they are marked for
+/// workers. No function blocks or makes a system call.
 pub trait BridgeOffload: Send + Sync + core::fmt::Debug {
-    /// What a port does from here on; without it nothing it receives is switched, nor anything to it.
+    /// Sets a port's settings; without settings, frames from and to the port are not switched.
     fn set_member(&self, seat: Seat, member: Option<&Member>);
 
-    /// The ports of a VLAN from here on; those of VLAN 0 where tags are nobody's business.
+    /// Sets the ports of a VLAN; VLAN 0 without VLAN filtering.
     fn set_vlan(&self, group: Group, vid: u16, seats: &VlanSeats);
 
-    /// How many hosts a group may have.
+    /// Sets the maximum number of hosts of a group.
     fn set_limit(&self, group: Group, hosts: u32);
 
-    /// Forgets all hosts of a port.
+    /// Removes all hosts of a port.
     fn flush(&self, seat: Seat);
 
-    /// Forgets a host. Workers may do so, too.
+    /// Removes a host. Workers may call this as well.
     fn forget(&self, host: &HostKey);
 
-    /// Seconds since a host was heard last; none where it is not known here.
+    /// Returns the seconds since a host's last frame; `None` if the host is unknown.
     fn seen(&self, host: &HostKey) -> Option<u32>;
 
-    /// A host was heard at a port. Workers say so, from many threads at once; it asks for no memory.
+    /// Records that a host was seen at a port. Workers call this from many threads; it does not allocate.
     fn learn(&self, host: &HostKey, seat: Seat);
 
-    /// Tells what was switched.
+    /// Reports the switched traffic.
     fn take(&self, switched: &mut dyn FnMut(Switched));
 
-    /// Gives a part of the memory of what was flushed free. All of it after 64 calls.
+    /// Frees part of the memory of flushed hosts; all of it after 64 calls.
     fn sweep(&self);
 
-    /// How full a group is.
+    /// Returns the fill level of a group's host table.
     fn filling(&self, group: Group) -> Filling;
 }

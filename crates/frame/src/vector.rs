@@ -1,13 +1,13 @@
-//! Up to 256 frames that are carried through the walk together.
+//! A vector of up to 256 frames that are processed together.
 
 use crate::Frame;
 
-/// The most frames in a vector.
+/// Maximum number of frames in a vector.
 pub const VECTOR_FRAMES: usize = 256;
-/// The most bytes in a vector; the frame that passes this limit is the last one.
+/// Maximum number of bytes in a vector; the frame that exceeds it is the last one.
 pub const VECTOR_BYTES: usize = 512 << 10;
 
-/// Frames on their way, in order of arrival.
+/// Frames in order of arrival.
 #[derive(Debug)]
 pub struct Vector {
     frames: Vec<Frame>,
@@ -21,7 +21,7 @@ impl Default for Vector {
 }
 
 impl Vector {
-    /// An empty vector. This is the only place where it allocates.
+    /// Creates an empty vector. Only this function allocates.
     pub fn new() -> Self {
         Self {
             frames: Vec::with_capacity(VECTOR_FRAMES),
@@ -32,7 +32,7 @@ impl Vector {
     /// Appends a frame.
     ///
     /// # Errors
-    /// The frame, when the vector is full.
+    /// Returns the frame if the vector is full.
     #[inline]
     pub fn push(&mut self, frame: Frame) -> Result<(), Frame> {
         if self.is_full() {
@@ -43,7 +43,7 @@ impl Vector {
         Ok(())
     }
 
-    /// How many more frames it takes, if they are small.
+    /// Returns the number of further frames that fit, if they are small.
     #[inline]
     pub fn room(&self) -> usize {
         if self.bytes >= VECTOR_BYTES {
@@ -53,38 +53,38 @@ impl Vector {
         }
     }
 
-    /// Whether it takes no more.
+    /// Returns true if no further frame fits.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.room() == 0
     }
 
-    /// Whether it holds nothing.
+    /// Returns true if there are no frames.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
 
-    /// How many frames it holds.
+    /// Returns the number of frames.
     #[inline]
     pub fn len(&self) -> usize {
         self.frames.len()
     }
 
-    /// The frames.
+    /// Returns the frames.
     #[inline]
     pub fn frames(&self) -> &[Frame] {
         &self.frames
     }
 
-    /// The frames, to be changed.
+    /// Returns the frames for modification.
     #[inline]
     pub fn frames_mut(&mut self) -> &mut [Frame] {
         &mut self.frames
     }
 
-    /// Moves all frames to an empty `queue` at once, by exchanging the memory; false, and nothing
-    /// changed, if the queue is not empty or has room for less than a vector.
+    /// Moves all frames to an empty `queue` by exchanging the memory; returns false without changes if the
+    /// queue is not empty or its capacity is less than a vector.
     #[inline]
     #[must_use]
     pub fn move_to(&mut self, queue: &mut Vec<Frame>) -> bool {
@@ -96,7 +96,7 @@ impl Vector {
         fits
     }
 
-    /// Takes those frames out that `takes` says, in order; the others stay in theirs.
+    /// Removes the frames for which `takes` returns true, in order; the others stay in order.
     pub fn extract(
         &mut self,
         takes: impl FnMut(&mut Frame) -> bool,
@@ -106,15 +106,15 @@ impl Vector {
         taken.inspect(|frame| *bytes = bytes.saturating_sub(frame.len()))
     }
 
-    /// Takes all frames of a batch at once, by exchanging the memory; only an empty vector does, and only of a batch
-    /// that has room for a whole one.
+    /// Takes all frames of a batch by exchanging the memory. The vector must be empty, and the batch must
+    /// have the capacity of a whole vector.
     pub fn take_over(&mut self, batch: &mut Vec<Frame>) {
         debug_assert!(self.is_empty() && batch.capacity() >= VECTOR_FRAMES);
         core::mem::swap(&mut self.frames, batch);
         self.bytes = self.frames.iter().map(Frame::len).sum();
     }
 
-    /// Takes all frames out, in order.
+    /// Removes all frames in order.
     #[inline]
     pub fn drain(&mut self) -> std::vec::Drain<'_, Frame> {
         self.bytes = 0;

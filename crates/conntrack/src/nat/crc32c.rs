@@ -3,7 +3,6 @@
 //! A CRC is linear: the effect of a change of the first four bytes depends only on the number of bytes that
 //! follow. So the packet is not read, and a wrong checksum stays wrong. The highest power of a polynomial is
 //! bit 0, as on the wire.
-//! wrong stays wrong. A polynomial's highest power is bit 0, as the wire has it.
 
 /// The Castagnoli polynomial, without its highest power.
 const POLYNOMIAL: u32 = 0x82f6_3b78;

@@ -38,7 +38,7 @@ pub(super) struct Shared<const N: usize> {
 pub(super) struct Entered<'a, const N: usize> {
     /// The entry's values.
     pub(super) values: &'a Values<N>,
-    /// It was not there before; its values are what `begin` made them.
+    /// True if the entry is new; `begin` initialised its values.
     pub(super) new: bool,
 }
 

@@ -97,29 +97,29 @@ pub struct Subject<'a> {
     pub fields: &'a Fields,
     /// Bytes of the packet, from the network header on.
     pub packet: &'a [u8],
-    /// Its link-layer source, where it has one.
+    /// Sender on the link, if there is one.
     pub sender: Option<Sender>,
-    /// The class of the interface that it came by; none for the router's own.
+    /// Class of the ingress interface; none for packets that the router sends.
     pub ingress: Class,
-    /// That of the interface that it leaves by; none before routing, and for the router.
+    /// Class of the egress interface; none before routing, and for packets to the router.
     pub egress: Class,
-    /// The interface that it leaves by, for who is told of the packet.
+    /// The egress interface, for events.
     pub leaves_by: InterfaceId,
-    /// The class of the bridge port that it came by, only with `use-ip-firewall`.
+    /// Class of the ingress bridge port, with `use-ip-firewall` only.
     pub bridge_ingress: Class,
-    /// That of the bridge port that it leaves by, only with `use-ip-firewall`.
+    /// Class of the egress bridge port, with `use-ip-firewall` only.
     pub bridge_egress: Class,
-    /// The frame that it is in, where rules of bridges look at that.
+    /// The frame, in bridge tables.
     pub bridged: Option<Bridged<'a>>,
-    /// The state of its connection.
+    /// Connection state.
     pub state: State,
-    /// How its connection is translated.
+    /// Kinds of translation of the connection.
     pub nat: NatState,
-    /// What IPsec has to do with it.
+    /// IPsec policy state.
     pub ipsec: Ipsec,
-    /// Marks, as they are now.
+    /// Current marks.
     pub marks: Marks,
-    /// What rules decided so far.
+    /// Changes requested so far.
     pub changes: Changes,
 }
 
@@ -187,9 +187,9 @@ pub enum Carrier {
     /// Not tracked.
     #[default]
     None,
-    /// One that this packet begins.
+    /// A connection that this packet begins.
     Begins,
-    /// One that is known.
+    /// A connection in the table.
     Known {
         /// The stream state stored with the connection.
         kept: Kept,

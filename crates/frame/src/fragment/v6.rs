@@ -1,5 +1,5 @@
-//! IPv6 (RFC 8200, 4.5): only who sends a packet fragments it, and a router which has put one together
-//! that its sender had fragmented.
+//! Fragments IPv6 packets (RFC 8200, 4.5). Only the sender fragments, and a router that has reassembled a
+//! packet that its sender fragmented.
 
 use wire::{Protocol, ipv6};
 
@@ -7,13 +7,13 @@ use super::{Unfragmentable, concat};
 use crate::segment::all_or_none;
 use crate::{Frame, Offload, Pool};
 
-/// Appends the fragments of an IPv6 packet to `out`, in order; returns how many.
+/// Appends the fragments of an IPv6 packet to `out` in order; returns their number.
 ///
-/// As [`super::fragment()`], for a packet without a fragment header. `id` is to be another for each
-/// packet between the same addresses for as long as fragments may be on their way.
+/// Works as [`super::fragment()`], for a packet without fragment header. `id` must differ between packets
+/// with equal addresses for as long as their fragments may be on the way.
 ///
 /// # Errors
-/// By fact.
+/// The reason; `out` is unchanged.
 pub fn fragment6(
     pool: &mut Pool,
     frame: &Frame,
@@ -65,17 +65,17 @@ pub fn fragment6(
     })
 }
 
-/// Where the fragment header goes, from the fixed header on.
+/// Position of the fragment header, relative to the fixed header.
 struct Cut {
     at: usize,
-    /// The place of the number that announces what comes there.
+    /// Offset of the next header field that announces it.
     announced_at: usize,
-    /// What comes there in the whole packet.
+    /// The next header value at this position in the whole packet.
     next_header: Protocol,
 }
 
 impl Cut {
-    /// Behind what every router on the way reads: hop-by-hop options, and headers up to routing.
+    /// Finds the position after the per-fragment headers: hop-by-hop options, and headers up to routing.
     fn of(packet: &ipv6::Packet<'_>) -> Result<Self, ipv6::Malformed> {
         let mut cut = Self {
             at: ipv6::HEADER_LEN,
@@ -97,7 +97,7 @@ impl Cut {
     }
 }
 
-/// Writes what differs in the head of a piece: its length, and that a fragment header follows.
+/// Updates the headers of a fragment: payload length, and next header value of a fragment header.
 fn announce(piece: &mut Frame, announced_at: usize, payload_len: u16) {
     let l3 = usize::from(piece.l3);
     let Some(packet) = piece.bytes_mut().get_mut(l3..) else {
@@ -111,5 +111,5 @@ fn announce(piece: &mut Frame, announced_at: usize, payload_len: u16) {
     }
 }
 
-/// Where the next header field is in an IPv6 header.
+/// Offset of the next header field in an IPv6 header.
 const NEXT_HEADER_AT: usize = 6;

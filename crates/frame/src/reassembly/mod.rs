@@ -1,19 +1,17 @@
-//! Reassembly: fragments become the packet that they were (RFC 791, 3.2; RFC 1122, 3.3.2; RFC 8200,
-//! 4.5; RFC 5722, RFC 6946, RFC 7112). One for each family, because their settings differ; it takes
-//! packets of either.
+//! Reassembly of fragments (RFC 791, 3.2; RFC 1122, 3.3.2; RFC 8200, 4.5; RFC 5722, RFC 6946, RFC 7112). Each
+//! family has an instance because the settings differ; an instance accepts packets of both families.
 //!
-//! Fragments wait in the frames that they came in. When the last is here their bytes move into one
-//! frame, which carries what it was made of ([`Segmentation::Fragments`]): a router passes it on in
-//! fragments no larger than those that came.
+//! Fragments wait in the frames in which they arrived. When a packet is complete, its bytes are copied into
+//! one frame, which records the fragment size ([`Segmentation::Fragments`]): a router forwards it in
+//! fragments no larger than those that arrived.
 //!
-//! Pieces that overlap make the whole packet disappear, in IPv4 as in IPv6: whichever piece wins,
-//! a firewall and a host could read different packets, and an IPv4 sender whose identifications
-//! come around would otherwise mix two packets. A piece that comes twice, byte for byte, is ignored.
-//! In IPv6 what comes later of such a packet is discarded too (RFC 5722, 4); in IPv4 it is not,
-//! because identifications are few and the next packet may be innocent.
+//! Overlapping fragments discard the whole packet, in IPv4 and IPv6: otherwise a firewall and a host could
+//! read different packets, and IPv4 packets with a reused identification could be mixed. An exact duplicate
+//! is ignored. In IPv6 later fragments of such a packet are discarded too (RFC 5722, 4); in IPv4 they are
+//! not, because identifications are few and may belong to another packet.
 //!
-//! Memory and packets are bounded; where there is no room the oldest incomplete packet goes. Nothing
-//! is allocated for a fragment once as many have waited before.
+//! Memory and packets are bounded; the oldest incomplete packet makes room. In the steady state a fragment
+//! needs no allocation.
 
 mod packets;
 mod piece;
@@ -28,14 +26,14 @@ use crate::{Frame, Offload, Pool, Segmentation};
 use packets::{Held, Packets, Place};
 use piece::{Join, NoPiece, Piece, Read};
 
-/// The settings of one family.
+/// Settings of one family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// From the first piece that arrives until the packet is given up; a second at least.
+    /// Time from the first fragment until the packet is given up; at least one second.
     pub timeout: Duration,
-    /// The most bytes that incomplete packets may use: whole slots of the pool, and bookkeeping.
+    /// Maximum bytes of incomplete packets: whole slots of the pool, and bookkeeping.
     pub memory_max_bytes: usize,
-    /// The most incomplete packets.
+    /// Maximum number of incomplete packets.
     pub packets_max: usize,
 }
 
@@ -54,38 +52,39 @@ impl Config {
     };
 }
 
-/// Why a fragment is given back.
+/// Reason why a fragment is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// It cannot be: malformed, empty, beyond the end of a packet, without the headers that a first
-    /// one has; or the whole would be too long.
+    /// The fragment is impossible: malformed, empty, beyond the end of a packet, or a first fragment without
+    /// its headers; or the whole packet would be too long.
     Malformed,
-    /// The same of IPv6, and a parameter problem, code 0, is owed about it (RFC 8200, 4.5).
+    /// The IPv6 fragment is malformed, and its sender must get a parameter problem, code 0 (RFC 8200, 4.5).
     Problem {
-        /// The byte in error, from the IPv6 header on.
+        /// Offset of the byte in error from the IPv6 header.
         pointer: u32,
     },
-    /// It came twice.
+    /// An exact duplicate.
     Duplicate,
-    /// Pieces of its packet overlap, or contradict each other about its end.
+    /// Fragments of the packet overlap or disagree about its end.
     Overlap,
-    /// Only some pieces of its packet knew of congestion marks (RFC 3168, 5.3).
+    /// Only some fragments of the packet are ECN-capable while others carry a congestion mark (RFC 3168,
+    /// 5.3).
     Ecn,
-    /// There was no room: its packet was the oldest, or in too many pieces.
+    /// There was no room: the packet was the oldest, or had too many fragments.
     Full,
-    /// The packet was whole, and the pool had no slot for it.
+    /// The packet was complete, but the pool had no free slot for it.
     NoBuffer,
-    /// Whoever holds frames has all of the pool that they may ([`Pool::hold`]).
+    /// Holders have their maximum of the pool ([`Pool::hold`]).
     Reserve,
-    /// Its packet's time is up.
+    /// The packet's timeout expired.
     TimedOut {
-        /// It is the first piece: time exceeded, code 1, is owed about it by the packet's receiver
-        /// (RFC 1122, 3.3.2; RFC 8200, 4.5).
+        /// True for the first fragment: its sender must get time exceeded, code 1, if this router is the
+        /// packet's receiver (RFC 1122, 3.3.2; RFC 8200, 4.5).
         first: bool,
     },
 }
 
-/// Puts packets together. `T` is what the owner wants back with a frame.
+/// Reassembles packets. `T` is a tag that the owner gets back with a frame.
 #[derive(Debug)]
 pub struct Reassembly<T> {
     config: Config,
@@ -93,14 +92,14 @@ pub struct Reassembly<T> {
     lost: Vec<(Frame, T, Lost)>,
 }
 
-/// The most pieces of a packet: 64 KB in those of a link of 296 bytes, the smallest of the first
-/// internet (RFC 1191, 7.1).
+/// Maximum number of fragments per packet: 64 KB over a link with an MTU of 296 bytes, the smallest of the
+/// early internet (RFC 1191, 7.1).
 const PIECES_MAX: usize = 256;
-/// A timeout of zero would give every packet up at once.
+/// With a timeout of zero every packet would be given up at once.
 const TIMEOUT_MIN: Duration = Duration::from_secs(1);
 
 impl<T: Copy> Reassembly<T> {
-    /// Nothing waits yet.
+    /// Creates an instance without packets.
     pub fn new(config: Config) -> Self {
         Self {
             config,
@@ -109,36 +108,36 @@ impl<T: Copy> Reassembly<T> {
         }
     }
 
-    /// Changes the settings, for packets that wait as well.
+    /// Changes the settings, also for waiting packets.
     pub fn configure(&mut self, config: Config) {
         self.config = config;
         self.make_room();
     }
 
-    /// How many packets are incomplete.
+    /// Returns the number of incomplete packets.
     pub fn len(&self) -> usize {
         self.packets.len()
     }
 
-    /// Whether no packet is incomplete.
+    /// Returns true if there are no incomplete packets.
     pub fn is_empty(&self) -> bool {
         self.packets.len() == 0
     }
 
-    /// Bytes in use, bookkeeping included.
+    /// Returns the bytes in use, including bookkeeping.
     pub fn used_bytes(&self) -> usize {
         self.packets.used_bytes()
     }
 
-    /// When [`Self::expire`] is next worth calling.
+    /// Returns the time of the next useful call of [`Self::expire`].
     pub fn deadline(&self) -> Option<Instant> {
         let oldest = self.packets.oldest()?;
         Some(oldest.1 + self.config.timeout.max(TIMEOUT_MIN))
     }
 
-    /// Takes a packet whose network header is at `frame.l3`. Gives back the one that is whole with
-    /// it, in a frame of `pool`, with the link header and the tag of its first piece; a packet that is
-    /// none in pieces comes back as it is. What is given up is fetched by [`Self::take_lost`].
+    /// Accepts a packet with its network header at `frame.l3`. Returns the packet that it completes, in a
+    /// frame of `pool` with link header and tag of the first fragment. Returns a packet that is not a
+    /// fragment unchanged. [`Self::take_lost`] returns the fragments that were given up.
     pub fn collect(
         &mut self,
         pool: &mut Pool,
@@ -204,7 +203,7 @@ impl<T: Copy> Reassembly<T> {
         None
     }
 
-    /// The packet is whole: its pieces are freed, or lost with it.
+    /// Ends a complete packet: frees its fragments, or gives them up.
     fn finish(
         &mut self,
         at: u32,
@@ -223,7 +222,7 @@ impl<T: Copy> Reassembly<T> {
         }
     }
 
-    /// Gives up packets whose time is over.
+    /// Gives up packets whose timeout has expired.
     pub fn expire(&mut self, now: Instant) {
         let timeout = self.config.timeout.max(TIMEOUT_MIN);
         while let Some((oldest, since)) = self.packets.oldest()
@@ -241,12 +240,12 @@ impl<T: Copy> Reassembly<T> {
         }
     }
 
-    /// A fragment that was given up, with its tag; the last one first.
+    /// Returns a fragment that was given up, with its tag; the last one first.
     pub fn take_lost(&mut self) -> Option<(Frame, T, Lost)> {
         self.lost.pop()
     }
 
-    /// Gives a packet up. With `poisons`, what comes later of it is discarded, too.
+    /// Gives up a packet. With `poisons`, its later fragments are discarded as well.
     fn give_up(&mut self, at: u32, why: impl Fn(&Held<T>) -> Lost, poisons: bool) {
         let lost = &mut self.lost;
         let each = |held: Held<T>| {
@@ -271,16 +270,16 @@ impl<T: Copy> Reassembly<T> {
     }
 }
 
-/// An atomic fragment without its fragment header (RFC 6946, 4).
+/// Removes the fragment header of an atomic fragment (RFC 6946, 4).
 ///
 /// # Errors
-/// The frame, whose headers do not hold together; it is good for nothing.
+/// Returns the frame, which is unusable, if its headers are inconsistent.
 fn without_header(mut frame: Frame, head_len: usize, join: Join) -> Result<Frame, Frame> {
     let l3 = usize::from(frame.l3);
     let kept = join.kept(head_len);
     let gone = head_len - kept;
     let packet = frame.bytes().get(l3..).unwrap_or_default();
-    // Padding of the link is no data.
+    // Link padding is not data.
     let len = packet.get(4..6).map_or(0, |len| {
         wire::ipv6::HEADER_LEN + usize::from(u16::from_be_bytes([len[0], len[1]]))
     });
@@ -300,7 +299,7 @@ fn without_header(mut frame: Frame, head_len: usize, join: Join) -> Result<Frame
     }
 }
 
-/// What is unfinished about a packet that was put together of pieces of at most so many bytes.
+/// Returns the offload state of a packet reassembled from fragments of at most `bytes_max` bytes.
 const fn of_pieces(bytes_max: u16) -> Offload {
     Offload {
         segmentation: Segmentation::Fragments,

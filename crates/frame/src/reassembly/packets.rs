@@ -1,5 +1,4 @@
-//! Packets of which pieces are missing, from the oldest to the newest, each with the pieces that are
-//! here, by their offsets.
+//! Incomplete packets from the oldest to the newest, each with its fragments sorted by offset.
 
 use std::collections::HashMap;
 
@@ -10,7 +9,7 @@ use super::slab::{NONE, Slab};
 use super::{Lost, of_pieces};
 use crate::{Frame, Pool};
 
-/// See the module.
+/// All incomplete packets of a reassembly.
 #[derive(Debug)]
 pub(super) struct Packets<T> {
     index: HashMap<Key, u32>,
@@ -24,29 +23,28 @@ pub(super) struct Packets<T> {
 #[derive(Debug)]
 struct Packet {
     key: Key,
-    /// When the first piece arrived.
+    /// Time of the first fragment.
     since: Instant,
     older: u32,
     newer: u32,
-    /// The pieces with the lowest and the highest offset.
+    /// The fragments with the lowest and the highest offset.
     first: u32,
     last: u32,
     pieces: usize,
-    /// Where the fragmented part ends, once the last piece is here.
+    /// End of the fragmented part, once the last fragment has arrived.
     end: Option<usize>,
-    /// Bytes of data here.
+    /// Bytes of data received.
     received: usize,
-    /// The ECN bits seen: bit n stands for n.
+    /// The ECN fields received: bit n stands for value n.
     ecn: u8,
-    /// The longest piece, and the longest that may not be fragmented further, from the network
-    /// header on.
+    /// Length of the longest fragment, and of the longest with DF, from the network header on.
     longest: u16,
     longest_dont: u16,
-    /// Its pieces overlapped; what else comes is discarded.
+    /// True if fragments overlapped; further fragments are discarded.
     poisoned: bool,
 }
 
-/// A piece that is here.
+/// A received fragment.
 #[derive(Debug)]
 pub(super) struct Held<T> {
     pub(super) frame: Frame,
@@ -55,21 +53,21 @@ pub(super) struct Held<T> {
     head_len: u16,
     data_len: u16,
     join: Join,
-    /// The one with the next higher offset.
+    /// The fragment with the next higher offset.
     next: u32,
 }
 
-/// Where a piece belongs.
+/// Position of a fragment among those of its packet.
 pub(super) enum Place {
-    /// Behind this one; in front of all.
+    /// After this fragment, or before all.
     Behind(u32),
-    /// It is here already.
+    /// The fragment is an exact duplicate.
     Duplicate,
-    /// It overlaps with another, or contradicts what is known of the end.
+    /// The fragment overlaps another, or contradicts the known end.
     Overlap,
 }
 
-/// What an incomplete packet costs beside its frames, in bytes.
+/// Bytes that an incomplete packet costs besides its frames.
 const PACKET_BYTES: usize = 256;
 
 impl<T> Default for Packets<T> {
@@ -86,7 +84,7 @@ impl<T> Default for Packets<T> {
 }
 
 impl<T> Held<T> {
-    /// Lengths fit 16 bits, because those of packets do.
+    /// Lengths fit into 16 bits, as those of packets do.
     pub(super) fn new(piece: &Piece, frame: Frame, tag: T) -> Self {
         Self {
             frame,
@@ -99,7 +97,7 @@ impl<T> Held<T> {
         }
     }
 
-    /// Where its data ends.
+    /// Returns the end of the fragment's data.
     fn end(&self) -> usize {
         usize::from(self.offset) + usize::from(self.data_len)
     }
@@ -121,13 +119,13 @@ impl<T: Copy> Packets<T> {
         self.used_bytes
     }
 
-    /// The oldest packet, and since when it waits.
+    /// Returns the oldest packet and the time of its first fragment.
     pub(super) fn oldest(&self) -> Option<(u32, Instant)> {
         let packet = self.packets.get(self.oldest)?;
         Some((self.oldest, packet.since))
     }
 
-    /// The packet with this key, a new one if there is none.
+    /// Returns the packet with this key; creates it if necessary.
     pub(super) fn of(&mut self, key: Key, now: Instant) -> u32 {
         if let Some(at) = self.index.get(&key) {
             return *at;
@@ -157,14 +155,14 @@ impl<T: Copy> Packets<T> {
         at
     }
 
-    /// Where a piece belongs among those of its packet.
+    /// Returns the position of a fragment among those of its packet.
     pub(super) fn place(&self, at: u32, piece: &Piece, held: &Held<T>) -> Place {
         let Some(packet) = self.packets.get(at).filter(|packet| !packet.poisoned) else {
             return Place::Overlap;
         };
         let last = self.pieces.get(packet.last);
         let (mut behind, mut next) = match last {
-            // Nearly always they come in order.
+            // Fragments nearly always arrive in order.
             Some(last) if last.offset < piece.offset => (packet.last, NONE),
             _ => (NONE, packet.first),
         };
@@ -192,7 +190,7 @@ impl<T: Copy> Packets<T> {
         }
     }
 
-    /// Puts a piece in its place; says how many there are.
+    /// Inserts a fragment at its position; returns the number of fragments.
     pub(super) fn insert(
         &mut self,
         at: u32,
@@ -229,11 +227,11 @@ impl<T: Copy> Packets<T> {
         packet.pieces
     }
 
-    /// The packet in one frame, if all of its pieces are here; they stay as they are.
+    /// Returns the packet in one frame if it is complete; its fragments are unchanged.
     pub(super) fn join(&self, at: u32, pool: &mut Pool) -> Option<Result<(Frame, T), Lost>> {
         let packet = self.packets.get(at)?;
         let first = self.pieces.get(packet.first)?;
-        // Without overlaps, so many bytes below the end are all of them.
+        // Without overlaps, this number of bytes means that all have arrived.
         let end = packet.end.filter(|end| packet.received >= *end)?;
         Some(self.write(packet, first, end, pool))
     }
@@ -248,20 +246,21 @@ impl<T: Copy> Packets<T> {
         let ecn = joined_ecn(packet.ecn).map_err(|()| Lost::Ecn)?;
         let l3 = usize::from(first.frame.l3);
         let head_len = first.join.kept(usize::from(first.head_len));
-        // RFC 791, 3.1; RFC 8200, 3: lengths have 16 bits; what IPv6's leaves out is checked below.
+        // Lengths have 16 bits (RFC 791, 3.1; RFC 8200, 3); IPv6 excludes the fixed header, which is checked
+        // below.
         if end > usize::from(u16::MAX) {
             return Err(Lost::Malformed);
         }
         let mut whole = pool.alloc(l3 + head_len + end).ok_or(Lost::NoBuffer)?;
         whole.copy_meta(&first.frame);
-        // A fragment's flow is told by addresses alone.
+        // The flow hash of a fragment covers addresses only.
         whole.flow = 0;
         whole.offload = of_pieces(packet.longest);
         let written = self
             .copy(packet, first, head_len, &mut whole)
             .and_then(|()| {
                 let head = whole.bytes_mut().get_mut(l3..l3 + head_len)?;
-                // As Linux has it: the whole may not be fragmented if its longest piece might not.
+                // As in Linux: the whole packet gets DF if its longest fragment had it.
                 let dont = packet.longest_dont == packet.longest;
                 first.join.finish(head, end, ecn, dont)
             });
@@ -274,7 +273,7 @@ impl<T: Copy> Packets<T> {
         }
     }
 
-    /// Link header, header and data.
+    /// Copies link header, headers and data.
     fn copy(
         &self,
         packet: &Packet,
@@ -288,14 +287,14 @@ impl<T: Copy> Packets<T> {
         let mut next = packet.first;
         while let Some(held) = self.pieces.get(next) {
             let place = data.get_mut(usize::from(held.offset)..held.end())?;
-            // A frame that is as long as it was read to be has it all.
+            // A mismatch means that the frame was shortened since it was parsed.
             place.copy_from_slice(Some(held.data()).filter(|data| data.len() == place.len())?);
             next = held.next;
         }
         Some(())
     }
 
-    /// Takes a packet's pieces out; what comes of it from now on is an overlap.
+    /// Removes a packet's fragments; later fragments count as overlaps.
     pub(super) fn poison(&mut self, at: u32, each: impl FnMut(Held<T>)) {
         self.empty(at, each);
         if let Some(packet) = self.packets.get_mut(at) {
@@ -303,7 +302,7 @@ impl<T: Copy> Packets<T> {
         }
     }
 
-    /// Takes a packet out.
+    /// Removes a packet.
     pub(super) fn remove(&mut self, at: u32, each: impl FnMut(Held<T>)) {
         self.empty(at, each);
         let Some(packet) = self.packets.remove(at) else {
@@ -321,7 +320,7 @@ impl<T: Copy> Packets<T> {
         self.used_bytes -= PACKET_BYTES;
     }
 
-    /// Takes a packet's pieces out.
+    /// Removes a packet's fragments.
     fn empty(&mut self, at: u32, mut each: impl FnMut(Held<T>)) {
         let Some(packet) = self.packets.get_mut(at) else {
             return;
@@ -336,11 +335,11 @@ impl<T: Copy> Packets<T> {
     }
 }
 
-/// The ECN bits of the whole packet, where they are not the first piece's: a mark on one piece is
-/// a mark on all (RFC 3168, 5.3).
+/// Returns the ECN field of the whole packet if it differs from the first fragment's: a congestion mark on
+/// one fragment applies to the whole (RFC 3168, 5.3).
 ///
 /// # Errors
-/// Some pieces were marked and others cannot have been: no router does that.
+/// If some fragments are marked and others are not ECN-capable, which no router produces.
 fn joined_ecn(seen: u8) -> Result<Option<u8>, ()> {
     const NOT_CAPABLE: u8 = 1;
     const MARKED: u8 = 1 << 3;

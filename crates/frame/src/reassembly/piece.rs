@@ -1,4 +1,4 @@
-//! Reads fragments of either family.
+//! Parses fragments of both families.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -6,8 +6,8 @@ use wire::{Protocol, ipv4, ipv6};
 
 use crate::InterfaceId;
 
-/// What tells the pieces of one packet from those of others (RFC 791, 3.2; RFC 8200, 4.5: not the
-/// next header, which only the first piece's counts).
+/// Identifies the packet of a fragment (RFC 791, 3.2; RFC 8200, 4.5: not the next header, which counts in the
+/// first fragment only).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     V4 {
@@ -17,7 +17,7 @@ pub(super) enum Key {
         id: u16,
     },
     V6 {
-        /// Addresses of a link, and of groups, mean something there only.
+        /// The ingress interface for link-local and multicast addresses, which are valid on one link only.
         link: InterfaceId,
         src: Ipv6Addr,
         dst: Ipv6Addr,
@@ -31,61 +31,61 @@ impl Key {
     }
 }
 
-/// A piece of a packet; places count from its network header.
+/// A parsed fragment; offsets count from its network header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) key: Key,
-    /// Where the data belongs in the fragmented part, in bytes.
+    /// Offset of the data in the fragmented part, in bytes.
     pub(super) offset: u16,
-    /// Whether more follows.
+    /// True if more fragments follow.
     pub(super) more: bool,
-    /// The ECN bits of its header.
+    /// The ECN field of the header.
     pub(super) ecn: u8,
-    /// It may not be fragmented further.
+    /// True if the fragment has DF.
     pub(super) dont: bool,
-    /// Everything in front of the data.
+    /// Length of all headers before the data.
     pub(super) head_len: usize,
     pub(super) data_len: usize,
-    /// What to do with the head to make it the whole packet's.
+    /// How the headers become those of the whole packet.
     pub(super) join: Join,
 }
 
-/// How the header of a first piece becomes that of the whole packet.
+/// How the headers of a first fragment become those of the whole packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Join {
-    /// IPv4: the fragment word and the length change.
+    /// IPv4: changes fragment word and length.
     V4,
-    /// IPv6: the fragment header goes, and what it announced is announced at `announced_at`.
+    /// IPv6: removes the fragment header and writes its next header value at `announced_at`.
     V6 {
         announced_at: usize,
         next_header: Protocol,
     },
 }
 
-/// A fragment, or a packet that is whole though it came here.
+/// A fragment, or a packet that is complete.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Read {
     Piece(Piece),
-    /// No fragment at all.
+    /// Not a fragment.
     Whole,
-    /// The whole packet with a fragment header (RFC 6946), which the head ends with.
+    /// A whole packet with a fragment header (RFC 6946) at the end of its headers.
     Atomic {
         head_len: usize,
         join: Join,
     },
 }
 
-/// Why a packet is no piece.
+/// Reason why a packet is no valid fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoPiece {
     Malformed,
-    /// The sender is told which byte is in error.
+    /// The sender must get a parameter problem for this byte.
     Problem {
         pointer: u32,
     },
 }
 
-/// Reads a packet from its IP header on, which came by an interface.
+/// Parses a packet from its IP header on; `ingress` is its interface.
 pub(super) fn read(packet: &[u8], ingress: InterfaceId) -> Result<Read, NoPiece> {
     match packet.first().map(|byte| byte >> 4) {
         Some(4) => read_v4(packet),
@@ -102,7 +102,7 @@ fn read_v4(packet: &[u8]) -> Result<Read, NoPiece> {
     }
     let (head_len, data_len) = (ip.header_len(), ip.payload().len());
     let whole = head_len + usize::from(fragment.offset()) + data_len;
-    // Only the last piece may have any length (RFC 791, 3.2).
+    // Only the last fragment may have a length that is no multiple of 8 (RFC 791, 3.2).
     let ragged = fragment.more() && !data_len.is_multiple_of(8);
     if data_len == 0 || ragged || whole > usize::from(u16::MAX) {
         return Err(NoPiece::Malformed);
@@ -139,7 +139,7 @@ fn read_v6(packet: &[u8], ingress: InterfaceId) -> Result<Read, NoPiece> {
     if fragment.is_atomic() {
         return Ok(Read::Atomic { head_len, join });
     }
-    // RFC 8200, 4.5: the error points at the payload length, or at the offset.
+    // RFC 8200, 4.5: the error points to the payload length or to the offset.
     if fragment.more && !data_len.is_multiple_of(8) {
         return Err(NoPiece::Problem { pointer: 4 });
     }
@@ -147,7 +147,7 @@ fn read_v6(packet: &[u8], ingress: InterfaceId) -> Result<Read, NoPiece> {
         let pointer = (at + 2) as u32;
         return Err(NoPiece::Problem { pointer });
     }
-    // The first piece holds all headers, or filters could be fooled (RFC 7112, 5).
+    // The first fragment must contain all headers, or filters could be evaded (RFC 7112, 5).
     let upper_is_here = ip.upper().is_ok_and(|upper| !upper.payload.is_empty());
     let hidden = fragment.offset == 0 && !upper_is_here;
     if data_len == 0 || hidden {
@@ -171,8 +171,8 @@ fn read_v6(packet: &[u8], ingress: InterfaceId) -> Result<Read, NoPiece> {
     }))
 }
 
-/// The fragment header, where it begins, and where the header before it announces it; both from the
-/// IPv6 header on.
+/// Returns the fragment header, its offset, and the offset of the field that announces it; both from the IPv6
+/// header on.
 fn fragment_header(
     ip: &ipv6::Packet<'_>,
 ) -> Result<Option<(ipv6::Fragment, usize, usize)>, NoPiece> {
@@ -189,7 +189,7 @@ fn fragment_header(
 }
 
 impl Join {
-    /// How long a first piece's head is without what made it one.
+    /// Returns the length of a first fragment's headers without the fragment header.
     pub(super) fn kept(self, head_len: usize) -> usize {
         match self {
             Self::V4 => head_len,
@@ -197,8 +197,8 @@ impl Join {
         }
     }
 
-    /// Makes what was kept of a first piece's head that of the whole packet, with these ECN bits if
-    /// they change; nothing if the packet is too long.
+    /// Converts the headers of a first fragment to those of the whole packet, with the ECN field `ecn` if
+    /// given; `None` if the packet is too long.
     pub(super) fn finish(
         self,
         head: &mut [u8],
@@ -247,5 +247,5 @@ fn finish_v4(head: &mut [u8], data_len: usize, ecn: Option<u8>, dont: bool) -> O
     Some(())
 }
 
-/// Where the next header field is in an IPv6 header.
+/// Offset of the next header field in an IPv6 header.
 const NEXT_HEADER_AT: usize = 6;

@@ -1,9 +1,9 @@
-//! Values that lie where they are until they go; places are used again.
+//! A slab: values keep their index until they are removed; free indices are reused.
 
-/// No place.
+/// No index.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// See the module.
+/// A slab of values.
 #[derive(Debug)]
 pub(super) struct Slab<V> {
     places: Vec<Option<V>>,

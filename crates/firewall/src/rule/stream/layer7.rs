@@ -117,7 +117,7 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// Begins to read a connection.
+    /// Starts the search for a connection.
     pub(super) fn begin(&mut self, patterns: &Arc<Patterns>) {
         patterns.automata.begin(&mut self.run);
         self.patterns = Some(Arc::clone(patterns));
@@ -202,7 +202,7 @@ mod tests {
         assert!(!finds("^get", b"x get") && finds("get$", b"x GET"));
         assert!(finds("\\x13bittorrent", b"\x13BitTorrent") && !finds("a\\.b", b"axb"));
         assert!(finds("a.b", b"a\nb") && finds("a.b", b"a\xffb"));
-        // Braces and words that other dialects know mean themselves.
+        // Braces and escapes of other dialects are literal.
         assert!(finds("a{2}", b"a{2}") && !finds("a{2}", b"aa") && finds("\\d", b"d"));
         assert!(finds("[]x]", b"]") && finds("[^a]", b"b") && finds("[a\\x5d-]", b"]"));
         assert!(finds("[\\x01-\\x03]+q", b"\x02q") && finds("[.]", b".") && !finds("[.]", b"x"));

@@ -189,11 +189,11 @@ impl Streams {
         self.answer(subject.changes.looked.layer7, pattern.number)
     }
 
-    /// Whether the packet ends or repeats a ClientHello that names such a server; none where it is no
-    /// part of one, or of one without a name.
+    /// Returns whether the packet completes or repeats a ClientHello with a matching server name; `None` if
+    /// the packet does not belong to a ClientHello with a name.
     ///
-    /// RouterOS: recognises a ClientHello in one segment of TCP only; this also one in several
-    /// segments, in any order, and one in the first packets of QUIC.
+    /// RouterOS reads a ClientHello only in a single TCP segment; this function also reads several segments
+    /// in any order, and the first packets of QUIC.
     pub fn tls_host<F: Facts>(
         &mut self,
         subject: &mut Subject<'_>,
