@@ -1,27 +1,27 @@
-//! Numbers that one thread counts and any thread reads: a relaxed load and a store, never a locked instruction.
+//! Counters that one thread writes and any thread reads: a relaxed load and a store, no locked instruction.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// One number that one thread writes and any thread reads.
+/// A counter with a single writer.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Adds; only the owner calls this.
+    /// Adds `count`; only the owner calls this.
     #[inline(always)]
     pub fn add(&self, count: u64) {
         let sum = self.0.load(Ordering::Relaxed).wrapping_add(count);
         self.0.store(sum, Ordering::Relaxed);
     }
 
-    /// Its value.
+    /// Returns the value.
     #[inline]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Packets and bytes.
+/// A packet and a byte counter with a single writer.
 #[derive(Debug, Default)]
 pub struct Pair {
     packets: Counter,
@@ -29,20 +29,20 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Adds both.
+    /// Adds to both counters; only the owner calls this.
     #[inline(always)]
     pub fn add(&self, packets: u64, bytes: u64) {
         self.packets.add(packets);
         self.bytes.add(bytes);
     }
 
-    /// Takes what was added back; only the owner calls this.
+    /// Subtracts a value that was added before; only the owner calls this.
     #[inline]
     pub fn take_back(&self, packets: u64, bytes: u64) {
         self.add(packets.wrapping_neg(), bytes.wrapping_neg());
     }
 
-    /// Both values.
+    /// Returns both values.
     pub fn get(&self) -> Traffic {
         Traffic {
             packets: self.packets.get(),
@@ -51,12 +51,12 @@ impl Pair {
     }
 }
 
-/// Packets and bytes, read.
+/// A number of packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// How many packets.
+    /// Number of packets.
     pub packets: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 

@@ -1,5 +1,4 @@
-//! The fields of a packet that rules and connections read, parsed once: RouterOS's matchers, and the tuple of a
-//! connection.
+//! Header fields of a packet, parsed once: the inputs of RouterOS's matchers, and the tuple of a connection.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -7,7 +6,7 @@ use frame::shortcut::{Between, Service};
 
 use crate::flow::{upper4, upper6};
 
-/// The protocols above IP that the router tells apart by number.
+/// IP protocol numbers that the router distinguishes.
 pub mod protocol {
     /// Internet control messages (RFC 792).
     pub const ICMP: u8 = 1;
@@ -29,34 +28,33 @@ pub mod protocol {
     pub const AH: u8 = 51;
     /// Internet control messages of IPv6 (RFC 4443).
     pub const ICMPV6: u8 = 58;
-    /// Ethernet in IPv6, as EoIP uses it (RFC 3378 gave it the number).
+    /// Ethernet in IPv6, as used by EoIP (number assigned by RFC 3378).
     pub const EOIP6: u8 = 97;
     /// Stream control transmission (RFC 9260).
     pub const SCTP: u8 = 132;
-    /// Datagrams whose checksum may be partial (RFC 3828).
+    /// Datagrams with partial checksum coverage (RFC 3828).
     pub const UDP_LITE: u8 = 136;
 }
 
-/// Between whom a packet travels, as its sender wrote it.
+/// Addresses, protocol and ports of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tuple {
     /// The source address; IPv4 in the low 32 bits.
     pub source: u128,
     /// The destination address; IPv4 in the low 32 bits.
     pub destination: u128,
-    /// The source port; of ICMP queries and answers the identifier; else 0.
+    /// Source port; identifier of an ICMP query or reply; else 0.
     pub source_port: u16,
-    /// The destination port; of ICMP the type (high byte) and the code; of PPTP's GRE the call's
-    /// number, which each side gives for itself; else 0.
+    /// Destination port; type (high byte) and code of ICMP; call ID of PPTP GRE; else 0.
     pub destination_port: u16,
-    /// The protocol above IP.
+    /// IP protocol number.
     pub protocol: u8,
-    /// IPv6 rather than IPv4.
+    /// True for IPv6, false for IPv4.
     pub ipv6: bool,
 }
 
 impl Tuple {
-    /// Its addresses, for a shortcut.
+    /// Returns the addresses in the form of shortcuts.
     pub const fn between(&self) -> Between {
         Between {
             source: self.source,
@@ -65,7 +63,7 @@ impl Tuple {
         }
     }
 
-    /// The rest of it, of TCP or UDP.
+    /// Returns protocol and ports of TCP or UDP in the form of shortcuts.
     pub const fn service(&self) -> Service {
         let [a, b] = self.source_port.to_be_bytes();
         let [c, d] = self.destination_port.to_be_bytes();
@@ -75,8 +73,8 @@ impl Tuple {
         }
     }
 
-    /// The tuple of answers to this one. An ICMP query's answer has its own type; what has none is
-    /// answered by nothing, and only its addresses change places.
+    /// Returns the tuple of replies. The reply to an ICMP query has its own type; for an ICMP message without
+    /// reply only the addresses are exchanged.
     #[inline]
     pub const fn reversed(&self) -> Self {
         let (source_port, destination_port) = match self.protocol {
@@ -96,7 +94,7 @@ impl Tuple {
         }
     }
 
-    /// A tuple of addresses, and of what [`Self::ports`] tells.
+    /// Creates a tuple from addresses and the number of [`Self::ports`].
     #[inline(always)]
     pub const fn of(source: u128, destination: u128, ports: u64, ipv6: bool) -> Self {
         Self {
@@ -109,7 +107,8 @@ impl Tuple {
         }
     }
 
-    /// All but the addresses as a number of 40 bits: the ports, the source's lowest, and the protocol.
+    /// Returns source port, destination port and protocol as a 40-bit number, the source port in the lowest
+    /// bits.
     #[inline(always)]
     pub const fn ports(&self) -> u64 {
         self.source_port as u64
@@ -117,7 +116,7 @@ impl Tuple {
             | (self.protocol as u64) << 32
     }
 
-    /// Whether it is that of an ICMP message that is answered: the source port is its identifier.
+    /// Returns true for an ICMP query or reply: its source port is an identifier.
     #[inline]
     pub const fn is_query(&self) -> bool {
         let kind = (self.destination_port >> 8) as u8;
@@ -125,14 +124,14 @@ impl Tuple {
             && answer(self.protocol, kind) != kind
     }
 
-    /// Whether the protocol has ports.
+    /// Returns true if the protocol has ports.
     #[inline]
     pub const fn has_ports(&self) -> bool {
         has_ports(self.protocol)
     }
 }
 
-/// As `ADDRESS:PORT->ADDRESS:PORT`, with brackets around IPv6 addresses; without ports where the
+/// Formats as `ADDRESS:PORT->ADDRESS:PORT`, with brackets around IPv6 addresses; without ports if the
 /// protocol has none.
 impl fmt::Display for Tuple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,8 +151,8 @@ impl fmt::Display for Tuple {
     }
 }
 
-/// The type of the ICMP message that answers one of this type, and the other way round; the type
-/// itself where nothing answers it.
+/// Returns the type of the reply to an ICMP query, or of the query for a reply; the same type if there is
+/// neither.
 const fn answer(protocol: u8, kind: u8) -> u8 {
     match (protocol, kind) {
         // Echo (RFC 792), timestamp, information, address mask (RFC 950).
@@ -168,7 +167,7 @@ const fn answer(protocol: u8, kind: u8) -> u8 {
     }
 }
 
-/// TCP or UDP.
+/// Returns true for TCP and UDP.
 #[inline(always)]
 const fn is_usual(number: u8) -> bool {
     (number == protocol::TCP) | (number == protocol::UDP)
@@ -181,50 +180,49 @@ const fn has_ports(number: u8) -> bool {
     )
 }
 
-/// Which part of its datagram a packet is.
+/// Which part of a datagram a packet contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fragment {
-    /// All of it.
+    /// The whole datagram.
     #[default]
     Whole,
-    /// Its beginning, with the header of the upper layer.
+    /// The first fragment, with the upper-layer header.
     First,
-    /// A later part: it has no ports.
+    /// A later fragment, without ports.
     Later,
 }
 
-/// See the module.
+/// Parsed header fields of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
-    /// Between whom. Ports are 0 where the packet does not show them.
+    /// Addresses, protocol and ports; ports are 0 if the packet does not contain them.
     pub tuple: Tuple,
-    /// The length of the packet from its network header on, in bytes, without the link's padding.
+    /// Length in bytes from the network header on, without link padding.
     pub len: u32,
-    /// Where the upper layer begins, in bytes from the network header. 0 where it cannot be found.
+    /// Offset of the upper-layer header from the network header; 0 if it was not found.
     pub upper: u16,
-    /// The flags of TCP, FIN (bit 0) to CWR (bit 7); else 0.
+    /// TCP flags, FIN (bit 0) to CWR (bit 7); 0 for other protocols.
     pub tcp_flags: u8,
-    /// The lifetime, or hop limit.
+    /// TTL or hop limit.
     pub ttl: u8,
-    /// The type of service, or traffic class.
+    /// TOS or traffic class.
     pub tos: u8,
-    /// Which part of its datagram it is.
+    /// The part of the datagram that the packet contains.
     pub fragment: Fragment,
-    /// The upper layer's header is cut short: its ports or flags could not be read.
+    /// True if the upper-layer header is truncated, so that ports or flags could not be read.
     pub truncated: bool,
 }
 
-/// Of the first 8 bytes of an IPv4 header: version and length, and of the fragment's word "more fragments" and
-/// the place.
+/// Mask for the first 8 bytes of an IPv4 header: version, header length, more-fragments flag and fragment
+/// offset.
 const HEAD_MASK: u64 = 0xff00_0000_0000_3fff;
-/// What they are of a whole packet without options.
+/// Value of these bits for a whole packet without options.
 const HEAD: u64 = 0x4500_0000_0000_0000;
-/// FIN, SYN, RST.
+/// FIN, SYN, RST: segments with these flags take the slow path.
 pub const SLOW_FLAGS: u8 = 0x07;
 
 impl Fields {
-    /// Reads a packet, from its network header on, whose header was checked. Whatever is missing
-    /// reads as 0.
+    /// Parses a packet with a valid network header, from the header on. Missing fields are 0.
     #[inline]
     pub fn of(packet: &[u8]) -> Self {
         let mut fields = Self::default();
@@ -238,8 +236,8 @@ impl Fields {
         }
     }
 
-    /// Reads a whole TCP segment or UDP datagram without options; none, and nothing read, of others.
-    /// Says whether it is to be forwarded, and no flag of TCP begins or ends anything.
+    /// Parses a whole TCP segment or UDP datagram without options; returns `None`, without changes, for other
+    /// packets. Returns true if the TTL permits forwarding and no TCP flag opens or closes a connection.
     #[inline(always)]
     pub fn read_usual<const IPV6: bool>(&mut self, packet: &[u8]) -> Option<bool> {
         match IPV6 {
@@ -257,12 +255,12 @@ impl Fields {
         }
     }
 
-    /// Reads an IPv4 packet that is a whole TCP segment or UDP datagram without options, as nearly all
-    /// are; none for others.
+    /// Parses an IPv4 packet that is a whole TCP segment or UDP datagram without options, the usual case;
+    /// `None` for other packets.
     #[inline(always)]
     fn read4(&mut self, packet: &[u8]) -> Option<bool> {
         let header = packet.first_chunk::<28>()?;
-        // In words, as each is asked for more than once.
+        // Loads whole words, because their fields are used more than once.
         let first = u64::from_be_bytes(*header.first_chunk()?);
         let addresses = u64::from_be_bytes(*header[12..].first_chunk()?);
         let ports = u32::from_be_bytes(*header[20..].first_chunk()?);
@@ -276,7 +274,7 @@ impl Fields {
         Some(self.read_upper_usual::<false>(addresses, protocol, ports, packet))
     }
 
-    /// As [`Self::read4`], for IPv6 without extension headers.
+    /// Parses an IPv6 packet as [`Self::read4`] does, without extension headers.
     #[inline(always)]
     fn read6(&mut self, packet: &[u8]) -> Option<bool> {
         let header = packet.first_chunk::<48>()?;
@@ -294,8 +292,8 @@ impl Fields {
         Some(self.read_upper_usual::<true>(addresses, header[6], ports, packet))
     }
 
-    /// The rest of a whole TCP segment or UDP datagram, whose lifetime was read. Without branches: which
-    /// of them it is cannot be guessed.
+    /// Parses the upper layer of a whole TCP segment or UDP datagram. Without branches on the protocol, which
+    /// is unpredictable.
     #[inline(always)]
     fn read_upper_usual<const IPV6: bool>(
         &mut self,
@@ -307,7 +305,7 @@ impl Fields {
         let upper = if IPV6 { 40 } else { 20 };
         let tcp = protocol == protocol::TCP;
         let flags = packet.get(upper + 13).copied().unwrap_or_default();
-        // Of nearly all there is more than the shortest header.
+        // Nearly all packets are longer than the shortest header.
         let short = packet.get(upper + 19).is_none();
         self.tuple = Tuple {
             source,
@@ -325,7 +323,7 @@ impl Fields {
         (slow == 0) & (self.ttl > 1)
     }
 
-    /// The same for a packet that is known to be IPv4.
+    /// Parses a packet that is known to be IPv4.
     #[inline(always)]
     pub fn of_ipv4(packet: &[u8]) -> Self {
         let (Some(header), Some(upper)) = (packet.first_chunk::<20>(), upper4(packet)) else {
@@ -357,7 +355,7 @@ impl Fields {
         fields
     }
 
-    /// The same for a packet that is known to be IPv6.
+    /// Parses a packet that is known to be IPv6.
     #[inline(always)]
     pub fn of_ipv6(packet: &[u8]) -> Self {
         let Some(header) = packet.first_chunk::<40>() else {
@@ -390,7 +388,7 @@ impl Fields {
         fields
     }
 
-    /// Ports, flags and types.
+    /// Parses ports, TCP flags and ICMP types.
     #[inline(always)]
     fn read_upper(&mut self, packet: &[u8]) {
         if self.fragment == Fragment::Later {
@@ -425,7 +423,7 @@ impl Fields {
     }
 }
 
-/// The number of the call that a packet of PPTP's tunnel belongs to (RFC 2637, 4.1).
+/// Returns the call ID of a PPTP tunnel packet (RFC 2637, 4.1).
 fn call(upper: &[u8]) -> Option<u16> {
     match upper.first_chunk()? {
         [_, flags, 0x88, 0x0b, _, _, high, low] if flags & 7 == 1 => {
@@ -435,7 +433,7 @@ fn call(upper: &[u8]) -> Option<u16> {
     }
 }
 
-/// Which part of its datagram an IPv6 packet is that may have a fragment header.
+/// Returns which part of its datagram an IPv6 packet contains, given whether it has a fragment header.
 #[inline(always)]
 fn part6(packet: &[u8], fragment: bool) -> Fragment {
     if fragment {
@@ -445,7 +443,7 @@ fn part6(packet: &[u8], fragment: bool) -> Fragment {
     }
 }
 
-/// The first part is the one whose offset is 0 (RFC 8200, 4.5).
+/// The first fragment has offset 0 (RFC 8200, 4.5).
 #[cold]
 #[inline(never)]
 fn part6_odd(packet: &[u8]) -> Fragment {

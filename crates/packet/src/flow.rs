@@ -1,15 +1,15 @@
-//! Flow hashes over addresses and ports: symmetric for choosing a worker, directed for choosing among gateways.
+//! Flow hashes over addresses and ports: symmetric to choose a worker, directed to choose a gateway.
 
 use frame::Frame;
 
 use crate::protocol;
 
-/// The most IPv6 extension headers that are looked through.
+/// Maximum number of IPv6 extension headers that are skipped.
 const EXTENSIONS: usize = 8;
-/// The most tunnels within each other whose packets are looked into.
+/// Maximum number of nested tunnels whose inner packets are hashed.
 const TUNNELS: u8 = 4;
 
-/// What flows are told apart by when a route has several gateways.
+/// Fields that distinguish flows when a route has several gateways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MultipathHash {
     /// Addresses.
@@ -21,41 +21,41 @@ pub enum MultipathHash {
     L3Inner,
 }
 
-/// Where the upper-layer protocol of a packet begins.
+/// Upper-layer protocol of a packet and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Upper {
-    /// The protocol's number.
+    /// Protocol number.
     pub protocol: u8,
-    /// Its offset from the network header.
+    /// Offset from the network header.
     pub offset: usize,
-    /// The packet is a fragment: only the first has the upper-layer header.
+    /// True for a fragment: only the first contains the upper-layer header.
     pub fragment: bool,
 }
 
-/// The upper layer of an IPv4 packet; none when its header is cut short.
+/// Returns the upper layer of an IPv4 packet; `None` if its header is truncated.
 #[inline]
 pub fn upper4(packet: &[u8]) -> Option<Upper> {
     let header = packet.first_chunk::<20>()?;
     Some(Upper {
         protocol: header[9],
         offset: usize::from(header[0] & 0xf) * 4,
-        // More fragments, or an offset.
+        // The more-fragments flag or an offset is set.
         fragment: u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0,
     })
 }
 
-/// The upper layer of an IPv6 packet, behind its extension headers (RFC 8200, 4); none when they
-/// are cut short or too many.
+/// Returns the upper layer of an IPv6 packet after its extension headers (RFC 8200, 4); `None` if they are
+/// truncated or too many.
 pub fn upper6(packet: &[u8]) -> Option<Upper> {
     upper6_behind::<true>(packet)
 }
 
-/// As [`upper6`], for who verifies packets: an authentication header is not looked behind, but is the upper layer.
+/// Returns the upper layer, with an authentication header as upper layer instead of skipping it: for IPsec.
 pub fn upper6_or_ah(packet: &[u8]) -> Option<Upper> {
     upper6_behind::<false>(packet)
 }
 
-/// The upper layer of an IPv6 packet: what is behind an authentication header, or that itself.
+/// Returns the upper layer; `AH` selects whether an authentication header is skipped.
 fn upper6_behind<const AH: bool>(packet: &[u8]) -> Option<Upper> {
     let header = packet.first_chunk::<40>()?;
     let mut upper = Upper {
@@ -67,14 +67,14 @@ fn upper6_behind<const AH: bool>(packet: &[u8]) -> Option<Upper> {
         let len = match upper.protocol {
             // Hop-by-hop options, routing, destination options.
             0 | 43 | 60 => 8 + 8 * usize::from(*packet.get(upper.offset + 1)?),
-            // Authentication counts in words of four bytes.
+            // The authentication header counts in units of four bytes.
             protocol::AH if AH => 8 + 4 * usize::from(*packet.get(upper.offset + 1)?),
             44 => {
                 let field = packet.get(upper.offset + 2..upper.offset + 4)?;
                 upper.fragment = u16::from_be_bytes([field[0], field[1]]) & 0xfff9 != 0;
                 let first = u16::from_be_bytes([field[0], field[1]]) & 0xfff8 == 0;
                 if !first {
-                    // What follows is not a header.
+                    // No header follows in a later fragment.
                     upper.protocol = *packet.get(upper.offset)?;
                     upper.offset += 8;
                     return Some(upper);
@@ -89,8 +89,8 @@ fn upper6_behind<const AH: bool>(packet: &[u8]) -> Option<Upper> {
     None
 }
 
-/// Whether an IPv6 packet with a fragment header is the first part of its datagram, by the walk of
-/// [`upper6`]: the offset of a later one is not 0 (RFC 8200, 4.5).
+/// Returns true if an IPv6 packet with a fragment header is the first fragment of its datagram: a later one
+/// has an offset other than 0 (RFC 8200, 4.5).
 pub fn is_first_fragment6(packet: &[u8]) -> bool {
     let (mut kind, mut at) = (packet.get(6).copied(), 40);
     for _ in 0..EXTENSIONS {
@@ -109,16 +109,16 @@ pub fn is_first_fragment6(packet: &[u8]) -> bool {
     true
 }
 
-/// The same number for both directions of a flow: addresses and ports, or the addresses alone for
-/// fragments and for protocols without ports; of a tunnel of IP in IP that of the packet in it, so that
-/// its flows spread. None for what is not IP.
+/// Returns a hash that is equal for both directions of a flow: over addresses and ports, or over addresses
+/// only for fragments and protocols without ports. For IP-in-IP tunnels it is the hash of the inner packet,
+/// so that the inner flows spread. `None` if the packet is not IP.
 #[inline]
 pub fn symmetric(packet: &[u8]) -> Option<u32> {
     symmetric_within(packet, TUNNELS)
 }
 
-/// The hash of the flow of a frame whose packet begins at `frame.l3`, computed where nobody has done so before; 0 of
-/// what is not IP. Whoever spreads flows asks this: queues, gateways of tunnels, links that are bonded.
+/// Returns the flow hash of a frame whose packet begins at `frame.l3`, computing it on first use; 0 if the
+/// packet is not IP. Queues, tunnel gateways and bonds spread flows by it.
 #[inline]
 pub fn of(frame: &mut Frame) -> u32 {
     if frame.flow == 0 {
@@ -128,7 +128,7 @@ pub fn of(frame: &mut Frame) -> u32 {
     frame.flow
 }
 
-/// The same, looking into so many tunnels within each other.
+/// Returns the symmetric hash, looking into at most `tunnels` nested tunnels.
 fn symmetric_within(packet: &[u8], tunnels: u8) -> Option<u32> {
     let (addresses, upper) = ends(packet)?;
     if matches!(upper.protocol, protocol::IPIP | protocol::IPV6) && !upper.fragment && tunnels > 0 {
@@ -145,14 +145,14 @@ fn symmetric_within(packet: &[u8], tunnels: u8) -> Option<u32> {
     Some(mix(addresses ^ mix64(ports)))
 }
 
-/// That of a packet's fragments: addresses alone.
+/// Returns the symmetric hash of a packet's fragments, over addresses only.
 #[inline]
 pub fn symmetric_of_fragments(packet: &[u8]) -> Option<u32> {
     let (addresses, _) = ends(packet)?;
     Some(mix(addresses ^ mix64(0)))
 }
 
-/// A number for both addresses, the same both ways, and where the upper layer begins.
+/// Returns a symmetric number for both addresses, and the upper layer.
 #[inline(always)]
 fn ends(packet: &[u8]) -> Option<(u64, Upper)> {
     match packet.first()? >> 4 {
@@ -179,7 +179,7 @@ fn ends(packet: &[u8]) -> Option<(u64, Upper)> {
     }
 }
 
-/// The number by which a flow chooses one of several gateways.
+/// Returns the hash by which a flow selects one of several gateways.
 pub fn multipath(packet: &[u8], policy: MultipathHash) -> u32 {
     match policy {
         MultipathHash::L3 => mix(addresses(packet)),
@@ -202,7 +202,7 @@ fn upper(packet: &[u8]) -> Option<Upper> {
     }
 }
 
-/// The packet inside an IPIP, 6in4 or plain GRE packet.
+/// Returns the inner packet of an IPIP, 6in4 or plain GRE packet.
 fn inner(packet: &[u8]) -> Option<&[u8]> {
     let upper = upper(packet)?;
     if upper.fragment {
@@ -213,7 +213,7 @@ fn inner(packet: &[u8]) -> Option<&[u8]> {
         4 | 41 => payload,
         47 => {
             let flags = *payload.first()?;
-            // Checksum, key and sequence number take a word each (RFC 2890, 2).
+            // Checksum, key and sequence number take four bytes each (RFC 2890, 2).
             let words = 1 + (flags >> 7 & 1) + (flags >> 5 & 1) + (flags >> 4 & 1);
             payload.get(usize::from(words) * 4..)?
         }
@@ -222,7 +222,7 @@ fn inner(packet: &[u8]) -> Option<&[u8]> {
     matches!(inner.first()? >> 4, 4 | 6).then_some(inner)
 }
 
-/// Source and destination in 64 bits; 0 for what is no IP packet.
+/// Combines source and destination to 64 bits; 0 if the packet is not IP.
 fn addresses(packet: &[u8]) -> u64 {
     match packet.first().map(|first| first >> 4) {
         Some(4) if packet.len() >= 20 => {
@@ -253,7 +253,7 @@ fn word(bytes: &[u8]) -> u32 {
         .fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
-/// An IPv6 address folded into 64 bits, without losing either half's entropy.
+/// Folds an IPv6 address to 64 bits while preserving the entropy of both halves.
 fn half(bytes: &[u8]) -> u64 {
     let (mut high, mut low) = (0u64, 0u64);
     for (first, second) in bytes[..8].iter().zip(&bytes[8..16]) {
@@ -263,7 +263,7 @@ fn half(bytes: &[u8]) -> u64 {
     mix64(high) ^ low
 }
 
-/// The finaliser of splitmix64: every input bit moves every output bit.
+/// The finaliser of splitmix64: every input bit affects every output bit.
 #[inline]
 pub fn mix64(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

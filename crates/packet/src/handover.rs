@@ -1,39 +1,39 @@
-//! Flow steering: the worker that a received frame belongs to. Both directions of a flow live on one worker and
-//! stay in order.
+//! Flow steering: chooses the worker of a received frame. Both directions of a flow belong to one worker,
+//! which keeps their order.
 
 use wire::EtherType;
 
 use crate::flow;
 
-/// The worker, of `workers`, on which the flow of this frame lives; none where it may stay where it
-/// is (ARP and all that is not IP).
+/// Returns the worker, of `workers`, that owns the flow of a frame; `None` if any worker may process it (ARP
+/// and other frames that are not IP).
 ///
-/// The link header is looked through as far as VLAN tags and the header of a PPPoE session go; frames of links without
-/// one begin with the packet.
+/// VLAN tags and a PPPoE session header in the link header are skipped. On links without Ethernet header the
+/// frame begins with the packet.
 #[inline]
 pub fn home(bytes: &[u8], ethernet: bool, workers: usize) -> Option<u16> {
     hash(bytes, ethernet).map(|hash| place(hash, workers))
 }
 
-/// The hash of this frame's flow, by which [`home`] chooses; none of what is not IP.
+/// Returns the flow hash by which [`home`] chooses; `None` if the frame is not IP.
 #[inline]
 pub fn hash(bytes: &[u8], ethernet: bool) -> Option<u32> {
     flow::symmetric(if ethernet { packet(bytes)? } else { bytes })
 }
 
-/// The worker, of `workers`, on which the fragments of an IP packet meet.
+/// Returns the worker, of `workers`, that reassembles the fragments of an IP packet.
 #[inline]
 pub fn home_of_fragments(packet: &[u8], workers: usize) -> Option<u16> {
     flow::symmetric_of_fragments(packet).map(|hash| place(hash, workers))
 }
 
-/// The worker, of `workers`, of a hash: its high bits, without a division.
+/// Maps a hash to one of `workers` workers by its high bits, without a division.
 #[inline]
 pub fn place(hash: u32, workers: usize) -> u16 {
     ((u64::from(hash) * workers as u64) >> 32) as u16
 }
 
-/// The IP packet of an Ethernet frame.
+/// Returns the IP packet of an Ethernet frame.
 fn packet(bytes: &[u8]) -> Option<&[u8]> {
     let mut at = 12;
     for _ in 0..5 {
@@ -48,7 +48,7 @@ fn packet(bytes: &[u8]) -> Option<&[u8]> {
     None
 }
 
-/// The IP packet behind the header of a PPPoE session (RFC 2516, 4; PPP protocols of IPv4 and IPv6).
+/// Returns the IP packet after a PPPoE session header (RFC 2516, 4; PPP protocols of IPv4 and IPv6).
 fn session_packet(bytes: &[u8]) -> Option<&[u8]> {
     match bytes {
         [0x11, 0, _, _, _, _, 0x00, 0x21 | 0x57, packet @ ..] => Some(packet),

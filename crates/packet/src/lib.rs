@@ -1,9 +1,9 @@
-//! A packet's fields, hashes and fates, as every floor of the data plane names them: nothing here knows a table, a
-//! connection or a rule.
+//! Packet fields, hashes, drop reasons and outputs that all parts of the data plane share; independent of
+//! tables, connections and rules.
 //!
-//! [`Fields`] and [`Tuple`] are read once per packet, [`link`] what is before it; `flow` hashes them, `handover` makes
-//! a worker of that; `drop` names the reasons to discard a packet, `out` what takes it; `count` has the counters'
-//! numbers.
+//! [`Fields`] and [`Tuple`] are parsed once per packet, [`link`] parses the link header; `flow` hashes
+//! packets, `handover` derives the worker from the hash; `drop` lists the drop reasons, `out` the receivers
+//! of outgoing frames; `count` has counters.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! What the link layer of a frame says: addresses, type, VLAN tag and what is in the frame. ARP, IEEE 802.2 and
-//! messages of the spanning tree are read when somebody asks for them.
+//! Parses the link layer of a frame: MAC addresses, EtherType, VLAN tag. ARP, IEEE 802.2 and spanning tree
+//! messages are parsed on demand.
 //!
 //! ```text
 //! destination 6 | source 6 | kind 2 (EtherType, or a length below 0x600) | [TCI 2 | kind 2] | …
@@ -8,7 +8,7 @@
 use wire::Mac;
 use wire::vlan::Tci;
 
-/// Bytes up to what a frame carries.
+/// Length of an Ethernet header.
 pub const HEADER: usize = 14;
 /// EtherTypes (IEEE 802 numbers; RFC 9542, appendix B).
 pub mod ethertype {
@@ -18,48 +18,48 @@ pub mod ethertype {
     pub const ARP: u16 = 0x0806;
     /// RARP.
     pub const RARP: u16 = 0x8035;
-    /// A tag of IEEE 802.1Q.
+    /// IEEE 802.1Q VLAN tag.
     pub const VLAN: u16 = 0x8100;
     /// IPv6.
     pub const IPV6: u16 = 0x86dd;
-    /// Discovery of PPPoE.
+    /// PPPoE discovery.
     pub const PPPOE_DISCOVERY: u16 = 0x8863;
-    /// A session of PPPoE.
+    /// PPPoE session.
     pub const PPPOE: u16 = 0x8864;
-    /// A service tag of IEEE 802.1ad.
+    /// IEEE 802.1ad service tag.
     pub const SERVICE_VLAN: u16 = 0x88a8;
-    /// Below this it is the length of a frame of IEEE 802.3.
+    /// Smallest EtherType; lower values are the length of an IEEE 802.3 frame.
     pub const FIRST: u16 = 0x600;
 }
 
 use ethertype::{ARP, FIRST, IPV4, IPV6, RARP, SERVICE_VLAN, VLAN};
 
-/// See the module.
+/// Parsed link header of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Link {
-    /// Whom it is for.
+    /// Destination MAC address.
     pub destination: Mac,
-    /// Who sent it.
+    /// Source MAC address.
     pub source: Mac,
-    /// What stands behind the addresses.
+    /// The EtherType or length after the addresses.
     pub kind: u16,
-    /// What a tag says that stands there.
+    /// The VLAN tag after the addresses.
     pub tag: Option<Tag>,
-    /// It carries a packet of IP whose header is there, right behind `kind`.
+    /// True if a readable IP header follows directly after `kind`.
     pub has_ip: bool,
 }
 
-/// A tag of IEEE 802.1Q or 802.1ad.
+/// An IEEE 802.1Q or 802.1ad tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tag {
-    /// Priority and VLAN.
+    /// Priority and VLAN id.
     pub tci: Tci,
-    /// What stands behind the tag.
+    /// The EtherType or length after the tag.
     pub kind: u16,
 }
 
 impl Link {
-    /// Reads a frame. None where it is shorter than a link header.
+    /// Parses a frame; `None` if it is shorter than a link header.
     #[inline]
     pub fn of(frame: &[u8]) -> Option<Self> {
         let header = frame.first_chunk::<HEADER>()?;
@@ -86,7 +86,7 @@ impl Tag {
     }
 }
 
-/// Whether a frame of this kind carries an IP header whose fields can be read.
+/// Returns true if a frame of this EtherType has a readable IP header.
 #[inline(always)]
 pub fn has_ip(kind: u16, packet: &[u8]) -> bool {
     match kind {
@@ -101,27 +101,28 @@ pub fn has_ip(kind: u16, packet: &[u8]) -> bool {
     }
 }
 
-/// What ARP or RARP says (RFC 826; RFC 903). Addresses only where they are those of Ethernet and of IPv4.
+/// An ARP or RARP message (RFC 826; RFC 903). Addresses are present only if they are Ethernet and IPv4
+/// addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arp {
-    /// Hardware: 1 is Ethernet.
+    /// Hardware type: 1 is Ethernet.
     pub hardware: u16,
-    /// Protocol, as an EtherType.
+    /// Protocol type, an EtherType.
     pub protocol: u16,
-    /// What it says: 1 asks, 2 answers.
+    /// Operation: 1 is a request, 2 a reply.
     pub opcode: u16,
-    /// The sender's hardware address.
+    /// Sender's MAC address.
     pub sender_mac: Option<Mac>,
-    /// The sender's address.
+    /// Sender's IPv4 address.
     pub sender: Option<u32>,
-    /// The target's hardware address.
+    /// Target's MAC address.
     pub target_mac: Option<Mac>,
-    /// The target's address.
+    /// Target's IPv4 address.
     pub target: Option<u32>,
 }
 
 impl Arp {
-    /// Reads a frame; none where it is no ARP, or cut short.
+    /// Parses a frame; `None` if it is not ARP, or truncated.
     pub fn of(link: &Link, frame: &[u8]) -> Option<Self> {
         let body = frame.get(HEADER..)?;
         let header = body.first_chunk::<8>()?;
@@ -147,20 +148,20 @@ impl Arp {
         })
     }
 
-    /// Whether nobody asked: it says of an address what it is itself.
+    /// Returns true for a gratuitous ARP message: sender and target address are equal.
     pub fn is_gratuitous(&self) -> Option<bool> {
         Some(self.sender? == self.target?)
     }
 }
 
-/// The header of IEEE 802.2 (LLC), with what SNAP says behind it.
+/// An IEEE 802.2 (LLC) header, with the SNAP type if present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Llc {
-    /// For which service access point.
+    /// Destination service access point.
     pub destination: u8,
-    /// From which.
+    /// Source service access point.
     pub source: u8,
-    /// The type behind SNAP, where both points are that of SNAP (0xaa).
+    /// The SNAP type, if both access points are SNAP (0xaa).
     pub snap: Option<u16>,
 }
 
@@ -168,11 +169,11 @@ impl Llc {
     /// The service access point of SNAP.
     pub const SNAP: u8 = 0xaa;
 
-    /// Reads a frame; none where it is none of IEEE 802.3, or cut short.
+    /// Parses a frame; `None` if it is not an IEEE 802.3 frame, or truncated.
     pub fn of(link: &Link, frame: &[u8]) -> Option<Self> {
         let body = frame.get(HEADER..).filter(|_| link.kind < FIRST)?;
         let [destination, source, control] = *body.first_chunk()?;
-        // Unnumbered frames have one byte of control, the others two.
+        // Unnumbered frames have one control byte, others two.
         let control = if control & 3 == 3 { 1 } else { 2 };
         let kind = body.get(2 + control + 3..).and_then(<[u8]>::first_chunk);
         let snap = (destination, source) == (Self::SNAP, Self::SNAP);
@@ -184,41 +185,41 @@ impl Llc {
     }
 }
 
-/// A message of the spanning tree (IEEE 802.1D, 9.3), as it stands in the frame.
+/// A spanning tree message (IEEE 802.1D, 9.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bpdu {
-    /// Its type: 0 configuration, 2 that of rapid spanning tree, 0x80 topology change.
+    /// Type: 0 configuration, 2 rapid spanning tree, 0x80 topology change.
     pub kind: u8,
-    /// What it says; none of a topology change.
+    /// The contents of a configuration message; `None` for a topology change.
     pub says: Option<Says>,
 }
 
-/// What a configuration message says. Times are in 256ths of a second.
+/// Contents of a configuration message. Times are in units of 1/256 s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Says {
-    /// Bit 0: topology change, bit 7: its acknowledgement.
+    /// Bit 0: topology change, bit 7: topology change acknowledgement.
     pub flags: u8,
-    /// The root's priority.
+    /// Priority of the root bridge.
     pub root_priority: u16,
-    /// The root's address.
+    /// MAC address of the root bridge.
     pub root: Mac,
-    /// The cost of the way there.
+    /// Path cost to the root bridge.
     pub root_cost: u32,
-    /// The sender's priority.
+    /// Priority of the sender.
     pub sender_priority: u16,
-    /// The sender's address.
+    /// MAC address of the sender.
     pub sender: Mac,
-    /// The sender's port.
+    /// Port of the sender.
     pub port: u16,
-    /// Age of the message, longest age, time between messages, and how long a port listens.
+    /// Message age, maximum age, hello time, forward delay.
     pub times: [u16; 4],
 }
 
 impl Bpdu {
-    /// To whom bridges send them.
+    /// Destination address of spanning tree messages.
     const GROUP: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 0]);
 
-    /// Reads a frame; none where it is none of the spanning tree.
+    /// Parses a frame; `None` if it is not a spanning tree message.
     pub fn of(link: &Link, frame: &[u8]) -> Option<Self> {
         let body = frame.get(HEADER..).filter(|_| link.kind < FIRST)?;
         let head = body.first_chunk::<7>()?;
@@ -258,7 +259,7 @@ fn mac_at(bytes: &[u8], at: usize) -> Option<Mac> {
 mod tests {
     use super::*;
 
-    /// A frame of this kind from 02:…:01 to 02:…:02.
+    /// Builds a frame of this EtherType from 02:…:01 to 02:…:02.
     fn frame(kind: u16, body: &[u8]) -> Vec<u8> {
         let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
         frame.extend(kind.to_be_bytes());
@@ -287,7 +288,7 @@ mod tests {
         let mut header = vec![0x45; 20];
         assert!(read(&frame(IPV4, &header)).has_ip);
         assert!(!read(&frame(IPV6, &header)).has_ip && !read(&frame(IPV4, &header[..19])).has_ip);
-        // Options that are not there.
+        // The header announces options that are missing.
         header[0] = 0x46;
         assert!(!read(&frame(IPV4, &header)).has_ip);
         assert!(read(&frame(IPV6, &[0x60; 40])).has_ip);

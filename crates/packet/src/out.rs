@@ -1,30 +1,30 @@
-//! Outs: what takes frames that leave a walk. The last pass groups frames by their out, and `Outlet::dispatch` alone
-//! dispatches them.
+//! Outputs: receivers of frames that leave the data plane's processing. The last pass groups frames by
+//! output, and `Outlet::dispatch` sends them.
 
 use frame::InterfaceId;
 
-/// An out as a number: the kind in the upper 4 of 24 bits, what it is of that kind in the others.
+/// An output as a number: the kind in the upper 4 of 24 bits, the index within the kind in the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OutId(u32);
 
-/// What an out is.
+/// Kind and index of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Out {
     /// The port with this number.
     Port(u16),
-    /// The tunnel of the interface in this slot: packets are encapsulated and go on.
+    /// The tunnel of the interface in this slot: encapsulates packets, which are then routed.
     Tunnel(u32),
-    /// The bridge of the interface in this slot: frames are bridged on.
+    /// The bridge of the interface in this slot: forwards frames to its ports.
     Bridge(u32),
-    /// The bond of the interface in this slot: each frame leaves by one of its slaves, or by all.
+    /// The bond of the interface in this slot: sends each frame by one of its slaves, or by all.
     Bond(u32),
-    /// The link that the station in this slot shares, and the other stations on it.
+    /// The link that the station in this slot shares with other stations.
     Station(u32),
-    /// The queues of the interface in this slot, and what that leaves by.
+    /// The queues of the interface in this slot, followed by its output.
     Queue(u32),
-    /// IPsec, by the policy in this slot: packets are protected and go on.
+    /// IPsec with the policy in this slot: encapsulates packets, which are then routed.
     Protect(u32),
-    /// Nothing takes frames.
+    /// No output.
     None,
 }
 
@@ -45,10 +45,10 @@ impl Default for OutId {
 }
 
 impl OutId {
-    /// Nothing takes frames.
+    /// No output.
     pub const NONE: Self = Self(0xff_ffff);
 
-    /// The port with this number; the highest number is none.
+    /// Returns the output for a port; the highest number is no port.
     #[inline(always)]
     pub const fn port(number: u16) -> Self {
         match number {
@@ -57,43 +57,43 @@ impl OutId {
         }
     }
 
-    /// The tunnel of this interface.
+    /// Returns the output for a tunnel interface.
     pub const fn tunnel(interface: InterfaceId) -> Self {
         Self(TUNNEL << INDEX_BITS | interface.slot() as u32 & INDEX)
     }
 
-    /// The bridge of this interface.
+    /// Returns the output for a bridge interface.
     pub const fn bridge(interface: InterfaceId) -> Self {
         Self(BRIDGE << INDEX_BITS | interface.slot() as u32 & INDEX)
     }
 
-    /// The bond of this interface.
+    /// Returns the output for a bond interface.
     pub const fn bond(interface: InterfaceId) -> Self {
         Self(BOND << INDEX_BITS | interface.slot() as u32 & INDEX)
     }
 
-    /// The link that this station shares, and the other stations on it.
+    /// Returns the output for the shared link of a station.
     pub const fn station(interface: InterfaceId) -> Self {
         Self(STATION << INDEX_BITS | interface.slot() as u32 & INDEX)
     }
 
-    /// The queues of this interface.
+    /// Returns the output for the queues of an interface.
     pub const fn queue(interface: InterfaceId) -> Self {
         Self(QUEUE << INDEX_BITS | interface.slot() as u32 & INDEX)
     }
 
-    /// IPsec, by the policy in this slot, below 2^20.
+    /// Returns the output for the IPsec policy in this slot, which must be below 2^20.
     pub const fn protect(slot: u32) -> Self {
         Self(PROTECT << INDEX_BITS | slot & INDEX)
     }
 
-    /// Whether it is IPsec.
+    /// Returns true if the output is IPsec.
     #[inline(always)]
     pub const fn is_protect(self) -> bool {
         self.0 >> INDEX_BITS == PROTECT
     }
 
-    /// What it is.
+    /// Returns kind and index.
     #[inline(always)]
     pub const fn out(self) -> Out {
         match self.0 >> INDEX_BITS {
@@ -108,7 +108,7 @@ impl OutId {
         }
     }
 
-    /// The number of the port that it is, if it is one.
+    /// Returns the port number if the output is a port.
     #[inline(always)]
     pub const fn as_port(self) -> Option<u16> {
         match self.out() {
@@ -117,13 +117,13 @@ impl OutId {
         }
     }
 
-    /// Its 24 bits.
+    /// Returns the number, 24 bits.
     #[inline(always)]
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// The out of the low 24 bits.
+    /// Returns the output for the low 24 bits.
     #[inline(always)]
     pub const fn from_bits(bits: u32) -> Self {
         Self(bits & 0xff_ffff)

@@ -1,5 +1,5 @@
-//! Network address translation: chooses the translation of a new connection and rewrites its packets (RFC
-//! 3022, RFC 4787, RFC 5382, RFC 5508; RouterOS `/ip/firewall/nat`).
+//! Network address translation: chooses the translation of a new connection and rewrites its packets
+//! (RFC 3022, RFC 4787, RFC 5382, RFC 5508; RouterOS `/ip/firewall/nat`).
 //!
 //! A rule's action is a [`Target`]. For a connection's first packet the caller passes it to [`choose`], once
 //! for the destination (dstnat) and once for the source (srcnat); [`settle`] then makes sure that the replies

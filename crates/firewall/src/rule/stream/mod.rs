@@ -494,8 +494,8 @@ impl Streams {
             return None;
         }
         quic.tried += 1;
-        // A client that adopts the server's connection id keeps its keys; after a Retry it uses new keys (RFC
-        // 9001, 5.2).
+        // A client that adopts the server's connection id keeps its keys; after a Retry it uses new keys
+        // (RFC 9001, 5.2).
         let known = quic.keys.as_ref();
         let opened = known.and_then(|keys| keys.open(initial, &mut self.room));
         let frames = match opened {
