@@ -1,33 +1,32 @@
-//! AES (FIPS 197) over packets: counter mode, and chains of CBC, several with a key of their own side
-//! by side.
+//! AES (FIPS 197): counter mode over packets, and CBC over several packets with different keys in parallel.
 //!
-//! Two blocks are in a register where the mode lets them. Blocks are in memory as FIPS 197 has them.
+//! A register holds two blocks where the mode permits it. Blocks in memory have the byte order of FIPS 197.
 
-/// Round keys of AES, for both directions.
+/// Round keys of AES for encryption and decryption.
 #[derive(Clone)]
 pub struct Aes {
-    /// In memory as the processor wants them; those behind `rounds` are 0.
+    /// Round keys in the processor's byte order; unused keys after `rounds` are 0.
     encrypt: [u128; KEYS],
     decrypt: [u128; KEYS],
     rounds: usize,
 }
 
-/// A chain of CBC to be encrypted.
+/// A packet to be encrypted in CBC mode.
 pub struct Chain<'a> {
-    /// Its key.
+    /// The key.
     pub aes: &'a Aes,
     /// The initialization vector.
     pub vector: [u8; 16],
-    /// Whole blocks; bytes behind the last are left alone.
+    /// The text: whole blocks; further bytes stay unchanged.
     pub text: &'a mut [u8],
 }
 
-/// Round keys of the longest key.
+/// Number of round keys of the longest key.
 const KEYS: usize = 15;
 
 impl Aes {
-    /// Expands a key of 16, 24 or 32 bytes; none for another length, and where the processor lacks
-    /// the instructions.
+    /// Expands a key of 16, 24 or 32 bytes; `None` for other lengths, or if the processor lacks the
+    /// instructions.
     pub fn new(key: &[u8]) -> Option<Self> {
         if !matches!(key.len(), 16 | 24 | 32) {
             return None;
@@ -43,7 +42,7 @@ impl Aes {
         None
     }
 
-    /// The block, encrypted.
+    /// Encrypts a block.
     pub fn encrypt(&self, block: [u8; 16]) -> [u8; 16] {
         let mut text = block;
         chain(&mut [Chain {
@@ -54,11 +53,11 @@ impl Aes {
         text
     }
 
-    /// Mixes encrypted counter blocks with `mask`, if there is one, and `text`. A counter block is
-    /// the nonce and a number of 32 bits, from 1.
+    /// XORs `mask`, if given, and then `text` with the encrypted counter blocks. A counter block consists of
+    /// the nonce and a 32-bit counter that begins at 1.
     pub fn count(&self, nonce: &[u8; 12], mask: Option<&mut [u8; 16]>, text: &mut [u8]) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: there is a value only where the processor has the features of the function.
+        // SAFETY: an `Aes` exists only if the processor has the features of the function.
         unsafe {
             wide::count(self, nonce, mask, text);
         }
@@ -66,10 +65,10 @@ impl Aes {
         let _ = (nonce, mask, text);
     }
 
-    /// Decrypts a chain of CBC, which is whole blocks; bytes behind the last are left alone.
+    /// Decrypts whole blocks in CBC mode; further bytes stay unchanged.
     pub fn unchain(&self, vector: &[u8; 16], text: &mut [u8]) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: there is a value only where the processor has the features of the function.
+        // SAFETY: a value exists only if the processor has the features of the function.
         unsafe {
             wide::unchain(self, vector, text);
         }
@@ -77,7 +76,7 @@ impl Aes {
         let _ = (vector, text);
     }
 
-    /// The first key for encryption, those between, and the last.
+    /// Returns the encryption round keys: the first, those between, and the last.
     #[inline]
     pub(crate) fn round_keys(&self) -> (&u128, &[u128], &u128) {
         let last = self.rounds.min(KEYS - 1);
@@ -88,7 +87,7 @@ impl Aes {
         )
     }
 
-    /// Forgets the key.
+    /// Erases the key.
     pub fn wipe(&mut self) {
         self.encrypt = [0; KEYS];
         self.decrypt = [0; KEYS];
@@ -96,11 +95,11 @@ impl Aes {
     }
 }
 
-/// Encrypts chains. They advance together best when the longest come first.
+/// Encrypts packets in CBC mode in parallel; fastest if the longest come first.
 pub fn chain(chains: &mut [Chain<'_>]) {
     #[cfg(target_arch = "x86_64")]
     if !chains.is_empty() {
-        // SAFETY: there is an `Aes` only where the processor has the features of the function.
+        // SAFETY: an `Aes` exists only if the processor has the features of the function.
         unsafe { wide::chain(chains) }
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -113,12 +112,12 @@ pub(crate) mod wide {
 
     use super::{Aes, Chain, KEYS};
 
-    /// Bytes of a block.
+    /// Bytes per block.
     pub(crate) const BLOCK: usize = 16;
-    /// Bytes of a register of two blocks.
+    /// Bytes of a register with two blocks.
     const PAIR: usize = 2 * BLOCK;
 
-    /// FIPS 197, 5.2 and 5.3.5.
+    /// Key expansion (FIPS 197, 5.2 and 5.3.5).
     #[target_feature(enable = "aes,avx2,vaes")]
     pub(super) fn expand(key: &[u8]) -> Aes {
         let words = key.len() / 4;
@@ -158,14 +157,14 @@ pub(crate) mod wide {
         aes
     }
 
-    /// The S-box over a word.
+    /// Applies the S-box to a word.
     #[target_feature(enable = "aes")]
     fn substituted(word: u32) -> u32 {
         let words = _mm_set1_epi32(word as i32);
         _mm_cvtsi128_si32(_mm_aeskeygenassist_si128::<0>(words)) as u32
     }
 
-    /// Sixteen blocks at once, fewer at the end.
+    /// Counter mode, sixteen blocks at a time, fewer at the end.
     #[target_feature(enable = "aes,avx2,vaes")]
     pub(super) fn count(
         aes: &Aes,
@@ -176,7 +175,7 @@ pub(crate) mod wide {
         let mut block = [0; BLOCK];
         block[..12].copy_from_slice(nonce);
         block[12] = 1;
-        // The counter is the last word, its bytes in the processor's order until it is used.
+        // The counter is the last word, in native byte order until it is used.
         let first = load(&u128::from_le_bytes(block));
         let mut counters = _mm256_add_epi32(
             _mm256_broadcastsi128_si256(first),
@@ -200,8 +199,8 @@ pub(crate) mod wide {
         }
     }
 
-    /// Encrypts as many counters as are wanted, and at most as many as there is room for; tells how
-    /// many.
+    /// Encrypts up to `wanted` counter blocks, at most as many as `stream` has room for; returns their
+    /// number.
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes")]
     fn fill(
@@ -250,7 +249,7 @@ pub(crate) mod wide {
         2 * N
     }
 
-    /// Mixes a text with a stream; what is left of the text.
+    /// XORs a text with a key stream; returns the rest of the text.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn add_all<'t>(text: &'t mut [u8], stream: &[[u8; BLOCK]]) -> &'t mut [u8] {
@@ -273,7 +272,7 @@ pub(crate) mod wide {
         write(block, _mm_xor_si128(read(block), read(other)));
     }
 
-    /// Eight chains at once, as far as the shortest goes; then those that are left.
+    /// CBC encryption of eight packets at a time, up to the length of the shortest; then of the others.
     #[target_feature(enable = "aes,avx2,vaes")]
     pub(super) fn chain(chains: &mut [Chain<'_>]) {
         for mut active in chains.chunks_mut(8) {
@@ -301,7 +300,7 @@ pub(crate) mod wide {
         }
     }
 
-    /// Advances `N` chains if there are so many; the others.
+    /// Encrypts `blocks` blocks of the first `N` packets, if there are that many; returns the other packets.
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes")]
     fn many<'c, 't, const N: usize>(
@@ -327,7 +326,7 @@ pub(crate) mod wide {
         rest
     }
 
-    /// Encrypts so many blocks of each chain, which has as many, and lets it begin behind them.
+    /// Encrypts `blocks` blocks of each packet and advances its text.
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes")]
     fn advance<const N: usize>(chains: &mut [Chain<'_>; N], rounds: usize, blocks: usize) {
@@ -361,7 +360,7 @@ pub(crate) mod wide {
         }
     }
 
-    /// Sixteen blocks at once, then eight; fewer are eight of which some count for nothing.
+    /// CBC decryption, sixteen blocks at a time, then eight; a shorter rest is padded to eight.
     #[target_feature(enable = "aes,avx2,vaes")]
     pub(super) fn unchain(aes: &Aes, vector: &[u8; BLOCK], text: &mut [u8]) {
         let mut before = _mm256_broadcastsi128_si256(read(vector));
@@ -387,8 +386,8 @@ pub(crate) mod wide {
         }
     }
 
-    /// Decrypts `N` registers of blocks. The block before them is the upper one of `before`; the last
-    /// ciphertexts are given back for what follows.
+    /// Decrypts `N` registers of blocks. The upper half of `before` is the preceding ciphertext block;
+    /// returns the last ciphertext blocks for the next call.
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes")]
     fn release<const N: usize>(aes: &Aes, before: __m256i, group: &mut [u8]) -> __m256i {
@@ -421,7 +420,7 @@ pub(crate) mod wide {
         before
     }
 
-    /// A round key for both blocks of a register.
+    /// Returns a round key for both blocks of a register.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn twice(key: &u128) -> __m256i {
@@ -462,7 +461,7 @@ pub(crate) mod wide {
 mod tests {
     use super::*;
 
-    /// FIPS 197, appendix C.
+    /// Test vectors of FIPS 197, appendix C.
     const VECTORS: [(usize, u128); 3] = [
         (16, 0x69c4_e0d8_6a7b_0430_d8cd_b780_70b4_c55a),
         (24, 0xdda9_7ca4_864c_dfe0_6eaf_70a0_ec0d_7191),
@@ -473,7 +472,7 @@ mod tests {
         (0..len as u8).collect()
     }
 
-    /// Nothing where the processor lacks the instructions.
+    /// Runs a test with every key length; skips it if the processor lacks the instructions.
     fn each(mut run: impl FnMut(&Aes)) {
         for (len, _) in VECTORS {
             match Aes::new(&key(len)) {

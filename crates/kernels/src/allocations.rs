@@ -1,32 +1,32 @@
-//! A global allocator that counts, for proving that a path allocates nothing.
+//! A counting global allocator, for tests that a code path does not allocate.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
 use std::alloc::System;
 
 thread_local! {
-    // Made without code and left without: it may be used wherever memory is asked for.
+    // Constant initialiser and no destructor, so that the allocator may use it at any time.
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
 fn count() {
-    // A thread that is about to end may have given it up.
+    // The value of a thread that is about to end may already be destroyed.
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 
-/// The system's allocator, which counts what is asked of it. A program or test that wants the
-/// count makes it its `#[global_allocator]`.
+/// The system allocator with a counter. A program or test that needs the count declares it as its
+/// `#[global_allocator]`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingAllocator;
 
 impl CountingAllocator {
-    /// How often the calling thread asked for memory (or for more) since it began.
+    /// Returns the number of allocations and reallocations of the calling thread.
     pub fn count() -> u64 {
         COUNT.try_with(Cell::get).unwrap_or(0)
     }
 }
 
-// SAFETY: every call is passed on unchanged to the system's allocator, which keeps the contract.
+// SAFETY: every call is forwarded unchanged to the system allocator, which satisfies the contract.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();

@@ -1,9 +1,9 @@
-//! The processor's time stamp counter.
+//! The time stamp counter of the processor.
 
-/// Reads the time stamp counter, in clocks of its constant rate.
+/// Reads the time stamp counter, which has a constant rate.
 ///
-/// The read is not serialising: it is meant for spans of a vector or more. On processors without
-/// such a counter it is the monotonic clock in nanoseconds.
+/// The read is not serialising: use it for intervals of a packet vector or longer. On processors without such
+/// a counter it returns the monotonic clock in nanoseconds.
 #[inline]
 pub fn tsc() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -20,7 +20,7 @@ pub fn tsc() -> u64 {
     }
 }
 
-/// How fast the counter of [`tsc`] runs and how fast the core does, in Hz, measured now (30 ms).
+/// Measures the rate of [`tsc`] and of the processor core, in Hz; takes 30 ms.
 pub fn measure_hz() -> (u64, u64) {
     const STEPS: u64 = 4096;
     let nanos = || {
@@ -35,7 +35,7 @@ pub fn measure_hz() -> (u64, u64) {
         let start = tsc();
         let mut chain = start;
         for _ in 0..STEPS {
-            // A rotation and an addition, each waiting for the other: two clocks of the core.
+            // A rotation and a dependent addition: two core cycles.
             chain = chain.rotate_left(1).wrapping_add(start);
         }
         core::hint::black_box(chain);

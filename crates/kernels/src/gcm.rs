@@ -1,25 +1,26 @@
-//! AES-GCM (NIST SP 800-38D) over one packet, cipher and hash in one pass: sixteen blocks, four to a register of 512
-//! bits, are encrypted while the processor still multiplies those before. Where a text ends within a register, a mask
-//! stands for its end.
+//! AES-GCM (NIST SP 800-38D) over one packet, with cipher and hash in one pass: sixteen blocks, four per
+//! 512-bit register, are encrypted while the hash of the previous ones is multiplied. A mask handles a text
+//! that ends within a register.
 //!
-//! The hash is as in [`Ghash`](crate::Ghash), with eighteen powers of its key: sixteen blocks of text may have one
-//! before and one behind them.
+//! The hash is that of [`Ghash`](crate::Ghash), with eighteen powers of its key: sixteen blocks of text, one
+//! block before and one after them.
 
 use crate::Aes;
 
-/// A key, expanded for both.
+/// A key, expanded for cipher and hash.
 #[derive(Clone)]
 pub struct Gcm {
     aes: Aes,
-    /// The eighteenth power of the hash's key, and so on down to the key itself; zeroes behind it fill a register.
+    /// The eighteenth power of the hash key down to the key itself, followed by zeros that fill a register.
     powers: [u128; POWERS + 2],
 }
 
-/// Powers of the hash's key.
+/// Number of powers of the hash key.
 const POWERS: usize = 18;
 
 impl Gcm {
-    /// Expands a key of 16, 24 or 32 bytes; none for another length, and where the processor lacks the instructions.
+    /// Expands a key of 16, 24 or 32 bytes; `None` for other lengths, or if the processor lacks the
+    /// instructions.
     pub fn new(key: &[u8]) -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
         {
@@ -39,8 +40,8 @@ impl Gcm {
         None
     }
 
-    /// Encrypts a text. Gives the tag of a block, the encrypted text, and another block: of what is authenticated and
-    /// not encrypted, filled with zeroes, and of the lengths of both in bits.
+    /// Encrypts a text in place. Returns the tag over `first` (the authenticated data, padded with zeros),
+    /// the ciphertext, and `last` (the lengths of both in bits).
     pub fn seal(
         &self,
         nonce: &[u8; 12],
@@ -51,7 +52,7 @@ impl Gcm {
         self.run::<false>(nonce, first, text, last)
     }
 
-    /// Decrypts a text, and gives the tag that it should have had.
+    /// Decrypts a text in place; returns the tag that it must have.
     pub fn open(
         &self,
         nonce: &[u8; 12],
@@ -72,7 +73,7 @@ impl Gcm {
     ) -> [u8; 16] {
         #[cfg(target_arch = "x86_64")]
         {
-            // SAFETY: there is a value only where the processor has the features of the function.
+            // SAFETY: a `Gcm` exists only if the processor has the features of the function.
             unsafe { wide::run::<OPENS>(self, nonce, first, text, last) }
         }
         #[cfg(not(target_arch = "x86_64"))]
@@ -82,7 +83,7 @@ impl Gcm {
         }
     }
 
-    /// Forgets the key.
+    /// Erases the key.
     pub fn wipe(&mut self) {
         self.aes.wipe();
         self.powers = core::hint::black_box([0; POWERS + 2]);
@@ -98,20 +99,20 @@ mod wide {
     use crate::aes::wide::{BLOCK, load};
     use crate::ghash::wide::{Sum, backwards, read, write};
 
-    /// Bytes of a register.
+    /// Bytes per register.
     const REGISTER: usize = 4 * BLOCK;
     /// Blocks between reductions, and their bytes.
     const BLOCKS: usize = 16;
     const GROUP: usize = BLOCKS * BLOCK;
 
-    /// What goes on from group to group.
+    /// State between groups of blocks.
     struct State<'g> {
         gcm: &'g Gcm,
-        /// The next four counter blocks, each with its last word in the processor's order.
+        /// The next four counter blocks, each with its last word in native byte order.
         counters: __m512i,
-        /// What was hashed before.
+        /// The hash so far.
         hash: __m128i,
-        /// Products that are not reduced yet, of the blocks beside the text.
+        /// Unreduced products of the blocks before and after the text.
         beside: Sum,
     }
 
@@ -137,7 +138,7 @@ mod wide {
             hash: _mm_setzero_si128(),
             beside: Sum::zero(),
         };
-        // The first block stands before the first group, in which the last one may be, too.
+        // The first block comes before the first group, which may also contain the last block.
         let behind = match text.len() {
             len if len > GROUP => BLOCKS,
             len => len.div_ceil(BLOCK) + 1,
@@ -160,14 +161,14 @@ mod wide {
         write(_mm_xor_si128(state.hash, mask))
     }
 
-    /// A power of the hash's key.
+    /// Returns a power of the hash key.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn power(gcm: &Gcm, exponent: usize) -> __m128i {
         load(&gcm.powers[POWERS - exponent.min(POWERS)])
     }
 
-    /// The first counter block, encrypted, in the order of the hash.
+    /// Returns the first counter block, encrypted, in the byte order of the hash.
     #[inline]
     #[target_feature(enable = "aes,avx2,avx512f,avx512bw,avx512vl,vaes")]
     fn mask(gcm: &Gcm, counter: __m128i) -> __m128i {
@@ -181,7 +182,7 @@ mod wide {
         _mm_shuffle_epi8(block, backwards())
     }
 
-    /// Puts the last word of each block in the order that it has on the wire.
+    /// Returns the shuffle that converts the last word of each block to network byte order.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn last_word() -> __m512i {
@@ -191,8 +192,8 @@ mod wide {
     }
 
     impl State<'_> {
-        /// Encrypts or decrypts a text of at most `N` registers, all of it where it is `FULL`, and takes its
-        /// ciphertext into the hash. `behind` is the power of the text's first block.
+        /// Encrypts or decrypts a text of at most `N` registers (exactly `N` if `FULL`) and adds its
+        /// ciphertext to the hash. `behind` is the power for the first block of the text.
         #[inline]
         #[target_feature(enable = "aes,avx2,avx512f,avx512bw,avx512vl,vaes,pclmulqdq,vpclmulqdq")]
         fn group<const N: usize, const FULL: bool, const OPENS: bool>(
@@ -214,7 +215,8 @@ mod wide {
                     len if len >= REGISTER => !0,
                     len => (1 << len) - 1,
                 };
-                // SAFETY: only bytes of the text are read and written, and the four powers; none need alignment.
+                // SAFETY: only bytes of the text are read and written, and the four powers are read; none
+                // need alignment.
                 let (cipher, powers) = unsafe {
                     let place: *mut i8 = text.as_mut_ptr().cast();
                     let read = _mm512_maskz_loadu_epi8(bytes, place);
@@ -246,7 +248,7 @@ mod wide {
             self.hash = sum.reduced();
         }
 
-        /// Encrypts the next counters.
+        /// Encrypts the next counter blocks.
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,vaes")]
         fn stream<const N: usize>(&mut self) -> [__m512i; N] {
@@ -272,14 +274,14 @@ mod wide {
         }
     }
 
-    /// A round key for the blocks of a register.
+    /// Returns a round key for the four blocks of a register.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn four_times(key: &u128) -> __m512i {
         _mm512_broadcast_i32x4(load(key))
     }
 
-    /// The sum of the blocks of a register.
+    /// Returns the XOR of the blocks of a register.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn folded(blocks: __m512i) -> __m128i {
@@ -320,7 +322,7 @@ mod tests {
                 aes.count(&nonce, Some(&mut tag), &mut cipher);
                 let hashed = hash.hash(&first, &cipher, &last);
                 let tag = u128::from_ne_bytes(tag) ^ u128::from_ne_bytes(hashed);
-                // What stands behind the text is left alone.
+                // Bytes after the text stay unchanged.
                 let mut sealed = [&plain[..], &[0xee; 64]].concat();
 
                 let made = gcm.seal(&nonce, &first, &mut sealed[..len], &last);

@@ -1,18 +1,18 @@
-//! The hash of GCM (NIST SP 800-38D, 6.4) by carry-less multiplication.
+//! GHASH, the hash of GCM (NIST SP 800-38D, 6.4), by carry-less multiplication.
 //!
-//! Blocks are read backwards, so that the polynomial's bits stand as in a number; the key is
-//! multiplied by x once, which makes up for it (RFC 8452, appendix A). Eight blocks are multiplied by
-//! eight powers of the key, two to a register, and their sum is reduced once.
+//! Blocks are byte-reversed, so that the polynomial's bits are in the order of a number; the key is
+//! multiplied by x once to compensate (RFC 8452, appendix A). Eight blocks are multiplied by eight powers of
+//! the key, two per register, and their sum is reduced once.
 
-/// Powers of a hash's key: the eighth, the seventh, and so on down to the key itself.
+/// Powers of a hash key: the eighth, the seventh, down to the key itself.
 #[derive(Clone)]
 pub struct Ghash {
     powers: [u128; 8],
 }
 
 impl Ghash {
-    /// The powers of `key`, which is the block of zeroes encrypted; none where the processor lacks
-    /// the instructions.
+    /// Computes the powers of `key`, which is the encrypted zero block; `None` if the processor lacks the
+    /// instructions.
     pub fn new(key: &[u8; 16]) -> Option<Self> {
         let key = by_x(u128::from_be_bytes(*key));
         #[cfg(target_arch = "x86_64")]
@@ -28,11 +28,11 @@ impl Ghash {
         None
     }
 
-    /// The hash of a block, of a text whose last block is filled with zeroes, and of another block.
+    /// Returns the hash of `first`, of `text` padded with zeros to whole blocks, and of `last`.
     pub fn hash(&self, first: &[u8; 16], text: &[u8], last: &[u8; 16]) -> [u8; 16] {
         #[cfg(target_arch = "x86_64")]
         {
-            // SAFETY: there is a value only where the processor has the features of the function.
+            // SAFETY: a `Ghash` exists only if the processor has the features of the function.
             unsafe { wide::hash(&self.powers, first, text, last) }
         }
         #[cfg(not(target_arch = "x86_64"))]
@@ -42,14 +42,15 @@ impl Ghash {
         }
     }
 
-    /// Forgets the key.
+    /// Erases the key.
     pub fn wipe(&mut self) {
         self.powers = core::hint::black_box([0; 8]);
         core::hint::black_box(&self.powers);
     }
 }
 
-/// A key times x, modulo the polynomial (RFC 8452, appendix A); no branch depends on the key.
+/// Multiplies a key by x modulo the polynomial (RFC 8452, appendix A), without a branch that depends on the
+/// key.
 pub(crate) fn by_x(key: u128) -> u128 {
     (key << 1) ^ ((key >> 127) * (0xc2 << 120 | 1))
 }
@@ -58,7 +59,7 @@ pub(crate) fn by_x(key: u128) -> u128 {
 pub(crate) mod wide {
     use core::arch::x86_64::*;
 
-    /// Bytes of a block.
+    /// Bytes per block.
     const BLOCK: usize = 16;
     /// Blocks between reductions.
     const GROUP: usize = 8;
@@ -96,7 +97,7 @@ pub(crate) mod wide {
         }
         let (first, rest) = tail.split_at(tail.len().min(BLOCK));
         let first = _mm_xor_si128(state, partly(first));
-        // Eight blocks, the last of them not whole, leave no place for `last`.
+        // Eight blocks with a partial last one leave no room for `last`.
         if tail.len() > (GROUP - 1) * BLOCK {
             state = few(powers, first, rest, None);
         } else if !tail.is_empty() {
@@ -105,7 +106,7 @@ pub(crate) mod wide {
         write(few(powers, _mm_xor_si128(state, last), &[], None))
     }
 
-    /// Takes in a block, a text and another block: eight blocks at most.
+    /// Hashes a block, a text and another block: at most eight blocks.
     #[inline]
     #[target_feature(enable = "avx2,pclmulqdq,vpclmulqdq")]
     fn few(powers: &[u128; GROUP], first: __m128i, text: &[u8], last: Option<__m128i>) -> __m128i {
@@ -133,7 +134,7 @@ pub(crate) mod wide {
         sum.reduced()
     }
 
-    /// Takes in eight blocks.
+    /// Hashes eight blocks.
     #[inline]
     #[target_feature(enable = "avx2,pclmulqdq,vpclmulqdq")]
     fn eight(powers: &[u128; GROUP], state: __m128i, group: &[u8; GROUP * BLOCK]) -> __m128i {
@@ -174,7 +175,7 @@ pub(crate) mod wide {
         sum.reduced()
     }
 
-    /// A sum of products, of twice as many bits.
+    /// A sum of double-width products.
     pub(crate) struct Sum {
         pub(crate) low: __m128i,
         pub(crate) middle: __m128i,
@@ -203,8 +204,8 @@ pub(crate) mod wide {
             self.middle = _mm_xor_si128(self.middle, _mm_xor_si128(one, other));
         }
 
-        /// Modulo the polynomial, and divided by x^128: the lower half, a quarter at a time, is made
-        /// zero by multiples of the polynomial.
+        /// Reduces the sum modulo the polynomial and divides by x^128: multiples of the polynomial cancel the
+        /// lower half, one quarter at a time.
         #[inline]
         #[target_feature(enable = "avx2,pclmulqdq,vpclmulqdq")]
         pub(crate) fn reduced(self) -> __m128i {
@@ -219,7 +220,7 @@ pub(crate) mod wide {
         }
     }
 
-    /// Puts the bytes of a block in the other order.
+    /// Returns the shuffle that reverses the bytes of a block.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(crate) fn backwards() -> __m128i {
@@ -234,7 +235,7 @@ pub(crate) mod wide {
         _mm_shuffle_epi8(block, backwards())
     }
 
-    /// A block of at most so many bytes, filled with zeroes.
+    /// Loads at most a block of bytes, padded with zeros.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn partly(bytes: &[u8]) -> __m128i {
@@ -271,7 +272,7 @@ pub(crate) mod wide {
 mod tests {
     use super::*;
 
-    /// Numbers that look random.
+    /// Pseudorandom numbers.
     struct Bits(u64);
 
     impl Bits {
@@ -287,7 +288,7 @@ mod tests {
         }
     }
 
-    /// NIST SP 800-38D, 6.3: bit after bit.
+    /// Bitwise multiplication (NIST SP 800-38D, 6.3).
     fn multiply(one: u128, other: u128) -> u128 {
         let (mut product, mut shifted) = (0, other);
         for bit in (0..128).rev() {

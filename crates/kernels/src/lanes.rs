@@ -1,11 +1,10 @@
-//! Compares a key with the many small numbers of a cache line at once, and searches for 16 keys at once.
+//! SIMD comparisons: compares a key with the small numbers of a cache line, and searches for 16 keys at once.
 //!
-//! A line's numbers lie in its words as in memory, the first in the lowest bits, from quarter
-//! `at` of the line on; behind the fourth quarter there are none. The answer has a bit for each,
-//! the first in bit 0: set where the number is at most the key. Its other bits mean nothing.
+//! The numbers of a line lie in its words in memory order, the first in the lowest bits, beginning at quarter
+//! `at` of the line; they end with the fourth quarter. A result has a bit per number, the first in bit 0, set
+//! if the number is at most the key. Its other bits are undefined.
 //!
-//! Words are loaded relaxed, each as a whole; a line that changes meanwhile may be seen partly
-//! changed.
+//! Words are loaded relaxed, each as a whole; a line that changes concurrently may be seen partly changed.
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 mod portable;
@@ -26,26 +25,26 @@ pub(crate) use {v3::V3, v4::V4};
 /// A cache line of a shared table.
 pub type Line = [AtomicU32; 16];
 
-/// The compares of an instruction set. Only [`widest`](crate::widest) gives one away, and only
-/// where the processor has it.
+/// Comparisons of an instruction set. Only [`widest`](crate::widest) creates a value, and only if the
+/// processor has the instructions.
 pub trait Lanes: Copy {
-    /// Long numbers are better squeezed before they are searched.
+    /// True if 64-bit numbers should be compressed before a search.
     const SQUEEZES: bool = false;
 
-    /// [`Lanes::pick`] costs less than some loads.
+    /// True if [`Lanes::pick`] is cheaper than several loads.
     const PICKS: bool = false;
 
-    /// Which of 32 bytes are at most `key`. `at` is even for more than 16.
+    /// Returns which of 32 bytes are at most `key`. `at` must be even for more than 16.
     fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32;
 
-    /// Which of 16 numbers of 16 bits are at most `key`. `at` is even for more than 8.
+    /// Returns which of 16 16-bit numbers are at most `key`. `at` must be even for more than 8.
     fn at_most_u16(self, line: &Line, at: u32, key: u16) -> u32;
 
-    /// Which of 10 numbers of 32 bits are at most `key`. `at` is even, and 0 for more than 8.
+    /// Returns which of 10 32-bit numbers are at most `key`. `at` must be even, and 0 for more than 8.
     fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32;
 
-    /// Which of a line's 8 numbers of 64 bits are at most `key`; the less significant word of each comes
-    /// first.
+    /// Returns which of a line's 8 64-bit numbers are at most `key`; the less significant word of a number
+    /// comes first.
     #[inline(always)]
     fn at_most_u64(self, line: &Line, key: u64) -> u32 {
         let (numbers, _) = line.as_chunks::<2>();
@@ -56,19 +55,19 @@ pub trait Lanes: Copy {
         bits.sum()
     }
 
-    /// How many of 16 numbers are at most `key`.
+    /// Returns how many of 16 numbers are at most `key`.
     #[inline(always)]
     fn rank(self, numbers: &[u32; 16], key: u32) -> u32 {
         numbers.iter().map(|number| u32::from(*number <= key)).sum()
     }
 
-    /// How many of 8 numbers are at most `key`.
+    /// Returns how many of 8 numbers are at most `key`.
     #[inline(always)]
     fn rank_u64(self, numbers: &[u64; 8], key: u64) -> u32 {
         numbers.iter().map(|number| u32::from(*number <= key)).sum()
     }
 
-    /// The entries of a table at 16 places, which are below 32.
+    /// Returns the elements of a table at 16 indices below 32.
     #[inline(always)]
     fn pick(self, table: &[u64; 32], places: &[u32; 16]) -> [u64; 16] {
         let mut found = [0; 16];
@@ -78,8 +77,8 @@ pub trait Lanes: Copy {
         found
     }
 
-    /// Which of 16 places a word has a bit set at: a bit for each, the first in bit 0, and no others. Places
-    /// are below 32.
+    /// Returns a bit for each of 16 indices (below 32), set if `marks` has the bit of that index; no other
+    /// bits are set.
     #[inline(always)]
     fn marked(self, marks: u32, places: &[u32; 16]) -> u32 {
         let bits = places.iter().enumerate();
@@ -87,39 +86,43 @@ pub trait Lanes: Copy {
             .sum()
     }
 
-    /// For each of 16 keys how many of the first 31 numbers are at most it. The numbers are in order.
+    /// Returns for each of 16 keys how many of the first 31 numbers are at most the key. The numbers must be
+    /// sorted.
     #[inline(always)]
     fn few_ranks(self, numbers: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
         halve(numbers, numbers, keys)
     }
 
-    /// The same of longer numbers.
+    /// Returns for each of 16 64-bit keys how many of the first 31 numbers are at most the key.
     #[inline(always)]
     fn few_ranks_u64(self, numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
         halve(numbers, numbers, keys)
     }
 
-    /// For each of 16 keys how many of `numbers` are at most it; numbers that were added to fill the last
-    /// part are counted or not. They are as [`parted`] gives them with lines of 16.
+    /// Returns for each of 16 keys how many of `numbers` are at most the key; padding may be counted.
+    /// `numbers` must come from [`parted`] with lines of 16.
     #[inline(always)]
     fn ranks(self, numbers: &[u32], every: &Every, keys: &[u32; 16]) -> [u32; 16] {
         halve(numbers, &every.of_32, keys)
     }
 
-    /// The same of longer numbers, with lines of 8; `every` as [`parted`] gives it.
+    /// Returns for each of 16 64-bit keys how many of `numbers` are at most the key; `numbers` and `every`
+    /// must come from [`parted`] with lines of 8.
     #[inline(always)]
     fn ranks_u64(self, numbers: &[u64], every: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
         halve(numbers, every, keys)
     }
 
-    /// The entries of a table at 16 places; beyond its end the last one, and of an empty one 0.
+    /// Returns the elements of a table at 16 indices; the last element for an index beyond its end, 0 for an
+    /// empty table.
     #[inline(always)]
     fn gather(self, table: &[u32], places: &[u32; 16]) -> [u32; 16] {
         let last = table.len().saturating_sub(1);
         places.map(|place| table.get((place as usize).min(last)).copied().unwrap_or(0))
     }
 
-    /// The same of a table that others write to meanwhile; each entry is loaded relaxed.
+    /// Returns the elements at 16 indices of a table that other threads modify; each element is loaded
+    /// relaxed.
     #[inline(always)]
     fn gather_shared(self, table: &[AtomicU32], places: &[u32; 16]) -> [u32; 16] {
         let last = table.len().saturating_sub(1);
@@ -127,8 +130,8 @@ pub trait Lanes: Copy {
         places.map(|place| entry(place).map_or(0, |entry| entry.load(Ordering::Relaxed)))
     }
 
-    /// The numbers in 16 rows of so many parts of 16 bytes, column by column, four in a part: each of 4
-    /// bytes, the most significant first.
+    /// Transposes 16 rows of `PARTS` parts: returns the columns of 32-bit numbers, four per part, read most
+    /// significant byte first.
     #[inline(always)]
     fn columns<const PARTS: usize>(
         self,
@@ -146,8 +149,8 @@ pub trait Lanes: Copy {
         columns
     }
 
-    /// The numbers of 16 bytes in such rows, `at` bytes from their beginning on, the most significant byte
-    /// first; those at the rows' ends where they would lie beyond them. Rows have one part at least.
+    /// Returns the 128-bit number at byte offset `at` of each row, most significant byte first; offsets
+    /// beyond the row's end are limited to it. A row has at least one part.
     #[inline(always)]
     fn wide<const PARTS: usize>(self, rows: &[&[[u8; 16]; PARTS]; 16], at: usize) -> [u128; 16] {
         let mut numbers = [0; 16];
@@ -160,7 +163,7 @@ pub trait Lanes: Copy {
         numbers
     }
 
-    /// The upper halves of 16 numbers.
+    /// Returns the upper halves of 16 numbers.
     #[inline(always)]
     fn highs(self, numbers: &[u128; 16]) -> [u64; 16] {
         let mut halves = [0; 16];
@@ -170,7 +173,7 @@ pub trait Lanes: Copy {
         halves
     }
 
-    /// The uppermost quarters of 16 numbers.
+    /// Returns the upper 32 bits of 16 numbers.
     #[inline(always)]
     fn tops(self, numbers: &[u128; 16]) -> [u32; 16] {
         let mut tops = [0; 16];
@@ -180,20 +183,21 @@ pub trait Lanes: Copy {
         tops
     }
 
-    /// The upper halves of 16 numbers, as [`Squeeze::number`] has them.
+    /// Compresses the upper halves of 16 numbers with [`Squeeze::number`].
     #[inline(always)]
     fn squeeze(self, numbers: &[u128; 16], squeeze: &Squeeze) -> [u32; 16] {
         numbers.map(|number| squeeze.number((number >> 64) as u64))
     }
 
-    /// Which of 16 numbers are 0: a bit for each, the first in bit 0, and no others.
+    /// Returns a bit for each of 16 numbers that is 0, the first in bit 0; no other bits are set.
     #[inline(always)]
     fn zeros(self, numbers: &[u32; 16]) -> u32 {
         let bits = numbers.iter().enumerate();
         bits.map(|(at, number)| u32::from(*number == 0) << at).sum()
     }
 
-    /// The places of the bits that are set among the lowest 16, in order; what lies behind them means nothing.
+    /// Returns the positions of the bits set among the lowest 16, in order; the elements after them are
+    /// undefined.
     #[inline(always)]
     fn places(self, mut bits: u32) -> [u8; 16] {
         let mut places = [0; 16];
@@ -208,8 +212,8 @@ pub trait Lanes: Copy {
         places
     }
 
-    /// Which of 8 words are `key` above their lowest `SHIFT` bits: a bit for each, the first in bit 0,
-    /// and no others.
+    /// Returns a bit for each of 8 words that equals `key` above its lowest `SHIFT` bits, the first in bit 0;
+    /// no other bits are set.
     #[inline(always)]
     fn alike<const SHIFT: u32>(self, words: &[AtomicU64; 8], key: u64) -> u32 {
         let bits = words.iter().enumerate().map(|(at, word)| {
@@ -219,8 +223,8 @@ pub trait Lanes: Copy {
         bits.sum()
     }
 
-    /// Which quarters of a line are `key`, the least significant word first: a bit for each, the first in
-    /// bit 0, and no others.
+    /// Returns a bit for each quarter of a line that equals `key` (least significant word first), the first
+    /// in bit 0; no other bits are set.
     #[inline(always)]
     fn alike_wide(self, line: &Line, key: u128) -> u32 {
         let (quarters, _) = line.as_chunks::<4>();
@@ -234,14 +238,14 @@ pub trait Lanes: Copy {
         bits.sum()
     }
 
-    /// How many of the first `lanes` bits are set; those that are set come first. `lanes` is at
-    /// most 31.
+    /// Returns how many of the first `lanes` bits are set; the set bits must come first. `lanes` is at most
+    /// 31.
     #[inline(always)]
     fn count(self, bits: u32, lanes: u32) -> u32 {
         (bits & ((1 << lanes) - 1)).trailing_ones()
     }
 
-    /// The 16 bits that lie `place` bytes behind the beginning of the line; `place` is even.
+    /// Returns the 16 bits at byte offset `place` of the line; `place` must be even.
     #[inline(always)]
     fn value(self, line: &Line, place: u32) -> u16 {
         let word = line[(place / 4) as usize % 16].load(Ordering::Relaxed);
@@ -249,8 +253,8 @@ pub trait Lanes: Copy {
     }
 }
 
-/// Numbers in order as [`Lanes::ranks`] searches them: filled up with the `greatest` to 32 parts of the same
-/// length, which is 1, or a power of two of at least a `line`; and the last number of each part.
+/// Arranges sorted numbers for [`Lanes::ranks`]: pads them with `greatest` to 32 sections of equal length,
+/// which is 1 or a power of two of at least `line`. Also returns the last number of each section.
 pub fn parted<T: Copy>(mut numbers: Vec<T>, line: usize, greatest: T) -> (Vec<T>, [T; 32]) {
     let len = match (numbers.len() + 1).div_ceil(32).next_power_of_two() {
         1 => 1,
@@ -261,17 +265,17 @@ pub fn parted<T: Copy>(mut numbers: Vec<T>, line: usize, greatest: T) -> (Vec<T>
     (numbers, every)
 }
 
-/// With what a search among [`parted`] numbers begins.
+/// Start of a search among [`parted`] numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Every {
-    /// The last number of each part.
+    /// The last number of each section.
     of_32: [u32; 32],
-    /// The last ones of the halves of parts; nothing where parts are one number.
+    /// The last number of each half section; undefined if a section is one number.
     of_64: [u32; 64],
 }
 
 impl Every {
-    /// Of numbers with the last ones of their parts.
+    /// Creates the start from the numbers and the last numbers of their sections.
     pub fn new(numbers: &[u32], of_32: [u32; 32]) -> Self {
         let len = numbers.len() / 64;
         let last = |half: usize| numbers.get(((half + 1) * len).wrapping_sub(1)).copied();
@@ -282,11 +286,11 @@ impl Every {
     }
 }
 
-/// What the program was built for: SSE2 on x86-64.
+/// The baseline instruction set of the build: SSE2 on x86-64.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Baseline;
 
-/// [`Lanes::ranks`] of any numbers: first among those of `every`, then by halves.
+/// Implements [`Lanes::ranks`] for any numbers: first among `every`, then by bisection.
 #[inline(always)]
 fn halve<T: Copy + Ord, const PARTS: usize>(
     numbers: &[T],
@@ -310,7 +314,7 @@ fn halve<T: Copy + Ord, const PARTS: usize>(
     })
 }
 
-/// Eight bytes of a quarter of the line, or of the quarter beside it.
+/// Loads eight bytes of a quarter of the line, or of its neighbour.
 #[inline(always)]
 fn load(line: &Line, at: u32, word: u32) -> u64 {
     let quarter = at | (word / 2);
@@ -364,7 +368,7 @@ impl Lanes for Baseline {
             let (keys, zero) = (_mm_set1_epi16(key as i16), _mm_setzero_si128());
             let low = _mm_set_epi64x(load(line, at, 1) as i64, load(line, at, 0) as i64);
             let high = _mm_set_epi64x(load(line, at, 3) as i64, load(line, at, 2) as i64);
-            // A saturating difference of zero says "at most".
+            // A saturating difference of zero means "at most".
             let low = _mm_cmpeq_epi16(_mm_subs_epu16(low, keys), zero);
             let high = _mm_cmpeq_epi16(_mm_subs_epu16(high, keys), zero);
             _mm_movemask_epi8(_mm_packs_epi16(low, high)) as u32
@@ -379,7 +383,7 @@ impl Lanes for Baseline {
         };
         // SAFETY: SSE2 belongs to the baseline of x86-64; the operations touch no memory.
         unsafe {
-            // SSE2 compares signed numbers: turn the sign bits over.
+            // SSE2 compares signed numbers: invert the sign bits.
             let sign = _mm_set1_epi32(i32::MIN);
             let keys = _mm_set1_epi32((key ^ (1 << 31)) as i32);
             let more = |high: u64, low: u64| {

@@ -1,9 +1,8 @@
-//! The few operations that safe Rust cannot say, behind safe functions: prefetch hints, the time
-//! stamp counter, compares of many small numbers, the choice of the instruction set, AES and
-//! carry-less multiplication, memory on huge pages, an allocator that counts and gives
-//! back what it keeps.
+//! Operations that need `unsafe`, behind safe functions: prefetching, the time stamp counter, SIMD
+//! comparisons, selection of the instruction set, AES and carry-less multiplication, memory on huge pages, a
+//! counting allocator, and trimming of the heap.
 //!
-//! Nothing here knows packets. Each `unsafe` block states why it is sound.
+//! This crate does not know packets. Each `unsafe` block states why it is sound.
 
 #![allow(
     unsafe_code,

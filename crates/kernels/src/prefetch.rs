@@ -1,6 +1,6 @@
-//! Hints that a cache line is wanted soon.
+//! Prefetch hints.
 
-/// Asks for the cache line of `what`, to be read, in all cache levels.
+/// Prefetches the cache line of `what` for reading, into all cache levels.
 #[inline(always)]
 pub fn prefetch<T: ?Sized>(what: &T) {
     let address = core::ptr::from_ref(what).cast::<i8>();
@@ -14,10 +14,10 @@ pub fn prefetch<T: ?Sized>(what: &T) {
     let _ = address;
 }
 
-/// Asks for the cache line of `what`, to be written.
+/// Prefetches the cache line of `what` for writing.
 #[inline(always)]
 pub fn prefetch_write<T: ?Sized>(what: &T) {
-    // `prefetchw` is not in the baseline of x86-64; a line fetched for reading by the only core
-    // that uses it is exclusive anyway.
+    // `prefetchw` is not in the baseline of x86-64; a line that only one core uses is exclusive after a read
+    // anyway.
     prefetch(what);
 }

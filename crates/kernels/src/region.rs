@@ -1,4 +1,4 @@
-//! Memory straight from the kernel: zeroed, page-aligned, on huge pages where the machine has them.
+//! Anonymous mappings: zeroed, page-aligned, on huge pages if available.
 
 use core::ptr::NonNull;
 
@@ -6,25 +6,25 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Miri knows neither this flag nor advice, which change no meaning.
+/// Miri supports neither this flag nor `madvise`; both affect performance only.
 const FLAGS: MapFlags = if cfg!(miri) {
     MapFlags::PRIVATE
 } else {
     MapFlags::PRIVATE.union(MapFlags::NORESERVE)
 };
 
-/// The size of the pages that memory comes in.
+/// Page size of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
-    /// 2 MB, where the machine has them and the mapping is that large.
+    /// 2 MB, if available and if the mapping is large enough.
     Huge,
-    /// The usual size.
+    /// The normal page size.
     Small,
 }
 
-/// A zeroed anonymous mapping. It is unmapped when dropped, unless `leak` was called.
+/// A zeroed anonymous mapping, unmapped on drop unless `leak` was called.
 ///
-/// Pages take memory only when they are first touched.
+/// The kernel commits memory when a page is first touched.
 #[derive(Debug)]
 pub struct Region {
     mapping: NonNull<u8>,
@@ -33,26 +33,25 @@ pub struct Region {
     len: usize,
 }
 
-// SAFETY: a region is plain memory without thread affinity; who may touch which byte is decided by
-// the type that is built on top.
+// SAFETY: a region is plain memory without thread affinity; the type built on top decides which thread may
+// access which byte.
 unsafe impl Send for Region {}
 // SAFETY: as above; the region itself offers only its address and length.
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// Maps at least `len` bytes, aligned to 2 MB where that pays, and asks for huge pages.
+    /// Maps at least `len` bytes and requests huge pages, with 2 MB alignment where useful.
     ///
     /// # Errors
-    /// What the kernel says when there is not that much address space.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub fn new(len: usize) -> std::io::Result<Self> {
         Self::with_pages(len, Pages::Huge)
     }
 
-    /// As `new`, with huge pages or without: on small ones, what is touched here and there takes
-    /// less memory.
+    /// Maps at least `len` bytes with the given page size; small pages need less memory for sparse access.
     ///
     /// # Errors
-    /// What the kernel says when there is not that much address space.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub fn with_pages(len: usize, pages: Pages) -> std::io::Result<Self> {
         let len = len.max(1).next_multiple_of(4096);
         let huge = pages == Pages::Huge && len >= HUGE_PAGE_BYTES;
@@ -77,8 +76,8 @@ impl Region {
         // SAFETY: `align_offset` is below the slack, so base + len stays inside the mapping.
         let base = unsafe { mapping.add(offset) };
         if huge && !cfg!(miri) {
-            // SAFETY: the range was mapped above. A kernel without huge pages refuses the advice,
-            // which costs speed and nothing else.
+            // SAFETY: the range was mapped above. A kernel without huge pages refuses the advice, which only
+            // costs speed.
             let _ = unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxHugepage) };
         }
         Ok(Self {
@@ -89,22 +88,22 @@ impl Region {
         })
     }
 
-    /// The first byte.
+    /// Returns the address of the first byte.
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// The length in bytes, a multiple of the page size.
+    /// Returns the length in bytes, a multiple of the page size.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Never: a region has at least one page.
+    /// Returns false: a region has at least one page.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Keeps the mapping for the rest of the process's life.
+    /// Keeps the mapping until the process ends.
     pub fn leak(self) {
         core::mem::forget(self);
     }
@@ -112,7 +111,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: this very range was mapped in `new`, and the owner gave up the region.
+        // SAFETY: this range was mapped in `new`, and the owner has given up the region.
         let _ = unsafe { munmap(self.mapping.as_ptr().cast(), self.mapped) };
     }
 }
@@ -124,7 +123,7 @@ mod tests {
     #[test]
     fn a_region_is_zeroed_and_writable_to_its_last_byte() {
         let region = Region::new(3 << 20).expect("3 MB of address space");
-        // SAFETY: the range lies in the mapping and nobody else has its address.
+        // SAFETY: the range lies in the mapping and no other code has its address.
         let bytes =
             unsafe { core::slice::from_raw_parts_mut(region.base().as_ptr(), region.len()) };
 

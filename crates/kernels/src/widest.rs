@@ -1,4 +1,4 @@
-//! Picks the instruction set at run time.
+//! Selects the instruction set at run time.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -6,11 +6,11 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use crate::lanes::{V3, V4};
 use crate::{Baseline, Lanes};
 
-/// What the processor offers, in the steps that the x86-64 ABI defines.
+/// Instruction set level of a processor, as defined by the x86-64 ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
-    /// What the program was built for: on x86-64 that is SSE2.
+    /// The baseline of the build: SSE2 on x86-64.
     Baseline = 1,
     /// x86-64-v3: AVX2, BMI.
     V3 = 2,
@@ -19,7 +19,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level of this machine.
+    /// Returns the level of this machine.
     #[inline]
     pub fn here() -> Self {
         match LEVEL.load(Ordering::Relaxed) {
@@ -34,7 +34,7 @@ impl Level {
         }
     }
 
-    /// Its name, for tables of results.
+    /// Returns the level's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
@@ -59,18 +59,18 @@ fn detect() -> Level {
     Level::Baseline
 }
 
-/// What is worth being compiled for several instruction sets: a pass over a whole vector.
+/// Code that is compiled for several instruction sets: a pass over a whole vector.
 pub trait Work {
-    /// What it gives.
+    /// Result of the work.
     type Output;
 
-    /// Does it. Only what is `#[inline(always)]` is compiled for the level of the machine: this
-    /// function must be, and all that it calls in its loops; closures and function pointers are
-    /// not. `lanes` are the compares of that level.
+    /// Executes the work. Only `#[inline(always)]` functions are compiled for the machine's level: this
+    /// function must be, and all functions that its loops call; closures and function pointers are not.
+    /// `lanes` has the comparisons of that level.
     fn run<L: Lanes>(self, lanes: L) -> Self::Output;
 }
 
-/// Does `work` with the best instruction set of this machine.
+/// Executes `work` with the best instruction set of this machine.
 #[inline(always)]
 pub fn widest<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]

@@ -1,14 +1,14 @@
-//! Large arrays of atomics that the kernel gives as zeros: what shared tables are built from.
+//! Large zero-initialised arrays of atomics, for shared tables.
 
 use core::ops::Deref;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 use crate::{Pages, Region};
 
-/// An array of atomics, all zero at first, aligned to a page.
+/// An array of atomics, initially zero, aligned to a page.
 ///
-/// An element takes memory only once its page is touched, so an array may be made as large as its
-/// table could ever become.
+/// The kernel commits memory when a page is first touched, so an array may have the maximum size of its
+/// table.
 #[derive(Debug)]
 pub struct Zeroed<T> {
     region: Region,
@@ -16,9 +16,9 @@ pub struct Zeroed<T> {
     of: core::marker::PhantomData<T>,
 }
 
-/// Atomics whose zero is all bits zero.
+/// Atomics whose zero value is all bits zero.
 ///
-/// Sealed: implemented here for the unsigned ones, and for arrays of them.
+/// Sealed: implemented for the unsigned atomics and arrays of them.
 pub trait Atomic: sealed::Sealed {}
 
 mod sealed {
@@ -39,10 +39,10 @@ impl<T: Atomic, const N: usize> sealed::Sealed for [T; N] {}
 impl<T: Atomic, const N: usize> Atomic for [T; N] {}
 
 impl<T: Atomic> Zeroed<T> {
-    /// An array of `len` zeros.
+    /// Creates an array of `len` zeros.
     ///
     /// # Errors
-    /// What the kernel says when there is not that much address space.
+    /// Returns the kernel's error if it cannot reserve the address space.
     pub fn new(len: usize, pages: Pages) -> std::io::Result<Self> {
         let bytes = len
             .checked_mul(size_of::<T>())
@@ -60,9 +60,9 @@ impl<T: Atomic> Deref for Zeroed<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the region was made for `len` elements and lives as long as `self`; it is
-        // aligned to a page, zeroed, and zero is a value of every `Atomic`. Nobody else has its
-        // address, and what is behind the reference changes only atomically.
+        // SAFETY: the region was created for `len` elements and lives as long as `self`; it is aligned to a
+        // page and zeroed, and zero is a value of every `Atomic`. No other code has its address, and the
+        // elements behind the reference change only atomically.
         unsafe { core::slice::from_raw_parts(self.region.base().cast().as_ptr(), self.len) }
     }
 }
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn an_array_is_zero_and_writable_to_its_last_element() {
-        // Miri walks through all elements whenever they are borrowed.
+        // Miri visits all elements on every borrow.
         const LEN: usize = if cfg!(miri) { 1 << 10 } else { 1 << 20 };
         let array = Zeroed::<AtomicU64>::new(LEN, Pages::Huge).expect("8 MB of address space");
         assert!(array.iter().all(|word| word.load(Ordering::Relaxed) == 0));

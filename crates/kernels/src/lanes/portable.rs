@@ -1,4 +1,4 @@
-//! The compares without instructions of any processor: what others are tested against.
+//! Comparisons without SIMD instructions, the reference for tests.
 
 use super::{Line, load};
 

@@ -1,18 +1,18 @@
-//! Long numbers as short ones that keep their order among some boundaries.
+//! Order-preserving compression of 64-bit numbers to 32 bits, relative to some boundaries.
 
-/// Makes 32 bits of 64, so that numbers are searched among some boundaries at half the cost: they lie in two windows,
-/// in each of which their differences come to 31 bits.
+/// Compresses 64-bit numbers to 32 bits, so that a search among some boundaries costs half: the boundaries
+/// lie in two windows, within each of which distances fit into 31 bits.
 ///
 /// ```text
-///   below all      0
-///   first window   1 + its distance from the first boundary, shifted; no more than what fits
-///   second         the same, and the highest bit
+/// below all boundaries   0
+/// first window           1 + distance from the first boundary, shifted; saturated
+/// second window          likewise, with the highest bit set
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Squeeze {
-    /// The first boundary of each window; a number is in the last one that begins at or before it.
+    /// First boundary of each window; a number belongs to the last window that begins at or before it.
     pub(super) begins: [u64; 2],
-    /// By how many bits distances are shifted: below 64.
+    /// Right shift of distances per window, below 64.
     pub(super) shifts: [u64; 2],
 }
 
@@ -22,10 +22,10 @@ pub(super) const FAR: u32 = (1 << 31) - 3;
 pub(super) const SECOND: u32 = 1 << 31;
 
 impl Squeeze {
-    /// One that keeps these apart, which are in order, each once. None where they do not fit.
+    /// Creates a compression that distinguishes the sorted distinct `boundaries`; `None` if they do not fit.
     pub fn of(boundaries: &[u64]) -> Option<Self> {
         let gap = |at: &usize| boundaries[*at] - boundaries[*at - 1];
-        // The longest gap is between the windows.
+        // The longest gap separates the windows.
         let second = (1..boundaries.len()).max_by_key(gap);
         let (first, second) = boundaries.split_at(second.unwrap_or(boundaries.len()));
         let (begin, shift) = window(first)?;
@@ -39,7 +39,7 @@ impl Squeeze {
         })
     }
 
-    /// The short number.
+    /// Returns the compressed number.
     #[inline]
     pub fn number(&self, long: u64) -> u32 {
         let second = long >= self.begins[1];
@@ -52,7 +52,8 @@ impl Squeeze {
     }
 }
 
-/// Where the window of some boundaries begins, and the shift that no bit of their distances is lost by.
+/// Returns the beginning of a window of boundaries, and the largest shift that loses no bit of their
+/// distances.
 fn window(boundaries: &[u64]) -> Option<(u64, u64)> {
     let (begin, rest) = boundaries.split_first()?;
     let bits = rest.iter().fold(0, |bits, one| bits | (one - begin));

@@ -24,20 +24,20 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 use super::v3::{halved, value};
 use super::{Every, Lanes, Line, Squeeze};
 
-/// AVX-512; made only where it was detected.
+/// The AVX-512 instruction set; created only where it was detected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct V4(());
 
 impl V4 {
     /// # Safety
-    /// The processor has what `V3` asks for, and AVX-512 F, BW, DQ and VL.
+    /// The processor has the features of `V3`, and AVX-512 F, BW, DQ and VL.
     #[inline(always)]
     pub(crate) unsafe fn detected() -> Self {
         Self(())
     }
 }
 
-/// A whole line.
+/// Loads a whole line.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn whole(line: &Line) -> __m512i {
@@ -45,15 +45,15 @@ fn whole(line: &Line) -> __m512i {
     unsafe { load(line.as_ptr().cast()) }
 }
 
-/// 64 bytes.
+/// Loads 64 bytes.
 ///
 /// # Safety
-/// They may be read.
+/// The bytes may be read.
 #[inline]
 #[target_feature(enable = "avx512f")]
 unsafe fn load(address: *const u8) -> __m512i {
     let value: __m512i;
-    // SAFETY: the caller's. In assembly as in `v3`.
+    // SAFETY: guaranteed by the caller. In assembly as in `v3`.
     unsafe {
         asm!(
             "vmovdqu64 {value}, [{address}]",
@@ -65,15 +65,15 @@ unsafe fn load(address: *const u8) -> __m512i {
     value
 }
 
-/// The words at these places.
+/// Loads the words at these indices.
 ///
 /// # Safety
-/// They may be read.
+/// The words may be read.
 #[inline]
 #[target_feature(enable = "avx512f")]
 unsafe fn gather_relaxed(table: *const u32, places: __m512i) -> __m512i {
     let words: __m512i;
-    // SAFETY: the caller's. In assembly as in `v3`.
+    // SAFETY: guaranteed by the caller. In assembly as in `v3`.
     unsafe {
         asm!(
             "kxnorw {all}, {all}, {all}",
@@ -89,7 +89,7 @@ unsafe fn gather_relaxed(table: *const u32, places: __m512i) -> __m512i {
     words
 }
 
-/// 16 places; the last one of a table for those beyond it.
+/// Loads 16 indices, limited to the last index of a table.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn at_most(places: &[u32; 16], last: usize) -> __m512i {
@@ -99,11 +99,11 @@ fn at_most(places: &[u32; 16], last: usize) -> __m512i {
     _mm512_min_epu32(places, _mm512_set1_epi32(last))
 }
 
-/// The steps of a binary search, but for the first of 64: each looks at the last of as many numbers as it may
-/// skip.
+/// Step sizes of a binary search (without the first step among 64 numbers): each step compares with the last
+/// of the numbers that it may skip.
 const STEPS: [i32; 5] = [16, 8, 4, 2, 1];
 
-/// For each of 16 keys how many of the first 31 numbers are at most it.
+/// Returns for each of 16 keys how many of the first 31 numbers are at most the key.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn rank_in_32(numbers: &[u32; 32], keys: __m512i) -> __m512i {
@@ -120,7 +120,7 @@ fn rank_in_32(numbers: &[u32; 32], keys: __m512i) -> __m512i {
     rank
 }
 
-/// The same of the first 63 of 64.
+/// Returns for each of 16 keys how many of the first 63 numbers are at most the key.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn rank_in_64(numbers: &[u32; 64], keys: __m512i) -> __m512i {
@@ -140,17 +140,17 @@ fn rank_in_64(numbers: &[u32; 64], keys: __m512i) -> __m512i {
     rank
 }
 
-/// Adds to the places of 16 lines how many of the 16 numbers that lie there are at most the key.
+/// Adds to each of 16 line positions the count of the 16 numbers of that line that are at most the key.
 ///
 /// # Safety
-/// The numbers are those of some lines, and each place is one of them.
+/// `numbers` consists of whole lines, and each position is inside of them.
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 unsafe fn add_in_lines(numbers: &[u32], keys: &[u32; 16], places: &mut [u32; 16]) {
     for at in 0..16_usize {
-        // SAFETY: the caller's; of `keys` and `places` the number at a place below 16 is read, and that of
-        // `places` written. In assembly, because otherwise all of it is taken from vectors that are at hand,
-        // part by part, and that takes twice as long as these loads.
+        // SAFETY: the caller guarantees the lines; of `keys` and `places` the element at an index below 16 is
+        // read, and that of `places` written. In assembly, because the compiler would otherwise extract the
+        // elements from vector registers, which takes twice as long as these loads.
         unsafe {
             asm!(
                 "mov {count:e}, [{places} + {at}*4]",
@@ -173,7 +173,7 @@ unsafe fn add_in_lines(numbers: &[u32], keys: &[u32; 16], places: &mut [u32; 16]
     }
 }
 
-/// Of eight keys, how many of the first 31 numbers are at most each.
+/// Returns for each of eight keys how many of the first 31 numbers are at most the key.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn rank_in_order(numbers: &[u64; 32], keys: __m512i) -> __m512i {
@@ -185,7 +185,7 @@ fn rank_in_order(numbers: &[u64; 32], keys: __m512i) -> __m512i {
     rank
 }
 
-/// The entries of a table at 16 places, which are below 32.
+/// Returns the elements of a table at 16 indices below 32.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn picked(table: &[u64; 32], places: __m512i) -> [u64; 16] {
@@ -215,13 +215,13 @@ impl Lanes for V4 {
 
     #[inline(always)]
     fn squeeze(self, numbers: &[u128; 16], squeeze: &Squeeze) -> [u32; 16] {
-        // SAFETY: there is a `V4` only where all of that was detected.
+        // SAFETY: a `V4` exists only where its features were detected.
         unsafe { squeeze::squeeze(numbers, squeeze) }
     }
 
     #[inline(always)]
     fn rank(self, numbers: &[u32; 16], key: u32) -> u32 {
-        // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 numbers are read, of 16.
+        // SAFETY: a `V4` exists only where AVX-512 F was detected; 16 numbers are read, of 16.
         let bits = unsafe {
             let numbers = _mm512_loadu_si512(numbers.as_ptr().cast());
             _mm512_cmple_epu32_mask(numbers, _mm512_set1_epi32(key as i32))
@@ -231,13 +231,13 @@ impl Lanes for V4 {
 
     #[inline(always)]
     fn pick(self, table: &[u64; 32], places: &[u32; 16]) -> [u64; 16] {
-        // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 places are read, of 16.
+        // SAFETY: a `V4` exists only where AVX-512 F was detected; 16 places are read, of 16.
         unsafe { picked(table, _mm512_loadu_si512(places.as_ptr().cast())) }
     }
 
     #[inline(always)]
     fn marked(self, marks: u32, places: &[u32; 16]) -> u32 {
-        // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 places are read, of 16.
+        // SAFETY: a `V4` exists only where AVX-512 F was detected; 16 places are read, of 16.
         let bits = unsafe {
             let places = _mm512_loadu_si512(places.as_ptr().cast());
             let one = _mm512_sllv_epi32(_mm512_set1_epi32(1), places);
@@ -249,7 +249,7 @@ impl Lanes for V4 {
     #[inline(always)]
     fn few_ranks(self, numbers: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
         let mut found = [0; 16];
-        // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 keys are read, of 16, and 16 ranks are
+        // SAFETY: a `V4` exists only where AVX-512 F was detected; 16 keys are read, of 16, and 16 ranks are
         // written, of 16.
         unsafe {
             let rank = rank_in_32(numbers, _mm512_loadu_si512(keys.as_ptr().cast()));
@@ -262,7 +262,7 @@ impl Lanes for V4 {
     fn few_ranks_u64(self, numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
         let mut found = [0; 16];
         for (keys, found) in keys.chunks_exact(8).zip(found.chunks_exact_mut(8)) {
-            // SAFETY: there is a `V4` only where AVX-512 F was detected; 8 keys are read, of 8, and 8
+            // SAFETY: a `V4` exists only where AVX-512 F was detected; 8 keys are read, of 8, and 8
             // ranks are written, of 8.
             unsafe {
                 let rank = rank_in_order(numbers, _mm512_loadu_si512(keys.as_ptr().cast()));
@@ -277,8 +277,9 @@ impl Lanes for V4 {
     fn ranks(self, numbers: &[u32], every: &Every, keys: &[u32; 16]) -> [u32; 16] {
         let stride = (numbers.len() / 32).min(1 << 24) as i32;
         let mut found = [0; 16];
-        // SAFETY: there is a `V4` only where AVX-512 F was detected. What is gathered lies among the
-        // numbers: one stride less than there are, and then the halves of one, which come to less than it.
+        // SAFETY: a `V4` exists only where AVX-512 F was detected. All gathered elements are among the
+        // numbers: at most all strides but one, plus the halves of one stride, whose sum is less than a
+        // stride.
         unsafe {
             let keys = _mm512_loadu_si512(keys.as_ptr().cast());
             let (mut rank, stride) = match stride {
@@ -297,7 +298,7 @@ impl Lanes for V4 {
             _mm512_storeu_si512(found.as_mut_ptr().cast(), rank);
         }
         if stride > 1 {
-            // SAFETY: as above; each rank is the place of a number now, and there are whole lines of those.
+            // SAFETY: as above; each rank is now the index of a number, and the numbers are whole lines.
             unsafe { add_in_lines(numbers, keys, &mut found) };
         }
         found
@@ -341,7 +342,7 @@ impl Lanes for V4 {
         let Some(last) = table.len().checked_sub(1) else {
             return found;
         };
-        // SAFETY: there is a `V4` only where AVX-512 F was detected; no place is beyond the last.
+        // SAFETY: a `V4` exists only where AVX-512 F was detected; no place is beyond the last.
         unsafe {
             let places = at_most(places, last);
             let entries = _mm512_i32gather_epi32::<4>(places, table.as_ptr().cast());
@@ -372,12 +373,11 @@ impl Lanes for V4 {
     ) -> [[[u32; 16]; 4]; PARTS] {
         let mut columns = [[[0; 16]; 4]; PARTS];
         for (at, part) in columns.iter_mut().enumerate() {
-            // SAFETY: there is a `V4` only where AVX-512 F and BW were detected. Of each row a part
+            // SAFETY: a `V4` exists only where AVX-512 F and BW were detected. Of each row a part
             // of 16 bytes is read; 16 numbers are written to each of four columns.
             unsafe {
                 let piece = |row: usize| _mm_loadu_si128(rows[row][at].as_ptr().cast());
-                // Those of rows 0, 4, 8 and 12, and so on: each quarter of what comes of four such has
-                // rows in order.
+                // Combines rows 0, 4, 8 and 12 and so on: each quarter of the transposed result then has its
                 let every_fourth = |row: usize| {
                     let rows = _mm512_castsi128_si512(piece(row));
                     let rows = _mm512_inserti32x4::<1>(rows, piece(row + 4));
@@ -409,8 +409,8 @@ impl Lanes for V4 {
         let mut numbers = [0; 16];
         const { assert!(PARTS > 0, "a row has a part") };
         let at = at.min(PARTS * 16 - 16);
-        // SAFETY: there is a `V4` only where AVX-512 F and BW were detected. Of each row 16 bytes are
-        // read, of which the last is one of its own; 4 of 16 numbers are written, four times.
+        // SAFETY: a `V4` exists only where AVX-512 F and BW were detected. 16 bytes of each row are read,
+        // the last of which is inside the row; 4 of 16 numbers are written, four times.
         unsafe {
             let bytes = |row: usize| _mm_loadu_si128(rows[row].as_ptr().byte_add(at).cast());
             let back = _mm512_set4_epi32(0x0001_0203, 0x0405_0607, 0x0809_0a0b, 0x0c0d_0e0f);
@@ -429,7 +429,7 @@ impl Lanes for V4 {
     #[inline(always)]
     fn highs(self, numbers: &[u128; 16]) -> [u64; 16] {
         let mut halves = [0; 16];
-        // SAFETY: there is a `V4` only where AVX-512 F was detected; 4 of 16 numbers are read, twice, and
+        // SAFETY: a `V4` exists only where AVX-512 F was detected; 4 of 16 numbers are read, twice, and
         // 8 of 16 halves are written, twice.
         unsafe {
             let odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
@@ -446,7 +446,7 @@ impl Lanes for V4 {
     #[inline(always)]
     fn tops(self, numbers: &[u128; 16]) -> [u32; 16] {
         let mut tops = [0_u32; 16];
-        // SAFETY: there is a `V4` only where AVX-512 F was detected; 4 of 16 numbers are read, four times, and
+        // SAFETY: a `V4` exists only where AVX-512 F was detected; 4 of 16 numbers are read, four times, and
         // 16 of 16 tops are written.
         unsafe {
             let every_fourth =
@@ -466,7 +466,7 @@ impl Lanes for V4 {
     #[inline(always)]
     fn places(self, bits: u32) -> [u8; 16] {
         let mut places = [0_u8; 16];
-        // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 of 16 places are written.
+        // SAFETY: a `V4` exists only where AVX-512 F was detected; 16 of 16 places are written.
         unsafe {
             let all = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
             let some = _mm512_maskz_compress_epi32(bits as u16, all);
@@ -477,7 +477,7 @@ impl Lanes for V4 {
 
     #[inline(always)]
     fn zeros(self, numbers: &[u32; 16]) -> u32 {
-        // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 numbers are read, of 16.
+        // SAFETY: a `V4` exists only where AVX-512 F was detected; 16 numbers are read, of 16.
         let bits = unsafe {
             let numbers = _mm512_loadu_si512(numbers.as_ptr().cast());
             _mm512_testn_epi32_mask(numbers, numbers)
@@ -487,7 +487,7 @@ impl Lanes for V4 {
 
     #[inline(always)]
     fn alike<const SHIFT: u32>(self, words: &[AtomicU64; 8], key: u64) -> u32 {
-        // SAFETY: there is a `V4` only where AVX-512 F was detected; the words have 64 bytes.
+        // SAFETY: a `V4` exists only where AVX-512 F was detected; the words have 64 bytes.
         let bits = unsafe {
             let words = _mm512_srli_epi64::<SHIFT>(load(words.as_ptr().cast()));
             _mm512_cmpeq_epi64_mask(words, _mm512_set1_epi64(key as i64))
@@ -497,7 +497,7 @@ impl Lanes for V4 {
 
     #[inline(always)]
     fn alike_wide(self, line: &Line, key: u128) -> u32 {
-        // SAFETY: there is a `V4` only where AVX-512 F was detected.
+        // SAFETY: a `V4` exists only where AVX-512 F was detected.
         let bits = unsafe {
             let (high, low) = ((key >> 64) as i64, key as i64);
             let keys = _mm512_set4_epi64(high, low, high, low);
@@ -508,7 +508,7 @@ impl Lanes for V4 {
 
     #[inline(always)]
     fn rank_u64(self, numbers: &[u64; 8], key: u64) -> u32 {
-        // SAFETY: there is a `V4` only where AVX-512 F was detected; 8 numbers are read, of 8.
+        // SAFETY: a `V4` exists only where AVX-512 F was detected; 8 numbers are read, of 8.
         let bits = unsafe {
             let numbers = _mm512_loadu_si512(numbers.as_ptr().cast());
             _mm512_cmple_epu64_mask(numbers, _mm512_set1_epi64(key as i64))
@@ -528,28 +528,28 @@ impl Lanes for V4 {
 
     #[inline(always)]
     fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32 {
-        // SAFETY: there is a `V4` only where AVX-512 F and BW were detected.
+        // SAFETY: a `V4` exists only where AVX-512 F and BW were detected.
         let bits = unsafe { _mm512_cmple_epu8_mask(whole(line), _mm512_set1_epi8(key as i8)) };
         (bits >> (at % 4 * 16)) as u32
     }
 
     #[inline(always)]
     fn at_most_u16(self, line: &Line, at: u32, key: u16) -> u32 {
-        // SAFETY: there is a `V4` only where AVX-512 F and BW were detected.
+        // SAFETY: a `V4` exists only where AVX-512 F and BW were detected.
         let bits = unsafe { _mm512_cmple_epu16_mask(whole(line), _mm512_set1_epi16(key as i16)) };
         bits >> (at % 4 * 8)
     }
 
     #[inline(always)]
     fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32 {
-        // SAFETY: there is a `V4` only where AVX-512 F was detected.
+        // SAFETY: a `V4` exists only where AVX-512 F was detected.
         let bits = unsafe { _mm512_cmple_epu32_mask(whole(line), _mm512_set1_epi32(key as i32)) };
         u32::from(bits) >> (at % 4 * 4)
     }
 
     #[inline(always)]
     fn at_most_u64(self, line: &Line, key: u64) -> u32 {
-        // SAFETY: there is a `V4` only where AVX-512 F was detected.
+        // SAFETY: a `V4` exists only where AVX-512 F was detected.
         unsafe { _mm512_cmple_epu64_mask(whole(line), _mm512_set1_epi64(key as i64)).into() }
     }
 }

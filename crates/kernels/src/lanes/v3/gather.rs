@@ -1,4 +1,4 @@
-//! Numbers from many places in memory, and what is told of 16 of them at once.
+//! Gathers numbers from several addresses, and tests 16 numbers at once.
 
 use core::arch::asm;
 use core::arch::x86_64::{
@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::{Line, load, store};
 
-/// Like `load`, where others store meanwhile.
+/// Loads like `load`, while other threads may store.
 ///
 /// # Safety
 /// 32 bytes may be read.
@@ -21,7 +21,7 @@ use super::{Line, load, store};
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn load_relaxed<T>(from: *const T) -> __m256i {
     let value: __m256i;
-    // SAFETY: the caller's. In assembly as in `half`.
+    // SAFETY: guaranteed by the caller. In assembly as in `half`.
     unsafe {
         asm!(
             "vmovdqu {value}, [{from}]",
@@ -33,15 +33,15 @@ unsafe fn load_relaxed<T>(from: *const T) -> __m256i {
     value
 }
 
-/// The words at these places.
+/// Loads the words at these indices.
 ///
 /// # Safety
-/// They may be read.
+/// The words may be read.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn gather_relaxed(table: *const u32, places: __m256i) -> __m256i {
     let words: __m256i;
-    // SAFETY: the caller's. In assembly as in `half`.
+    // SAFETY: guaranteed by the caller. In assembly as in `half`.
     unsafe {
         asm!(
             "vpcmpeqd {all}, {all}, {all}",
@@ -57,7 +57,7 @@ unsafe fn gather_relaxed(table: *const u32, places: __m256i) -> __m256i {
     words
 }
 
-/// Eight places; the last one of a table for those beyond it.
+/// Loads eight indices, limited to the last index of a table.
 ///
 /// # Safety
 /// Eight numbers may be read.
@@ -65,12 +65,12 @@ unsafe fn gather_relaxed(table: *const u32, places: __m256i) -> __m256i {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn within(places: *const u32, last: usize) -> __m256i {
     let last = i32::try_from(last).unwrap_or(i32::MAX);
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let places = unsafe { load(places) };
     _mm256_min_epu32(places, _mm256_set1_epi32(last))
 }
 
-/// Of a table with so many entries those at 16 places.
+/// Gathers the elements at 16 indices of a table with `len` elements.
 ///
 /// # Safety
 /// The entries may be read.
@@ -94,14 +94,14 @@ unsafe fn gathered(table: *const u32, len: usize, places: &[u32; 16]) -> [u32; 1
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn gather(table: &[u32], places: &[u32; 16]) -> [u32; 16] {
-    // SAFETY: the table has so many entries.
+    // SAFETY: the table has this number of elements.
     unsafe { gathered(table.as_ptr(), table.len(), places) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn gather_shared(table: &[AtomicU32], places: &[u32; 16]) -> [u32; 16] {
-    // SAFETY: the table has so many entries.
+    // SAFETY: the table has this number of elements.
     unsafe { gathered(table.as_ptr().cast(), table.len(), places) }
 }
 
@@ -117,8 +117,8 @@ pub(super) fn columns<const PARTS: usize>(
             // four columns.
             unsafe {
                 let piece = |row: usize| _mm_loadu_si128(rows[row][at].as_ptr().cast());
-                // A row and the fourth behind it: each half of what comes of four such pairs has rows in
-                // order.
+                // Pairs each row with the fourth row after it: each half of the transposed result then has
+                // its rows in order.
                 let pair = |row: usize| {
                     let first = _mm256_castsi128_si256(piece(half + row));
                     _mm256_inserti128_si256::<1>(first, piece(half + row + 4))
@@ -169,7 +169,7 @@ pub(super) fn marked(marks: u32, places: &[u32; 16]) -> u32 {
     unsafe {
         let bits = |from: usize| {
             let places = load(places.as_ptr().add(from));
-            // Each lane has its mark in the highest bit.
+            // Moves the mark of each lane to the highest bit.
             let left = _mm256_sub_epi32(_mm256_set1_epi32(31), places);
             let marks = _mm256_sllv_epi32(_mm256_set1_epi32(marks as i32), left);
             _mm256_movemask_ps(_mm256_castsi256_ps(marks)) as u32
@@ -209,7 +209,7 @@ pub(super) fn alike_wide(line: &Line, key: u128) -> u32 {
     halved(bits)
 }
 
-/// Of eight bits, which pairs are both set.
+/// Returns which pairs of eight bits are both set.
 #[inline(always)]
 pub(in crate::lanes) fn halved(bits: u32) -> u32 {
     let pairs = bits & bits >> 1 & 0x55;

@@ -1,4 +1,4 @@
-//! Compares of a cache line that others may write to meanwhile.
+//! Comparisons of a cache line that other threads may modify.
 
 use core::arch::asm;
 use core::arch::x86_64::{
@@ -11,15 +11,14 @@ use core::arch::x86_64::{
 
 use crate::lanes::Line;
 
-/// Two quarters of a line: `at`, and the one that makes an even number a pair.
+/// Loads two quarters of a line: `at` and its neighbour in the pair.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn half(line: &Line, at: u32) -> __m256i {
     let quarter = |at: u32| line[(at % 4) as usize * 4..].as_ptr();
     let value: __m256i;
-    // SAFETY: both quarters of 16 bytes lie in the line. The load is written in assembly
-    // because others may store to the words meanwhile: like relaxed loads it sees each word
-    // old or new.
+    // SAFETY: both quarters of 16 bytes lie in the line. The load is written in assembly because other
+    // threads may store to the words meanwhile: like relaxed loads it sees each word old or new.
     unsafe {
         asm!(
             "vmovdqu {value:x}, [{low}]",
@@ -68,7 +67,7 @@ pub(super) fn at_most_u32(line: &Line, at: u32, key: u32) -> u32 {
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn at_most_u64(line: &Line, key: u64) -> u32 {
-    // AVX2 compares signed numbers: turn the sign bits over.
+    // AVX2 compares signed numbers: invert the sign bits.
     let sign = _mm256_set1_epi64x(i64::MIN);
     let keys = _mm256_xor_si256(_mm256_set1_epi64x(key as i64), sign);
     let more = |numbers| {

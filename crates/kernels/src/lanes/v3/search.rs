@@ -1,4 +1,4 @@
-//! How many of some numbers are at most a key, of one key and of many.
+//! Counts how many numbers are at most a key, for one key or many.
 
 use core::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_andnot_si256,
@@ -11,7 +11,7 @@ use core::arch::x86_64::{
 use super::steps::{LongSteps, Steps, halves};
 use super::{at_most, load, store};
 
-/// Numbers of 64 bits with the highest bits turned over: compares take that for the sign.
+/// Inverts the highest bits of 64-bit numbers, because comparisons are signed.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn turned(numbers: __m256i) -> __m256i {
@@ -68,8 +68,8 @@ pub(super) fn few_ranks(numbers: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
 pub(super) fn ranks(numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
     let stride = (numbers.len() / 32).min(1 << 24) as i32;
     let mut found = [0; 16];
-    // SAFETY: what is gathered lies among the numbers: 31 strides at most, and then the halves of one,
-    // which come to less than it.
+    // SAFETY: all gathered elements are among the numbers: at most 31 strides, plus the halves of one stride,
+    // whose sum is less than a stride.
     unsafe {
         let steps = Steps::of(every);
         for half in [0, 8] {
@@ -123,7 +123,7 @@ pub(super) fn ranks_u64(numbers: &[u64], every: &[u64; 32], keys: &[u64; 16]) ->
     for number in &every[..31] {
         let number = turned(_mm256_set1_epi64x(*number as i64));
         for (rank, keys) in ranks.iter_mut().zip(&turned_keys) {
-            // What is more than its key is -1.
+            // The comparison yields -1 for a number above its key.
             *rank = _mm256_add_epi64(*rank, _mm256_cmpgt_epi64(number, *keys));
         }
     }

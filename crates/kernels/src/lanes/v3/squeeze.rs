@@ -1,4 +1,4 @@
-//! Addresses of IPv6, squeezed into numbers of 32 bits.
+//! Compression of IPv6 addresses to 32-bit numbers.
 
 use core::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_andnot_si256, _mm256_blendv_epi8, _mm256_castps_si256,
@@ -11,15 +11,16 @@ use core::arch::x86_64::{
 use super::super::squeeze::{FAR, SECOND, Squeeze};
 use super::{load, store};
 
-/// Of four numbers of 64 bits the distance from where their window begins, and masks: of those that lie below all
-/// windows, and of those that do not lie in the second.
+/// For four 64-bit numbers: distance from the beginning of the window; mask of the numbers below all windows;
+/// mask of the numbers not in the second window.
 struct Distances {
     distance: __m256i,
     below: __m256i,
     first: __m256i,
 }
 
-/// The lower halves of two times four numbers of 64 bits, or the higher ones: the first two of each, then the others.
+/// Returns the lower or higher halves of two times four 64-bit numbers: the first two of each, then the
+/// others.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn joined<const HIGH: bool>(one: __m256i, other: __m256i) -> __m256i {
@@ -34,7 +35,7 @@ fn joined<const HIGH: bool>(one: __m256i, other: __m256i) -> __m256i {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn squeeze(numbers: &[u128; 16], squeeze: &Squeeze) -> [u32; 16] {
     let all = |number: u64| _mm256_set1_epi64x(number as i64);
-    // Compares take the highest bit for the sign.
+    // Comparisons are signed.
     let sign = all(1 << 63);
     let [first, second] = squeeze.begins;
     let begins = [all(first), all(second)];
@@ -74,7 +75,7 @@ pub(super) fn squeeze(numbers: &[u128; 16], squeeze: &Squeeze) -> [u32; 16] {
         );
         let number = _mm256_add_epi32(number, window);
         let number = _mm256_andnot_si256(joined::<false>(one.below, other.below), number);
-        // They lie as 0, 2, 4, 6, 1, 3, 5, 7.
+        // The order is 0, 2, 4, 6, 1, 3, 5, 7.
         let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
         let number = _mm256_permutevar8x32_epi32(number, order);
         // SAFETY: 8 of 16 numbers are written, twice.

@@ -1,4 +1,4 @@
-//! The binary search of eight keys at once among 31 numbers, all in registers.
+//! Binary search of eight keys at once among 31 numbers held in registers.
 
 use core::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_blendv_epi8, _mm256_blendv_ps, _mm256_castps_si256,
@@ -9,7 +9,7 @@ use core::arch::x86_64::{
 
 use super::{at_most, load};
 
-/// Of two vectors of eight the numbers at even places, and those at odd ones, in order.
+/// Returns the numbers at even and at odd positions of two vectors of eight, in order.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn parted(low: __m256i, high: __m256i) -> (__m256i, __m256i) {
@@ -22,10 +22,10 @@ fn parted(low: __m256i, high: __m256i) -> (__m256i, __m256i) {
     )
 }
 
-/// 31 numbers in order, as a binary search of eight keys at once meets them.
+/// 31 sorted numbers, arranged for the steps of a binary search of eight keys.
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
-    /// The fourth, the eighth and so on: the first three steps find theirs among them.
+    /// The fourth, the eighth and so on, for the first three steps.
     fours: __m256i,
     /// The second, the sixth and so on.
     twos: __m256i,
@@ -42,7 +42,7 @@ impl Steps {
         Self::of_eights([eight(0), eight(1), eight(2), eight(3)])
     }
 
-    /// The same of eight after eight.
+    /// Arranges the numbers, given as four vectors of eight.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn of_eights(eights: [__m256i; 4]) -> Self {
@@ -56,7 +56,7 @@ impl Steps {
         }
     }
 
-    /// The numbers that a step compares with, of five, where the steps before it found this.
+    /// Returns the numbers that step `step` of five compares with, given the result of the previous steps.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn numbers(&self, step: u32, found: __m256i) -> __m256i {
@@ -70,7 +70,7 @@ impl Steps {
             2 => pick(self.fours, _mm256_add_epi32(found, found)),
             3 => pick(self.twos, found),
             _ => {
-                // A place has three bits; the fourth chooses the half.
+                // An index has three bits; the fourth selects the half.
                 let low = _mm256_castsi256_ps(pick(self.ones[0], found));
                 let high = _mm256_castsi256_ps(pick(self.ones[1], found));
                 let upper = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(found));
@@ -79,7 +79,7 @@ impl Steps {
         }
     }
 
-    /// For each of eight keys how many of the numbers are at most it.
+    /// Returns for each of eight keys how many of the numbers are at most the key.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub(super) fn rank(&self, keys: __m256i) -> __m256i {
@@ -91,7 +91,7 @@ impl Steps {
     }
 }
 
-/// The same of numbers of 64 bits, in halves.
+/// 31 sorted 64-bit numbers, as lower and higher halves.
 #[derive(Clone, Copy)]
 pub(super) struct LongSteps {
     high: Steps,
@@ -112,7 +112,7 @@ impl LongSteps {
         }
     }
 
-    /// For each of eight keys how many of the numbers are at most it.
+    /// Returns for each of eight keys how many of the numbers are at most the key.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub(super) fn rank(&self, low_keys: __m256i, high_keys: __m256i) -> __m256i {
@@ -120,7 +120,7 @@ impl LongSteps {
         for step in 0..STEPS {
             let high = self.high.numbers(step, found);
             let low = at_most(self.low.numbers(step, found), low_keys);
-            // The lower halves decide where the higher ones are equal.
+            // The lower halves decide where the higher halves are equal.
             let equal = _mm256_cmpeq_epi32(high, high_keys);
             found = next(
                 found,
@@ -131,7 +131,7 @@ impl LongSteps {
     }
 }
 
-/// The lower and the higher halves of eight of some numbers.
+/// Returns the lower and higher halves of eight of the numbers.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn halves<const N: usize>(numbers: &[u64; N], from: usize) -> (__m256i, __m256i) {
@@ -146,7 +146,7 @@ pub(super) fn halves<const N: usize>(numbers: &[u64; N], from: usize) -> (__m256
 
 const STEPS: u32 = 5;
 
-/// A step doubles what was found and adds one, where its number is at most the key: that is said by -1.
+/// A step doubles the result and adds one if its number is at most the key (comparison result -1).
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn next(found: __m256i, at_most: __m256i) -> __m256i {

@@ -1,4 +1,4 @@
-//! Addresses of IPv6, which are twice as wide as what can be compared.
+//! Operations on IPv6 addresses, which are wider than the numbers that can be compared.
 
 use core::arch::x86_64::{
     _mm_loadu_si128, _mm256_castps_si256, _mm256_castsi128_si256, _mm256_castsi256_ps,
@@ -15,7 +15,7 @@ pub(super) fn wide<const PARTS: usize>(rows: &[&[[u8; 16]; PARTS]; 16], at: usiz
     let mut numbers = [0; 16];
     const { assert!(PARTS > 0, "a row has a part") };
     let at = at.min(PARTS * 16 - 16);
-    // SAFETY: of each row 16 bytes are read, of which the last is one of its own; 2 of 16 numbers are
+    // SAFETY: 16 bytes of each row are read, the last of which is inside the row; 2 of 16 numbers are
     // written, eight times.
     unsafe {
         let back = _mm256_set_epi64x(
@@ -63,7 +63,7 @@ pub(super) fn tops(numbers: &[u128; 16]) -> [u32; 16] {
             _mm256_shuffle_ps::<0b11_11_11_11>(two(from), two(from + 2))
         };
         let eight = _mm256_shuffle_ps::<0b10_00_10_00>(four(from), four(from + 4));
-        // They lie as 0, 2, 4, 6, 1, 3, 5, 7.
+        // The order is 0, 2, 4, 6, 1, 3, 5, 7.
         let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
         let eight = _mm256_permutevar8x32_epi32(_mm256_castps_si256(eight), order);
         // SAFETY: 8 of 16 tops are written, twice.

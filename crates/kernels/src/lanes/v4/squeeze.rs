@@ -1,4 +1,4 @@
-//! Addresses of IPv6, squeezed into numbers of 32 bits.
+//! Compression of IPv6 addresses to 32-bit numbers.
 
 use core::arch::x86_64::{
     __m512i, _mm512_cmplt_epu64_mask, _mm512_loadu_si512, _mm512_mask_blend_epi64,
@@ -9,8 +9,8 @@ use core::arch::x86_64::{
 
 use super::super::squeeze::{FAR, SECOND, Squeeze};
 
-/// Of eight numbers of 64 bits the distance from where their window begins, and bits: of those that lie below all
-/// windows, and of those that lie in the first.
+/// For eight 64-bit numbers: distance from the beginning of the window; bits of the numbers below all
+/// windows; bits of the numbers in the first window.
 struct Distances {
     distance: __m512i,
     below: u16,
