@@ -1,7 +1,7 @@
-//! Instructions of BPF (RFC 9669), put together with labels instead of distances.
+//! Assembler for BPF instructions (RFC 9669), with labels instead of jump distances.
 
-/// Registers. A call takes its arguments in 1 to 5, answers in 0, and leaves 6 to 9 alone; 10 is the end
-/// of the stack.
+/// Registers. A call takes its arguments in 1 to 5, returns its result in 0, and preserves 6 to 9; 10 is the
+/// end of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum R {
@@ -17,7 +17,7 @@ pub(crate) enum R {
     Stack,
 }
 
-/// How wide an access to memory is.
+/// Width of a memory access.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
 pub(crate) enum Size {
@@ -27,7 +27,7 @@ pub(crate) enum Size {
     Double = 0x18,
 }
 
-/// Arithmetic on 64 bits.
+/// 64-bit arithmetic.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
 pub(crate) enum Alu {
@@ -41,19 +41,19 @@ pub(crate) enum Alu {
     Move = 0xb0,
 }
 
-/// Conditions, without signs.
+/// Unsigned conditions.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
 pub(crate) enum If {
     Equal = 0x10,
     Greater = 0x20,
-    /// They have a bit in common.
+    /// The operands have a bit in common.
     Common = 0x40,
     NotEqual = 0x50,
     Less = 0xa0,
 }
 
-/// Functions of the kernel.
+/// Kernel functions.
 #[derive(Clone, Copy, Debug)]
 #[repr(i32)]
 pub(crate) enum Helper {
@@ -64,11 +64,11 @@ pub(crate) enum Helper {
     CoarseTime = 160,
 }
 
-/// A place to jump to, ahead.
+/// Target of a forward jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label(usize);
 
-/// What a register can be set to or compared with.
+/// Second operand: a register or a number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value {
     Of(R),
@@ -98,36 +98,36 @@ const SWAP_BIG: u8 = 0xdc; // ALU | END | to big endian
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 const JUMP: u8 = 0x05;
-/// What a wide immediate is: a map, or the first value of one.
+/// Kind of a wide immediate: a map, or the address of its first value.
 const MAP: u8 = 1;
 const MAP_VALUE: u8 = 2;
 
-/// A program as it grows.
+/// A program under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
     instructions: Vec<u64>,
-    /// Jumps that wait for their label: where they are.
+    /// Jumps to labels that are not placed yet, by instruction index.
     jumps: Vec<(usize, Label)>,
-    /// Where labels are, once that is known.
+    /// Instruction index of each placed label.
     places: Vec<Option<usize>>,
 }
 
 impl Assembler {
-    /// A label that is not placed yet.
+    /// Creates a label.
     pub(crate) fn label(&mut self) -> Label {
         self.places.push(None);
         Label(self.places.len() - 1)
     }
 
-    /// The label is here.
+    /// Places a label at the current position.
     pub(crate) fn place(&mut self, label: Label) {
         self.places[label.0] = Some(self.instructions.len());
     }
 
-    /// The instructions.
+    /// Returns the instructions.
     ///
     /// # Panics
-    /// When a label that is jumped to was not placed behind the jump.
+    /// If a label was not placed after its jumps.
     pub(crate) fn finish(mut self) -> Vec<u64> {
         for (at, label) in &self.jumps {
             let place = self.places[label.0].expect("every label is placed");
@@ -156,7 +156,7 @@ impl Assembler {
         self.push(CLASS_STORE | size as u8, to, from as u8, offset, 0);
     }
 
-    /// Adds to 64 bits of memory that others add to as well.
+    /// Atomically adds to 64 bits of memory.
     pub(crate) fn add_shared(&mut self, to: R, offset: i16, from: R) {
         self.push(CLASS_ATOMIC | Size::Double as u8, to, from as u8, offset, 0);
     }
@@ -171,27 +171,27 @@ impl Assembler {
         }
     }
 
-    /// Makes the low 16 bits, which are as they lie in a packet, a number, and back.
+    /// Converts the low 16 bits between network and native byte order.
     pub(crate) fn swap16(&mut self, to: R) {
         self.push(SWAP_BIG, to, 0, 0, 16);
     }
 
-    /// `to = number`, of 64 bits.
+    /// `to = number`, 64 bits.
     pub(crate) fn set(&mut self, to: R, number: u64) {
         self.wide(to, 0, number as u32 as i32, (number >> 32) as u32 as i32);
     }
 
-    /// `to` is a map.
+    /// `to` = reference to a map.
     pub(crate) fn map(&mut self, to: R, descriptor: i32) {
         self.wide(to, MAP, descriptor, 0);
     }
 
-    /// `to` points to the first value of a map.
+    /// `to` = address of the first value of a map.
     pub(crate) fn map_value(&mut self, to: R, descriptor: i32) {
         self.map_value_from(to, descriptor, 0);
     }
 
-    /// `to` points so many bytes into the first value of a map, which has no other.
+    /// `to` = address at `offset` in the only value of a map.
     pub(crate) fn map_value_from(&mut self, to: R, descriptor: i32, offset: usize) {
         self.wide(to, MAP_VALUE, descriptor, offset as i32);
     }
@@ -201,7 +201,7 @@ impl Assembler {
         self.push(0, R::R0, 0, 0, high);
     }
 
-    /// Goes on at a label if a register is so.
+    /// Jumps to a label if the condition holds.
     pub(crate) fn jump_if(&mut self, is: If, register: R, value: impl Into<Value>, label: Label) {
         self.jumps.push((self.instructions.len(), label));
         match value.into() {
@@ -218,24 +218,24 @@ impl Assembler {
         }
     }
 
-    /// Goes on at a label.
+    /// Jumps to a label.
     pub(crate) fn jump(&mut self, label: Label) {
         self.jumps.push((self.instructions.len(), label));
         self.push(JUMP, R::R0, 0, 0, 0);
     }
 
-    /// Calls a function of the kernel.
+    /// Calls a kernel function.
     pub(crate) fn call(&mut self, helper: Helper) {
         self.push(CALL, R::R0, 0, 0, helper as i32);
     }
 
-    /// Ends with what is in register 0.
+    /// Returns register 0.
     pub(crate) fn exit(&mut self) {
         self.push(EXIT, R::R0, 0, 0, 0);
     }
 }
 
-/// The distance of a jump, where an instruction has it.
+/// Returns the bytes of a jump distance at its position in an instruction.
 const fn place_offset(distance: i16) -> [u8; 8] {
     let [low, high] = distance.to_ne_bytes();
     [0, 0, low, high, 0, 0, 0, 0]

@@ -1,8 +1,8 @@
-//! Installs shortcuts for one port, and gathers for its worker what went by them.
+//! Installs the shortcuts of one port, and collects their traffic for its worker.
 //!
-//! The slot of a connection is its worker's. It says nothing any more when a minute has passed without a packet,
-//! when its generation is over, or when the connection is gone; but it is let go only by the gathering after the
-//! next, a second later: by then no program is left that had found it before, and all is counted.
+//! The slot of a connection belongs to its worker. It becomes invalid after a minute without packets, when
+//! its generation ends, or when the connection ends; but it is freed only by the second collection after
+//! that, a second later: by then no running program has it any more, and all traffic was counted.
 
 use std::sync::Arc;
 
@@ -12,33 +12,33 @@ use super::lanes::{LaneKey, Lanes};
 use super::slot::{Content, Key, Slot};
 use super::table::{LIFE, Map, SLOTS_ALL, Table, step_now};
 
-/// 64ths of a second, in which a round of gathering is over. The rest of the second is to spare.
+/// Ticks of 1/64 s for one round of collection; the rest of the second is a reserve.
 const ROUND_TICKS: usize = 48;
 
-/// How many slots before it is looked at the memory of one is asked for.
+/// Number of slots between prefetch and visit.
 const AHEAD: usize = 8;
 
 /// A slot that this port's worker owns.
 #[derive(Clone, Copy, Debug)]
 struct Owned {
     number: u32,
-    /// When it was last looked at it said nothing any more.
+    /// True if the slot was invalid at the last visit.
     is_over: bool,
 }
 
-/// See the module.
+/// Shortcut installer of one port.
 #[derive(Debug)]
 pub struct Installer<M: Map> {
     table: Arc<Table<M>>,
     entrance: u32,
     device: u32,
-    /// When the round began: the generation, and the step of time.
+    /// Generation and time step at the start of the current round.
     generation: u32,
     step: u32,
     lanes: Lanes,
-    /// Never more than there are slots, for which there is room.
+    /// Preallocated for the number of slots, which it never exceeds.
     owned: Vec<Owned>,
-    /// The second whose gathering is under way, and who is next.
+    /// The second of the current collection, and the next slot.
     second: u32,
     next: usize,
 }
@@ -58,7 +58,7 @@ impl<M: Map> Installer<M> {
         }
     }
 
-    /// As [`FlowOffload::begin`], at a step of time.
+    /// Begins a round as [`FlowOffload::begin`] does, at a given time step.
     pub(crate) fn begin_at(&mut self, step: u32) {
         self.generation = self.table.generation();
         self.step = step;
@@ -77,7 +77,7 @@ impl<M: Map> Installer<M> {
                     return self.install_again((slot, found, word), (key, token), content, until);
                 }
                 if owner != 0 {
-                    // Of a connection before this one: its worker lets it go in a second or two.
+                    // The slot belongs to the previous connection: its worker frees it within two seconds.
                     return;
                 }
             }
@@ -92,7 +92,7 @@ impl<M: Map> Installer<M> {
             return;
         }
         if slot.write((found, word), (key, token), content, until) && token != 0 {
-            // Whoever was there before has gathered what was counted.
+            // The previous owner has already collected its traffic.
             self.owned.push(Owned {
                 number,
                 is_over: false,
@@ -100,7 +100,7 @@ impl<M: Map> Installer<M> {
         }
     }
 
-    /// There is a slot of these packets, and of their connection.
+    /// Installs a shortcut again whose slot exists.
     fn install_again(
         &self,
         (slot, found, word): (Slot<'_>, u64, u64),
@@ -113,7 +113,7 @@ impl<M: Map> Installer<M> {
         }
         match (found == word, slot.content() == *content) {
             (true, true) => slot.renew(until, content.lane),
-            // A program may be reading it that would take the new for the old: not before that has ended.
+            // A running program could read new data under the old key: the slot must be freed first.
             (true, false) => slot.release(),
             (false, true) => {
                 slot.renew(until, content.lane);
@@ -126,7 +126,7 @@ impl<M: Map> Installer<M> {
         }
     }
 
-    /// Takes what a slot has counted; false if it was let go.
+    /// Collects the traffic of a slot; returns false if the slot was freed.
     fn visit(&mut self, at: usize, gathered: &mut dyn FnMut(Gathered) -> bool) -> bool {
         let owned = &mut self.owned[at];
         let slot = self.table.slot(owned.number);
@@ -156,7 +156,7 @@ impl<M: Map> FlowOffload for Installer<M> {
         self.device
     }
 
-    /// Changes nothing where there is no room.
+    /// Without effect if there is no room.
     fn install(&mut self, shortcut: &Shortcut) {
         self.table.marks.note(self.generation, shortcut);
         let Shortcut {
@@ -227,7 +227,7 @@ impl<M: Map> FlowOffload for Installer<M> {
 }
 
 impl<M: Map> Drop for Installer<M> {
-    /// Its slots are others' to take.
+    /// Frees the port's slots for others.
     fn drop(&mut self) {
         for owned in &self.owned {
             let slot = self.table.slot(owned.number);

@@ -1,12 +1,12 @@
-//! The lanes of one port: numbers that control grants it, and what it writes at them.
+//! Lanes of one port: numbers granted by the control plane, and their contents.
 //!
 //! ```text
-//!   Registry ── granted numbers ─▶ Lanes (a worker's)
-//!   Registry ◀─ entered: number, key ── Lanes
+//!  Registry ── granted numbers ─▶ Lanes (of a worker)
+//!  Registry ◀─ entered: number, key ── Lanes
 //! ```
 //!
-//! A lane stays with its port. When nothing of this generation leads to it, no program can be left that had
-//! found it, and control has told all that went there, the port uses its number for another one.
+//! A lane belongs to its port. The port reuses its number when no shortcut of this generation leads to it, no
+//! running program can have it, and the control plane has read all of its traffic.
 
 use std::collections::HashMap;
 
@@ -16,33 +16,33 @@ use rtrb::{Consumer, Producer};
 use super::slot::Line;
 use super::table::{GRACE, Map, Table};
 
-/// Lanes at a time: from each port to each neighbour, by family and by the rules that count.
+/// Maximum number of lanes: one per ingress port, neighbour, family and set of counting rules.
 pub(crate) const LANES: usize = 1 << 16;
-/// Lanes of one port.
+/// Maximum number of lanes of one port.
 pub(crate) const HELD_MAX: usize = 2048;
-/// Bytes of an Ethernet header.
+/// Length of an Ethernet header.
 pub(crate) const ETHERNET: u32 = 14;
 
-/// Where the parts of a lane are, in bytes.
+/// Byte offsets in a lane.
 pub(crate) mod lane {
     /// Bytes of a lane: a cache line.
     pub(crate) const SIZE: usize = 64;
     pub(crate) const PACKETS: i16 = 0;
     pub(crate) const BYTES: i16 = 8;
     pub(crate) const DEVICE: i16 = 16;
-    /// The longest frame, with its Ethernet header.
+    /// Maximum frame length, including the Ethernet header.
     pub(crate) const LONGEST: i16 = 20;
-    /// Link addresses that frames get.
+    /// New MAC addresses of the frames.
     pub(crate) const LINK: i16 = 24;
-    /// The link address that they come to.
+    /// Destination MAC address of the frames on arrival.
     pub(crate) const TO: i16 = 36;
-    /// Not 0 where the slot says what is written into packets.
+    /// Nonzero if the slot contains an address translation.
     pub(crate) const TRANSLATES: i16 = 42;
-    /// The entrance that they come by.
+    /// The entrance of the frames.
     pub(crate) const ENTRANCE: i16 = 44;
 }
 
-/// What makes a lane.
+/// Key of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LaneKey {
     pub(crate) lane: Lane,
@@ -51,35 +51,34 @@ pub(crate) struct LaneKey {
     pub(crate) translates: bool,
 }
 
-/// What a port tells control.
+/// Message of a port to the control plane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Entered {
-    /// This number is that lane from here on.
+    /// The number is now used for this lane.
     Lane(u32, LaneKey),
-    /// The port goes, and has not used this number.
+    /// The port is removed and has not used this number.
     Unused(u32),
 }
 
-/// A lane that is known here.
+/// A lane of this port.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     number: u32,
-    /// The generation that it was last asked for in, and since when that is known to be over.
+    /// The generation of its last use, and the time step at which the end of that generation was noticed.
     generation: u32,
     over_since: Option<u32>,
 }
 
-/// See the module.
+/// The lanes of one port.
 #[derive(Debug)]
 pub(crate) struct Lanes {
-    /// Never more than half of what there is room for, so that nothing is allocated when one goes and
-    /// another comes.
+    /// At most half of the capacity is used, so that removing and adding lanes does not allocate.
     known: HashMap<LaneKey, Known>,
     granted: Consumer<u32>,
     entered: Producer<Entered>,
-    /// Numbers whose lanes are over.
+    /// Numbers of lanes that have ended.
     spare: Vec<u32>,
-    /// When such were last looked for.
+    /// Time step of the last search for ended lanes.
     looked: u32,
 }
 
@@ -94,7 +93,7 @@ impl Lanes {
         }
     }
 
-    /// The number of a lane, which is written if it is new; none when there are too many.
+    /// Returns the number of a lane; writes the lane if it is new. Returns `None` if there are too many.
     pub(crate) fn number<M: Map>(
         &mut self,
         key: &LaneKey,
@@ -105,14 +104,15 @@ impl Lanes {
             (known.generation, known.over_since) = (generation, None);
             return Some(known.number);
         }
-        // Control reads what is entered with each new generation; until then there is room for all.
+        // The control plane reads the messages with each new generation; until then the ring must have room
+        // for all.
         if self.known.len() >= HELD_MAX || self.entered.is_full() {
             self.look_for_spare((generation, step), table);
             return None;
         }
         let number = self.take_number((generation, step), table)?;
         write(table.line(number), key);
-        // There is room: it was looked for above.
+        // The ring has room, as checked above.
         let _ = self.entered.push(Entered::Lane(number, *key));
         let known = Known {
             number,
@@ -134,7 +134,7 @@ impl Lanes {
         self.spare.pop()
     }
 
-    /// Finds lanes of generations that are over for good, and of which everything was told.
+    /// Finds lanes whose generation ended long ago and whose traffic was read completely.
     fn look_for_spare<M: Map>(&mut self, (generation, step): (u32, u32), table: &Table<M>) {
         if self.looked == step {
             return;
@@ -155,7 +155,7 @@ impl Lanes {
         });
     }
 
-    /// Gives back what was not used.
+    /// Returns the unused numbers.
     pub(crate) fn close(&mut self) {
         while let Some(number) = self.spare.pop().or_else(|| self.granted.pop().ok()) {
             if self.entered.push(Entered::Unused(number)).is_err() {
@@ -165,8 +165,7 @@ impl Lanes {
     }
 }
 
-/// Writes all of a lane but what it has counted. Who had the number before has gone, and all that went there
-/// was told.
+/// Writes a lane except its counters. The previous lane of the number has ended, and its traffic was read.
 fn write(line: Line<'_>, key: &LaneKey) {
     let lane = &key.lane;
     let longest = lane.mtu.saturating_add(ETHERNET);

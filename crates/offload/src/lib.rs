@@ -1,19 +1,19 @@
-//! Offload by XDP: the program on a device forwards by itself what was forwarded before, to other devices, in the
-//! kernel, and switches what is known between ports of a bridge.
+//! XDP offload: a program on a device forwards packets by shortcuts to other devices, and switches known
+//! hosts between bridge ports, inside the kernel.
 //!
 //! ```text
-//!   Table      buckets of slots, and lanes, in maps that the kernel's programs read: one for all ports
-//!   Installer  a port's: writes slots and lanes, gathers what connections have sent
-//!   Registry   control's: which lanes there are, and what of them was told
-//!   Switch     hosts, ports and VLANs of bridges, in maps as well: one for all ports
-//!   program    the instructions that look there first
+//!  Table      buckets of slots, and lanes, in maps that the kernel programs read: one for all ports
+//!  Installer  of a port: writes slots and lanes, collects the traffic of connections
+//!  Registry   of the control plane: which lanes exist, and what was reported of them
+//!  Switch     hosts, ports and VLANs of bridges, also in maps: one for all ports
+//!  program    instructions that use the table and the switch
 //! ```
 //!
-//! A worker has an [`Installer`], which is a [`FlowOffload`](frame::shortcut::FlowOffload): it takes no lock,
-//! and asks for no memory. Control has the [`Table`], as [`Shortcuts`](frame::shortcut::Shortcuts). They meet
-//! in the words of the maps and in two rings for each port (`lanes.rs`). A [`Switch`] is a
-//! [`BridgeOffload`](frame::switch::BridgeOffload), for both. The maps, and the program once it is
-//! loaded, are the business of whoever opens devices: see [`Map`].
+//! A worker has an [`Installer`], which implements [`FlowOffload`](frame::shortcut::FlowOffload) without
+//! locks or allocation. The control plane has the [`Table`], which implements
+//! [`Shortcuts`](frame::shortcut::Shortcuts). They communicate by the words of the maps and by two rings per
+//! port (`lanes.rs`). A [`Switch`] implements [`BridgeOffload`](frame::switch::BridgeOffload) for both. The
+//! caller that opens devices creates the maps and loads the program: see [`Map`].
 
 #![forbid(unsafe_code)]
 

@@ -1,16 +1,16 @@
-//! What shortcuts rest on, so that a change which concerns none of them lets all of them be.
+//! Tracks the objects that shortcuts depend on, so that a change of other objects keeps all shortcuts.
 //!
-//! For each of many hashes stands the generation in which a shortcut was installed last that rests on something with
-//! that hash. Nothing is ever taken back: when all are forgotten, the next generation begins.
+//! A table of hashes contains the latest generation in which a shortcut was installed that depends on an
+//! object with that hash. Entries are never removed: invalidating all shortcuts starts a new generation.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use frame::shortcut::{Between, Footing, Shortcut};
 
-/// How many hashes are told apart, as a power of two: 256 KB.
+/// Number of hash values, as a power of two: 256 KB.
 const BITS: u32 = 16;
 
-/// See the module.
+/// Generation of the last dependency, by hash of the object.
 #[derive(Debug)]
 pub(crate) struct Marks {
     seed: u64,
@@ -25,7 +25,7 @@ impl Marks {
         }
     }
 
-    /// Notes what a shortcut rests on that is about to be installed.
+    /// Records the dependencies of a shortcut before it is installed.
     pub(crate) fn note(&self, generation: u32, shortcut: &Shortcut) {
         let rewrite = shortcut
             .connection
@@ -44,12 +44,12 @@ impl Marks {
         self.say(generation, link(lane.egress.0, &lane.link));
     }
 
-    /// Whether a shortcut of this generation may rest on something.
+    /// Returns true if a shortcut of this generation may depend on the object.
     pub(crate) fn may_bear(&self, generation: u32, footing: &Footing) -> bool {
         let what = match footing {
             Footing::Link { egress, link: of } => link(egress.0, of),
             Footing::Network { first, len, ipv6 } => {
-                // Of IPv4 single addresses are noted, of IPv6 networks of 64 bits.
+                // Recorded are single IPv4 addresses, and IPv6 networks of 64 bits.
                 if *len < if *ipv6 { 64 } else { 32 } {
                     return true;
                 }
@@ -74,7 +74,7 @@ impl Marks {
     }
 }
 
-/// What an address is noted as.
+/// Returns the recorded key of an address.
 fn address(bits: u128, ipv6: bool) -> u128 {
     match ipv6 {
         true => bits >> 64,
@@ -82,7 +82,7 @@ fn address(bits: u128, ipv6: bool) -> u128 {
     }
 }
 
-/// What a next hop is noted as.
+/// Returns the recorded key of a next hop.
 fn link(egress: u32, link: &[u8; 12]) -> u128 {
     let fold = |all: u128, byte: &u8| all << 8 | u128::from(*byte);
     1 << 126 | u128::from(egress) << 96 | link.iter().fold(0, fold)

@@ -1,5 +1,5 @@
-//! The program on a device: what is switched or what a shortcut leads on goes on, everything else goes to the socket
-//! of its queue.
+//! The XDP program of a device: forwards frames that are switched or have a shortcut; passes all others to
+//! the socket of their queue.
 
 use frame::switch::Seat;
 
@@ -11,7 +11,7 @@ use super::table::{BUCKET_BITS, LIFE, Map, SLOTS, STEP_BITS, Table, family_bit, 
 
 const XDP_PASS: i32 = 2;
 
-/// What a program has to know of a table: descriptors of its maps, and what hashes are multiplied with.
+/// References of a program to a table: map descriptors, and the factor of its hash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wiring {
     pub(crate) fronts: i32,
@@ -21,8 +21,9 @@ pub(crate) struct Wiring {
     pub(crate) factor: u64,
 }
 
-/// The program of a device: frames that are not led on go to the sockets in this map. It switches what comes to this
-/// place of a switch, and takes the shortcuts of a table at this entrance.
+/// Builds the program of a device. `sockets` is the map of the sockets for other frames. The program switches
+/// frames that arrive at the given seat of a switch, and uses the shortcuts of a table for the given
+/// entrance.
 pub fn program<M: Map>(
     sockets: i32,
     switching: Option<(&Switch<M>, Seat)>,
@@ -45,15 +46,15 @@ pub fn program<M: Map>(
     program.finish()
 }
 
-/// Where `struct xdp_md` has its parts.
+/// Field offsets of `struct xdp_md`.
 pub(crate) mod context {
     pub(crate) const DATA: i16 = 0;
     pub(crate) const DATA_END: i16 = 4;
     pub(crate) const RX_QUEUE_INDEX: i16 = 16;
 }
 
-/// `return bpf_redirect_map(&sockets, context->rx_queue_index, XDP_PASS)`: without a socket for the
-/// queue the frame goes its usual way. The context is in register 6.
+/// `return bpf_redirect_map(&sockets, context->rx_queue_index, XDP_PASS)`: without a socket for the queue the
+/// kernel handles the frame. The context is in register 6.
 fn to_socket(program: &mut Assembler, sockets: i32) {
     program.load(Size::Word, R::R2, R::R6, context::RX_QUEUE_INDEX);
     program.map(R::R1, sockets);
@@ -62,44 +63,44 @@ fn to_socket(program: &mut Assembler, sockets: i32) {
     program.exit();
 }
 
-/// Where the program keeps things on its stack, from its end.
+/// Stack offsets, relative to the end of the stack.
 mod kept {
     pub(super) const NUMBER: i16 = -4;
-    /// The bucket, and where in it the slot is.
+    /// The bucket, and the offset of the slot in it.
     pub(super) const BUCKET: i16 = -8;
     pub(super) const PLACE: i16 = -112;
-    /// The first word of the slot that is looked for.
+    /// The first word of the slot searched for.
     pub(super) const WORD: i16 = -16;
     /// Four words of addresses.
     pub(super) const ADDRESSES: i16 = -48;
-    /// The kind, and the ports.
+    /// Kind and ports.
     pub(super) const KIND: i16 = -56;
-    /// The frame's length.
+    /// Length of the frame.
     pub(super) const LEN: i16 = -64;
-    /// Four words of addresses that the packet gets, and one of ports and sums.
+    /// Four words of new addresses, and one of ports and sums.
     pub(super) const NEW: i16 = -104;
     pub(super) const NEW_PORTS: i16 = -72;
     pub(super) const NEW_HEADER: i16 = -68;
     pub(super) const NEW_UPPER: i16 = -66;
 }
 
-/// Where headers have their parts, from the frame's first byte.
+/// Header offsets, relative to the frame's first byte.
 mod at {
     pub(super) const TYPE: i16 = 12;
     pub(super) const IP: i16 = 14;
     pub(super) const CHECKSUM4: i16 = 24;
 
-    /// What headers of one family have at other places than those of the other.
+    /// Header offsets that differ between the families.
     pub(super) struct Family {
         pub(super) ipv6: bool,
-        /// The length, and how much more a frame has.
+        /// Offset of the length field, and its difference to the frame's length.
         pub(super) len: i16,
         pub(super) len_more: i32,
         pub(super) lifetime: i16,
-        /// What the packet carries.
+        /// Offset of the protocol or next header field.
         pub(super) next: i16,
         pub(super) addresses: i16,
-        /// Where the upper layer begins.
+        /// Offset of the upper layer.
         pub(super) end: i16,
     }
 
@@ -121,11 +122,11 @@ mod at {
         addresses: 22,
         end: 54,
     };
-    /// IPv4's fragments: that there are more of them, and where this one belongs.
+    /// IPv4 fragment field: more-fragments flag and offset.
     pub(super) const FRAGMENT4: i16 = 20;
     pub(super) const IS_FRAGMENT: u16 = 0x3fff;
 
-    /// From the upper layer's first byte.
+    /// Offsets relative to the upper layer.
     pub(super) const TCP_FLAGS: i16 = 13;
     pub(super) const TCP_CHECKSUM: i16 = 16;
     pub(super) const TCP_END: i16 = 20;
@@ -140,13 +141,13 @@ use at::Family;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Takes shortcuts. Registers: 6 the context, 7 the frame, 8 its end and then the slot, 9 its length and then where
-/// the slot is in its bucket.
+/// Forwards frames by shortcuts. Registers: 6 the context, 7 the frame, 8 its end and later the slot, 9 its
+/// length and later the offset of the slot in its bucket.
 ///
-/// It takes a frame whose header is in order (RFC 1812, 5.2.2), without options or hop-by-hop options,
-/// which may live on, has no padding and fits: all that the fast path decides about a packet that goes
-/// straight but by its addresses, and those are a slot's. Where packets are told apart by their connections, it
-/// is a whole datagram of UDP, or a segment of TCP that neither begins nor ends one.
+/// Accepted are frames with a valid header (RFC 1812, 5.2.2) without options or hop-by-hop options, with
+/// sufficient TTL, without padding, and within the MTU: these are all decisions of the fast path besides
+/// those by address, which the slot contains. If packets are distinguished by connection, the frame must be a
+/// whole UDP datagram, or a TCP segment that neither opens nor closes a connection.
 fn shortcut(program: &mut Assembler, wiring: &Wiring, entrance: u32, socket: Label) {
     let (ipv6, look) = (program.label(), program.label());
     program.load(Size::Word, R::R8, R::R6, context::DATA_END);
@@ -169,7 +170,7 @@ fn shortcut(program: &mut Assembler, wiring: &Wiring, entrance: u32, socket: Lab
     go(program, (wiring, entrance), socket);
 }
 
-/// The frame has so many bytes.
+/// Checks that the frame has at least `bytes` bytes.
 pub(crate) fn has(program: &mut Assembler, bytes: i16, socket: Label) {
     program.load(Size::Word, R::R2, R::R6, context::DATA_END);
     program.alu(Alu::Move, R::R1, R::R7);
@@ -177,7 +178,7 @@ pub(crate) fn has(program: &mut Assembler, bytes: i16, socket: Label) {
     program.jump_if(If::Greater, R::R1, R::R2, socket);
 }
 
-/// It may live on, and the frame ends where the packet does.
+/// Checks that the TTL permits forwarding and that the frame has no padding.
 fn is_whole(program: &mut Assembler, family: &Family, socket: Label) {
     program.load(Size::Byte, R::R1, R::R7, family.lifetime);
     program.jump_if(If::Less, R::R1, 2, socket);
@@ -187,7 +188,8 @@ fn is_whole(program: &mut Assembler, family: &Family, socket: Label) {
     program.jump_if(If::NotEqual, R::R1, R::R9, socket);
 }
 
-/// Keeps what packets are: those between two addresses at this entrance, or those of a connection.
+/// Stores the kind of the packet: all packets between two addresses at this entrance, or those of a
+/// connection.
 fn keep_kind(
     program: &mut Assembler,
     family: &Family,
@@ -208,7 +210,7 @@ fn keep_kind(
     program.place(kept);
 }
 
-/// Keeps protocol and ports.
+/// Stores protocol and ports.
 fn keep_service(program: &mut Assembler, family: &Family, socket: Label) {
     let (udp, ports) = (program.label(), program.label());
     if !family.ipv6 {
@@ -236,13 +238,13 @@ fn keep_service(program: &mut Assembler, family: &Family, socket: Label) {
     program.store(Size::Double, R::Stack, kept::KIND, R::R3);
 }
 
-/// Looks at an IPv4 header, and keeps its addresses.
+/// Checks an IPv4 header and stores its addresses.
 fn read4(program: &mut Assembler, socket: Label) {
     let family = &at::IPV4;
     program.load(Size::Byte, R::R1, R::R7, at::IP);
     program.jump_if(If::NotEqual, R::R1, 0x45, socket);
     is_whole(program, family, socket);
-    // The sum of the header, folded to 16 bits, is all ones (RFC 1071).
+    // The folded sum of a valid header is all ones (RFC 1071).
     program.alu(Alu::Move, R::R1, 0);
     for word in (at::IP..family.end).step_by(4) {
         program.load(Size::Word, R::R2, R::R7, word);
@@ -269,13 +271,13 @@ fn read4(program: &mut Assembler, socket: Label) {
     }
 }
 
-/// Looks at an IPv6 header, and keeps its addresses.
+/// Checks an IPv6 header and stores its addresses.
 fn read6(program: &mut Assembler, socket: Label) {
     let family = &at::IPV6;
     program.load(Size::Byte, R::R1, R::R7, at::IP);
     program.alu(Alu::ShiftRight, R::R1, 4);
     program.jump_if(If::NotEqual, R::R1, 6, socket);
-    // Hop-by-hop options are every router's to read.
+    // Every router must process hop-by-hop options.
     program.load(Size::Byte, R::R1, R::R7, family.next);
     program.jump_if(If::Equal, R::R1, 0, socket);
     is_whole(program, family, socket);
@@ -285,7 +287,7 @@ fn read6(program: &mut Assembler, socket: Label) {
     }
 }
 
-/// Finds the slot of what is kept: in register 8 then.
+/// Finds the slot of the stored key; returns it in register 8.
 fn find(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     let found = program.label();
     // `Hashing::place`, in register 1.
@@ -302,7 +304,7 @@ fn find(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     program.alu(Alu::ShiftRight, R::R3, 32);
     program.alu(Alu::Xor, R::R1, R::R3);
     program.alu(Alu::Mul, R::R1, R::R2);
-    // The word that its slot begins with.
+    // The first word of the slot.
     program.map_value(R::R2, wiring.state);
     program.load(Size::Word, R::R2, R::R2, state::GENERATION);
     program.alu(Alu::ShiftLeft, R::R2, 32);
@@ -311,7 +313,7 @@ fn find(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     program.alu(Alu::ShiftRight, R::R3, 32);
     program.alu(Alu::Add, R::R2, R::R3);
     program.store(Size::Double, R::Stack, kept::WORD, R::R2);
-    // Where the first slot is in its bucket.
+    // Offset of the first slot in its bucket.
     program.alu(Alu::Move, R::R9, R::R1);
     program.alu(Alu::And, R::R9, SLOTS as i32 - 1);
     program.alu(Alu::Mul, R::R9, slot::SIZE as i32);
@@ -350,7 +352,7 @@ fn find(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     program.store(Size::Double, R::Stack, kept::PLACE, R::R9);
 }
 
-/// The value of a map with the number in register 1: in register 0 then.
+/// Looks up the value of a map whose index is in register 1; returns it in register 0.
 fn look_up(program: &mut Assembler, map: i32, socket: Label) {
     program.store(Size::Word, R::Stack, kept::NUMBER, R::R1);
     program.alu(Alu::Move, R::R2, R::Stack);
@@ -360,7 +362,7 @@ fn look_up(program: &mut Assembler, map: i32, socket: Label) {
     program.jump_if(If::Equal, R::R0, 0, socket);
 }
 
-/// Sends the frame where its slot says.
+/// Forwards the frame as its slot says.
 fn go(program: &mut Assembler, (wiring, entrance): (&Wiring, u32), socket: Label) {
     program.call(Helper::CoarseTime);
     program.alu(Alu::ShiftRight, R::R0, STEP_BITS as i32);
@@ -397,14 +399,14 @@ fn go(program: &mut Assembler, (wiring, entrance): (&Wiring, u32), socket: Label
     program.exit();
 }
 
-/// Whoever writes to the slot changes this word first.
+/// Checks that the slot has not changed; a writer changes this word first.
 fn has_not_changed(program: &mut Assembler, socket: Label) {
     program.load(Size::Double, R::R1, R::R8, slot::WORD);
     program.load(Size::Double, R::R2, R::Stack, kept::WORD);
     program.jump_if(If::NotEqual, R::R1, R::R2, socket);
 }
 
-/// Counts the packet: its lane does, and if it is of a connection the slot.
+/// Counts the packet in its lane, and in its slot if it belongs to a connection.
 fn count(program: &mut Assembler) {
     let counted = program.label();
     program.alu(Alu::Move, R::R1, 1);
@@ -420,7 +422,7 @@ fn count(program: &mut Assembler) {
     program.place(counted);
 }
 
-/// The last look at the slot; then addresses and ports are written, if the lane is of such packets.
+/// Checks the slot for the last time; then writes addresses and ports if the lane translates.
 fn translate(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     let (translates, ipv6, done) = (program.label(), program.label(), program.label());
     program.load(Size::Half, R::R1, R::R0, lane::TRANSLATES);
@@ -428,7 +430,7 @@ fn translate(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     has_not_changed(program, socket);
     program.jump(done);
     program.place(translates);
-    // The lane, which is in register 0.
+    // The lane, from register 0.
     program.alu(Alu::Move, R::R9, R::R0);
     program.load(Size::Word, R::R1, R::Stack, kept::BUCKET);
     look_up(program, wiring.backs, socket);
@@ -463,7 +465,8 @@ fn translate(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     program.place(done);
 }
 
-/// Ports, and the checksum that they and the addresses are part of. UDP's is none if it is 0 (RFC 768).
+/// Writes the ports, and updates the checksum over ports and addresses. A UDP checksum of 0 means none
+/// (RFC 768).
 fn write_upper(program: &mut Assembler, family: &Family, socket: Label) {
     let (udp, not_none, ports) = (program.label(), program.label(), program.label());
     let (tcp_checksum, udp_checksum) =
@@ -471,7 +474,7 @@ fn write_upper(program: &mut Assembler, family: &Family, socket: Label) {
     program.load(Size::Word, R::R1, R::Stack, kept::KIND);
     let kind = slot::kind_of_connection(UDP, family.ipv6);
     program.jump_if(If::Equal, R::R1, kind as i32, udp);
-    // That was seen before, and whoever checks the program has forgotten it.
+    // Repeated for the kernel's verifier, which has lost the earlier check.
     has(program, family.end + at::TCP_END, socket);
     program.load(Size::Half, R::R1, R::R7, tcp_checksum);
     add_to_checksum(program, kept::NEW_UPPER);
@@ -491,7 +494,7 @@ fn write_upper(program: &mut Assembler, family: &Family, socket: Label) {
     program.store(Size::Word, R::R7, family.end, R::R1);
 }
 
-/// Adds to the checksum in register 1 what is kept there (RFC 1624, 3, eqn 3).
+/// Adds a stored difference to the checksum in register 1 (RFC 1624, 3, eqn 3).
 fn add_to_checksum(program: &mut Assembler, difference: i16) {
     program.alu(Alu::Xor, R::R1, 0xffff);
     program.load(Size::Half, R::R2, R::Stack, difference);
@@ -503,7 +506,7 @@ fn add_to_checksum(program: &mut Assembler, difference: i16) {
     program.alu(Alu::Xor, R::R1, 0xffff);
 }
 
-/// One hop less to live; of IPv4 the checksum, too (RFC 1624).
+/// Decrements the TTL or hop limit, and updates the IPv4 checksum (RFC 1624).
 fn age(program: &mut Assembler) {
     let (ipv6, folded, aged) = (program.label(), program.label(), program.label());
     program.load(Size::Word, R::R1, R::Stack, kept::KIND);
@@ -524,7 +527,7 @@ fn age(program: &mut Assembler) {
     program.place(aged);
 }
 
-/// A byte of the frame falls by one.
+/// Decrements a byte of the frame.
 fn one_less(program: &mut Assembler, at: i16) {
     program.load(Size::Byte, R::R1, R::R7, at);
     program.alu(Alu::Sub, R::R1, 1);

@@ -1,4 +1,4 @@
-//! The lanes of all ports, as control knows them.
+//! The lanes of all ports, from the view of the control plane.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,31 +10,31 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use super::lanes::{Entered, HELD_MAX, LANES, LaneKey, Lanes};
 use super::table::{GRACE, Map, Table};
 
-/// How many numbers a port always finds granted, while it holds no more than it may.
+/// Numbers granted in advance to a port that is below its maximum.
 const GRANTED: usize = 512;
 
-/// A port: what it enters, and the numbers that it is granted.
+/// A port: its messages, and the numbers granted to it.
 #[derive(Debug)]
 struct Member {
     entered: Consumer<Entered>,
     granted: Producer<u32>,
-    /// All numbers that are its own.
+    /// All numbers of the port.
     held: Vec<u32>,
-    /// The generation and the step in which it was found to be gone.
+    /// Generation and time step in which the port was found to be removed.
     gone: Option<(u32, u32)>,
 }
 
-/// See the module.
+/// The lanes of all ports.
 #[derive(Debug)]
 pub(crate) struct Registry {
     members: Vec<Member>,
-    /// Numbers that nobody has.
+    /// Unassigned numbers.
     free: Vec<u32>,
-    /// By number.
+    /// Lanes by number.
     lanes: HashMap<u32, LaneKey>,
-    /// Those of ports that have gone, and what they have counted is to be told.
+    /// Lanes of removed ports whose traffic is not reported yet.
     leaving: Vec<u32>,
-    /// The lanes that begin or end at an interface, and those that a rule counts.
+    /// Lanes by ingress or egress interface, and by counting rule.
     of: HashMap<InterfaceId, Vec<u32>>,
     counted_by: HashMap<u32, Vec<u32>>,
 }
@@ -51,10 +51,10 @@ impl Registry {
         }
     }
 
-    /// One more port has lanes.
+    /// Adds a port; returns its lanes.
     pub(crate) fn enter(&mut self) -> Lanes {
         let (granted, theirs) = RingBuffer::new(GRANTED);
-        // Each number is entered at most once in a generation, and given back once.
+        // Each number is entered at most once per generation, and returned once.
         let (entering, entered) = RingBuffer::new(2 * HELD_MAX);
         let mut member = Member {
             entered,
@@ -67,10 +67,10 @@ impl Registry {
         Lanes::new(theirs, entering)
     }
 
-    /// Reads what ports have entered, grants them what they need, and forgets those that have gone.
+    /// Reads the messages of ports, grants numbers, and removes ports that have gone.
     pub(crate) fn follow(&mut self, generation: u32, step: u32) {
         for place in (0..self.members.len()).rev() {
-            // First, as what it entered before it went is still to be read.
+            // Checked first, because messages from before the removal must still be read.
             let is_gone = self.members[place].entered.is_abandoned();
             while let Ok(entered) = self.members[place].entered.pop() {
                 match entered {
@@ -88,7 +88,7 @@ impl Registry {
                 continue;
             }
             let (then, since) = *member.gone.get_or_insert((generation, step));
-            // What leads to its lanes is of that generation at the latest.
+            // Shortcuts to its lanes have that generation at the latest.
             if then != generation && step.saturating_sub(since) >= GRACE {
                 let member = self.members.swap_remove(place);
                 self.leaving.extend(member.held);
@@ -119,7 +119,8 @@ impl Registry {
         }
     }
 
-    /// Tells what went by some lanes since that was told last; of ports that have gone, by all of theirs.
+    /// Reports the traffic of the selected lanes since the last report; for removed ports, of all their
+    /// lanes.
     pub(crate) fn tell<M: Map>(
         &mut self,
         which: Which,
@@ -162,7 +163,7 @@ impl Registry {
         table.set_told(number, counted);
     }
 
-    /// How many lanes there are, and how many numbers nobody has.
+    /// Returns the number of lanes and of unassigned numbers.
     #[cfg(test)]
     pub(crate) fn counts(&self) -> (usize, usize) {
         (self.lanes.len(), self.free.len())
@@ -176,7 +177,7 @@ impl Member {
             && let Some(number) = free.pop()
         {
             self.held.push(number);
-            // There is room: nobody else puts anything there.
+            // The ring has room: there is no other producer.
             let _ = self.granted.push(number);
         }
     }

@@ -1,4 +1,4 @@
-//! A slot: what packets are alike, and which lane they take.
+//! A slot: key of packets, and the lane that they take.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -6,44 +6,44 @@ use frame::shortcut::{Between, Gathered, Rewrite, Service};
 
 use super::table::{BUCKET_BITS, SLOTS};
 
-/// Bytes of a slot's front, and of its back: a cache line each. They lie apart, as packets that are not translated
-/// need the front alone, and the fewer pages those lie in the better.
+/// Bytes of the front and of the back of a slot, a cache line each. They are stored separately, because
+/// untranslated packets need only the front, which should span few pages.
 pub(crate) const SIZE: usize = 64;
 
-/// Bits of the hash (32) | generation (32), which is 0 in none that holds something.
+/// Hash bits (32) | generation (32); the generation of a slot in use is not 0.
 pub(crate) const WORD: i16 = 0;
-/// The last step of time that it holds for (32) | lane (32).
+/// Last valid time step (32) | lane (32).
 pub(crate) const UNTIL: i16 = 8;
 pub(crate) const LANE: i16 = 12;
-/// The kind of packets (32) | ports as they lie in a packet (32).
+/// Kind of packets (32) | ports in network byte order (32).
 pub(crate) const KIND: i16 = 16;
-/// Source and destination as they lie in a packet, in two words each.
+/// Source and destination in network byte order, two words each.
 pub(crate) const ADDRESSES: i16 = 24;
-/// Of a connection: bytes ([`COUNT_SHIFT`] bits) | packets.
+/// Counters of a connection: bytes ([`COUNT_SHIFT`] bits) | packets.
 pub(crate) const COUNT: i16 = 56;
-/// At the back, of a connection: the worker's token; 0 where the slot is nobody's.
+/// Back: the worker's token of the connection; 0 if the slot has no owner.
 const OWNER: i16 = 0;
-/// At the back: what packets get. Addresses as [`ADDRESSES`]; ports (32) | what is added to the sum of IPv4's header
-/// (16) | and to that of TCP or UDP (16).
+/// Back: new addresses as in [`ADDRESSES`]; ports (32) | change of the IPv4 header sum (16) | change of the
+/// TCP or UDP sum (16).
 pub(crate) const NEW: i16 = 8;
 
-/// How many words that are.
+/// Number of words from [`NEW`] on.
 pub(crate) const NEW_WORDS: usize = 5;
-/// A worker gathers these counts once a second: they hold 68 GB and 268 million packets.
+/// A worker collects the counters once per second: they hold 68 GB and 268 million packets.
 pub(crate) const COUNT_SHIFT: u32 = 36;
-/// How many bits of the hash are not in a slot's first word.
+/// Number of hash bits that are not in a slot's first word.
 pub(crate) const TAG_SHIFT: i32 = 8;
-/// A slot that is written to.
+/// First word of a slot that is being written.
 const BUSY: u64 = 1;
-/// A slot that says nothing.
+/// First word of an empty slot.
 const NOTHING: u64 = 0;
 
-/// Words that others read and write too.
+/// Words that other threads and the kernel read and write.
 #[derive(Clone, Copy)]
 pub(crate) struct Line<'a>(&'a [AtomicU64]);
 
 impl<'a> Line<'a> {
-    /// The line of this number, of those that have `bytes` each.
+    /// Returns line `number` of lines with `bytes` bytes each.
     pub(crate) fn at(words: &'a [AtomicU64], number: usize, bytes: usize) -> Self {
         Self(&words[number * bytes / 8..][..bytes / 8])
     }
@@ -61,28 +61,28 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What packets of one slot have in common.
+/// Key of the packets of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     kind: u64,
     addresses: [u64; 4],
 }
 
-/// What packets between two addresses are at an entrance.
+/// Returns the kind of all packets between two addresses at an entrance.
 pub(crate) fn kind_between(entrance: u32, ipv6: bool) -> u32 {
     entrance << 2 | u32::from(ipv6)
 }
 
-/// What those of a connection are: bit 1 says that they are.
+/// Returns the kind of a connection's packets; bit 1 marks connections.
 pub(crate) fn kind_of_connection(protocol: u8, ipv6: bool) -> u32 {
     u32::from(protocol) << 2 | BY_CONNECTION | u32::from(ipv6)
 }
 
-/// The bit of a kind that says so.
+/// The bit of a kind that marks connections.
 pub(crate) const BY_CONNECTION: u32 = 2;
 
 impl Key {
-    /// All packets between two addresses.
+    /// Creates the key of all packets between two addresses.
     pub(crate) fn of_all(between: &Between, entrance: u32) -> Self {
         Self {
             kind: kind_between(entrance, between.ipv6).into(),
@@ -90,7 +90,7 @@ impl Key {
         }
     }
 
-    /// Those of a connection's direction.
+    /// Creates the key of a connection's direction.
     pub(crate) fn of_connection(between: &Between, service: &Service) -> Self {
         let kind = kind_of_connection(service.protocol, between.ipv6);
         let ports = u32::from_ne_bytes(service.ports);
@@ -101,10 +101,10 @@ impl Key {
     }
 }
 
-/// Where keys have their slots.
+/// Hash function from keys to slots.
 #[derive(Debug)]
 pub(crate) struct Hashing {
-    /// What hashes are multiplied with: odd, and nobody's to guess.
+    /// The factor of the hash: odd and secret.
     pub(crate) factor: u64,
 }
 
@@ -113,7 +113,7 @@ impl Hashing {
         Self { factor: seed | 1 }
     }
 
-    /// As the program works it out.
+    /// Returns the hash of a key, computed as in the program.
     pub(crate) fn place(&self, key: &Key) -> Place {
         let start = self.factor.wrapping_add(key.kind);
         let mix = |hash: u64, word: &u64| hash.wrapping_mul(self.factor) ^ word;
@@ -128,12 +128,12 @@ impl Hashing {
 pub(crate) struct Place(u64);
 
 impl Place {
-    /// The first word of a slot of this generation.
+    /// Returns the first word of a slot of this generation.
     pub(crate) fn word(self, generation: u32) -> u64 {
         u64::from((self.0 >> TAG_SHIFT) as u32) | u64::from(generation) << 32
     }
 
-    /// The slots, in the order in which they are looked at.
+    /// Returns the slot numbers in search order.
     pub(crate) fn numbers(self) -> impl Iterator<Item = u32> {
         let bucket = (self.0 >> (64 - BUCKET_BITS)) as usize;
         let first = self.0 as usize;
@@ -141,11 +141,11 @@ impl Place {
     }
 }
 
-/// What a slot says of packets.
+/// Contents of a slot besides the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Content {
     pub(crate) lane: u32,
-    /// [`NEW`] and behind it.
+    /// The words from [`NEW`] on.
     pub(crate) new: [u64; NEW_WORDS],
 }
 
@@ -161,7 +161,7 @@ impl Content {
     }
 }
 
-/// What a slot has counted.
+/// Counters of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counted(u64);
 
@@ -179,7 +179,7 @@ impl Counted {
     }
 }
 
-/// See the module.
+/// A slot of the table.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot<'a> {
     front: Line<'a>,
@@ -194,23 +194,23 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// Asks for its memory.
+    /// Prefetches the slot.
     pub(crate) fn prefetch(&self) {
         kernels::prefetch(self.front.0);
         kernels::prefetch(self.back.0);
     }
 
-    /// The first word.
+    /// Returns the first word.
     pub(crate) fn word(&self) -> u64 {
         self.front.load(WORD)
     }
 
-    /// Whether it says something that is of this generation.
+    /// Returns true if the slot is in use in this generation.
     pub(crate) fn is_of_generation(&self, generation: u32) -> bool {
         (self.word() >> 32) as u32 == generation
     }
 
-    /// The last step of time that it holds for.
+    /// Returns the last valid time step.
     pub(crate) fn until(&self) -> u32 {
         self.front.load(UNTIL) as u32
     }
@@ -221,12 +221,12 @@ impl<'a> Slot<'a> {
         self.front.load(KIND) == key.kind && key.addresses.iter().enumerate().all(same)
     }
 
-    /// The token of whoever it belongs to; 0 where that is nobody.
+    /// Returns the owner's token; 0 without owner.
     pub(crate) fn owner(&self) -> u64 {
         self.back.load(OWNER)
     }
 
-    /// It belongs to nobody from here on; its owner says so.
+    /// Ends the ownership; only the owner calls this.
     pub(crate) fn leave(&self) {
         self.back.word(OWNER).store(0, Ordering::Release);
     }
@@ -238,18 +238,18 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// Holds until then, on this lane.
+    /// Sets the last valid time step and the lane.
     pub(crate) fn renew(&self, until: u32, lane: u32) {
         self.front
             .store(UNTIL, u64::from(until) | u64::from(lane) << 32);
     }
 
-    /// What it has counted.
+    /// Returns the counters.
     pub(crate) fn counted(&self) -> Counted {
         Counted(self.front.load(COUNT))
     }
 
-    /// The same; it begins again from nothing.
+    /// Returns the counters and resets them.
     pub(crate) fn take_counted(&self) -> Counted {
         match self.counted() {
             nothing if nothing.is_nothing() => nothing,
@@ -257,22 +257,22 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// Says nothing any more. What is under way may still count.
+    /// Empties the slot. Running programs may still count.
     pub(crate) fn release(&self) {
         self.front.word(WORD).store(NOTHING, Ordering::Release);
     }
 
-    /// Whether it says nothing.
+    /// Returns true if the slot is empty.
     pub(crate) fn is_released(&self) -> bool {
         self.word() == NOTHING
     }
 
-    /// Says again what it said before.
+    /// Restores the first word.
     pub(crate) fn say(&self, word: u64) {
         self.front.word(WORD).store(word, Ordering::Release);
     }
 
-    /// Writes all of it, if its first word is `found`; false where another worker was faster.
+    /// Writes the whole slot if its first word is `found`; returns false if another worker was faster.
     pub(crate) fn write(
         &self,
         (found, word): (u64, u64),
@@ -280,7 +280,7 @@ impl<'a> Slot<'a> {
         content: &Content,
         until: u32,
     ) -> bool {
-        // Another worker may take it at the same time; what it says is nobody's meanwhile.
+        // Another worker may claim the slot at the same time; it is invalid while it is written.
         let first = self.front.word(WORD);
         if found == BUSY
             || first
@@ -312,7 +312,7 @@ impl<'a> Slot<'a> {
     }
 }
 
-/// Addresses as they lie in a packet.
+/// Returns addresses in network byte order.
 fn words(between: &Between) -> [u64; 4] {
     let [s0, s1] = words_of(between.source, between.ipv6);
     let [d0, d1] = words_of(between.destination, between.ipv6);

@@ -1,15 +1,15 @@
-//! What the kernel switches between ports of one bridge, in memory that is shared with it.
+//! Switching between the ports of a bridge by the kernel, in maps shared with it.
 //!
 //! ```text
-//!   hosts     32,768 buckets of eight: group, VLAN, link address ─▶ port; when it was heard last
-//!   members   a line for each port: its group, whom it reaches, its device, what is done with tags
-//!   vlans     by group and VLAN: where frames are taken, where they may leave, and where without a tag
-//!   crossed   from each port to each: frames and bytes so far
+//!  hosts     32,768 buckets of eight: group, VLAN, MAC address ─▶ port; time last seen
+//!  members   a line per port: its group, reachable ports, device, tag handling
+//!  vlans     by group and VLAN: ingress ports, egress ports, and untagged egress ports
+//!  crossed   per pair of ports: frames and bytes so far
 //! ```
 //!
-//! A frame is switched if both its hosts are known: the sender at the port that it comes from, the receiver at one
-//! that is reached. All else is left to the worker, who learns, floods, and says what was learned. Where a host is
-//! stands beside the epoch of its port: a port is flushed by its next one. Nothing here is a system call.
+//! A frame is switched if both hosts are known: the sender at the ingress port, the receiver at a reachable
+//! port. All other frames go to the worker, which learns, floods, and reports learned hosts. A host's entry
+//! contains the epoch of its port: a new epoch flushes the port. No function makes a system call.
 
 mod hosts;
 mod program;
@@ -29,71 +29,71 @@ use super::table::{Map, MapSize, STEP_BITS, step_now};
 use hosts::Hosts;
 pub(crate) use program::{Wiring, switch};
 
-/// Where the parts of a port's line are, in bytes.
+/// Byte offsets in a port's line.
 mod member {
     /// Bytes of a line: a cache line.
     pub(super) const SIZE: usize = 64;
-    /// The group, as the upper bits of [`fid`](super::fid); 0 where nothing is switched.
+    /// The group, as the upper bits of [`fid`](super::fid); 0 if the port does not switch.
     pub(super) const GROUP: i16 = 0;
-    /// The port's number and its epoch: [`SEAT_BITS`](super::SEAT_BITS).
+    /// The port's number and epoch: [`SEAT_BITS`](super::SEAT_BITS).
     pub(super) const PLACE: i16 = 4;
     pub(super) const DEVICE: i16 = 8;
-    /// The longest frame, with its Ethernet header.
+    /// Maximum frame length, including the Ethernet header.
     pub(super) const LONGEST: i16 = 12;
-    /// Not 0 where tags tell VLANs.
+    /// Nonzero with VLAN filtering.
     pub(super) const FILTERS: i16 = 16;
-    /// The VLAN of frames without a tag; 0 where there is none.
+    /// VLAN of untagged frames; 0 if there is none.
     pub(super) const PVID: i16 = 20;
     pub(super) const ADMITS_TAGGED: i16 = 24;
-    /// Not 0 where senders have to be known.
+    /// Nonzero if senders must be known.
     pub(super) const LEARNS: i16 = 28;
     pub(super) const REACHES: i16 = 32;
 }
 
-/// Where the parts of a VLAN are, in bytes.
+/// Byte offsets in a VLAN entry.
 mod vlan {
-    /// Bytes of one, as a power of two.
+    /// Size of an entry, as a power of two.
     pub(super) const BITS: u32 = 5;
     pub(super) const INGRESS: i16 = 0;
     pub(super) const EGRESS: i16 = 8;
     pub(super) const UNTAGGED: i16 = 16;
 }
 
-/// Where the parts of what crossed are, in bytes.
+/// Byte offsets in the counters of a pair of ports.
 mod crossed {
-    /// Bytes of one, as a power of two.
+    /// Size of an entry, as a power of two.
     pub(super) const BITS: u32 = 4;
     pub(super) const FRAMES: i16 = 0;
     pub(super) const BYTES: i16 = 8;
 }
 
-/// Bits of a port's number; above them is its epoch.
+/// Bits of a port's number; the epoch is above them.
 const SEAT_BITS: u32 = 6;
-/// VLANs of a group, as a power of two.
+/// VLANs per group, as a power of two.
 const VID_BITS: u32 = 12;
-/// Groups and VLANs together.
+/// Number of groups times VLANs.
 const FIDS: usize = 1 << 16;
-/// In how many parts the hosts are swept.
+/// Number of parts in which the hosts are swept.
 const PARTS: usize = 64;
 
-/// A VLAN of a group: what tells hosts of the same address from each other.
+/// Returns the filtering id, a VLAN of a group, in which MAC addresses are unique.
 fn fid(group: Group, vid: u16) -> u16 {
     (group.number() as u16) << VID_BITS | vid & ((1 << VID_BITS) - 1)
 }
 
-/// Who has which place, and what was told.
+/// Assigned seats and reported counters.
 #[derive(Debug)]
 struct Desk {
     taken: Seats,
-    /// All that were ever taken: others have counted nothing.
+    /// All seats ever assigned: the counters of others are zero.
     used: Seats,
-    /// Frames and bytes, from each port to each.
+    /// Reported frames and bytes, per pair of ports.
     told: Box<[[u64; 2]]>,
-    /// The part of the hosts that is swept next.
+    /// The part of the hosts to sweep next.
     part: usize,
 }
 
-/// What the kernel switches for a router.
+/// The kernel's switch of a router.
 #[derive(Debug)]
 pub struct Switch<M> {
     hosts: Hosts<M>,
@@ -102,21 +102,22 @@ pub struct Switch<M> {
     crossed: M,
     limits: [AtomicU32; Group::MOST + 1],
     refused: [AtomicU64; Group::MOST + 1],
-    /// Control's, and whose who opens devices; no worker ever takes this lock.
+    /// Locked by the control plane and by the code that opens devices, never by a worker.
     desk: Mutex<Desk>,
 }
 
 impl<M: Map> Switch<M> {
-    /// Room for 262,144 hosts, in 7 MB of maps that `map` makes; `seed` is random.
+    /// Creates a switch for 262,144 hosts, in 7 MB of maps that `map` creates; `seed` must be random.
     ///
     /// # Errors
-    /// What `map` says; and that there is no such thing on this architecture.
+    ///
+    /// Returns the errors of `map`, and an error on architectures without support.
     pub fn new(seed: u64, map: impl Fn(MapSize) -> io::Result<M>) -> io::Result<Arc<Self>> {
         if !cfg!(any(target_arch = "x86", target_arch = "x86_64")) {
-            // As for the table of shortcuts.
+            // For the same reason as the shortcut table.
             return Err(io::ErrorKind::Unsupported.into());
         }
-        // Programs reach into a map of one value without asking for a place in it.
+        // Programs access a map with a single value without a lookup.
         let one = |value_bytes| {
             map(MapSize {
                 value_bytes,
@@ -140,7 +141,7 @@ impl<M: Map> Switch<M> {
         }))
     }
 
-    /// A place for a device with this number; none where all are taken. It switches nothing before control says so.
+    /// Assigns a seat to a device; `None` if all are taken. The seat does not switch until it gets settings.
     pub fn enter(&self, device: u32) -> Option<Seat> {
         let mut desk = self.desk();
         let seat = (0..Seat::MOST)
@@ -152,7 +153,7 @@ impl<M: Map> Switch<M> {
         Some(seat)
     }
 
-    /// The device has gone: its place is another's.
+    /// Frees the seat of a removed device.
     pub fn leave(&self, seat: Seat) {
         self.set_member(seat, None);
         self.flush(seat);
@@ -160,7 +161,7 @@ impl<M: Map> Switch<M> {
         desk.taken = desk.taken.without(seat);
     }
 
-    /// What a program has to know to switch what comes to this place.
+    /// Returns the references that a program needs to switch for this seat.
     pub(crate) fn wiring(&self, seat: Seat) -> Wiring {
         Wiring {
             hosts: self.hosts.map.descriptor(),
@@ -180,7 +181,7 @@ impl<M: Map> Switch<M> {
         Line::at(self.members.words(), seat.number(), member::SIZE)
     }
 
-    /// Changes 32 bits of a line. Control alone does: no two changes meet.
+    /// Writes 32 bits of a line. Only the control plane calls this, so writes do not collide.
     fn part_of_member(&self, seat: Seat, at: i16, value: u32) {
         let (line, word) = (self.member(seat), at & !7);
         let shift = u32::from(at != word) * 32;
@@ -188,14 +189,14 @@ impl<M: Map> Switch<M> {
         line.store(word, others | u64::from(value) << shift);
     }
 
-    /// The port's number and its epoch.
+    /// Returns the port's number and epoch.
     fn place(&self, seat: Seat) -> u32 {
         let place = (self.member(seat).load(member::GROUP) >> 32) as u32;
-        // Before it was ever flushed its number is not written either.
+        // Before the first flush the number is not written.
         place | seat.number() as u32
     }
 
-    /// Whether a host that is at this place is there still.
+    /// Returns true if an entry with this number and epoch is still valid.
     fn holds(&self, place: u32) -> bool {
         let seat = place as usize % Seat::MOST;
         Seat::new(seat).is_some_and(|seat| self.place(seat) == place)
@@ -224,7 +225,7 @@ impl<M: Map> BridgeOffload for Switch<M> {
         }
         let reaches = member.reaches.without(seat).0;
         self.member(seat).store(member::REACHES, reaches);
-        // Last: from here on it switches.
+        // Last, because it enables switching.
         let group = fid(member.group, 0);
         self.part_of_member(seat, member::GROUP, group.into());
     }

@@ -1,16 +1,15 @@
-//! The table of shortcuts, in memory that is shared with the kernel.
+//! The shortcut table, in maps shared with the kernel.
 //!
 //! ```text
-//!   buckets   65,536 of eight slots: between these two addresses, by this entrance ─▶ lane
-//!             or: this direction of a connection ─▶ lane, what is written into its packets; how many so far
-//!   lanes     from where to where, the link header, how long frames may be; packets and bytes so far
-//!   state     the generation: what slots of another one say is forgotten; which families go by connections
+//!  buckets   65,536 of eight slots: source and destination address, entrance ─▶ lane
+//!            or: direction of a connection ─▶ lane, translation, counters
+//!  lanes     path, link header, maximum frame length; packets and bytes so far
+//!  state     the generation (slots of other generations are invalid); families distinguished by connection
 //! ```
 //!
-//! Nothing here is a system call. A slot that holds something of this generation is written over only when
-//! nothing went by it for a minute: who reads it while it changes sees its first word move. The slot of a
-//! connection belongs to the worker that wrote it until that has gathered what went by it (`installer.rs`).
-//! The program is in `program.rs`.
+//! No function makes a system call. A valid slot of this generation is overwritten only after a minute
+//! without packets; a reader sees its first word change. The slot of a connection belongs to the worker that
+//! wrote it until that worker has collected its traffic (`installer.rs`). `program.rs` contains the program.
 
 use std::fmt::Debug;
 use std::io;
@@ -27,50 +26,49 @@ use super::program::Wiring;
 use super::registry::Registry;
 use super::slot::{self, Hashing, Key, Line, Slot};
 
-/// Buckets, by how many bits of a hash; 64 MB with their slots. So few in a bucket that next to none of 64,000
-/// connections finds its own full.
+/// Number of buckets as hash bits; 64 MB with their slots. So many that hardly any of 64,000 connections
+/// finds its bucket full.
 pub(crate) const BUCKET_BITS: u32 = 16;
-/// Slots of a bucket. The lowest bits of the hash say which is the first, so that all cache lines of all
-/// buckets are used alike.
+/// Slots per bucket. The lowest hash bits select the first slot, so that all cache lines are used evenly.
 pub(crate) const SLOTS: usize = 8;
 /// Slots of all buckets.
 pub(crate) const SLOTS_ALL: usize = SLOTS << BUCKET_BITS;
-/// Time is counted in steps of 2^30 nanoseconds, a little more than a second.
+/// Time is counted in steps of 2^30 ns, a little more than a second.
 pub(crate) const STEP_BITS: u32 = 30;
-/// For how many steps a slot holds. A packet renews it when half of them are over.
+/// Validity of a slot in time steps. A packet renews it after half of them.
 pub(crate) const LIFE: u32 = 60;
-/// After how many steps nothing is under way any more that was when they began.
+/// Time steps after which no program is running that was running at their start.
 pub(crate) const GRACE: u32 = 2;
 
-/// Where the parts of the state are, in bytes: 64 bits each, of which the program reads the lower 32.
+/// Byte offsets in the state: 64 bits each, of which the program reads the lower 32.
 pub(crate) mod state {
     pub(crate) const GENERATION: i16 = 0;
-    /// A bit for each family whose packets are told apart by their connections.
+    /// A bit for each family whose packets are distinguished by connection.
     pub(crate) const BY_CONNECTION: i16 = 8;
-    /// Bytes of all.
+    /// Bytes of the state.
     pub(crate) const SIZE: usize = 16;
 }
 
-/// The bit of a family.
+/// Returns the bit of a family.
 pub(crate) fn family_bit(ipv6: bool) -> u32 {
     1 << u32::from(ipv6)
 }
 
-/// A map of the kernel whose memory is shared with it.
+/// A kernel map whose memory is shared with this process.
 pub trait Map: Debug + Send + Sync {
-    /// Its memory: at least what was asked for ([`MapSize`]), in words of 64 bits.
+    /// Returns the map's memory in 64-bit words, at least the requested size ([`MapSize`]).
     fn words(&self) -> &[AtomicU64];
 
-    /// The descriptor by which a program names it.
+    /// Returns the descriptor by which a program refers to the map.
     fn descriptor(&self) -> i32;
 }
 
-/// How large a map is to be.
+/// Requested size of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapSize {
-    /// Bytes of an entry, a multiple of 8.
+    /// Bytes per entry, a multiple of 8.
     pub value_bytes: usize,
-    /// How many entries it has.
+    /// Number of entries.
     pub entries: usize,
 }
 
@@ -83,23 +81,24 @@ pub struct Table<M> {
     state: M,
     pub(crate) hashing: Hashing,
     entrances: AtomicU32,
-    /// Control's alone: no worker ever takes this lock.
+    /// Locked by the control plane only, never by a worker.
     registry: Mutex<Registry>,
-    /// What shortcuts rest on.
+    /// The objects that shortcuts depend on.
     pub(crate) marks: Marks,
-    /// Packets and bytes of each lane that were told; control writes them.
+    /// Reported packets and bytes of each lane; the control plane writes them.
     told: Box<[[AtomicU64; 2]]>,
 }
 
 impl<M: Map> Table<M> {
-    /// Room for 524,288 pairs of addresses or directions of connections, in 71 MB of maps that `map` makes;
-    /// `seed` is random.
+    /// Creates a table for 524,288 pairs of addresses or directions of connections, in 71 MB of maps that
+    /// `map` creates; `seed` must be random.
     ///
     /// # Errors
-    /// What `map` says; and that there is no such thing on this architecture.
+    /// Returns the errors of `map`, and an error on architectures without support.
     pub fn new(seed: u64, map: impl Fn(MapSize) -> io::Result<M>) -> io::Result<Arc<Self>> {
         if !cfg!(any(target_arch = "x86", target_arch = "x86_64")) {
-            // The program has no way to say in which order it reads a slot; here that is the one it is written in.
+            // The program cannot order its reads of a slot; on these architectures they happen in program
+            // order.
             return Err(io::ErrorKind::Unsupported.into());
         }
         let of = |value_bytes, entries| MapSize {
@@ -117,17 +116,17 @@ impl<M: Map> Table<M> {
             marks: Marks::new(seed),
             told: (0..LANES).map(|_| Default::default()).collect(),
         };
-        // What was never written is of generation 0.
+        // A slot that was never written has generation 0.
         table.state(state::GENERATION).store(1, Ordering::Release);
         Ok(Arc::new(table))
     }
 
-    /// An entrance for one more device.
+    /// Returns the entrance of another device.
     pub fn entrance(&self) -> u32 {
         self.entrances.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// What a program has to know to take shortcuts.
+    /// Returns the references that a program needs to use shortcuts.
     pub(crate) fn wiring(&self) -> Wiring {
         Wiring {
             fronts: self.fronts.descriptor(),
@@ -138,8 +137,8 @@ impl<M: Map> Table<M> {
         }
     }
 
-    /// What installs shortcuts for a port of the device with this number and entrance. All memory that it
-    /// ever needs is allocated here.
+    /// Creates the installer for a port of the device with this number and entrance, with all memory that it
+    /// needs.
     pub fn installer(self: &Arc<Self>, entrance: u32, device: u32) -> Installer<M> {
         let lanes = self.registry().enter();
         Installer::new(Arc::clone(self), entrance, device, lanes)
@@ -153,12 +152,12 @@ impl<M: Map> Table<M> {
         &self.state.words()[offset as usize / 8]
     }
 
-    /// The generation that holds.
+    /// Returns the current generation.
     pub(crate) fn generation(&self) -> u32 {
         self.state(state::GENERATION).load(Ordering::SeqCst) as u32
     }
 
-    /// Says whether packets of a family are told apart by their connections.
+    /// Sets whether packets of a family are distinguished by connection.
     pub(crate) fn tell_apart(&self, ipv6: bool, by_connection: bool) {
         let (word, bit) = (self.state(state::BY_CONNECTION), family_bit(ipv6).into());
         if (word.load(Ordering::Relaxed) & bit != 0) == by_connection {
@@ -170,25 +169,25 @@ impl<M: Map> Table<M> {
         };
     }
 
-    /// The slot of this number.
+    /// Returns a slot by its number.
     pub(crate) fn slot(&self, number: u32) -> Slot<'_> {
         let number = number as usize % SLOTS_ALL;
         Slot::at(self.fronts.words(), self.backs.words(), number)
     }
 
-    /// The lane of this number.
+    /// Returns a lane by its number.
     pub(crate) fn line(&self, number: u32) -> Line<'_> {
         let number = number as usize % LANES;
         Line::at(self.lanes.words(), number, lanes::lane::SIZE)
     }
 
-    /// Packets and bytes that a lane has counted.
+    /// Returns the packets and bytes that a lane has counted.
     pub(crate) fn counted(&self, lane: u32) -> [u64; 2] {
         let line = self.line(lane);
         [lanes::lane::PACKETS, lanes::lane::BYTES].map(|at| line.load(at))
     }
 
-    /// What of that was told.
+    /// Returns the packets and bytes of a lane that were reported.
     pub(crate) fn told(&self, lane: u32) -> [u64; 2] {
         let told = &self.told[lane as usize % LANES];
         [0, 1].map(|at: usize| told[at].load(Ordering::Acquire))
@@ -200,23 +199,23 @@ impl<M: Map> Table<M> {
         }
     }
 
-    /// The slot of a key, whatever it says.
+    /// Returns the slot of a key, valid or not.
     pub(crate) fn find(&self, key: &Key) -> Option<Slot<'_>> {
         let place = self.hashing.place(key);
         let mut slots = place.numbers().map(|number| self.slot(number));
         slots.find(|slot| slot.is_of(key))
     }
 
-    /// As [`Shortcuts::forget`], at a step of time.
+    /// Invalidates all shortcuts as [`Shortcuts::forget`] does, at a given time step.
     pub(crate) fn forget_at(&self, step: u32) {
-        // Control alone does this; 0 is nobody's.
+        // Only the control plane calls this; generation 0 is unused.
         let next = self.generation().wrapping_add(1).max(1);
         let word = self.state(state::GENERATION);
         word.store(next.into(), Ordering::SeqCst);
         self.registry().follow(next, step);
     }
 
-    /// As [`Shortcuts::take`], at a step of time.
+    /// Reports traffic as [`Shortcuts::take`] does, at a given time step.
     pub(crate) fn take_at(&self, which: Which, step: u32, went: &mut dyn FnMut(Went)) {
         let mut registry = self.registry();
         registry.follow(self.generation(), step);
@@ -244,7 +243,7 @@ impl<M: Map> Shortcuts for Table<M> {
     }
 }
 
-/// Steps since the machine started.
+/// Returns the time steps since the machine started.
 pub(crate) fn step_now() -> u32 {
     let now = clock_gettime(ClockId::MonotonicCoarse);
     let nanoseconds = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;

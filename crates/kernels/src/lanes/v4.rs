@@ -378,6 +378,7 @@ impl Lanes for V4 {
             unsafe {
                 let piece = |row: usize| _mm_loadu_si128(rows[row][at].as_ptr().cast());
                 // Combines rows 0, 4, 8 and 12 and so on: each quarter of the transposed result then has its
+                // rows in order.
                 let every_fourth = |row: usize| {
                     let rows = _mm512_castsi128_si512(piece(row));
                     let rows = _mm512_inserti32x4::<1>(rows, piece(row + 4));

@@ -1,7 +1,7 @@
-//! Which host is at which port.
+//! Host table of a switch.
 //!
-//! A slot is two words: the key, which is 0 where there is none, and the port with the time. Who takes a slot for
-//! another host has its key say nothing first, and the program reads the key again behind the port.
+//! A slot is two words: the key, 0 if empty, and the port with the time. A writer that reuses a slot for
+//! another host first invalidates the key, and the program reads the key again after the port.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -9,40 +9,40 @@ use frame::switch::{Group, HostKey};
 
 use super::{Map, PARTS, VID_BITS, fid, step_now};
 
-/// Buckets, by how many bits of a hash: so many that next to none of 64,000 hosts finds its own full.
+/// Number of buckets as hash bits: so many that hardly any of 64,000 hosts finds its bucket full.
 pub(super) const BUCKET_BITS: u32 = 15;
-/// Slots of a bucket: two cache lines.
+/// Slots per bucket: two cache lines.
 pub(super) const SLOTS: usize = 8;
-/// Bytes of a slot.
+/// Bytes per slot.
 pub(super) const SLOT: usize = 16;
-/// Bytes of all.
+/// Bytes of the table.
 pub(super) const BYTES: usize = (SLOTS * SLOT) << BUCKET_BITS;
-/// Where the parts of a slot are, in bytes.
+/// Byte offsets in a slot.
 pub(super) const KEY: i16 = 0;
 pub(super) const PLACE: i16 = 8;
 pub(super) const SEEN: i16 = 12;
-/// Above these bits of a key is its [`fid`].
+/// Number of key bits below the [`fid`].
 pub(super) const MAC_BITS: i32 = 48;
 
 const NOBODY: u64 = 0;
-/// A slot that is written to. No host has this key: its group would be 0.
+/// Key of a slot that is being written. No host has this key: its group would be 0.
 const BUSY: u64 = 1;
 
-/// See the module.
+/// The hosts of a switch.
 #[derive(Debug)]
 pub(super) struct Hosts<M> {
     pub(super) map: M,
-    /// What hashes are multiplied with: odd, and nobody's to guess.
+    /// The factor of the hash: odd and secret.
     pub(super) factor: u64,
-    /// Slots that are taken, by group.
+    /// Slots in use, by group.
     taken: [AtomicU32; Group::MOST + 1],
 }
 
-/// Where a host is.
+/// Entry of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) place: u32,
-    /// The step of time when it was heard last.
+    /// Time step of the host's last frame.
     pub(super) seen: u32,
 }
 
@@ -68,14 +68,14 @@ impl<M: Map> Hosts<M> {
         }
     }
 
-    /// The slots of a bucket: keys and what stands behind them.
+    /// Returns the slots of a bucket: keys and values.
     fn bucket(&self, number: usize) -> &[[AtomicU64; 2]] {
         let words = &self.map.words()[number * SLOTS * 2..][..SLOTS * 2];
         words.as_chunks::<2>().0
     }
 
     fn bucket_of(&self, key: u64) -> &[[AtomicU64; 2]] {
-        // As the program works it out.
+        // Computed as in the program.
         let hash = key.wrapping_mul(self.factor);
         let hash = (hash ^ hash >> 32).wrapping_mul(self.factor);
         self.bucket((hash >> (64 - BUCKET_BITS)) as usize)
@@ -88,8 +88,8 @@ impl<M: Map> Hosts<M> {
         Some(Found::of(word.load(Ordering::Acquire)))
     }
 
-    /// The host is at this place. False where there is no room for it, or its group has `limit` already. `holds` says
-    /// of another's place whether that is there still.
+    /// Adds or updates a host. Returns false if there is no room, or if its group has `limit` hosts already.
+    /// `holds` tells whether another entry is still valid.
     pub(super) fn put(
         &self,
         host: &HostKey,
@@ -103,7 +103,7 @@ impl<M: Map> Hosts<M> {
             let found = has.load(Ordering::Acquire);
             let at = Found::of(word.load(Ordering::Acquire));
             if found == key {
-                // Two workers may have taken a slot each at the same time: both are brought up to date.
+                // Two workers may have added the host in different slots at the same time: both are updated.
                 if at.place != place {
                     let seen = step_now();
                     word.store(Found { place, seen }.word(), Ordering::Release);
@@ -126,7 +126,7 @@ impl<M: Map> Hosts<M> {
         }
         let taking = has.compare_exchange(found, BUSY, Ordering::AcqRel, Ordering::Relaxed);
         if taking.is_err() {
-            // Another worker was faster: the host's next frame finds what there is.
+            // Another worker was faster: the host's next frame finds its entry.
             return true;
         }
         if found != NOBODY {
@@ -153,7 +153,7 @@ impl<M: Map> Hosts<M> {
         }
     }
 
-    /// Frees the slots of a part of the buckets whose place holds no more.
+    /// Frees the slots of invalid entries in a part of the buckets.
     pub(super) fn sweep(&self, part: usize, holds: impl Fn(u32) -> bool) {
         let buckets = (1 << BUCKET_BITS) / PARTS;
         for [has, word] in (0..buckets).flat_map(|at| self.bucket(part * buckets + at)) {
@@ -165,13 +165,13 @@ impl<M: Map> Hosts<M> {
         }
     }
 
-    /// Slots that a group has.
+    /// Returns the number of slots of a group.
     pub(super) fn count(&self, group: Group) -> u32 {
         self.taken[group.number()].load(Ordering::Relaxed)
     }
 }
 
-/// A key, its address as it lies in a frame.
+/// Returns the key of a host, with its address in network byte order.
 fn key_of(host: &HostKey) -> u64 {
     let [a, b, c, d, e, f] = host.mac;
     let mac = u64::from_ne_bytes([a, b, c, d, e, f, 0, 0]);

@@ -1,5 +1,5 @@
-//! The part of the program that switches. Registers: 6 the context, 7 the frame, 8 the line of the port that it comes
-//! by, 9 the VLAN and then the sender's slot.
+//! The switching part of the XDP program. Registers: 6 the context, 7 the frame, 8 the line of the ingress
+//! port, 9 the VLAN and later the sender's slot.
 
 use frame::switch::Seat;
 
@@ -9,11 +9,10 @@ use crate::program::{context, has};
 use crate::table::STEP_BITS;
 
 const XDP_DROP: i32 = 1;
-/// The EtherType of tags.
+/// EtherType of VLAN tags.
 const TAG: u16 = 0x8100;
 
-/// What the program has to know of a switch: descriptors of its maps, what hashes are multiplied with, and which
-/// port it is on.
+/// References of the program to a switch: map descriptors, the factor of its hash, and the seat of the port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wiring {
     pub(super) hosts: i32,
@@ -24,24 +23,24 @@ pub(crate) struct Wiring {
     pub(super) seat: Seat,
 }
 
-/// Where the program keeps things on its stack, from its end.
+/// Stack offsets, relative to the end of the stack.
 mod kept {
     pub(super) const KEY: i16 = -8;
-    /// Where the frame may leave, and where without a tag.
+    /// Permitted egress ports, and those without tag.
     pub(super) const EGRESS: i16 = -16;
     pub(super) const UNTAGGED: i16 = -24;
-    /// Whether it has a tag.
+    /// Whether the frame is tagged.
     pub(super) const TAGGED: i16 = -32;
     pub(super) const FID: i16 = -40;
-    /// What is done to its tag.
+    /// The change of the tag.
     pub(super) const CHANGE: i16 = -48;
     pub(super) const DEVICE: i16 = -56;
-    /// What counts it, from the first that does.
+    /// Offset of the counter.
     pub(super) const CROSSED: i16 = -64;
     pub(super) const LEN: i16 = -72;
 }
 
-/// Where frames have their parts.
+/// Frame offsets.
 mod at {
     pub(super) const TO: i16 = 0;
     pub(super) const FROM: i16 = 6;
@@ -51,15 +50,15 @@ mod at {
     pub(super) const TAGGED_HEADER: i16 = 18;
 }
 
-/// What is done to the tag of a frame.
+/// Changes of a frame's tag.
 mod change {
     pub(super) const NONE: i32 = 0;
     pub(super) const POP: i32 = 1;
     pub(super) const PUSH: i32 = 2;
 }
 
-/// Switches a frame, or goes on: at `routed` where this port switches nothing, at `socket` where the frame is a
-/// worker's. Until it is sure that it goes, nothing of it changes.
+/// Switches a frame, or jumps: to `routed` if this port does not switch, to `socket` if a worker must handle
+/// the frame. Changes nothing before it is certain that the frame is switched.
 pub(crate) fn switch(program: &mut Assembler, wiring: &Wiring, (routed, socket): (Label, Label)) {
     let own = wiring.seat.number() * member::SIZE;
     program.map_value_from(R::R8, wiring.members, own);
@@ -98,7 +97,7 @@ fn tell_vlan(program: &mut Assembler, socket: Label) {
     program.alu(Alu::And, R::R1, (1 << VID_BITS) - 1);
     program.alu(Alu::Move, R::R2, 1);
     program.place(of_vid);
-    // Frames that have a priority alone are rare; frames without a tag are not admitted everywhere.
+    // Priority-tagged frames are rare, and untagged frames are not always admitted.
     program.jump_if(If::Equal, R::R1, 0, socket);
     program.alu(Alu::Add, R::R9, R::R1);
     program.place(told);
@@ -106,7 +105,7 @@ fn tell_vlan(program: &mut Assembler, socket: Label) {
     program.store(Size::Double, R::Stack, kept::FID, R::R9);
 }
 
-/// The VLAN's frames are taken here, and there is somewhere to go: which is kept.
+/// Checks that the port is an ingress port of the VLAN; stores the egress ports.
 fn look_at_vlan(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     program.map_value(R::R1, wiring.vlans);
     program.alu(Alu::Move, R::R2, R::R9);
@@ -126,7 +125,8 @@ fn look_at_vlan(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     program.store(Size::Double, R::Stack, kept::UNTAGGED, R::R2);
 }
 
-/// The slot of the host whose address is there in the frame: in register 0 then, and its place in register 1.
+/// Finds the slot of the host whose address is at offset `address` in the frame; returns the slot in register
+/// 0 and its port in register 1.
 fn find(program: &mut Assembler, wiring: &Wiring, address: i16, socket: Label) {
     let found = program.label();
     program.load(Size::Word, R::R3, R::R7, address);
@@ -160,13 +160,13 @@ fn find(program: &mut Assembler, wiring: &Wiring, address: i16, socket: Label) {
     program.jump(socket);
     program.place(found);
     program.load(Size::Word, R::R1, R::R0, hosts::PLACE);
-    // Whoever gives the slot to another host changes the key first.
+    // A writer that reuses the slot changes the key first.
     program.load(Size::Double, R::R2, R::R0, hosts::KEY);
     program.jump_if(If::NotEqual, R::R2, R::R3, socket);
 }
 
-/// Whether the receiver's port, whose place is in register 1, is there still and may be reached; what it does with
-/// tags, and how long frames are there. All that is needed of it is kept.
+/// Checks that the receiver's port (register 1) is valid and reachable; decides on the tag and checks the
+/// frame's length. Stores all that is needed of the port.
 fn choose(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     let seats = (1 << SEAT_BITS) - 1;
     program.alu(Alu::Move, R::R2, R::R1);
@@ -177,7 +177,7 @@ fn choose(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     program.alu(Alu::Add, R::R0, R::R3);
     program.load(Size::Word, R::R3, R::R0, member::PLACE);
     program.jump_if(If::NotEqual, R::R1, R::R3, socket);
-    // Its bit, in register 1.
+    // The bit of the port, in register 1.
     program.alu(Alu::Move, R::R1, 1);
     program.alu(Alu::ShiftLeft, R::R1, R::R2);
     program.load(Size::Double, R::R3, R::Stack, kept::EGRESS);
@@ -187,7 +187,7 @@ fn choose(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     program.store(Size::Double, R::Stack, kept::CROSSED, R::R2);
     program.load(Size::Word, R::R3, R::R0, member::DEVICE);
     program.store(Size::Double, R::Stack, kept::DEVICE, R::R3);
-    // Its length as it will be, in register 3.
+    // The length of the frame on egress, in register 3.
     program.load(Size::Word, R::R3, R::R6, context::DATA_END);
     program.alu(Alu::Sub, R::R3, R::R7);
     program.store(Size::Double, R::Stack, kept::LEN, R::R3);
@@ -196,8 +196,8 @@ fn choose(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     program.jump_if(If::Greater, R::R3, R::R1, socket);
 }
 
-/// Keeps what is done to the tag; register 1 has the bit of the port that the frame leaves by, and the length in
-/// register 3 grows or falls.
+/// Stores the change of the tag; register 1 has the bit of the egress port, and the length in register 3 is
+/// adjusted.
 fn decide_on_tag(program: &mut Assembler) {
     let (without, decided) = (program.label(), program.label());
     program.alu(Alu::Move, R::R4, change::NONE);
@@ -219,7 +219,8 @@ fn decide_on_tag(program: &mut Assembler) {
     program.store(Size::Double, R::Stack, kept::CHANGE, R::R4);
 }
 
-/// The sender is known at this port, and is heard now; or nobody has to be known here.
+/// Checks that the sender is known at this port and updates its time, unless the port requires no known
+/// senders.
 fn know_sender(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     let known = program.label();
     program.load(Size::Word, R::R1, R::R8, member::LEARNS);
@@ -240,7 +241,7 @@ fn count(program: &mut Assembler, wiring: &Wiring) {
     let from = (wiring.seat.number() * Seat::MOST) << crossed::BITS;
     program.map_value_from(R::R0, wiring.crossed, from);
     program.load(Size::Double, R::R1, R::Stack, kept::CROSSED);
-    // It was made of these bits, and whoever checks the program may have forgotten it.
+    // Repeated for the kernel's verifier, which may have lost the bound.
     let bits = (Seat::MOST - 1) << crossed::BITS;
     program.alu(Alu::And, R::R1, bits as i32);
     program.alu(Alu::Add, R::R0, R::R1);
@@ -250,7 +251,7 @@ fn count(program: &mut Assembler, wiring: &Wiring) {
     program.add_shared(R::R0, crossed::BYTES, R::R1);
 }
 
-/// Changes the tag, and sends the frame.
+/// Changes the tag and sends the frame.
 fn send(program: &mut Assembler, socket: Label) {
     let (pop, push, go) = (program.label(), program.label(), program.label());
     program.load(Size::Double, R::R1, R::Stack, kept::CHANGE);
@@ -269,7 +270,7 @@ fn send(program: &mut Assembler, socket: Label) {
     program.exit();
 }
 
-/// Moves the beginning of the frame; the frame as it was is a worker's where that fails.
+/// Moves the beginning of the frame; on failure a worker handles the unchanged frame.
 fn adjust_head(program: &mut Assembler, bytes: i32) {
     program.alu(Alu::Move, R::R1, R::R6);
     program.alu(Alu::Move, R::R2, bytes);
@@ -299,7 +300,7 @@ fn push_tag(program: &mut Assembler, socket: Label) {
 
 fn pop_tag(program: &mut Assembler, socket: Label) {
     let (gone, popped) = (program.label(), program.label());
-    // That was seen before, and whoever checks the program has forgotten it.
+    // Repeated for the kernel's verifier, which has lost the earlier check.
     has(program, at::TAGGED_HEADER, socket);
     program.load(Size::Double, R::R1, R::R7, 0);
     program.load(Size::Word, R::R2, R::R7, 8);
@@ -312,7 +313,7 @@ fn pop_tag(program: &mut Assembler, socket: Label) {
     program.place(popped);
 }
 
-/// What cannot happen: the frame has been changed and does not go.
+/// Drops a frame that was changed but cannot be sent, which does not happen.
 fn drop_at(program: &mut Assembler, gone: Label) {
     program.place(gone);
     program.alu(Alu::Move, R::R0, XDP_DROP);
