@@ -1,32 +1,32 @@
-//! Bursts: whether a queue has been idle enough to go faster than its limit for a while.
+//! Bursts: a queue that was below its average rate may exceed its limit for some time.
 //!
-//! RouterOS: the average rate of the last `burst-time` is computed anew each sixteenth of it; a burst is allowed while
-//! that average is below `burst-threshold`.
+//! RouterOS computes the average rate of the last `burst-time` again every sixteenth of `burst-time`, and
+//! allows a burst while the average is below `burst-threshold`.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Parts of `burst-time` that are counted apart.
+/// Number of counted parts of `burst-time`.
 const SLOTS: u64 = 16;
 
-/// See the module. Several workers count, whichever comes first into a new sixteenth computes.
+/// Burst state of one queue. Several workers count; the first one in a new sixteenth computes the average.
 #[derive(Debug, Default)]
 pub(crate) struct Burst {
     /// Ticks of a sixteenth; 0: no bursts.
     slot: AtomicU64,
-    /// Bytes of `burst-time` at the threshold.
+    /// Bytes in `burst-time` at the threshold rate.
     threshold: AtomicU64,
-    /// The cost of a byte during a burst, as gates have it.
+    /// Cost of a byte during a burst, in the unit of [`Gate`](crate::gate::Gate).
     cost: AtomicU64,
-    /// Which sixteenth it is, from the clock's origin.
+    /// Number of the current sixteenth since the clock's origin.
     at: AtomicU64,
-    /// Bytes by sixteenth.
+    /// Bytes per sixteenth.
     bytes: [AtomicU64; SLOTS as usize],
     allowed: AtomicBool,
 }
 
 impl Burst {
-    /// Bursts at `limit` bits per second below an average of `threshold`, over `ticks` of time; none where one of
-    /// them is 0. Whether there are any.
+    /// Enables bursts at `limit` bits per second while the average over `ticks` is below `threshold`. A value
+    /// of 0 disables them. Returns true if bursts are enabled.
     pub(crate) fn set(&self, limit: u64, threshold: u64, ticks: u64) -> bool {
         let slot = match limit == 0 || threshold == 0 {
             true => 0,
@@ -44,14 +44,14 @@ impl Burst {
         slot != 0
     }
 
-    /// The cost of a byte while a burst is allowed.
+    /// Returns the cost of a byte if a burst is allowed.
     pub(crate) fn cost(&self, now: u64) -> Option<u64> {
         let slot = self.slot.load(Relaxed);
         self.turn(now.checked_div(slot)?);
         self.allowed.load(Relaxed).then(|| self.cost.load(Relaxed))
     }
 
-    /// Counts bytes that passed.
+    /// Counts forwarded bytes.
     pub(crate) fn count(&self, bytes: u32, now: u64) {
         let slot = self.slot.load(Relaxed);
         if let Some(at) = now.checked_div(slot) {
@@ -60,13 +60,13 @@ impl Burst {
         }
     }
 
-    /// When what is allowed may change.
+    /// Returns the time when the decision may change.
     pub(crate) fn changes_at(&self, now: u64) -> Option<u64> {
         let slot = self.slot.load(Relaxed);
         Some((now.checked_div(slot)? + 1) * slot)
     }
 
-    /// Begins this sixteenth, if nobody has.
+    /// Starts sixteenth `to`, unless another worker has done so.
     fn turn(&self, to: u64) {
         let from = self.at.load(Relaxed);
         if from >= to

@@ -1,33 +1,34 @@
-//! A gate: a token bucket that several workers charge without a lock.
+//! A gate: a token bucket that several workers charge without locks.
 //!
-//! Tokens are kept as time: `next` is when the bucket is empty no longer. A packet may pass when that is not in the
-//! future; it puts `next` off by what its bytes take at the gate's rate. A bucket that holds a tenth of a second lets
-//! `next` lie that far in the past at most. So one number says all, whatever the rate.
+//! Tokens are stored as a time: `next` is the time when the bucket stops being empty. A packet may pass if
+//! `next` is not in the future, and delays `next` by the transmission time of its bytes at the rate of the
+//! gate. The depth of the bucket limits how far `next` is in the past. A single number therefore contains the
+//! whole state, at any rate.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use machine::Instant;
 
-/// Parts of a nanosecond that times are kept in.
+/// Time units per nanosecond.
 const PER_NANO: u64 = 64;
-/// Bits of fraction of the cost of a byte.
+/// Fraction bits of the cost of a byte.
 const FRACTION: u32 = 16;
-/// Thousandths of a second that are saved up at least: who looks at queues is that late sometimes.
+/// Minimum depth in milliseconds, because queues are sometimes checked that late.
 const LEAST_DEPTH: u64 = 2;
-/// How far one bucket can go into debt by what others are guaranteed: a twentieth of a second.
+/// Limit of the debt of a bucket caused by the guarantees of other queues: a twentieth of a second.
 const DEBT: u64 = 50_000_000 * PER_NANO;
 
-/// A time in the unit of gates.
+/// Converts a time into the unit of gates.
 pub const fn ticks(now: Instant) -> u64 {
     now.as_nanos().saturating_mul(PER_NANO)
 }
 
-/// The time that ticks say.
+/// Converts ticks into a time.
 pub(crate) const fn instant(ticks: u64) -> Instant {
     Instant::from_nanos(ticks.div_ceil(PER_NANO))
 }
 
-/// The cost of a byte at a rate in bits per second.
+/// Returns the cost of a byte at a rate in bits per second.
 pub(crate) fn cost(bits: u64) -> u64 {
     match bits {
         0 => 0,
@@ -38,30 +39,30 @@ pub(crate) fn cost(bits: u64) -> u64 {
     }
 }
 
-/// See the module.
+/// A token bucket.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
-    /// Ticks of a byte, with a fraction; 0: always open.
+    /// Ticks per byte, with a fraction; 0: always open.
     cost: AtomicU64,
-    /// How far `next` may lie in the past, in ticks.
+    /// How far `next` may be in the past, in ticks.
     depth: AtomicU64,
     next: AtomicU64,
 }
 
 impl Gate {
-    /// Sets its rate in bits per second (0: always open) and what it saves up, in thousandths of a second.
+    /// Sets the rate in bits per second (0: always open) and the depth in milliseconds of the rate.
     pub(crate) fn set(&self, bits: u64, thousandths: u64) {
         let depth = thousandths.max(LEAST_DEPTH) * 1_000_000 * PER_NANO;
         self.depth.store(depth, Relaxed);
         self.cost.store(cost(bits), Relaxed);
     }
 
-    /// Whether it has a rate.
+    /// Returns true if the gate has a rate.
     pub(crate) fn is_set(&self) -> bool {
         self.cost.load(Relaxed) != 0
     }
 
-    /// When it opens; 0 where it has no rate.
+    /// Returns when the gate opens, and 0 without a rate.
     pub(crate) fn opens_at(&self) -> u64 {
         match self.is_set() {
             true => self.next.load(Relaxed),
@@ -69,7 +70,7 @@ impl Gate {
         }
     }
 
-    /// Takes tokens for so many bytes, at `cost` a byte if that is given. `shared`: others do at the same time.
+    /// Takes tokens for `bytes`, at `cost` per byte if given. `shared`: other workers do so at the same time.
     #[inline]
     pub(crate) fn charge(&self, bytes: u32, now: u64, cost: Option<u64>, shared: bool) {
         let own = self.cost.load(Relaxed);

@@ -1,9 +1,9 @@
-//! The index: which simple queue a packet is of, of thousands, without walking their list.
+//! The index of simple queues: finds the queue of a packet among thousands without a list walk.
 //!
-//! RouterOS: the list is walked in its order, and the first queue counts whose target is the packet's destination
-//! (download) or source (upload); a queue that matches both ways is met as download. Here all queues with one target
-//! and mark stand in one short list, and a packet looks up its own addresses, once for each length of prefix that some
-//! queue has. The first in the list's order is the one that the walk would have found.
+//! RouterOS walks the list in order. The first queue wins whose target is the packet's destination (download)
+//! or source (upload); a queue that matches in both directions is used for download. This index groups queues
+//! with the same target and mark in a short list. A packet looks up its own addresses, once per prefix length
+//! that a queue has. The queue that comes first in the order is the result of the walk.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -12,10 +12,10 @@ use smallvec::SmallVec;
 
 use crate::target::{Direction, Match, Seen, Target, masked};
 
-/// A table whose keys no stranger chooses.
+/// A table whose keys are not chosen by untrusted senders.
 pub(crate) type Table<K, V> = HashMap<K, V, BuildHasherDefault<Product>>;
 
-/// Of few words: so a product does.
+/// Hasher for keys of a few words, for which a product is sufficient.
 #[derive(Default)]
 pub(crate) struct Product(u64);
 
@@ -54,42 +54,42 @@ impl Hasher for Product {
     }
 }
 
-/// A place in the list: of the outermost queue, then of those within each other. Places compare one after the other, so
-/// that a queue comes and goes between others without their places changing.
+/// Position in the list: of the outermost queue, then of the nested queues. Positions are compared
+/// lexicographically, so that queues can be inserted and removed without changing the positions of others.
 pub type Order = SmallVec<[u64; 2]>;
 
-/// A queue, where a packet finds it.
+/// A queue in the lists of the index.
 #[derive(Debug)]
 struct Candidate<V> {
     order: Order,
     id: u64,
-    /// What has to match besides the target and the mark that it is found by.
+    /// Matches to check in addition to the target and mark of the list.
     asks: Vec<Match>,
     value: V,
 }
 
-/// Queues with one target and one mark, in their order. Most have a target of their own: that lies in the table.
+/// Queues with the same target and mark, in order. Most targets have one queue, which is stored inline.
 type List<V> = SmallVec<[Candidate<V>; 1]>;
 
-/// Lists by mark and by the rest of a target; mark 0: whatever the mark.
+/// Lists by mark and by the rest of the target. Mark 0 means any mark.
 type Lists<K, V> = Table<(K, u32), List<V>>;
 
-/// Targets of one length.
+/// Targets of one prefix length.
 #[derive(Debug)]
 struct Prefixes<V> {
     len: u8,
     lists: Lists<u128, V>,
 }
 
-/// See the module.
+/// The index of simple queues.
 #[derive(Debug)]
 pub struct Index<V> {
-    /// Of IPv4, of IPv6: by length, longest first.
+    /// Prefixes for IPv4 and for IPv6, longest first.
     prefixes: [Vec<Prefixes<V>>; 2],
     interfaces: Lists<u32, V>,
-    /// What was put in, by number.
+    /// The match of each inserted queue, by number.
     matches: Table<u64, Match>,
-    /// How many want marks.
+    /// Number of queues that match marks.
     marked: usize,
 }
 
@@ -105,8 +105,8 @@ impl<V> Default for Index<V> {
 }
 
 impl<V: Clone> Index<V> {
-    /// Puts a queue in, or puts it elsewhere: under a number of its own, at this place of the order. What it lies in
-    /// has to match as well (`within`).
+    /// Inserts or moves a queue: `id` is unique, `order` is its position. The matches of its parents
+    /// (`within`) must match as well.
     pub fn insert(
         &mut self,
         id: u64,
@@ -137,7 +137,7 @@ impl<V: Clone> Index<V> {
         self.matches.insert(id, matches);
     }
 
-    /// The targets of a length.
+    /// Returns the lists for a prefix length.
     fn of_len(&mut self, ipv6: bool, len: u8) -> &mut Lists<u128, V> {
         let all = &mut self.prefixes[usize::from(ipv6)];
         let at = all.partition_point(|prefixes| prefixes.len > len);
@@ -150,12 +150,12 @@ impl<V: Clone> Index<V> {
 }
 
 impl<V> Index<V> {
-    /// Whether it has no queue.
+    /// Returns true if the index has no queue.
     pub fn is_empty(&self) -> bool {
         self.matches.is_empty()
     }
 
-    /// Takes a queue out; whether it was there.
+    /// Removes a queue. Returns true if the queue existed.
     pub fn remove(&mut self, id: u64) -> bool {
         let Some(matches) = self.matches.remove(&id) else {
             return false;
@@ -176,7 +176,7 @@ impl<V> Index<V> {
         true
     }
 
-    /// The queue that a packet is of, and which way it goes.
+    /// Returns the queue of a packet, and the direction of the packet.
     #[inline]
     pub fn find(&self, seen: &Seen) -> Option<(Direction, &V)> {
         let down = self.first(seen, Direction::Down);
@@ -189,7 +189,7 @@ impl<V> Index<V> {
         Some((direction, &found.value))
     }
 
-    /// The first that takes a packet as one that goes this way.
+    /// Returns the first queue that matches a packet in this direction.
     #[inline]
     fn first(&self, seen: &Seen, direction: Direction) -> Option<&Candidate<V>> {
         let ((address, interface), _) = seen.ends(direction);
@@ -206,7 +206,7 @@ impl<V> Index<V> {
     }
 }
 
-/// The first of the one found before and of those under this key: for this mark, and for whatever mark.
+/// Returns the first queue of `best` and the lists with this key, for this mark and for any mark.
 #[inline]
 fn better<'a, K: Hash + Eq + Copy, V>(
     best: Option<&'a Candidate<V>>,
@@ -235,7 +235,7 @@ fn earlier<'a, V>(
     }
 }
 
-/// Puts a candidate at its place of a list.
+/// Inserts a candidate into a list in order.
 fn put<K: Hash + Eq, V>(lists: &mut Lists<K, V>, key: (K, u32), candidate: Candidate<V>) {
     let list = lists.entry(key).or_default();
     let place = (&candidate.order, candidate.id);
@@ -243,7 +243,7 @@ fn put<K: Hash + Eq, V>(lists: &mut Lists<K, V>, key: (K, u32), candidate: Candi
     list.insert(at, candidate);
 }
 
-/// Takes a candidate out of a list.
+/// Removes a candidate from a list.
 fn take<K: Hash + Eq, V>(lists: &mut Lists<K, V>, key: (K, u32), id: u64) {
     if let Some(list) = lists.get_mut(&key) {
         list.retain(|one| one.id != id);
@@ -253,7 +253,7 @@ fn take<K: Hash + Eq, V>(lists: &mut Lists<K, V>, key: (K, u32), id: u64) {
     }
 }
 
-/// Targets and marks that a queue is found by, each once.
+/// Returns the targets and marks under which a queue is listed, each once.
 fn keys(matches: &Match) -> Vec<(Target, u32)> {
     let marks = match matches.marks.is_empty() {
         true => &[0][..],

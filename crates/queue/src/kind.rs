@@ -1,60 +1,60 @@
-//! What `/queue/type` says: how packets wait within a queue.
+//! Settings of `/queue/type`: how packets wait in a queue.
 
 use machine::Duration;
 
 /// How packets wait.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// In one line (`pfifo`, `bfifo`, `mq-pfifo`, `none`).
+    /// In one queue (`pfifo`, `bfifo`, `mq-pfifo`, `none`).
     Fifo(Fifo),
-    /// In one line from which packets are dropped early.
+    /// In one queue with early random drops.
     Red(Red),
-    /// In lines by flow, which take turns.
+    /// In queues per flow with round robin.
     Sfq(Sfq),
-    /// In lines by address or port, each with its rate.
+    /// In queues per address or port, each with a rate.
     Pcq(Pcq),
-    /// In one line whose delay is controlled (RFC 8289).
+    /// In one queue with a controlled delay (RFC 8289).
     Codel(Codel),
-    /// In lines by flow, which take turns, and whose delay is controlled (RFC 8290).
+    /// In queues per flow with round robin and a controlled delay (RFC 8290).
     FqCodel(FqCodel),
-    /// In lines by host and flow, by class of traffic.
+    /// In queues per class, host and flow.
     Cake(Cake),
 }
 
-/// One line.
+/// Settings of FIFO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fifo {
-    /// How many packets wait at most.
+    /// Maximum number of waiting packets.
     pub packets: u32,
-    /// How many bytes wait at most.
+    /// Maximum number of waiting bytes.
     pub bytes: u64,
 }
 
-/// Random early detection (Floyd and Jacobson, 1993), as Linux has it.
+/// Settings of random early detection (Floyd and Jacobson, 1993), as in Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Red {
-    /// How many packets wait at most.
+    /// Maximum number of waiting packets.
     pub limit: u32,
-    /// The average number of packets at which dropping may begin.
+    /// Average number of packets at which drops may begin.
     pub least: u32,
-    /// The average number beyond which all are dropped.
+    /// Average number of packets above which all packets are dropped.
     pub most: u32,
-    /// Packets of a burst that the average does not follow.
+    /// Length of a burst that hardly changes the average, in packets.
     pub burst: u32,
-    /// Bytes of an average packet.
+    /// Average packet length in bytes.
     pub packet_bytes: u32,
 }
 
-/// Stochastic fairness queueing: 128 packets in 1,024 lines at most.
+/// Settings of stochastic fairness queueing: at most 128 packets in 1,024 queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sfq {
-    /// After so long flows are sorted into lines anew; zero: never.
+    /// Interval at which flows are assigned to other queues; zero: never.
     pub perturb: Duration,
-    /// Bytes of a line at a turn.
+    /// Bytes per queue and round.
     pub allot: u32,
 }
 
-/// What tells the streams of a PCQ apart; at least one, or all are one stream.
+/// Fields that identify the streams of a PCQ. Without any field, all packets are one stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Classify {
     /// The source address.
@@ -65,145 +65,145 @@ pub struct Classify {
     pub source_port: bool,
     /// The destination port.
     pub destination_port: bool,
-    /// How many bits of addresses count: IPv4 (0 to 32) and IPv6 (0 to 128), of the source.
+    /// Prefix length of source addresses: IPv4 (0 to 32) and IPv6 (0 to 128).
     pub source_bits: (u8, u8),
-    /// The same of the destination.
+    /// Prefix length of destination addresses.
     pub destination_bits: (u8, u8),
 }
 
-/// Per connection queuing: a stream of its own for whoever is told apart.
+/// Settings of per-connection queuing: one queue per stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pcq {
-    /// What tells streams apart.
+    /// Fields that identify a stream.
     pub classify: Classify,
-    /// The rate of each stream in bits per second; 0: what they share equally is the queue's.
+    /// Rate of each stream in bits per second; 0: the streams share the rate of the queue equally.
     pub rate: u64,
-    /// Bytes that wait at most, of a stream.
+    /// Maximum waiting bytes of a stream.
     pub limit_bytes: u64,
-    /// The same of all streams together.
+    /// Maximum waiting bytes of all streams.
     pub total_bytes: u64,
-    /// The rate of a burst in bits per second; 0: no bursts.
+    /// Burst rate in bits per second; 0: no bursts.
     pub burst_rate: u64,
-    /// The average rate at which a burst ends, in bits per second.
+    /// Average rate at which a burst ends, in bits per second.
     pub burst_threshold: u64,
-    /// The time of that average.
+    /// Time over which the average rate is computed.
     pub burst_time: Duration,
 }
 
-/// What CoDel goes by.
+/// Settings of the CoDel algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delay {
-    /// The delay that is accepted.
+    /// Acceptable delay.
     pub target: Duration,
-    /// The time in which it may be exceeded.
+    /// Time for which the delay may be exceeded.
     pub interval: Duration,
-    /// Congestion is marked rather than packets dropped, where their ends understand that.
+    /// Whether packets of flows that support ECN are marked instead of dropped.
     pub ecn: bool,
-    /// Packets that waited longer are marked at once.
+    /// Packets with a longer delay are marked at once.
     pub ce_threshold: Option<Duration>,
 }
 
-/// One line whose delay is controlled.
+/// Settings of one queue with a controlled delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Codel {
-    /// How many packets wait at most.
+    /// Maximum number of waiting packets.
     pub limit: u32,
-    /// How the delay is controlled.
+    /// Settings of the delay control.
     pub delay: Delay,
 }
 
-/// Lines by flow whose delay is controlled.
+/// Settings of queues per flow with a controlled delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodel {
-    /// How many packets wait at most, of all flows.
+    /// Maximum number of waiting packets of all flows.
     pub limit: u32,
-    /// How many lines there are.
+    /// Number of queues.
     pub flows: u32,
-    /// Bytes of a line at a turn.
+    /// Bytes per queue and round.
     pub quantum: u32,
-    /// Bytes that wait at most.
+    /// Maximum number of waiting bytes.
     pub memory_bytes: u64,
-    /// How the delay is controlled.
+    /// Settings of the delay control.
     pub delay: Delay,
 }
 
 /// How CAKE sorts traffic into tins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CakeTins {
-    /// All in one.
+    /// All traffic in one tin.
     BestEffort,
-    /// By precedence, eight.
+    /// Eight tins by precedence.
     Precedence,
-    /// Bulk, best effort, voice.
+    /// Three tins: bulk, best effort, voice.
     Diffserv3,
-    /// Bulk, best effort, video, voice.
+    /// Four tins: bulk, best effort, video, voice.
     Diffserv4,
-    /// Eight, by use.
+    /// Eight tins by use.
     Diffserv8,
 }
 
-/// What tells flows apart, and who is treated equally.
+/// Identity of flows, and fairness between hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CakeFlows {
-    /// Nothing.
+    /// All traffic is one flow.
     Blind,
-    /// Source addresses.
+    /// Flows are source addresses.
     SourceHost,
-    /// Destination addresses.
+    /// Flows are destination addresses.
     DestinationHost,
-    /// Pairs of addresses.
+    /// Flows are address pairs.
     Hosts,
-    /// Flows.
+    /// Flows are 5-tuples.
     Flows,
-    /// Flows; sources share first.
+    /// Flows are 5-tuples, with fairness between sources.
     DualSource,
-    /// Flows; destinations share first.
+    /// Flows are 5-tuples, with fairness between destinations.
     DualDestination,
-    /// Flows; whoever has most of them, source or destination, shares first.
+    /// Flows are 5-tuples, with fairness between sources and between destinations.
     Triple,
 }
 
-/// What a line adds to each packet.
+/// Overhead that a line adds to each packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// Bytes besides those of the network packet, -64 to 256; none: the frame's bytes count as they are.
+    /// Overhead per network packet, -64 to 256 bytes. Without a value, the frame length counts.
     pub overhead: Option<i16>,
-    /// The smallest packet in bytes, 0 to 256.
+    /// Minimum packet length, 0 to 256 bytes.
     pub least: u16,
-    /// It goes in cells of 48 bytes of 53 (ATM).
+    /// Cells of 53 bytes with 48 bytes of payload (ATM).
     pub atm: bool,
-    /// A byte of 65 is the line's (PTM).
+    /// One additional byte per 64 (PTM).
     pub ptm: bool,
 }
 
-/// Common applications kept enhanced.
+/// Settings of CAKE (common applications kept enhanced).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cake {
-    /// The rate in bits per second; 0: no limit of its own.
+    /// Rate in bits per second; 0: no rate limit.
     pub bandwidth: u64,
-    /// How traffic is sorted.
+    /// How traffic is sorted into tins.
     pub tins: CakeTins,
-    /// What tells flows apart.
+    /// Identity of flows.
     pub flows: CakeFlows,
-    /// The round trip that flows have.
+    /// Typical round-trip time of flows.
     pub rtt: Duration,
-    /// The DSCP is cleared.
+    /// Whether the DSCP is cleared.
     pub wash: bool,
-    /// Needless acknowledgements are dropped: not at all, where it costs nothing, wherever possible.
+    /// Filter for redundant acknowledgements: 0 off, 1 conservative, 2 aggressive.
     pub ack_filter: u8,
-    /// What the line adds.
+    /// Overhead of the line.
     pub line: Line,
-    /// Bytes that wait at most; 0: as the rate asks.
+    /// Maximum number of waiting bytes; 0: derived from the rate.
     pub memory_bytes: u64,
 }
 
-/// Why a packet did not go on.
+/// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// The queue was full.
     Full,
-    /// The discipline dropped it to keep queue or delay short.
+    /// The discipline dropped the packet to keep the queue or the delay short.
     Early,
-    /// It acknowledged what a later one does, too.
+    /// A later acknowledgement made the packet redundant.
     Needless,
 }

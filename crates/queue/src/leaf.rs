@@ -1,14 +1,14 @@
-//! A leaf: a queue that packets wait in.
+//! A leaf: a queue in which packets wait.
 
 use std::sync::Arc;
 
 use crate::kind::Kind;
 use crate::node::Node;
 
-/// A node, and how packets wait in it.
+/// A node, and how packets wait in the node.
 #[derive(Debug, PartialEq)]
 pub struct Leaf {
-    /// Its limits and counters.
+    /// Limits and counters.
     pub node: Arc<Node>,
     /// How packets wait.
     pub kind: Kind,
@@ -17,7 +17,7 @@ pub struct Leaf {
 impl Eq for Leaf {}
 
 impl Leaf {
-    /// Whether all its packets go by its discipline, as that holds them back by itself.
+    /// Returns true if the discipline has a rate limit, so that all packets must pass through the discipline.
     pub fn shapes(kind: &Kind) -> bool {
         match kind {
             Kind::Pcq(pcq) => pcq.rate > 0,

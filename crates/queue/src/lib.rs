@@ -1,17 +1,18 @@
-//! Queues: who may send how much, and what waits meanwhile.
+//! Queues limit and share bandwidth, and hold packets that wait.
 //!
 //! ```text
-//!  packet ─► index: which queue? ─► node: may it pass at once? ── yes ──► on its way
-//!            (targets, marks)       (tokens of the queue and      no
-//!                                    of all that it lies in)      │
-//!                                                                 ▼
-//!                                   schedule: the tree of queues that packets wait in (HTB), on the home worker
-//!                                   of the tree; each leaf has a discipline: fifo, red, sfq, pcq, codel …
+//!  packet ─► index: which queue? ─► node: may the packet pass at once? ── yes ──► forwarded
+//!           (targets, marks)       (tokens of the queue and       no
+//!                                   of its parents)              │
+//!                                                                ▼
+//!                                  schedule: the tree of queues with waiting packets (HTB), on the home
+//!                                  worker of the tree; each leaf has a discipline: fifo, red, sfq, pcq,
+//!                                  codel …
 //! ```
 //!
-//! [`Node`]s are shared by all workers, which charge them without a lock; a packet of a tree in which nothing waits
-//! passes on the worker that has it. Where something waits, the tree's home worker alone decides ([`Schedule`]).
-//! Everything here is a value: time is passed in, and what a packet carries is the caller's business.
+//! All workers share the [`Node`]s and charge them without locks. If no packet waits in a tree, any worker
+//! can let packets of the tree pass. If packets wait, only the home worker of the tree decides
+//! ([`Schedule`]). The crate does no I/O: callers pass the time and own the contents of packets.
 
 mod burst;
 mod discipline;

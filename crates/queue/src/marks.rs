@@ -1,4 +1,4 @@
-//! Leaves of a tree by the marks of packets.
+//! Leaves of a tree, found by packet marks.
 
 use std::collections::HashMap;
 
@@ -6,16 +6,17 @@ use smallvec::SmallVec;
 
 use crate::index::Table;
 
-/// Values by number, in its order; mostly there is one.
+/// Values ordered by number; usually one value.
 type List<V> = SmallVec<[(u64, V); 1]>;
 
-/// Values by mark. RouterOS: all leaves of a tree are asked at once; one without marks takes what no other does.
+/// Values by mark. RouterOS searches all leaves of a tree at once; a leaf without marks gets the packets that
+/// no other leaf matches.
 #[derive(Debug)]
 pub struct ByMark<V> {
-    /// Those without marks.
+    /// Values without marks.
     any: List<V>,
     marked: Table<u32, List<V>>,
-    /// What was put in, by number: its marks.
+    /// Marks of each inserted value, by number.
     marks: HashMap<u64, Vec<u32>>,
 }
 
@@ -30,12 +31,12 @@ impl<V> Default for ByMark<V> {
 }
 
 impl<V> ByMark<V> {
-    /// Whether nothing is in it.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }
 
-    /// Takes a value out; whether it was there.
+    /// Removes a value. Returns true if the value existed.
     pub fn remove(&mut self, id: u64) -> bool {
         let Some(marks) = self.marks.remove(&id) else {
             return false;
@@ -52,7 +53,7 @@ impl<V> ByMark<V> {
         true
     }
 
-    /// The one for a packet with this mark.
+    /// Returns the value for packets with this mark.
     #[inline]
     pub fn find(&self, mark: u32) -> Option<&V> {
         let own = match self.marked.is_empty() {
@@ -64,8 +65,8 @@ impl<V> ByMark<V> {
 }
 
 impl<V: Clone> ByMark<V> {
-    /// Puts a value in for packets with one of these marks, or, without marks, for those that no other takes. Of
-    /// several for one mark that with the lowest number counts.
+    /// Inserts a value for packets with one of these marks; without marks, for packets that no other value
+    /// matches. If several values have the same mark, the lowest number wins.
     pub fn insert(&mut self, id: u64, mut marks: Vec<u32>, value: V) {
         self.remove(id);
         marks.sort_unstable();

@@ -1,4 +1,4 @@
-//! A node: one queue of a tree of queues, as all workers see it.
+//! A node: one queue of a tree, shared by all workers.
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
@@ -8,25 +8,25 @@ use machine::{Duration, Instant};
 use crate::burst::Burst;
 use crate::gate::{Gate, ticks};
 
-/// Levels of queues within each other, at most.
+/// Maximum nesting of queues.
 pub(crate) const DEPTH: usize = 8;
 
-/// What an administrator says of a queue in one direction. Rates are bits per second, 0: none.
+/// Configured limits of a queue in one direction. Rates are in bits per second; 0 means none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// What it gets whatever others want.
+    /// Guaranteed rate.
     pub limit_at: u64,
-    /// What it never exceeds.
+    /// Maximum rate.
     pub max_limit: u64,
-    /// What it may exceed that by, for a while.
+    /// Maximum rate during a burst.
     pub burst_limit: u64,
-    /// Below this average it may.
+    /// Bursts are allowed while the average rate is below this value.
     pub burst_threshold: u64,
-    /// The time of that average.
+    /// Time over which the average rate is computed.
     pub burst_time: Duration,
-    /// What is saved up while nothing passes, in thousandths of a second of its rates.
+    /// Depth of the token buckets, in milliseconds of the rates.
     pub bucket: u64,
-    /// Who comes first where there is not enough for all: 1 to 8, 1 first.
+    /// Priority for the bandwidth of the parent: 1 (first) to 8.
     pub priority: u8,
 }
 
@@ -44,62 +44,62 @@ impl Default for Limits {
     }
 }
 
-/// What a node is made of.
+/// Settings of a new node.
 #[derive(Debug)]
 pub struct Settings {
-    /// A number of its own.
+    /// A unique number.
     pub id: u64,
-    /// The worker on which packets of its tree wait; the same for a whole tree.
+    /// The worker that holds waiting packets; the same for a whole tree.
     pub home: u16,
-    /// What it lies in.
+    /// The parent.
     pub parent: Option<Arc<Node>>,
-    /// Its limits.
+    /// The limits.
     pub limits: Limits,
-    /// Its discipline holds packets back by itself, so that all go by it.
+    /// Whether the discipline has a rate limit, so that all packets must pass through the discipline.
     pub shapes: bool,
-    /// Several workers let packets pass at the same time.
+    /// Whether several workers let packets pass at the same time.
     pub shared: bool,
 }
 
-/// What a node has counted.
+/// Counters of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Packets that passed, those that lie in it included.
+    /// Forwarded packets, including those of children.
     pub packets: u64,
-    /// The same in bytes.
+    /// Forwarded bytes, including those of children.
     pub bytes: u64,
-    /// Packets that were dropped.
+    /// Dropped packets.
     pub dropped: u64,
-    /// Packets that wait.
+    /// Waiting packets.
     pub queued_packets: u64,
-    /// Bytes that wait.
+    /// Waiting bytes.
     pub queued_bytes: u64,
-    /// Streams of a PCQ.
+    /// Number of streams of a PCQ.
     pub streams: u32,
-    /// Packets that found its own limit reached.
+    /// Packets that waited because of the node's own limit.
     pub by_own: u64,
-    /// Packets that found the limit reached of what it lies in.
+    /// Other packets that waited, for example because of a parent's limit.
     pub by_parent: u64,
 }
 
-/// See the module. What it says of rates can change at any time; what it lies in stays.
+/// A queue of a tree. Its rates can change at any time, its parent never changes.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct Node {
-    // What a packet that passes touches lies together.
+    // Fields used for every forwarded packet are adjacent.
     parent: Option<Arc<Self>>,
-    /// How many packets of the tree wait; of the tree's root.
+    /// Number of waiting packets of the tree; used in the root only.
     waiting: AtomicU32,
     shapes: AtomicBool,
     bursts: AtomicBool,
     shared: bool,
     priority: AtomicU8,
-    /// The rate that it never exceeds, and that which it is guaranteed.
+    /// Token buckets of the maximum rate and of the guaranteed rate.
     pub(crate) ceiling: Gate,
     packets: AtomicU64,
     bytes: AtomicU64,
     pub(crate) guarantee: Gate,
-    /// Bytes of it at a turn, among those that are alike.
+    /// Bytes per round among nodes of the same priority.
     pub(crate) quantum: AtomicU32,
     id: u64,
     home: u16,
@@ -110,11 +110,11 @@ pub struct Node {
     pub(crate) streams: AtomicU32,
     pub(crate) by_own: AtomicU64,
     pub(crate) by_parent: AtomicU64,
-    /// Where its home worker keeps what waits; nobody else reads it.
+    /// Number of the node in the schedule of the home worker; used only there.
     pub(crate) place: AtomicU32,
 }
 
-/// A node is itself alone.
+/// Nodes are compared by identity.
 impl PartialEq for Node {
     fn eq(&self, other: &Self) -> bool {
         core::ptr::eq(self, other)
@@ -126,21 +126,21 @@ impl Eq for Node {}
 /// What a node may do at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Packets pass by what it has itself.
+    /// Packets pass by the node's guaranteed rate.
     Sends,
-    /// They pass if what it lies in lends.
+    /// Packets pass if the parent lends tokens.
     Borrows,
-    /// It has reached its limit.
+    /// The node has reached its maximum rate.
     Waits,
 }
 
-/// No place.
+/// The node has no number in a schedule.
 pub(crate) const NOWHERE: u32 = u32::MAX;
-/// Bytes at a turn, least and most: as many as pass in a tenth of a second at its guaranteed rate.
+/// Minimum and maximum bytes per round; between them, a tenth of a second at the guaranteed rate.
 const QUANTUM: (u64, u64) = (1_514, 200_000);
 
 impl Node {
-    /// A node that nothing has passed yet.
+    /// Creates a node.
     pub fn new(settings: Settings) -> Arc<Self> {
         let node = Self {
             id: settings.id,
@@ -169,10 +169,10 @@ impl Node {
         Arc::new(node)
     }
 
-    /// Other limits, from now on.
+    /// Changes the limits.
     pub fn set(&self, limits: &Limits) {
         self.guarantee.set(limits.limit_at, limits.bucket);
-        // RouterOS: the current rate is the highest of limit-at, max-limit and a burst's.
+        // In RouterOS the current rate is the maximum of limit-at, max-limit and the burst rate.
         let most = match limits.max_limit {
             0 => 0,
             most => most.max(limits.limit_at),
@@ -188,27 +188,27 @@ impl Node {
             .store(limits.priority.clamp(1, 8) - 1, Relaxed);
     }
 
-    /// Whether its discipline holds packets back by itself.
+    /// Sets whether the discipline has a rate limit.
     pub fn set_shapes(&self, shapes: bool) {
         self.shapes.store(shapes, Relaxed);
     }
 
-    /// Its number.
+    /// Returns the number of the node.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The worker on which packets of its tree wait.
+    /// Returns the worker that holds waiting packets of the tree.
     pub fn home(&self) -> u16 {
         self.home
     }
 
-    /// What it lies in.
+    /// Returns the parent.
     pub fn parent(&self) -> Option<&Arc<Self>> {
         self.parent.as_ref()
     }
 
-    /// What it has counted.
+    /// Returns the counters.
     pub fn counts(&self) -> Counts {
         Counts {
             packets: self.packets.load(Relaxed),
@@ -222,7 +222,8 @@ impl Node {
         }
     }
 
-    /// Lets a packet of this leaf pass if nothing of its tree waits and all limits allow it, and counts it.
+    /// Returns true and counts a packet of this leaf if all limits allow the packet and no packet of the tree
+    /// waits.
     #[inline]
     pub fn pass(&self, bytes: u32, now: Instant) -> bool {
         if self.shapes.load(Relaxed) || self.root().waiting.load(Relaxed) != 0 {
@@ -238,7 +239,8 @@ impl Node {
         }
     }
 
-    /// How far up a packet that passes borrows: 0 is the leaf itself; none where it may not pass.
+    /// Returns the level of the node that lends tokens (0: the leaf itself), or `None` if the packet must
+    /// wait.
     #[inline]
     fn lender(&self, now: u64) -> Option<usize> {
         let mut node = self;
@@ -252,7 +254,7 @@ impl Node {
         None
     }
 
-    /// What it may do.
+    /// Returns what the node may do.
     #[inline]
     pub(crate) fn mode(&self, now: u64) -> Mode {
         if self.guarantee.is_set() && self.guarantee.opens_at() <= now {
@@ -266,7 +268,7 @@ impl Node {
         }
     }
 
-    /// When its mode changes though nothing passes.
+    /// Returns when the mode changes without further packets.
     pub(crate) fn changes_at(&self, now: u64) -> u64 {
         let gates = [self.guarantee.opens_at(), self.ceiling.opens_at()];
         let next = gates.into_iter().filter(|at| *at > now).min();
@@ -274,7 +276,7 @@ impl Node {
         next.into_iter().chain(burst).min().unwrap_or(u64::MAX)
     }
 
-    /// A packet passes that is lent tokens by the node `level` levels above.
+    /// Charges a packet that gets tokens from the node `level` levels above.
     #[inline]
     pub(crate) fn charge(&self, bytes: u32, now: u64, level: usize) {
         let mut node = self;
@@ -299,7 +301,7 @@ impl Node {
         }
     }
 
-    /// Adds to what workers alone write: while there is one, without a locked instruction.
+    /// Adds to a counter that only workers write. With one worker, no locked instruction is necessary.
     #[inline]
     fn add(&self, counter: &AtomicU64, more: u64) {
         if self.shared {
@@ -309,12 +311,12 @@ impl Node {
         }
     }
 
-    /// A packet of it was dropped before it could wait.
+    /// Counts a packet that was dropped before waiting.
     pub fn lose(&self) {
         self.dropped.fetch_add(1, Relaxed);
     }
 
-    /// Whose limit keeps its packets waiting: its own, rather than that of what it lies in.
+    /// Returns true if the node's own limit delays packets, instead of a parent's limit.
     pub(crate) fn is_limited_itself(&self, now: u64) -> bool {
         self.mode(now) == Mode::Waits
     }
@@ -327,7 +329,7 @@ impl Node {
         self.quantum.load(Relaxed)
     }
 
-    /// The root of its tree.
+    /// Returns the root of the tree.
     #[inline]
     pub(crate) fn root(&self) -> &Self {
         let mut node = self;
@@ -337,7 +339,7 @@ impl Node {
         node
     }
 
-    /// Counts a packet that begins to wait, or ends it.
+    /// Counts a packet that begins or ends waiting.
     pub(crate) fn wait(&self, begins: bool, bytes: u32) {
         let mut node = self;
         loop {

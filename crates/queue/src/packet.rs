@@ -1,27 +1,27 @@
-//! A packet as queues see it.
+//! Packets in queues.
 
 use packet::Tuple;
 
-/// What a packet carries for its owner, such as a frame.
+/// Contents of a packet, for example a frame.
 pub trait Carried {
-    /// Marks congestion (RFC 3168, 5) in a packet whose ends understand that; false, and nothing changed, in others.
+    /// Marks congestion (RFC 3168, 5). Returns false without a change if the packet does not support ECN.
     fn mark_congestion(&mut self) -> bool;
 
-    /// Clears the DSCP; what says congestion stays.
+    /// Clears the DSCP and keeps the ECN bits.
     fn clear_class(&mut self);
 }
 
-/// A packet that waits, or asks to.
+/// A packet to queue.
 #[derive(Debug)]
 pub struct Packet<T> {
-    /// The packet itself.
+    /// The contents.
     pub carries: T,
-    /// Its length with its link header, in bytes: what rates and limits count.
+    /// Length in bytes, including the link header: used for rates and limits.
     pub bytes: u32,
-    /// Between whom it travels; what disciplines tell flows apart by.
+    /// Addresses and ports: disciplines use them to identify flows.
     pub tuple: Tuple,
-    /// The type of service of its header: DSCP in the upper 6 bits (RFC 2474, 3).
+    /// Type of service: DSCP in the upper 6 bits (RFC 2474, 3).
     pub tos: u8,
-    /// It acknowledges and carries nothing else: TCP without payload, SYN, FIN or RST.
+    /// Whether the packet is a pure acknowledgement: TCP without payload, SYN, FIN or RST.
     pub is_ack: bool,
 }

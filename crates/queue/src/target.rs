@@ -1,22 +1,22 @@
-//! What a simple queue is for, and what is looked at of a packet.
+//! Targets of simple queues, and the packet fields they are compared with.
 
-/// What a queue is for.
+/// Target of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// Addresses with this prefix; IPv4 in the low 32 bits, `len` counts from their first bit.
+    /// Addresses with this prefix. IPv4 addresses are in the low 32 bits; `len` counts from their first bit.
     Prefix {
-        /// IPv6 rather than IPv4.
+        /// IPv6 instead of IPv4.
         ipv6: bool,
-        /// The prefix; what lies behind it is 0.
+        /// The prefix; all bits after the prefix are 0.
         address: u128,
-        /// How many bits it has.
+        /// Prefix length.
         len: u8,
     },
-    /// What comes in or goes out by this interface.
+    /// Packets received or sent by this interface.
     Interface(u32),
 }
 
-/// Which way a packet goes, as the target sees it.
+/// Direction of a packet, seen from the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the target.
@@ -25,35 +25,35 @@ pub enum Direction {
     Down,
 }
 
-/// Which packets a queue is for.
+/// Match of a queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Match {
-    /// Any of them.
+    /// A packet must match one of these targets.
     pub targets: Vec<Target>,
-    /// Whom the target exchanges packets with, if that counts.
+    /// Communication partner of the target, if the match requires one.
     pub peer: Option<Target>,
-    /// Marks, any of them; none: whatever the mark.
+    /// A packet must have one of these marks, if there are any.
     pub marks: Vec<u32>,
 }
 
-/// What is looked at of a packet.
+/// Fields of a packet that are matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// IPv6 rather than IPv4.
+    /// IPv6 instead of IPv4.
     pub ipv6: bool,
-    /// Its source as it came.
+    /// Source address on arrival.
     pub source: u128,
-    /// Its destination as it leaves.
+    /// Destination address on departure.
     pub destination: u128,
-    /// The interface that it came by; 0: none.
+    /// Ingress interface; 0: none.
     pub ingress: u32,
-    /// The interface that it leaves by; 0: none.
+    /// Egress interface; 0: none.
     pub egress: u32,
-    /// Its mark; 0: none.
+    /// Mark; 0: none.
     pub mark: u32,
 }
 
-/// An address without the bits behind a prefix of this length.
+/// Clears the bits of an address after a prefix of this length.
 pub(crate) fn masked(address: u128, ipv6: bool, len: u8) -> u128 {
     let bits = if ipv6 { 128 } else { 32 };
     let rest = bits - u32::from(len).min(bits);
@@ -77,7 +77,7 @@ impl Target {
 }
 
 impl Match {
-    /// Whether a packet that goes this way is meant.
+    /// Returns true if a packet matches in this direction.
     pub fn takes(&self, seen: &Seen, direction: Direction) -> bool {
         let (own, peer) = seen.ends(direction);
         let is_peer = |target: &Target| target.covers(seen.ipv6, peer.0, peer.1);
@@ -89,7 +89,7 @@ impl Match {
 }
 
 impl Seen {
-    /// Address and interface on the target's side, and on the other.
+    /// Returns address and interface of the target's side and of the other side.
     pub(crate) fn ends(&self, direction: Direction) -> ((u128, u32), (u128, u32)) {
         let (from, to) = ((self.source, self.ingress), (self.destination, self.egress));
         match direction {

@@ -1,6 +1,7 @@
-//! CAKE (common applications kept enhanced; Høiland-Jørgensen, Täht and Morton, 2018): traffic is sorted into tins by
-//! its class; within a tin hosts share first, then their flows, each with CoDel; all goes at a rate that counts what
-//! the line adds.
+//! CAKE (common applications kept enhanced; Høiland-Jørgensen, Täht and Morton, 2018).
+//!
+//! Traffic is sorted into tins by class. In a tin the rate is shared by hosts and then by their flows, each
+//! with CoDel. The total rate includes the overhead of the line.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -15,13 +16,13 @@ use crate::gate::{Gate, instant, ticks};
 use crate::kind::{Cake, CakeFlows, CakeTins, Delay, Line as Adds, Lost};
 use crate::packet::{Carried, Packet};
 
-/// Lines of a tin.
+/// Number of queues of a tin.
 const LINES: u32 = 1_024;
-/// Bytes of a flow at a turn, where its host has no other.
+/// Quantum of a flow whose host has no other flow, in bytes.
 const QUANTUM: i64 = 1_514;
-/// Bytes that wait at most where neither the settings nor a rate say it.
+/// Maximum waiting bytes if neither the settings nor the rate determine them.
 const MEMORY: u64 = 4 << 20;
-/// Bytes of a link header.
+/// Length of a link header.
 const LINK: i64 = 14;
 
 /// A flow of a tin.
@@ -32,34 +33,34 @@ struct Flow<T> {
     hosts: [u32; 2],
 }
 
-/// Traffic of a class.
+/// The traffic of one class.
 #[derive(Debug)]
 struct Tin<T> {
     flows: HashMap<u32, Flow<T>, BuildHasherDefault<Same>>,
-    /// How many flows with packets each source and each destination has.
+    /// Number of active flows per source and per destination.
     hosts: [HashMap<u32, u32, BuildHasherDefault<Same>>; 2],
     turns: std::collections::VecDeque<u32>,
     bytes: u64,
-    /// Bytes that it may send at this turn among tins, and what a turn is worth.
+    /// Bytes that the tin may still send in this round, and bytes per round.
     credit: i64,
     share: i64,
 }
 
-/// See the module.
+/// The CAKE discipline.
 #[derive(Debug)]
 pub struct CakeTinsOf<T> {
     settings: Cake,
     delay: Delay,
     gate: Gate,
     tins: Vec<Tin<T>>,
-    /// The tin whose turn it is.
+    /// The tin that sends now.
     turn: usize,
     packets: u32,
     bytes: u64,
     most: u64,
 }
 
-/// Which tin a type of service goes to, and how many there are (the paper, table 1; RFC 8325).
+/// Returns the tin number for a type of service (the CAKE paper, table 1; RFC 8325).
 fn tin(tins: CakeTins, tos: u8) -> usize {
     let dscp = tos >> 2;
     let is_bulk = matches!(dscp, 1 | 8);
@@ -90,7 +91,7 @@ fn tin(tins: CakeTins, tos: u8) -> usize {
     }
 }
 
-/// What a turn of each tin is worth beside best effort's, in sixteenths.
+/// Returns the weight of each tin, in sixteenths of the weight of best effort.
 fn shares(tins: CakeTins) -> &'static [i64] {
     match tins {
         CakeTins::BestEffort => &[16],
@@ -101,7 +102,7 @@ fn shares(tins: CakeTins) -> &'static [i64] {
     }
 }
 
-/// The bytes that the line takes for a packet.
+/// Returns the number of bytes that a packet takes on the line.
 fn on_line(adds: &Adds, bytes: u32) -> u32 {
     let bytes = i64::from(bytes);
     let bytes = match adds.overhead {
@@ -131,13 +132,13 @@ impl<T: Carried> CakeTinsOf<T> {
             share: share * QUANTUM / 16,
         });
         let rtt = settings.rtt.max(Duration::from_micros(100));
-        // What a slow line takes for one packet and a half is no delay to drop for.
+        // The transmission time of one and a half packets on a slow line is not a reason to drop.
         let slowest = match settings.bandwidth {
             0 => 0,
             bits => 1_514 * 8 * 1_500_000_000 / bits,
         };
         let target = (rtt / 20).max(Duration::from_nanos(slowest));
-        // Four round trips at the rate.
+        // Four round-trip times at the rate.
         let at_rate = settings.bandwidth / 8 * rtt.as_millis() as u64 / 1_000 * 4;
         let most = match (settings.memory_bytes, at_rate) {
             (0, 0) => MEMORY,
@@ -185,7 +186,7 @@ impl<T: Carried> CakeTinsOf<T> {
         }
     }
 
-    /// The line of a packet, and its hosts.
+    /// Returns the flow number of a packet and the hashes of its hosts.
     fn place(&self, tuple: &Tuple) -> (u32, [u32; 2]) {
         let host = |address: u128| (mix(address as u64 ^ mix((address >> 64) as u64)) >> 32) as u32;
         let (source, destination) = (host(tuple.source), host(tuple.destination));
@@ -238,7 +239,7 @@ impl<T: Carried> CakeTinsOf<T> {
         }
     }
 
-    /// A packet whatever the rate says.
+    /// Removes a packet independently of the rate.
     pub(super) fn pop(&mut self) -> Option<Packet<T>> {
         let packet = self.tins.iter_mut().find_map(Tin::shorten)?;
         (self.packets, self.bytes) = (self.packets - 1, self.bytes - u64::from(packet.bytes));
@@ -259,7 +260,7 @@ impl<T: Carried> CakeTinsOf<T> {
 }
 
 impl<T: Carried> Tin<T> {
-    /// Puts a packet into its line. Gives an acknowledgement that it makes needless, if one waits there.
+    /// Appends a packet to its flow. Returns a waiting acknowledgement that the packet makes redundant.
     fn push(
         &mut self,
         packet: Packet<T>,
@@ -281,8 +282,8 @@ impl<T: Carried> Tin<T> {
                 hosts,
             }
         });
-        // Two of the same flow acknowledge for certain more than one; the one before the last is left where only
-        // what costs nothing is to be dropped.
+        // Two acknowledgements of one flow certainly acknowledge more than one. In conservative mode, the
+        // filter keeps the last waiting one.
         let spared = match filter {
             0 => usize::MAX,
             1 => 1,
@@ -301,7 +302,7 @@ impl<T: Carried> Tin<T> {
         needless
     }
 
-    /// How many flows share with this one what its busier host gets.
+    /// Returns the number of flows of the busier of the two hosts.
     fn load(&self, hosts: [u32; 2]) -> i64 {
         let counts = self.hosts.iter().zip(hosts);
         let counts = counts.filter(|(_, host)| *host != 0);
@@ -341,7 +342,7 @@ impl<T: Carried> Tin<T> {
         }
     }
 
-    /// Takes a packet of the longest line.
+    /// Removes a packet from the longest flow.
     fn shorten(&mut self) -> Option<Packet<T>> {
         let longest = self.flows.iter().max_by_key(|(_, flow)| flow.line.bytes);
         let number = longest.map(|(number, _)| *number)?;
@@ -354,7 +355,7 @@ impl<T: Carried> Tin<T> {
         Some(packet)
     }
 
-    /// A flow has no packets any more.
+    /// Removes a flow that has no packets.
     fn end(&mut self, number: u32) {
         let Some(flow) = self.flows.remove(&number) else {
             return;
@@ -372,7 +373,7 @@ impl<T: Carried> Tin<T> {
 }
 
 impl<T> Line<T> {
-    /// The packet that lies so far before the last one.
+    /// Removes the packet at this distance from the last one.
     fn take_back(&mut self, before_last: usize) -> Option<Packet<T>> {
         let at = self.line.len().checked_sub(before_last + 1)?;
         let came = self.line.remove(at)?;

@@ -1,4 +1,4 @@
-//! CoDel (RFC 8289): packets are dropped, or marked, while the delay of all of them has been too long for too long.
+//! CoDel (RFC 8289): drops or marks packets while the delay of all packets is too long for too long.
 
 use std::collections::VecDeque;
 
@@ -8,17 +8,17 @@ use super::Losing;
 use crate::kind::{Codel, Delay, Lost};
 use crate::packet::{Carried, Packet};
 
-/// The longest packet: a line of less is not dropped from (RFC 8289, 5.4).
+/// Length of the longest packet; CoDel does not drop from a queue with fewer bytes (RFC 8289, 5.4).
 const LONGEST: u64 = 1_514;
 
-/// A packet, and when it came.
+/// A packet and its arrival time.
 #[derive(Debug)]
 pub(super) struct Came<T> {
     pub(super) packet: Packet<T>,
     pub(super) at: Instant,
 }
 
-/// A line with CoDel's state, of which FQ-CoDel has many.
+/// A queue with CoDel state; FQ-CoDel uses many.
 #[derive(Debug)]
 pub(super) struct Line<T> {
     pub(super) line: VecDeque<Came<T>>,
@@ -45,7 +45,7 @@ impl<T> Default for Line<T> {
     }
 }
 
-/// The control law: drops come the closer, the more there were (RFC 8289, 5.3).
+/// Returns the time of the next drop; the more drops, the shorter the distance (control law, RFC 8289, 5.3).
 fn later(from: Instant, interval: Duration, count: u32) -> Instant {
     let nanos = interval.as_nanos() as f64 / f64::from(count.max(1)).sqrt();
     from + Duration::from_nanos(nanos as u64)
@@ -63,7 +63,7 @@ impl<T: Carried> Line<T> {
         Some(came)
     }
 
-    /// The next packet, and whether its delay is one to drop for.
+    /// Removes the next packet. The flag is true if the delay justifies a drop.
     fn look(&mut self, delay: &Delay, now: Instant) -> Option<(Came<T>, bool)> {
         let Some(came) = self.pop() else {
             self.first_above = None;
@@ -78,7 +78,7 @@ impl<T: Carried> Line<T> {
         Some((came, now >= until))
     }
 
-    /// The next packet, as CoDel has it (RFC 8289, 5.5).
+    /// Returns the next packet by the CoDel algorithm (RFC 8289, 5.5).
     pub(super) fn dequeue(
         &mut self,
         delay: &Delay,
@@ -128,7 +128,8 @@ impl<T: Carried> Line<T> {
         Some(came.packet)
     }
 
-    /// Dropping begins; soon after it ended it goes on about as it was (RFC 8289, 5.5).
+    /// Begins to drop. Soon after the last drop phase, the drop rate continues near the last one (RFC 8289,
+    /// 5.5).
     fn begin(&mut self, delay: &Delay, now: Instant) {
         self.dropping = true;
         let recent = now.saturating_since(self.next_drop) < delay.interval * 16;
@@ -139,12 +140,12 @@ impl<T: Carried> Line<T> {
     }
 }
 
-/// Marks congestion instead of a drop, where that is wanted and understood.
+/// Marks congestion instead of a drop if this is enabled and the packet supports ECN.
 fn marks<T: Carried>(delay: &Delay, packet: &mut Packet<T>) -> bool {
     delay.ecn && packet.carries.mark_congestion()
 }
 
-/// One line with CoDel.
+/// The CoDel discipline: one queue with CoDel.
 #[derive(Debug)]
 pub struct CodelLine<T> {
     settings: Codel,

@@ -1,4 +1,4 @@
-//! One line: what does not fit is dropped at its end.
+//! FIFO: one queue with a length limit; packets that exceed the limit are dropped on arrival.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use super::Losing;
 use crate::kind::{Fifo, Lost};
 use crate::packet::Packet;
 
-/// See the module.
+/// The FIFO discipline.
 #[derive(Debug)]
 pub struct FifoLine<T> {
     limits: Fifo,

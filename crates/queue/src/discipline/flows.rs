@@ -1,12 +1,12 @@
-//! Lines by flow that take turns, as SFQ and FQ-CoDel have them: memory is taken for flows that have packets alone.
+//! Queues per flow with round robin, used by SFQ and FQ-CoDel. Only flows with packets use memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use packet::Tuple;
 
-/// A hash of a flow, of which each queue has its own by a key: who does not know it cannot choose flows that share
-/// a line (as far as a mixing of 64 bits goes).
+/// Returns a hash of a flow. Each queue has a random key, so senders without the key cannot choose flows that
+/// share a queue (within the strength of a 64-bit mixing function).
 pub(super) fn hash(tuple: &Tuple, key: u64) -> u32 {
     let ports = u64::from(tuple.source_port) << 16 | u64::from(tuple.destination_port);
     let words = [
@@ -28,7 +28,7 @@ pub(super) const fn mix(word: u64) -> u64 {
     word ^ word >> 31
 }
 
-/// Numbers of lines hash to themselves.
+/// Hasher for queue numbers, which are hashes already.
 #[derive(Debug, Default)]
 pub(super) struct Same(u64);
 
@@ -48,7 +48,7 @@ impl Hasher for Same {
     }
 }
 
-/// Which turns a flow takes.
+/// List of the round robin that a flow is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     New,
@@ -59,17 +59,17 @@ enum Turn {
 #[derive(Debug)]
 struct Flow<L> {
     line: L,
-    /// Bytes that it may send at this turn.
+    /// Bytes that the flow may still send in this round.
     credit: i64,
 }
 
-/// See the module. `L` is a line with packets.
+/// The flows of a discipline. `L` is a queue with packets.
 #[derive(Debug)]
 pub(super) struct Flows<L> {
     all: HashMap<u32, Flow<L>, BuildHasherDefault<Same>>,
     fresh: VecDeque<u32>,
     old: VecDeque<u32>,
-    /// Bytes at a turn.
+    /// Bytes per round.
     quantum: i64,
 }
 
@@ -83,7 +83,8 @@ impl<L: Default> Flows<L> {
         }
     }
 
-    /// The line of a flow, which takes turns from now on. Flows that have just begun come first (RFC 8290, 4.2).
+    /// Returns the queue of a flow and adds new flows to the round robin; new flows are served first
+    /// (RFC 8290, 4.2).
     pub(super) fn line(&mut self, number: u32) -> &mut L {
         let (fresh, quantum) = (&mut self.fresh, self.quantum);
         let flow = self.all.entry(number).or_insert_with(|| {
@@ -96,18 +97,19 @@ impl<L: Default> Flows<L> {
         &mut flow.line
     }
 
-    /// A line that is there.
+    /// Returns the queue of an existing flow.
     pub(super) fn get(&mut self, number: u32) -> Option<&mut L> {
         self.all.get_mut(&number).map(|flow| &mut flow.line)
     }
 
-    /// All lines.
+    /// Returns all queues.
     pub(super) fn lines(&self) -> impl Iterator<Item = (u32, &L)> {
         self.all.iter().map(|(number, flow)| (*number, &flow.line))
     }
 
-    /// The next packet by turns. `take` gives a packet of a line with its bytes, or none where the line has none to
-    /// give: it ends then, unless it is one of those that have just begun, which waits among the others once.
+    /// Returns the next packet in round robin. `take` removes a packet from a queue and returns it with its
+    /// length. If `take` returns `None`, the flow ends; a new flow is moved to the old flows once before
+    /// that.
     pub(super) fn next<P>(
         &mut self,
         mut take: impl FnMut(&mut L) -> Option<(P, u32)>,

@@ -1,4 +1,4 @@
-//! FQ-CoDel (RFC 8290): lines by flow that take turns, each with CoDel.
+//! FQ-CoDel (RFC 8290): queues per flow with round robin, each with CoDel.
 
 use machine::Instant;
 
@@ -8,10 +8,10 @@ use super::flows::{Flows, hash};
 use crate::kind::{FqCodel, Lost};
 use crate::packet::{Carried, Packet};
 
-/// Packets of the longest line that go at once where all together are too many (RFC 8290, 4.1.3).
+/// Maximum packets dropped at once from the longest queue if the total limit is exceeded (RFC 8290, 4.1.3).
 const AT_ONCE: usize = 64;
 
-/// See the module.
+/// The FQ-CoDel discipline.
 #[derive(Debug)]
 pub struct FqCodelLines<T> {
     settings: FqCodel,
@@ -39,7 +39,7 @@ impl<T: Carried> FqCodelLines<T> {
         }
     }
 
-    /// Drops from the line with most bytes, up to half of it.
+    /// Drops up to half of the queue that has the most bytes.
     fn shorten(&mut self, lose: Losing<'_, T>) {
         let longest = self.flows.lines().max_by_key(|(_, line)| line.bytes);
         let Some((number, line)) = longest else {

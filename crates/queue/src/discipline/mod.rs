@@ -1,4 +1,4 @@
-//! Disciplines: how packets wait within a leaf. Each keeps the order of every flow.
+//! Disciplines: how packets wait in a leaf. Each discipline keeps the packet order of every flow.
 
 mod cake;
 mod codel;
@@ -23,29 +23,29 @@ use pcq::PcqLines;
 use red::RedLine;
 use sfq::SfqLines;
 
-/// Who takes packets that do not go on.
+/// Callback for dropped packets.
 pub(crate) type Losing<'a, T> = &'a mut dyn FnMut(Packet<T>, Lost);
 
-/// Packets that wait, in the manner of a [`Kind`].
+/// Packets that wait in one leaf, in the manner of a [`Kind`].
 #[derive(Debug)]
 pub enum Discipline<T> {
-    /// One line.
+    /// One queue.
     Fifo(FifoLine<T>),
-    /// One line from which packets are dropped early.
+    /// One queue with early random drops.
     Red(RedLine<T>),
-    /// Lines by flow.
+    /// Queues per flow.
     Sfq(Box<SfqLines<T>>),
-    /// Lines by stream, with rates.
+    /// Queues per stream, with rates.
     Pcq(Box<PcqLines<T>>),
-    /// One line with a controlled delay.
+    /// One queue with a controlled delay.
     Codel(Box<CodelLine<T>>),
-    /// Lines by flow with a controlled delay.
+    /// Queues per flow with a controlled delay.
     FqCodel(Box<FqCodelLines<T>>),
-    /// Lines by host and flow, by class.
+    /// Queues per class, host and flow.
     Cake(Box<CakeTinsOf<T>>),
 }
 
-/// The same of whichever discipline it is.
+/// Evaluates the same expression for every discipline.
 macro_rules! each {
     ($of:expr, $line:ident => $act:expr) => {
         match $of {
@@ -61,7 +61,7 @@ macro_rules! each {
 }
 
 impl<T: Carried> Discipline<T> {
-    /// Nothing waits yet; little memory is taken before something does.
+    /// Creates an empty discipline, which uses little memory until packets wait.
     pub fn new(kind: &Kind) -> Self {
         match kind {
             Kind::Fifo(settings) => Self::Fifo(FifoLine::new(*settings)),
@@ -74,7 +74,7 @@ impl<T: Carried> Discipline<T> {
         }
     }
 
-    /// Takes a packet in. What finds no room goes to `lose`, be it this packet or another one that waited.
+    /// Adds a packet. Packets that exceed a limit go to `lose`: this packet or another waiting packet.
     pub fn enqueue(&mut self, packet: Packet<T>, now: Instant, lose: Losing<'_, T>) {
         match self {
             Self::Fifo(line) => line.enqueue(packet, lose),
@@ -87,7 +87,7 @@ impl<T: Carried> Discipline<T> {
         }
     }
 
-    /// The next packet, if one may go now; what the discipline drops instead goes to `lose`.
+    /// Returns the next packet if one may be sent now. Packets that the discipline drops go to `lose`.
     pub fn dequeue(&mut self, now: Instant, lose: Losing<'_, T>) -> Option<Packet<T>> {
         match self {
             Self::Fifo(line) => line.dequeue(),
@@ -100,7 +100,7 @@ impl<T: Carried> Discipline<T> {
         }
     }
 
-    /// A packet, whatever the discipline thinks of its delay and its rate.
+    /// Removes a packet independently of delay and rate.
     fn pop(&mut self, now: Instant) -> Option<Packet<T>> {
         match self {
             Self::Fifo(line) => line.dequeue(),
@@ -113,7 +113,8 @@ impl<T: Carried> Discipline<T> {
         }
     }
 
-    /// When the next packet may go: a time that is not later than `now` if at once, none where nothing waits.
+    /// Returns when the next packet may be sent, or `None` if no packet waits. A time up to `now` means at
+    /// once.
     pub fn ready(&self, now: Instant) -> Option<Instant> {
         match self {
             Self::Pcq(lines) => lines.ready(now),
@@ -122,17 +123,17 @@ impl<T: Carried> Discipline<T> {
         }
     }
 
-    /// How many packets wait.
+    /// Returns the number of waiting packets.
     pub fn packets(&self) -> u32 {
         each!(self, lines => lines.packets())
     }
 
-    /// How many bytes wait.
+    /// Returns the number of waiting bytes.
     pub fn bytes(&self) -> u64 {
         each!(self, lines => lines.bytes())
     }
 
-    /// How many streams a PCQ has at present; of others 0.
+    /// Returns the number of streams of a PCQ, and 0 for other disciplines.
     pub fn streams(&self) -> u32 {
         match self {
             Self::Pcq(lines) => lines.streams(),
@@ -140,7 +141,7 @@ impl<T: Carried> Discipline<T> {
         }
     }
 
-    /// Packets wait in another manner from now on; those of a flow stay in their order.
+    /// Changes the discipline. Waiting packets of a flow keep their order.
     pub fn reconfigure(&mut self, kind: &Kind, now: Instant, lose: Losing<'_, T>) {
         let mut old = core::mem::replace(self, Self::new(kind));
         while let Some(packet) = old.pop(now) {

@@ -1,5 +1,5 @@
-//! PCQ (per connection queuing): a line for each stream, such as each subscriber's address, with equal shares or with
-//! a rate each.
+//! PCQ (per-connection queuing): a queue for each stream, for example for each subscriber's address, with
+//! equal shares or a rate each.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -13,22 +13,22 @@ use crate::gate::{Gate, instant, ticks};
 use crate::kind::{Classify, Lost, Pcq};
 use crate::packet::Packet;
 
-/// Bytes of a stream at a turn.
+/// Quantum of a stream, in bytes.
 const QUANTUM: i64 = 1_514;
-/// Thousandths of a second of its rate that a stream saves up.
+/// Depth of the token bucket of a stream, in milliseconds of its rate.
 const BUCKET: u64 = 50;
 
-/// What tells a stream from others.
+/// Key of a stream.
 type Key = (bool, u128, u128, u16, u16);
 
 /// What a stream waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// Its turn.
+    /// Its turn in the round robin.
     Turn,
-    /// Its rate.
+    /// Tokens of its rate.
     Rate,
-    /// Packets; it is forgotten when its bucket is full.
+    /// Packets; the stream is removed when its token bucket is full.
     Packets,
 }
 
@@ -43,7 +43,7 @@ struct Stream<T> {
     burst: Option<Box<Burst>>,
 }
 
-/// See the module.
+/// The PCQ discipline.
 #[derive(Debug)]
 pub struct PcqLines<T> {
     settings: Pcq,
@@ -51,14 +51,14 @@ pub struct PcqLines<T> {
     streams: Vec<Option<Stream<T>>>,
     free: Vec<u32>,
     turns: VecDeque<u32>,
-    /// When those that wait for their rate may go on, and when those that wait for packets are forgotten.
+    /// Times when streams that wait for tokens may continue, and when streams without packets are removed.
     rates: BinaryHeap<Reverse<(u64, u32)>>,
     idle: BinaryHeap<Reverse<(u64, u32)>>,
     packets: u32,
     bytes: u64,
 }
 
-/// An address without the bits that do not count.
+/// Clears the address bits beyond the configured length.
 fn masked(address: u128, ipv6: bool, bits: (u8, u8)) -> u128 {
     let (all, bits) = if ipv6 { (128, bits.1) } else { (32, bits.0) };
     match all - u32::from(bits).min(all) {
@@ -116,7 +116,7 @@ impl<T> PcqLines<T> {
             return lose(packet, Lost::Full);
         };
         if stream.bytes + bytes > limit {
-            // One that has just begun and takes nothing is forgotten again.
+            // Removes a new stream whose first packet was dropped.
             if stream.line.is_empty() {
                 self.idle.push(Reverse((0, number)));
             }
@@ -130,7 +130,7 @@ impl<T> PcqLines<T> {
         }
     }
 
-    /// The stream with this key; it is made if need be.
+    /// Returns the stream with this key, creating it if necessary.
     fn number(&mut self, key: Key) -> u32 {
         if let Some(number) = self.numbers.get(&key) {
             return *number;
@@ -166,7 +166,7 @@ impl<T> PcqLines<T> {
         number
     }
 
-    /// Puts a stream where it belongs.
+    /// Updates what a stream waits for.
     fn stand(&mut self, number: u32, now: Instant) {
         let Some(stream) = self.streams[number as usize].as_mut() else {
             return;
@@ -191,7 +191,7 @@ impl<T> PcqLines<T> {
         }
     }
 
-    /// Streams whose time has come.
+    /// Processes the timers of streams that have expired.
     fn expire(&mut self, now: Instant) {
         let until = ticks(now);
         while let Some(Reverse((at, number))) = self.rates.peek().copied()
@@ -249,7 +249,7 @@ impl<T> PcqLines<T> {
         }
     }
 
-    /// A packet whatever rates say, of streams in any order.
+    /// Removes a packet from any stream, independently of rates.
     pub(super) fn pop(&mut self) -> Option<Packet<T>> {
         let streams = self.streams.iter_mut().flatten();
         let packet = { streams }.find_map(|stream| {

@@ -1,4 +1,5 @@
-//! Random early detection (Floyd and Jacobson, 1993): the longer the line has been on average, the more is dropped.
+//! RED (random early detection; Floyd and Jacobson, 1993): the drop probability grows with the average
+//! length.
 
 use std::collections::VecDeque;
 
@@ -9,28 +10,29 @@ use super::flows::mix;
 use crate::kind::{Lost, Red};
 use crate::packet::Packet;
 
-/// The share that is dropped where the average is just below the upper threshold (Linux's default).
+/// Drop probability when the average is just below the upper threshold (default of Linux).
 const MOST: f64 = 0.02;
 
-/// See the module.
+/// The RED discipline.
 #[derive(Debug)]
 pub struct RedLine<T> {
     settings: Red,
     line: VecDeque<Packet<T>>,
     bytes: u64,
-    /// The average number of packets, and how much of a new one counts.
+    /// The average number of packets, and the weight of a new sample.
     average: f64,
     weight: f64,
-    /// Packets since one was dropped.
+    /// Packets since the last drop.
     since: u32,
-    /// Since when nothing waits.
+    /// Since when the queue is empty.
     idle: Option<Instant>,
     random: u64,
 }
 
 impl<T> RedLine<T> {
     pub(super) fn new(settings: Red) -> Self {
-        // A burst of so many packets is let pass (Floyd and Jacobson, 1993, 6): as Linux's tool works the weight out.
+        // The weight lets a burst of this size pass (Floyd and Jacobson, 1993, 6), computed like `tc` of
+        // Linux.
         let burst = f64::from(settings.burst.max(1));
         let least = f64::from(settings.least.max(1));
         let fits = |weight: &f64| {
@@ -55,8 +57,8 @@ impl<T> RedLine<T> {
 
     pub(super) fn enqueue(&mut self, packet: Packet<T>, now: Instant, lose: Losing<'_, T>) {
         if let Some(idle) = self.idle.take() {
-            // While nothing came, packets of the usual length would have gone at a rate that is not known: a
-            // millisecond each, as at 10 Mbit/s.
+            // For the idle time, assumes packets of average length at an unknown rate: one per millisecond,
+            // as at 10 Mbit/s.
             let missed = now.saturating_since(idle).as_nanos() / 1_000_000;
             let missed = i32::try_from(missed).unwrap_or(i32::MAX);
             self.average *= (1.0 - self.weight).powi(missed);
@@ -78,7 +80,7 @@ impl<T> RedLine<T> {
         self.line.push_back(packet);
     }
 
-    /// Whether this packet is one to be dropped: the more likely, the longer none was.
+    /// Returns true if this packet is to be dropped; the probability grows with the time since the last drop.
     fn is_chosen(&mut self, least: f64, most: f64) -> bool {
         let share = MOST * (self.average - least) / (most - least);
         let rest = 1.0 - f64::from(self.since) * share;

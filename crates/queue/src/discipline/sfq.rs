@@ -1,4 +1,4 @@
-//! Stochastic fairness queueing (McKenney, 1990): lines by flow that take turns.
+//! SFQ (stochastic fairness queueing; McKenney, 1990): queues per flow with round robin.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,11 @@ use super::flows::{Flows, hash, mix};
 use crate::kind::{Lost, Sfq};
 use crate::packet::Packet;
 
-/// Lines, and packets in all of them (RouterOS).
+/// Number of queues, and maximum packets in all of them (RouterOS).
 const LINES: u32 = 1_024;
 const PACKETS: u32 = 128;
 
-/// A line of a flow.
+/// Queue of a flow.
 #[derive(Debug)]
 struct Line<T> {
     line: VecDeque<Packet<T>>,
@@ -37,14 +37,14 @@ impl<T> Line<T> {
     }
 }
 
-/// See the module.
+/// The SFQ discipline.
 #[derive(Debug)]
 pub struct SfqLines<T> {
     settings: Sfq,
     flows: Flows<Line<T>>,
     packets: u32,
     bytes: u64,
-    /// What flows are sorted by, and since when.
+    /// Hash key of the flows, and the time when the key was chosen.
     key: u64,
     since: Instant,
 }
@@ -62,7 +62,7 @@ impl<T> SfqLines<T> {
     }
 
     pub(super) fn enqueue(&mut self, packet: Packet<T>, now: Instant, lose: Losing<'_, T>) {
-        // Flows are sorted anew when nothing waits, so that none is in two lines at a time.
+        // The key changes only when no packet waits, so that a flow is never in two queues.
         let perturb = self.settings.perturb;
         if !perturb.is_zero() && self.packets == 0 && now.saturating_since(self.since) >= perturb {
             (self.key, self.since) = (mix(self.key ^ now.as_nanos()), now);

@@ -1,8 +1,8 @@
-//! The schedule: who sends next of all that wait, in the manner of HTB (hierarchical token bucket).
+//! The schedule selects the next packet to send, by HTB (hierarchical token bucket).
 //!
-//! First come leaves that have not had what they are guaranteed, whatever their priority. Then come those that borrow,
-//! from the nearest that lends, the first priority first; those that are alike take turns, with as many bytes as their
-//! quantum says. A class that may not send stands nowhere, and a timer says when it may.
+//! Leaves below their guaranteed rate are served first, regardless of priority. Then follow leaves that
+//! borrow from the nearest lending parent, in order of priority; leaves of the same priority take turns, with
+//! a quantum of bytes each. A class that must wait is in no ring, and has a timer.
 
 mod ring;
 #[cfg(test)]
@@ -24,37 +24,37 @@ use crate::packet::{Carried, Packet};
 use ring::{Links, Ring};
 use tree::Row;
 
-/// Levels of rows: that of leaves, and those of what they lie in.
+/// Number of levels: one for leaves and one for each level of parents.
 const LEVELS: usize = DEPTH;
-/// Timers that are left over from before, for each class, before they are thrown away.
+/// Maximum number of obsolete timers per class before they are removed.
 const STALE: usize = 8;
 
-/// A queue as its home worker has it.
+/// A queue in the schedule of the home worker.
 #[derive(Debug)]
 struct Class<T> {
     node: Arc<Node>,
-    /// The class that it lies in, or nowhere.
+    /// The parent class, or [`NOWHERE`].
     parent: u32,
-    /// Classes that lie in it.
+    /// Number of child classes.
     children: u32,
-    /// 0 for leaves; of others the higher, the nearer to the root.
+    /// 0 for leaves, larger towards the root.
     level: usize,
     mode: Mode,
-    /// The priorities with which it has something to send.
+    /// Priorities with packets to send, as a bit mask.
     active: u8,
-    /// The priority that its packets are active with.
+    /// Priority of the class's own packets.
     priority: u8,
-    /// When it is to be looked at, in ticks; 0: nobody waits for that.
+    /// Time of the timer in ticks; 0: no timer.
     timer: u64,
-    /// The node was removed.
+    /// Whether the node was removed.
     gone: bool,
     discipline: Option<Discipline<T>>,
     feeds: Option<Box<[Ring; 8]>>,
-    /// Bytes that it may send at this turn, by level of the lender.
+    /// Bytes that may still be sent in this round, by level of the lender.
     credit: [i64; LEVELS],
 }
 
-/// See the module.
+/// The schedule of a worker.
 #[derive(Debug)]
 pub struct Schedule<T> {
     classes: Vec<Option<Class<T>>>,
@@ -79,12 +79,13 @@ impl<T: Carried> Default for Schedule<T> {
 }
 
 impl<T: Carried> Schedule<T> {
-    /// How many packets wait.
+    /// Returns the number of waiting packets.
     pub fn packets(&self) -> usize {
         self.packets
     }
 
-    /// Takes in a packet of a leaf, whose packets wait in the manner of `kind`. What finds no room goes to `lose`.
+    /// Adds a packet of a leaf, which waits in the manner of `kind`. Packets that exceed a limit go to
+    /// `lose`.
     pub fn enqueue(
         &mut self,
         leaf: &Arc<Node>,
@@ -109,7 +110,7 @@ impl<T: Carried> Schedule<T> {
         }
     }
 
-    /// The next packet that may be sent, if there is one. What disciplines drop instead goes to `lose`.
+    /// Returns the next packet that may be sent now, if any. Packets that disciplines drop go to `lose`.
     pub fn dequeue(
         &mut self,
         now: Instant,
@@ -128,7 +129,7 @@ impl<T: Carried> Schedule<T> {
         }
     }
 
-    /// When a packet may be sent that waits, if any does; a time that has passed is now.
+    /// Returns when the next packet may be sent, if a packet waits. A time in the past means now.
     pub fn deadline(&self, now: Instant) -> Option<Instant> {
         if self.packets == 0 {
             return None;
@@ -139,7 +140,7 @@ impl<T: Carried> Schedule<T> {
         self.timers.peek().map(|Reverse((at, _))| instant(*at))
     }
 
-    /// A node is no more: what waits in it is let go, in its order. Those that lie in it are removed before it.
+    /// Removes a node and passes its packets to `let_go` in order. Its children must be removed before.
     pub fn remove(&mut self, node: &Node, now: Instant, let_go: &mut dyn FnMut(Packet<T>)) {
         let at = node.place.load(Relaxed);
         if at == NOWHERE {
@@ -148,7 +149,7 @@ impl<T: Carried> Schedule<T> {
         let class = self.class(at);
         class.gone = true;
         if let Some(mut discipline) = class.discipline.take() {
-            // Whatever its discipline thinks of their rate, they do not wait any longer.
+            // Packets leave at once, regardless of the rate of the discipline.
             let one_line = Kind::Fifo(crate::kind::Fifo {
                 packets: u32::MAX,
                 bytes: u64::MAX,
@@ -172,7 +173,7 @@ impl<T: Carried> Schedule<T> {
         self.forget(at);
     }
 
-    /// Lets all go, in no order: nothing waits any more.
+    /// Removes all packets, in no order.
     pub fn clear(&mut self, let_go: &mut dyn FnMut(Packet<T>)) {
         let leaves = self.classes.iter().flatten();
         let leaves = leaves.filter(|class| class.discipline.is_some());
@@ -182,7 +183,7 @@ impl<T: Carried> Schedule<T> {
         }
     }
 
-    /// Packets of a leaf wait in another manner from now on.
+    /// Changes the discipline of a leaf.
     pub fn reconfigure(
         &mut self,
         leaf: &Node,
@@ -211,7 +212,7 @@ impl<T: Carried> Schedule<T> {
         class.expect("a class that is linked exists")
     }
 
-    /// The ring of those that borrow from a class with this priority.
+    /// Returns the ring of classes that borrow from a class with this priority.
     fn feed(&mut self, class: u32, priority: u8) -> (&mut Links, &mut Ring) {
         let class = self
             .classes
@@ -224,7 +225,7 @@ impl<T: Carried> Schedule<T> {
         (&mut self.links, &mut feeds[usize::from(priority & 7)])
     }
 
-    /// The class of a node; it is made if need be, with all that it lies in.
+    /// Returns the class of a node, creating it and its parents if necessary.
     fn ensure(&mut self, node: &Arc<Node>, leaf: bool) -> u32 {
         let at = node.place.load(Relaxed);
         if at != NOWHERE {
@@ -262,7 +263,7 @@ impl<T: Carried> Schedule<T> {
         at
     }
 
-    /// Gives a class's place back, when nothing lies in it any more.
+    /// Releases the number of a class that has no children.
     fn forget(&mut self, at: u32) {
         let class = self.class(at);
         if !class.gone || class.children > 0 {
@@ -278,7 +279,7 @@ impl<T: Carried> Schedule<T> {
         }
     }
 
-    /// Does something with a class's discipline, and counts what that drops.
+    /// Calls `act` with the discipline of a class and counts dropped packets.
     fn with<R>(
         &mut self,
         at: u32,
@@ -302,7 +303,7 @@ impl<T: Carried> Schedule<T> {
         done
     }
 
-    /// A leaf has packets, or other ones than before.
+    /// Updates a leaf that has received or lost packets.
     fn wake(&mut self, at: u32, now: Instant) {
         let class = self.class(at);
         let ready = class.discipline.as_ref().and_then(|one| one.ready(now));
@@ -313,7 +314,7 @@ impl<T: Carried> Schedule<T> {
                 class.priority = class.node.priority();
                 let mask = 1 << class.priority;
                 let mut above = at;
-                // What lies above may have changed since something waited here.
+                // The parents may have changed since the last waiting packet.
                 while above != NOWHERE {
                     self.look(above, ticks(now));
                     above = self.class(above).parent;
@@ -324,7 +325,7 @@ impl<T: Carried> Schedule<T> {
         }
     }
 
-    /// Looks at a class and all that it lies in.
+    /// Updates the mode of a class and of all parents.
     fn look_up(&mut self, mut at: u32, now: Instant) {
         while at != NOWHERE {
             self.look(at, ticks(now));
@@ -332,7 +333,7 @@ impl<T: Carried> Schedule<T> {
         }
     }
 
-    /// Takes a packet of the leaf whose turn it is.
+    /// Takes a packet from the leaf whose turn it is.
     fn take(
         &mut self,
         level: usize,
@@ -381,17 +382,17 @@ impl<T: Carried> Schedule<T> {
         Some(packet)
     }
 
-    /// A leaf gave nothing: it is empty, or holds packets back for a time of its own.
+    /// Sets the timer of a leaf that returned no packet: the leaf is empty or delays its packets.
     fn wake_later(&mut self, at: u32, now: Instant) {
         let discipline = self.class(at).discipline.as_ref();
         if let Some(ready) = discipline.and_then(|one| one.ready(now)) {
-            // One that says "now" and gives nothing is asked again soon, and not at once.
+            // A leaf that is ready but returns no packet is tried again soon, not at once.
             let soon = ticks(now) + ticks(Instant::from_nanos(10_000));
             self.arm(at, ticks(ready).max(soon));
         }
     }
 
-    /// Looks at a class at this time.
+    /// Sets the timer of a class.
     fn arm(&mut self, at: u32, time: u64) {
         let class = self.class(at);
         if class.timer == time {
@@ -409,7 +410,7 @@ impl<T: Carried> Schedule<T> {
         }
     }
 
-    /// Looks at all classes whose time has come.
+    /// Processes the expired timers.
     fn expire(&mut self, now: Instant) {
         let until = ticks(now);
         while let Some(Reverse((time, at))) = self.timers.peek().copied() {
@@ -426,7 +427,7 @@ impl<T: Carried> Schedule<T> {
             class.timer = 0;
             match class.active {
                 0 if class.level == 0 => self.wake(at, now),
-                // What it lies in was last looked at when it had nothing to send, perhaps.
+                // The parents may have been updated last when this class had no packets.
                 _ => self.look_up(at, now),
             }
         }

@@ -1,35 +1,35 @@
-//! Rings: classes that take turns, in lists whose links lie in one array.
+//! Rings of classes that take turns: linked lists in one array.
 
 /// No link.
 const NONE: u32 = u32::MAX;
 
-/// The two neighbours of a link.
+/// The neighbours of a link.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     before: u32,
     behind: u32,
 }
 
-/// The links of all classes: eight each, one for each priority.
+/// Links of all classes: eight per class, one per priority.
 #[derive(Debug, Default)]
 pub(super) struct Links(Vec<Link>);
 
-/// A ring, by whose turn it is.
+/// A ring, with the link whose turn it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ring {
     turn: u32,
     count: u32,
-    /// Turns since all have had theirs.
+    /// Turns in the current round.
     turned: u32,
 }
 
-/// The link of a class in rings of a priority.
+/// Returns the link of a class for a priority.
 fn link(class: u32, priority: u8) -> u32 {
     class * 8 + u32::from(priority)
 }
 
 impl Links {
-    /// Makes room for so many classes.
+    /// Resizes the array for this number of classes.
     pub(super) fn grow(&mut self, classes: usize) {
         let none = Link {
             before: NONE,
@@ -50,12 +50,12 @@ impl Ring {
         self.count == 0
     }
 
-    /// The class whose turn it is.
+    /// Returns the class whose turn it is.
     pub(super) fn turn(&self) -> Option<u32> {
         (self.turn != NONE).then_some(self.turn / 8)
     }
 
-    /// Puts a class in; its turn comes after that of all others.
+    /// Inserts a class as the last one of the round.
     pub(super) fn insert(&mut self, links: &mut Links, class: u32, priority: u8) {
         let new = link(class, priority);
         self.count += 1;
@@ -74,7 +74,7 @@ impl Ring {
         links.0[behind as usize].before = new;
     }
 
-    /// Takes a class out.
+    /// Removes a class.
     pub(super) fn remove(&mut self, links: &mut Links, class: u32, priority: u8) {
         let old = link(class, priority);
         let Link { before, behind, .. } = links.0[old as usize];
@@ -86,7 +86,7 @@ impl Ring {
         }
     }
 
-    /// It is the next one's turn; true where all have had theirs.
+    /// Passes the turn to the next class. Returns true if all classes have had a turn.
     pub(super) fn advance(&mut self, links: &Links) -> bool {
         if self.turn != NONE {
             self.turn = links.0[self.turn as usize].behind;

@@ -1,4 +1,5 @@
-//! Which classes may send: they stand in rows by level and priority, or feed what they borrow from.
+//! Keeps classes that may send in rings by level and priority, and borrowing classes in rings of their
+//! parents.
 
 use super::ring::Ring;
 use super::{LEVELS, Schedule};
@@ -9,7 +10,7 @@ use crate::packet::Carried;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     rings: [Ring; 8],
-    /// Priorities whose ring is not empty.
+    /// Bit mask of priorities with a nonempty ring.
     some: u8,
 }
 
@@ -19,7 +20,7 @@ impl Row {
         some: 0,
     };
 
-    /// The first priority that has something.
+    /// Returns the first priority with a nonempty ring.
     pub(super) fn first(&self) -> Option<u8> {
         (self.some != 0).then(|| self.some.trailing_zeros() as u8)
     }
@@ -29,7 +30,7 @@ impl Row {
     }
 }
 
-/// The priorities that a mask names.
+/// Returns the priorities in a bit mask.
 fn each(mut mask: u8) -> impl Iterator<Item = u8> {
     core::iter::from_fn(move || {
         let first = (mask != 0).then(|| mask.trailing_zeros() as u8)?;
@@ -39,7 +40,7 @@ fn each(mut mask: u8) -> impl Iterator<Item = u8> {
 }
 
 impl<T: Carried> Schedule<T> {
-    /// A class has something to send with these priorities.
+    /// Marks a class as having packets to send with these priorities.
     pub(super) fn activate(&mut self, class: u32, mut mask: u8) {
         let mut at = class;
         loop {
@@ -72,7 +73,7 @@ impl<T: Carried> Schedule<T> {
         }
     }
 
-    /// A class has nothing to send with these priorities any more.
+    /// Marks a class as having no packets to send with these priorities.
     pub(super) fn deactivate(&mut self, class: u32, mut mask: u8) {
         let mut at = class;
         loop {
@@ -91,7 +92,7 @@ impl<T: Carried> Schedule<T> {
         }
     }
 
-    /// Takes a class out of the rings that it stands in by its mode.
+    /// Removes a class from the rings of its mode.
     fn withdraw(&mut self, at: u32, mode: Mode, mask: u8) {
         let (level, parent) = (self.class(at).level, self.class(at).parent);
         for priority in each(mask) {
@@ -113,7 +114,7 @@ impl<T: Carried> Schedule<T> {
         }
     }
 
-    /// Looks what a class may do now, and puts it where it belongs.
+    /// Updates the mode of a class and moves the class to the matching rings.
     pub(super) fn look(&mut self, at: u32, now: u64) {
         let class = self.class(at);
         let (old, active) = (class.mode, class.active);
@@ -143,7 +144,8 @@ impl<T: Carried> Schedule<T> {
         (mode, class.parent)
     }
 
-    /// It is the next one's turn where this class stands with this priority; above it, too, when all have had theirs.
+    /// Passes the turn to the next class in the ring of this class, and one level higher after each full
+    /// round.
     pub(super) fn turn(&mut self, class: u32, priority: u8) {
         let mut at = class;
         for _ in 0..LEVELS {
