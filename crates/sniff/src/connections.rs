@@ -1,4 +1,4 @@
-//! Connections of TCP that were seen (RouterOS: `/tool/sniffer/connection`).
+//! Observed TCP connections (RouterOS: `/tool/sniffer/connection`).
 
 use core::net::SocketAddr;
 use std::collections::HashMap;
@@ -8,23 +8,24 @@ use wire::tcp::Flags;
 
 use crate::{Path, ROWS, Seen, Tcp};
 
-/// What one end of a connection sent.
+/// Traffic sent by one end of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Side {
-    /// Bytes of data.
+    /// Bytes of payload.
     pub bytes: u64,
-    /// Segments with data that had been sent before.
+    /// Retransmitted segments with payload.
     pub resends: u64,
-    /// The longest segment that it takes; 0 if that was not seen.
+    /// Maximum segment size announced by this end; 0 if unknown.
     pub mss: u16,
-    /// The number behind the last byte of data.
+    /// Sequence number after the last byte of payload.
     end: Option<u32>,
-    /// Where it was seen first.
+    /// Interface of the first observed segment.
     at: Option<InterfaceId>,
 }
 
 impl Side {
-    /// Counts a segment. One that comes by a port of a bridge is seen there and at the bridge, and counts once.
+    /// Counts a segment. A segment received by a bridge port is captured at the port and at the bridge, and
+    /// counts once.
     fn see(&mut self, segment: &Tcp, at: InterfaceId) {
         if *self.at.get_or_insert(at) != at {
             return;
@@ -45,22 +46,22 @@ impl Side {
     }
 }
 
-/// A connection. The source is who began it, as far as that was seen.
+/// A connection. The source is the initiator, as far as known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// Neither end has said that it ends.
+    /// True if neither end has closed the connection.
     pub active: bool,
-    /// What the source sent, and the destination.
+    /// Traffic of the source and of the destination.
     pub sides: [Side; 2],
 }
 
-/// See the module.
+/// All observed connections.
 #[derive(Debug, Default)]
 pub struct Connections(HashMap<(SocketAddr, SocketAddr), Connection>);
 
 impl Connections {
-    /// Counts a frame where it comes in, or where the router sends it: of one that is forwarded the copy that leaves
-    /// is no second one.
+    /// Counts a frame on arrival, or when the router sends its own frame. The departing copy of a forwarded
+    /// frame is not counted again.
     pub fn see(&mut self, seen: &Seen) {
         if !matches!(seen.path, Path::Ingress | Path::Output) {
             return;
@@ -78,7 +79,7 @@ impl Connections {
         if self.0.len() >= ROWS && !self.0.contains_key(&key) {
             return;
         }
-        // An answer is to who began.
+        // A SYN-ACK is sent to the initiator.
         let answers = segment.flags.contains(Flags::SYN | Flags::ACK);
         let (key, way) = match answers && way == 0 && !self.0.contains_key(&key) {
             true => (back, 1),
@@ -95,7 +96,7 @@ impl Connections {
         }
     }
 
-    /// All of them, by their ends: source, destination.
+    /// Returns all connections with source and destination.
     pub fn rows(&self) -> Vec<((SocketAddr, SocketAddr), Connection)> {
         let mut rows: Vec<_> = self.0.iter().map(|(ends, all)| (*ends, *all)).collect();
         rows.sort_by_key(|(ends, _)| *ends);

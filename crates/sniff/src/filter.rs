@@ -1,4 +1,4 @@
-//! Which frames an instrument looks at (RouterOS: `/tool/sniffer`, `filter-*`).
+//! Frame filter of an instrument (RouterOS: `/tool/sniffer`, `filter-*`).
 
 use core::ops::RangeInclusive;
 
@@ -7,7 +7,7 @@ use wire::Mac;
 
 use crate::{Ip, Seen};
 
-/// Values, some of which may be meant the other way round. An empty list lets everything pass.
+/// Values to match, each with a flag for negation. An empty list matches everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List<T>(pub Vec<(bool, T)>);
 
@@ -18,7 +18,7 @@ impl<T> Default for List<T> {
 }
 
 impl<T> List<T> {
-    /// Whether any entry matches; with `all`, whether all do.
+    /// Returns true if any entry matches; with `all`, if all entries match.
     fn matches(&self, all: bool, is: impl Fn(&T) -> bool) -> bool {
         let mut entries = self.0.iter();
         let mut fits = |(not, entry): &(bool, T)| is(entry) != *not;
@@ -30,47 +30,47 @@ impl<T> List<T> {
     }
 }
 
-/// What frames must be like. All lists have to match.
+/// A frame filter. All lists must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Of a list with several entries all have to match, rather than any.
+    /// Whether all entries of a list must match, instead of any.
     pub all: bool,
-    /// Whether only transmitted ones are meant, or only received ones.
+    /// If set, only transmitted (true) or only received (false) frames match.
     pub sent: Option<bool>,
-    /// The hardware address of sender or receiver.
+    /// MAC address of sender or receiver.
     pub macs: List<Mac>,
-    /// The hardware address of the sender.
+    /// MAC address of the sender.
     pub src_macs: List<Mac>,
-    /// The hardware address of the receiver.
+    /// MAC address of the receiver.
     pub dst_macs: List<Mac>,
-    /// The type of a tag, or of what is behind the tags.
+    /// EtherType of a VLAN tag, or of the payload after the tags.
     pub kinds: List<RangeInclusive<u16>>,
-    /// The address of sender or receiver, of either family.
+    /// Address of sender or receiver, IPv4 or IPv6.
     pub addresses: List<IpNet>,
-    /// The sender's address.
+    /// Address of the sender.
     pub src_addresses: List<IpNet>,
-    /// The receiver's address.
+    /// Address of the receiver.
     pub dst_addresses: List<IpNet>,
-    /// What IP carries.
+    /// IP protocol.
     pub protocols: List<u8>,
-    /// The port of sender or receiver.
+    /// Port of sender or receiver.
     pub ports: List<u16>,
-    /// The sender's port.
+    /// Port of the sender.
     pub src_ports: List<u16>,
-    /// The receiver's port.
+    /// Port of the receiver.
     pub dst_ports: List<u16>,
-    /// The id of the outermost tag.
+    /// VLAN ID of the outermost tag.
     pub vlans: List<u16>,
     /// The DSCP.
     pub dscps: List<u8>,
     /// The worker.
     pub cpus: List<u16>,
-    /// The length of the frame in bytes.
+    /// Frame length in bytes.
     pub sizes: List<RangeInclusive<usize>>,
 }
 
 impl Filter {
-    /// Whether a frame is looked at.
+    /// Returns true if a frame matches.
     pub fn passes(&self, seen: &Seen) -> bool {
         self.sent.is_none_or(|sent| sent == seen.sent)
             && self.cpus.matches(self.all, |cpu| *cpu == seen.cpu)
@@ -84,7 +84,7 @@ impl Filter {
     fn passes_link(&self, seen: &Seen) -> bool {
         let (head, all) = (&seen.head, self.all);
         let kinds = head.kinds.iter().enumerate();
-        // A type of 0 is none, unless it is the length that stands there (IEEE 802.3).
+        // The value 0 means no type, except as the length field of a frame without tags (IEEE 802.3).
         let kinds = kinds.filter(|(place, kind)| *place == 0 || **kind != 0);
         let kinds: Vec<_> = kinds.map(|(_, kind)| *kind).collect();
         self.macs

@@ -1,4 +1,4 @@
-//! Hosts of IP and what they send and receive (RouterOS: `/tool/sniffer/host`).
+//! IP hosts and their traffic (RouterOS: `/tool/sniffer/host`).
 
 use core::net::IpAddr;
 use std::collections::HashMap;
@@ -7,23 +7,23 @@ use machine::Instant;
 
 use crate::{ROWS, Seen};
 
-/// What a host sends or receives.
+/// Traffic of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// Bits a second in the last whole second: sent, received.
+    /// Bits per second in the last full second: sent, received.
     pub rate: [u64; 2],
-    /// The highest rates.
+    /// Maximum rates: sent, received.
     pub peak: [u64; 2],
     /// Bytes: sent, received.
     pub total: [u64; 2],
-    /// Bytes of the second that is under way.
+    /// Bytes of the current second.
     part: [u64; 2],
-    /// The last second in which it was seen.
+    /// Last second with traffic.
     second: u64,
 }
 
 impl Host {
-    /// Ends the second that was under way.
+    /// Completes the current second.
     fn turn(&mut self, second: u64) {
         if second == self.second {
             return;
@@ -31,7 +31,7 @@ impl Host {
         for way in 0..2 {
             let bits = self.part[way] * 8;
             self.peak[way] = self.peak[way].max(bits);
-            // In a second without any packet it carried nothing.
+            // There was no traffic in the skipped seconds.
             self.rate[way] = if second == self.second + 1 { bits } else { 0 };
             self.part[way] = 0;
         }
@@ -39,12 +39,12 @@ impl Host {
     }
 }
 
-/// See the module.
+/// All observed hosts.
 #[derive(Debug, Default)]
 pub struct Hosts(HashMap<IpAddr, Host>);
 
 impl Hosts {
-    /// Counts a frame for both its hosts.
+    /// Counts a frame for both hosts.
     pub fn see(&mut self, seen: &Seen) {
         let Some(ip) = &seen.head.ip else { return };
         let second = second(seen.at);
@@ -59,7 +59,7 @@ impl Hosts {
         }
     }
 
-    /// All of them as they are now, by address.
+    /// Returns all hosts with rates as of `now`, ordered by address.
     pub fn rows(&self, now: Instant) -> Vec<(IpAddr, Host)> {
         let mut rows: Vec<_> = { self.0.iter() }
             .map(|(address, host)| {

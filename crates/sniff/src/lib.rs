@@ -1,13 +1,13 @@
-//! What instruments see of frames: which ones they look at, and what becomes of those.
+//! Packet capture: filters copies of frames and collects packets and statistics.
 //!
 //! ```text
-//! copy of a frame ─▶ Seen ─▶ Filter ─┬▶ Torch    what flows carry          /tool/torch
-//!                                    ├▶ Memory   the packets themselves    /tool/sniffer/packet
-//!                                    ├▶ Tables   hosts, connections, …     /tool/sniffer/host, …
+//! copy of a frame ─▶ Seen ─▶ Filter ─┬▶ Torch    traffic of flows           /tool/torch
+//!                                    ├▶ Memory   captured packets           /tool/sniffer/packet
+//!                                    ├▶ Tables   hosts, connections, …      /tool/sniffer/host, …
 //!                                    └▶ pcapng   a file
 //! ```
-//! All of it is values: copies and the time come in, rows are read out. Every table is bounded, and what finds no room
-//! is counted.
+//! The crate does no I/O: callers pass copies of frames and the time, and read rows. Every table has a
+//! maximum size, and omitted packets and flows are counted.
 
 mod connections;
 mod filter;
@@ -28,5 +28,5 @@ pub use protocols::{Protocols, Share};
 pub use seen::{Head, Ip, Path, Seen, Tcp};
 pub use torch::{Columns, Flow, Key, Torch, Traffic};
 
-/// Rows that a table of what was seen has at most.
+/// Maximum number of rows of a statistics table.
 pub const ROWS: usize = 4_096;

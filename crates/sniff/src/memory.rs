@@ -1,39 +1,40 @@
-//! Packets that are kept (RouterOS: `/tool/sniffer/packet`).
+//! Captured packets in memory (RouterOS: `/tool/sniffer/packet`).
 
 use std::collections::VecDeque;
 
 use crate::Seen;
 
-/// Bytes that a packet takes beside its own.
+/// Bytes per packet in addition to the packet's own bytes.
 const OVERHEAD: usize = size_of::<Kept>();
 
-/// A packet that is kept.
+/// A captured packet.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// Its number, from 0 in the order in which they were seen.
+    /// Number of the packet, from 0 in order of capture.
     pub number: u64,
-    /// When and where it was seen, and what its headers say.
+    /// Time, interface and headers of the packet.
     pub seen: Seen,
-    /// What is kept of its bytes.
+    /// Captured bytes of the packet.
     pub bytes: Box<[u8]>,
 }
 
-/// See the module. It takes so much memory and no more.
+/// A packet buffer with a memory limit.
 #[derive(Debug, Default)]
 pub struct Memory {
     packets: VecDeque<Kept>,
-    /// Bytes that they take, and may take.
+    /// Used bytes, and the maximum.
     bytes: usize,
     limit: usize,
-    /// Whether old ones make room for new ones.
+    /// Whether new packets replace old packets.
     scrolls: bool,
     next: u64,
-    /// Packets for which there was no room.
+    /// Packets omitted because the memory was full.
     left_out: u64,
 }
 
 impl Memory {
-    /// One of so many bytes. When it is full, old packets make room, or new ones are left out.
+    /// Creates a buffer of `limit` bytes. When the buffer is full, old packets are removed if `scrolls` is
+    /// set; otherwise new packets are omitted.
     pub fn new(limit: usize, scrolls: bool) -> Self {
         Self {
             limit,
@@ -42,7 +43,7 @@ impl Memory {
         }
     }
 
-    /// Keeps these bytes of a frame.
+    /// Adds captured bytes of a frame.
     pub fn see(&mut self, seen: &Seen, bytes: &[u8]) {
         let number = self.next;
         self.next += 1;
@@ -66,19 +67,19 @@ impl Memory {
         });
     }
 
-    /// The packets, old ones first.
+    /// Returns the packets, oldest first.
     pub fn packets(&self) -> impl Iterator<Item = &Kept> {
         self.packets.iter()
     }
 
-    /// Takes the packets away; how many there was no room for since the last time.
+    /// Removes and returns the packets, with the number of packets omitted since the last call.
     pub fn take(&mut self) -> (Vec<Kept>, u64) {
         self.bytes = 0;
         let packets = core::mem::take(&mut self.packets);
         (packets.into(), core::mem::take(&mut self.left_out))
     }
 
-    /// How many packets were seen.
+    /// Returns the number of observed packets.
     pub fn seen(&self) -> u64 {
         self.next
     }

@@ -1,4 +1,4 @@
-//! Files of packets that Wireshark's tools read (draft-ietf-opsawg-pcapng, sections 3 and 4).
+//! Packet files for Wireshark (draft-ietf-opsawg-pcapng, sections 3 and 4).
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use crate::Seen;
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const PACKET: u32 = 6;
-/// Options: of all blocks, of interfaces, of packets (sections 3.5, 4.2, 4.3).
+/// Options of all blocks, of interfaces and of packets (sections 3.5, 4.2, 4.3).
 const END: u16 = 0;
 const COMMENT: u16 = 1;
 const APPLICATION: u16 = 4;
 const NAME: u16 = 2;
 const RESOLUTION: u16 = 9;
 const FLAGS: u16 = 2;
-/// Frames of Ethernet (LINKTYPE_ETHERNET).
+/// Link type of Ethernet frames (LINKTYPE_ETHERNET).
 const ETHERNET: u16 = 1;
 
-/// A file as it grows: blocks that are to be written.
+/// A pcapng file: collects blocks to write.
 #[derive(Debug)]
 pub struct File {
     waiting: Vec<u8>,
-    /// Interfaces that were described, by their numbers.
+    /// Number of each described interface.
     interfaces: BTreeMap<InterfaceId, u32>,
 }
 
 impl File {
-    /// One that this program writes.
+    /// Starts a file that `application` writes.
     pub fn new(application: &str) -> Self {
         Self {
             waiting: head(application),
@@ -37,7 +37,8 @@ impl File {
         }
     }
 
-    /// Adds these bytes of a packet, whose interface has this name, and the time in nanoseconds since 1970.
+    /// Adds captured bytes of a packet, with the name of the interface and the time in nanoseconds since
+    /// 1970.
     pub fn add(&mut self, seen: &Seen, bytes: &[u8], (name, unix_nanos): (&str, u64)) {
         let next = self.interfaces.len() as u32;
         let number = *self.interfaces.entry(seen.interface).or_insert_with(|| {
@@ -48,17 +49,17 @@ impl File {
             .extend(packet(seen, bytes, (number, unix_nanos)));
     }
 
-    /// Bytes that are to be written.
+    /// Returns the number of bytes to write.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Forgets what was added behind so many bytes that are to be written.
+    /// Truncates the bytes to write to this length.
     pub fn cut(&mut self, waiting: usize) {
         self.waiting.truncate(waiting);
     }
 
-    /// Takes what is to be written.
+    /// Removes and returns the bytes to write.
     pub fn take(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.waiting)
     }
@@ -66,7 +67,7 @@ impl File {
 
 fn head(application: &str) -> Vec<u8> {
     let mut body = Vec::new();
-    // The order of bytes, version 1.0, and no length of the section.
+    // Byte order, version 1.0, and an unspecified section length.
     body.extend(0x1a2b_3c4d_u32.to_le_bytes());
     body.extend([1, 0, 0, 0]);
     body.extend(u64::MAX.to_le_bytes());
@@ -75,7 +76,7 @@ fn head(application: &str) -> Vec<u8> {
     block(SECTION, &body)
 }
 
-/// Describes an interface, whose times are in nanoseconds and whose packets have any length.
+/// Describes an interface with times in nanoseconds and without a length limit of packets.
 fn interface(name: &str) -> Vec<u8> {
     let mut body = Vec::new();
     body.extend(ETHERNET.to_le_bytes());

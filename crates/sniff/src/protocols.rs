@@ -1,10 +1,10 @@
-//! What frames carry, by kind, protocol and port (RouterOS: `/tool/sniffer/protocol`).
+//! Traffic by EtherType, protocol and port (RouterOS: `/tool/sniffer/protocol`).
 
 use std::collections::BTreeMap;
 
 use crate::{ROWS, Seen};
 
-/// What frames of one sort come to.
+/// Number of frames and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// Frames.
@@ -13,11 +13,11 @@ pub struct Share {
     pub bytes: u64,
 }
 
-/// A sort of frames: the type behind the tags, what IP carries, the lower port. A frame counts for each sort that it is
-/// of, the general ones too.
+/// A kind of traffic: EtherType after the tags, IP protocol, lower port. A frame counts for every kind that
+/// includes the frame, from the most general kind to the most specific one.
 pub(crate) type Sort = (u16, Option<u8>, Option<u16>);
 
-/// See the module.
+/// Traffic statistics by kind.
 #[derive(Debug, Default)]
 pub struct Protocols {
     sorts: BTreeMap<Sort, Share>,
@@ -30,7 +30,7 @@ impl Protocols {
         let kind = seen.head.kind();
         let ip = seen.head.ip.as_ref();
         let protocol = ip.map(|ip| ip.protocol);
-        // The service is at the lower one.
+        // The lower port is that of the service.
         let port = ip.and_then(|ip| ip.ports).map(|(src, dst)| src.min(dst));
         let mut sorts = vec![(kind, None, None)];
         sorts.extend(protocol.map(|_| (kind, protocol, None)));
@@ -47,13 +47,13 @@ impl Protocols {
         }
     }
 
-    /// The sorts, general ones before those that are part of them.
+    /// Returns the statistics of each kind, general kinds before their parts.
     pub fn rows(&self) -> impl Iterator<Item = (u16, Option<u8>, Option<u16>, Share)> {
         let rows = self.sorts.iter();
         rows.map(|((kind, protocol, port), share)| (*kind, *protocol, *port, *share))
     }
 
-    /// All frames together.
+    /// Returns the statistics of all frames.
     pub fn all(&self) -> Share {
         self.all
     }

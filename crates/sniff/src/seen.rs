@@ -1,4 +1,4 @@
-//! A frame that was seen, and what its headers say.
+//! Observed frames and their headers.
 
 use core::net::IpAddr;
 
@@ -12,27 +12,27 @@ use wire::{EtherType, Mac, Protocol, ethernet, ipv4, ipv6};
 /// IANA, Assigned Internet Protocol Numbers.
 const DCCP: Protocol = Protocol(33);
 
-/// A frame that was seen at an interface: all but its bytes.
+/// An observed frame at an interface, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// When.
+    /// Time of the observation.
     pub at: Instant,
-    /// Where.
+    /// The interface.
     pub interface: InterfaceId,
-    /// Whether it is transmitted there rather than received.
+    /// True if the interface transmits the frame, false on receipt.
     pub sent: bool,
-    /// Which way it went through the router.
+    /// Path of the frame through the router.
     pub path: Path,
-    /// The worker that had it.
+    /// The worker that processed the frame.
     pub cpu: u16,
-    /// The length of the whole frame in bytes, without FCS.
+    /// Length of the whole frame in bytes, without FCS.
     pub len: usize,
-    /// What its headers say.
+    /// Parsed headers.
     pub head: Head,
 }
 
 impl Seen {
-    /// The same as if it went the other way: source and destination change places.
+    /// Returns a copy with source and destination exchanged.
     pub fn turned(&self) -> Self {
         let mut turned = *self;
         let head = &mut turned.head;
@@ -45,21 +45,21 @@ impl Seen {
     }
 }
 
-/// The way of a frame through the router, as far as it is known where the frame is seen.
+/// Path of a frame through the router, as far as known at the point of observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// It has just come; its way is not decided.
+    /// The frame has just arrived; its path is undecided.
     Ingress,
-    /// It leaves, and went by FastTrack.
+    /// The frame leaves after FastTrack.
     FastTrack,
-    /// It leaves, and came in by another interface.
+    /// The frame leaves and came from another interface.
     Forward,
-    /// It leaves, and is the router's own.
+    /// The frame leaves and was created by the router.
     Output,
 }
 
 impl Path {
-    /// Its name.
+    /// Returns the name of the path.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ingress => "ingress",
@@ -70,31 +70,31 @@ impl Path {
     }
 }
 
-/// What the headers of a frame say.
+/// Parsed headers of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// Who sent it on the link; zero where it has no Ethernet header.
+    /// Source MAC address; zero without an Ethernet header.
     pub src_mac: Mac,
-    /// Whom it is for on the link.
+    /// Destination MAC address.
     pub dst_mac: Mac,
-    /// The types of its tags and of what is behind them, outer ones first; 0 is none.
+    /// EtherTypes of the tags and of the payload, outermost first; 0 means none.
     pub kinds: [u16; 3],
-    /// The id of its outermost tag.
+    /// VLAN ID of the outermost tag.
     pub vlan: Option<u16>,
-    /// The packet of IP in it.
+    /// The IP packet in the frame.
     pub ip: Option<Ip>,
-    /// Bytes up to the end of the headers that are known here.
+    /// Number of bytes up to the end of the known headers.
     pub headers: usize,
 }
 
-/// What the headers of an IP packet say.
+/// Parsed headers of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ip {
-    /// The sender.
+    /// Source address.
     pub src: IpAddr,
-    /// The receiver.
+    /// Destination address.
     pub dst: IpAddr,
-    /// What is carried.
+    /// Protocol of the payload.
     pub protocol: u8,
     /// The DSCP, 0 to 63.
     pub dscp: u8,
@@ -102,35 +102,35 @@ pub struct Ip {
     pub ecn: u8,
     /// Time to live, or hop limit.
     pub ttl: u8,
-    /// The identification of IPv4; 0 of IPv6.
+    /// Identification of IPv4; 0 for IPv6.
     pub id: u16,
-    /// Where a fragment begins in its packet, in bytes.
+    /// Offset of a fragment in bytes.
     pub offset: usize,
-    /// The packet's length as it says, in bytes.
+    /// Packet length according to the header, in bytes.
     pub size: usize,
-    /// The length of the network header in bytes, with options or extensions.
+    /// Length of the IP header in bytes, including options and extension headers.
     pub header: usize,
-    /// The ports of TCP, UDP, UDP-Lite, SCTP and DCCP: source, destination.
+    /// Source and destination port of TCP, UDP, UDP-Lite, SCTP and DCCP.
     pub ports: Option<(u16, u16)>,
-    /// What a segment of TCP says besides.
+    /// Further fields of a TCP segment.
     pub tcp: Option<Tcp>,
 }
 
-/// What the header of a TCP segment says.
+/// Parsed header of a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tcp {
-    /// The control bits.
+    /// Control bits.
     pub flags: Flags,
-    /// The number of its first byte.
+    /// Sequence number of the first byte.
     pub seq: u32,
-    /// Bytes of data.
+    /// Number of payload bytes.
     pub data: usize,
-    /// The longest segment that the sender takes, where it says so.
+    /// Maximum segment size announced by the sender, if any.
     pub mss: Option<u16>,
 }
 
 impl Head {
-    /// Reads the headers at the beginning of a frame. What is cut off or malformed is left out.
+    /// Parses the headers at the start of a frame. Truncated and malformed headers are left out.
     pub fn of(bytes: &[u8]) -> Self {
         let Ok(frame) = ethernet::Frame::new_checked(bytes) else {
             return Self::default();
@@ -165,7 +165,7 @@ impl Head {
         head
     }
 
-    /// The type of what its tags are before.
+    /// Returns the EtherType of the payload after the tags.
     pub fn kind(&self) -> u16 {
         let mut kinds = self.kinds.iter().rev();
         kinds.find(|kind| **kind != 0).copied().unwrap_or(0)
@@ -225,7 +225,7 @@ impl Ip {
         Some(ip)
     }
 
-    /// Reads what is above IP: all of a datagram or segment, or its beginning.
+    /// Parses the header above IP: of a whole datagram or segment, or of its first part.
     fn upper(&mut self, bytes: &[u8], whole: bool) {
         match Protocol(self.protocol) {
             Protocol::TCP => {
@@ -252,7 +252,7 @@ impl Ip {
         }
     }
 
-    /// Bytes of the header above IP that are worth keeping.
+    /// Returns the number of bytes to capture of the header above IP.
     fn upper_header(&self) -> usize {
         match (Protocol(self.protocol), self.ports) {
             (Protocol::TCP, Some(_)) => {
@@ -265,7 +265,7 @@ impl Ip {
     }
 }
 
-/// The ports that stand first in what is above IP.
+/// Returns the ports at the start of a header above IP.
 fn ports(bytes: &[u8]) -> Option<(u16, u16)> {
     let [a, b, c, d, ..] = *bytes else {
         return None;

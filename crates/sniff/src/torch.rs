@@ -1,4 +1,4 @@
-//! What flows carry at an interface (RouterOS: `/tool/torch`).
+//! Traffic of flows at an interface (RouterOS: `/tool/torch`).
 
 use core::net::IpAddr;
 use core::time::Duration;
@@ -8,65 +8,65 @@ use machine::Instant;
 
 use crate::Seen;
 
-/// Flows that are told apart at a time at most; those beyond are counted together.
+/// Maximum number of separate flows; further flows are counted together.
 const FLOWS: usize = 16_384;
-/// How long a flow stays that carries nothing. RouterOS 6: `entry-timeout`, 3 s.
+/// Time after which a flow without traffic is removed. RouterOS 6: `entry-timeout`, 3 s.
 const IDLE: Duration = Duration::from_secs(3);
 
-/// By what flows are told apart.
+/// Fields that identify a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// What frames carry.
+    /// EtherType.
     pub kind: bool,
-    /// What IP carries.
+    /// IP protocol.
     pub protocol: bool,
-    /// The address of IPv4 at the interface's side.
+    /// IPv4 address on the side of the interface.
     pub src4: bool,
-    /// The address of IPv4 behind the router.
+    /// IPv4 address on the far side of the router.
     pub dst4: bool,
-    /// The same of IPv6.
+    /// IPv6 address on the side of the interface.
     pub src6: bool,
-    /// The same of IPv6.
+    /// IPv6 address on the far side of the router.
     pub dst6: bool,
     /// Ports.
     pub ports: bool,
-    /// The id of the tag.
+    /// VLAN ID.
     pub vlan: bool,
     /// The DSCP.
     pub dscp: bool,
 }
 
-/// A flow, in both directions: the source is who sends what the interface receives.
+/// A flow in both directions. The source is the sender of frames that the interface receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// What frames carry.
+    /// EtherType.
     pub kind: Option<u16>,
-    /// What IP carries.
+    /// IP protocol.
     pub protocol: Option<u8>,
-    /// The address at the interface's side.
+    /// Address on the side of the interface.
     pub src: Option<IpAddr>,
-    /// The address behind the router.
+    /// Address on the far side of the router.
     pub dst: Option<IpAddr>,
-    /// The source's port.
+    /// Port of the source.
     pub src_port: Option<u16>,
-    /// The destination's port.
+    /// Port of the destination.
     pub dst_port: Option<u16>,
-    /// The id of the tag.
+    /// VLAN ID.
     pub vlan: Option<u16>,
     /// The DSCP.
     pub dscp: Option<u8>,
 }
 
-/// What was carried since the last look.
+/// Traffic since the last call of [`Torch::take`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Bytes transmitted, of whole frames without FCS.
+    /// Transmitted bytes of whole frames without FCS.
     pub tx: u64,
-    /// Bytes received.
+    /// Received bytes.
     pub rx: u64,
-    /// Frames transmitted.
+    /// Transmitted frames.
     pub tx_packets: u64,
-    /// Frames received.
+    /// Received frames.
     pub rx_packets: u64,
 }
 
@@ -88,26 +88,26 @@ impl Traffic {
     }
 }
 
-/// A flow, and what it carried.
+/// A flow and its traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Which.
+    /// Identity of the flow.
     pub key: Key,
-    /// What it carried since the last look.
+    /// Traffic since the last call of [`Torch::take`].
     pub traffic: Traffic,
 }
 
-/// See the module.
+/// Measures the traffic of flows.
 #[derive(Debug)]
 pub struct Torch {
     columns: Columns,
     flows: HashMap<Key, (Traffic, Instant)>,
-    /// Flows for which there was no room, together.
+    /// Traffic of all flows for which there was no room.
     beyond: Traffic,
 }
 
 impl Torch {
-    /// One that tells flows apart by these columns.
+    /// Creates an instance that identifies flows by these fields.
     pub fn new(columns: Columns) -> Self {
         Self {
             columns,
@@ -116,7 +116,8 @@ impl Torch {
         }
     }
 
-    /// Counts a frame. One that is transmitted is to be turned before ([`Seen::turned`]).
+    /// Counts a frame. Transmitted frames must be passed with source and destination exchanged
+    /// ([`Seen::turned`]).
     pub fn see(&mut self, seen: &Seen) {
         let key = self.columns.key(seen);
         if let Some((traffic, last)) = self.flows.get_mut(&key) {
@@ -131,8 +132,8 @@ impl Torch {
         }
     }
 
-    /// The flows since the last look: the `most` biggest ones, the biggest first; what the others carried, and how many
-    /// they are; and all together.
+    /// Returns the traffic since the last call: of the `most` largest flows, largest first; of the other
+    /// flows, if any; and of all flows.
     pub fn take(&mut self, now: Instant, most: usize) -> (Vec<Flow>, Option<Traffic>, Traffic) {
         self.flows
             .retain(|_, (_, last)| now.saturating_since(*last) < IDLE);
@@ -146,7 +147,7 @@ impl Torch {
         for flow in &flows {
             total.join(&flow.traffic);
         }
-        // The order among equals stays from look to look.
+        // The order of equal flows is stable.
         flows.sort_by_cached_key(|flow| {
             let bytes = flow.traffic.tx + flow.traffic.rx;
             let Key { src, dst, .. } = flow.key;
