@@ -1,124 +1,121 @@
 //! `check-gateway=arp` and `check-gateway=ping` of `/ip/route` and `/ipv6/route`.
 //!
-//! RouterOS: a gateway is asked every ten seconds; an answer that does not come within ten seconds
-//! is a timeout; after two timeouts the gateway counts as unreachable, after one answer as
-//! reachable. All routes through a gateway that is checked by any of them share its state, so that
-//! one check per gateway and way of asking is enough: the owner watches each pair once.
+//! RouterOS: probes a gateway every ten seconds; an answer that takes longer than ten seconds is a timeout. Two
+//! timeouts make the gateway unreachable, one answer makes it reachable. All routes through a gateway share its state
+//! if any of them checks it, so that one check per gateway and method suffices: the owner watches each pair once.
 //!
-//! To whom a way was found again (a link came back) another question goes at once, so that a gateway
-//! that counts as unreachable is not kept waiting for its turn. Such a question changes neither the
-//! turns nor what is held against the gateway.
+//! When a path to the gateway returns (link up), the machine sends an extra probe at once, so that an unreachable
+//! gateway recovers without delay. Extra probes change neither the schedule nor the count of timeouts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Duration, Instant, Machine, Rng};
 
-/// Between two questions, and how long an answer may take.
+/// Interval between probes, and timeout of an answer.
 const INTERVAL: Duration = Duration::from_secs(10);
-/// Questions without an answer until a gateway counts as unreachable.
+/// Number of consecutive timeouts that make a gateway unreachable.
 const MISSES_MAX: u8 = 2;
 
-/// How a gateway is asked.
+/// Probe method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum How {
-    /// By ARP or neighbour solicitation.
+    /// ARP or neighbour solicitation.
     Arp,
-    /// By ICMP echo.
+    /// ICMP echo.
     Ping,
 }
 
-/// What happens to a [`GatewayCheck`]. `G` names a gateway: address and interface, or what the
-/// owner needs.
+/// Events of [`GatewayCheck`]. `G` identifies a gateway: address and interface, or what the owner needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<G> {
-    /// Check this gateway in this way; it counts as reachable until two questions are unanswered.
-    /// A gateway that is watched already keeps its state.
+    /// Start to check this gateway; it counts as reachable until two probes time out. Watching a gateway again keeps
+    /// its state.
     Watch {
-        /// The gateway.
+        /// Gateway.
         gateway: G,
-        /// How to ask it.
+        /// Probe method.
         how: How,
     },
-    /// There is a way to the gateway where there was none: who owes an answer, or counts as
-    /// unreachable, is asked within a millisecond for each gateway that is watched, a second at most.
+    /// A path to the gateway returned. If the gateway is unreachable or owes an answer, it is probed within one
+    /// millisecond per watched gateway, one second at most.
     Found {
-        /// The gateway.
+        /// Gateway.
         gateway: G,
-        /// How it is asked.
+        /// Probe method.
         how: How,
     },
     /// No route needs this check any more.
     Unwatch {
-        /// The gateway.
+        /// Gateway.
         gateway: G,
-        /// How it was asked.
+        /// Probe method.
         how: How,
     },
-    /// The gateway answered a question of this kind.
+    /// The gateway answered a probe.
     Answered {
-        /// The gateway.
+        /// Gateway.
         gateway: G,
-        /// How it had been asked.
+        /// Probe method.
         how: How,
     },
 }
 
-/// What a [`GatewayCheck`] wants done.
+/// Actions that the owner of [`GatewayCheck`] carries out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action<G> {
-    /// Ask the gateway.
+    /// Probe the gateway.
     Ask {
-        /// The gateway.
+        /// Gateway.
         gateway: G,
-        /// How to ask.
+        /// Probe method.
         how: How,
     },
-    /// The gateway's state changed.
+    /// The gateway's reachability changed.
     Changed {
-        /// The gateway.
+        /// Gateway.
         gateway: G,
-        /// How it is asked.
+        /// Probe method.
         how: How,
-        /// What is true of it.
+        /// New reachability.
         reachability: Reachability,
     },
 }
 
-/// What a check found.
+/// Reachability of a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reachability {
-    /// It answers, or it is too early to say that it does not.
+    /// Answers, or has not yet timed out twice.
     Reachable,
-    /// It did not answer twice in a row.
+    /// Timed out twice in a row.
     Unreachable,
 }
 
-/// The timers of a [`GatewayCheck`].
+/// Timers of [`GatewayCheck`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// A gateway is asked again.
+    /// Next probe of a gateway.
     Ask,
 }
 
-/// What is true of a watched gateway.
+/// State of a watched gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Reachable; so many questions in a row had no answer yet, the last included.
+    /// Reachable, with this number of unanswered probes in a row, the current one included.
     Reachable { unanswered: u8 },
-    /// Two questions in a row had no answer.
+    /// Two probes in a row timed out.
     Unreachable,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     state: State,
-    /// When it is its turn.
+    /// Time of the next regular probe.
     due: Instant,
-    /// When it is asked out of turn.
+    /// Time of the extra probe.
     extra: Option<Instant>,
 }
 
-/// Checks gateways, as a machine.
+/// Checks the reachability of gateways.
 #[derive(Debug)]
 pub struct GatewayCheck<G> {
     watched: BTreeMap<(G, How), Watched>,
@@ -127,7 +124,7 @@ pub struct GatewayCheck<G> {
 }
 
 impl<G: Copy + Ord> GatewayCheck<G> {
-    /// A machine that watches nothing. Its jitter follows from `seed`.
+    /// Creates a machine without gateways. Its jitter derives from `seed`.
     pub fn new(seed: u64) -> Self {
         Self {
             watched: BTreeMap::new(),
@@ -136,7 +133,7 @@ impl<G: Copy + Ord> GatewayCheck<G> {
         }
     }
 
-    /// What is known of a gateway; `None` if it is not watched in this way.
+    /// Reachability of a gateway; `None` if it is not watched by this method.
     pub fn reachability(&self, gateway: G, how: How) -> Option<Reachability> {
         self.watched.get(&(gateway, how)).map(Watched::reachability)
     }
@@ -145,7 +142,7 @@ impl<G: Copy + Ord> GatewayCheck<G> {
         if self.watched.contains_key(&(gateway, how)) {
             return;
         }
-        // Many gateways that are watched at once are not to be asked at once.
+        // Spreads the first probes of many gateways.
         let due = now + Duration::from_nanos(self.rng.below(SPREAD.as_nanos() as u64));
         let watched = Watched {
             state: State::Reachable { unanswered: 0 },
@@ -165,7 +162,7 @@ impl<G: Copy + Ord> GatewayCheck<G> {
     }
 
     fn found(&mut self, gateway: G, how: How, now: Instant) {
-        // As many may be behind one link, they are not asked in the same moment either.
+        // Spreads the extra probes, because many gateways may be behind one link.
         let spread = SPREAD.min(Duration::from_millis(self.watched.len() as u64));
         let Some(watched) = self.watched.get_mut(&(gateway, how)) else {
             return;
@@ -229,7 +226,7 @@ impl<G: Copy + Ord> GatewayCheck<G> {
 }
 
 impl State {
-    /// The state when another question is due: the last one is unanswered, if there was one.
+    /// State after another probe was sent while the last one is unanswered.
     fn asked_again(self) -> Self {
         match self {
             Self::Reachable { unanswered } if unanswered < MISSES_MAX => Self::Reachable {
@@ -281,7 +278,7 @@ impl<G: Copy + Ord> Machine for GatewayCheck<G> {
     }
 }
 
-/// Over which time the first questions are spread.
+/// Time over which the first probes are spread.
 const SPREAD: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
@@ -311,7 +308,7 @@ mod tests {
             out
         }
 
-        /// Lets time pass; a gateway of which `answers` is true answers at once.
+        /// Advances the time. Gateways for which `answers` returns true answer at once.
         fn pass(&mut self, span: Duration, answers: impl Fn(u32) -> bool) -> Vec<Action<u32>> {
             let end = self.now + span;
             let mut all = Vec::new();
@@ -366,7 +363,7 @@ mod tests {
         let first = desk.machine.deadline().unwrap().0;
         let until_first = first - desk.now;
 
-        // Asked at 0 and 10 s; the second timeout is at 20 s.
+        // Probes at 0 and 10 s; the second timeout is at 20 s.
         let early = desk.pass(until_first + Duration::from_millis(19_999), |_| false);
         assert_eq!(changes(&early), []);
         let late = desk.pass(Duration::from_millis(1), |_| false);
@@ -403,7 +400,7 @@ mod tests {
         let back = desk.pass(Duration::from_millis(1), |_| true);
 
         assert_eq!(changes(&back), [(0, Reachability::Reachable)]);
-        // Its turns stay as they are.
+        // The regular schedule stays unchanged.
         assert_eq!(desk.machine.deadline(), turn);
     }
 

@@ -1,37 +1,36 @@
-//! Services of a router as machines: what it owes the links that it is on.
+//! Control-plane protocols of the router, each a state machine without I/O.
 //!
-//! Everything here is a value: no socket, no thread, no clock. The owner passes time, packets and
-//! configuration in as events and carries out the actions that come back; the same events at the
-//! same times give the same actions, in the router, in a simulation and under a fuzzer.
+//! A machine has no socket, no thread and no clock. Its owner passes configuration, packets and the current time in
+//! as events, and carries out the actions that the machine returns. The same events at the same times produce the
+//! same actions in the router, in a simulation and under a fuzzer.
 //!
-//! - [`bond`]: which links of a bond are up, and which one is active.
-//! - [`dhcp`]: addresses for hosts, given and taken.
-//! - [`dns`]: answers questions for names, and keeps what servers answered.
-//! - [`discovery`]: tells neighbours of the router, and hears of them: MNDP, CDP, LLDP.
-//! - [`dhcp6`]: the same of IPv6, with prefixes.
-//! - [`flow`]: tells collectors what connections have carried.
-//! - [`gateway_check`]: whether a gateway answers.
-//! - [`icmp`]: echo replies, errors and redirects, and how many of them.
-//! - [`igmp`]: tells switches and routers which IPv4 groups are received here.
-//! - [`lacp`]: which links of a bond carry frames, as both of its ends agree.
-//! - [`loop_protect`]: which interfaces receive what their own router has sent.
-//! - [`mld`]: tells switches which groups are received here.
-//! - [`neighbour`]: ARP and neighbour discovery: who has an address on this link, and whether he is
-//!   still there.
-//! - [`netwatch`]: which hosts answer as they should, and when that changes.
-//! - [`ntp`]: the time from servers, and for those who ask.
-//! - [`ping`]: echo requests that a user sends, and what comes of them.
-//! - [`pool`]: addresses to give out, and who has them.
-//! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
-//! - [`radius`]: what servers that know users say of them.
-//! - [`resolver`]: which addresses names have, asked anew whenever an answer is too old.
-//! - [`snmp`]: answers managers who ask for counters and names, and tells them of what happens.
-//! - [`snooping`]: which ports of a bridge listen to which multicast groups.
-//! - [`stp`]: which ports of a bridge forward, so that there is no loop.
-//! - [`vrrp`]: which of several routers has the addresses that they share.
+//! - [`bond`]: link monitoring and active-slave selection of bonding interfaces.
+//! - [`dhcp`]: DHCPv4 client, server and relay.
+//! - [`dhcp6`]: DHCPv6 client for addresses and delegated prefixes; IPv6 pools.
+//! - [`discovery`]: neighbour discovery by MNDP, CDP and LLDP.
+//! - [`dns`]: caching DNS forwarder with static entries.
+//! - [`flow`]: traffic flow export (NetFlow, IPFIX).
+//! - [`gateway_check`]: reachability checks of gateways (`check-gateway`).
+//! - [`icmp`]: ICMP echo replies, errors and redirects, with rate limits.
+//! - [`igmp`]: IGMP host side: reports the IPv4 groups that the router joined.
+//! - [`lacp`]: link aggregation control protocol (802.3ad).
+//! - [`loop_protect`]: disables interfaces that receive the router's own loop-protect frames.
+//! - [`mld`]: MLD host side: reports the IPv6 groups that the router joined.
+//! - [`neighbour`]: ARP and IPv6 neighbour discovery: address resolution and reachability.
+//! - [`netwatch`]: probes of hosts, and their up and down events.
+//! - [`ntp`]: NTP client and server.
+//! - [`ping`]: echo requests of the `ping` command and the statistics of their replies.
+//! - [`pool`]: IPv4 address pools and their leases.
+//! - [`ra`]: IPv6 router advertisements.
+//! - [`radius`]: RADIUS client for authentication and accounting.
+//! - [`resolver`]: addresses of the DNS names in the configuration, refreshed when their TTL ends.
+//! - [`smtp`]: SMTP client that sends one e-mail.
+//! - [`snmp`]: SNMP agent and traps.
+//! - [`snooping`]: IGMP and MLD snooping on bridges.
+//! - [`stp`]: spanning tree: STP, RSTP and MSTP.
+//! - [`vrrp`]: virtual router redundancy (VRRP).
 //!
-//! Bytes from the wire never make a machine fail, and nothing that they can cause grows without a
-//! bound.
+//! Input from the network never makes a machine panic, and every table that it can fill has a bound.
 
 #![forbid(unsafe_code)]
 

@@ -1,14 +1,14 @@
-//! The links of a bond, as a machine: which of them are up, and which one is active.
+//! Link monitoring of a bonding interface: which slaves are up and which one is active.
 //!
 //! ```text
-//! link of a slave ─┐               ┌─▶ Become: it is up or down
-//! heard a slave ───┤─▶ look ─▶ up ─┤
-//! time ────────────┘               └─▶ Active: this one carries what only one may carry
+//! link of a slave ──────┐                      ┌─▶ Become: a slave went up or down
+//! packet from a slave ──┤─▶ check ─▶ up, down ─┤
+//! time ─────────────────┘                      └─▶ Active: another slave became the active one
 //! ```
-//! Links are looked at in intervals, and a change counts when it has lasted for a delay (`link-monitoring=mii`); or a
-//! slave is up while something is heard by it, for which targets are asked (`arp`). The rules are those of Linux's
-//! driver, which RouterOS has: a delay to come up is not kept while no other slave is up, and a slave that hears
-//! nothing for more than two intervals is down.
+//! With `link-monitoring=mii` the machine checks the links in intervals, and a change counts after its delay. With
+//! `arp` a slave is up while it receives packets; the machine asks its owner to send ARP requests to the targets. The
+//! rules are those of the Linux bonding driver, which RouterOS uses: the up delay is skipped while no other slave is
+//! up, and a slave that receives nothing for more than two intervals is down.
 
 mod share;
 #[cfg(test)]
@@ -18,74 +18,74 @@ use machine::{Duration, Instant, Machine};
 
 pub use share::{BUCKETS, share_out};
 
-/// Intervals without a sound after which a slave is down.
+/// ARP monitoring: intervals without received packets after which a slave is down.
 const SILENT: u32 = 2;
 
-/// How slaves are watched.
+/// Link monitoring mode (`link-monitoring`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
-    /// They are not: all count as up.
+    /// No monitoring: all slaves count as up.
     Nothing,
-    /// By their links, which are looked at so often.
+    /// Checks the link state in this interval.
     Links(Duration),
-    /// By what they hear of targets that are asked so often.
+    /// Sends ARP requests in this interval and checks for received packets.
     Arp(Duration),
 }
 
-/// What is configured.
+/// Configuration of a bonding interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How slaves are watched.
+    /// Link monitoring mode.
     pub watch: Watch,
-    /// How long a link must be there before its slave is up.
+    /// Time that a link must be up before its slave counts as up.
     pub up_delay: Duration,
-    /// How long it must be gone before its slave is down.
+    /// Time that a link must be down before its slave counts as down.
     pub down_delay: Duration,
-    /// The slave that is active while it is up.
+    /// Slave that is active whenever it is up.
     pub primary: Option<u16>,
 }
 
-/// What happens to a bond's slaves. Each has a number.
+/// Events of a bonding interface. The owner numbers the slaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The bond is configured anew.
+    /// The configuration was set or changed.
     Configure(Config),
-    /// A slave comes, with a link or without one. The order of coming is that of becoming active.
+    /// A slave was added; the flag is its link state. Slaves become active in the order in which they were added.
     Slave(u16, bool),
-    /// A slave goes.
+    /// A slave was removed.
     SlaveGone(u16),
-    /// The link of a slave is there, or not.
+    /// The link of a slave went up (`true`) or down.
     Link(u16, bool),
-    /// Something was received by a slave since the last look.
+    /// A slave received a packet since the last check.
     Heard(u16),
 }
 
-/// What a bond wants done.
+/// Actions that the owner of the machine carries out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A slave is up, or down.
+    /// A slave went up (`true`) or down.
     Become(u16, bool),
-    /// This slave is active from now on; none: no slave is up.
+    /// The active slave changed; `None`: no slave is up.
     Active(Option<u16>),
-    /// It is time to ask the targets.
+    /// Send ARP requests to the targets now.
     Ask,
 }
 
-/// What its timer is for.
+/// Timers of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
-    /// Slaves are looked at.
+    /// Next check of the slaves.
     Look,
 }
 
-/// See the module.
+/// Link monitor of one bonding interface.
 #[derive(Debug)]
 pub struct Links {
     config: Config,
-    /// In the order in which they came.
+    /// Slaves in the order in which they were added.
     slaves: Vec<Slave>,
     active: Option<u16>,
-    /// When slaves are looked at next.
+    /// Time of the next check.
     look: Option<Instant>,
 }
 
@@ -94,15 +94,15 @@ struct Slave {
     number: u16,
     link: bool,
     up: bool,
-    /// When it is what its link says.
+    /// When the slave takes over its link state: the end of the running up or down delay.
     turns: Option<Instant>,
     heard: bool,
-    /// For how many intervals it has heard nothing.
+    /// Number of consecutive intervals without received packets.
     silent: u32,
 }
 
 impl Links {
-    /// Those of a bond with this configuration, without slaves.
+    /// Creates a monitor without slaves.
     pub const fn new(config: Config) -> Self {
         Self {
             config,
@@ -112,7 +112,7 @@ impl Links {
         }
     }
 
-    /// Whether a slave is up.
+    /// True if this slave is up.
     pub fn is_up(&self, number: u16) -> bool {
         let mut slaves = self.slaves.iter();
         slaves.any(|slave| slave.number == number && slave.up)
@@ -127,7 +127,7 @@ impl Links {
         self.slaves.iter_mut().find(|slave| slave.number == number)
     }
 
-    /// Looks at all slaves.
+    /// Checks all slaves.
     fn look(&mut self, now: Instant, out: &mut Vec<Action>) {
         match self.config.watch {
             Watch::Nothing => {
@@ -173,7 +173,8 @@ impl Links {
         }
     }
 
-    /// Chooses the active slave: the primary one if that is up, else the one that is, else the first.
+    /// Chooses the active slave: the primary if it is up, else the current one if it is up, else the first that is
+    /// up.
     fn choose(&mut self, out: &mut Vec<Action>) {
         let up = |number: &u16| self.is_up(*number);
         let primary = self.config.primary.filter(up);
@@ -186,7 +187,7 @@ impl Links {
         }
     }
 
-    /// Works out when the next look is worth something: links are looked at in a grid of their interval.
+    /// Schedules the next check, on a grid of the monitoring interval; none while no slave can change.
     fn plan(&mut self, now: Instant) {
         let differs = |slave: &Slave| slave.link != slave.up || slave.turns.is_some();
         let next = |interval: Duration| {

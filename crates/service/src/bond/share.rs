@@ -1,10 +1,11 @@
-//! Sharing peers out over slaves by what is sent to them (balance-tlb, balance-alb).
+//! Distributes peers over the slaves of a bond by transmitted bytes (balance-tlb, balance-alb).
 
-/// Buckets that peers are shared out in.
+/// Number of hash buckets for peers.
 pub const BUCKETS: usize = 256;
-/// Shares buckets out over slaves: `of` has the slave of each, `bytes` what was lately sent to each, `slaves` those
-/// that are up, each with its speed; of a speed that nobody knows, all are alike. Only buckets move that have to, or
-/// that make the load more even: what moves may be out of order for a moment. Without slaves nothing is changed.
+/// Distributes the buckets over the slaves. `of` holds the slave of each bucket, `bytes` the bytes recently sent to
+/// each bucket, `slaves` the slaves that are up with their speeds. If any speed is 0 (unknown), all slaves count as
+/// equally fast. A bucket moves only if its slave is gone or if the move balances the load better, because packets of
+/// a moved bucket may arrive out of order. Without slaves the function changes nothing.
 pub fn share_out(of: &mut [u8; BUCKETS], bytes: &[u64; BUCKETS], slaves: &[(u8, u32)]) {
     let unknown = slaves.iter().any(|(_, speed)| *speed == 0);
     let speed = |at: usize| if unknown { 1 } else { u64::from(slaves[at].1) };
@@ -33,7 +34,7 @@ pub fn share_out(of: &mut [u8; BUCKETS], bytes: &[u64; BUCKETS], slaves: &[(u8, 
         let (Some(from), Some(to)) = (most, least(&loads, speed)) else {
             return;
         };
-        // Moving a bucket helps while the slave that gets it has less then than the other had.
+        // A move helps while the target slave then has less relative load than the source had before.
         let helps = |bucket: &usize| {
             let after = loads[to].bytes + bytes[*bucket];
             of[*bucket] == slaves[from].0
@@ -52,7 +53,7 @@ pub fn share_out(of: &mut [u8; BUCKETS], bytes: &[u64; BUCKETS], slaves: &[(u8, 
     }
 }
 
-/// What a slave has.
+/// Load of a slave.
 #[derive(Clone, Copy, Debug, Default)]
 struct Load {
     bytes: u64,
@@ -65,7 +66,7 @@ impl Load {
         self.buckets += 1;
     }
 
-    /// For a slave of this speed: by bytes, and where these are the same by buckets.
+    /// Load relative to the speed of the slave: by bytes, then by number of buckets.
     fn relative(self, speed: u64) -> (u128, u64) {
         let scaled = |number: u64| (u128::from(number) << 20) / u128::from(speed);
         (scaled(self.bytes), scaled(self.buckets) as u64)

@@ -1,7 +1,8 @@
-//! Messages of DHCP and BOOTP (RFC 2131, 2; RFC 951), with their options as bytes (RFC 2132).
+//! Messages of DHCP and BOOTP (RFC 2131, 2; RFC 951) with raw options (RFC 2132).
 //!
-//! `dhcproto` reads the fixed part and walks options; long ones are joined (RFC 3396), and those in `sname` and `file`
-//! are read, too (option 52). Values stay bytes: one that is no text or too short is no reason to lose the others.
+//! `dhcproto` parses the fixed part and iterates over options. This module joins long options (RFC 3396) and reads
+//! the options in `sname` and `file` (option 52). Option values stay bytes, so that one malformed value does not
+//! invalidate the whole message.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ pub use wire::dhcp::{CLIENT_PORT, SERVER_PORT};
 
 use wire::dhcp::HEADER_LEN;
 
-/// The numbers of options that this program makes something of.
+/// Numbers of the options that ferroute handles.
 pub mod code {
     #![allow(missing_docs, reason = "the names of RFC 2132 and its successors")]
     pub const SUBNET_MASK: u8 = 1;
@@ -46,62 +47,62 @@ pub mod code {
     pub const CAPWAP: u8 = 138;
 }
 
-/// Bytes of the longest message: what a datagram of an Ethernet frame of jumbo size carries.
+/// Maximum message length in bytes: UDP payload of a jumbo frame.
 const LONGEST: usize = 9_000;
-/// Bytes of the shortest message that old clients and relay agents take (RFC 1542, 2.1).
+/// Minimum message length in bytes for old clients and relay agents (RFC 1542, 2.1).
 const SHORTEST: usize = 300;
-/// Bytes that every client takes: 576 of IP, less its headers (RFC 2131, 2).
+/// Message length in bytes that every client accepts: 576 bytes of IP less the headers (RFC 2131, 2).
 const ALWAYS: usize = 548;
 const COOKIE: [u8; 4] = [99, 130, 83, 99];
 const BROADCAST: u16 = 0x8000;
 const PAD: u8 = 0;
 const END: u8 = 255;
 
-/// What is wrong with a message.
+/// Reason why a message cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Shorter than its fixed part.
+    /// The message is shorter than its fixed part.
     Truncated,
-    /// Longer than any that may be.
+    /// The message is longer than 9,000 bytes.
     TooLong,
-    /// A hardware address longer than its field.
+    /// The hardware address is longer than its field.
     HardwareAddress,
-    /// An option goes beyond its field.
+    /// An option exceeds its field.
     Options,
 }
 
-/// A message. The default is an empty request.
+/// A DHCP or BOOTP message. The default is an empty request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Whether it goes to a client.
+    /// True for messages from server to client (`op` 2).
     pub is_reply: bool,
     /// Hardware type; 1 is Ethernet.
     pub htype: u8,
     /// Length of the hardware address, 16 at most.
     pub hlen: u8,
-    /// Relay agents that it came by.
+    /// Number of relay agents on the path.
     pub hops: u8,
-    /// The transaction.
+    /// Transaction id.
     pub xid: u32,
-    /// Seconds since the client began.
+    /// Seconds since the client started the exchange.
     pub secs: u16,
-    /// Whether the client wants answers by broadcast.
+    /// Broadcast flag: the client asks for broadcast answers.
     pub broadcast: bool,
-    /// The address that the client has and answers ARP for.
+    /// Address that the client already uses.
     pub ciaddr: Ipv4Addr,
-    /// The address that the client gets.
+    /// Address that the server assigns.
     pub yiaddr: Ipv4Addr,
-    /// The next server to boot from.
+    /// Address of the next server to boot from.
     pub siaddr: Ipv4Addr,
-    /// The relay agent.
+    /// Address of the relay agent.
     pub giaddr: Ipv4Addr,
-    /// The hardware address, with zeros behind it.
+    /// Hardware address of the client, padded with zeros.
     pub chaddr: [u8; 16],
-    /// The server's name, 64 bytes at most; empty where options take its place.
+    /// Server name, 64 bytes at most; empty if the field holds options.
     pub sname: Vec<u8>,
-    /// The file to boot, 128 bytes at most; empty where options take its place.
+    /// Boot file, 128 bytes at most; empty if the field holds options.
     pub file: Vec<u8>,
-    /// The options.
+    /// Options.
     pub options: Options,
 }
 
@@ -129,10 +130,10 @@ impl Default for Message {
 }
 
 impl Message {
-    /// Reads a message, the payload of a UDP datagram. One without the magic cookie is of BOOTP, and has no options.
+    /// Parses the payload of a UDP datagram. A message without the magic cookie is BOOTP and has no options.
     ///
     /// # Errors
-    /// See [`Malformed`].
+    /// Returns [`Malformed`] if the message is too short or too long, or if a field is invalid.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         if bytes.len() > LONGEST {
             return Err(Malformed::TooLong);
@@ -164,7 +165,7 @@ impl Message {
         let (head, behind) = bytes.split_at(HEADER_LEN);
         if head.ends_with(&COOKIE) {
             message.options.read(behind)?;
-            // RFC 2131, 4.1: the options field first, then `file`, then `sname`.
+            // RFC 2131, 4.1: the options field comes first, then `file`, then `sname`.
             let overload = message.options.byte(code::OVERLOAD).unwrap_or(0);
             if overload & 1 != 0 {
                 message.options.read(&head[108..236])?;
@@ -179,9 +180,9 @@ impl Message {
         Ok(message)
     }
 
-    /// Writes it, padded to the least length that old clients take. `most` is what the receiver takes, as its option
-    /// 57 says; options for which there is no room are left out, those with the highest numbers first. What relay
-    /// agents added stands last (RFC 3046, 2.1) and always has room.
+    /// Encodes the message, padded to 300 bytes. `most` is the length that the receiver accepts (option 57). Options
+    /// that do not fit are left out, highest numbers first. The relay agent option comes last (RFC 3046, 2.1) and is
+    /// always included.
     pub fn encode(&self, most: usize) -> Vec<u8> {
         let most = most.clamp(ALWAYS, LONGEST);
         let mut bytes = Vec::with_capacity(SHORTEST + 64);
@@ -204,7 +205,7 @@ impl Message {
             bytes.extend(text.iter().take(room));
             bytes.resize(end, 0);
         }
-        // A request of BOOTP has no options, and its answer none either.
+        // BOOTP messages have no cookie and no options.
         if !self.options.0.is_empty() {
             bytes.extend(COOKIE);
             self.options.write(most, &mut bytes);
@@ -213,30 +214,30 @@ impl Message {
         bytes
     }
 
-    /// The type; none of a message of BOOTP.
+    /// Message type (option 53); `None` for BOOTP.
     pub fn kind(&self) -> Option<MessageType> {
         self.options.byte(code::MESSAGE_TYPE).map(MessageType::from)
     }
 
-    /// The client's Ethernet address; none if it has another kind of address.
+    /// MAC address of the client; `None` if the hardware type is not Ethernet.
     pub fn mac(&self) -> Option<Mac> {
         let mac = *self.chaddr.first_chunk()?;
         (self.htype == 1 && self.hlen == 6).then_some(Mac(mac))
     }
 }
 
-/// Options by their numbers, as bytes. Neither padding nor an end is among them.
+/// Options by number, as bytes, without pad and end options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options(BTreeMap<u8, Vec<u8>>);
 
 impl Options {
-    /// Adds those of a field.
+    /// Adds the options of one field.
     fn read(&mut self, field: &[u8]) -> Result<(), Malformed> {
         if !is_whole(field) {
             return Err(Malformed::Options);
         }
         for option in DhcpOptionIterator::new(field) {
-            // RFC 3396: pieces that stand apart, or in other fields, are one option, too.
+            // RFC 3396: concatenates the fragments of a long option, even from different fields.
             let value = self.0.entry(option.code().into()).or_default();
             value.extend(option.data());
         }
@@ -247,7 +248,7 @@ impl Options {
         let agent = self.get(code::AGENT);
         let len = |value: &[u8]| value.len() + 2 * value.len().div_ceil(255).max(1);
         let most = most.saturating_sub(1 + agent.map_or(0, len));
-        // Who reads option by option wants to know first what the message is.
+        // Message type and server identifier come first, for receivers that parse options in order.
         let first = [code::MESSAGE_TYPE, code::SERVER_ID];
         let others = self.0.iter().map(|(code, value)| (*code, &value[..]));
         let others = others.filter(|(code, _)| !first.contains(code) && *code != code::AGENT);
@@ -265,24 +266,24 @@ impl Options {
         bytes.push(END);
     }
 
-    /// The value of an option.
+    /// Returns the value of an option.
     pub fn get(&self, code: u8) -> Option<&[u8]> {
         self.0.get(&code).map(Vec::as_slice)
     }
 
-    /// Whether there is this option.
+    /// True if the option is present.
     pub fn contains(&self, code: u8) -> bool {
         self.0.contains_key(&code)
     }
 
-    /// Sets an option.
+    /// Sets an option. Pad and end options are ignored.
     pub fn set(&mut self, code: u8, value: impl Into<Vec<u8>>) {
         if code != PAD && code != END {
             self.0.insert(code, value.into());
         }
     }
 
-    /// Sets an option to addresses, one behind the other; without any there is no such option.
+    /// Sets an option to a list of addresses; an empty list leaves the option unchanged.
     pub fn set_addresses(&mut self, code: u8, addresses: &[Ipv4Addr]) {
         if !addresses.is_empty() {
             let value: Vec<u8> = addresses.iter().flat_map(|one| one.octets()).collect();
@@ -290,17 +291,17 @@ impl Options {
         }
     }
 
-    /// Takes an option out.
+    /// Removes an option and returns its value.
     pub fn remove(&mut self, code: u8) -> Option<Vec<u8>> {
         self.0.remove(&code)
     }
 
-    /// All of them, in the order of their numbers.
+    /// Iterates over the options in ascending order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u8, &[u8])> {
         self.0.iter().map(|(code, value)| (*code, &value[..]))
     }
 
-    /// The value of an option of one byte.
+    /// Returns the value of a one-byte option.
     pub fn byte(&self, code: u8) -> Option<u8> {
         match self.get(code)? {
             [byte] => Some(*byte),
@@ -308,32 +309,32 @@ impl Options {
         }
     }
 
-    /// The value of an option of two bytes.
+    /// Returns the value of a two-byte option.
     pub fn u16(&self, code: u8) -> Option<u16> {
         let bytes = self.get(code)?.try_into().ok()?;
         Some(u16::from_be_bytes(bytes))
     }
 
-    /// The value of an option of four bytes.
+    /// Returns the value of a four-byte option.
     pub fn u32(&self, code: u8) -> Option<u32> {
         let bytes = self.get(code)?.try_into().ok()?;
         Some(u32::from_be_bytes(bytes))
     }
 
-    /// The value of an option that is an address.
+    /// Returns the value of an option that holds one address.
     pub fn address(&self, code: u8) -> Option<Ipv4Addr> {
         self.u32(code).map(Ipv4Addr::from_bits)
     }
 
-    /// The value of an option that is a list of addresses; those of a value of odd length as far as they go.
+    /// Returns the addresses in a list option; an incomplete address at the end is ignored.
     pub fn addresses(&self, code: u8) -> Vec<Ipv4Addr> {
         let value = self.get(code).unwrap_or_default();
         let (addresses, _) = value.as_chunks::<4>();
         addresses.iter().copied().map(Ipv4Addr::from).collect()
     }
 
-    /// The value of an option that is text: without zeros at its end, bytes that are none replaced, and nothing in it
-    /// that a terminal takes for a command.
+    /// Returns the value of a text option, without zeros at the end. Invalid UTF-8 and control characters are
+    /// replaced.
     pub fn text(&self, code: u8) -> Option<String> {
         let value = self.get(code)?;
         let end = value.iter().rposition(|byte| *byte != 0)? + 1;
@@ -342,7 +343,7 @@ impl Options {
     }
 }
 
-/// An IPv4 packet with a message. Its identification is zero.
+/// Builds an IPv4 packet with a UDP datagram. The IPv4 identification is 0.
 pub fn packet(
     (from, from_port): (Ipv4Addr, u16),
     (to, to_port): (Ipv4Addr, u16),
@@ -358,7 +359,7 @@ pub fn packet(
     [&header.to_bytes(len)[..], &udp, message].concat()
 }
 
-/// Writes an option, in pieces where it is long.
+/// Encodes an option, in fragments of 255 bytes.
 fn put(code: u8, value: &[u8], bytes: &mut Vec<u8>) {
     if value.is_empty() {
         bytes.extend([code, 0]);
@@ -369,7 +370,7 @@ fn put(code: u8, value: &[u8], bytes: &mut Vec<u8>) {
     }
 }
 
-/// Whether no option goes beyond the field. One that ends without an end option is taken as it is.
+/// True if no option exceeds the field. The end option may be missing.
 fn is_whole(field: &[u8]) -> bool {
     let mut rest = field;
     loop {

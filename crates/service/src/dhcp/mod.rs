@@ -1,6 +1,4 @@
-//! DHCP for IPv4 (RFC 2131): messages, and the machines that speak them.
-//!
-//! [`server`] gives addresses. [`Message`] is what servers, clients and relay agents have in common.
+//! DHCP for IPv4 (RFC 2131): message format and the state machines of client, server and relay agent.
 
 pub mod client;
 mod message;

@@ -1,6 +1,6 @@
-//! A relay agent (RFC 1542, 4; RFC 3046): passes requests on to servers in other networks, and their answers back.
+//! DHCP relay agent (RFC 1542, 4; RFC 3046): forwards requests to servers in other networks, and the answers back.
 //!
-//! It keeps nothing: what it has to know of a client stands in the message.
+//! The relay agent is stateless: the messages carry all data about a client.
 
 use core::net::Ipv4Addr;
 
@@ -8,55 +8,55 @@ use wire::Mac;
 
 use super::message::{Message, MessageType, code};
 
-/// Relay agents that a request may have come by (RFC 1542, 4.1.1).
+/// Maximum number of relay agents on the path of a request (RFC 1542, 4.1.1).
 const HOPS: u8 = 16;
 
-/// The parts of the option that agents add (RFC 3046, 2.0).
+/// Sub-options of the relay agent option: circuit id and remote id (RFC 3046, 2.0).
 const CIRCUIT: u8 = 1;
 const REMOTE: u8 = 2;
 
-/// How a relay is configured.
+/// Configuration of a relay agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// The relay's address on the clients' link, by which servers choose the network and answer.
+    /// Relay address on the client link; the server selects the network and sends its answers by it.
     pub address: Option<Ipv4Addr>,
-    /// Requests of clients that have asked for less than so many seconds are left to other servers.
+    /// Requests whose `secs` field is below this number of seconds are ignored, so that a nearer server can answer.
     pub threshold_s: Option<u16>,
-    /// What option 82 tells, if it is added: the circuit and the remote end.
+    /// Circuit id and remote id of option 82, if the relay adds it.
     pub agent: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Why a message is not passed on.
+/// Reason why a message is not forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is no request, or no answer.
+    /// Not a request, or not an answer.
     Kind,
-    /// It has come by too many relay agents, or by this one before.
+    /// Too many relay agents on the path, or the message passed this one before.
     Looped,
-    /// The client has not asked for long enough.
+    /// The `secs` field is below the threshold.
     Early,
-    /// A client must not say where it is (RFC 3046, 2.1).
+    /// The client itself sent option 82 (RFC 3046, 2.1).
     Forged,
     /// The relay has no address.
     NoAddress,
-    /// It is for another relay agent.
+    /// The message is meant for another relay agent.
     Other,
 }
 
-/// Where an answer goes.
+/// Destination of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
-    /// To everybody on the clients' link.
+    /// Broadcast on the client link.
     Everybody,
-    /// To the client, at the address that it gets or has.
+    /// Unicast to the client, at its assigned or current address.
     Client(Ipv4Addr, Mac),
 }
 
 impl Config {
-    /// Makes of a request what servers are sent.
+    /// Converts a client's request into the request for the servers.
     ///
     /// # Errors
-    /// See [`Fault`].
+    /// Returns a [`Fault`] if the request must not be forwarded.
     pub fn request(&self, mut message: Message) -> Result<Message, Fault> {
         if message.is_reply {
             return Err(Fault::Kind);
@@ -70,7 +70,7 @@ impl Config {
         }
         message.hops += 1;
         if !message.giaddr.is_unspecified() {
-            // Another agent is nearer to the client, and has said where it is.
+            // A relay agent closer to the client has already set `giaddr` and option 82.
             return Ok(message);
         }
         message.giaddr = own;
@@ -93,10 +93,10 @@ impl Config {
         Ok(message)
     }
 
-    /// Makes of a server's answer what the client is sent, and says how.
+    /// Converts a server's answer into the answer for the client, and returns its destination.
     ///
     /// # Errors
-    /// See [`Fault`].
+    /// Returns a [`Fault`] if the answer must not be forwarded.
     pub fn answer(&self, mut message: Message) -> Result<(Message, To), Fault> {
         if !message.is_reply {
             return Err(Fault::Kind);

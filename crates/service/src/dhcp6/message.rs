@@ -1,25 +1,25 @@
-//! Messages of DHCPv6 with their options as bytes (RFC 8415, 8 and 21).
+//! DHCPv6 messages with raw options (RFC 8415, 8 and 21).
 //!
-//! Options stay bytes until somebody asks for one, so that one that is malformed does not take the others with it. The
-//! reader of `dhcproto` subtracts from lengths that it has not checked; this one does not.
+//! Options are parsed on access, so that one malformed option does not invalidate the others. `dhcproto` is not used
+//! here, because its parser subtracts from unchecked lengths.
 
 use core::net::Ipv6Addr;
 
 use wire::{Protocol, ipv6, udp};
 
-/// The port of clients.
+/// UDP port of clients.
 pub const CLIENT_PORT: u16 = 546;
-/// The port of servers and relay agents.
+/// UDP port of servers and relay agents.
 pub const SERVER_PORT: u16 = 547;
-/// All servers and relay agents of a link.
+/// All-DHCP-relay-agents-and-servers multicast address.
 pub const ALL_SERVERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 2);
 
-/// Bytes of the longest message that is read.
+/// Maximum length of a received message in bytes.
 const LONGEST: usize = 9_000;
-/// The most options of a message, or of an option.
+/// Maximum number of options in a message, or nested in an option.
 const MOST: usize = 128;
 
-/// The numbers of options that this program makes something of.
+/// Numbers of the options that ferroute handles.
 pub mod code {
     #![allow(missing_docs, reason = "the names of RFC 8415 and its companions")]
     pub const CLIENT_ID: u16 = 1;
@@ -43,30 +43,30 @@ pub mod code {
     pub const SOL_MAX_RT: u16 = 82;
 }
 
-/// What a message is for (RFC 8415, 7.3).
+/// Message type (RFC 8415, 7.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Who serves?
+    /// Client searches for servers.
     Solicit,
-    /// I do.
+    /// Server offers a binding.
     Advertise,
-    /// Give me that.
+    /// Client requests a binding.
     Request,
-    /// Is this still right on this link?
+    /// Client asks whether its addresses fit the link.
     Confirm,
-    /// Leave it to me longer.
+    /// Client asks its server to extend lifetimes.
     Renew,
-    /// The same, to any server.
+    /// Client asks any server to extend lifetimes.
     Rebind,
-    /// The answer of a server.
+    /// Answer of a server.
     Reply,
-    /// I do not need it any more.
+    /// Client releases its binding.
     Release,
-    /// Another has it.
+    /// Client reports addresses that other hosts use.
     Decline,
-    /// What else is there to know?
+    /// Client requests options only.
     Information,
-    /// Another.
+    /// Other type.
     Other(u8),
 }
 
@@ -98,24 +98,24 @@ impl Kind {
     }
 }
 
-/// What became of a request (RFC 8415, 21.13).
+/// Status code (RFC 8415, 21.13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It was done.
+    /// Success.
     Success,
-    /// It was not, for a reason that has no number.
+    /// Failure without a specific code.
     Failed,
-    /// There is no address.
+    /// No address available.
     NoAddress,
-    /// The server knows no such binding.
+    /// The server does not know the binding.
     NoBinding,
-    /// It is not right on this link.
+    /// The prefix does not fit the link.
     NotOnLink,
-    /// It must be sent to all.
+    /// The message must be sent by multicast.
     UseMulticast,
-    /// There is no prefix.
+    /// No prefix available.
     NoPrefix,
-    /// Another.
+    /// Other code.
     Other(u16),
 }
 
@@ -143,30 +143,30 @@ impl Status {
     }
 }
 
-/// What is wrong with a message.
+/// Reason why a message cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Shorter than its header.
+    /// Shorter than the header.
     Truncated,
-    /// Longer than any that may be.
+    /// Longer than 9,000 bytes.
     TooLong,
-    /// An option goes beyond its field, or there are too many.
+    /// An option exceeds its field, or there are too many options.
     Options,
 }
 
-/// A message between a client and a server.
+/// Message between client and server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// What it is for.
+    /// Message type.
     pub kind: Kind,
-    /// The transaction, below 2^24.
+    /// Transaction id, below 2^24.
     pub xid: u32,
-    /// Its options.
+    /// Options.
     pub options: Options,
 }
 
 impl Message {
-    /// A message without options.
+    /// Creates a message without options.
     pub fn new(kind: Kind, xid: u32) -> Self {
         Self {
             kind,
@@ -175,10 +175,10 @@ impl Message {
         }
     }
 
-    /// Reads a message, the payload of a UDP datagram.
+    /// Parses the payload of a UDP datagram.
     ///
     /// # Errors
-    /// See [`Malformed`].
+    /// Returns [`Malformed`] if the message is too short or too long, or if an option is invalid.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         if bytes.len() > LONGEST {
             return Err(Malformed::TooLong);
@@ -192,7 +192,7 @@ impl Message {
         })
     }
 
-    /// Writes it.
+    /// Encodes the message.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = self.xid.to_be_bytes().to_vec();
         bytes[0] = self.kind.number();
@@ -201,12 +201,12 @@ impl Message {
     }
 }
 
-/// Options in the order in which they stand; an option may be there several times.
+/// Options in the order of the message; an option may occur several times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options(Vec<(u16, Vec<u8>)>);
 
 impl Options {
-    /// Reads the options of a field; none if one goes beyond it, or if there are too many.
+    /// Parses the options of a field; `None` if an option exceeds the field or there are more than 128.
     pub fn decode(mut field: &[u8]) -> Option<Self> {
         let mut options = Vec::new();
         while !field.is_empty() {
@@ -222,7 +222,7 @@ impl Options {
         Some(Self(options))
     }
 
-    /// Writes them behind what is there. What is longer than an option can be is left out.
+    /// Appends the encoded options to `bytes`. Options above 65,535 bytes are left out.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         for (code, value) in &self.0 {
             if let Ok(len) = u16::try_from(value.len()) {
@@ -238,42 +238,42 @@ impl Options {
         self.0.push((code, value.into()));
     }
 
-    /// Adds an option with options in it, behind what stands before them.
+    /// Adds an option whose value is `head` followed by nested options.
     pub fn add_with(&mut self, code: u16, head: &[u8], options: &Self) {
         let mut value = head.to_vec();
         options.encode(&mut value);
         self.add(code, value);
     }
 
-    /// The value of the first such option.
+    /// Returns the value of the first occurrence of an option.
     pub fn get(&self, code: u16) -> Option<&[u8]> {
         self.all(code).next()
     }
 
-    /// Whether there is such an option.
+    /// True if the option is present.
     pub fn contains(&self, code: u16) -> bool {
         self.get(code).is_some()
     }
 
-    /// The values of all such options.
+    /// Returns the values of all occurrences of an option.
     pub fn all(&self, code: u16) -> impl Iterator<Item = &[u8]> {
         let all = self.0.iter().filter(move |(own, _)| *own == code);
         all.map(|(_, value)| &value[..])
     }
 
-    /// All of them.
+    /// Iterates over all options.
     pub fn iter(&self) -> impl Iterator<Item = (u16, &[u8])> {
         self.0.iter().map(|(code, value)| (*code, &value[..]))
     }
 
-    /// The addresses of an option, one behind the other.
+    /// Returns the addresses in a list option.
     pub fn addresses(&self, code: u16) -> Vec<Ipv6Addr> {
         let value = self.get(code).unwrap_or_default();
         let (addresses, _) = value.as_chunks::<16>();
         addresses.iter().copied().map(Ipv6Addr::from).collect()
     }
 
-    /// The servers of time: those of option 56 that are addresses (RFC 5908, 4.1), else those of option 31.
+    /// NTP servers: addresses in option 56 (RFC 5908, 4.1), else in option 31.
     pub fn time_servers(&self) -> Vec<Ipv6Addr> {
         let listed = self.get(code::NTP).and_then(Self::decode);
         let own = listed.as_ref().map(|listed| listed.addresses_each(1));
@@ -286,7 +286,7 @@ impl Options {
         each.map(|sixteen: [u8; 16]| sixteen.into()).collect()
     }
 
-    /// The first domain of option 24 (RFC 3646, 4).
+    /// First domain of option 24 (RFC 3646, 4).
     pub fn domain(&self) -> Option<String> {
         let mut rest = self.get(code::DOMAINS)?;
         let mut name = String::new();
@@ -308,7 +308,7 @@ impl Options {
         (!name.is_empty()).then_some(name)
     }
 
-    /// What became of a request; success if nothing is said.
+    /// Status code; success if the option is missing.
     pub fn status(&self) -> Status {
         let number = self.get(code::STATUS).and_then(|value| value.first_chunk());
         number.map_or(Status::Success, |number| {
@@ -316,19 +316,19 @@ impl Options {
         })
     }
 
-    /// Says what became of a request.
+    /// Adds a status code option.
     pub fn add_status(&mut self, status: Status, text: &str) {
         let value = [&status.number().to_be_bytes()[..], text.as_bytes()].concat();
         self.add(code::STATUS, value);
     }
 
-    /// The associations of addresses, or those of prefixes.
+    /// Returns the identity associations of type `code` (IA_NA or IA_PD).
     pub fn associations(&self, code: u16) -> impl Iterator<Item = Association> {
         self.all(code)
             .filter_map(move |value| Association::decode(code, value))
     }
 
-    /// Adds an association.
+    /// Adds an identity association.
     pub fn add_association(&mut self, association: &Association) {
         let head = [association.id, association.t1, association.t2].map(u32::to_be_bytes);
         let mut inner = Self::default();
@@ -354,33 +354,33 @@ impl Options {
     }
 }
 
-/// Addresses or prefixes that a client has under one number (RFC 8415, 21.4 and 21.21).
+/// Identity association: addresses or prefixes of a client under one IAID (RFC 8415, 21.4 and 21.21).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Association {
-    /// Whether it is of prefixes.
+    /// True for prefixes (IA_PD), false for addresses (IA_NA).
     pub is_prefixes: bool,
-    /// Its number.
+    /// IAID.
     pub id: u32,
-    /// Seconds until the server is asked again; 0 leaves it to the client.
+    /// T1 in seconds; 0 leaves the time to the client.
     pub t1: u32,
-    /// Seconds until any server is.
+    /// T2 in seconds; 0 leaves the time to the client.
     pub t2: u32,
-    /// What is in it.
+    /// Addresses or prefixes.
     pub leased: Vec<Leased>,
-    /// What became of the request.
+    /// Status code.
     pub status: Status,
 }
 
-/// An address or a prefix, with its times in seconds; all ones are for ever.
+/// An address or prefix with its lifetimes in seconds; 0xffffffff is infinite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leased {
-    /// The address, or the first one of the prefix.
+    /// The address, or the first address of the prefix.
     pub address: Ipv6Addr,
-    /// The length of the prefix, 128 of an address.
+    /// Prefix length; 128 for an address.
     pub len: u8,
-    /// How long it should be used.
+    /// Preferred lifetime.
     pub preferred: u32,
-    /// How long it may be.
+    /// Valid lifetime.
     pub valid: u32,
 }
 
@@ -422,12 +422,12 @@ fn leased_prefix(value: &[u8]) -> Option<Leased> {
     leased((*address).into(), *len, times, rest)
 }
 
-/// One that its own status takes back is none.
+/// Ignores an address or prefix whose own status code is an error.
 fn leased(address: Ipv6Addr, len: u8, times: &[u8; 8], inner: &[u8]) -> Option<Leased> {
     let (times, _) = times.as_chunks::<4>();
     let [preferred, valid] = [times[0], times[1]].map(u32::from_be_bytes);
     let is_good = Options::decode(inner)?.status() == Status::Success;
-    // RFC 8415, 21.6 and 21.22: who prefers it longer than it is valid is not heard.
+    // RFC 8415, 21.6 and 21.22: ignores entries whose preferred lifetime exceeds the valid lifetime.
     (is_good && len <= 128 && preferred <= valid).then_some(Leased {
         address,
         len,
@@ -436,7 +436,7 @@ fn leased(address: Ipv6Addr, len: u8, times: &[u8; 8], inner: &[u8]) -> Option<L
     })
 }
 
-/// An IPv6 packet with a message.
+/// Builds an IPv6 packet with a UDP datagram.
 pub fn packet(
     (from, from_port): (Ipv6Addr, u16),
     (to, to_port): (Ipv6Addr, u16),

@@ -1,4 +1,4 @@
-//! DHCP for IPv6 (RFC 8415): messages, and the machines that speak them.
+//! DHCP for IPv6 (RFC 8415): message format, client, and pools of prefixes.
 
 pub mod client;
 mod message;

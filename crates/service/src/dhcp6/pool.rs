@@ -1,36 +1,38 @@
-//! Prefixes to give out: a pool cuts its prefix into pieces of one length, and knows who has which.
+//! IPv6 prefix pool: divides its prefix into subnets of one length and tracks their users.
 //!
-//! Who comes again gets the same piece as long as the pool has the same prefix. A new one is the lowest that is free.
+//! A returning user gets its former subnet as long as the pool keeps its prefix. New users get the lowest free
+//! subnet.
 
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most pieces that a pool gives out.
+/// Maximum number of subnets that a pool hands out.
 const MOST: usize = 1 << 20;
 
-/// Who has a piece.
+/// User of a subnet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct User {
-    /// The service that gave it out.
+    /// Service that allocated the subnet.
     pub owner: &'static str,
-    /// Tells the user from others of that service.
+    /// Identifies the user within the service.
     pub key: String,
 }
 
-/// See the module.
+/// Pool of IPv6 subnets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
     prefix: (Ipv6Addr, u8),
     len: u8,
     used: BTreeMap<u128, User>,
     by_user: BTreeMap<User, u128>,
-    /// Pieces below `fresh` that nobody has.
+    /// Free subnets below `fresh`.
     free: BTreeSet<u128>,
     fresh: u128,
 }
 
 impl Pool {
-    /// A pool of this prefix, whose pieces are this long; none if they are longer than it, or no prefixes.
+    /// Creates a pool that divides `prefix` into subnets of length `piece`; `None` if `piece` is shorter than the
+    /// prefix or not within 1 to 128.
     pub fn new((address, len): (Ipv6Addr, u8), piece: u8) -> Option<Self> {
         let is_good = len <= piece && (1..=128).contains(&piece);
         is_good.then(|| Self {
@@ -43,17 +45,17 @@ impl Pool {
         })
     }
 
-    /// Its prefix.
+    /// Prefix of the pool.
     pub const fn prefix(&self) -> (Ipv6Addr, u8) {
         self.prefix
     }
 
-    /// The length of its pieces.
+    /// Length of the subnets.
     pub const fn piece(&self) -> u8 {
         self.len
     }
 
-    /// The piece of a user, the same as before if there is one; none when all are used.
+    /// Allocates a subnet for a user, its former one if it has one; `None` if the pool is exhausted.
     pub fn take(&mut self, user: &User) -> Option<Ipv6Addr> {
         if let Some(index) = self.by_user.get(user) {
             return Some(self.address(*index));
@@ -69,7 +71,7 @@ impl Pool {
         Some(self.address(index))
     }
 
-    /// Gives a user this piece, if it is one and free, or the user's already.
+    /// Allocates this subnet if it belongs to the pool and is free, or already belongs to the user.
     pub fn take_this(&mut self, user: &User, wish: Ipv6Addr) -> bool {
         let Some(index) = self.index(wish) else {
             return false;
@@ -85,7 +87,7 @@ impl Pool {
         true
     }
 
-    /// A user gives its piece back.
+    /// Frees the user's subnet.
     pub fn give_back(&mut self, user: &User) {
         if let Some(index) = self.by_user.remove(user) {
             self.used.remove(&index);
@@ -95,7 +97,7 @@ impl Pool {
         }
     }
 
-    /// Who has which piece, in order.
+    /// Allocated subnets with their users, in order.
     pub fn used(&self) -> impl Iterator<Item = (Ipv6Addr, &User)> {
         self.used
             .iter()
@@ -107,7 +109,7 @@ impl Pool {
         self.by_user.insert(user.clone(), index);
     }
 
-    /// The lowest piece that nobody has had; those that somebody wished for are passed over.
+    /// Lowest subnet that was never allocated; skips subnets that users requested explicitly.
     fn next_fresh(&mut self) -> Option<u128> {
         loop {
             let index = self.fresh;
@@ -121,7 +123,7 @@ impl Pool {
         }
     }
 
-    /// How many pieces there are.
+    /// Number of subnets.
     fn count(&self) -> u128 {
         let bits = u32::from(self.len - self.prefix.1);
         1_u128.checked_shl(bits).unwrap_or(u128::MAX)
@@ -141,12 +143,12 @@ impl Pool {
     }
 }
 
-/// The first address of the network that an address is in.
+/// First address of the network that contains an address.
 pub fn first(address: Ipv6Addr, len: u8) -> Ipv6Addr {
     (address.to_bits() & mask(len)).into()
 }
 
-/// The address of a network whose bits behind it are those of another address.
+/// Combines the network bits of one address with the host bits of another.
 pub fn join(network: Ipv6Addr, len: u8, host: Ipv6Addr) -> Ipv6Addr {
     (network.to_bits() & mask(len) | host.to_bits() & !mask(len)).into()
 }

@@ -1,26 +1,26 @@
-//! How a router tells of itself and listens, and what it tells of each of its interfaces.
+//! Settings of neighbour discovery, and the data announced for each interface.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use machine::{Duration, Instant};
 use wire::Mac;
 
-/// A protocol of discovery.
+/// Discovery protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
-    /// Cisco's.
+    /// Cisco Discovery Protocol.
     Cdp,
     /// IEEE 802.1AB.
     Lldp,
-    /// RouterOS's own.
+    /// MikroTik Neighbour Discovery Protocol.
     Mndp,
 }
 
 impl Protocol {
-    /// All of them, in the order in which RouterOS names them.
+    /// All protocols, in the order of RouterOS.
     pub const ALL: [Self; 3] = [Self::Cdp, Self::Lldp, Self::Mndp];
 
-    /// RouterOS's name.
+    /// Returns the protocol's name in RouterOS.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cdp => "cdp",
@@ -30,21 +30,21 @@ impl Protocol {
     }
 }
 
-/// A set of protocols.
+/// Set of protocols.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Protocols(u8);
 
 impl Protocols {
-    /// All three.
+    /// All three protocols.
     pub const ALL: Self = Self(7);
 
-    /// With this one.
+    /// Adds a protocol.
     #[must_use]
     pub const fn and(self, protocol: Protocol) -> Self {
         Self(self.0 | 1 << protocol as u8)
     }
 
-    /// Whether this is one of them.
+    /// True if the set contains the protocol.
     pub const fn has(self, protocol: Protocol) -> bool {
         self.0 >> protocol as u8 & 1 == 1
     }
@@ -61,75 +61,75 @@ impl core::fmt::Display for Protocols {
     }
 }
 
-/// How a router tells and listens.
+/// Settings of neighbour discovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Between two messages; what is told holds for four of them and a second.
+    /// Interval between announcements. Announcements are valid for four intervals and one second.
     pub interval: Duration,
-    /// By which protocols.
+    /// Enabled protocols.
     pub protocols: Protocols,
-    /// Whether it tells.
+    /// Send announcements.
     pub tells: bool,
-    /// Whether it listens.
+    /// Receive announcements.
     pub listens: bool,
-    /// Whether LLDP tells that the router knows of media.
+    /// Announce LLDP-MED support.
     pub med: bool,
-    /// The VLAN of voice, for neighbours that are of media; none tells them nothing.
+    /// Voice VLAN announced to LLDP-MED endpoints; `None` announces none.
     pub voice_vlan: Option<u16>,
-    /// Whether LLDP tells of the port's speed.
+    /// Announce the port's speed by LLDP.
     pub phy: bool,
-    /// Whether LLDP tells of the longest frame.
+    /// Announce the maximum frame size by LLDP.
     pub max_frame: bool,
-    /// Whether LLDP tells of the port's VLAN.
+    /// Announce the port's VLAN by LLDP.
     pub vlan: bool,
-    /// The router.
+    /// Data about the router.
     pub system: System,
 }
 
-/// A router, as it tells of itself.
+/// Announced data about the router.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct System {
-    /// Its name.
+    /// Identity.
     pub identity: String,
-    /// Its version.
+    /// Version.
     pub version: String,
-    /// What it runs.
+    /// Platform.
     pub platform: String,
-    /// Its model.
+    /// Board name.
     pub board: String,
-    /// Since when it runs.
+    /// Start of the router, for its uptime.
     pub started: Instant,
 }
 
 impl Config {
-    /// How long what is told by it holds, in seconds. RouterOS: 121 at 30 seconds.
+    /// Lifetime of announcements in seconds. RouterOS: 121 at an interval of 30 seconds.
     pub fn hold(&self) -> u16 {
         let seconds = self.interval.as_secs().saturating_mul(4).saturating_add(1);
         u16::try_from(seconds).unwrap_or(u16::MAX)
     }
 }
 
-/// An interface, as it is told of.
+/// Announced data about an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Port {
-    /// Its own name.
+    /// Interface name.
     pub name: String,
-    /// Its name with that of the bridge that it is a port of, `bridge/ether1`; its own where it is none.
+    /// Interface name with its bridge, `bridge/ether1`; without a bridge the interface name.
     pub path: String,
-    /// Its link address.
+    /// MAC address.
     pub mac: Mac,
-    /// An address of it, or of its bridge.
+    /// IPv4 address of the interface or its bridge.
     pub ipv4: Option<Ipv4Addr>,
-    /// Its link-local address, or that of its bridge.
+    /// Link-local address of the interface or its bridge.
     pub link_local: Option<Ipv6Addr>,
-    /// Another address of it, or of its bridge.
+    /// Other IPv6 address of the interface or its bridge.
     pub ipv6: Option<Ipv6Addr>,
-    /// Its number.
+    /// Interface index.
     pub index: u32,
-    /// The longest packet, in bytes.
+    /// MTU in bytes.
     pub mtu: u32,
-    /// Megabits a second; none where nobody knows.
+    /// Speed in Mbit/s; `None` if unknown.
     pub speed_mbps: Option<u32>,
-    /// The VLAN of untagged frames.
+    /// VLAN of untagged frames.
     pub pvid: u16,
 }

@@ -1,30 +1,30 @@
-//! What neighbours tell: from bytes to what is kept.
+//! Parses received MNDP, CDP and LLDP messages into neighbour entries.
 
 use wire::lldp::Named;
 use wire::{cdp, lldp, mndp};
 
 use super::{Lldp, Protocol, Told};
 
-/// The longest text that is kept of what somebody tells, in bytes.
+/// Maximum length of a received text, in bytes.
 const TEXT: usize = 160;
 
-/// Why a message is discarded.
+/// Reason why a message is discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is not as its protocol has it.
+    /// The message violates its protocol.
     Malformed,
-    /// Its checksum is wrong.
+    /// Wrong checksum.
     Checksum,
-    /// There are as many neighbours as may be.
+    /// The neighbour table is full.
     Full,
 }
 
-/// A message.
+/// A parsed message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Message {
-    /// A neighbour asks for one.
+    /// A neighbour requests an announcement (MNDP).
     Request,
-    /// It tells of itself, for so many seconds; none where the protocol does not say.
+    /// Announcement of a neighbour, with its lifetime in seconds; `None` if the protocol has no lifetime.
     Told(Option<u16>, Box<Told>),
 }
 
@@ -75,9 +75,9 @@ fn read_cdp(bytes: &[u8]) -> Result<Message, Fault> {
     Ok(Message::Told(Some(message.ttl.into()), told.into()))
 }
 
-/// What CDP says that a device does, as LLDP has it.
+/// Converts the capabilities of CDP into those of LLDP (supported, enabled).
 fn of_cdp(capabilities: u32) -> (u16, u16) {
-    /// Bits of CDP and of LLDP: router, bridges, station, repeater, telephone.
+    /// Capability bits of CDP and LLDP: router, bridges, station, repeater, telephone.
     const SAME: [(u32, u16); 7] = [
         (1, lldp::ROUTER),
         (1 << 1, lldp::BRIDGE),
@@ -103,7 +103,7 @@ fn read_lldp(bytes: &[u8]) -> Result<Message, Fault> {
         port: named(message.port),
         port_description: text(message.port_description),
         ttl: message.ttl,
-        // The classes of endpoints are 1 to 3 (TIA-1057, 10.2.2).
+        // Endpoint classes are 1 to 3 (TIA-1057, 10.2.2).
         endpoint: message.med.is_some_and(|(_, class)| class < 4),
     };
     let told = Told {
@@ -112,7 +112,7 @@ fn read_lldp(bytes: &[u8]) -> Result<Message, Fault> {
         ipv4: message.ipv4,
         ipv6: message.ipv6,
         interface: match message.port.subtype {
-            // 1 is an alias, 7 what the system itself calls it.
+            // Port id subtypes: 1 is an interface alias, 5 an interface name, 7 locally assigned.
             1 | 5 | 7 => text(message.port.id),
             _ => its.port_description.clone(),
         },
@@ -123,11 +123,11 @@ fn read_lldp(bytes: &[u8]) -> Result<Message, Fault> {
     Ok(Message::Told(Some(message.ttl), told.into()))
 }
 
-/// Text that a console can show: what is no text, and what would steer a terminal, is a question mark.
+/// Converts received bytes to text; invalid UTF-8 and control characters become question marks.
 fn text(bytes: &[u8]) -> String {
     let bytes = bytes.get(..TEXT).unwrap_or(bytes);
     let text = String::from_utf8_lossy(bytes);
-    // RouterOS and others: what strings of C end with is none of the text.
+    // RouterOS and others send the terminating NUL of C strings.
     let text = text.trim_end_matches('\0');
     let shown = text.chars().map(|c| match c {
         char::REPLACEMENT_CHARACTER => '?',

@@ -1,11 +1,11 @@
-//! Neighbour discovery of layer 2: a router tells its neighbours of itself and hears of them, by MNDP, CDP and LLDP
-//! (IEEE 802.1AB).
+//! Neighbour discovery (`/ip/neighbor`): announces the router by MNDP, CDP and LLDP (IEEE 802.1AB) and collects the
+//! announcements of neighbours.
 //!
 //! ```text
-//! an interface comes ─▶ tells at once, then each interval ─▶ ends what it told when the interface goes
-//! heard ─▶ a neighbour by interface and link address; each protocol's part holds for its own time
+//! interface added ─▶ announce at once, then in each interval ─▶ withdraw when the interface is removed
+//! received ─▶ neighbour entry by interface and MAC address; data of each protocol expires separately
 //! ```
-//! The table of neighbours is bounded for each interface and in all; who comes beyond is counted and not kept.
+//! The neighbour table is bounded per interface and in total; messages of further neighbours are counted and discarded.
 
 mod config;
 mod hear;
@@ -26,79 +26,79 @@ use table::Table;
 pub use table::{Lldp, MOST, MOST_ON_PORT, Neighbour, Told};
 use tell::Telling;
 
-/// The number of an interface.
+/// Id of an interface.
 pub type PortId = u32;
 
-/// Interfaces that tell at one occasion: the others follow at once, behind what else is to do.
+/// Maximum number of interfaces that announce in one tick; the others follow in the next ticks.
 const AT_ONCE: usize = 128;
-/// Requests are answered so often at most.
+/// Minimum interval between answers to requests.
 const ANSWERS: Duration = Duration::from_secs(1);
 
-/// What happens.
+/// Events of neighbour discovery.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// It is configured anew; none tells and hears nothing.
+    /// The configuration changed; `None` disables sending and receiving.
     Configure(Option<Config>),
-    /// An interface that tells and listens is there or is another now, or is gone.
+    /// An interface was added, changed or removed.
     Port(PortId, Option<Port>),
     /// A message arrived.
     Heard {
-        /// The interface.
+        /// Ingress interface.
         on: PortId,
-        /// The interface of the port below, where that is another.
+        /// Interface of the bridge port, if different.
         below: Option<PortId>,
-        /// Who sent it on the link.
+        /// Source MAC address.
         from: Mac,
-        /// The protocol.
+        /// Protocol of the message.
         protocol: Protocol,
-        /// What stands behind the headers of UDP, LLC and SNAP, or the EtherType.
+        /// Payload after the UDP, LLC/SNAP or Ethernet header.
         bytes: &'a [u8],
     },
 }
 
-/// What is to be done.
+/// Actions that the owner of the machine carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Send a message by an interface.
+    /// Send a message on an interface.
     Send(PortId, Protocol, Vec<u8>),
-    /// The message that arrived was discarded.
+    /// The received message was discarded.
     Discarded(Fault),
 }
 
-/// The timers.
+/// Timers of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// An interface tells.
+    /// An interface sends its next announcement.
     Tell,
-    /// What somebody told does not hold any more.
+    /// Data of a neighbour expires.
     Expire,
 }
 
-/// An interface.
+/// A local interface.
 #[derive(Debug)]
 struct Own {
     port: Port,
-    /// When it tells next.
+    /// Time of the next announcement.
     due: Option<Instant>,
-    /// How many messages of MNDP it has sent.
+    /// Number of MNDP messages sent.
     counter: u32,
-    /// When it answered a request last.
+    /// Time of the last answer to a request.
     answered: Option<Instant>,
 }
 
-/// See the module.
+/// Neighbour discovery of all interfaces.
 #[derive(Debug, Default)]
 pub struct Discovery {
     config: Option<Config>,
     ports: BTreeMap<PortId, Own>,
     due: BTreeSet<(Instant, PortId)>,
-    /// Link addresses of interfaces; the lowest names the router.
+    /// MAC addresses of the interfaces; the lowest one is the router's chassis id.
     macs: BTreeSet<(Mac, PortId)>,
     table: Table,
 }
 
 impl Discovery {
-    /// The neighbours, by interface.
+    /// All neighbours, ordered by interface.
     pub fn neighbours(&self) -> impl Iterator<Item = &Neighbour> {
         self.table.all()
     }
@@ -176,7 +176,7 @@ impl Discovery {
         }
     }
 
-    /// Tells by an interface and a protocol, if that is to be; with `ends` that what was told holds no longer.
+    /// Sends an announcement, if sending is enabled on the interface. With `ends` it withdraws earlier announcements.
     fn tell(
         &self,
         id: PortId,
@@ -229,7 +229,7 @@ impl Discovery {
         let (Some(config), Some(own)) = (&self.config, self.ports.get_mut(&on)) else {
             return;
         };
-        // What comes back by another way is no neighbour's.
+        // Ignores the router's own frames and disabled protocols.
         if from == own.port.mac || !config.protocols.has(protocol) {
             return;
         }

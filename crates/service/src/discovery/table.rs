@@ -1,4 +1,4 @@
-//! Neighbours: who was heard on which interface, what each protocol told of it, and for how long that holds.
+//! Neighbour table: neighbours per interface, the data that each protocol announced, and its expiry.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,58 +8,58 @@ use wire::Mac;
 
 use super::{PortId, Protocol, Protocols};
 
-/// How many neighbours an interface has at most.
+/// Maximum number of neighbours per interface.
 pub const MOST_ON_PORT: usize = 1_024;
-/// How many there are at most.
+/// Maximum number of neighbours.
 pub const MOST: usize = 8_192;
 
-/// What a neighbour told of itself. What it did not tell is empty or none.
+/// Announced data of a neighbour. Missing data is empty or `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// Its name.
+    /// Identity.
     pub identity: String,
-    /// What it runs.
+    /// Platform.
     pub platform: String,
-    /// Its version.
+    /// Version.
     pub version: String,
-    /// Its model.
+    /// Board name.
     pub board: String,
-    /// Its licence.
+    /// Software id of the licence.
     pub software_id: String,
-    /// How it unpacks packed packets.
+    /// Supported unpacking of packed packets.
     pub unpack: Option<u8>,
-    /// How long it ran when it told, in seconds.
+    /// Uptime in seconds at the time of the announcement.
     pub uptime: Option<u32>,
-    /// Its addresses.
+    /// IPv4 address.
     pub ipv4: Option<Ipv4Addr>,
-    /// Its addresses.
+    /// IPv6 address.
     pub ipv6: Option<Ipv6Addr>,
-    /// The interface by which it told.
+    /// Interface that sent the announcement.
     pub interface: String,
-    /// What it says that it is.
+    /// System description.
     pub description: String,
-    /// What it can do, and what it does, as LLDP has it.
+    /// Supported and enabled capabilities, as LLDP bits.
     pub capabilities: Option<(u16, u16)>,
-    /// What LLDP alone tells.
+    /// Data that only LLDP announces.
     pub lldp: Option<Box<Lldp>>,
 }
 
-/// What LLDP alone tells.
+/// Data that only LLDP announces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lldp {
-    /// How the chassis is named, and its name.
+    /// Subtype and value of the chassis id.
     pub chassis: (u8, Vec<u8>),
-    /// How the port is named, and its name.
+    /// Subtype and value of the port id.
     pub port: (u8, Vec<u8>),
-    /// What the port is.
+    /// Port description.
     pub port_description: String,
-    /// For how many seconds it holds.
+    /// Lifetime in seconds.
     pub ttl: u16,
-    /// It is an endpoint of media.
+    /// The neighbour is an LLDP-MED endpoint.
     pub endpoint: bool,
 }
 
-/// What one protocol told, and when.
+/// Data from one protocol, with the times of reception and expiry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     heard: Instant,
@@ -70,19 +70,19 @@ struct Entry {
 /// A neighbour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
-    /// Its number; none has it again.
+    /// Id; never reused.
     pub number: u64,
-    /// The interface that it was heard on.
+    /// Interface that received the announcements.
     pub port: PortId,
-    /// The interface of the port below, where that is another.
+    /// Interface of the bridge port, if different.
     pub below: Option<PortId>,
-    /// Its link address.
+    /// MAC address.
     pub mac: Mac,
     entries: [Option<Entry>; 3],
 }
 
 impl Neighbour {
-    /// The protocols that told of it.
+    /// Protocols with unexpired data.
     pub fn protocols(&self) -> Protocols {
         let told = Protocol::ALL
             .into_iter()
@@ -91,25 +91,25 @@ impl Neighbour {
         told.fold(Protocols::default(), |all, (protocol, _)| all.and(protocol))
     }
 
-    /// When it was heard last.
+    /// Time of the last announcement.
     pub fn heard(&self) -> Instant {
         let heard = self.entries.iter().flatten().map(|entry| entry.heard);
         heard.max().unwrap_or(Instant::ZERO)
     }
 
-    /// What LLDP told.
+    /// Data from LLDP.
     pub fn lldp(&self) -> Option<&Told> {
         self.of(Protocol::Lldp).map(|entry| &entry.told)
     }
 
-    /// How long it runs at this time, in seconds.
+    /// Current uptime of the neighbour in seconds.
     pub fn uptime(&self, now: Instant) -> Option<u64> {
         let entry = self.of(Protocol::Mndp)?;
         let since = now.saturating_since(entry.heard).as_secs();
         Some(u64::from(entry.told.uptime?) + since)
     }
 
-    /// All that it told: of each thing, what MNDP says, else CDP, else LLDP.
+    /// Merged data of all protocols; for each field MNDP takes precedence over CDP, and CDP over LLDP.
     pub fn told(&self) -> Told {
         let mut all = Told::default();
         for protocol in [Protocol::Mndp, Protocol::Cdp, Protocol::Lldp] {
@@ -148,18 +148,18 @@ impl Neighbour {
     }
 }
 
-/// All neighbours.
+/// Neighbour table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     all: BTreeMap<(PortId, Mac), Neighbour>,
-    /// When what somebody told does not hold any more.
+    /// Expiry times of neighbour data.
     expiry: BTreeSet<(Instant, PortId, Mac)>,
     on_port: BTreeMap<PortId, usize>,
     last: u64,
 }
 
 impl Table {
-    /// Takes over what a neighbour told until then. Says whether there was room.
+    /// Stores the data of an announcement. Returns false if the table is full.
     pub(super) fn put(
         &mut self,
         (port, below, mac): (PortId, Option<PortId>, Mac),
@@ -202,7 +202,7 @@ impl Table {
         true
     }
 
-    /// Forgets what a neighbour told by a protocol.
+    /// Removes the data of one protocol.
     pub(super) fn end(&mut self, port: PortId, mac: Mac, protocol: Protocol) {
         if let Some(neighbour) = self.all.get_mut(&(port, mac)) {
             let before = neighbour.expires();
@@ -211,7 +211,7 @@ impl Table {
         }
     }
 
-    /// Forgets what does not hold any more.
+    /// Removes expired data.
     pub(super) fn expire(&mut self, now: Instant) {
         while let Some((at, port, mac)) = self.expiry.first().copied().filter(|due| due.0 <= now) {
             if let Some(neighbour) = self.all.get_mut(&(port, mac)) {
@@ -223,7 +223,7 @@ impl Table {
         }
     }
 
-    /// Forgets who was heard on an interface.
+    /// Removes all neighbours of an interface.
     pub(super) fn forget(&mut self, port: PortId) {
         let keys = self.all.range((port, Mac::ZERO)..);
         let keys = keys.take_while(|((on, _), _)| *on == port);
@@ -237,7 +237,7 @@ impl Table {
         self.on_port.remove(&port);
     }
 
-    /// Forgets what was told by protocols that are not among these.
+    /// Removes data from protocols that are not in the set.
     pub(super) fn keep(&mut self, protocols: Protocols) {
         let gone = Protocol::ALL.into_iter().filter(|one| !protocols.has(*one));
         for protocol in gone {
@@ -248,24 +248,25 @@ impl Table {
         }
     }
 
-    /// When something does not hold any more.
+    /// Time of the next expiry.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.expiry.first().map(|due| due.0)
     }
 
-    /// All, by interface.
+    /// All neighbours, ordered by interface.
     pub(super) fn all(&self) -> impl Iterator<Item = &Neighbour> {
         self.all.values()
     }
 
-    /// Those of an interface.
+    /// Neighbours of an interface.
     pub(super) fn on(&self, port: PortId) -> impl Iterator<Item = &Neighbour> {
         let from = self.all.range((port, Mac::ZERO)..);
         from.take_while(move |((on, _), _)| *on == port)
             .map(|(_, neighbour)| neighbour)
     }
 
-    /// A neighbour of which something is told no longer; `before` is when it was due.
+    /// Updates the expiry index after data of a neighbour was removed, and removes a neighbour without data. `before`
+    /// is its previous expiry.
     fn settle(&mut self, port: PortId, mac: Mac, before: Option<Instant>) {
         if let Some(at) = before {
             self.expiry.remove(&(at, port, mac));

@@ -1,32 +1,33 @@
-//! What the router tells of itself.
+//! Builds the router's own announcements.
 
 use wire::lldp::{self, Named, Phy, Policy};
 use wire::{Mac, cdp, mndp};
 
 use super::{Config, Port, Protocol};
 
-/// RouterOS: a router that does not pack packets says so.
+/// RouterOS: announces that the router does not unpack packed packets.
 const UNPACK_NONE: u8 = 1;
-/// What a network's device can do for media: to say so, and to tell them their VLAN (TIA-1057, 10.2.2).
+/// LLDP-MED capabilities and device class of a network connectivity device: capabilities and network policy
+/// (TIA-1057, 10.2.2).
 const MED: (u16, u8) = (3, 4);
-/// Voice.
+/// Application type "voice" of a network policy.
 const VOICE: u8 = 1;
-/// What an Ethernet frame has around its packet: header and check sequence.
+/// Ethernet overhead in bytes: header and frame check sequence.
 const AROUND: u32 = 18;
 
-/// A message of a protocol by an interface.
+/// Input for the announcement of one interface.
 pub(super) struct Telling<'a> {
     pub(super) config: &'a Config,
     pub(super) port: &'a Port,
-    /// What names the whole router.
+    /// MAC address that identifies the router.
     pub(super) chassis: Mac,
-    /// How many messages of MNDP the interface has sent before.
+    /// Number of MNDP messages that the interface sent before.
     pub(super) counter: u32,
-    /// For how many seconds the router runs.
+    /// Uptime of the router in seconds.
     pub(super) uptime: u32,
-    /// For how many seconds it holds; none ends it.
+    /// Lifetime in seconds; 0 withdraws the announcement.
     pub(super) hold: u16,
-    /// Somebody of media was heard there.
+    /// An LLDP-MED endpoint was received on the interface.
     pub(super) endpoints: bool,
 }
 
@@ -116,14 +117,14 @@ impl Telling<'_> {
     }
 }
 
-/// A speed, full duplex, as the number of a medium attachment unit (RFC 4836, `dot3MauType`).
+/// Converts a speed, full duplex, to the type of a medium attachment unit (RFC 4836, `dot3MauType`).
 fn phy(speed_mbps: u32) -> Phy {
     let mau = match speed_mbps {
         10 => 11,
         100 => 16,
         1_000 => 30,
         10_000 => 54,
-        // Of others nothing is said.
+        // Unknown for other speeds.
         _ => 0,
     };
     Phy {

@@ -1,6 +1,5 @@
-//! Answers that are kept, by question, within a number of bytes. What was not asked for since the hand last came
-//! by goes first (SIEVE: one bit for each answer, and a hand that goes from old to new), so that names that are
-//! asked for once do not push out those that are asked for often.
+//! DNS cache with a memory limit and SIEVE eviction: one use bit per answer and a hand that moves from old to new
+//! answers and evicts the first one without the bit. Names queried once do not displace names that are queried often.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,27 +9,27 @@ use machine::Instant;
 use super::question::Key;
 use super::stored::Stored;
 
-/// What an answer costs beside itself and its key: places in the index and in the list.
+/// Overhead of an entry in bytes: index and list.
 const OVERHEAD: usize = 96;
-/// The end of the list.
+/// End of the list.
 const END: u32 = u32::MAX;
-/// How many answers are looked at in one round for those whose time is over.
+/// Maximum number of answers checked for expiry in one round.
 const LOOKS: usize = 1024;
 
-/// See the module.
+/// Cache of answers.
 #[derive(Debug)]
 pub(super) struct Cache {
     index: HashMap<Arc<[u8]>, u32>,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// The newest and the oldest of the list.
+    /// Ends of the list: newest and oldest entry.
     newest: u32,
     oldest: u32,
-    /// The next that may have to go.
+    /// Next candidate for eviction.
     hand: u32,
     used: usize,
     most: usize,
-    /// Where the next round begins.
+    /// Start of the next expiry round.
     look: usize,
 }
 
@@ -44,7 +43,7 @@ struct Slot {
 }
 
 impl Cache {
-    /// An empty one, of at most this many bytes.
+    /// Creates an empty cache that holds at most `most` bytes.
     pub(super) fn new(most: usize) -> Self {
         Self {
             index: HashMap::new(),
@@ -59,23 +58,23 @@ impl Cache {
         }
     }
 
-    /// Bytes that are used.
+    /// Used memory in bytes.
     pub(super) fn used(&self) -> usize {
         self.used
     }
 
-    /// How many answers there are.
+    /// Number of answers.
     pub(super) fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Takes another size.
+    /// Changes the memory limit and evicts what exceeds it.
     pub(super) fn set_most(&mut self, most: usize) {
         self.most = most;
         while self.used > self.most && self.evict() {}
     }
 
-    /// The answer of a question, if it holds.
+    /// Returns the unexpired answer to a query.
     pub(super) fn find(&mut self, key: &[u8], now: Instant) -> Option<&Stored> {
         let at = *self.index.get(key)?;
         let slot = self.slots.get_mut(at as usize)?;
@@ -91,7 +90,7 @@ impl Cache {
         self.slots.get(at as usize)?.stored.as_ref()
     }
 
-    /// Keeps an answer in the place of what was known. One that is larger than all there is room for is not kept.
+    /// Stores an answer in place of an older one. Ignores answers that exceed the whole cache.
     pub(super) fn put(&mut self, key: &Key, stored: Stored) {
         let key: Arc<[u8]> = key.as_bytes().into();
         if let Some(at) = self.index.get(&key) {
@@ -116,7 +115,7 @@ impl Cache {
             }
             None => {
                 self.slots.push(slot);
-                // An answer has more than 100 bytes: there are fewer than four billion.
+                // An entry has more than 100 bytes, so there are fewer than 2^32.
                 (self.slots.len() - 1) as u32
             }
         };
@@ -129,12 +128,12 @@ impl Cache {
         self.index.insert(key, at);
     }
 
-    /// Forgets everything.
+    /// Removes all answers.
     pub(super) fn clear(&mut self) {
         *self = Self::new(self.most);
     }
 
-    /// Forgets that nobody answered.
+    /// Removes cached failures.
     pub(super) fn forget_failures(&mut self) {
         let failed = |slot: &Slot| {
             let stored = slot.stored.as_ref();
@@ -147,7 +146,7 @@ impl Cache {
         }
     }
 
-    /// Looks at some answers, and forgets those whose time is over.
+    /// Checks a part of the entries and removes expired ones.
     pub(super) fn tidy(&mut self, now: Instant) {
         for _ in 0..LOOKS.min(self.slots.len()) {
             self.look = (self.look + 1) % self.slots.len();
@@ -158,7 +157,7 @@ impl Cache {
         }
     }
 
-    /// All questions and answers that hold.
+    /// All queries with unexpired answers.
     pub(super) fn iter(&self, now: Instant) -> impl Iterator<Item = (Key, &Stored)> {
         self.slots.iter().filter_map(move |slot| {
             let stored = slot.stored.as_ref().filter(|stored| stored.until > now)?;
@@ -168,10 +167,10 @@ impl Cache {
         })
     }
 
-    /// Lets one go; says whether there was one.
+    /// Evicts one answer; returns false if the cache is empty.
     fn evict(&mut self) -> bool {
         let mut at = self.hand;
-        // Each is passed once at most, as its bit is taken then.
+        // Two rounds suffice: the first one clears the use bits.
         for _ in 0..=2 * self.slots.len() {
             if at == END {
                 at = self.oldest;

@@ -1,77 +1,77 @@
-//! Whom a forwarder asks, and what it may take.
+//! Configuration of the DNS forwarder: servers, limits and timeouts.
 
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// From where a server is asked.
+/// Network stack that queries a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// From the router's own addresses.
+    /// The router's own addresses.
     Router,
-    /// From the machine that the router runs on.
+    /// The host that the router runs on.
     Machine,
 }
 
-/// Somebody who is asked.
+/// DNS server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Server {
-    /// His address.
+    /// Address and port.
     pub address: SocketAddr,
-    /// From where he is asked.
+    /// Network stack that queries it.
     pub place: Place,
 }
 
-/// A server that is asked by HTTPS (RFC 8484).
+/// DoH server (RFC 8484).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secure {
-    /// Where, as it is configured.
+    /// URL, as configured.
     pub url: Arc<str>,
-    /// Its name on the wire, in lower case; empty where it is known by its address. It is not asked for that itself.
+    /// Host name in wire format and lower case, never resolved through DoH itself; empty if the URL has an address.
     pub name: Box<[u8]>,
-    /// Whether its certificate is checked.
+    /// Verify the certificate.
     pub verify: bool,
-    /// Most connections to it.
+    /// Maximum number of connections.
     pub connections: usize,
 }
 
-/// Servers that know the same.
+/// Group of equivalent servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Servers {
-    /// In order: the first one is asked until it fails.
+    /// Plain DNS servers, in order; the first one is used until it fails.
     pub plain: Vec<Server>,
-    /// Where there are some, the others are not asked.
+    /// DoH servers; if there are any, plain servers are not used.
     pub secure: Vec<Arc<Secure>>,
 }
 
-/// The settings of a forwarder.
+/// Settings of the forwarder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Who is asked.
+    /// Default servers.
     pub servers: Servers,
-    /// Who is asked for some names.
+    /// Forwarders by name.
     pub forwarders: BTreeMap<Arc<str>, Servers>,
-    /// Bytes of answers that are kept.
+    /// Cache size in bytes.
     pub cache_size: usize,
-    /// The longest that an answer is kept.
+    /// Maximum TTL of cached answers.
     pub longest: Duration,
-    /// Most bytes of an answer in a datagram.
+    /// Maximum UDP payload of answers in bytes.
     pub datagram_max: usize,
-    /// How long one server has.
+    /// Timeout per server.
     pub patience: Duration,
-    /// How long a server has that is asked by HTTPS.
+    /// Timeout per DoH server.
     pub secure_patience: Duration,
-    /// How long an answer may take, over all servers.
+    /// Total timeout of a query over all servers.
     pub total: Duration,
-    /// Most questions under way, and most of them by HTTPS.
+    /// Maximum number of pending queries.
     pub questions_max: usize,
-    /// Most questions under way by HTTPS.
+    /// Maximum number of pending queries by DoH.
     pub secure_max: usize,
 }
 
 impl Default for Config {
-    /// RouterOS: the defaults of `/ip/dns`.
+    /// RouterOS: defaults of `/ip/dns`.
     fn default() -> Self {
         Self {
             servers: Servers::default(),

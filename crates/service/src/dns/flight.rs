@@ -1,4 +1,4 @@
-//! Questions under way: who is asked, what counts as an answer, and who is asked next.
+//! Pending queries to servers: server selection, validation of answers, retries and failover.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -14,30 +14,30 @@ use super::secret::Secret;
 use super::stored::{Asker, SIZE, Stored};
 use super::{Action, Ask, Dns, PORTS, Told, Way};
 
-/// The code of an answer that no server gave (RFC 1035, 4.1.1).
+/// Response code SERVFAIL (RFC 1035, 4.1.1).
 pub(super) const FAILURE: u8 = 2;
 const FORMAT_ERROR: u8 = 1;
 const NOT_IMPLEMENTED: u8 = 4;
 
-/// How long it is believed that nobody answers (RFC 9520, 3.2).
+/// How long a failure is cached (RFC 9520, 3.2).
 const FAILURE_HOLDS: Duration = Duration::from_secs(5);
-/// Datagrams to a flight's port that are not its answer, after which the question is put by TCP.
+/// Number of spoofed datagrams on a flight's port after which the query is retried by TCP.
 const FORGED_MAX: u32 = 16;
-/// Most questions to servers for one flight.
+/// Maximum number of queries to servers per flight.
 const TRIES: usize = 16;
-/// How many ports are tried until one is free.
+/// Maximum number of attempts to find a free port.
 const PORT_TRIES: usize = 16;
 
-/// Servers that know the same, and which of them is asked.
+/// Group of equivalent servers with the one in use.
 #[derive(Debug)]
 pub(super) struct Group {
     servers: Servers,
-    /// RouterOS: the first one that answers is asked until it fails.
+    /// RouterOS: uses the first server that answers until it fails.
     current: usize,
 }
 
 impl Group {
-    /// The servers that are asked for a name by HTTPS: none for the name of one of them.
+    /// DoH servers for a name; none if the name is that of a DoH server itself.
     fn secure(&self, key: &Key) -> &[Arc<Secure>] {
         let secure = &self.servers.secure;
         match secure.iter().any(|server| *server.name == *key.name()) {
@@ -47,7 +47,7 @@ impl Group {
     }
 }
 
-/// The groups of a configuration; the usual servers have no name.
+/// Builds the server groups of a configuration; the group of default servers has an empty name.
 pub(super) fn groups(
     config: &Config,
     mut old: BTreeMap<Arc<str>, Group>,
@@ -73,45 +73,45 @@ pub(super) struct Waiter<C> {
     pub(super) head: Box<[u8]>,
     pub(super) options: Option<Options>,
     pub(super) limit: usize,
-    /// What its name is an alias of, one after the other; the last one is the flight's.
+    /// Aliases followed so far; the last one leads to the flight's name.
     pub(super) aliases: Vec<(Key, u32)>,
-    /// The name is there, whatever servers say.
+    /// The name has static entries, so the answer is never NXDOMAIN.
     pub(super) is_known: bool,
     pub(super) lists: Vec<Arc<str>>,
 }
 
-/// See the module.
+/// A query to servers, with the clients that wait for its answer.
 #[derive(Debug)]
 pub(super) struct Flight<C> {
     pub(super) key: Key,
-    /// The name as its first client spelled it; none: in lower case.
+    /// Spelling of the name in the first client's query; `None` is lower case.
     spelling: Option<Box<[u8]>>,
     pub(super) group: Arc<str>,
-    /// Question and group, by which the flight is known.
+    /// Key and group, the index of the flight.
     pub(super) question: Box<[u8]>,
     pub(super) waiters: Vec<Waiter<C>>,
-    /// The place of the server that is asked, and how many were asked.
+    /// Index of the current server, and number of queries sent.
     server: usize,
     tries: usize,
-    /// Servers that did not want to, or could not.
+    /// Number of servers that refused or failed.
     refusals: usize,
     began: Instant,
     due: Instant,
     road: Road,
     sent: Box<[u8]>,
-    /// With options (RFC 6891, 6.2.2).
+    /// The query has an OPT record (RFC 6891, 6.2.2).
     options: bool,
     forged: u32,
 }
 
-/// How the answer of a flight will come.
+/// How the answer of a flight will arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Road {
-    /// None is expected.
+    /// No answer is expected.
     None,
-    /// From this server to this port.
+    /// On this local port, from this server.
     Port(u16, SocketAddr),
-    /// By the owner.
+    /// From the owner, with this ticket.
     Ticket(u64, By),
 }
 
@@ -150,7 +150,7 @@ impl<C> Flight<C> {
         }
     }
 
-    /// What a message is to the question that was sent.
+    /// Classifies a message relative to the sent query.
     fn judge(&self, message: &[u8]) -> Judged {
         let Some(head) = message.first_chunk::<HEAD>() else {
             return Judged::Other;
@@ -169,7 +169,7 @@ impl<C> Flight<C> {
             };
         }
         match (&head[4..6], code) {
-            // Old servers repeat nothing of what they do not understand.
+            // Servers without EDNS may omit the question section.
             ([0, 0], FORMAT_ERROR | NOT_IMPLEMENTED) if self.options => Judged::NoOptions,
             _ if { message.get(HEAD..end) }
                 .is_some_and(|own| own.eq_ignore_ascii_case(&self.sent[HEAD..end])) =>
@@ -181,7 +181,7 @@ impl<C> Flight<C> {
     }
 }
 
-/// Whether a message is an answer to the question that was sent: it repeats all of it but for case.
+/// True if a message answers the sent query; the case of the name may differ.
 pub fn is_about(sent: &[u8], message: &[u8]) -> bool {
     let Some(len) = sent.get(HEAD..).and_then(name_len) else {
         return false;
@@ -195,24 +195,24 @@ pub fn is_about(sent: &[u8], message: &[u8]) -> bool {
         && (same || refused)
 }
 
-/// What a message is to a flight.
+/// Classification of a received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judged {
     Answer,
-    /// It was cut: the whole is to be had by a stream.
+    /// Truncated: retry by TCP.
     Cut,
-    /// The server cannot, or does not want to.
+    /// The server refused or failed.
     Refusal,
-    /// The server does not understand options.
+    /// The server does not support EDNS.
     NoOptions,
-    /// It does not repeat the case of the name: a stream tells who says it.
+    /// The case of the name differs from the query: TCP tells whether the server is genuine.
     OtherCase,
-    /// It answers something else.
+    /// Not an answer to the query.
     Other,
 }
 
 impl<C: Clone> Dns<C> {
-    /// Begins a flight.
+    /// Starts a flight.
     pub(super) fn begin(&mut self, mut flight: Flight<C>, now: Instant, out: &mut Vec<Action<C>>) {
         self.last += 1;
         let id = self.last;
@@ -226,7 +226,7 @@ impl<C: Clone> Dns<C> {
         self.put(id, None, now, out);
     }
 
-    /// Puts the question of a flight to its server, in a stream if that is known.
+    /// Sends the query of a flight to its current server, by TCP if `stream` is set.
     fn put(&mut self, id: u64, stream: Option<Server>, now: Instant, out: &mut Vec<Action<C>>) {
         self.leave_road(id);
         let Some(flight) = self.flights.get_mut(&id) else {
@@ -247,7 +247,7 @@ impl<C: Clone> Dns<C> {
         };
         flight.tries += 1;
         let secret = &mut self.secret;
-        // RFC 8484, 4.1: what is the same for all may be kept on the way.
+        // RFC 8484, 4.1: an id of 0 lets HTTP caches share answers.
         let chance = if secure.is_some() { 0 } else { secret.word() };
         let mut message = emit(&flight.key, chance, flight.options);
         if secure.is_none() {
@@ -295,7 +295,7 @@ impl<C: Clone> Dns<C> {
         }
     }
 
-    /// Expects nothing of what was sent last.
+    /// Stops expecting an answer to the last query.
     fn leave_road(&mut self, id: u64) {
         let Some(flight) = self.flights.get_mut(&id) else {
             return;
@@ -311,7 +311,7 @@ impl<C: Clone> Dns<C> {
         }
     }
 
-    /// Hears a datagram at one of the ports.
+    /// Handles a datagram that arrived on a query port.
     pub(super) fn hear(
         &mut self,
         port: u16,
@@ -343,7 +343,7 @@ impl<C: Clone> Dns<C> {
         self.take(id, message, judged, now, out);
     }
 
-    /// Hears what came of a question that the owner put.
+    /// Handles the result of a query that the owner sent.
     pub(super) fn told(&mut self, ticket: u64, told: Told, now: Instant, out: &mut Vec<Action<C>>) {
         let Some(id) = self.by_ticket.get(&ticket).copied() else {
             return;
@@ -352,7 +352,7 @@ impl<C: Clone> Dns<C> {
             Told::Message(message) => {
                 let judged = self.flights.get(&id).map(|flight| flight.judge(&message));
                 let judged = match judged {
-                    // The owner's sockets hear nobody else.
+                    // The owner's sockets are connected, so a mismatch comes from the server itself.
                     None | Some(Judged::Other | Judged::OtherCase) => Judged::Refusal,
                     Some(judged) => judged,
                 };
@@ -363,7 +363,7 @@ impl<C: Clone> Dns<C> {
         }
     }
 
-    /// Sees to an answer of the server that was asked.
+    /// Handles a classified message from the current server.
     fn take(
         &mut self,
         id: u64,
@@ -406,12 +406,12 @@ impl<C: Clone> Dns<C> {
         }
     }
 
-    /// Nobody answered in time.
+    /// Handles a timeout.
     pub(super) fn silent(&mut self, id: u64, now: Instant, out: &mut Vec<Action<C>>) {
         self.try_next(id, false, now, out);
     }
 
-    /// Asks the next server, if there is time for it.
+    /// Sends the query to the next server, if the total time allows it.
     fn try_next(&mut self, id: u64, refused: bool, now: Instant, out: &mut Vec<Action<C>>) {
         let Some(flight) = self.flights.get_mut(&id) else {
             return;
@@ -435,7 +435,7 @@ impl<C: Clone> Dns<C> {
         self.put(id, None, now, out);
     }
 
-    /// Asks again for whom others were asked in vain.
+    /// Restarts pending queries to the default servers after these changed.
     pub(super) fn ask_others(&mut self, now: Instant, out: &mut Vec<Action<C>>) {
         let usual = self
             .flights
@@ -451,7 +451,7 @@ impl<C: Clone> Dns<C> {
         }
     }
 
-    /// Ends a flight that nobody answered.
+    /// Ends a flight without an answer from any server.
     fn fail(&mut self, id: u64, keep: bool, now: Instant, out: &mut Vec<Action<C>>) {
         self.counters.failed += 1;
         let stored = Stored::empty(FAILURE).made(now, FAILURE_HOLDS);
@@ -469,7 +469,7 @@ impl<C: Clone> Dns<C> {
         }
     }
 
-    /// Gives an answer to all who wait for it.
+    /// Delivers the answer to all waiting clients.
     fn end(&mut self, id: u64, stored: &Stored, now: Instant, out: &mut Vec<Action<C>>) {
         self.leave_road(id);
         let Some(flight) = self.flights.get_mut(&id) else {
@@ -484,7 +484,7 @@ impl<C: Clone> Dns<C> {
     }
 }
 
-/// Gives an answer to a client.
+/// Delivers an answer to one client.
 pub(super) fn deliver<C>(
     waiter: Waiter<C>,
     of: &Key,
@@ -518,7 +518,7 @@ pub(super) fn deliver<C>(
     });
 }
 
-/// The code of an answer: a name that the configuration knows is there.
+/// Response code for a client: names with static entries are never NXDOMAIN.
 pub(super) fn code(stored: &Stored, is_known: bool) -> u8 {
     match stored.code {
         NO_NAME if is_known => 0,
@@ -526,7 +526,7 @@ pub(super) fn code(stored: &Stored, is_known: bool) -> u8 {
     }
 }
 
-/// A port by chance that no flight has.
+/// Picks a random port that no flight uses.
 fn free_port(taken: &HashMap<u16, u64>, secret: &mut Secret) -> Option<u16> {
     let span = u32::from(*PORTS.end() - *PORTS.start()) + 1;
     let chosen = || PORTS.start() + (u32::from(secret.word()) % span) as u16;
@@ -538,7 +538,7 @@ fn nth<T>(all: &[T], at: usize) -> Option<&T> {
     all.get(at % all.len().max(1))
 }
 
-/// A question as it is sent: recursion is wanted.
+/// Encodes a query with the RD bit.
 fn emit(key: &Key, id: u16, options: bool) -> Vec<u8> {
     let [a, b] = id.to_be_bytes();
     let mut message = vec![a, b, 1, 0, 0, 1, 0, 0, 0, 0, 0, u8::from(options)];

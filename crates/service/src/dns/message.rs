@@ -1,8 +1,8 @@
-//! Answers of servers: which of their records are kept (RFC 2181, 5.4.1; RFC 2308), and chains of aliases.
+//! Filters server answers (RFC 2181, 5.4.1; RFC 2308) and follows CNAME chains.
 //!
-//! Of an answer stay the aliases that lead from the name of the question on, one after the other, and the records
-//! of what they end at. Where there are none, the start of authority stays that says how long there are none, if
-//! it is of a zone that the name is in. Whatever else a server says of other names is forgotten.
+//! The cache keeps the aliases that lead from the queried name to the final name, and the final name's records.
+//! Without records it keeps the SOA record that gives the negative TTL, if its zone contains the name. All other
+//! records are discarded, so that a server cannot inject records of other names.
 
 use core::net::IpAddr;
 use core::time::Duration;
@@ -17,44 +17,44 @@ use machine::Instant;
 use super::question::{HEAD, Key};
 use super::stored::{MESSAGE_MAX, Stored};
 
-/// Most aliases one after the other.
+/// Maximum length of a CNAME chain.
 pub(super) const CHAIN_MAX: usize = 16;
-/// Most records of an answer.
+/// Maximum number of records of an answer.
 const RECORDS_MAX: usize = 4096;
-/// The longest that it is believed that there is nothing, in seconds (RFC 2308, 5).
+/// Maximum negative TTL in seconds (RFC 2308, 5).
 const NOTHING_MAX: u32 = 10_800;
 
-/// The code of an answer that there is no such name (RFC 1035, 4.1.1).
+/// Response code NXDOMAIN (RFC 1035, 4.1.1).
 pub(super) const NO_NAME: u8 = 3;
 
-/// What a server said.
+/// A server's answer.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
-    /// What is kept of it.
+    /// The part to cache.
     pub(super) stored: Stored,
-    /// For how long; none where it is for this time alone.
+    /// TTL; zero if the answer must not be cached.
     pub(super) holds: Duration,
 }
 
-/// A record, for those who look.
+/// A cached record in text form, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Whose it is.
+    /// Owner name.
     pub name: String,
-    /// Its type.
+    /// Type.
     pub kind: String,
-    /// Its data.
+    /// Data.
     pub data: String,
-    /// How many seconds it holds.
+    /// Remaining TTL in seconds.
     pub ttl: u32,
 }
 
-/// Reads an answer to the question of `key`, which was found to be one. Nothing holds longer than `longest`.
+/// Parses an answer that was matched to the query for `key`. TTLs are limited to `longest`.
 ///
-/// None if it cannot be read.
+/// Returns `None` if the answer is malformed.
 pub(super) fn read(message: &[u8], key: &Key, longest: Duration) -> Option<Answer> {
     let mut lower = message.to_vec();
-    // Names in the answer may be pointers into the question, whose case was this router's fancy.
+    // Names in the answer may point into the question, whose case is random.
     lower
         .get_mut(HEAD..HEAD + key.name().len())?
         .copy_from_slice(key.name());
@@ -88,7 +88,7 @@ pub(super) fn read(message: &[u8], key: &Key, longest: Duration) -> Option<Answe
         record.ttl = record.ttl.min(longest);
     }
     let code = said.metadata.response_code.low();
-    // What has data is there, whatever the server says of it.
+    // An answer with data counts as success, whatever its response code.
     let code = if has_data { 0 } else { code };
     let holds = holds.unwrap_or(0).min(longest);
     Some(Answer {
@@ -97,8 +97,8 @@ pub(super) fn read(message: &[u8], key: &Key, longest: Duration) -> Option<Answe
     })
 }
 
-/// Returns the aliases from a name on, the records that they end at, and the name that they end at. Owners are spelled
-/// as the question and the aliases are: a server may repeat the case of the question, which is random.
+/// Returns the aliases from a name on, the records of the final name, and the final name. Owner names are spelled as
+/// in the query, because servers may repeat its random case.
 fn follow(asked: &Name, kind: RecordType, records: Vec<Record>) -> (Vec<Record>, Name) {
     let mut at = asked.clone();
     let mut kept = Vec::new();
@@ -123,20 +123,20 @@ fn follow(asked: &Name, kind: RecordType, records: Vec<Record>) -> (Vec<Record>,
     (kept, at)
 }
 
-/// The record with its owner in this spelling.
+/// Replaces the owner name of a record.
 fn owned_by(mut record: Record, name: &Name) -> Record {
     record.name = name.clone();
     record
 }
 
-/// Whether a record is a name's, of a type, or signs those.
+/// True if the record belongs to the name and has the type, or is its signature.
 fn is_of(record: &Record, name: &Name, kind: RecordType) -> bool {
     let own = record.record_type();
     let signs = own == RecordType::RRSIG && signed_type(record) == Some(kind);
     record.dns_class == DNSClass::IN && (own == kind || signs) && record.name == *name
 }
 
-/// The type that a signature is about (RFC 4034, 3.1).
+/// Type covered by an RRSIG record (RFC 4034, 3.1).
 fn signed_type(record: &Record) -> Option<RecordType> {
     let RData::Unknown { rdata, .. } = &record.data else {
         return None;
@@ -153,7 +153,7 @@ fn name_of(wire: &[u8]) -> Option<Name> {
     Name::read(&mut BinDecoder::new(wire)).ok()
 }
 
-/// Puts an answer together.
+/// Encodes an answer.
 fn encode(key: &Key, code: u8, answers: Vec<Record>, authorities: Vec<Record>) -> Option<Stored> {
     let count = |records: &[Record]| u16::try_from(records.len()).ok();
     let counts = (count(&answers)?, count(&authorities)?);
@@ -167,7 +167,7 @@ fn encode(key: &Key, code: u8, answers: Vec<Record>, authorities: Vec<Record>) -
     Stored::new(key, code, counts, body)
 }
 
-/// Decodes all records of a kept answer. `name` is the name of the question, in the spelling that its records get.
+/// Decodes all records of a cached answer. `name` is the queried name in the spelling to use.
 fn decode(name: &[u8], key: &Key, stored: &Stored) -> Option<Message> {
     let mut bytes = vec![0; HEAD];
     bytes[2] = 0x80;
@@ -181,7 +181,7 @@ fn decode(name: &[u8], key: &Key, stored: &Stored) -> Option<Message> {
     Message::from_vec(&bytes).ok()
 }
 
-/// The answer for the question of `key`, which is an alias of a name whose own answer this is.
+/// Builds the answer to the query for `key`, an alias chain whose final name has this answer.
 pub(super) fn join(
     key: &Key,
     aliases: &[(Key, u32)],
@@ -208,7 +208,7 @@ pub(super) fn join(
     encode(key, end.code, answers, authorities)
 }
 
-/// The addresses in an answer, each with the seconds that it holds.
+/// Addresses in an answer, with their remaining TTL in seconds.
 pub(super) fn addresses(key: &Key, stored: &Stored, now: Instant) -> Vec<(IpAddr, u32)> {
     let said = decode(key.name(), key, stored).map(|said| said.answers);
     let age = stored.age(now);
@@ -223,7 +223,7 @@ pub(super) fn addresses(key: &Key, stored: &Stored, now: Instant) -> Vec<(IpAddr
     found.collect()
 }
 
-/// Returns the records of an answer as text, and whether it says that there is nothing.
+/// Returns the records of an answer as text, and true if the answer is negative.
 pub(super) fn lines(key: &Key, stored: &Stored, now: Instant) -> (Vec<Line>, bool) {
     let name = stored.spelling.as_deref().unwrap_or(key.name());
     let Some(said) = decode(name, key, stored) else {
@@ -241,7 +241,7 @@ pub(super) fn lines(key: &Key, stored: &Stored, now: Instant) -> (Vec<Line>, boo
     (all.map(line).collect(), is_negative)
 }
 
-/// The type and the data of a record as text.
+/// Formats type and data of a record.
 pub fn record_text(kind: u16, data: &[u8]) -> (String, String) {
     let kind = RecordType::from(kind);
     let mut decoder = BinDecoder::new(data);
@@ -253,7 +253,7 @@ pub fn record_text(kind: u16, data: &[u8]) -> (String, String) {
     (kind.to_string(), text)
 }
 
-/// RouterOS: names in data have no dot at their ends.
+/// RouterOS: names in record data have no trailing dot.
 fn data_of(record: &Record) -> String {
     let text = record.data.to_string();
     match record.record_type() {

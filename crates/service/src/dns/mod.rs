@@ -1,20 +1,19 @@
-//! A forwarder that keeps answers (RFC 1035, 7; RFC 2308; RFC 5625): questions of clients in, answers out, from the
-//! configuration, from what is kept, or from servers.
+//! Caching DNS forwarder (RFC 1035, 7; RFC 2308; RFC 5625): answers queries from static entries, the cache, or
+//! servers.
 //!
 //! ```text
-//! question ─▶ static entries ─▶ kept answers ─▶ unwanted names ─▶ flight ─▶ server, the next one …
-//!                │ alias: anew      │                 │              ▲│ cut: by TCP
-//!                ▼                  ▼                 ▼              ││
-//! answer ◀───────┴──────────────────┴─────────────────┴──────────────┘▼ Send, Ask
+//! query ─▶ static entries ─▶ cache ─▶ adlists ─▶ flight ─▶ server, next server …
+//!                │ alias: anew   │        │         ▲│ truncated: by TCP
+//!                ▼               ▼        ▼         ││
+//! answer ◀───────┴───────────────┴────────┴─────────┘▼ Send, Ask
 //! ```
-//! A flight is one question under way: clients that ask the same wait for the same answer, so that nobody can have
-//! the same question put many times to guess an answer to one of them (RFC 5452, 5). A flight has a port, an
-//! identification and a mixture of upper and lower case of its own, all by chance; an answer counts only if it comes
-//! from who was asked and repeats all of them. After many that do not, the question is put by TCP.
+//! A flight is one pending query. Clients that send the same query share a flight, so that an attacker cannot
+//! multiply pending queries to guess an answer (RFC 5452, 5). Each flight has a random port, id and mix of upper and
+//! lower case. An answer counts only if it comes from the queried server and repeats all three. After many spoofed
+//! answers the query is retried by TCP.
 //!
-//! Who has the sockets is the owner's affair: [`Action::Send`] is a datagram from a port of the router, and what
-//! arrives there is [`Event::Datagram`]; [`Action::Ask`] is for what needs more: streams, HTTPS, and the machine
-//! underneath.
+//! The owner holds the sockets: [`Action::Send`] sends a datagram from a port of the router, and datagrams to that
+//! port arrive as [`Event::Datagram`]. [`Action::Ask`] covers TCP, HTTPS, and servers of the host.
 
 mod cache;
 mod config;
@@ -51,140 +50,140 @@ pub use statics::{Data, Entry, Names};
 pub use stored::Carrier;
 pub use unwanted::{HashKey, List, NAMES_MAX, Reader};
 
-/// The ports that questions are put from.
+/// Source ports of queries.
 pub const PORTS: core::ops::RangeInclusive<u16> = 32_768..=65_535;
 
-/// How often what is kept is looked through for answers whose time is over.
+/// Interval of the search for expired answers.
 const TIDY: Duration = Duration::from_secs(5);
 
-/// What happens to a forwarder.
+/// Events of the forwarder.
 #[derive(Clone, Debug)]
 pub enum Event<'a, C> {
-    /// It is configured.
+    /// The configuration changed.
     Configure(Box<Config>),
-    /// An entry comes, changes, or goes.
+    /// A static entry was added, changed or removed.
     Static(u64, Option<Box<Entry>>),
-    /// The order of entries with patterns.
+    /// The order of entries with regular expressions.
     Order(Vec<u64>),
-    /// A list of unwanted names comes, changes, or goes.
+    /// An adlist was added, changed or removed.
     Unwanted(u64, Option<List>),
-    /// Somebody asks.
+    /// A client sent a query.
     Asked {
-        /// Who.
+        /// Client.
         client: C,
-        /// How.
+        /// Transport.
         carrier: Carrier,
-        /// What.
+        /// Message.
         message: &'a [u8],
     },
-    /// A datagram came to a port that questions are put from.
+    /// A datagram arrived on a query port.
     Datagram {
-        /// The port.
+        /// Local port.
         port: u16,
-        /// Who sent it.
+        /// Source.
         from: SocketAddr,
-        /// What it carries.
+        /// Payload.
         message: &'a [u8],
     },
-    /// What came of a question that the owner put.
+    /// Result of an [`Action::Ask`].
     Told {
-        /// The question's.
+        /// Ticket of the query.
         ticket: u64,
-        /// What it was.
+        /// Result.
         told: Told,
     },
-    /// All answers are forgotten.
+    /// Flush the cache.
     Flush,
 }
 
-/// What came of a question that the owner put.
+/// Result of a query that the owner sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// A message.
+    /// Answer.
     Message(Vec<u8>),
-    /// The server cannot be reached, or says nothing that can be read.
+    /// The server is unreachable or sent garbage.
     Refused,
-    /// There was no answer.
+    /// Timeout.
     Silent,
 }
 
-/// What a forwarder wants done.
+/// Actions that the owner of the machine carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action<C> {
-    /// A client is answered.
+    /// Answer a client.
     Answer {
-        /// Who.
+        /// Client.
         client: C,
-        /// With this.
+        /// Message.
         message: Vec<u8>,
     },
-    /// A datagram is sent.
+    /// Send a datagram.
     Send {
-        /// To whom.
+        /// Destination.
         to: SocketAddr,
-        /// From this port.
+        /// Source port.
         port: u16,
-        /// It.
+        /// Payload.
         message: Vec<u8>,
     },
-    /// The owner is to put a question.
+    /// Send a query through the owner's own sockets.
     Ask(Ask),
-    /// The addresses of a name come into a list, each for so many seconds.
+    /// Add resolved addresses to an address list, each with its TTL in seconds.
     Listed(Arc<str>, Vec<(IpAddr, u32)>),
-    /// Something is worth a line of the log.
+    /// Log a warning.
     Warn(String),
 }
 
-/// A question that the owner is to put.
+/// A query that the owner sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// By which what came of it is known.
+    /// Identifies the result.
     pub ticket: u64,
-    /// How.
+    /// Transport and server.
     pub way: Way,
-    /// It.
+    /// Message.
     pub message: Vec<u8>,
-    /// How long it may take.
+    /// Timeout.
     pub patience: Duration,
 }
 
-/// How the owner puts a question.
+/// Transport of a query that the owner sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// In a datagram.
+    /// UDP.
     Datagram(Server),
-    /// In a stream (RFC 7766).
+    /// TCP (RFC 7766).
     Stream(Server),
-    /// By HTTPS (RFC 8484).
+    /// HTTPS (RFC 8484).
     Secure(Arc<Secure>),
 }
 
-/// What a forwarder has counted.
+/// Counters of the forwarder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Questions.
+    /// Received queries.
     pub asked: u64,
-    /// Those that were answered from what is kept.
+    /// Queries answered from the cache.
     pub kept: u64,
-    /// Those that were answered by the configuration.
+    /// Queries answered from static entries.
     pub configured: u64,
-    /// Those for unwanted names.
+    /// Queries for blocked names.
     pub unwanted: u64,
-    /// Those that were put to servers.
+    /// Queries forwarded to servers.
     pub forwarded: u64,
-    /// Those that no server answered.
+    /// Queries that no server answered.
     pub failed: u64,
-    /// Those that there was no room for.
+    /// Queries refused for lack of capacity.
     pub refused: u64,
-    /// Messages that are no questions.
+    /// Messages that are not queries.
     pub unfit: u64,
-    /// Datagrams to a flight's port that are not its answer.
+    /// Spoofed datagrams: not the answer that the port's flight expects.
     pub forged: u64,
-    /// Answers that could not be read.
+    /// Malformed answers.
     pub malformed: u64,
 }
 
-/// See the module. `C` is who asks.
+/// DNS forwarder. `C` identifies clients.
 #[derive(Debug)]
 pub struct Dns<C> {
     config: Config,
@@ -193,26 +192,26 @@ pub struct Dns<C> {
     unwanted: Unwanted,
     groups: BTreeMap<Arc<str>, Group>,
     flights: HashMap<u64, Flight<C>>,
-    /// Flights by question and group, by port, and by ticket.
+    /// Flights by key and group, by port, and by ticket.
     by_question: HashMap<Box<[u8]>, u64>,
     by_port: HashMap<u16, u64>,
     by_ticket: HashMap<u64, u64>,
-    /// When nothing is expected any more.
+    /// Timeouts of flights.
     due: BTreeSet<(Instant, u64)>,
-    /// Clients that wait.
+    /// Number of waiting clients.
     waiting: usize,
-    /// Flights by HTTPS.
+    /// Number of flights by HTTPS.
     secure: usize,
     last: u64,
     secret: Secret,
     tidied: Instant,
-    /// When it was last said that there are too many questions.
+    /// Time of the last warning about too many queries.
     warned: Option<Instant>,
     counters: Counters,
 }
 
 impl<C: Clone> Dns<C> {
-    /// One that knows nobody. What is chosen by chance follows from `seed`, which is to be a secret.
+    /// Creates a forwarder without servers. Random values derive from `seed`, which must be secret.
     pub fn new(seed: [u8; 32]) -> Self {
         let mut secret = Secret::new(seed);
         let key = HashKey(secret.long(), secret.long());
@@ -238,40 +237,40 @@ impl<C: Clone> Dns<C> {
         }
     }
 
-    /// What was counted.
+    /// Returns the counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Bytes of the answers that are kept.
+    /// Memory use of the cache in bytes.
     pub fn cache_used(&self) -> usize {
         self.cache.used()
     }
 
-    /// Whether an answer is expected at a port.
+    /// True if a query from this port awaits its answer.
     pub fn expects(&self, port: u16) -> bool {
         self.by_port.contains_key(&port)
     }
 
-    /// The key of the hash that lists of unwanted names are made with.
+    /// Hash key for building adlists.
     pub fn hash_key(&self) -> HashKey {
         self.unwanted.key
     }
 
-    /// How many names a list of unwanted names has, and how many questions it met.
+    /// Number of names in an adlist, and number of queries it matched.
     pub fn unwanted(&self, id: u64) -> Option<(usize, u64)> {
         self.unwanted.counts(id)
     }
 
-    /// Whether entries and their patterns are good.
+    /// Checks a regular expression.
     ///
     /// # Errors
-    /// Why a pattern cannot be looked for.
+    /// Returns why the expression is invalid.
     pub fn check(pattern: &str) -> Result<(), String> {
         statics::check(pattern)
     }
 
-    /// Gives the records of all answers that are kept; `negative`: of an answer that there is nothing.
+    /// Passes all cached records to `each`; the flag is true for records of a negative answer.
     pub fn lines(&self, now: Instant, mut each: impl FnMut(Line, bool)) {
         let holds = |stored: &&Stored| stored.code == 0 || stored.code == message::NO_NAME;
         for (key, stored) in self.cache.iter(now).filter(|(_, stored)| holds(stored)) {
@@ -299,7 +298,7 @@ impl<C: Clone> Dns<C> {
         }
         self.config = config;
         if servers {
-            // Others may know what those did not.
+            // The new servers may know names that the old ones did not.
             self.cache.forget_failures();
             self.ask_others(now, out);
         }

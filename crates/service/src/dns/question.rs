@@ -1,64 +1,64 @@
-//! Questions of clients, read without an allocation (RFC 1035, 4.1; RFC 6891, 6.1), and what an answer is kept
-//! under: the name in lower case, the type, and whether signatures are wanted.
+//! Parses client queries without allocation (RFC 1035, 4.1; RFC 6891, 6.1), and the cache key: lower-case name, type
+//! and DNSSEC flag.
 
 use core::fmt;
 
-/// Bytes of the head of a message.
+/// Length of the message header in bytes.
 pub(super) const HEAD: usize = 12;
-/// Bytes of the longest name on the wire.
+/// Maximum length of a name in wire format.
 pub(super) const NAME_MAX: usize = 255;
-/// Bytes of the longest label.
+/// Maximum length of a label.
 const LABEL_MAX: usize = 63;
-/// Additional records that are looked through for options.
+/// Maximum number of additional records searched for OPT.
 const ADDITIONAL_MAX: u16 = 4;
-/// The class of the Internet.
+/// Class IN.
 pub(super) const CLASS_IN: u16 = 1;
-/// The type of the record of options (RFC 6891, 6.1.2).
+/// Type OPT (RFC 6891, 6.1.2).
 pub(super) const TYPE_OPT: u16 = 41;
 
-/// What an answer is kept under.
+/// Cache key of an answer.
 #[derive(Clone, Copy)]
 pub struct Key {
-    /// The name on the wire in lower case; then the type, and a byte that is 1 where signatures are wanted.
+    /// Name in wire format and lower case, type, and a byte that is 1 for queries with the DO bit.
     bytes: [u8; NAME_MAX + 3],
-    /// Bytes of the name.
+    /// Length of the name.
     len: usize,
 }
 
 impl Key {
-    /// The key of a name on the wire; none if it is no name.
+    /// Builds the key for a name in wire format; `None` if the name is invalid.
     pub fn new(name: &[u8], kind: u16, signed: bool) -> Option<Self> {
         let mut bytes = [0; NAME_MAX + 3];
         let len = name_len(name)?;
         bytes[..len].copy_from_slice(&name[..len]);
-        // Lengths of labels are below the letters.
+        // Label lengths are below the ASCII letters and stay unchanged.
         bytes[..len].make_ascii_lowercase();
         bytes[len..len + 2].copy_from_slice(&kind.to_be_bytes());
         bytes[len + 2] = u8::from(signed);
         Some(Self { bytes, len })
     }
 
-    /// The name on the wire, in lower case.
+    /// Name in wire format and lower case.
     pub fn name(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
-    /// The type that is asked for.
+    /// Query type.
     pub fn kind(&self) -> u16 {
         u16::from_be_bytes([self.bytes[self.len], self.bytes[self.len + 1]])
     }
 
-    /// Whether signatures are wanted (RFC 3225).
+    /// True if the client set the DO bit (RFC 3225).
     pub fn is_signed(&self) -> bool {
         self.bytes[self.len + 2] != 0
     }
 
-    /// All of it.
+    /// All bytes of the key.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len + 3]
     }
 
-    /// The same question about another name.
+    /// Returns the key of another name with this type and DO bit.
     pub fn of(&self, name: &[u8]) -> Option<Self> {
         Self::new(name, self.kind(), self.is_signed())
     }
@@ -78,7 +78,7 @@ impl PartialEq for Key {
 
 impl Eq for Key {}
 
-/// The length of the name that these bytes begin with, in lower or upper case and without pointers.
+/// Length of the uncompressed name at the start of `bytes`.
 pub(super) fn name_len(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -93,8 +93,7 @@ pub(super) fn name_len(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// A name on the wire as text, without a dot at its end. Bytes that are no letters are written as numbers
-/// (RFC 1035, 5.1).
+/// Formats a wire-format name without trailing dot; other bytes than letters and digits are escaped (RFC 1035, 5.1).
 pub fn text_of(name: &[u8]) -> String {
     let mut text = String::new();
     let mut rest = name;
@@ -117,43 +116,43 @@ pub fn text_of(name: &[u8]) -> String {
     text
 }
 
-/// What a client says of itself (RFC 6891, 6.1.3).
+/// EDNS options of a client (RFC 6891, 6.1.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The longest datagram that it takes, in bytes.
+    /// Maximum UDP payload size in bytes.
     pub size: u16,
-    /// Whether it wants signatures.
+    /// DO bit: the client requests signatures.
     pub signed: bool,
 }
 
-/// A question that was read.
+/// A parsed query.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// Head and question, as they came.
+    /// Header and question, as received.
     pub(super) head: &'a [u8],
-    /// What is asked.
+    /// Cache key.
     pub(super) key: Key,
-    /// What the client says of itself.
+    /// EDNS options of the client.
     pub(super) options: Option<Options>,
 }
 
-/// Why a message is no question that can be answered.
+/// Reason why a message cannot be answered as a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// It is an answer, or too short to be anything: nobody is answered.
+    /// A response, or shorter than a header; gets no answer.
     NoQuestion,
-    /// It cannot be read.
+    /// Malformed.
     Malformed,
-    /// It asks for something else than an answer, or for a kind of it that there is none of here.
+    /// Unsupported opcode or query type.
     NotImplemented,
-    /// It asks for another class, or for a whole zone.
+    /// Other class, or a zone transfer.
     Refused,
-    /// It speaks a later version of the options (RFC 6891, 6.1.3).
+    /// Unsupported EDNS version (RFC 6891, 6.1.3).
     Version,
 }
 
 impl Unfit {
-    /// The code of the answer (RFC 1035, 4.1.1); none where there is no answer.
+    /// Response code (RFC 1035, 4.1.1); `None` if the message gets no answer.
     pub(super) const fn code(self) -> Option<u16> {
         match self {
             Self::NoQuestion => None,
@@ -166,10 +165,10 @@ impl Unfit {
 }
 
 impl<'a> Query<'a> {
-    /// Reads a message.
+    /// Parses a message.
     ///
     /// # Errors
-    /// Why it is no question that can be answered.
+    /// Returns why the message cannot be answered.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Unfit> {
         let head = bytes.first_chunk::<HEAD>().ok_or(Unfit::NoQuestion)?;
         let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
@@ -190,9 +189,9 @@ impl<'a> Query<'a> {
         let end = HEAD + len + 4;
         let options = read_options(&bytes[end..], word(10))?;
         match (class, kind) {
-            // Whole zones, and mailboxes, which nobody has.
+            // Zone transfers and obsolete mailbox queries.
             (CLASS_IN, 251..=254) => return Err(Unfit::Refused),
-            // Everything that is known of a name serves attackers most (RFC 8482, 4).
+            // ANY queries mostly serve amplification attacks (RFC 8482, 4).
             (CLASS_IN, 255 | 0 | TYPE_OPT) => return Err(Unfit::NotImplemented),
             (CLASS_IN, _) => {}
             _ => return Err(Unfit::Refused),
@@ -205,17 +204,17 @@ impl<'a> Query<'a> {
         })
     }
 
-    /// What is asked.
+    /// Cache key of the query.
     pub fn key(&self) -> &Key {
         &self.key
     }
 }
 
-/// Looks for the options among `count` additional records.
+/// Searches `count` additional records for OPT.
 fn read_options(mut rest: &[u8], count: u16) -> Result<Option<Options>, Unfit> {
     let mut options = None;
     for _ in 0..count.min(ADDITIONAL_MAX) {
-        // Additional records of a question have the empty name, or one without pointers (of a key).
+        // Additional records of a query have the root name, or an uncompressed name (TSIG).
         let len = name_len(rest).ok_or(Unfit::Malformed)?;
         let fixed = rest[len..].first_chunk::<10>().ok_or(Unfit::Malformed)?;
         let word = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);

@@ -1,4 +1,4 @@
-//! What a question comes to: an answer at once, or a flight.
+//! Entry point of queries: answers from static entries or cache, or starts a flight.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use core::time::Duration;
@@ -13,25 +13,26 @@ use super::statics::{A, AAAA, Data, Entry, Found};
 use super::stored::{Asker, Carrier, Stored, put_record, refuse_unread};
 use super::{Action, Dns};
 
-/// Clients that wait, in all and for one flight.
+/// Maximum number of waiting clients, in total and per flight.
 const WAITING_MAX: usize = 16_384;
 const WAITING_FOR_ONE: usize = 1024;
-/// How often it is said that there are too many questions.
+/// Minimum interval between warnings about too many queries.
 const WARN_EVERY: Duration = Duration::from_secs(60);
-/// How many seconds others may keep the answer that a name is unwanted.
+/// TTL of answers for blocked names, in seconds.
 const UNWANTED_TTL: u32 = 600;
 
-/// What is to be done about a question.
+/// Result of following a query through static entries and cache.
 enum Step {
-    /// This is the answer to the question of the key.
+    /// The answer for this key.
     Answer(Key, Stored),
-    /// The servers of this group are asked for the key.
+    /// Query the servers of this group for this key.
     Ask(Key, Arc<str>),
 }
 
 impl<C: Clone> Dns<C> {
-    /// Answers a message, if that can be done at once and without any change but to counters and to what is kept:
-    /// appends the answer, and says whether nothing more is to be done. Nothing is allocated beyond `reply`.
+    /// Answers a message from static entries or cache, if no state other than counters and the cache's use bits has
+    /// to change. Appends the answer to `reply` and returns true if the message needs no further processing.
+    /// Allocates nothing except in `reply`.
     pub fn answer_at_once(
         &mut self,
         (message, carrier): (&[u8], Carrier),
@@ -68,7 +69,7 @@ impl<C: Clone> Dns<C> {
         true
     }
 
-    /// Sees to a question.
+    /// Handles a query.
     pub(super) fn ask(
         &mut self,
         client: C,
@@ -108,7 +109,7 @@ impl<C: Clone> Dns<C> {
         }
     }
 
-    /// Follows a name through the configuration and what is kept.
+    /// Follows the aliases of a name through static entries and cache.
     fn step(&mut self, mut key: Key, waiter: &mut Waiter<C>, now: Instant) -> Step {
         let mut group = Arc::from("");
         let mut may_be_unwanted = true;
@@ -148,11 +149,11 @@ impl<C: Clone> Dns<C> {
             }
             return Step::Ask(key, group);
         }
-        // Names that are each other's aliases.
+        // Alias loop.
         Step::Answer(key, Stored::empty(FAILURE))
     }
 
-    /// Lets a client wait for a flight: the one that is there, or another.
+    /// Adds a client to the flight of its query; starts the flight if there is none.
     fn wait(
         &mut self,
         waiter: Waiter<C>,
@@ -189,13 +190,13 @@ impl<C: Clone> Dns<C> {
         self.begin(flight, now, out);
     }
 
-    /// Takes an entry of the configuration.
+    /// Adds, replaces or removes a static entry.
     pub(super) fn put_static(&mut self, id: u64, entry: Option<Entry>, out: &mut Vec<Action<C>>) {
         let forwards = |entry: Option<&Entry>| {
             entry.is_some_and(|entry| matches!(entry.data, Data::Forward(_)))
         };
         let old = self.statics.entry(id);
-        // What others said of those names is not what these say.
+        // The cached answers came from other servers.
         if forwards(old) || forwards(entry.as_ref()) {
             self.cache.clear();
         }
@@ -205,7 +206,7 @@ impl<C: Clone> Dns<C> {
     }
 }
 
-/// What is answered for an unwanted name: an address that leads nowhere.
+/// Answer for a blocked name: the unspecified address.
 fn nothing(key: &Key) -> Stored {
     let mut body = Vec::new();
     match key.kind() {

@@ -1,9 +1,9 @@
-//! Numbers that nobody outside can guess from those that he saw: a hash in counter mode over what the router began
-//! with (RFC 5452, 9.2; draft-vixie-dnsext-dns0x20).
+//! Unpredictable random numbers for ports, ids and case: SHA in counter mode over a secret seed (RFC 5452, 9.2;
+//! draft-vixie-dnsext-dns0x20).
 
 use sha2::{Digest as _, Sha256};
 
-/// See the module.
+/// Random number generator.
 #[derive(Clone)]
 pub(super) struct Secret {
     seed: [u8; 32],
@@ -41,24 +41,24 @@ impl Secret {
         self.block[self.left]
     }
 
-    /// 16 bits.
+    /// Returns 16 random bits.
     pub(super) fn word(&mut self) -> u16 {
         u16::from_be_bytes([self.byte(), self.byte()])
     }
 
-    /// 64 bits.
+    /// Returns 64 random bits.
     pub(super) fn long(&mut self) -> u64 {
         let mut bytes = [0; 8];
         bytes.fill_with(|| self.byte());
         u64::from_be_bytes(bytes)
     }
 
-    /// Gives each letter of a name a case by chance.
+    /// Randomizes the case of the letters of a name.
     pub(super) fn mix(&mut self, name: &mut [u8]) {
         for bytes in name.chunks_mut(8) {
             let mut bits = self.byte();
             for byte in bytes {
-                // Lengths of labels are no letters.
+                // Label lengths are not letters and stay unchanged.
                 if bits & 1 == 1 {
                     byte.make_ascii_uppercase();
                 }

@@ -1,11 +1,11 @@
-//! Names that the configuration answers for.
+//! Static DNS entries (`/ip/dns/static`).
 //!
 //! ```text
-//! regexps, in order ─▶ the name itself ─▶ the nearest name above it that answers for those below
-//!   one automaton         by hash              by hash, label by label
+//! regexps, in order ─▶ exact name ─▶ nearest parent name with match-subdomain
+//!   one automaton        hash map         hash map, label by label
 //! ```
-//! RouterOS: an entry of another type than what is asked for lets the question through to the servers, but the
-//! name exists from then on. Every address has its name by a question for it (PTR).
+//! RouterOS: if the entries of a name have another type than the query, the query is forwarded, but the answer is
+//! never NXDOMAIN. Every static address also answers its PTR query.
 
 use core::net::IpAddr;
 use std::collections::{BTreeMap, HashMap};
@@ -19,10 +19,10 @@ use super::message::NO_NAME;
 use super::question::{Key, text_of};
 use super::stored::{Stored, put_record};
 
-/// How much memory one pattern may take, and all of them, in bytes.
+/// Memory limits of one pattern and of all patterns, in bytes.
 const PATTERN_MAX: usize = 1 << 20;
 const PATTERNS_MAX: usize = 64 << 20;
-/// How much memory the automaton of all patterns has for what it builds as it goes, in bytes.
+/// Memory limit for the states that the lazy automaton builds, in bytes.
 const AUTOMATON: usize = 4 << 20;
 
 pub(super) const A: u16 = 1;
@@ -34,50 +34,50 @@ pub(super) const TXT: u16 = 16;
 pub(super) const AAAA: u16 = 28;
 pub(super) const SRV: u16 = 33;
 
-/// Which names an entry is about.
+/// Names that an entry applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// This one, on the wire in lower case.
+    /// One name, in wire format and lower case.
     One(Box<[u8]>),
-    /// This one, and all below it.
+    /// A name and its subdomains.
     Below(Box<[u8]>),
-    /// Those that a pattern matches, as text in lower case.
+    /// Names that match a regular expression, as text in lower case.
     Matching(Arc<str>),
 }
 
-/// What an entry says.
+/// Data of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// An address.
+    /// Address record.
     Address(IpAddr),
-    /// Another name of this one.
+    /// CNAME record.
     Alias(Box<[u8]>),
-    /// The data of a record of this type, on the wire.
+    /// Record of this type, as RDATA in wire format.
     Record(u16, Box<[u8]>),
-    /// There is no such name.
+    /// NXDOMAIN.
     NoName,
-    /// Other servers are asked, or without any the usual ones; then no list of unwanted names counts.
+    /// Forward the query to this forwarder, or to the default servers. Such names are exempt from adlists.
     Forward(Option<Arc<str>>),
 }
 
 impl Data {
-    /// A name server.
+    /// NS record.
     pub fn name_server(name: &[u8]) -> Self {
         Self::Record(NS, name.into())
     }
 
-    /// A mail server, with its preference (RFC 1035, 3.3.9).
+    /// MX record with its preference (RFC 1035, 3.3.9).
     pub fn mail(preference: u16, name: &[u8]) -> Self {
         Self::Record(MX, [&preference.to_be_bytes(), name].concat().into())
     }
 
-    /// A service: priority, weight and port, and its host (RFC 2782).
+    /// SRV record: priority, weight and port, and the target host (RFC 2782).
     pub fn service(numbers: [u16; 3], host: &[u8]) -> Self {
         let numbers = numbers.map(u16::to_be_bytes).concat();
         Self::Record(SRV, [&numbers, host].concat().into())
     }
 
-    /// A text, in pieces of 255 bytes (RFC 1035, 3.3.14).
+    /// TXT record, in strings of 255 bytes (RFC 1035, 3.3.14).
     pub fn text(text: &[u8]) -> Self {
         let mut data = Vec::with_capacity(text.len() + 1);
         for piece in text.chunks(255) {
@@ -91,63 +91,63 @@ impl Data {
     }
 }
 
-/// An entry of the configuration.
+/// Static entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Which names it is about.
+    /// Names that the entry applies to.
     pub names: Names,
-    /// What it says.
+    /// Data.
     pub data: Data,
-    /// How many seconds others may keep it.
+    /// TTL in seconds.
     pub ttl: u32,
-    /// The list that the addresses come into.
+    /// Address list for the resolved addresses.
     pub list: Option<Arc<str>>,
 }
 
-/// What entries say of a name.
+/// Compiled entries of one name.
 #[derive(Debug, Default)]
 struct Set {
     entries: Vec<u64>,
-    /// By type.
+    /// Answers by record type.
     answers: Vec<(u16, Stored)>,
-    /// Another name, and for how long.
+    /// CNAME target and TTL.
     alias: Option<(Box<[u8]>, u32)>,
     no_name: Option<Stored>,
     forward: Option<Option<Arc<str>>>,
     list: Option<Arc<str>>,
 }
 
-/// What there is for a question.
+/// Result of a lookup.
 #[derive(Clone, Debug)]
 pub(super) enum Found<'a> {
-    /// An answer, and the list that its addresses come into.
+    /// An answer, and the address list for its addresses.
     Answer(&'a Stored, Option<&'a Arc<str>>),
-    /// Another name, how long it holds, and the list.
+    /// CNAME target, TTL and address list.
     Alias(&'a [u8], u32, Option<&'a Arc<str>>),
-    /// Others are asked.
+    /// Forward to this forwarder; address list.
     Forward(Option<&'a Arc<str>>, Option<&'a Arc<str>>),
-    /// Nothing of this type, but the name is there.
+    /// The name exists, but not with this type.
     OtherType,
-    /// Nothing.
+    /// No entry matches.
     Nothing,
 }
 
-/// See the module.
+/// All static entries with their indexes.
 #[derive(Debug, Default)]
 pub(super) struct Statics {
     entries: BTreeMap<u64, Entry>,
     exact: HashMap<Box<[u8]>, Set>,
     below: HashMap<Box<[u8]>, Set>,
-    /// By the name of the question for an address.
+    /// Sets of address entries by the name of their PTR query.
     reverse: HashMap<Box<[u8]>, Set>,
     patterns: Patterns,
 }
 
 impl Statics {
-    /// Takes an entry, or that it is gone.
+    /// Adds, replaces or removes (`None`) an entry.
     ///
     /// # Errors
-    /// Why a pattern cannot be looked for; it matches nothing.
+    /// Returns why a regular expression is invalid; such an entry matches nothing.
     pub(super) fn put(&mut self, id: u64, entry: Option<Entry>) -> Result<(), String> {
         if let Some(old) = self.entries.remove(&id) {
             self.file(id, &old, false);
@@ -161,19 +161,19 @@ impl Statics {
         Ok(())
     }
 
-    /// Takes the order of the entries with patterns.
+    /// Sets the order of the entries with regular expressions.
     pub(super) fn set_order(&mut self, order: impl Iterator<Item = u64>) {
         self.patterns.order = order.filter(|id| self.entries.contains_key(id)).collect();
         self.patterns.automaton = None;
         self.patterns.stale = true;
     }
 
-    /// An entry.
+    /// Returns an entry.
     pub(super) fn entry(&self, id: u64) -> Option<&Entry> {
         self.entries.get(&id)
     }
 
-    /// All entries.
+    /// Iterates over all entries.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&u64, &Entry)> {
         self.entries.iter()
     }
@@ -219,7 +219,7 @@ impl Statics {
         }
     }
 
-    /// Looks for a question.
+    /// Looks up a query.
     pub(super) fn find(&mut self, key: &Key) -> Found<'_> {
         if self.entries.is_empty() {
             return Found::Nothing;
@@ -228,7 +228,7 @@ impl Statics {
         let of_patterns = { self.patterns.found.iter() }.map(|at| &self.patterns.sets[*at]);
         let name = key.name();
         let own = self.exact.get(name).or_else(|| {
-            // Below the whole name is the name without its first label, and so on.
+            // Walks up the parent names, label by label.
             let above = || core::iter::successors(Some(name), |name| parent(name));
             let has_some = !self.below.is_empty();
             { above().filter(|_| has_some) }.find_map(|above| self.below.get(above))
@@ -269,7 +269,7 @@ impl Set {
         }
     }
 
-    /// Puts together what these entries say.
+    /// Compiles the entries of one name.
     fn compile(entries: Vec<u64>, all: &BTreeMap<u64, Entry>) -> Self {
         let mut set = Self::default();
         let mut records: BTreeMap<u16, Vec<(Vec<u8>, u32)>> = BTreeMap::new();
@@ -307,7 +307,7 @@ impl Set {
     }
 }
 
-/// Files an entry under a name, or takes it from there.
+/// Adds an entry to the set of a name, or removes it.
 fn file(
     map: &mut HashMap<Box<[u8]>, Set>,
     name: &[u8],
@@ -325,9 +325,9 @@ fn file(
     }
 }
 
-/// An answer of these records of one type.
+/// Encodes records of one type as an answer.
 fn answer(kind: u16, records: &[(&[u8], u32)]) -> Option<(u16, Stored)> {
-    /// Most records of a name, and bytes of them.
+    /// Maximum number of records of a name, and of their bytes.
     const MOST: usize = 1000;
     const BYTES: usize = 60_000;
     let mut body = Vec::new();
@@ -343,13 +343,13 @@ fn answer(kind: u16, records: &[(&[u8], u32)]) -> Option<(u16, Stored)> {
     Some((kind, stored))
 }
 
-/// The name above one.
+/// Name without its first label.
 fn parent(name: &[u8]) -> Option<&[u8]> {
     let (len, rest) = name.split_first()?;
     rest.get(usize::from(*len)..).filter(|_| *len > 0)
 }
 
-/// The name of the question for the name of an address (RFC 1035, 3.5; RFC 3596, 2.5).
+/// Name of the PTR query for an address (RFC 1035, 3.5; RFC 3596, 2.5).
 pub(super) fn reverse_name(address: IpAddr) -> Box<[u8]> {
     let mut name = Vec::with_capacity(74);
     let mut put = |label: &[u8]| {
@@ -377,17 +377,17 @@ pub(super) fn reverse_name(address: IpAddr) -> Box<[u8]> {
     name.into()
 }
 
-/// All patterns as one automaton, which is built as far as questions need it.
+/// All regular expressions, compiled into one lazily built automaton.
 #[derive(Debug, Default)]
 struct Patterns {
-    /// The entries with patterns, in order.
+    /// Ids of entries with regular expressions, in order.
     order: Vec<u64>,
-    /// By pattern.
+    /// Compiled entries by pattern.
     sets: Vec<Set>,
     automaton: Option<Automaton>,
-    /// The automaton is of other entries.
+    /// The automaton must be rebuilt.
     stale: bool,
-    /// Which patterns match what was last looked for, in order.
+    /// Patterns that match the last name searched for, in order.
     found: Vec<usize>,
 }
 
@@ -415,7 +415,7 @@ impl Patterns {
         automaton.matches.clear();
         let input = Input::new(&text);
         let (cache, matches) = (&mut automaton.cache, &mut automaton.matches);
-        // It gives up only where it would have to build more than it may: what was found counts.
+        // Fails only at the memory limit; matches found until then are used.
         let _ = automaton
             .dfa
             .try_which_overlapping_matches(cache, &input, matches);
@@ -473,7 +473,7 @@ fn reading() -> syntax::Config {
     syntax::Config::new().unicode(false).utf8(false)
 }
 
-/// Whether a pattern can be looked for.
+/// Checks that a regular expression compiles within its memory limit.
 pub(super) fn check(text: &str) -> Result<(), String> {
     let nfa = thompson::Config::new()
         .utf8(false)

@@ -1,4 +1,4 @@
-//! Answers as they are kept: what stands behind the question on the wire, and where its times are. To write one
+//! Answers in their cached form: the wire format after the question, and the offsets of its TTLs. Writing an answer
 //! needs no allocation.
 
 use core::time::Duration;
@@ -7,39 +7,39 @@ use machine::Instant;
 
 use super::question::{CLASS_IN, HEAD, Key, Options, Query, TYPE_OPT, Unfit, name_len};
 
-/// The longest message (RFC 1035, 4.2.2).
+/// Maximum message length in bytes (RFC 1035, 4.2.2).
 pub(super) const MESSAGE_MAX: usize = 65_535;
-/// What a client without options takes by UDP (RFC 1035, 4.2.1).
+/// Maximum UDP payload for clients without EDNS (RFC 1035, 4.2.1).
 const PLAIN_MAX: usize = 512;
-/// The size that this router says that it takes itself (RFC 6891, 6.2.5): what no link cuts.
+/// UDP payload size that this router announces (RFC 6891, 6.2.5), which avoids fragmentation on every link.
 pub(super) const SIZE: u16 = 1232;
-/// Bytes of the options of an answer.
+/// Length of the OPT record of an answer.
 const OPTIONS: usize = 11;
-/// The owner of a record that is the name of the question: a pointer to it.
+/// Owner name of an answer record: compression pointer to the queried name.
 const ASKED: [u8; 2] = [0xc0, HEAD as u8];
 
-/// How a question came.
+/// Transport of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// In a datagram; answers have at most this many bytes.
+    /// UDP; answers have at most this many bytes.
     Datagram(usize),
-    /// In a stream: all answers fit.
+    /// TCP or TLS: answers of any length fit.
     Stream,
 }
 
-/// Where an answer goes.
+/// Query data needed to address an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asker<'a> {
-    /// Head and question, as they came.
+    /// Header and question, as received.
     pub(super) head: &'a [u8],
-    /// What the client said of itself.
+    /// EDNS options of the client.
     pub(super) options: Option<Options>,
-    /// Most bytes of the answer.
+    /// Maximum length of the answer in bytes.
     pub(super) limit: usize,
 }
 
 impl<'a> Asker<'a> {
-    /// Who asked this.
+    /// Derives the answer limits from a query and its transport.
     pub(super) fn new(query: &Query<'a>, carrier: Carrier) -> Self {
         let limit = match (carrier, query.options) {
             (Carrier::Stream, _) => MESSAGE_MAX,
@@ -56,29 +56,29 @@ impl<'a> Asker<'a> {
     }
 }
 
-/// Counts of records: answers, and those of the authority.
+/// Numbers of answer and authority records.
 pub(super) type Counts = (u16, u16);
 
-/// An answer that is kept.
+/// A cached answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stored {
-    /// What the servers said (RFC 1035, 4.1.1).
+    /// Response code (RFC 1035, 4.1.1).
     pub(super) code: u8,
     pub(super) counts: Counts,
-    /// The records.
+    /// Records in wire format.
     pub(super) body: Box<[u8]>,
-    /// Where in the records times are.
+    /// Offsets of the TTLs in `body`.
     times: Box<[u16]>,
-    /// Since when its times run; none if they do not.
+    /// Time from which the TTLs count down; `None` for fixed TTLs.
     pub(super) made: Option<Instant>,
-    /// How long it holds.
+    /// Expiry.
     pub(super) until: Instant,
-    /// The name on the wire as the client spelled it that was the first to ask; none: in lower case.
+    /// Name in wire format as the first client spelled it; `None` is lower case.
     pub(super) spelling: Option<Box<[u8]>>,
 }
 
 impl Stored {
-    /// An answer of these records, which stand behind the question of `key`. None if they cannot be read.
+    /// Builds an answer from records that follow the question of `key`; `None` if the records are malformed.
     pub(super) fn new(key: &Key, code: u8, counts: Counts, body: &[u8]) -> Option<Self> {
         let count = counts.0.checked_add(counts.1)?;
         let times = times(body, count)?;
@@ -94,7 +94,7 @@ impl Stored {
         })
     }
 
-    /// One without records.
+    /// Builds an answer without records.
     pub(super) fn empty(code: u8) -> Self {
         Self {
             code,
@@ -107,7 +107,7 @@ impl Stored {
         }
     }
 
-    /// The same from now on, for as long as it holds.
+    /// Sets the start time and lifetime.
     pub(super) fn made(self, now: Instant, holds: Duration) -> Self {
         Self {
             made: Some(now),
@@ -116,18 +116,18 @@ impl Stored {
         }
     }
 
-    /// The same, shown with its name in this spelling.
+    /// Sets the spelling of the name to display.
     pub(super) fn spelled(self, spelling: Option<Box<[u8]>>) -> Self {
         Self { spelling, ..self }
     }
 
-    /// Bytes that it takes.
+    /// Memory use in bytes.
     pub(super) fn size(&self) -> usize {
         let spelling = self.spelling.as_deref().map_or(0, <[u8]>::len);
         size_of::<Self>() + self.body.len() + 2 * self.times.len() + spelling
     }
 
-    /// Seconds that its times have run.
+    /// Seconds to subtract from the TTLs.
     pub(super) fn age(&self, now: Instant) -> u32 {
         let age = self.made.map(|made| now.saturating_since(made).as_secs());
         age.map_or(0, |age| u32::try_from(age).unwrap_or(u32::MAX))
@@ -138,7 +138,7 @@ impl Stored {
         self.write_as(to, self.code, now, out);
     }
 
-    /// The same with another code.
+    /// Appends the answer with another response code.
     pub(super) fn write_as(&self, to: &Asker<'_>, code: u8, now: Instant, out: &mut Vec<u8>) {
         let options = to.options.map_or(0, |_| OPTIONS);
         let fits = to.head.len() + self.body.len() + options <= to.limit;
@@ -167,7 +167,7 @@ pub(super) fn refuse(to: &Asker<'_>, code: u16, out: &mut Vec<u8>) {
     put_options(to.options, (code >> 4) as u8, out);
 }
 
-/// Appends the answer to a message that is no question which can be answered, if there is one.
+/// Appends the error answer to a message that could not be parsed, if it gets one.
 pub(super) fn refuse_unread(bytes: &[u8], unfit: Unfit, out: &mut Vec<u8>) {
     let (Some(code), Some(head)) = (unfit.code(), bytes.get(..HEAD)) else {
         return;
@@ -188,14 +188,14 @@ pub(super) fn refuse_unread(bytes: &[u8], unfit: Unfit, out: &mut Vec<u8>) {
     out[at + 4] = 0;
 }
 
-/// Appends the head of an answer, and the question.
+/// Appends header and question.
 fn put_head(to: &Asker<'_>, code: u16, cut: bool, counts: Counts, out: &mut Vec<u8>) {
     let at = out.len();
     out.extend_from_slice(to.head);
     let head = &mut out[at..];
-    // An answer, with the operation and the wish for recursion of the question.
+    // Sets QR; copies opcode and RD from the query; sets TC if truncated.
     head[2] = 0x80 | head[2] & 0x79 | u8::from(cut) << 1;
-    // Recursion is to be had. What is checked by others is not said to be checked (RFC 4035, 3.2.3).
+    // Sets RA and keeps CD; AD stays clear, because the router does not validate (RFC 4035, 3.2.3).
     head[3] = 0x80 | head[3] & 0x10 | (code & 0xf) as u8;
     head[6..8].copy_from_slice(&counts.0.to_be_bytes());
     head[8..10].copy_from_slice(&counts.1.to_be_bytes());
@@ -203,7 +203,7 @@ fn put_head(to: &Asker<'_>, code: u16, cut: bool, counts: Counts, out: &mut Vec<
     head[10..12].copy_from_slice(&options.to_be_bytes());
 }
 
-/// Appends the options of an answer to somebody who has some (RFC 6891, 7).
+/// Appends an OPT record if the query had one (RFC 6891, 7).
 fn put_options(options: Option<Options>, code: u8, out: &mut Vec<u8>) {
     let Some(options) = options else { return };
     let [high, low] = SIZE.to_be_bytes();
@@ -211,18 +211,18 @@ fn put_options(options: Option<Options>, code: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0, TYPE_OPT as u8, high, low, code, 0, signed, 0, 0, 0]);
 }
 
-/// Appends a record of the name of the question.
+/// Appends a record whose owner is the queried name.
 pub(super) fn put_record(kind: u16, ttl: u32, data: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&ASKED);
     out.extend_from_slice(&kind.to_be_bytes());
     out.extend_from_slice(&CLASS_IN.to_be_bytes());
     out.extend_from_slice(&ttl.to_be_bytes());
-    // Data of static entries is short.
+    // Data of static entries is below 65,536 bytes.
     out.extend_from_slice(&(data.len() as u16).to_be_bytes());
     out.extend_from_slice(data);
 }
 
-/// Where the times of this many records are; none if they cannot be read.
+/// Finds the TTL offsets of `count` records; `None` if the records are malformed.
 fn times(body: &[u8], count: u16) -> Option<Vec<u16>> {
     let mut at = 0;
     let mut times = Vec::with_capacity(count.into());
@@ -235,7 +235,7 @@ fn times(body: &[u8], count: u16) -> Option<Vec<u16>> {
     (at == body.len()).then_some(times)
 }
 
-/// Where a name ends that begins at a place: at its empty label, or behind a pointer.
+/// Returns the offset after the name at `at`: after the root label or a compression pointer.
 fn skip_name(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match *bytes.get(at)? {

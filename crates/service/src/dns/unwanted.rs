@@ -1,5 +1,5 @@
-//! Names that nobody wants to hear of: lists of many, of which only hashes are kept, eight bytes a name. The key of
-//! the hash is this router's own, so that nobody can make up names that are taken for others.
+//! Adlists (`/ip/dns/adlist`): sets of blocked names, stored as 8-byte hashes. The hash key is secret and random, so
+//! that nobody can craft names that collide with blocked ones.
 
 use core::hash::Hasher as _;
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use super::question::name_len;
 
-/// Most names of all lists together.
+/// Maximum number of names in all lists.
 pub const NAMES_MAX: usize = 8 << 20;
 
-/// The key of the hash.
+/// Hash key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HashKey(pub(super) u64, pub(super) u64);
 
@@ -25,17 +25,17 @@ impl HashKey {
     }
 }
 
-/// The hashes of the names of a list, in order.
+/// Sorted hashes of the names of one list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct List(Arc<[u64]>);
 
 impl List {
-    /// How many names it has.
+    /// Number of names.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it has none.
+    /// True if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -45,18 +45,18 @@ impl List {
     }
 }
 
-/// Reads a list line by line: names alone, or behind an address as in a file of hosts.
+/// Parses a list line by line, in domain format or hosts format.
 #[derive(Debug)]
 pub struct Reader {
     key: HashKey,
     hashes: Vec<u64>,
     most: usize,
-    /// There were more names than may be.
+    /// The list exceeds the maximum number of names.
     pub full: bool,
 }
 
 impl Reader {
-    /// Of at most this many names.
+    /// Creates a reader for at most `most` names.
     pub fn new(key: HashKey, most: usize) -> Self {
         Self {
             key,
@@ -66,7 +66,7 @@ impl Reader {
         }
     }
 
-    /// Takes a line. What is no name is passed over.
+    /// Parses one line; lines without a valid name are skipped.
     pub fn line(&mut self, line: &str) {
         let line = line.split(['#', '!']).next().unwrap_or_default();
         let mut words = line.split_ascii_whitespace();
@@ -76,14 +76,14 @@ impl Reader {
         for name in names.into_iter().chain(words) {
             let name = name.trim_start_matches("||").trim_end_matches('^');
             if !name.contains('.') {
-                // RouterOS and files of hosts: `localhost` and its like are no unwanted names.
+                // RouterOS and hosts files: `localhost` and similar names are not blocked.
                 continue;
             }
             let Some(name) = wire::dns::Name::new(name) else {
                 continue;
             };
             if self.hashes.len() >= self.most {
-                // The same names may have come several times.
+                // Removes duplicates.
                 self.hashes.sort_unstable();
                 self.hashes.dedup();
             }
@@ -95,7 +95,7 @@ impl Reader {
         }
     }
 
-    /// All names.
+    /// Returns the list of all names read.
     pub fn finish(mut self) -> List {
         self.hashes.sort_unstable();
         self.hashes.dedup();
@@ -103,7 +103,7 @@ impl Reader {
     }
 }
 
-/// The lists.
+/// All adlists.
 #[derive(Debug)]
 pub(super) struct Unwanted {
     pub(super) key: HashKey,
@@ -111,13 +111,13 @@ pub(super) struct Unwanted {
 }
 
 impl Unwanted {
-    /// No lists yet.
+    /// Creates an empty set of lists.
     pub(super) fn new(key: HashKey) -> Self {
         let lists = BTreeMap::new();
         Self { key, lists }
     }
 
-    /// Takes a list in the place of what it was, or that it is gone.
+    /// Adds, replaces or removes (`None`) a list.
     pub(super) fn put(&mut self, id: u64, list: Option<List>) {
         match list {
             Some(list) => {
@@ -128,14 +128,14 @@ impl Unwanted {
         }
     }
 
-    /// How many names a list has, and how many questions it met.
+    /// Number of names in a list, and number of queries it matched.
     pub(super) fn counts(&self, id: u64) -> Option<(usize, u64)> {
         self.lists
             .get(&id)
             .map(|(list, count)| (list.len(), *count))
     }
 
-    /// Whether a name is on a list; that is counted.
+    /// True if a list contains the name; counts the match.
     pub(super) fn has(&mut self, name: &[u8]) -> bool {
         if self.lists.is_empty() || name_len(name).is_none() {
             return false;

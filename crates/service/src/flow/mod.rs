@@ -1,12 +1,12 @@
-//! Tells collectors of flows (`/ip/traffic-flow`): from what the table of connections has counted, looked at now and
-//! then, so that no packet is touched for it, and FastTrack is as fast as without.
+//! Traffic flow export (`/ip/traffic-flow`): samples the connection table periodically, so that packets cost nothing
+//! extra and FastTrack stays fast.
 //!
 //! ```text
-//! a look: each connection's counters ─▶ what is new since it was told ─▶ record ─▶ datagram ─▶ collectors
+//! sample: counters of each connection ─▶ difference to the last export ─▶ record ─▶ datagram ─▶ collectors
 //! ```
-//! A connection stays in its table for seconds after its last packet, longer than looks are apart; so its last packets
-//! are told. What a connection has carried is told when it has been silent for `inactive`, when it has gone on for
-//! `active`, and when it is gone. Each direction is a flow.
+//! A connection stays in its table for seconds after its last packet, longer than the sampling interval, so the last
+//! packets are exported. The exporter reports a flow when it was idle for `inactive`, lasted for `active`, or ended.
+//! Each direction of a connection is a flow.
 
 #[cfg(test)]
 mod tests;
@@ -17,71 +17,71 @@ use std::collections::BTreeMap;
 use machine::{Duration, Instant};
 use wire::netflow::{self, Moment, Record, Version};
 
-/// Datagrams of a look at most, for each collector.
+/// Maximum number of datagrams per sample and collector.
 const DATAGRAMS: usize = 2_048;
 
-/// A collector.
+/// Collector (`/ip/traffic-flow/target`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Where it listens.
+    /// Address and port.
     pub to: SocketAddr,
-    /// The address that it is told from, if that is given.
+    /// Source address, if configured.
     pub source: Option<IpAddr>,
-    /// The format.
+    /// Export format.
     pub version: Version,
-    /// Datagrams after which the format is told again.
+    /// Number of datagrams after which templates are sent again.
     pub refresh: u32,
-    /// The time after which it is.
+    /// Time after which templates are sent again.
     pub timeout: Duration,
 }
 
-/// How flows are told.
+/// Settings of the exporter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The collectors; with none nothing is kept.
+    /// Collectors; without any the exporter is off.
     pub targets: Vec<Target>,
-    /// How often a flow that goes on is told.
+    /// Report interval of active flows.
     pub active: Duration,
-    /// How long a flow may be silent.
+    /// Idle time after which a flow is reported.
     pub inactive: Duration,
-    /// Flows that are kept at most.
+    /// Maximum number of tracked flows.
     pub entries: usize,
 }
 
-/// What one direction of a connection is, and has counted.
+/// Counters of one direction of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// The connection, and whether it is its answers.
+    /// Connection id; true for the reply direction.
     pub id: (u64, bool),
-    /// It, with all that was counted since the connection began.
+    /// Flow with its counters since the connection began.
     pub record: Record,
 }
 
-/// What was told, and what was not.
+/// Statistics of the exporter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Flows that are kept.
+    /// Tracked flows.
     pub active: u64,
-    /// Flows that ended.
+    /// Finished flows.
     pub finished: u64,
-    /// Packets of flows for which there was no room.
+    /// Packets of flows that exceeded the table.
     pub unmanaged_packets: u64,
-    /// Their bytes.
+    /// Bytes of flows that exceeded the table.
     pub unmanaged_bytes: u64,
 }
 
-/// A datagram for a collector.
+/// Datagram for a collector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// To whom.
+    /// Destination.
     pub to: SocketAddr,
-    /// From which address, if that is given.
+    /// Source address, if configured.
     pub source: Option<IpAddr>,
-    /// What.
+    /// Payload.
     pub bytes: Vec<u8>,
 }
 
-/// See the module.
+/// Traffic flow exporter.
 #[derive(Debug, Default)]
 pub struct Exporter {
     config: Option<Config>,
@@ -93,16 +93,16 @@ pub struct Exporter {
 
 #[derive(Debug)]
 struct Flow {
-    /// With what was counted at the last look.
+    /// Flow with its counters at the last sample.
     record: Record,
     told: (u64, u64),
-    /// When what has not been told began, and when the last packet was noticed.
+    /// Begin of the unreported part, and time of the last packet.
     begin: Instant,
     last: Instant,
     look: u64,
 }
 
-/// What a collector was told.
+/// Export state of a collector.
 #[derive(Debug)]
 struct Told {
     target: Target,
@@ -111,7 +111,7 @@ struct Told {
     templates: Option<Instant>,
 }
 
-/// Records that wait to be told.
+/// Records to export, by address family.
 #[derive(Debug, Default)]
 struct Due {
     records: [Vec<Record>; 2],
@@ -124,7 +124,7 @@ impl Due {
 }
 
 impl Exporter {
-    /// Takes a configuration over; none ends it.
+    /// Applies a configuration; `None` turns the exporter off.
     pub fn configure(&mut self, config: Option<Config>) {
         let config = config.filter(|config| !config.targets.is_empty());
         let targets = config.as_ref().map(|config| config.targets.as_slice());
@@ -147,12 +147,12 @@ impl Exporter {
         self.config = config;
     }
 
-    /// Whether anybody is told.
+    /// True if there are collectors.
     pub const fn is_on(&self) -> bool {
         self.config.is_some()
     }
 
-    /// What was told, and what was not.
+    /// Returns the statistics.
     pub fn totals(&self) -> Totals {
         Totals {
             active: self.flows.len() as u64,
@@ -160,14 +160,14 @@ impl Exporter {
         }
     }
 
-    /// Takes what one direction of a connection has counted by now.
+    /// Updates a flow with its current counters.
     pub fn see(&mut self, seen: Seen, now: Instant) {
         if self.config.is_some() {
             self.take(seen, now);
         }
     }
 
-    /// All connections were seen: gives the datagrams of what is due. `moment` is `now` for collectors.
+    /// Ends a sample: returns the datagrams to send. `moment` is `now` as sent to collectors.
     pub fn end(&mut self, moment: Moment, now: Instant) -> Vec<Outgoing> {
         let Some(config) = &self.config else {
             return Vec::new();
@@ -223,7 +223,7 @@ impl Exporter {
             }
             None if one.record.packets == 0 => {}
             None if full => {
-                // It is told once there is room; what it has carried until it is gone is lost.
+                // Such a flow is tracked once there is room; packets counted until then are lost if it ends before.
                 self.totals.unmanaged_packets += one.record.packets;
                 self.totals.unmanaged_bytes += one.record.bytes;
             }
@@ -242,7 +242,7 @@ impl Exporter {
 }
 
 impl Flow {
-    /// Packets and bytes that were not told. Counters that were reset begin anew.
+    /// Unreported packets and bytes; a counter that was reset counts from zero.
     const fn news(&self) -> (u64, u64) {
         (
             self.record.packets.saturating_sub(self.told.0),

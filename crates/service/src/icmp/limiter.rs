@@ -1,40 +1,38 @@
-//! How much is said: token buckets per destination and over all (RFC 1812, 4.3.2.8; RFC 4443,
-//! 2.4 (f)), as `/ip/settings` `icmp-rate-limit` and `icmp-rate-mask` describe.
+//! Rate limits for ICMP: token buckets per destination and in total (RFC 1812, 4.3.2.8; RFC 4443, 2.4 (f)), as
+//! `icmp-rate-limit` and `icmp-rate-mask` of `/ip/settings` configure them.
 //!
-//! A bucket is one point in time, at which it will be full again. Destinations share a table of
-//! fixed size: a destination that loses its place to others begins with a full bucket, and the
-//! bucket over all bounds what that can cost.
+//! A bucket is stored as the time at which it will be full again. Destinations share a table of fixed size. An
+//! evicted destination starts with a full bucket again; the total bucket bounds the effect.
 
 use core::net::IpAddr;
 
 use machine::{Duration, Instant, Rng};
 
-/// How many destinations are remembered: `SETS` times `WAYS`.
+/// Size of the destination table: `SETS` times `WAYS`.
 const SETS: usize = 1024;
 const WAYS: usize = 4;
 
-/// The limits in force.
+/// Rate limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// The space between messages to one destination, in the long run; zero: no limit.
-    /// RouterOS: `icmp-rate-limit`, in milliseconds.
+    /// Mean interval between messages to one destination; zero is unlimited. RouterOS: `icmp-rate-limit`, in
+    /// milliseconds.
     pub interval: Duration,
-    /// How many messages to one destination may follow each other without space.
+    /// Burst of messages to one destination.
     pub burst: u32,
-    /// The types that are limited per destination: bit n is type n. Types above 31 are not.
-    /// RouterOS: `icmp-rate-mask`.
+    /// Types with a limit per destination: bit n is type n. Types above 31 are unlimited. RouterOS: `icmp-rate-mask`.
     pub mask: u32,
-    /// The types that count for the limit over all.
+    /// Types that count for the total limit.
     pub mask_all: u32,
-    /// The space between messages over all, in the long run; zero: no limit.
+    /// Mean interval between messages in total; zero is unlimited.
     pub interval_all: Duration,
-    /// How many messages over all may follow each other without space.
+    /// Burst of messages in total.
     pub burst_all: u32,
 }
 
 impl Rate {
-    /// RouterOS's defaults: 10 ms between errors to one destination, unreachable (3), source quench
-    /// (4), time exceeded (11) and parameter problem (12); over all Linux's 1,000 a second.
+    /// RouterOS's defaults: 10 ms between errors to one destination, for unreachable (3), source quench (4), time
+    /// exceeded (11) and parameter problem (12); in total 1,000 a second as in Linux.
     pub const V4: Self = Self {
         interval: Duration::from_millis(10),
         burst: 6,
@@ -44,8 +42,8 @@ impl Rate {
         burst_all: 50,
     };
 
-    /// The example of RFC 4443, 2.4 (f): ten a second and destination. Packet too big is limited
-    /// over all only, because path MTU discovery waits for it.
+    /// Example of RFC 4443, 2.4 (f): ten messages a second per destination. Packet too big has only the total limit,
+    /// because path MTU discovery depends on it.
     pub const V6: Self = Self {
         interval: Duration::from_millis(100),
         burst: 10,
@@ -55,16 +53,15 @@ impl Rate {
         burst_all: 50,
     };
 
-    /// TCP segments in the place of others: resets of rules that reject, answers of a tarpit. As the
-    /// errors of IPv4, whatever the type.
+    /// TCP segments that the router sends itself: resets of reject rules, answers of a tarpit. The limits of ICMPv4
+    /// errors, for all types.
     pub const SEGMENTS: Self = Self {
         mask: u32::MAX,
         mask_all: u32::MAX,
         ..Self::V4
     };
 
-    /// Redirects of either family, per sender (RFC 1812, 4.3.2.8; RFC 4861, 8.2): one a second after
-    /// a few.
+    /// Redirects of both families, per sender (RFC 1812, 4.3.2.8; RFC 4861, 8.2): one a second after a short burst.
     pub const REDIRECTS: Self = Self {
         interval: Duration::from_secs(1),
         burst: 9,
@@ -75,7 +72,7 @@ impl Rate {
     };
 }
 
-/// A place in the table: when the bucket of `to` is full again. Full already: as good as empty.
+/// Table entry: time at which the bucket of `to` is full again. A full bucket may be replaced.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     to: IpAddr,
@@ -93,7 +90,7 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// A limiter whose buckets are full. `seed` keeps strangers from choosing who shares a place.
+    /// Creates a limiter with full buckets. `seed` makes the table's hash unpredictable.
     pub fn new(rate: Rate, seed: u64) -> Self {
         Self {
             rate,
@@ -104,17 +101,17 @@ impl Limiter {
         }
     }
 
-    /// Changes the limits; what was spent stays spent.
+    /// Changes the limits; buckets keep their levels.
     pub fn set_rate(&mut self, rate: Rate) {
         self.rate = rate;
     }
 
-    /// How many messages were not admitted.
+    /// Number of messages that were not admitted.
     pub fn limited(&self) -> u64 {
         self.limited
     }
 
-    /// Whether a message of this ICMP type may go to `to`; if so, it is charged.
+    /// Returns true and takes a token if a message of this ICMP type may be sent to `to`.
     pub fn admit(&mut self, to: IpAddr, kind: u8, now: Instant) -> bool {
         let bit = 1u32.checked_shl(kind.into()).unwrap_or(0);
         let set = self.set(to);
@@ -143,7 +140,7 @@ impl Limiter {
         true
     }
 
-    /// When the bucket of `to` is full again; long ago if it is not remembered.
+    /// Time at which the bucket of `to` is full again; in the past if the table has no entry.
     fn full(&self, set: usize, to: IpAddr) -> Instant {
         let places = self.places[set].iter().flatten();
         places
@@ -153,7 +150,7 @@ impl Limiter {
             .unwrap_or(Instant::ZERO)
     }
 
-    /// Takes the place that `to` has, or that of the bucket that is full first.
+    /// Stores the bucket in the entry of `to`, or replaces the bucket that is full first.
     fn remember(&mut self, set: usize, new: Place) {
         let rank = |place: &Option<Place>| match place {
             Some(place) if place.to == new.to => (0, Instant::ZERO),
@@ -175,14 +172,14 @@ impl Limiter {
     }
 }
 
-/// When a bucket is full again after one token more is taken; `None` if it has none.
+/// Time at which the bucket is full again after taking a token; `None` if it is empty.
 fn spend(full: Instant, interval: Duration, burst: u32, now: Instant) -> Option<Instant> {
     let full = full.max(now) + interval;
     let depth = interval.saturating_mul(burst.max(1));
     (full - now <= depth).then_some(full)
 }
 
-/// Spreads the bits of a number (splitmix64).
+/// Bit mixer (splitmix64).
 fn mix(number: u64) -> u64 {
     let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -198,7 +195,7 @@ mod tests {
     const TO: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
     const UNREACHABLE: u8 = 3;
 
-    /// How many of these messages are admitted.
+    /// Number of admitted messages.
     fn admitted(limiter: &mut Limiter, to: IpAddr, kind: u8, times: u64, step_ms: u64) -> usize {
         (0..times)
             .filter(|n| limiter.admit(to, kind, Instant::from_millis(1_000 + n * step_ms)))

@@ -1,5 +1,4 @@
-//! ICMP for IPv4: echo replies (RFC 1122, 3.2.2.6), errors (RFC 1812, 4.3.2 and 5.2.7) and
-//! redirects (RFC 1812, 5.2.7.2).
+//! ICMPv4: echo replies (RFC 1122, 3.2.2.6), errors (RFC 1812, 4.3.2 and 5.2.7) and redirects (RFC 1812, 5.2.7.2).
 
 use core::net::Ipv4Addr;
 
@@ -11,29 +10,29 @@ use wire::ipv4::{HEADER_LEN, IpOption, Packet, Repr};
 
 use super::{NotOwed, Offender, SentTo};
 
-/// An error to be reported.
+/// Error to report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The packet cannot be delivered. For `FRAGMENTATION_NEEDED` use the variant below.
+    /// The packet cannot be delivered. `FRAGMENTATION_NEEDED` has its own variant below.
     Unreachable(Unreachable),
-    /// It is larger than the next link's MTU in bytes, and may not be fragmented (RFC 1191, 4).
+    /// The packet exceeds the MTU of the next link and must not be fragmented (RFC 1191, 4).
     FragmentationNeeded {
-        /// The next link's MTU.
+        /// MTU of the next link in bytes.
         mtu: u16,
     },
-    /// Its TTL ran out (RFC 1812, 5.2.7.3).
+    /// The TTL expired (RFC 1812, 5.2.7.3).
     TimeExceeded,
-    /// Not all of its fragments came (RFC 1122, 3.3.2).
+    /// Reassembly timed out (RFC 1122, 3.3.2).
     ReassemblyTimeExceeded,
-    /// A byte of its header is in error (RFC 1812, 5.2.7.4).
+    /// A header field is invalid (RFC 1812, 5.2.7.4).
     ParameterProblem {
-        /// Which byte.
+        /// Offset of the field.
         pointer: u8,
     },
 }
 
 impl Error {
-    /// The ICMP type, by which messages are limited.
+    /// ICMP type, for rate limits.
     pub const fn kind(self) -> u8 {
         match self {
             Self::Unreachable(_) | Self::FragmentationNeeded { .. } => Type::UNREACHABLE.0,
@@ -65,10 +64,10 @@ impl Error {
     }
 }
 
-/// Whether an error may be reported about a packet, and to whom (RFC 1812, 4.3.2.7).
+/// Returns the destination of an error about a packet, if an error may be sent (RFC 1812, 4.3.2.7).
 ///
 /// # Errors
-/// The first reason against it.
+/// Returns the first reason that forbids the error.
 pub fn owed(offender: &Offender<'_>) -> Result<Ipv4Addr, NotOwed> {
     let packet = Packet::new_quoted(offender.packet).map_err(|_| NotOwed::Malformed)?;
     if packet.fragment().is_later_piece() {
@@ -83,7 +82,7 @@ pub fn owed(offender: &Offender<'_>) -> Result<Ipv4Addr, NotOwed> {
         return Err(NotOwed::Source);
     }
     if packet.protocol() == Protocol::ICMP {
-        // An unreadable message might be an error; one of an unknown type is none.
+        // A malformed ICMP message might be an error; an unknown type is none.
         let icmp = icmpv4::Packet::new_checked(packet.payload());
         if icmp.map_or(true, |icmp| icmp.kind().is_error()) {
             return Err(NotOwed::IsError);
@@ -92,13 +91,13 @@ pub fn owed(offender: &Offender<'_>) -> Result<Ipv4Addr, NotOwed> {
     Ok(src)
 }
 
-/// The packet that reports an error, from its IPv4 header on.
+/// Builds the packet that reports an error, from the IPv4 header on.
 ///
-/// `source` is ours (see [`source`]), `id` the identification. It quotes as much as fits into 576
-/// bytes (RFC 1812, 4.3.2.3) and has the precedence of internetwork control (4.3.2.5).
+/// `source` is an address of this router (see [`source`]), `id` the IPv4 identification. The error quotes as much as
+/// fits into 576 bytes (RFC 1812, 4.3.2.3) and has the precedence of internetwork control (4.3.2.5).
 ///
 /// # Errors
-/// As [`owed`].
+/// Returns the reason from [`owed`] if no error may be sent.
 pub fn error(
     offender: &Offender<'_>,
     error: Error,
@@ -116,14 +115,14 @@ pub fn error(
     ))
 }
 
-/// The reply to an echo request, from its IPv4 header on; `request` is whole and for one of our
-/// unicast addresses, which is the reply's source (RFC 1122, 3.2.2.6).
+/// Builds the reply to an echo request, from the IPv4 header on. `request` is complete and addressed to a unicast
+/// address of this router, which is the source of the reply (RFC 1122, 3.2.2.6).
 ///
-/// The TOS is the request's (RFC 1349, 5.1). A record-route option comes back with our address in
-/// it; other options do not, because a source route is not to be followed backwards through us.
+/// The reply copies the TOS (RFC 1349, 5.1). It returns a record-route option with this router's address added. Other
+/// options are left out, because the router does not follow source routes backwards.
 ///
 /// # Errors
-/// What is not an echo request to one station, intact and whole.
+/// Fails if the packet is not an intact, unfragmented echo request to a unicast address.
 pub fn echo_reply(request: &Offender<'_>, id: u16) -> Result<Vec<u8>, NotOwed> {
     let packet = Packet::new_checked(request.packet).map_err(|_| NotOwed::Malformed)?;
     let dst = packet.dst();
@@ -164,15 +163,15 @@ pub fn echo_reply(request: &Offender<'_>, id: u16) -> Result<Vec<u8>, NotOwed> {
     Ok(bytes)
 }
 
-/// A redirect of the sender to `gateway` for this host, from its IPv4 header on (RFC 1812, 5.2.7.2:
+/// Builds a redirect to `gateway` for the packet's destination host, from the IPv4 header on (RFC 1812, 5.2.7.2:
 /// always a host redirect).
 ///
-/// The packet leaves by the interface that it came in by; `networks` are that interface's, as one
-/// address and prefix length each. `gateway` is the destination itself where it is on the link.
+/// The packet leaves by its ingress interface; `networks` are that interface's addresses with prefix lengths.
+/// `gateway` is the destination itself if it is on the link.
 ///
 /// # Errors
-/// As [`owed`], and `NoBetterWay` if sender and gateway share none of the networks or the sender
-/// chose the way himself.
+/// Returns the reason from [`owed`], or `NoBetterWay` if sender and gateway share no network or the sender used
+/// source routing.
 pub fn redirect(
     offender: &Offender<'_>,
     gateway: Ipv4Addr,
@@ -204,31 +203,30 @@ pub fn redirect(
     ))
 }
 
-/// Our addresses among which the source of an error is chosen.
+/// Local addresses to choose the source of an error from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
-    /// The packet's destination, if it is ours.
+    /// Destination of the packet, if it is a local address.
     pub destination: Option<Ipv4Addr>,
-    /// The primary address of the interface by which the packet came.
+    /// Primary address of the ingress interface.
     pub inbound: Option<Ipv4Addr>,
-    /// The address of the interface by which the message leaves, or its route's preferred source.
+    /// Address of the egress interface, or the preferred source of its route.
     pub outbound: Option<Ipv4Addr>,
-    /// Any address of this router, where that interface has none (the router-id).
+    /// Any address of this router, for interfaces without address (router id).
     pub router: Option<Ipv4Addr>,
 }
 
-/// Which interface's address errors have.
+/// Interface whose address is the source of errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SourcePolicy {
-    /// That of the interface by which the message leaves (RFC 1812, 4.3.2.4).
+    /// Egress interface of the error (RFC 1812, 4.3.2.4).
     #[default]
     Outbound,
-    /// That of the interface by which the packet came
-    /// (`icmp-errors-use-inbound-interface-address=yes`).
+    /// Ingress interface of the packet (`icmp-errors-use-inbound-interface-address=yes`).
     Inbound,
 }
 
-/// The source address of an error; `None` if this router has no address at all.
+/// Selects the source address of an error; `None` if the router has no address.
 pub fn source(sources: &Sources, policy: SourcePolicy) -> Option<Ipv4Addr> {
     let by_policy = match policy {
         SourcePolicy::Outbound => sources.outbound,
@@ -241,7 +239,7 @@ pub fn source(sources: &Sources, policy: SourcePolicy) -> Option<Ipv4Addr> {
         .or(sources.inbound)
 }
 
-/// Whether an address can be one station's (RFC 1812, 4.3.2.7: "a single host").
+/// True for a unicast host address (RFC 1812, 4.3.2.7: "a single host").
 fn is_station(address: Ipv4Addr) -> bool {
     let reserved = address.octets()[0] == 0 || address.octets()[0] >= 240;
     !(reserved || address.is_loopback() || address.is_multicast())
@@ -253,15 +251,14 @@ fn in_network(address: Ipv4Addr, network: Ipv4Addr, len: u8) -> bool {
     (address.to_bits() ^ network.to_bits()) & mask == 0
 }
 
-/// As much of a packet as an error may quote; padding of the frame is not quoted.
+/// The part of a packet that an error may quote, without padding of the frame.
 fn quote(packet: &[u8]) -> &[u8] {
     let len = Packet::new_quoted(packet).map_or(packet.len(), |ip| usize::from(ip.total_len()));
     let len = len.min(ERROR_LEN_MAX - HEADER_LEN - ICMP_HEADER_LEN);
     packet.get(..len).unwrap_or(packet)
 }
 
-/// The TOS of an error: the packet's, with the precedence of internetwork control (RFC 1812,
-/// 4.3.2.5).
+/// TOS of an error: that of the packet, with the precedence of internetwork control (RFC 1812, 4.3.2.5).
 fn control_tos(packet: &[u8]) -> u8 {
     packet.get(1).map_or(0, |tos| tos & 0x1e) | 0xc0
 }
@@ -278,7 +275,7 @@ fn build(message: &Message<'_>, tos: u8, src: Ipv4Addr, dst: Ipv4Addr, id: u16) 
     bytes
 }
 
-/// The record-route option of a request with our address in the next free slot, if there is one.
+/// Builds the record-route option of a reply with this router's address in the next free slot.
 fn recorded_route(request: &Packet<'_>, own: Ipv4Addr) -> Vec<u8> {
     let record = |option: &IpOption<'_>| option.kind == IpOption::RECORD_ROUTE;
     let Some(option) = request.options_iter().flatten().find(record) else {

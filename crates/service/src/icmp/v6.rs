@@ -1,5 +1,4 @@
-//! ICMP for IPv6: echo replies (RFC 4443, 4.2), errors (RFC 4443, 2.4 and 3) and redirects
-//! (RFC 4861, 8.2).
+//! ICMPv6: echo replies (RFC 4443, 4.2), errors (RFC 4443, 2.4 and 3) and redirects (RFC 4861, 8.2).
 
 use core::net::Ipv6Addr;
 
@@ -12,44 +11,44 @@ use wire::{Mac, Protocol};
 
 use super::{NotOwed, Offender, SentTo};
 
-/// An error to be reported.
+/// Error to report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The packet cannot be delivered.
     Unreachable(Unreachable),
-    /// It is larger than the next link's MTU in bytes.
+    /// The packet exceeds the MTU of the next link.
     PacketTooBig {
-        /// The next link's MTU.
+        /// MTU of the next link in bytes.
         mtu: u32,
     },
-    /// Its hop limit ran out.
+    /// The hop limit expired.
     TimeExceeded,
-    /// Not all of its fragments came.
+    /// Reassembly timed out.
     ReassemblyTimeExceeded,
-    /// A byte of it is in error.
+    /// A header field is invalid.
     ParameterProblem {
-        /// What is wrong with it.
+        /// Kind of error.
         code: Parameter,
-        /// Which byte, from the IPv6 header on.
+        /// Offset of the field from the IPv6 header.
         pointer: u32,
     },
 }
 
-/// What is wrong with a byte (RFC 4443, 3.4).
+/// Code of a parameter problem (RFC 4443, 3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// A field has a value that it cannot have.
+    /// Invalid header field.
     Field = 0,
-    /// The next header is not known.
+    /// Unknown next header.
     NextHeader = 1,
-    /// The option is not known; its two highest bits ask for a report.
+    /// Unknown option whose two highest bits request a report.
     Option = 2,
-    /// The first fragment has not all headers (RFC 7112, 5).
+    /// The first fragment lacks headers (RFC 7112, 5).
     HeaderChain = 3,
 }
 
 impl Error {
-    /// The ICMPv6 type, by which messages are limited.
+    /// ICMPv6 type, for rate limits.
     pub const fn kind(self) -> u8 {
         match self {
             Self::Unreachable(_) => Type::UNREACHABLE.0,
@@ -59,7 +58,7 @@ impl Error {
         }
     }
 
-    /// Whether it is owed for packets to groups as well (RFC 4443, 2.4 (e.3)).
+    /// True if the error is also sent for multicast packets (RFC 4443, 2.4 (e.3)).
     const fn is_owed_to_many(self) -> bool {
         matches!(
             self,
@@ -86,10 +85,10 @@ impl Error {
     }
 }
 
-/// Whether this error may be reported about a packet, and to whom (RFC 4443, 2.4 (e)).
+/// Returns the destination of an error about a packet, if the error may be sent (RFC 4443, 2.4 (e)).
 ///
 /// # Errors
-/// The first reason against it.
+/// Returns the first reason that forbids the error.
 pub fn owed(offender: &Offender<'_>, error: Error) -> Result<Ipv6Addr, NotOwed> {
     let packet = Packet::new_quoted(offender.packet).map_err(|_| NotOwed::Malformed)?;
     let many = offender.sent_to == SentTo::Many || packet.dst().is_multicast();
@@ -100,7 +99,7 @@ pub fn owed(offender: &Offender<'_>, error: Error) -> Result<Ipv6Addr, NotOwed> 
     if src.is_unspecified() || src.is_multicast() || src.is_loopback() {
         return Err(NotOwed::Source);
     }
-    // Headers that cannot be walked are themselves what a parameter problem is about.
+    // A malformed header chain is a reason to send a parameter problem.
     if let Ok(upper) = packet.upper()
         && upper.protocol == Protocol::ICMPV6
     {
@@ -108,7 +107,7 @@ pub fn owed(offender: &Offender<'_>, error: Error) -> Result<Ipv6Addr, NotOwed> 
             true => None,
             false => upper.payload.first().map(|&kind| Type(kind)),
         };
-        // What cannot be seen might be an error.
+        // An unknown type might be an error.
         if kind.is_none_or(|kind| kind.is_error() || kind == Type::REDIRECT) {
             return Err(NotOwed::IsError);
         }
@@ -116,26 +115,27 @@ pub fn owed(offender: &Offender<'_>, error: Error) -> Result<Ipv6Addr, NotOwed> 
     Ok(src)
 }
 
-/// The packet that reports an error, from its IPv6 header on.
+/// Builds the packet that reports an error, from the IPv6 header on.
 ///
-/// `source` is ours (see [`source`]). It quotes as much as fits into 1,280 bytes (RFC 4443, 2.4
-/// (c)).
+/// `source` is an address of this router (see [`source`]). The error quotes as much as fits into 1,280 bytes (RFC
+/// 4443, 2.4 (c)).
 ///
 /// # Errors
-/// As [`owed`].
+/// Returns the reason from [`owed`] if no error may be sent.
 pub fn error(offender: &Offender<'_>, error: Error, source: Ipv6Addr) -> Result<Vec<u8>, NotOwed> {
     let to = owed(offender, error)?;
     let message = error.message(quote(offender.packet));
     Ok(build(&message, Repr::new(Protocol::ICMPV6, source, to)))
 }
 
-/// The reply to an echo request, from its IPv6 header on; `request` is whole and for us.
+/// Builds the reply to an echo request, from the IPv6 header on; `request` is complete and addressed to this router.
 ///
-/// `source` is one of our own addresses, used if the request was sent to a group or to an address that others
-/// have too, which is no `own` one; else the reply's source is the request's destination (RFC 4443, 2.2 and 4.2).
+/// `source` is an address of this router. It is the source of the reply if the request's destination is a multicast
+/// address or an address for which `is_own` is false (anycast). Otherwise the request's destination is the source
+/// (RFC 4443, 2.2 and 4.2).
 ///
 /// # Errors
-/// What is not an echo request, intact and whole.
+/// Fails if the packet is not an intact, unfragmented echo request.
 pub fn echo_reply(
     request: &Offender<'_>,
     source: Ipv6Addr,
@@ -170,20 +170,20 @@ pub fn echo_reply(
 /// A better first hop for a sender (RFC 4861, 8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BetterHop {
-    /// The better router's link-local address, or the destination itself where it is on the link.
+    /// Link-local address of the better router, or the destination itself if it is on the link.
     pub target: Ipv6Addr,
-    /// Its link address, where it is known.
+    /// MAC address of the target, if known.
     pub mac: Option<Mac>,
-    /// Whether the sender is on the link by which the packet came and leaves.
+    /// True if the sender is on the link by which the packet came and leaves.
     pub sender_is_neighbour: bool,
 }
 
-/// A redirect of the sender to a better first hop, from its IPv6 header on. `source` is our
-/// link-local address on that link.
+/// Builds a redirect to a better first hop, from the IPv6 header on. `source` is this router's link-local address on
+/// the link.
 ///
 /// # Errors
-/// As [`owed`] for unreachable, and `NoBetterWay` if the sender is no neighbour, `source` or a
-/// router as target is not link-local, or the packet follows a routing header.
+/// Returns the reason from [`owed`], or `NoBetterWay` if the sender is no neighbour, if `source` or a target router is
+/// not link-local, or if the packet has a routing header.
 pub fn redirect(
     offender: &Offender<'_>,
     hop: &BetterHop,
@@ -202,7 +202,7 @@ pub fn redirect(
     if let Some(mac) = hop.mac {
         NdpOption::Target(mac).emit(&mut options);
     }
-    // Type, target, destination and the option's own head; the quote is a multiple of 8 bytes.
+    // Type, target, destination and the option's own header; the quote is a multiple of 8 bytes.
     let head = HEADER_LEN + ICMP_HEADER_LEN + 32 + options.len() + 8;
     let room = (ERROR_LEN_MAX - head) / 8 * 8;
     let quoted = quote(offender.packet);
@@ -223,11 +223,11 @@ pub fn redirect(
     Ok(bytes)
 }
 
-/// The source address of a message to `to`: the packet's destination if that is ours (RFC 4443,
-/// 2.2 (a)), else the best of our addresses by scope and longest match (RFC 6724, 5, rules 2 and 8).
+/// Selects the source address of a message to `to`: the packet's destination if it is local (RFC 4443, 2.2 (a)), else
+/// the best local address by scope and longest match (RFC 6724, 5, rules 2 and 8).
 ///
-/// `own` are the addresses of the interface by which the message leaves, those of the others behind
-/// them; a link-local one is only given if it is of that interface.
+/// `own` lists the addresses of the egress interface first, then those of other interfaces; link-local addresses must
+/// belong to the egress interface.
 pub fn source(
     destination: Option<Ipv6Addr>,
     own: impl IntoIterator<Item = Ipv6Addr>,
@@ -242,8 +242,7 @@ pub fn source(
     destination.or_else(|| own.into_iter().fold(None, best))
 }
 
-/// How far an address reaches: its link, or further (RFC 4291, 2.7; unique local addresses have
-/// global scope, RFC 4193, 3.3).
+/// Scope of an address: link-local or global (RFC 4291, 2.7; unique local addresses are global, RFC 4193, 3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Link,
@@ -259,7 +258,7 @@ fn scope(address: Ipv6Addr) -> Scope {
     }
 }
 
-/// As much of a packet as an error may quote; padding of the frame is not quoted.
+/// The part of a packet that an error may quote, without padding of the frame.
 fn quote(packet: &[u8]) -> &[u8] {
     let len = Packet::new_quoted(packet).map_or(packet.len(), |ip| {
         HEADER_LEN + usize::from(ip.payload_len())

@@ -1,4 +1,4 @@
-//! What a server's answer gives: an address for a time, and what the network tells with it.
+//! The lease in a server's answer: address, lease times and network options.
 
 use core::net::Ipv4Addr;
 
@@ -6,51 +6,51 @@ use machine::{Duration, Instant};
 
 use super::super::message::{Message, Options, code};
 
-/// A lease that never ends, in seconds (RFC 2131, 3.3).
+/// Lease time that means "forever", in seconds (RFC 2131, 3.3).
 const INFINITE: u32 = u32::MAX;
-/// The shortest time until a lease is renewed.
+/// Shortest time between the request and the renewal of a lease.
 const SOONEST: Duration = Duration::from_secs(1);
-/// How many routes are taken.
+/// Maximum number of routes taken from one lease.
 const ROUTES: usize = 64;
 
-/// An address, and what came with it.
+/// An address with the options that came with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The address.
+    /// Address of the client.
     pub address: Ipv4Addr,
-    /// The length of its prefix.
+    /// Prefix length of the address.
     pub len: u8,
-    /// The server, as it calls itself.
+    /// Server identifier (option 54).
     pub server: Ipv4Addr,
-    /// Everything that the server told.
+    /// All options of the server's answer.
     pub options: Options,
-    /// When it is to be renewed, when anybody is asked to renew it, and when it ends; none if it never does.
+    /// Renewal, rebinding and expiry times; `None` for an infinite lease.
     pub times: Option<Times>,
 }
 
-/// The times of a lease.
+/// Times of a lease (RFC 2131, 4.4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// When its server is asked to renew it.
+    /// T1: the client asks its own server to extend the lease.
     pub renew: Instant,
-    /// When any server is.
+    /// T2: the client asks any server to extend the lease.
     pub rebind: Instant,
-    /// When it ends.
+    /// Expiry of the lease.
     pub end: Instant,
 }
 
-/// A route that a server tells.
+/// Static route from option 121 or 33.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The first address of the network, and the length of its prefix.
+    /// Destination network: first address and prefix length.
     pub network: (Ipv4Addr, u8),
-    /// The router; unspecified where the network is on the link.
+    /// Gateway; unspecified if the network is on the link.
     pub gateway: Ipv4Addr,
 }
 
 impl Lease {
-    /// Reads the answer to a request that was sent at this time; none if it gives no address that a host can have,
-    /// or not for a time.
+    /// Parses the answer to a request that was sent at `sent`. Returns `None` if the address is not a host address,
+    /// or if server identifier or lease time are missing.
     pub(super) fn read(message: &Message, sent: Instant) -> Option<Self> {
         let options = &message.options;
         let address = message.yiaddr;
@@ -69,15 +69,15 @@ impl Lease {
         })
     }
 
-    /// The routers of the link, the preferred one first.
+    /// Gateways (option 3), in order of preference.
     pub fn routers(&self) -> Vec<Ipv4Addr> {
         let mut routers = self.options.addresses(code::ROUTER);
         routers.retain(|router| is_unicast(*router));
         routers
     }
 
-    /// The routes that are told: by option 121, or without it by option 33 (RFC 3442; RFC 2132, 5.8). Those of an
-    /// option that is malformed are none.
+    /// Static routes of option 121, or of option 33 if option 121 is absent (RFC 3442; RFC 2132, 5.8). A malformed
+    /// option 121 yields no routes.
     pub fn routes(&self) -> Vec<Route> {
         let classless = self.options.get(code::CLASSLESS_ROUTES);
         let Some(value) = classless else {
@@ -86,7 +86,7 @@ impl Lease {
         classless_routes(value).unwrap_or_default()
     }
 
-    /// Whether it tells routes by option 121, which takes the place of the router (RFC 3442).
+    /// True if option 121 holds routes. The client then ignores the router option (RFC 3442).
     pub fn is_classless(&self) -> bool {
         let value = self.options.get(code::CLASSLESS_ROUTES);
         value
@@ -114,7 +114,7 @@ fn times(options: &Options, seconds: u32, sent: Instant) -> Times {
         let seconds = options.u32(code)?;
         Some(Duration::from_secs(seconds.into()))
     };
-    // RFC 2131, 4.4.5: what is told in another order than this is as if nothing were.
+    // RFC 2131, 4.4.5. A server's T1 or T2 that violates T1 < T2 < lease time is replaced by its default.
     let rebind = told(code::T2).filter(|rebind| *rebind < lease);
     let rebind = rebind.unwrap_or(lease * 7 / 8);
     let renew = told(code::T1).filter(|renew| *renew < rebind);
@@ -127,7 +127,7 @@ fn times(options: &Options, seconds: u32, sent: Instant) -> Times {
     }
 }
 
-/// The routes of option 121: each a length, as many bytes of the network as that needs, and the router.
+/// Parses option 121: per route a prefix length, the significant bytes of the network, and the gateway.
 fn classless_routes(mut value: &[u8]) -> Option<Vec<Route>> {
     let mut routes = Vec::new();
     while let Some((len, rest)) = value.split_first() {
@@ -149,20 +149,20 @@ fn classless_routes(mut value: &[u8]) -> Option<Vec<Route>> {
     Some(routes)
 }
 
-/// The mask of a length; none beyond 32.
+/// Network mask of a prefix length; `None` above 32.
 fn mask(len: u8) -> Option<u32> {
     let host = 32_u32.checked_sub(len.into())?;
     Some(u32::MAX.checked_shl(host).unwrap_or(0))
 }
 
-/// The length of a mask; none if its ones are not in front.
+/// Prefix length of a mask; `None` if the mask is not contiguous.
 fn mask_length(mask: Ipv4Addr) -> Option<u8> {
     let bits = mask.to_bits();
     let len = bits.leading_ones();
     (len + bits.trailing_zeros().min(32 - len) == 32).then_some(len as u8)
 }
 
-/// The length that an address had before masks were told (RFC 791, 2.3).
+/// Prefix length by address class (RFC 791, 2.3), for servers that send no subnet mask.
 const fn natural_length(address: Ipv4Addr) -> u8 {
     match address.octets()[0] {
         0..128 => 8,
@@ -176,7 +176,7 @@ fn is_unicast(address: Ipv4Addr) -> bool {
     first != 0 && first != 127 && first < 224
 }
 
-/// Whether a host can have this address: neither the first nor the last one of its network (RFC 1122, 3.2.1.3).
+/// True for a host address: neither network nor broadcast address of its subnet (RFC 1122, 3.2.1.3).
 fn is_of_a_host(address: Ipv4Addr, len: u8) -> bool {
     let host = !mask(len).unwrap_or(0);
     let own = address.to_bits() & host;

@@ -1,4 +1,4 @@
-//! A client of DHCP on one interface, as a machine (RFC 2131, 4.4 and figure 5).
+//! DHCP client of one interface (RFC 2131, 4.4 and figure 5).
 //!
 //! ```text
 //!             ┌────────── refused, in use, expired, released ───────────┐
@@ -6,9 +6,10 @@
 //! up ─▶ selecting ─ offer ─▶ requesting ─ answer ─▶ probing ─ free ─▶ bound ─▶ renewing ─▶ rebinding
 //!  └─▶ rebooting (an address is remembered) ─ answer ───▶ ┘             ▲ answer ─┴───────────┘
 //! ```
-//! An answer counts if it names the transaction and the hardware address of the client, and comes from the server that
-//! was asked, where one was. The address is probed by ARP before it is used (RFC 5227, 2.1.1), and declined if another
-//! host has it. `rebooting` asks for the address of the last time, which the owner may remember over a restart.
+//! The client accepts an answer that carries its transaction id and hardware address; in states that ask one server,
+//! the answer must come from that server. The client probes a new address by ARP before it uses it (RFC 5227, 2.1.1),
+//! and declines the address if another host has it. `rebooting` requests the address of the last lease, which the
+//! owner may store over a restart.
 
 mod lease;
 #[cfg(test)]
@@ -22,8 +23,8 @@ use wire::{Mac, arp, ipv4};
 use super::message::{CLIENT_PORT, Message, MessageType, SERVER_PORT, code, packet};
 pub use lease::{Lease, Route, Times};
 
-/// What is asked for (RouterOS): mask, routers, name servers, domain, routes, time servers, vendor's, classless
-/// routes, managers of access points.
+/// Default parameter request list (RouterOS): mask, routers, DNS servers, domain, static routes, NTP servers, vendor
+/// options, classless routes, CAPWAP controllers.
 const PARAMETERS: [u8; 9] = [
     code::SUBNET_MASK,
     code::ROUTER,
@@ -35,167 +36,167 @@ const PARAMETERS: [u8; 9] = [
     code::CLASSLESS_ROUTES,
     code::CAPWAP,
 ];
-/// How often a server is asked for what it offered, and for what is remembered, before all begins anew.
+/// Number of requests for an offered address and for a remembered address before the client starts over.
 const REQUESTS: u32 = 4;
 const REBOOTS: u32 = 2;
-/// How often an address is probed, and how long each probe waits for its answer.
+/// Number of ARP probes for a new address, and how long the client waits for an answer to each.
 const PROBES: u8 = 2;
 const PROBE_WAIT: Duration = Duration::from_millis(250);
-/// How long the client waits after it declined an address (RFC 2131, 3.1, 5).
+/// Pause after the client declined an address (RFC 2131, 3.1, 5).
 const AFTER_DECLINE: Duration = Duration::from_secs(10);
-/// How long it waits after it was refused, so that a server that refuses everything is not asked all the time.
+/// Pause after a refusal, so that a server that refuses every request is not flooded.
 const AFTER_REFUSAL: Duration = Duration::from_secs(1);
-/// The shortest time between requests to renew (RFC 2131, 4.4.5).
+/// Minimum time between requests to renew (RFC 2131, 4.4.5).
 const RENEW_AGAIN: Duration = Duration::from_secs(60);
-/// The most bytes of a request: every server takes them.
+/// Maximum request length in bytes: UDP payload of an Ethernet frame.
 const LONGEST: usize = 1_472;
 
-/// When answers are asked for by broadcast.
+/// When the client sets the broadcast flag of its messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Broadcast {
-    /// In each request.
+    /// In all messages.
     Always,
-    /// In none.
+    /// In no message.
     Never,
-    /// As long as there is no address that an answer could be sent to.
+    /// While the client has no address that a unicast answer could reach.
     #[default]
     Unbound,
 }
 
-/// How a client is configured.
+/// Configuration of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// The link address of its interface.
+    /// MAC address of the interface.
     pub mac: Mac,
-    /// The options that it sends besides its own, by number. A list of parameters takes the place of the usual one.
+    /// Additional options, by number. A parameter request list replaces the default one.
     pub options: Vec<(u8, Vec<u8>)>,
-    /// When answers are asked for by broadcast.
+    /// When to set the broadcast flag.
     pub broadcast: Broadcast,
-    /// The code point of its packets, 0 to 63.
+    /// DSCP of sent packets, 0 to 63.
     pub dscp: u8,
 }
 
-/// What happens to a client.
+/// Events of a client.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// It is configured; another link address begins anew.
+    /// The configuration changed. Another MAC address restarts the client.
     Configure(Config),
-    /// The address of a lease from before a restart: it is asked for when the link comes up.
+    /// Address of a lease from before a restart; the client requests it when the link comes up.
     Remember(Ipv4Addr),
-    /// The link is up.
+    /// The link went up.
     Up,
-    /// The link is down: the address is of no use.
+    /// The link went down; the client drops its lease.
     Down,
-    /// It is switched off: the address is given back.
+    /// The client was disabled; it releases its lease.
     Stop,
-    /// A message arrived on the interface.
+    /// A DHCP message arrived on the interface.
     Received(&'a Message),
-    /// A packet of ARP arrived there.
+    /// An ARP packet arrived on the interface.
     Arp(&'a arp::Repr),
-    /// A user wants the lease renewed.
+    /// Renew the lease now (`renew` command).
     Renew,
-    /// A user wants the address given back, and another one.
+    /// Release the lease and request another one (`release` command).
     Release,
 }
 
-/// What a client wants done.
+/// Actions that the owner of the machine carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Send this IP packet to everybody on the link.
+    /// Broadcast this IP packet on the link.
     Broadcast(Vec<u8>),
-    /// Send this IP packet to a server that may be anywhere.
+    /// Route this IP packet to its destination, a DHCP server.
     Send(Vec<u8>),
-    /// Send this packet of ARP to everybody on the link.
+    /// Broadcast this ARP packet on the link.
     Probe([u8; arp::PACKET_LEN]),
-    /// The address may be used, or a lease was renewed.
+    /// The client got or renewed a lease.
     Got(Box<Lease>),
-    /// The address may not be used any more.
+    /// The client lost its lease.
     Lost(Why),
-    /// Something went wrong that users want to know.
+    /// A request failed; the reason is meant for the log.
     Failed(Why),
 }
 
-/// Why an address is lost, or not got.
+/// Reason why a lease ended or was not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The link is down, or the client is switched off.
+    /// The link went down, or the client was disabled.
     Stopped,
-    /// Nobody renewed it.
+    /// The lease expired without renewal.
     Expired,
-    /// This server refused it.
+    /// This server refused the request (DHCPNAK).
     Refused(Ipv4Addr),
-    /// It was given back.
+    /// The client released the lease.
     Released,
-    /// This host has it.
+    /// Another host with this MAC address uses the address.
     InUse(Ipv4Addr, Mac),
 }
 
-/// Why a message is not taken.
+/// Reason why the client ignores a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is of another transaction, for another client, or from a server that was not asked.
+    /// Wrong transaction id, wrong hardware address, or another server than the requested one.
     Other,
-    /// It is nothing that is waited for.
+    /// The current state expects no such message.
     Unexpected,
-    /// It gives nothing that a host can have.
+    /// The offered address is not a host address, or mandatory options are missing.
     Unusable,
 }
 
-/// How far a client has come.
+/// Client state as RouterOS shows it (`status`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It waits for its link.
+    /// Waits for the link.
     Stopped,
-    /// It looks for servers.
+    /// Searches for servers.
     Searching,
-    /// It asks one for an address.
+    /// Requests an address from one server.
     Requesting,
-    /// It has an address.
+    /// Has a lease.
     Bound,
-    /// It asks its server for a longer time.
+    /// Asks its own server to extend the lease.
     Renewing,
-    /// It asks all servers for a longer time, or for the address of the last time.
+    /// Asks all servers to extend the lease, or requests the remembered address.
     Rebinding,
 }
 
-/// What a client waits for.
+/// State of the client, with the exchange in progress.
 #[derive(Debug)]
 enum State {
     Stopped,
-    /// The time to begin.
+    /// Paused until this time.
     Waiting(Instant),
     Selecting(Exchange),
-    /// The answer of this server about this address.
+    /// Requested address and its server.
     Requesting(Exchange, Ipv4Addr, Ipv4Addr),
     Rebooting(Exchange, Ipv4Addr),
-    /// Hosts that have the address: probes sent, and until when the last one waits.
+    /// Lease under probe, number of probes sent, and end of the wait for an answer to the last probe.
     Probing(Box<Lease>, u8, Instant),
     Bound(Box<Lease>),
     Renewing(Exchange, Box<Lease>),
     Rebinding(Exchange, Box<Lease>),
 }
 
-/// Requests that are sent until there is an answer.
+/// A request that the client repeats until it gets an answer.
 #[derive(Clone, Copy, Debug)]
 struct Exchange {
     xid: u32,
-    /// When the first was sent, by which all are told how long the client waits.
+    /// Time of the first request; the `secs` field counts from here.
     began: Instant,
-    /// When the last was.
+    /// Time of the last request.
     sent: Instant,
     count: u32,
-    /// Somebody waits for the answer: lost messages are repeated within seconds.
+    /// A user waits for the answer: retransmit within seconds.
     is_awaited: bool,
-    /// When the next is.
+    /// Time of the next retransmission.
     next: Instant,
 }
 
-/// See the module.
+/// DHCP client of one interface.
 #[derive(Debug)]
 pub struct Client {
     config: Config,
     state: State,
-    /// The address of the last time.
+    /// Address of the last lease.
     remembered: Option<Ipv4Addr>,
     rng: Rng,
 }
@@ -224,7 +225,7 @@ impl Machine for Client {
     }
 
     fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
-        // A client that nobody woke for hours catches up at once: each turn leads on.
+        // Catches up when ticks were missed for hours. The bound limits the number of state changes in one tick.
         for _ in 0..8 {
             match self.deadline() {
                 Some((at, _)) if at <= now => self.go_on(now, out),
@@ -255,7 +256,7 @@ impl Machine for Client {
 }
 
 impl Client {
-    /// A client that waits for its link.
+    /// Creates a client that waits for the link.
     pub fn new(config: Config, rng: impl Into<Rng>) -> Self {
         Self {
             config,
@@ -265,7 +266,7 @@ impl Client {
         }
     }
 
-    /// How far it has come.
+    /// State of the client.
     pub const fn status(&self) -> Status {
         match &self.state {
             State::Stopped => Status::Stopped,
@@ -277,7 +278,7 @@ impl Client {
         }
     }
 
-    /// The lease that holds.
+    /// The current lease.
     pub fn lease(&self) -> Option<&Lease> {
         match &self.state {
             State::Bound(lease) | State::Renewing(_, lease) | State::Rebinding(_, lease) => {
@@ -287,18 +288,18 @@ impl Client {
         }
     }
 
-    /// Whether it waits for hosts that have its address to say so.
+    /// True while the client probes a new address by ARP.
     pub const fn is_probing(&self) -> bool {
         matches!(self.state, State::Probing(..))
     }
 
-    /// The address that it asks for first when its link comes up (RFC 2131, 3.2): that of its last lease, unless that
-    /// was refused, given back or not renewed.
+    /// Address that the client requests first when the link comes up (RFC 2131, 3.2): the address of the last lease,
+    /// unless the lease was refused, released or expired.
     pub const fn remembered(&self) -> Option<Ipv4Addr> {
         self.remembered
     }
 
-    /// How it is configured.
+    /// Configuration of the client.
     pub const fn config(&self) -> &Config {
         &self.config
     }
@@ -312,7 +313,7 @@ impl Client {
         }
     }
 
-    /// Begins: with the address of the last time, or without any.
+    /// Starts the client: requests the remembered address, or searches for servers.
     fn begin(&mut self, now: Instant, out: &mut Vec<Action>) {
         match self.remembered {
             Some(address) => {
@@ -360,7 +361,7 @@ impl Client {
         self.search(now, out);
     }
 
-    /// Tells the server that the address is free (RFC 2131, 4.4.6). Nobody answers.
+    /// Sends DHCPRELEASE to the server (RFC 2131, 4.4.6), which does not answer. Returns true if there was a lease.
     fn give_back(&mut self, out: &mut Vec<Action>) -> bool {
         self.remembered = None;
         let Some(lease) = self.lease() else {
@@ -386,7 +387,7 @@ impl Client {
         }
     }
 
-    /// Does what is due.
+    /// Handles the expired timer of the current state.
     fn go_on(&mut self, now: Instant, out: &mut Vec<Action>) {
         match core::mem::replace(&mut self.state, State::Stopped) {
             State::Stopped => {}
@@ -413,7 +414,7 @@ impl Client {
         }
     }
 
-    /// Sends the request of the state that the client is in, and says when it is sent again.
+    /// Sends the request of the current state and schedules its retransmission.
     fn request_again(&mut self, now: Instant, out: &mut Vec<Action>) {
         let mut state = core::mem::replace(&mut self.state, State::Stopped);
         let jitter = Duration::from_millis(self.rng.below(2_001));
@@ -428,7 +429,8 @@ impl Client {
                 return;
             }
         };
-        // RFC 2131, 4.1: 4, 8, 16, 32, 64 seconds, each up to a second more or less; 4.4.5: half of the time left.
+        // RFC 2131, 4.1: 4, 8, 16, 32, 64 seconds, each plus or minus up to one second. RFC 2131, 4.4.5: half of the
+        // remaining time when renewing or rebinding.
         let is_soon = exchange.is_awaited && exchange.count < REQUESTS;
         let wait = match limit.filter(|_| !is_soon) {
             None => {
@@ -471,7 +473,7 @@ impl Client {
                 server = is_renewing.then_some(lease.server);
             }
             State::Selecting(_) => {
-                // RFC 2131, 4.4.1: a server may give the address of the last time again.
+                // RFC 2131, 4.4.1: DHCPDISCOVER may suggest the address of the last lease.
                 if let Some(wish) = self.remembered {
                     options.set(code::REQUESTED, wish.octets());
                 }
@@ -486,7 +488,7 @@ impl Client {
         });
     }
 
-    /// A message of this client, with its options.
+    /// Builds a message with the client's hardware address and options.
     fn message(&self, kind: MessageType, xid: u32) -> Message {
         let mut message = Message {
             xid,
@@ -515,10 +517,10 @@ impl Client {
         bytes
     }
 
-    /// Takes a message.
+    /// Handles a received message.
     ///
     /// # Errors
-    /// Why it is nothing to this client; nothing has changed then.
+    /// Returns why the client ignores the message; the state is unchanged.
     pub fn receive(
         &mut self,
         message: &Message,
@@ -585,13 +587,13 @@ impl Client {
         Ok(())
     }
 
-    /// Begins anew after a time, without what is remembered.
+    /// Pauses for `time`, then searches for servers. Forgets the remembered address.
     fn wait(&mut self, time: Duration, now: Instant) {
         self.remembered = None;
         self.state = State::Waiting(now + time);
     }
 
-    /// Looks once more whether a host has the address, or takes it.
+    /// Sends the next ARP probe, or takes the lease when all probes were sent.
     fn probe(&mut self, lease: Box<Lease>, count: u8, now: Instant, out: &mut Vec<Action>) {
         if count >= PROBES {
             return self.bind(lease, out);
@@ -613,7 +615,7 @@ impl Client {
         self.state = State::Bound(lease);
     }
 
-    /// Declines the address that it probes if another host has it, or probes it, too (RFC 5227, 2.1.1).
+    /// Declines the probed address if another host has it or probes it, too (RFC 5227, 2.1.1).
     fn hear_arp(&mut self, heard: &arp::Repr, now: Instant, out: &mut Vec<Action>) {
         let State::Probing(lease, ..) = &self.state else {
             return;

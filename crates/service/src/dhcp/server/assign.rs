@@ -1,4 +1,4 @@
-//! Which address a client gets: that of its static lease, the one that it had or wants, or any of a pool.
+//! Address assignment: address of the static lease, previous or requested address, or any free address of the pool.
 
 use core::net::Ipv4Addr;
 
@@ -9,8 +9,8 @@ use super::{OFFER, OWNER, TRIES};
 use crate::pool::Use;
 
 impl Servers {
-    /// Whether the address of a lease is not for its client any more: it is that of another static lease, or the pool
-    /// is another.
+    /// True if the client must give up the address of its lease: another static lease reserves the address, or the
+    /// address is outside of the client's pool.
     pub(super) fn is_lost(&self, lease: &Lease, asked: &Asked) -> bool {
         let Some(address) = lease.address else {
             return true;
@@ -26,7 +26,7 @@ impl Servers {
         is_others || is_outside
     }
 
-    /// Finds an address for a client: that of its static lease, the one that it wants, or any.
+    /// Assigns an address: that of the static lease, the requested one if it is free, or any free one of the pool.
     pub(super) fn assign(
         &mut self,
         asked: &Asked,
@@ -46,7 +46,7 @@ impl Servers {
         self.enter(fixed.map(|(id, _)| id), asked, (address, pool), now)
     }
 
-    /// Takes any address of a pool that a client may have.
+    /// Takes any free address of a pool. Gives up after [`TRIES`] addresses that are in use.
     pub(super) fn take_free(
         &self,
         pool: &str,
@@ -64,14 +64,14 @@ impl Servers {
                 false => passed.push((address, pool)),
             }
         }
-        // They come last the next time.
+        // The pool hands out returned addresses last.
         for (address, pool) in passed {
             self.pools.give_back(&pool, address);
         }
         found
     }
 
-    /// Gives a client the address that it wants, if that is free.
+    /// Assigns the requested address or fails.
     pub(super) fn assign_just(
         &mut self,
         asked: &Asked,
@@ -95,7 +95,7 @@ impl Servers {
         self.enter(fixed.map(|(id, _)| id), asked, (wanted, pool), now)
     }
 
-    /// Where a client's address comes from: its static lease with the address that it says, or a pool.
+    /// Returns the source of a client's address: the static lease with its address, if fixed, and the pool otherwise.
     #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
     pub(super) fn source(
         &self,
@@ -124,7 +124,7 @@ impl Servers {
         Ok((None, self.pool_of(asked)))
     }
 
-    /// The pool that a client without a static lease gets its address from.
+    /// Pool for a client without a static lease: that of the first matcher that sets one, else that of the server.
     pub(super) fn pool_of(&self, asked: &Asked) -> Option<Box<str>> {
         let matched = self
             .matchers_of(asked)
@@ -143,7 +143,7 @@ impl Servers {
         asked: &Asked,
         address: Ipv4Addr,
     ) -> Result<u64, Why> {
-        // A dynamic lease that had the address before keeps it until it renews.
+        // A dynamic lease that already holds the address keeps it until its next renewal.
         if { self.leases.at(address) }.is_some_and(|lease| lease.id != id) {
             return Err(Why::NoAddress);
         }
@@ -154,7 +154,7 @@ impl Servers {
         Ok(id)
     }
 
-    /// Whether a client may have an address of a pool: nobody has it, and it is not the router's own.
+    /// True if no lease holds or reserves the address and the router itself does not own it.
     pub(super) fn is_free(&self, asked: &Asked, address: Ipv4Addr) -> bool {
         let is_own = asked.own.iter().any(|(own, _)| *own == address);
         let is_fixed = self.leases.fixed_at(address).is_some();
@@ -179,7 +179,7 @@ impl Servers {
             lease.address = Some(address);
             lease.pool = Some(pool);
             lease.server = Some(asked.server);
-            // Whatever comes of it, it has an end.
+            // Every new lease gets an expiry, even if the offer is never sent.
             lease.until = Some(now + OFFER);
             lease.state = State::Offered;
         });

@@ -1,4 +1,4 @@
-//! What servers are configured to do.
+//! Configuration of DHCP servers, networks, option matchers and static leases.
 
 use core::net::Ipv4Addr;
 use core::time::Duration;
@@ -6,39 +6,39 @@ use std::sync::Arc;
 
 use wire::Mac;
 
-/// A server, by a number of its owner's.
+/// Id of a server, assigned by the owner of the machine.
 pub type ServerId = u64;
 
-/// A server on an interface.
+/// DHCP server of an interface (`/ip/dhcp-server`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Its name.
+    /// Name.
     pub name: Box<str>,
-    /// The relay agent that its requests come by: unspecified for clients on the link, broadcast for any agent.
+    /// Relay agent address of accepted requests: unspecified for clients on the link, broadcast for any relay agent.
     pub relay: Ipv4Addr,
-    /// How long a lease holds.
+    /// Duration of a lease.
     pub lease_time: Duration,
-    /// The pool of its addresses; none serves static leases alone.
+    /// Address pool; `None` serves static leases only.
     pub pool: Option<Box<str>>,
-    /// What tells clients apart that have no static lease.
+    /// Fields that identify clients without a static lease.
     pub identifiers: Identifiers,
-    /// Which clients of BOOTP are served.
+    /// BOOTP clients that get an address.
     pub bootp: Bootp,
-    /// How long they keep an address; none is for ever.
+    /// Lease duration of BOOTP clients; `None` is infinite.
     pub bootp_lease_time: Option<Duration>,
-    /// Requests of clients that began later than that ago are ignored.
+    /// Requests with a smaller `secs` field are ignored.
     pub delay_threshold: Duration,
-    /// Its address in answers; none is the interface's.
+    /// Source address of answers; `None` uses the interface's address.
     pub server_address: Option<Ipv4Addr>,
-    /// What becomes of requests for addresses that it does not have.
+    /// Handling of requests for addresses outside of the server's networks.
     pub authoritative: Authoritative,
-    /// Whether all answers are broadcast.
+    /// Broadcast all answers.
     pub always_broadcast: bool,
-    /// Most dynamic leases of one hardware address.
+    /// Maximum number of dynamic leases per MAC address.
     pub mac_limit: Option<u32>,
-    /// Whether a dynamic address is probed before it is offered.
+    /// Probe dynamic addresses by ARP before offering them.
     pub conflict_detection: bool,
-    /// Options to send.
+    /// DHCP options to send.
     pub options: Arc<[OptionValue]>,
 }
 
@@ -63,14 +63,14 @@ impl Default for Config {
     }
 }
 
-/// What tells clients apart: all of it that they send.
+/// Fields that identify a client; all selected ones must match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identifiers {
-    /// The hardware address.
+    /// MAC address.
     pub mac: bool,
-    /// Option 61.
+    /// Client id (option 61).
     pub client_id: bool,
-    /// Option 82.
+    /// Relay agent information (option 82).
     pub agent: bool,
 }
 
@@ -84,142 +84,142 @@ impl Default for Identifiers {
     }
 }
 
-/// Which clients of BOOTP are served.
+/// BOOTP clients that get an address (`bootp-support`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bootp {
     /// None.
     None,
-    /// Those with a static lease.
+    /// Clients with a static lease.
     Static,
-    /// All.
+    /// All clients.
     Dynamic,
 }
 
-/// What becomes of a request for an address that is not the server's to give.
+/// Handling of requests for addresses that the server cannot assign (`authoritative`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authoritative {
-    /// It is ignored.
+    /// Ignored.
     No,
-    /// It is refused when the client has asked for so long.
+    /// Refused (DHCPNAK) once the client's `secs` field reaches this time.
     After(Duration),
-    /// It is refused.
+    /// Refused at once.
     Yes,
 }
 
-/// An option to send.
+/// DHCP option to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionValue {
-    /// Its number.
+    /// Option number.
     pub code: u8,
-    /// Its value, piece by piece.
+    /// Parts of the value, concatenated.
     pub value: Vec<Part>,
-    /// Whether it is sent to clients that do not ask for it.
+    /// Send the option even if the client does not request it.
     pub force: bool,
 }
 
-/// A piece of an option's value.
+/// Part of an option value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// These bytes.
+    /// Literal bytes.
     Bytes(Vec<u8>),
-    /// The client's name, `$(HOSTNAME)`.
+    /// Host name of the client, `$(HOSTNAME)`.
     HostName,
-    /// The remote id of option 82, `$(REMOTE_ID)`.
+    /// Remote id of option 82, `$(REMOTE_ID)`.
     RemoteId,
-    /// The first gateway of the network, `$(NETWORK_GATEWAY)`.
+    /// First gateway of the network, `$(NETWORK_GATEWAY)`.
     Gateway,
 }
 
-/// What clients of a network are told.
+/// Options for the clients of a network (`/ip/dhcp-server/network`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
-    /// Its address, and the length of its prefix.
+    /// Network address and prefix length.
     pub prefix: (u32, u8),
-    /// The length of the prefix that clients are told; none is the network's.
+    /// Prefix length sent to clients; `None` sends the network's.
     pub mask: Option<u8>,
-    /// The gateways.
+    /// Gateways.
     pub gateways: Vec<Ipv4Addr>,
-    /// Servers of names.
+    /// DNS servers.
     pub dns: Vec<Ipv4Addr>,
-    /// Servers of time.
+    /// NTP servers.
     pub ntp: Vec<Ipv4Addr>,
-    /// Servers of NetBIOS names.
+    /// WINS servers.
     pub wins: Vec<Ipv4Addr>,
-    /// Managers of access points.
+    /// CAPWAP controllers.
     pub caps: Vec<Ipv4Addr>,
-    /// The domain.
+    /// Domain name.
     pub domain: Box<str>,
-    /// The server to boot from.
+    /// Server to boot from.
     pub next_server: Option<Ipv4Addr>,
-    /// The file to boot.
+    /// Boot file.
     pub boot_file: Box<str>,
-    /// Options to send.
+    /// DHCP options to send.
     pub options: Vec<OptionValue>,
 }
 
-/// Clients that get other addresses or options by what they send.
+/// Option matcher: selects pool and options by an option of the request (`/ip/dhcp-server/matcher`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matcher {
-    /// The server; none is any.
+    /// Server; `None` matches all servers.
     pub server: Option<ServerId>,
-    /// The number of the option.
+    /// Number of the option to match.
     pub code: u8,
-    /// What it says.
+    /// Value to match.
     pub value: Vec<u8>,
-    /// Whether that may be a part of what it says.
+    /// The option may contain the value instead of being equal to it.
     pub is_substring: bool,
-    /// The pool of addresses.
+    /// Address pool.
     pub pool: MatchedPool,
-    /// Options to send.
+    /// DHCP options to send.
     pub options: Vec<OptionValue>,
 }
 
-/// The pool of a matcher.
+/// Address pool of a matcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MatchedPool {
-    /// That of the server.
+    /// Pool of the server.
     Servers,
-    /// None: static leases alone.
+    /// No pool: static leases only.
     StaticOnly,
-    /// This one.
+    /// Named pool.
     Pool(Box<str>),
 }
 
-/// A lease of the configuration.
+/// Static lease (`/ip/dhcp-server/lease`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Static {
-    /// The address.
+    /// Address.
     pub address: Assigned,
-    /// The client's hardware address.
+    /// MAC address of the client.
     pub mac: Option<Mac>,
-    /// Whether the source of its frames counts in the place of what its messages say.
+    /// Compare the source MAC address of the frame instead of the one in the message.
     pub use_src_mac: bool,
-    /// The client's option 61.
+    /// Client id (option 61).
     pub client_id: Option<Box<[u8]>>,
-    /// The circuit and the relay agent of option 82; empty is any.
+    /// Circuit id and remote id of option 82; empty matches any.
     pub agent: (Box<[u8]>, Box<[u8]>),
-    /// The server; none is any.
+    /// Server; `None` matches all servers.
     pub server: Option<ServerId>,
-    /// Whether the client is ignored.
+    /// Ignore the client (`block-access`).
     pub is_blocked: bool,
-    /// How long it holds; none is as the server says.
+    /// Lease duration; `None` uses the server's.
     pub lease_time: Option<Duration>,
-    /// Whether all answers are broadcast; none is as the server says.
+    /// Broadcast all answers; `None` uses the server's setting.
     pub always_broadcast: Option<bool>,
-    /// Options to send.
+    /// DHCP options to send.
     pub options: Vec<OptionValue>,
 }
 
-/// The address of a static lease.
+/// Address of a static lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assigned {
-    /// This one.
+    /// Fixed address.
     Address(Ipv4Addr),
-    /// One of this pool.
+    /// Any address of this pool.
     Pool(Box<str>),
 }
 
-/// The bytes of a client id as RouterOS writes them: `1:aa:bb:cc:dd:ee:ff`; what is not written so is taken as text.
+/// Parses a client id as RouterOS writes it, `1:aa:bb:cc:dd:ee:ff`; any other form is taken as text.
 pub fn client_id(text: &str) -> Option<Box<[u8]>> {
     if text.is_empty() {
         return None;
@@ -232,7 +232,7 @@ pub fn client_id(text: &str) -> Option<Box<[u8]>> {
     Some(bytes.unwrap_or_else(|| text.as_bytes().to_vec()).into())
 }
 
-/// A client id as RouterOS writes it.
+/// Formats a client id as RouterOS does.
 pub fn client_id_text(id: &[u8]) -> String {
     let digits: Vec<_> = id.iter().map(|byte| format!("{byte:x}")).collect();
     digits.join(":")

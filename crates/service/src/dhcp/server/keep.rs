@@ -1,4 +1,4 @@
-//! How leases begin and end, and what is configured of them.
+//! Start and end of leases, and changes of static leases.
 
 use core::net::Ipv4Addr;
 use core::time::Duration;
@@ -13,7 +13,7 @@ use super::{OFFER, OWNER, PROBE};
 use crate::pool::Use;
 
 impl Servers {
-    /// A client has taken its lease, or holds it longer.
+    /// Binds a lease or extends it.
     pub(super) fn bind(&mut self, id: u64, asked: &Asked, now: Instant, out: &mut Vec<Action>) {
         let Some(config) = self.servers.get(&asked.server) else {
             return;
@@ -46,7 +46,7 @@ impl Servers {
         out.extend(self.reply(&lease, asked, MessageType::Ack));
     }
 
-    /// How long a lease holds; none is for ever.
+    /// Duration of a lease; `None` is infinite.
     pub(super) fn time(&self, lease: &Lease, asked: &Asked) -> Option<Duration> {
         let config = self.servers.get(&asked.server)?;
         if asked.message.kind().is_none() {
@@ -54,11 +54,11 @@ impl Servers {
         }
         let fixed = lease.fixed.as_ref().and_then(|fixed| fixed.lease_time);
         let time = fixed.unwrap_or(config.lease_time);
-        // RFC 2131, 3.3: all ones are for ever.
+        // RFC 2131, 3.3: 0xffffffff seconds is infinite.
         (time.as_secs() < u64::from(u32::MAX)).then_some(time)
     }
 
-    /// A lease ends: a dynamic one is gone, a static one waits.
+    /// Ends a lease: removes a dynamic one, sets a static one to waiting.
     pub(super) fn end(&mut self, id: u64, now: Instant, out: &mut Vec<Action>) {
         let Some(lease) = self.leases.get(id).cloned() else {
             return;
@@ -81,7 +81,7 @@ impl Servers {
         }
     }
 
-    /// Nobody gets the address of a lease for as long as a lease holds, as somebody else has it.
+    /// Blocks an address that another host uses, for the duration of a lease.
     pub(super) fn set_aside(&mut self, id: u64, state: State, now: Instant, out: &mut Vec<Action>) {
         let Some(lease) = self.leases.get(id).cloned() else {
             return;
@@ -97,13 +97,13 @@ impl Servers {
             lease.until = Some(now + time);
             lease.asked = None;
         });
-        // The client gets another one.
+        // The client may get another address.
         if lease.is_dynamic() {
             self.leases.set_client(id, None);
         }
     }
 
-    /// Asks whether the client of a lease is there. One behind a relay agent cannot be asked.
+    /// Probes the client of a bound lease by ARP. Clients behind a relay agent cannot be probed.
     pub(super) fn check(&mut self, id: u64, now: Instant, out: &mut Vec<Action>) {
         let lease = self
             .leases
@@ -118,7 +118,8 @@ impl Servers {
         }
     }
 
-    /// Somebody has an address: it is not offered to anybody else.
+    /// A host answered from this address. If the address is being probed for an offer, it is blocked and the client
+    /// gets another one.
     pub(super) fn seen(&mut self, address: Ipv4Addr, now: Instant, out: &mut Vec<Action>) {
         let Some(lease) = self.leases.at(address) else {
             return;
@@ -179,7 +180,7 @@ impl Servers {
         }
     }
 
-    /// A dynamic lease was made static: it goes on as that.
+    /// Converts a dynamic lease of the same client into the static lease `id`, which inherits its state.
     pub(super) fn take_over(
         &mut self,
         id: u64,
@@ -211,7 +212,7 @@ impl Servers {
         out.extend([Action::Keep(other.id), Action::Keep(id)]);
     }
 
-    /// An address that a pool has again is kept for the static lease that it is of.
+    /// Reserves an address that was returned to its pool for the static lease that names it.
     fn reserve_fixed(&self, address: Ipv4Addr) {
         let fixed = self.leases.fixed_at(address);
         let fixed = fixed.and_then(|id| self.leases.get(id)?.fixed.as_deref());
@@ -222,7 +223,7 @@ impl Servers {
         }
     }
 
-    /// Static addresses are kept out of pools that are others now.
+    /// Reserves all static addresses in the pools, for example after the pools changed.
     pub fn reserve(&self) {
         for lease in self.leases.all().values() {
             if let Some(Assigned::Address(address)) = lease.fixed.as_deref().map(|of| &of.address) {
@@ -247,7 +248,7 @@ impl Servers {
 }
 
 impl Lease {
-    /// A static lease whose client is gone.
+    /// Resets a static lease to waiting.
     fn wait(&mut self, now: Instant) {
         self.state = State::Waiting;
         (self.address, self.pool, self.until) = (None, None, None);
@@ -256,7 +257,7 @@ impl Lease {
     }
 }
 
-/// What the log says of a lease that begins or ends.
+/// Log message for a lease that starts or ends.
 fn assigned(server: &str, what: &str, lease: &Lease) -> String {
     let address = lease.address.unwrap_or(Ipv4Addr::UNSPECIFIED);
     // RouterOS: `defconf assigned 192.168.88.254 for 00:00:5E:00:53:01 host`.

@@ -1,4 +1,4 @@
-//! Leases, and the ways to find one: by number, by client, by address, by the time of what is next.
+//! Lease table with indexes by id, client, address and expiry.
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,30 +10,30 @@ use wire::Mac;
 use super::config::{Assigned, Identifiers, ServerId, Static};
 use crate::dhcp::{Message, code};
 
-/// Leases of a router at most.
+/// Maximum number of leases of a router.
 const MOST: usize = 1 << 20;
-/// Numbers from here on are of dynamic leases; below stand those of static ones, which their owner gives.
+/// First id of dynamic leases. The owner assigns the ids of static leases, which are below.
 pub const DYNAMIC: u64 = 1 << 63;
 
-/// How far a lease is.
+/// State of a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// A static lease whose client is not there.
+    /// Static lease without a client.
     Waiting,
-    /// Its address is being probed.
+    /// The address is being probed.
     Testing,
-    /// It was offered.
+    /// Offered to the client.
     Offered,
-    /// The client has it.
+    /// Bound to the client.
     Bound,
-    /// The client found somebody else at the address.
+    /// The client reported that another host uses the address.
     Declined,
-    /// The probe found somebody else at the address.
+    /// The probe found another host at the address.
     Conflict,
 }
 
 impl State {
-    /// As RouterOS calls it.
+    /// Returns the state's name in RouterOS.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -46,25 +46,25 @@ impl State {
     }
 }
 
-/// What a client says of itself.
+/// Identification of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
-    /// Its hardware address; zeros if it has none of Ethernet.
+    /// Hardware address; zero if the client sent no Ethernet address.
     pub mac: Mac,
-    /// The source of its frames.
+    /// Source MAC address of the client's frames.
     pub src_mac: Mac,
-    /// Option 61.
+    /// Client id (option 61).
     pub id: Option<Box<[u8]>>,
-    /// Option 82, as the relay agent sent it.
+    /// Relay agent information (option 82), as received.
     pub agent: Option<Box<[u8]>>,
-    /// Option 12.
+    /// Host name (option 12).
     pub host_name: Box<str>,
-    /// Option 60.
+    /// Vendor class (option 60).
     pub class: Box<str>,
 }
 
 impl Client {
-    /// Who sent this message. A message of BOOTP without a hardware address is of nobody.
+    /// Reads the identification from a message. BOOTP messages without a hardware address yield the zero address.
     pub(super) fn of(message: &Message, src_mac: Mac) -> Self {
         let options = &message.options;
         let text = |code| options.text(code).unwrap_or_default().into_boxed_str();
@@ -79,7 +79,7 @@ impl Client {
         }
     }
 
-    /// A sub-option of what the relay agent added (RFC 3046, 2.0).
+    /// Returns a sub-option of the relay agent information (RFC 3046, 2.0).
     pub fn agent_part(&self, number: u8) -> Option<&[u8]> {
         let mut rest = self.agent.as_deref()?;
         while let [code, len, value @ ..] = rest {
@@ -95,7 +95,7 @@ impl Client {
     fn key(&self, server: ServerId, by: Identifiers) -> Key {
         let id = self.id.clone().filter(|_| by.client_id);
         let agent = self.agent.clone().filter(|_| by.agent);
-        // Somebody has to be told from others by something.
+        // A client that sent neither id nor relay agent information is identified by its MAC address in any case.
         let has_none = id.is_none() && agent.is_none();
         let mac = (by.mac || has_none).then_some(self.mac);
         Key {
@@ -107,7 +107,7 @@ impl Client {
     }
 }
 
-/// Whom a dynamic lease is for.
+/// Index key of a dynamic lease.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     server: ServerId,
@@ -116,32 +116,32 @@ struct Key {
     agent: Option<Box<[u8]>>,
 }
 
-/// A lease.
+/// Lease.
 #[derive(Clone, Debug)]
 pub struct Lease {
-    /// Its number.
+    /// Id.
     pub id: u64,
-    /// The server that gave it.
+    /// Server that assigned the address.
     pub server: Option<ServerId>,
-    /// The address in use; none of a static lease whose client is not there.
+    /// Address; `None` for a waiting static lease.
     pub address: Option<Ipv4Addr>,
-    /// The pool that the address is of.
+    /// Pool of the address.
     pub pool: Option<Box<str>>,
-    /// The client.
+    /// Client.
     pub client: Client,
-    /// How far it is.
+    /// State.
     pub state: State,
-    /// When it began.
+    /// Time at which the lease began.
     pub since: Instant,
-    /// When the client was last heard.
+    /// Time of the last message from the client.
     pub seen: Option<Instant>,
-    /// When that ends; none is never.
+    /// End of the current state; `None` is never.
     pub until: Option<Instant>,
-    /// What is configured of it.
+    /// Configuration of a static lease.
     pub fixed: Option<Arc<Static>>,
-    /// Offers in a row.
+    /// Number of consecutive offers without a request.
     pub(super) offers: u8,
-    /// What is answered once the address has been probed.
+    /// Request to answer when the probe of the address ends.
     pub(super) asked: Option<Box<super::Asked>>,
     key: Option<Key>,
 }
@@ -165,26 +165,26 @@ impl Lease {
         }
     }
 
-    /// Whether it is none of the configuration.
+    /// True for leases that are not configured.
     pub const fn is_dynamic(&self) -> bool {
         self.id & DYNAMIC != 0
     }
 }
 
-/// A server, a circuit and a relay agent.
+/// Index key: server, circuit id, remote id.
 type Behind = (Option<ServerId>, Box<[u8]>, Box<[u8]>);
 
-/// All leases.
+/// Lease table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Leases {
     all: BTreeMap<u64, Lease>,
     given: u64,
     clients: BTreeMap<Key, u64>,
-    /// Of dynamic leases: how many a hardware address has of a server.
+    /// Number of dynamic leases per server and MAC address.
     macs: BTreeMap<(ServerId, Mac), u32>,
     addresses: BTreeMap<Ipv4Addr, u64>,
     times: BTreeSet<(Instant, u64)>,
-    /// Addresses that static leases have, whether in use or not.
+    /// Addresses of static leases, in use or not.
     fixed: BTreeMap<Ipv4Addr, u64>,
     by_id: BTreeMap<(Option<ServerId>, Box<[u8]>), u64>,
     by_mac: BTreeMap<(Option<ServerId>, Mac, bool), u64>,
@@ -204,13 +204,13 @@ impl Leases {
         self.all.len() >= MOST
     }
 
-    /// A number for a dynamic lease.
+    /// Allocates the id of a dynamic lease.
     pub(super) fn next_id(&mut self) -> u64 {
         self.given += 1;
         DYNAMIC | self.given
     }
 
-    /// Changes a lease and what finds it.
+    /// Changes a lease and updates the indexes.
     pub(super) fn change<T>(&mut self, id: u64, change: impl FnOnce(&mut Lease) -> T) -> Option<T> {
         let mut lease = self.all.remove(&id)?;
         self.leave(&lease);
@@ -267,7 +267,7 @@ impl Leases {
         }
     }
 
-    /// Says whom a dynamic lease is for; none is for nobody any more.
+    /// Assigns a dynamic lease to a client; `None` unassigns it.
     pub(super) fn set_client(&mut self, id: u64, client: Option<(&Client, ServerId, Identifiers)>) {
         self.change(id, |lease| match client {
             Some((client, server, by)) => {
@@ -279,7 +279,7 @@ impl Leases {
         });
     }
 
-    /// The dynamic lease of a client.
+    /// Finds the dynamic lease of a client.
     pub(super) fn of_client(
         &self,
         client: &Client,
@@ -289,22 +289,22 @@ impl Leases {
         self.clients.get(&client.key(server, by)).copied()
     }
 
-    /// How many dynamic leases a hardware address has.
+    /// Number of dynamic leases of a MAC address.
     pub(super) fn of_mac(&self, server: ServerId, mac: Mac) -> u32 {
         self.macs.get(&(server, mac)).copied().unwrap_or(0)
     }
 
-    /// The lease that an address is in use for.
+    /// Finds the lease that uses an address.
     pub(super) fn at(&self, address: Ipv4Addr) -> Option<&Lease> {
         self.all.get(self.addresses.get(&address)?)
     }
 
-    /// The static lease that an address is of.
+    /// Finds the static lease that reserves an address.
     pub(super) fn fixed_at(&self, address: Ipv4Addr) -> Option<u64> {
         self.fixed.get(&address).copied()
     }
 
-    /// The next lease whose time is over.
+    /// Returns a lease whose time has expired.
     pub(super) fn due(&self, now: Instant) -> Option<u64> {
         let (at, id) = self.times.first()?;
         (*at <= now).then_some(*id)
@@ -314,8 +314,8 @@ impl Leases {
         self.times.first().map(|(at, _)| *at)
     }
 
-    /// The static leases that may be a client's, the best first: by client id, by option 82, by hardware address; of a
-    /// server before those of all.
+    /// Static leases that match a client, best first: by client id, by option 82, by MAC address; leases of this
+    /// server before leases of all servers.
     pub(super) fn fixed_for(&self, client: &Client, server: ServerId) -> impl Iterator<Item = u64> {
         let of = [Some(server), None];
         let agent = |number| client.agent_part(number).unwrap_or_default().into();
@@ -346,7 +346,7 @@ impl Leases {
         found.into_iter().copied()
     }
 
-    /// Enters what is configured of a static lease, in place of what was.
+    /// Replaces the configuration of a static lease and updates the indexes.
     pub(super) fn set_fixed(&mut self, id: u64, fixed: Option<Arc<Static>>) {
         let before = self.all.get(&id).and_then(|lease| lease.fixed.clone());
         for (fixed, is_there) in [(before, false), (fixed, true)] {
@@ -363,7 +363,7 @@ impl Leases {
                 let key = (server, circuit.clone(), remote.clone());
                 mark(&mut self.by_agent, key, id, is_there);
             }
-            // A client id tells more than a hardware address, which then is only shown.
+            // A client id takes precedence; the MAC address of such a lease is only displayed.
             if let (Some(mac), None) = (fixed.mac, &fixed.client_id) {
                 mark(
                     &mut self.by_mac,
@@ -376,7 +376,7 @@ impl Leases {
     }
 }
 
-/// Has an index name a lease, or not any more.
+/// Adds an index entry for a lease, or removes it.
 fn mark<K: Ord>(index: &mut BTreeMap<K, u64>, key: K, id: u64, is_there: bool) {
     match is_there {
         true => _ = index.insert(key, id),

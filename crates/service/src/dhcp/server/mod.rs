@@ -1,4 +1,4 @@
-//! DHCP servers of a router (RFC 2131, 4.3), with the leases that they gave.
+//! DHCP servers of the router (RFC 2131, 4.3) and their leases.
 //!
 //! ```text
 //!            DISCOVER        0.5 s, nobody there       REQUEST
@@ -6,11 +6,11 @@
 //!                │ somebody is there     └ 30 s ▶ nothing        │ time, RELEASE
 //!                └▶ conflict                                     └ DECLINE ▶ declined
 //! ```
-//! A static lease is there as long as its configuration, and waits where a dynamic one is nothing. An address in
-//! `conflict` or `declined` stays out of its pool for as long as a lease holds.
+//! A static lease exists as long as its configuration; where a dynamic lease is removed, a static one goes to
+//! `waiting`. An address in `conflict` or `declined` stays blocked for the duration of a lease.
 //!
-//! One machine has the leases of all servers, as an address is leased once. Which server a request is for is said with
-//! it. An ACK is to be sent when what `Action::Keep` names is on disk, and not before.
+//! One machine holds the leases of all servers, so that no address is leased twice. Each request names its server.
+//! The owner must store the lease that `Action::Keep` names on disk before it sends the ACK.
 
 mod assign;
 mod config;
@@ -41,133 +41,133 @@ pub use record::Record;
 
 use lease::Leases;
 
-/// How long an offer holds.
+/// Lifetime of an offer.
 const OFFER: Duration = Duration::from_secs(30);
-/// How long somebody at an address has to answer.
+/// Time that a host has to answer an ARP probe.
 const PROBE: Duration = Duration::from_millis(500);
-/// Addresses that are looked at for one client.
+/// Maximum number of pool addresses tried for one client.
 const TRIES: usize = 16;
-/// The owner of addresses, as pools show it.
+/// Owner name of leased addresses in `/ip/pool/used`.
 const OWNER: &str = "DHCP";
 
-/// A request, and where it was heard.
+/// A received request with its ingress context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// The server that it is for.
+    /// Server that the request is for.
     pub server: ServerId,
-    /// It.
+    /// DHCP message.
     pub message: Message,
-    /// The source of its frame.
+    /// Source MAC address of the frame.
     pub src_mac: Mac,
-    /// The addresses of the interface, with the lengths of their networks' prefixes.
+    /// Addresses of the ingress interface, with prefix lengths.
     pub own: Vec<(Ipv4Addr, u8)>,
 }
 
-/// What happens to [`Servers`].
+/// Events of [`Servers`].
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A server is configured, or is gone.
+    /// A server was added, changed or removed.
     Server(ServerId, Option<Config>),
-    /// A static lease is configured, or is gone.
+    /// A static lease was added, changed or removed.
     Static(u64, Option<Static>),
-    /// All networks.
+    /// The complete list of networks.
     Networks(Vec<Network>),
-    /// All matchers, in order.
+    /// The complete list of matchers, in order.
     Matchers(Vec<Matcher>),
-    /// A request was heard.
+    /// A request was received.
     Asked(Box<Asked>),
-    /// Somebody has this address.
+    /// A host answered from this address.
     Seen(Ipv4Addr),
-    /// A lease that was kept, and the time of day in seconds since 1970.
+    /// Restores a stored lease. The number is the current time in seconds since 1970.
     Recall(Box<Record>, i64),
-    /// A user removes a dynamic lease.
+    /// A user removed a dynamic lease.
     Remove(u64),
-    /// A user wants to know whether the client of a lease is there: if not, the lease ends.
+    /// A user wants to probe the client of a lease (`check-status`); without an answer the lease ends.
     Check(u64),
 }
 
-/// What [`Servers`] want done.
+/// Actions that the owner of [`Servers`] carries out.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// An answer is sent.
+    /// Send an answer.
     Send(Box<Reply>),
-    /// What is kept of a lease is other.
+    /// Store the current state of a lease, or delete its record.
     Keep(u64),
-    /// A lease began.
+    /// A lease was bound.
     Bound(u64),
-    /// A lease ended: it as it was.
+    /// A lease ended; holds its last state.
     Unbound(Box<Lease>),
-    /// Somebody at this address is looked for, by a server.
+    /// Send an ARP probe for this address on the server's interface.
     Probe(ServerId, Ipv4Addr),
-    /// A line of the log: whether it is a warning, and what it says.
+    /// Log this message; the flag selects severity warning.
     Log(bool, String),
-    /// The request is not answered.
+    /// The request was ignored.
     Ignored(Why),
 }
 
-/// An answer.
+/// Answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The server.
+    /// Server.
     pub server: ServerId,
-    /// The server's address.
+    /// Source address.
     pub from: Ipv4Addr,
-    /// Who gets it.
+    /// Destination.
     pub to: To,
-    /// The message.
+    /// Encoded message.
     pub message: Vec<u8>,
-    /// Whether it waits until what was to be kept is on disk.
+    /// Send only after the preceding [`Action::Keep`] is on disk.
     pub waits: bool,
 }
 
-/// Who gets an answer (RFC 2131, 4.1).
+/// Destination of an answer (RFC 2131, 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
-    /// All on the link.
+    /// Broadcast on the link.
     All,
-    /// A client on the link, at an address that it may not have yet.
+    /// Unicast to a client on the link that may not have configured the address yet.
     Client(Mac, Ipv4Addr),
-    /// A client behind routers.
+    /// Unicast to a client behind routers.
     Routed(Ipv4Addr),
-    /// A relay agent.
+    /// Unicast to a relay agent.
     Relay(Ipv4Addr),
 }
 
-/// Why a request is not answered.
+/// Reason why a request is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It is an answer, or of no type that a server hears.
+    /// Not a request, or a message type that servers do not handle.
     Type,
-    /// It is for another server.
+    /// The request selects another server.
     OtherServer,
-    /// The client has not asked for long enough.
+    /// The `secs` field is below the threshold.
     Early,
     /// The client is blocked.
     Blocked,
-    /// Nobody knows the client, and the server gives it nothing.
+    /// The client has no static lease and the server has no pool for it.
     Unknown,
-    /// No address is left.
+    /// No free address.
     NoAddress,
-    /// The hardware address has as many leases as it may have.
+    /// The MAC address reached its limit of leases.
     MacLimit,
-    /// An answer is on its way: the address is being probed.
+    /// The address is being probed; the answer follows.
     Testing,
 }
 
-/// See the module.
+/// All DHCP servers of the router with their leases.
 #[derive(Clone, Debug, Default)]
 pub struct Servers {
     servers: BTreeMap<ServerId, Config>,
     networks: BTreeMap<(u8, u32), Network>,
     matchers: Vec<Matcher>,
     leases: Leases,
-    /// Leases whose clients are asked for, by when they have to have answered.
+    /// Deadlines of the running probes of bound leases.
     checked: BTreeMap<u64, Instant>,
     pools: Pools,
 }
 
 impl Servers {
-    /// Servers that share these pools.
+    /// Creates the machine. It allocates addresses from `pools`.
     pub fn new(pools: Pools) -> Self {
         Self {
             pools,
@@ -175,22 +175,22 @@ impl Servers {
         }
     }
 
-    /// The leases by their numbers.
+    /// All leases by id.
     pub fn leases(&self) -> &BTreeMap<u64, Lease> {
         self.leases.all()
     }
 
-    /// A lease.
+    /// Returns a lease.
     pub fn lease(&self, id: u64) -> Option<&Lease> {
         self.leases.get(id)
     }
 
-    /// The lease that an address is in use for.
+    /// Finds the lease that uses an address.
     pub fn lease_at(&self, address: Ipv4Addr) -> Option<&Lease> {
         self.leases.at(address)
     }
 
-    /// Whether somebody at this address is being looked for.
+    /// True while an ARP probe for this address is running.
     pub fn is_asked_for(&self, address: Ipv4Addr) -> bool {
         let lease = self.leases.at(address);
         lease.is_some_and(|lease| {
@@ -198,12 +198,12 @@ impl Servers {
         })
     }
 
-    /// A server.
+    /// Returns the configuration of a server.
     pub fn server(&self, id: ServerId) -> Option<&Config> {
         self.servers.get(&id)
     }
 
-    /// What clients at an address are told: of the smallest network that it is in.
+    /// Returns the smallest configured network that contains an address.
     pub fn network(&self, address: Ipv4Addr) -> Option<&Network> {
         (0..=32).rev().find_map(|len| {
             let net = address.to_bits() & mask(len);
@@ -211,7 +211,7 @@ impl Servers {
         })
     }
 
-    /// Takes one event.
+    /// Handles an event.
     pub fn handle(&mut self, event: Event, now: Instant, out: &mut Vec<Action>) {
         match event {
             Event::Server(id, Some(config)) => {
@@ -240,7 +240,7 @@ impl Servers {
         }
     }
 
-    /// Does what is due.
+    /// Handles expired probes and leases.
     pub fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
         let silent = self.checked.extract_if(.., |_, at| *at <= now);
         let silent: Vec<_> = silent.map(|(id, _)| id).collect();
@@ -255,7 +255,7 @@ impl Servers {
         }
     }
 
-    /// When `tick` is next worth calling.
+    /// Time of the next call of `tick`.
     pub fn deadline(&self) -> Option<Instant> {
         let checked = self.checked.values().copied();
         checked.chain(self.leases.deadline()).min()
@@ -283,7 +283,7 @@ impl Servers {
     }
 }
 
-/// The bits of a prefix of this length.
+/// Network mask of a prefix length.
 fn mask(len: u8) -> u32 {
     u32::MAX
         .checked_shl(32 - u32::from(len.min(32)))

@@ -1,4 +1,4 @@
-//! What is kept of a lease on disk, so that a router that starts again gives no address twice.
+//! Stored form of a lease, so that a restarted router assigns no address twice.
 
 use core::net::Ipv4Addr;
 use core::time::Duration;
@@ -9,27 +9,27 @@ use wire::Mac;
 use super::lease::{Client, DYNAMIC, Lease, State};
 use super::{Assigned, ServerId, Servers, Use};
 
-/// A lease as it is kept.
+/// Stored lease.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// Its number.
+    /// Id.
     pub id: u64,
-    /// The server that gave it.
+    /// Server that assigned the address.
     pub server: ServerId,
-    /// The address.
+    /// Address.
     pub address: u32,
-    /// When it ends, in seconds since 1970; none is never.
+    /// Expiry in seconds since 1970; `None` is never.
     pub until: Option<i64>,
-    /// When it began.
+    /// Begin of the lease in seconds since 1970.
     pub since: i64,
-    /// The client.
+    /// Client.
     pub client: Client,
 }
 
 const VERSION: u8 = 1;
 
 impl Record {
-    /// What is kept of a lease at this time of day; none if nothing is.
+    /// Builds the record of a bound lease; `None` for other states. `unix_seconds` is the current time.
     pub fn of(lease: &Lease, now: Instant, unix_seconds: i64) -> Option<Self> {
         if lease.state != State::Bound {
             return None;
@@ -40,7 +40,7 @@ impl Record {
             id: lease.id,
             server: lease.server?,
             address: lease.address?.to_bits(),
-            // A second that has begun counts.
+            // Rounds the expiry up to the next second.
             until: match lease.until {
                 Some(at) => Some(unix_seconds.saturating_add(ahead(at)?).saturating_add(1)),
                 None => None,
@@ -50,7 +50,7 @@ impl Record {
         })
     }
 
-    /// It as bytes.
+    /// Encodes the record.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(96);
         bytes.push(VERSION);
@@ -75,7 +75,7 @@ impl Record {
         bytes
     }
 
-    /// Reads one; none if it is none, or of another version.
+    /// Decodes a record; `None` if the bytes are malformed or of another version.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let ([VERSION], rest) = bytes.split_first_chunk()? else {
             return None;
@@ -116,8 +116,8 @@ impl Record {
 }
 
 impl Servers {
-    /// Takes up a lease that was kept. One whose time is over, whose server is gone, or whose address is somebody
-    /// else's by now is forgotten.
+    /// Restores a stored lease. Ignores expired leases, leases of removed servers, and addresses that another lease
+    /// uses.
     pub(super) fn recall(&mut self, record: &Record, unix_seconds: i64, now: Instant) {
         let left = record.until.map(|until| until - unix_seconds);
         let Some(config) = self.servers.get(&record.server) else {

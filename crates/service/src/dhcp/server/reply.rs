@@ -1,4 +1,4 @@
-//! What answers say, and who gets them (RFC 2131, 4.1 and 4.3.1).
+//! Contents and destination of answers (RFC 2131, 4.1 and 4.3.1).
 
 use core::net::Ipv4Addr;
 use core::time::Duration;
@@ -9,14 +9,15 @@ use super::{is_same_net, mask};
 use crate::dhcp::{Message, MessageType, code};
 
 impl Servers {
-    /// Whether an address is the server's own.
+    /// True if the address belongs to the server.
     pub(super) fn is_own(&self, asked: &Asked, address: Ipv4Addr) -> bool {
         let config = self.servers.get(&asked.server);
         let configured = config.and_then(|config| config.server_address);
         configured == Some(address) || asked.own.iter().any(|(own, _)| *own == address)
     }
 
-    /// The address that a server speaks with to a client at this address.
+    /// Source address of answers to a client: the configured one, else the interface's address in the client's
+    /// network.
     fn own_address(&self, asked: &Asked, client: Ipv4Addr) -> Ipv4Addr {
         let config = self.servers.get(&asked.server);
         let configured = config.and_then(|config| config.server_address);
@@ -26,7 +27,7 @@ impl Servers {
         configured.or(own).unwrap_or(Ipv4Addr::UNSPECIFIED)
     }
 
-    /// An offer or an acknowledgement of a lease.
+    /// Builds an offer or acknowledgement for a lease.
     pub(super) fn reply(&self, lease: &Lease, asked: &Asked, kind: MessageType) -> Option<Action> {
         let config = self.servers.get(&asked.server)?;
         let address = lease.address?;
@@ -58,19 +59,20 @@ impl Servers {
             .as_ref()
             .and_then(|fixed| fixed.always_broadcast);
         let broadcast = broadcast.unwrap_or(config.always_broadcast)
-            // RouterOS: who does not answer offers may not hear them.
+            // RouterOS: broadcasts the third and fourth unanswered offer, in case the client does not receive
+            // unicast.
             || kind == MessageType::Offer && matches!(lease.offers, 3 | 4);
         let to = to(asked, address, broadcast);
         Some(self.send(asked, reply, (from, to), kind == MessageType::Ack))
     }
 
-    /// A refusal (RFC 2131, 4.3.2).
+    /// Builds a refusal, DHCPNAK (RFC 2131, 4.3.2).
     pub(super) fn refuse(&self, asked: &Asked) -> Option<Action> {
         let message = &asked.message;
         let from = self.own_address(asked, message.giaddr);
         let mut reply = answer(message);
         reply.siaddr = Ipv4Addr::UNSPECIFIED;
-        // The relay agent is to broadcast it, as the client has no right to the address that it answers at.
+        // The relay agent must broadcast the refusal, because the client may not use its current address.
         reply.broadcast = true;
         let options = &mut reply.options;
         options.set(code::MESSAGE_TYPE, [MessageType::Nak.into()]);
@@ -83,7 +85,7 @@ impl Servers {
         Some(self.send(asked, reply, (from, to), false))
     }
 
-    /// An answer to who has an address already and wants to know the rest (RFC 2131, 4.3.5).
+    /// Builds the answer to DHCPINFORM (RFC 2131, 4.3.5).
     pub(super) fn inform_reply(&self, asked: &Asked) -> Option<Action> {
         let config = self.servers.get(&asked.server)?;
         let address = asked.message.ciaddr;
@@ -106,7 +108,7 @@ impl Servers {
         waits: bool,
     ) -> Action {
         let most = asked.message.options.u16(code::LARGEST);
-        // Of what a client takes, IP and UDP headers have their part.
+        // Option 57 includes the IP and UDP headers.
         let most = usize::from(most.unwrap_or(0)).saturating_sub(28);
         Action::Send(Box::new(Reply {
             server: asked.server,
@@ -117,8 +119,7 @@ impl Servers {
         }))
     }
 
-    /// Adds what a client is told besides its address, as far as it asks for it. What is configured for a lease comes
-    /// before what is for its matcher, the server and the network.
+    /// Adds the options that the client requested or that are forced. Precedence: lease, matcher, server, network.
     fn add_options(
         &self,
         reply: &mut Message,
@@ -173,7 +174,7 @@ impl Servers {
     }
 }
 
-/// The bytes of an option for a client.
+/// Expands the value of a configured option.
 fn value(option: &OptionValue, asked: &Asked, network: &Network) -> Vec<u8> {
     let mut value = Vec::new();
     for part in &option.value {
@@ -196,7 +197,7 @@ fn value(option: &OptionValue, asked: &Asked, network: &Network) -> Vec<u8> {
     value
 }
 
-/// The length of the prefix that a client is told: what is configured, else that of the interface's network.
+/// Prefix length for the client: the network's configured mask, else its prefix, else that of the interface.
 fn mask_len(network: &Network, asked: &Asked, address: Ipv4Addr) -> u8 {
     if let Some(mask) = network.mask.filter(|mask| *mask != 0) {
         return mask;
@@ -209,7 +210,7 @@ fn mask_len(network: &Network, asked: &Asked, address: Ipv4Addr) -> u8 {
     near.map_or(32, |(_, len)| *len)
 }
 
-/// An empty answer to a request.
+/// Creates an empty answer to a request.
 fn answer(request: &Message) -> Message {
     let mut answer = Message {
         is_reply: true,
@@ -222,7 +223,7 @@ fn answer(request: &Message) -> Message {
         ..Message::default()
     };
     for code in [code::AGENT, code::CLIENT_ID] {
-        // RFC 3046, 2.2, and RFC 6842, 3.
+        // RFC 3046, 2.2, and RFC 6842, 3: echoes the relay agent and client id options.
         if let Some(value) = request.options.get(code) {
             answer.options.set(code, value);
         }
@@ -230,7 +231,7 @@ fn answer(request: &Message) -> Message {
     answer
 }
 
-/// Who gets an answer.
+/// Selects the destination of an answer.
 fn to(asked: &Asked, address: Ipv4Addr, broadcast: bool) -> To {
     let message = &asked.message;
     if !message.giaddr.is_unspecified() {
@@ -244,7 +245,7 @@ fn to(asked: &Asked, address: Ipv4Addr, broadcast: bool) -> To {
             false => To::Routed(ciaddr),
         };
     }
-    // Who is no station of Ethernet by its own word cannot be sent to alone.
+    // Clients without a hardware address of Ethernet can only be reached by broadcast.
     match message.mac() {
         Some(mac) if !(broadcast || message.broadcast) => To::Client(mac, address),
         _ => To::All,

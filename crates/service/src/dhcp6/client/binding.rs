@@ -1,4 +1,4 @@
-//! What a server has given: addresses, prefixes, and what else it tells.
+//! A server's reply as a binding: addresses, prefixes and options.
 
 use core::net::Ipv6Addr;
 
@@ -6,47 +6,47 @@ use machine::{Duration, Instant};
 
 use super::super::message::{Association, Options};
 
-/// A time without an end, in seconds.
+/// Infinite lifetime, in seconds.
 const INFINITE: u32 = u32::MAX;
-/// How many addresses and prefixes are taken.
+/// Maximum number of addresses and prefixes taken from one reply.
 const MOST: usize = 16;
-/// The shortest time until what was got is renewed.
+/// Minimum time until renewal.
 const SOONEST: Duration = Duration::from_secs(1);
 
-/// An address or a prefix that was got.
+/// An assigned address or delegated prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Got {
-    /// Whether it is a prefix.
+    /// True for a prefix.
     pub is_prefix: bool,
-    /// The address, or the first one of the prefix.
+    /// The address, or the first address of the prefix.
     pub address: Ipv6Addr,
-    /// The length of the prefix.
+    /// Prefix length.
     pub len: u8,
-    /// Until when it should be used; none is for ever.
+    /// End of the preferred lifetime; `None` is infinite.
     pub preferred: Option<Instant>,
-    /// Until when it may be used.
+    /// End of the valid lifetime; `None` is infinite.
     pub valid: Option<Instant>,
 }
 
-/// What a server has given.
+/// Everything that a server assigned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// What names the server.
+    /// DUID of the server.
     pub server: Vec<u8>,
-    /// Its address on the link.
+    /// Link-local address of the server.
     pub from: Ipv6Addr,
     /// Addresses and prefixes.
     pub got: Vec<Got>,
-    /// Everything that it told.
+    /// All options of the reply.
     pub options: Options,
-    /// When it is asked for longer; never if it is none.
+    /// T1: time to renew with this server; `None` is never.
     pub renew: Option<Instant>,
-    /// When any server is.
+    /// T2: time to rebind with any server; `None` is never.
     pub rebind: Option<Instant>,
 }
 
 impl Binding {
-    /// What was got before a restart. Who gave it is not known any more; any server may confirm it.
+    /// Restores a binding from before a restart. The server is unknown, so any server may confirm it.
     pub(super) fn recalled(got: Vec<Got>) -> Self {
         Self {
             server: Vec::new(),
@@ -58,7 +58,7 @@ impl Binding {
         }
     }
 
-    /// What was told to somebody who asked for no address.
+    /// Creates a binding without addresses from the reply to an information request.
     pub(super) fn of_information(server: Vec<u8>, from: Ipv6Addr, options: &Options) -> Self {
         Self {
             server,
@@ -70,7 +70,7 @@ impl Binding {
         }
     }
 
-    /// Reads what the associations of an answer give.
+    /// Parses the identity associations of a reply.
     pub(super) fn read(
         server: Vec<u8>,
         (from, options): (Ipv6Addr, &Options),
@@ -83,7 +83,7 @@ impl Binding {
         for association in own {
             let good = association.leased.iter().filter(|leased| {
                 let first = leased.address.segments()[0];
-                // Of this link, of groups, or nobody's.
+                // Rejects link-local, multicast and unspecified addresses.
                 let is_global = first != 0 && first & 0xff00 != 0xff00 && first & 0xffc0 != 0xfe80;
                 leased.valid > 0
                     && is_global
@@ -103,8 +103,7 @@ impl Binding {
         binding
     }
 
-    /// Says when it is renewed: by what the server tells, else after half and four fifths of the shortest preferred
-    /// time (RFC 8415, 14.2).
+    /// Sets T1 and T2: the server's values, or 0.5 and 0.8 times the shortest preferred lifetime (RFC 8415, 14.2).
     fn plan(&mut self, own: &[Association], now: Instant) {
         let used = || own.iter().filter(|own| !own.leased.is_empty());
         let shortest = used().flat_map(|own| own.leased.iter().map(|leased| leased.preferred));
@@ -131,7 +130,7 @@ impl Binding {
         self.rebind = t2.map(|time| now + time.max(SOONEST));
     }
 
-    /// Keeps what was there before, is valid, and is not spoken of.
+    /// Keeps earlier addresses and prefixes that are still valid and that the reply does not mention.
     pub(super) fn keep(&mut self, before: &[Got], own: &[Association], now: Instant) {
         for old in before {
             let of_it = |association: &&Association| association.is_prefixes == old.is_prefix;
@@ -149,7 +148,7 @@ impl Binding {
         }
     }
 
-    /// When the last of it may not be used any more; none if that is never, or if it is information alone.
+    /// Expiry of the last address or prefix; `None` if never, or if the binding holds information only.
     pub fn end(&self) -> Option<Instant> {
         let mut last = None;
         for got in &self.got {
@@ -158,12 +157,12 @@ impl Binding {
         last
     }
 
-    /// The prefixes.
+    /// Delegated prefixes.
     pub fn prefixes(&self) -> impl Iterator<Item = &Got> {
         self.got.iter().filter(|got| got.is_prefix)
     }
 
-    /// The addresses.
+    /// Assigned addresses.
     pub fn addresses(&self) -> impl Iterator<Item = &Got> {
         self.got.iter().filter(|got| !got.is_prefix)
     }

@@ -1,4 +1,4 @@
-//! A client of DHCPv6 on one interface, as a machine (RFC 8415, 18.2): for addresses, prefixes, or information alone.
+//! DHCPv6 client of one interface (RFC 8415, 18.2): addresses, prefixes, or information only.
 //!
 //! ```text
 //! up ─▶ soliciting ─ advertise ─▶ requesting ─ reply ─▶ bound ─▶ renewing ─▶ rebinding
@@ -6,9 +6,9 @@
 //!                                  link: down ─▶ suspended ─ up ─▶ resuming ──┘
 //! up ─▶ informing ─ reply ─▶ informed ─▶ informing …
 //! ```
-//! What was got stays while the link is down, as long as it is valid: hosts behind this router keep their addresses.
-//! When the link is back, any server is asked whether it is still right (RFC 8415, 18.2.12). A client that recalls what
-//! it got before a restart begins as if its link had been down.
+//! The client keeps its binding while the link is down, as long as it is valid, so that hosts behind this router keep
+//! their addresses. When the link returns, the client asks any server to confirm the binding (RFC 8415, 18.2.12).
+//! After a restart the client treats a stored binding as if the link had been down.
 
 mod binding;
 mod receive;
@@ -22,7 +22,7 @@ use machine::{Duration, Instant, Machine, Rng};
 use super::message::{Association, Kind, Leased, Message, Options, Status, code};
 pub use binding::{Binding, Got};
 
-/// How requests of a kind are repeated: the first wait, the longest, and how often (RFC 8415, 7.6).
+/// Retransmission parameters IRT, MRT and MRC of a message type (RFC 8415, 7.6).
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     first: Duration,
@@ -43,10 +43,10 @@ impl Pace {
 const SOLICIT: Pace = Pace::new(1, 3600, u32::MAX);
 const REQUEST: Pace = Pace::new(1, 30, 10);
 const RENEW: Pace = Pace::new(10, 600, u32::MAX);
-/// Who does not hear soon that it is right here begins anew: servers may say nothing of what they do not know.
+/// Few retries: servers may stay silent about bindings that they do not know, and then the client must start over.
 const RESUME: Pace = Pace::new(1, 4, 4);
 const INFORMATION: Pace = Pace::new(1, 3600, u32::MAX);
-/// What is asked for besides: name servers, domains, time servers, and how patient to be.
+/// Option request list: DNS servers, domains, NTP servers, information refresh time and SOL_MAX_RT.
 const WISHES: [u16; 6] = [
     code::DNS,
     code::DOMAINS,
@@ -56,22 +56,22 @@ const WISHES: [u16; 6] = [
     code::SOL_MAX_RT,
 ];
 
-/// What a client asks for.
+/// Configuration of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// What names this router.
+    /// DUID of this router.
     pub duid: Vec<u8>,
-    /// The number of its addresses, if it asks for one.
+    /// IAID for addresses, if the client requests an address.
     pub addresses: Option<u32>,
-    /// The number of its prefixes, if it asks for one.
+    /// IAID for prefixes, if the client requests a prefix.
     pub prefixes: Option<u32>,
-    /// The prefix that it would like to have; with an unspecified address its length alone.
+    /// Preferred prefix; with an unspecified address only the length is requested.
     pub hint: Option<(Ipv6Addr, u8)>,
-    /// Whether a prefix without an address will do, where both are asked for.
+    /// A prefix without an address suffices if both are requested.
     pub prefix_will_do: bool,
-    /// Whether two messages will do.
+    /// Use rapid commit (two-message exchange).
     pub rapid_commit: bool,
-    /// The options that it sends besides.
+    /// Additional options.
     pub options: Vec<(u16, Vec<u8>)>,
 }
 
@@ -81,88 +81,88 @@ impl Config {
     }
 }
 
-/// What happens to a client.
+/// Events of a client.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// It is configured; what is got under another name or number is given back.
+    /// The configuration changed. A changed DUID, IAID or prefix hint releases the binding.
     Configure(Config),
-    /// The client had these addresses and prefixes before a restart, under the name and numbers that it is configured
-    /// with. Ignored unless its link is down.
+    /// Restores addresses and prefixes from before a restart, which belong to the configured DUID and IAIDs. Ignored
+    /// unless the link is down.
     Recall(Vec<Got>),
-    /// The link is up, and the interface has a link-local address.
+    /// The link is up and the interface has a link-local address.
     Up,
-    /// It is not any more.
+    /// The link went down.
     Down,
-    /// It is switched off: what was got is given back.
+    /// The client was disabled; it releases its binding.
     Stop,
-    /// A message arrived on the interface, from this address.
+    /// A message arrived from this source address.
     Received(&'a Message, Ipv6Addr),
-    /// A user wants it renewed.
+    /// Renew the binding now (`renew` command).
     Renew,
-    /// A user wants it given back, and asked for anew.
+    /// Release the binding and request another one (`release` command).
     Release,
 }
 
-/// What a client wants done.
+/// Actions that the owner of the machine carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Send this message to all servers of the link.
+    /// Send this message to all DHCPv6 servers of the link.
     Send(Vec<u8>),
-    /// This holds from now on.
+    /// The binding was assigned or changed.
     Got(Box<Binding>),
-    /// Nothing holds any more.
+    /// The binding ended.
     Lost(Why),
-    /// A server refused.
+    /// A server refused the request.
     Refused(Status),
 }
 
-/// Why nothing holds any more.
+/// Reason why a binding ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The client is switched off.
+    /// The client was disabled.
     Stopped,
-    /// Nobody renewed it.
+    /// The binding expired without renewal.
     Expired,
-    /// It was given back.
+    /// The client released the binding.
     Released,
-    /// The server took it back.
+    /// The server withdrew the binding, or no server confirmed it.
     TakenBack,
 }
 
-/// Why a message is not taken.
+/// Reason why the client ignores a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is of another transaction, client or server.
+    /// Wrong transaction id, client or server.
     Other,
-    /// Nothing of the kind is waited for.
+    /// The current state expects no such message.
     Unexpected,
-    /// It gives nothing of what was asked for.
+    /// The message contains nothing that the client requested.
     Unusable,
 }
 
-/// How far a client has come.
+/// Client state as RouterOS shows it (`status`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status6 {
-    /// It waits for its link.
+    /// Waits for the link.
     Stopped,
-    /// It looks for servers.
+    /// Searches for servers.
     Searching,
-    /// It asks one.
+    /// Requests a binding from one server.
     Requesting,
-    /// It has what it asked for.
+    /// Has a binding.
     Bound,
-    /// It asks its server for longer.
+    /// Asks its server to extend the binding.
     Renewing,
-    /// It asks all servers.
+    /// Asks all servers to extend the binding.
     Rebinding,
 }
 
 #[derive(Debug)]
 enum State {
     Stopped,
-    /// The time to begin.
+    /// Paused until this time.
     Waiting(Instant),
-    /// The best offer so far.
+    /// Holds the best offer so far.
     Soliciting(Exchange, Option<Offer>),
     Requesting(Exchange, Offer),
     Bound(Box<Binding>),
@@ -170,14 +170,14 @@ enum State {
     Rebinding(Exchange, Box<Binding>),
     /// The link is down.
     Suspended(Box<Binding>),
-    /// The link is back: all servers are asked whether what was got is right there.
+    /// The link returned; the client asks all servers to confirm the binding.
     Resuming(Exchange, Box<Binding>),
     Informing(Exchange),
-    /// What was told, and until when it holds.
+    /// Received information, and the time of its refresh.
     Informed(Box<Binding>, Instant),
 }
 
-/// What a server offers.
+/// A server's offer.
 #[derive(Clone, Debug)]
 struct Offer {
     server: Vec<u8>,
@@ -185,7 +185,7 @@ struct Offer {
     associations: Vec<Association>,
 }
 
-/// Requests that are sent until there is an answer.
+/// A request that the client repeats until it gets an answer.
 #[derive(Clone, Copy, Debug)]
 struct Exchange {
     xid: u32,
@@ -195,12 +195,12 @@ struct Exchange {
     next: Instant,
 }
 
-/// See the module.
+/// DHCPv6 client of one interface.
 #[derive(Debug)]
 pub struct Client {
     config: Config,
     state: State,
-    /// Prefixes that servers did not confirm: they are asked for again (RFC 8415, 18.2.1).
+    /// Prefixes that no server confirmed; the client requests them again (RFC 8415, 18.2.1).
     wanted: Vec<Got>,
     rng: Rng,
 }
@@ -261,7 +261,7 @@ impl Machine for Client {
 }
 
 impl Client {
-    /// A client that waits for its link.
+    /// Creates a client that waits for the link.
     pub fn new(config: Config, rng: impl Into<Rng>) -> Self {
         Self {
             config,
@@ -271,7 +271,7 @@ impl Client {
         }
     }
 
-    /// How far it has come.
+    /// State of the client.
     pub const fn status(&self) -> Status6 {
         match &self.state {
             State::Stopped | State::Suspended(_) => Status6::Stopped,
@@ -283,7 +283,7 @@ impl Client {
         }
     }
 
-    /// What holds.
+    /// The current binding.
     pub fn binding(&self) -> Option<&Binding> {
         match &self.state {
             State::Bound(binding)
@@ -296,7 +296,7 @@ impl Client {
         }
     }
 
-    /// How it is configured.
+    /// Configuration of the client.
     pub const fn config(&self) -> &Config {
         &self.config
     }
@@ -360,7 +360,7 @@ impl Client {
         }
     }
 
-    /// Tells the server that what was got is free (RFC 8415, 18.2.7). It is told once, and nobody waits for its word.
+    /// Sends one Release to the server (RFC 8415, 18.2.7) without waiting for the reply.
     fn give_back(&mut self, why: Why, out: &mut Vec<Action>) {
         let before = core::mem::replace(&mut self.state, State::Stopped);
         let binding = match before {
@@ -398,7 +398,7 @@ impl Client {
         match core::mem::replace(&mut self.state, State::Stopped) {
             State::Stopped => {}
             State::Waiting(_) | State::Informed(..) => self.begin(now, out),
-            // RFC 8415, 18.2.1: after the first wait the best offer is taken.
+            // RFC 8415, 18.2.1: takes the best offer after the first retransmission timeout.
             State::Soliciting(exchange, Some(offer)) => self.ask(exchange, offer, now, out),
             State::Requesting(exchange, _) if exchange.count >= REQUEST.most => {
                 self.begin(now, out);
@@ -428,7 +428,7 @@ impl Client {
         }
     }
 
-    /// Asks a server for what it offers.
+    /// Requests from a server what it offered.
     fn ask(&mut self, before: Exchange, offer: Offer, now: Instant, out: &mut Vec<Action>) {
         let mut exchange = self.exchange(REQUEST, now);
         exchange.began = before.began;
@@ -436,7 +436,7 @@ impl Client {
         self.request_again(now, out);
     }
 
-    /// Sends the request of the state that the client is in, and says when it is sent again.
+    /// Sends the request of the current state and schedules its retransmission.
     fn request_again(&mut self, now: Instant, out: &mut Vec<Action>) {
         let percent = self.rng.below(20_001);
         let (exchange, pace) = match &mut self.state {
@@ -447,7 +447,7 @@ impl Client {
             State::Resuming(exchange, _) => (exchange, RESUME),
             _ => return,
         };
-        // RFC 8415, 15: each wait is twice the last one, a tenth more or less; the first solicitation waits longer.
+        // RFC 8415, 15: the timeout doubles, with a random factor of ±10 %; the first Solicit adds a positive factor.
         let wait = match exchange.count {
             0 => pace.first,
             _ => exchange.wait * 2,
@@ -462,7 +462,7 @@ impl Client {
         out.push(Action::Send(self.request(exchange, now).encode()));
     }
 
-    /// The request of the state that the client is in.
+    /// Builds the request of the current state.
     fn request(&self, exchange: Exchange, now: Instant) -> Message {
         let kind = match &self.state {
             State::Soliciting(..) => Kind::Solicit,
@@ -514,7 +514,7 @@ impl Client {
         message
     }
 
-    /// The prefix that it would like to have: the configured one, else those that it had.
+    /// Prefixes for the hint: the configured one, else the last delegated ones.
     fn hinted(&self) -> Vec<Got> {
         let hint = self.config.hint.filter(|(_, len)| *len > 0);
         if hint.is_none() {
@@ -530,7 +530,7 @@ impl Client {
         hinted.into_iter().collect()
     }
 
-    /// Adds what is asked for, or given back. Servers are not told times that they decide.
+    /// Adds the identity associations to request or release. Lifetimes are 0, because the server decides them.
     fn add_associations(&self, got: &[Got], options: &mut Options) {
         let numbers = [(false, self.config.addresses), (true, self.config.prefixes)];
         for (is_prefixes, number) in numbers {

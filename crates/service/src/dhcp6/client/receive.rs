@@ -1,4 +1,4 @@
-//! What a client makes of what it hears (RFC 8415, 18.2.9 and 18.2.10).
+//! Received messages of the DHCPv6 client (RFC 8415, 18.2.9 and 18.2.10).
 
 use core::net::Ipv6Addr;
 
@@ -8,19 +8,19 @@ use super::super::message::{Association, Kind, Message, Options, Status, code};
 use super::binding::Binding;
 use super::{Action, Client, Fault, Offer, State, Why};
 
-/// How long information holds if the server does not say (RFC 8415, 21.23), and at least.
+/// Default and minimum information refresh time (RFC 8415, 21.23).
 const REFRESH: Duration = Duration::from_secs(86_400);
 const REFRESH_LEAST: Duration = Duration::from_secs(600);
-/// How long the client waits after a server refused what it had offered.
+/// Pause after a server refused what it had offered.
 const AFTER_REFUSAL: Duration = Duration::from_secs(5);
-/// The shortest and the longest name of a server, in bytes (RFC 8415, 11.1).
+/// Length of a DUID in bytes (RFC 8415, 11.1).
 const NAME: core::ops::RangeInclusive<usize> = 3..=130;
 
 impl Client {
-    /// Takes a message.
+    /// Handles a received message.
     ///
     /// # Errors
-    /// Why it is nothing to this client; nothing has changed then.
+    /// Returns why the client ignores the message; the state is unchanged.
     pub fn receive(
         &mut self,
         message: &Message,
@@ -81,7 +81,7 @@ impl Client {
         }
     }
 
-    /// The associations of a message that are of this client.
+    /// Returns the identity associations with the client's IAIDs.
     fn own<'a>(&'a self, options: &'a Options) -> impl Iterator<Item = Association> + 'a {
         let addresses = options.associations(code::IA_NA);
         let addresses = addresses.filter(|own| Some(own.id) == self.config.addresses);
@@ -90,7 +90,8 @@ impl Client {
         addresses.chain(prefixes)
     }
 
-    /// Whether this is enough of what is asked for.
+    /// True if the offered kinds cover the requested ones. `has(true)` tells whether prefixes are offered,
+    /// `has(false)` whether addresses are.
     fn will_do(&self, has: impl Fn(bool) -> bool) -> bool {
         let needs = (
             self.config.addresses.is_some(),
@@ -136,7 +137,7 @@ impl Client {
         if is_better {
             *best = Some(offer);
         }
-        // RFC 8415, 18.2.9: the highest preference, or the first one after the first wait, is taken at once.
+        // RFC 8415, 18.2.9: takes an offer with preference 255, or the first offer after the first timeout, at once.
         let takes = |best: &Offer| best.preference == 255 || exchange.count > 1;
         if best.as_ref().is_some_and(takes)
             && let Some(offer) = best.take()
@@ -159,7 +160,7 @@ impl Client {
         let refused = own.iter().map(|own| own.status).chain([options.status()]);
         let refused = { refused }.find(|status| *status != Status::Success);
         let mut binding = Binding::read(server, (from, options), &own, now);
-        // What a renewal says nothing of stays as it was (RFC 8415, 18.2.10.1).
+        // Addresses that a renewal does not mention stay unchanged (RFC 8415, 18.2.10.1).
         binding.keep(before.as_deref().unwrap_or_default(), &own, now);
         let has = |is_prefix| binding.got.iter().any(|got| got.is_prefix == is_prefix);
         if self.will_do(has) {
