@@ -1,16 +1,14 @@
-//! Echo requests that somebody sends to see who answers (RFC 792; RFC 4443, 4.1): what is under way,
-//! and what has come of it.
+//! Echo requests of the `ping` command (RFC 792; RFC 4443, 4.1): pending requests and their results.
 //!
 //! ```text
-//! ask ─▶ ticket ─▶ the request on the wire ─▶ reply, or an error that quotes it ─▶ heard ─▶ take
+//! ask ─▶ ticket ─▶ request on the wire ─▶ reply, or an error that quotes it ─▶ heard ─▶ take
 //! ```
 //!
-//! All requests of a router have one identifier; the sequence number is the end of the ticket. An
-//! answer counts if it comes from whom the request went to, an error if it quotes such a request.
-//! What nobody takes is forgotten when too many are under way.
+//! All requests of a router share one identifier; the sequence number is the low half of the ticket. A reply counts
+//! if it comes from the destination of the request, an error if it quotes the request. If too many requests are
+//! pending, the oldest results are discarded.
 //!
-//! Who answers no echo may still be asked for its link address (RFC 826); whoever says on that link
-//! that it has the address answers.
+//! ARP ping (RFC 826) asks for a link-layer address instead; any host on the link that claims the address answers it.
 
 use core::net::IpAddr;
 use core::time::Duration;
@@ -19,80 +17,80 @@ use std::collections::BTreeMap;
 use machine::Instant;
 use wire::{Mac, Protocol, icmpv4, icmpv6, ipv4, ipv6};
 
-/// Most requests that are under way.
+/// Maximum number of pending requests.
 const MOST: usize = 4_096;
 
-/// How a request ended.
+/// Result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was answered.
+    /// Echo reply.
     Reply,
-    /// A router had to cut it, and might not (RFC 792).
+    /// The packet exceeds a link's MTU and must not be fragmented (RFC 792).
     FragmentationNeeded,
-    /// It was on its way for too long.
+    /// TTL or hop limit exceeded.
     TtlExceeded,
-    /// No network of that kind is known.
+    /// Network unreachable.
     NetUnreachable,
-    /// The host does not answer on its link.
+    /// Host unreachable.
     HostUnreachable,
-    /// The receiver does not speak ICMP.
+    /// Protocol unreachable.
     ProtocolUnreachable,
-    /// The receiver has no such port.
+    /// Port unreachable.
     PortUnreachable,
-    /// Somebody does not let it through.
+    /// Administratively prohibited.
     Prohibited,
-    /// It does not fit a link, and may not be cut.
+    /// Packet too big (ICMPv6).
     TooBig,
-    /// Something of its header is wrong.
+    /// Parameter problem.
     ParameterProblem,
-    /// This router knows no way there.
+    /// This router has no route to the destination.
     NoRoute,
 }
 
-/// Who said what came of a request.
+/// Sender of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Responder {
-    /// A host or a router.
+    /// Host or router.
     Address(IpAddr),
-    /// Somebody who was asked for a link address.
+    /// Neighbour that answered an ARP ping.
     Link(Mac),
 }
 
-/// What came of a request.
+/// Answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Who said so; nobody if the request never went out.
+    /// Sender; `None` if the request was never sent.
     pub from: Option<Responder>,
-    /// The length of the answer's packet in bytes.
+    /// Packet length in bytes.
     pub bytes: usize,
-    /// Its TTL, or hop limit.
+    /// TTL or hop limit.
     pub ttl: u8,
-    /// How long it took.
+    /// Round-trip time.
     pub took: Duration,
-    /// What it says.
+    /// Result.
     pub outcome: Outcome,
 }
 
-/// A packet that may answer a request.
+/// A received packet that may answer a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
-    /// Who sent it; nobody if the request never went out.
+    /// Sender; `None` if the request was never sent.
     pub from: Option<IpAddr>,
-    /// Whom the request went to: for a reply the sender, for an error as it quotes.
+    /// Destination of the request: sender of a reply, or quoted destination of an error.
     pub to: IpAddr,
-    /// The identifier.
+    /// Identifier.
     pub id: u16,
-    /// The sequence number.
+    /// Sequence number.
     pub seq: u16,
-    /// The packet's length in bytes.
+    /// Packet length in bytes.
     pub bytes: usize,
-    /// Its TTL, or hop limit.
+    /// TTL or hop limit.
     pub ttl: u8,
-    /// What it says.
+    /// Result.
     pub outcome: Outcome,
 }
 
-/// The requests that are under way. `T` is what their owner wants back when one is answered.
+/// Pending requests. `T` is returned to the owner with the answer.
 #[derive(Debug)]
 pub struct Pings<T> {
     id: u16,
@@ -103,7 +101,7 @@ pub struct Pings<T> {
 #[derive(Debug)]
 struct Sent<T> {
     to: IpAddr,
-    /// The link on which somebody was asked for a link address, by its number.
+    /// Link number of an ARP ping.
     link: Option<u32>,
     at: Instant,
     owner: T,
@@ -111,7 +109,7 @@ struct Sent<T> {
 }
 
 impl<T> Pings<T> {
-    /// None, all to have this identifier.
+    /// Creates a table whose requests have this identifier.
     pub const fn new(id: u16) -> Self {
         Self {
             id,
@@ -120,12 +118,12 @@ impl<T> Pings<T> {
         }
     }
 
-    /// Begins an echo request; gives its ticket.
+    /// Registers an echo request; returns its ticket.
     pub fn ask(&mut self, to: IpAddr, owner: T, now: Instant) -> u64 {
         self.begin(to, None, owner, now)
     }
 
-    /// Begins a question for the link address of a neighbour on the link with this number.
+    /// Registers an ARP ping on the link with this number; returns its ticket.
     pub fn ask_link(&mut self, to: IpAddr, link: u32, owner: T, now: Instant) -> u64 {
         self.begin(to, Some(link), owner, now)
     }
@@ -147,19 +145,19 @@ impl<T> Pings<T> {
         ticket
     }
 
-    /// The identifier and the sequence number of a request on the wire.
+    /// Identifier and sequence number of a request.
     pub const fn numbers(&self, ticket: u64) -> (u16, u16) {
         (self.id, ticket as u16)
     }
 
-    /// Takes what may be an answer. Gives the owner of the request that it is the first one to.
+    /// Matches a received packet. Returns the owner of the request if this is its first answer.
     pub fn hear(&mut self, heard: &Heard, now: Instant) -> Option<&T> {
         if heard.id != self.id {
             return None;
         }
         let ticket = self.ticket(heard.seq)?;
         let sent = self.sent.get(&ticket)?;
-        // A group answers one by one.
+        // Each member of a multicast group answers on its own.
         if sent.link.is_some() || heard.to != sent.to && !sent.to.is_multicast() {
             return None;
         }
@@ -173,8 +171,7 @@ impl<T> Pings<T> {
         self.end(ticket, answer)
     }
 
-    /// Takes what somebody on a link says of its link address. Gives the owner of the first question
-    /// for it that has no answer.
+    /// Matches a received link-layer address. Returns the owner of the oldest unanswered request for it.
     pub fn hear_link(&mut self, from: IpAddr, link: u32, mac: Mac, now: Instant) -> Option<&T> {
         let waits =
             |sent: &Sent<T>| sent.link == Some(link) && sent.to == from && sent.answer.is_none();
@@ -190,7 +187,7 @@ impl<T> Pings<T> {
         self.end(ticket, answer)
     }
 
-    /// Ends a request that was not sent, or that this router itself knows the end of.
+    /// Ends a request that was not sent or that this router itself rejected.
     pub fn fail(&mut self, ticket: u64, outcome: Outcome) {
         let answer = Answer {
             from: None,
@@ -202,13 +199,13 @@ impl<T> Pings<T> {
         self.end(ticket, answer);
     }
 
-    /// What has come of a request; it is forgotten with that.
+    /// Returns and removes the answer to a request.
     pub fn take(&mut self, ticket: u64) -> Option<Answer> {
         self.sent.get(&ticket)?.answer?;
         self.sent.remove(&ticket)?.answer
     }
 
-    /// Forgets a request.
+    /// Removes a request.
     pub fn forget(&mut self, ticket: u64) {
         self.sent.remove(&ticket);
     }
@@ -222,7 +219,7 @@ impl<T> Pings<T> {
         Some(&sent.owner)
     }
 
-    /// The last ticket with this end.
+    /// Latest ticket with this sequence number.
     fn ticket(&self, seq: u16) -> Option<u64> {
         let last = self.next.checked_sub(1)?;
         let back = (last as u16).wrapping_sub(seq);
@@ -230,7 +227,7 @@ impl<T> Pings<T> {
     }
 }
 
-/// What a packet may answer, of either family.
+/// Parses an IPv4 or IPv6 packet that may answer a request.
 pub fn heard(packet: &[u8]) -> Option<Heard> {
     if packet.first()? >> 4 == 6 {
         let packet = ipv6::Packet::new_checked(packet).ok()?;
@@ -243,7 +240,7 @@ pub fn heard(packet: &[u8]) -> Option<Heard> {
     { is_icmp }.then(|| heard4(&packet))?
 }
 
-/// What an IPv4 packet may answer.
+/// Parses an IPv4 packet that may answer a request.
 pub fn heard4(packet: &ipv4::Packet<'_>) -> Option<Heard> {
     let icmp = icmpv4::Packet::new_verified(packet.payload()).ok()?;
     let (from, bytes, ttl): (IpAddr, _, _) =
@@ -269,7 +266,7 @@ pub fn heard4(packet: &ipv4::Packet<'_>) -> Option<Heard> {
     Some(heard(to, numbers, outcome))
 }
 
-/// What an IPv6 packet may answer; `upper` is what its extension headers lead to.
+/// Parses an IPv6 packet that may answer a request; `upper` is the payload after the extension headers.
 pub fn heard6(packet: &ipv6::Packet<'_>, upper: &[u8]) -> Option<Heard> {
     let icmp = icmpv6::Packet::new_verified(upper, packet.src(), packet.dst()).ok()?;
     let (from, bytes, ttl): (IpAddr, _, _) = (
@@ -299,7 +296,7 @@ pub fn heard6(packet: &ipv6::Packet<'_>, upper: &[u8]) -> Option<Heard> {
     Some(heard(to, numbers, outcome))
 }
 
-/// The receiver and the numbers of an echo request, from the beginning of an IPv4 packet.
+/// Returns destination, identifier and sequence number of an IPv4 echo request.
 pub fn request4(packet: &[u8]) -> Option<(IpAddr, (u16, u16))> {
     let packet = ipv4::Packet::new_quoted(packet).ok()?;
     if packet.protocol() != Protocol::ICMP {
@@ -310,7 +307,7 @@ pub fn request4(packet: &[u8]) -> Option<(IpAddr, (u16, u16))> {
     asks.then(|| (packet.dst().into(), (icmp.echo_id(), icmp.echo_seq())))
 }
 
-/// The same of IPv6.
+/// Returns destination, identifier and sequence number of an IPv6 echo request.
 pub fn request6(packet: &[u8]) -> Option<(IpAddr, (u16, u16))> {
     let packet = ipv6::Packet::new_quoted(packet).ok()?;
     let upper = packet.upper().ok()?;

@@ -1,4 +1,4 @@
-//! Queries and reports of IGMP (RFC 3376, 4; RFC 2236, 2; RFC 1112, Appendix I).
+//! IGMP queries and reports (RFC 3376, 4; RFC 2236, 2; RFC 1112, Appendix I).
 
 use core::net::Ipv4Addr;
 
@@ -7,18 +7,18 @@ use wire::{EtherType, Mac, Protocol, checksum, ipv4};
 
 use crate::Frame;
 
-/// What a report says about a group (RFC 3376, 4.2.12).
+/// Record type of a report (RFC 3376, 4.2.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Record {
-    /// It is received from every source: MODE_IS_EXCLUDE.
+    /// MODE_IS_EXCLUDE without sources: the group is received from every source.
     Present = 2,
-    /// It is no longer received: CHANGE_TO_INCLUDE_MODE without sources.
+    /// CHANGE_TO_INCLUDE_MODE without sources: the group was left.
     Left = 3,
-    /// It is received from every source as of now: CHANGE_TO_EXCLUDE_MODE.
+    /// CHANGE_TO_EXCLUDE_MODE without sources: the group was joined.
     Joined = 4,
 }
 
-/// The version that a querier speaks.
+/// IGMP version of a querier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Version {
     One,
@@ -26,17 +26,17 @@ pub(super) enum Version {
     Three,
 }
 
-/// A query.
+/// A received query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Query {
-    /// The group that is asked about; none asks about all.
+    /// Queried group; `None` for a general query.
     pub(super) group: Option<Ipv4Addr>,
-    /// Within which time the answer is wanted.
+    /// Maximum response time.
     pub(super) response_time: Duration,
     pub(super) version: Version,
 }
 
-/// Reads a query; none if the packet is none, or is damaged.
+/// Parses a query; `None` if the packet is not a valid query.
 pub(super) fn query(packet: &[u8]) -> Option<Query> {
     let ip = ipv4::Packet::new_verified(packet).ok()?;
     let message = ip.payload();
@@ -45,7 +45,7 @@ pub(super) fn query(packet: &[u8]) -> Option<Query> {
     if !is_query || ip.fragment().is_piece() || checksum::checksum(message) != 0 {
         return None;
     }
-    // The length and the code tell the version (RFC 3376, 7.1).
+    // Length and code determine the version (RFC 3376, 7.1).
     let version = match (message.len(), code) {
         (QUERY_LEN, 0) => Version::One,
         (QUERY_LEN, _) => Version::Two,
@@ -65,7 +65,7 @@ pub(super) fn query(packet: &[u8]) -> Option<Query> {
     })
 }
 
-/// Tenths of a second of a response code: as it stands, or with mantissa and exponent (RFC 3376, 4.1.1).
+/// Decodes a maximum response code to tenths of a second (RFC 3376, 4.1.1).
 fn tenths(code: u8) -> u64 {
     if code < 0x80 {
         return code.into();
@@ -74,12 +74,12 @@ fn tenths(code: u8) -> u64 {
     mantissa << ((code >> 4 & 7) + 3)
 }
 
-/// Whether a group is reported at all (RFC 3376, 5: not all systems).
+/// True if reports include the group: all multicast groups except all-systems (RFC 3376, 5).
 pub(super) fn is_reported(group: Ipv4Addr) -> bool {
     group.is_multicast() && group != ALL_SYSTEMS
 }
 
-/// A report of at most [`RECORDS_MAX`] groups.
+/// Builds an IGMPv3 report with at most [`RECORDS_MAX`] records.
 pub(super) fn version_3(source: Ipv4Addr, records: &[(Ipv4Addr, Record)]) -> Frame {
     let count = u16::try_from(records.len()).unwrap_or(u16::MAX);
     let [high, low] = count.to_be_bytes();
@@ -92,8 +92,8 @@ pub(super) fn version_3(source: Ipv4Addr, records: &[(Ipv4Addr, Record)]) -> Fra
     frame(source, ALL_V3_ROUTERS, message)
 }
 
-/// What an older version says of the same: a report to the group, or a message to routers that it is left, which
-/// version 1 has not (RFC 2236, 3; RFC 1112, Appendix I).
+/// Builds the message of an older version: a report to the group, or a leave message, which version 1 lacks (RFC
+/// 2236, 3; RFC 1112, Appendix I).
 pub(super) fn older(
     version: Version,
     source: Ipv4Addr,
@@ -111,7 +111,7 @@ pub(super) fn older(
     Some(frame(source, to, message))
 }
 
-/// A packet with a lifetime of 1 and a router alert (RFC 3376, 4; RFC 2113).
+/// Builds a packet with TTL 1 and a router alert option (RFC 3376, 4; RFC 2113).
 fn frame(source: Ipv4Addr, to: Ipv4Addr, mut message: Vec<u8>) -> Frame {
     let sum = checksum::checksum(&message);
     message[2..4].copy_from_slice(&sum.to_be_bytes());
@@ -130,7 +130,7 @@ fn frame(source: Ipv4Addr, to: Ipv4Addr, mut message: Vec<u8>) -> Frame {
     }
 }
 
-/// Records in one packet that every link takes (RFC 791, 3.2: 576 bytes).
+/// Maximum number of records in a packet of 576 bytes, which every link accepts (RFC 791, 3.2).
 pub(super) const RECORDS_MAX: usize = (576 - 24 - 8) / 8;
 
 const QUERY: u8 = 0x11;
@@ -138,16 +138,16 @@ const REPORT_V1: u8 = 0x12;
 const REPORT_V2: u8 = 0x16;
 const LEAVE: u8 = 0x17;
 const REPORT_V3: u8 = 0x22;
-/// Bytes of a query before version 3, and of the shortest of version 3 (RFC 3376, 7.1).
+/// Length in bytes of a query before version 3, and minimum length of a version 3 query (RFC 3376, 7.1).
 const QUERY_LEN: usize = 8;
 const QUERY_LEN_V3: usize = 12;
-/// The precedence of messages (RFC 3376, 4).
+/// TOS of IGMP messages: internetwork control (RFC 3376, 4).
 const INTERNETWORK_CONTROL: u8 = 0xc0;
 const ROUTER_ALERT: [u8; 4] = [0x94, 4, 0, 0];
-/// All systems, and all routers, of the link (RFC 1112, 4; RFC 2236, 9).
+/// All-systems and all-routers groups (RFC 1112, 4; RFC 2236, 9).
 const ALL_SYSTEMS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
 const ALL_ROUTERS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 2);
-/// All routers that speak version 3 (RFC 3376, 4.2.14).
+/// Group of all IGMPv3 routers (RFC 3376, 4.2.14).
 const ALL_V3_ROUTERS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 22);
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
-//! Reports of IPv4 multicast groups on one interface: the host's side of IGMP (version 3: RFC 3376, 5; older queriers:
-//! RFC 3376, 7, RFC 2236).
+//! IGMP host side of one interface: reports joined groups (version 3: RFC 3376, 5; older queriers: RFC 3376, 7, RFC
+//! 2236).
 //!
-//! Switches that snoop, and routers, do not pass on what nobody reported. Reduced to what this router needs: groups
-//! are received from every source or not at all.
+//! Snooping switches and routers only forward groups that a host reported. This implementation has no source filters:
+//! groups are received from every source or not at all.
 //!
 //! ```text
 //! Join, Leave ─▶ change: reported at once, and once more within a second
 //! Query       ─▶ answer: after a random part of the querier's response time
 //! ```
 //!
-//! While an older querier was heard lately, reports are in its version.
+//! While a querier of an older version is present, reports use its version.
 
 mod message;
 
@@ -24,71 +24,71 @@ use machine::{Duration, Instant, Machine, Rng};
 use crate::Frame;
 use message::{Query, Record, Version};
 
-/// The host's side of IGMP on one interface, as a machine. Its link is down at first.
+/// IGMP host of one interface. The link is down initially.
 #[derive(Debug)]
 pub struct Host {
     is_up: bool,
-    /// Our address; reports go out without one as well.
+    /// Source address; reports are also sent without one.
     source: Option<Ipv4Addr>,
     groups: BTreeSet<Ipv4Addr>,
-    /// Changes that are still to be reported, and how often.
+    /// Changes to report, with the number of reports left.
     changes: BTreeMap<Ipv4Addr, (Record, u8)>,
-    /// When they are.
+    /// Time of the next report of changes.
     changes_at: Option<Instant>,
-    /// When a query is answered, and about which groups; none is about all.
+    /// Time of the pending answer, and its groups; `None` for all groups.
     answer: Option<(Instant, Option<BTreeSet<Ipv4Addr>>)>,
-    /// An older querier, and until when it is taken to be present.
+    /// Version of an older querier, and the time until which it counts as present.
     older: Option<(Version, Instant)>,
     rng: Rng,
 }
 
-/// What happens to a [`Host`].
+/// Events of a [`Host`].
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Receive this group.
+    /// Join a group.
     Join {
-        /// The group.
+        /// Group address.
         group: Ipv4Addr,
     },
-    /// Receive it no more.
+    /// Leave a group.
     Leave {
-        /// The group.
+        /// Group address.
         group: Ipv4Addr,
     },
-    /// Our address is this one now, or none.
+    /// The interface's address changed.
     Source {
-        /// The address.
+        /// New address.
         address: Option<Ipv4Addr>,
     },
-    /// Frames pass: all groups are reported.
+    /// The link went up; all groups are reported.
     LinkUp,
-    /// No frame passes.
+    /// The link went down.
     LinkDown,
-    /// A packet of IGMP arrived; all but queries are ignored.
+    /// An IGMP packet arrived; only queries are handled.
     Received {
-        /// The packet, from its IPv4 header on.
+        /// Packet, from the IPv4 header on.
         packet: &'a [u8],
     },
 }
 
-/// What a [`Host`] wants done.
+/// Actions that the owner of a [`Host`] carries out.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Transmit a frame on this interface, from its link address.
+    /// Send a frame from the interface's MAC address.
     Send(Frame),
 }
 
-/// The timers of a [`Host`].
+/// Timers of a [`Host`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// Changes are reported.
+    /// Next report of changes.
     Changes,
-    /// A query is answered.
+    /// Answer to a query.
     Answer,
 }
 
 impl Host {
-    /// A host that receives no group; all of its jitter follows from `seed`.
+    /// Creates a host without groups. Its jitter derives from `seed`.
     pub fn new(seed: u64) -> Self {
         Self {
             is_up: false,
@@ -102,7 +102,7 @@ impl Host {
         }
     }
 
-    /// The groups that are received, in order.
+    /// Joined groups, in order.
     pub fn groups(&self) -> impl Iterator<Item = Ipv4Addr> + '_ {
         self.groups.iter().copied()
     }
@@ -116,7 +116,7 @@ impl Host {
         }
     }
 
-    /// Notes a change and has it reported at once (RFC 3376, 5.1).
+    /// Schedules the immediate report of a change (RFC 3376, 5.1).
     fn change(&mut self, group: Ipv4Addr, record: Record, now: Instant) {
         if self.is_up && message::is_reported(group) {
             self.changes.insert(group, (record, ROBUSTNESS));
@@ -151,7 +151,7 @@ impl Host {
         self.plan(&query, at);
     }
 
-    /// What is to be answered, and when, after this query (RFC 3376, 5.2, without sources).
+    /// Schedules the answer to a query (RFC 3376, 5.2, without sources).
     fn plan(&mut self, query: &Query, at: Instant) {
         let old = self.answer.take();
         let sooner = |old: Instant| old.min(at);
@@ -251,12 +251,12 @@ impl Machine for Host {
     }
 }
 
-/// How often a change is reported (RFC 3376, 8.1).
+/// Number of reports per change (RFC 3376, 8.1).
 const ROBUSTNESS: u8 = 2;
-/// How far apart such reports are at most (RFC 3376, 8.11).
+/// Maximum interval between these reports (RFC 3376, 8.11).
 const REPORT_INTERVAL_MAX: Duration = Duration::from_secs(1);
-/// How far apart they are at least.
+/// Minimum interval between these reports.
 const LEAST: Duration = Duration::from_millis(1);
-/// For how long an older querier is taken to be present: robustness times query interval, and a response time
-/// (RFC 3376, 8.12).
+/// Time for which an older querier counts as present: robustness times query interval plus response time (RFC 3376,
+/// 8.12).
 const OLDER_QUERIER: Duration = Duration::from_secs(2 * 125 + 10);

@@ -1,24 +1,24 @@
-//! What is configured of a bond's LACP, and what its links are like.
+//! Configuration of a bond's LACP, and properties of its links.
 
 use wire::Mac;
 
-/// What is configured.
+/// Configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The bond as its partner knows it.
+    /// System id.
     pub system: Mac,
-    /// Its priority: the lower is the better.
+    /// System priority; lower is better.
     pub system_priority: u16,
-    /// What an administrator tells links apart by, 0 to 1023.
+    /// Administrative key, 0 to 1023, which separates groups of links.
     pub user_key: u16,
-    /// It speaks without being spoken to.
+    /// Active mode: sends LACPDUs without being asked.
     pub active: bool,
-    /// It wants to hear its partners each second, not each 30 seconds.
+    /// Requests LACPDUs every second instead of every 30 seconds.
     pub fast: bool,
 }
 
 impl Config {
-    /// An active bond with this system, with all else as RouterOS has it.
+    /// Creates an active configuration with this system id and RouterOS's defaults.
     pub const fn new(system: Mac) -> Self {
         Self {
             system,
@@ -29,15 +29,15 @@ impl Config {
         }
     }
 
-    /// The key of a port with this link: only links that are alike may be one.
+    /// Key of a port: only links with equal keys may be aggregated.
     ///
-    /// RouterOS: as in Linux, the administrator's key, a code of the speed, and one bit for full duplex.
+    /// RouterOS: as in Linux, the administrative key, a code for the speed, and one bit for full duplex.
     pub const fn key(&self, link: Link) -> u16 {
         (self.user_key & 0x3ff) << 6 | speed_code(link.megabits) << 1 | link.full_duplex as u16
     }
 }
 
-/// The code of a speed, as Linux counts them (`AD_LINK_SPEED_…`).
+/// Speed code of Linux (`AD_LINK_SPEED_…`).
 const fn speed_code(megabits: u32) -> u16 {
     match megabits {
         0 => 0,
@@ -61,13 +61,13 @@ const fn speed_code(megabits: u32) -> u16 {
     }
 }
 
-/// The link of a port.
+/// Link of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Link {
-    /// It carries frames.
+    /// The link is up.
     pub up: bool,
-    /// Megabits a second; 0: nobody knows.
+    /// Speed in Mbit/s; 0 is unknown.
     pub megabits: u32,
-    /// Both sides may send at once. Only such links may be one of several (6.3.5).
+    /// Full duplex. Only full-duplex links may be aggregated (6.3.5).
     pub full_duplex: bool,
 }

@@ -1,17 +1,17 @@
-//! LACP of one bond (IEEE 802.1AX-2014, clause 6), as a machine: which links carry frames, as both ends agree.
+//! LACP of one bond (IEEE 802.1AX-2014, clause 6): both ends agree on the links that carry frames.
 //!
 //! ```text
-//! PDU ─▶ receive ─▶ what the partner is ─▶ select ─▶ mux ─▶ Become
-//!            │                (which aggregator, and  (attach, collect,
-//!         periodic             which of them is used)  distribute)
-//!            └──────────▶ transmit ◀──────────────────────┘─▶ Send
+//! LACPDU ─▶ receive ─▶ partner data ─▶ select ─▶ mux ─▶ Become
+//!              │               (aggregator,   (attach, collect,
+//!           periodic            active group)  distribute)
+//!              └──────────▶ transmit ◀────────────┘─▶ Send
 //! ```
 //!
-//! The standard's machines are files here, its variables fields of `port.rs`. A bond has one set of ports that carries
-//! frames; ports whose partner is another system wait as standby ones until it has none left, so that no partner sends
-//! to where nobody listens. A port that hears no LACP at all may carry frames alone (an individual link).
+//! Each state machine of the standard is a file, and its variables are fields in `port.rs`. One group of ports
+//! carries frames. Ports with another partner are standby until the active group has no port left, so that no partner
+//! sends to a port that does not collect. A port without LACP partner may carry frames alone (individual link).
 //!
-//! After an event all machines run until none has anything to do ([`Lacp::settle`]).
+//! After each event all machines run until none changes state ([`Lacp::settle`]).
 
 mod config;
 mod mux;
@@ -30,110 +30,110 @@ pub use config::{Config, Link};
 pub use port::{Counters, Mux, Receive, Selected};
 use port::{Group, Port};
 
-/// How often the machines are run for an event at most: they settle long before.
+/// Maximum number of rounds per event; the machines settle within far fewer.
 const ROUNDS: usize = 64;
 
-/// The link aggregation control of a bond. It has no port at first.
+/// LACP of one bond. It has no ports initially.
 #[derive(Debug)]
 pub struct Lacp {
     config: Config,
-    /// In the order of their numbers.
+    /// Sorted by number.
     ports: Vec<Port>,
-    /// What those ports have in common that carry frames.
+    /// Group of the ports that carry frames.
     active: Option<Group>,
     unsettled: u64,
 }
 
-/// What happens to a bond's links.
+/// Events of a bond's links.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The bond is configured anew.
+    /// The configuration changed.
     Configure(Config),
-    /// A port comes; its number is 1 to 65,535.
+    /// A port was added; its number is 1 to 65,535.
     Port(u16),
-    /// A port goes.
+    /// A port was removed.
     PortGone(u16),
-    /// A port's link is so from now on.
+    /// The link of a port changed.
     Link(u16, Link),
-    /// A PDU of the slow protocols arrived by a port: what follows the EtherType.
+    /// A slow-protocols PDU arrived on a port; holds the bytes after the EtherType.
     Received(u16, &'a [u8]),
 }
 
-/// What a bond wants done.
+/// Actions that the owner of the machine carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Send this out of a port, behind the EtherType of the slow protocols.
+    /// Send a slow-protocols PDU on a port.
     Send {
-        /// The port.
+        /// Port.
         port: u16,
-        /// The PDU.
+        /// Bytes after the EtherType.
         pdu: Box<[u8; LEN]>,
     },
-    /// A port does this from now on.
+    /// The role of a port changed.
     Become {
-        /// The port.
+        /// Port.
         port: u16,
-        /// It takes frames.
+        /// The port accepts frames.
         collecting: bool,
-        /// It sends frames.
+        /// The port sends frames.
         distributing: bool,
     },
-    /// A port hears what this bond says: its cable leads back here.
+    /// A port received a LACPDU of this bond: its cable is a loop.
     Looped {
-        /// The port.
+        /// Port.
         port: u16,
     },
 }
 
-/// What a timer is for.
+/// Timers of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
-    /// A partner was not heard for too long (`current_while_timer`).
+    /// `current_while_timer`: the partner's data expires.
     Current,
-    /// Others may still come to an aggregator (`wait_while_timer`).
+    /// `wait_while_timer`: the wait for more ports of an aggregator ends.
     Wait,
-    /// It is time to speak (`periodic_timer`).
+    /// `periodic_timer`: the next periodic LACPDU.
     Periodic,
-    /// A PDU waits, as too many were sent.
+    /// The rate limit allows the next LACPDU.
     Transmit,
-    /// A port that heard itself is tried again.
+    /// A looped port is tried again.
     Loop,
 }
 
-/// What a bond knows of a port.
+/// State of a port, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortView {
-    /// What it tells of itself.
+    /// Data that the port sends.
     pub actor: Information,
-    /// What it knows of its partner.
+    /// Data of the partner.
     pub partner: Information,
-    /// The state of its receive machine.
+    /// State of the receive machine.
     pub receive: Receive,
-    /// Whether it is among those that may carry frames.
+    /// Selection state.
     pub selected: Selected,
-    /// The state of its mux machine.
+    /// State of the mux machine.
     pub mux: Mux,
-    /// It hears itself.
+    /// The port receives its own LACPDUs.
     pub looped: bool,
-    /// What it sent and received.
+    /// Counters.
     pub counters: Counters,
 }
 
-/// What the ports that carry frames have in common.
+/// State of the active aggregator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregate {
-    /// Their key here.
+    /// Local key.
     pub key: u16,
-    /// The partner's system; none where nobody speaks LACP.
+    /// System id of the partner; `None` without LACP.
     pub partner: Option<Mac>,
-    /// Their key there.
+    /// Key of the partner.
     pub partner_key: u16,
-    /// How many they are.
+    /// Number of ports.
     pub ports: usize,
 }
 
 impl Lacp {
-    /// That of a bond with this configuration.
+    /// Creates a bond without ports.
     pub const fn new(config: Config) -> Self {
         Self {
             config,
@@ -143,7 +143,7 @@ impl Lacp {
         }
     }
 
-    /// What it knows of a port.
+    /// Returns the state of a port.
     pub fn port(&self, number: u16) -> Option<PortView> {
         let port = &self.ports[self.place(number)?];
         Some(PortView {
@@ -157,7 +157,7 @@ impl Lacp {
         })
     }
 
-    /// What those ports have in common that carry frames, or are about to.
+    /// Returns the active aggregator.
     pub fn aggregate(&self) -> Option<Aggregate> {
         let active = self.active?;
         let of_it = self.ports.iter().filter(|port| port.group == self.active);
@@ -169,7 +169,7 @@ impl Lacp {
         })
     }
 
-    /// How often the machines did not settle: never, if they are right.
+    /// Number of events after which the machines did not settle; always 0 unless there is a bug.
     pub const fn unsettled(&self) -> u64 {
         self.unsettled
     }
@@ -227,7 +227,7 @@ impl Lacp {
         }
     }
 
-    /// What a port without a link knew is forgotten when its partner speaks at another port (`port_moved`).
+    /// `port_moved`: resets a port without link if its partner appears on another port.
     fn forget_moved(&mut self, to: usize) {
         let heard = self.ports[to].partner;
         for (place, port) in self.ports.iter_mut().enumerate() {
@@ -238,7 +238,7 @@ impl Lacp {
         }
     }
 
-    /// Runs all machines until none has anything to do, then speaks, and tells the owner what came of it.
+    /// Runs all machines until none changes state, then sends LACPDUs and reports changed roles.
     fn settle(&mut self, now: Instant, out: &mut Vec<Action>) {
         let mut rounds = 0;
         while self.select() | self.multiplex(now) {

@@ -1,4 +1,4 @@
-//! The mux machine (6.4.15, figure 6-21): attaches a port to its aggregator, then has it collect, then distribute.
+//! Mux machine (6.4.15, figure 6-21): attaches a port to its aggregator, enables collecting, then distributing.
 
 use machine::{Duration, Instant};
 use wire::lacp::State;
@@ -6,11 +6,11 @@ use wire::lacp::State;
 use super::Lacp;
 use super::port::{Mux, Port, Selected};
 
-/// How long an aggregator waits for more ports (`Aggregate_Wait_Time`).
+/// `Aggregate_Wait_Time`: how long an aggregator waits for more ports.
 const WAIT: Duration = Duration::from_secs(2);
 
 impl Lacp {
-    /// Runs the mux machines of all ports; says whether one did anything.
+    /// Runs the mux machines of all ports; returns true if any of them changed state.
     pub(super) fn multiplex(&mut self, now: Instant) -> bool {
         let mut busy = false;
         for place in 0..self.ports.len() {
@@ -21,7 +21,7 @@ impl Lacp {
             }
             let was = core::mem::replace(&mut port.mux, wanted);
             if wanted == Mux::Waiting {
-                // A standby port has waited when its turn comes.
+                // A selected standby port does not wait again.
                 (port.wait_until, port.ready) = (Some(now + WAIT), false);
             } else if was == Mux::Waiting {
                 (port.wait_until, port.ready) = (None, false);
@@ -32,7 +32,7 @@ impl Lacp {
         busy
     }
 
-    /// The state that follows on a port's; the same, where nothing is to be done.
+    /// Next state of a port's mux machine; the current one if nothing changes.
     fn next_mux(&self, port: &Port) -> Mux {
         let selected = port.selected == Selected::Selected;
         let in_step = port.partner.state.has(State::SYNCHRONIZATION);
@@ -54,7 +54,7 @@ impl Lacp {
         }
     }
 
-    /// Whether all ports that wait for the same aggregator have waited long enough (`Ready`).
+    /// `Ready`: true if all ports that wait for this aggregator have waited long enough.
     fn is_ready(&self, port: &Port) -> bool {
         let mut ports = self.ports.iter();
         ports.all(|other| other.group != port.group || other.mux != Mux::Waiting || other.ready)

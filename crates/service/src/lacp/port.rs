@@ -1,4 +1,4 @@
-//! A port of a bond: its variables (6.4.4 to 6.4.8), and what they say together.
+//! Port of a bond: the variables of 6.4.4 to 6.4.8 and values derived from them.
 
 use machine::{Duration, Instant};
 use wire::Mac;
@@ -6,84 +6,84 @@ use wire::lacp::{Information, State};
 
 use super::{Action, Config, Link, Timer};
 
-/// What the state of a receive machine is (6.4.12).
+/// State of the receive machine (6.4.12).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Receive {
-    /// There is no link.
+    /// The link is down.
     #[default]
     Disabled,
-    /// The partner is silent, and is asked.
+    /// The partner's data expired; the port requests new data.
     Expired,
-    /// Nobody speaks LACP there.
+    /// No LACP partner.
     Defaulted,
-    /// The partner is known.
+    /// The partner's data is current.
     Current,
 }
 
-/// Whether a port is among those that may carry frames (6.4.8).
+/// Selection state of a port (6.4.8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Selected {
-    /// It belongs to nothing.
+    /// In no group.
     #[default]
     Unselected,
-    /// It would, but others do.
+    /// In a group that is not active.
     Standby,
-    /// It is.
+    /// In the active group.
     Selected,
 }
 
-/// What the state of a mux machine is (6.4.15).
+/// State of the mux machine (6.4.15).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mux {
-    /// It belongs to nothing.
+    /// Not attached.
     #[default]
     Detached,
-    /// It waits for others of its aggregator.
+    /// Waits for other ports of its aggregator.
     Waiting,
-    /// It is in its aggregator, and the partner is told so.
+    /// Attached; announces this to the partner.
     Attached,
-    /// It takes frames.
+    /// Accepts frames.
     Collecting,
-    /// It takes and sends frames.
+    /// Accepts and sends frames.
     Distributing,
 }
 
-/// What a port sent and received.
+/// Counters of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// LACPDUs that it sent.
+    /// Sent LACPDUs.
     pub sent: u64,
-    /// LACPDUs that it received.
+    /// Received LACPDUs.
     pub received: u64,
-    /// Markers that it received.
+    /// Received markers.
     pub markers: u64,
-    /// Answers to markers that it received.
+    /// Received marker responses.
     pub responses: u64,
-    /// PDUs that were none.
+    /// Malformed or unknown PDUs.
     pub unknown: u64,
-    /// LACPDUs that it had sent itself.
+    /// Received LACPDUs that this bond sent.
     pub looped: u64,
 }
 
-/// What ports have in common that may be one (6.4.14): the same key here, the same system and key there.
+/// Aggregation group (6.4.14): ports with the same local key, partner system and partner key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) key: u16,
     pub(super) system_priority: u16,
     pub(super) system: Mac,
     pub(super) partner_key: u16,
-    /// The port, where it can only be alone.
+    /// Port number of a link that cannot be aggregated.
     pub(super) alone: Option<u16>,
 }
 
 impl Group {
-    /// The partner's system; none where nobody speaks LACP.
+    /// System id of the partner; `None` without LACP.
     pub(super) fn partner(&self) -> Option<Mac> {
         (self.system != Mac::ZERO).then_some(self.system)
     }
 }
 
-/// Who the partner is taken for that was never heard: one that takes all, alone (`Partner_Admin_…`).
+/// Assumed partner if none was received: an individual link that is in sync (`Partner_Admin_…`).
 pub(super) const NOBODY: Information = Information {
     system_priority: 0,
     system: Mac::ZERO,
@@ -92,16 +92,16 @@ pub(super) const NOBODY: Information = Information {
     port: 0,
     state: State(State::SYNCHRONIZATION.0 | State::COLLECTING.0 | State::DISTRIBUTING.0),
 };
-/// The priority of ports, as Linux has it.
+/// Port priority, as in Linux.
 const PORT_PRIORITY: u16 = 255;
-/// LACPDUs that a port sends within [`FAST`] at most (6.4.16).
+/// Maximum number of LACPDUs per [`FAST`] (6.4.16).
 pub(super) const SENT: usize = 3;
-/// How often one speaks who is heard fast (`Fast_Periodic_Time`), and the span of the limit of sending.
+/// `Fast_Periodic_Time`; also the interval of the rate limit.
 pub(super) const FAST: Duration = Duration::from_secs(1);
-/// How often one speaks who is not (`Slow_Periodic_Time`).
+/// `Slow_Periodic_Time`.
 pub(super) const SLOW: Duration = Duration::from_secs(30);
 
-/// A port.
+/// Port.
 #[derive(Debug)]
 pub(super) struct Port {
     pub(super) number: u16,
@@ -109,26 +109,26 @@ pub(super) struct Port {
     pub(super) receive: Receive,
     /// `current_while_timer`.
     pub(super) current_until: Option<Instant>,
-    /// The partner's operational values.
+    /// Operational values of the partner.
     pub(super) partner: Information,
     pub(super) selected: Selected,
     pub(super) group: Option<Group>,
     pub(super) mux: Mux,
-    /// `wait_while_timer`, and whether it ran out (`Ready_N`).
+    /// `wait_while_timer`, and whether it expired (`Ready_N`).
     pub(super) wait_until: Option<Instant>,
     pub(super) ready: bool,
-    /// `periodic_timer`, and how often it comes.
+    /// `periodic_timer`: next expiry and interval.
     pub(super) periodic: Option<(Instant, Duration)>,
     /// `NTT`.
     pub(super) need_to_transmit: bool,
-    /// When LACPDUs were sent last, the oldest first.
+    /// Times of the last LACPDUs, oldest first.
     pub(super) sent: [Option<Instant>; SENT],
-    /// Since when answers to markers are counted, and how many there were.
+    /// Start of the current second, and number of marker responses in it.
     pub(super) answered: (Instant, u8),
-    /// It heard itself, and until then carries nothing.
+    /// End of the block after the port received its own LACPDU.
     pub(super) looped_until: Option<Instant>,
     pub(super) counters: Counters,
-    /// What the owner was told: collecting, distributing.
+    /// Last reported role: collecting, distributing.
     told: (bool, bool),
 }
 
@@ -155,7 +155,7 @@ impl Port {
         }
     }
 
-    /// What it tells of itself.
+    /// Data that the port sends.
     pub(super) fn actor(&self, config: &Config) -> Information {
         let state = State::default()
             .with(State::ACTIVITY, config.active)
@@ -176,7 +176,7 @@ impl Port {
         }
     }
 
-    /// What it has in common with others that may be one with it.
+    /// Aggregation key of the port (802.1AX, 6.3.5).
     pub(super) fn common(&self, config: &Config) -> Group {
         let aggregates = self.link.full_duplex && self.partner.state.has(State::AGGREGATION);
         Group {
@@ -188,7 +188,7 @@ impl Port {
         }
     }
 
-    /// Tells the owner what it does, where that is something else.
+    /// Reports the role to the owner if it changed.
     pub(super) fn tell(&mut self, out: &mut Vec<Action>) {
         let does = (self.mux >= Mux::Collecting, self.mux == Mux::Distributing);
         if core::mem::replace(&mut self.told, does) != does {
@@ -200,7 +200,7 @@ impl Port {
         }
     }
 
-    /// When there is something to do next.
+    /// Next timer.
     pub(super) fn deadline(&self) -> Option<(Instant, Timer)> {
         let timers = [
             self.current_until.map(|at| (at, Timer::Current)),

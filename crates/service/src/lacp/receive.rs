@@ -1,4 +1,4 @@
-//! The receive machine (6.4.12): what a port learns of its partner, and when that is too old.
+//! Receive machine (6.4.12): the partner's data and its expiry.
 
 use machine::{Duration, Instant};
 use wire::lacp::{Information, Marker, Pdu, State};
@@ -6,18 +6,19 @@ use wire::lacp::{Information, Marker, Pdu, State};
 use super::port::{FAST, NOBODY, Port, Receive, SLOW, Selected};
 use super::{Action, Config};
 
-/// So many times a partner may be silent (table 6-1: `Short_Timeout_Time`, `Long_Timeout_Time`).
+/// Number of missed LACPDUs after which a partner expires (table 6-1: `Short_Timeout_Time`, `Long_Timeout_Time`).
 const SILENT: u32 = 3;
-/// Markers that a port answers within a second; slow protocols send ten frames at most (annex 57A.2 of IEEE 802.3).
+/// Maximum number of marker responses per second; slow protocols may send ten frames a second (annex 57A.2 of IEEE
+/// 802.3).
 const ANSWERS: u8 = 5;
-/// What tells partners apart, beside who they are.
+/// State bits that distinguish partners, in addition to their identifiers.
 const APART: State = State::AGGREGATION;
-/// What a partner must know of this port's state (`update_NTT`).
+/// State bits that the partner must have received correctly (`update_NTT`).
 const KNOWN: State = State(
     State::ACTIVITY.0 | State::SHORT_TIMEOUT.0 | State::AGGREGATION.0 | State::SYNCHRONIZATION.0,
 );
 
-/// Who somebody is, with these bits of the state.
+/// Returns the identifiers of a participant with only these state bits.
 fn identity(of: &Information, bits: State) -> Information {
     Information {
         state: of.state.only(bits),
@@ -26,7 +27,7 @@ fn identity(of: &Information, bits: State) -> Information {
 }
 
 impl Port {
-    /// The link has come or gone.
+    /// Handles a change of the link state.
     pub(super) fn change_enabled(&mut self, now: Instant) {
         self.selected = Selected::Unselected;
         self.looped_until = None;
@@ -40,7 +41,7 @@ impl Port {
         }
     }
 
-    /// The partner is silent: it is asked, and gets a short while.
+    /// The partner's data expired: requests a LACPDU with short timeout.
     fn expire(&mut self, now: Instant) {
         self.receive = Receive::Expired;
         self.partner.state = { self.partner.state }
@@ -49,7 +50,7 @@ impl Port {
         self.current_until = Some(now + FAST * SILENT);
     }
 
-    /// What is due of time-outs.
+    /// Handles expired timers.
     pub(super) fn time_out(&mut self, now: Instant) {
         let due = |timer: Option<Instant>| timer.is_some_and(|at| at <= now);
         if due(self.looped_until) {
@@ -73,7 +74,7 @@ impl Port {
         }
     }
 
-    /// Nobody speaks LACP there (`recordDefault`).
+    /// `recordDefault`: assumes a partner without LACP.
     fn default_partner(&mut self) {
         if identity(&self.partner, APART) != identity(&NOBODY, APART) {
             self.selected = Selected::Unselected;
@@ -83,7 +84,7 @@ impl Port {
         self.partner = NOBODY;
     }
 
-    /// A partner speaks of itself, and of whom it takes this port for.
+    /// Handles a LACPDU of the partner: its own data, and its view of this port.
     pub(super) fn hear(
         &mut self,
         config: &Config,
@@ -98,7 +99,7 @@ impl Port {
         }
         self.need_to_transmit |= identity(&partner, KNOWN) != identity(&own, KNOWN);
 
-        // `recordPDU`: the partner is in step if it knows this port, or wants to be alone.
+        // `recordPDU`: the partner is in sync if it knows this port's data, or if it is an individual link.
         let spoken = actor.state.has(State::ACTIVITY)
             || own.state.has(State::ACTIVITY) && partner.state.has(State::ACTIVITY);
         let known = identity(&partner, APART) == identity(&own, APART)
@@ -113,7 +114,7 @@ impl Port {
         self.current_until = Some(now + periodic * SILENT);
     }
 
-    /// What this bond said itself came in: the port carries nothing for a while.
+    /// The port received a LACPDU of this bond: blocks the port for a while, because the link is a loop.
     pub(super) fn hear_itself(&mut self, config: &Config, now: Instant, out: &mut Vec<Action>) {
         self.counters.looped += 1;
         if self.looped_until.is_none() {
@@ -124,7 +125,7 @@ impl Port {
         self.looped_until = Some(now + periodic * SILENT);
     }
 
-    /// The marker responder (6.5.4.2).
+    /// Marker responder (6.5.4.2).
     pub(super) fn answer_marker(
         &mut self,
         response: bool,

@@ -1,7 +1,7 @@
-//! The selection logic (6.4.14): which ports belong together, and which of these sets carries frames.
+//! Selection logic (6.4.14): groups ports by partner and key, and selects the group that carries frames.
 //!
-//! The set that carries frames is kept as long as it has a port, whatever others come, unless nobody speaks LACP in it
-//! and somebody does in another.
+//! The selected group stays selected as long as it has a port, unless it has no LACP partner and another group has
+//! one.
 
 use core::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use super::Lacp;
 use super::port::{Group, Mux, Port, Receive, Selected};
 
 impl Lacp {
-    /// Runs the selection; says whether it did anything.
+    /// Runs the selection; returns true if any port changed.
     pub(super) fn select(&mut self) -> bool {
         let mut busy = false;
         for port in &mut self.ports {
@@ -17,7 +17,7 @@ impl Lacp {
                 continue;
             }
             busy |= port.group.take().is_some();
-            // A port leaves its aggregator before it joins another.
+            // A port leaves its aggregator before it joins another one.
             if port.mux == Mux::Detached && port.may_be_selected() {
                 port.group = Some(port.common(&self.config));
                 port.selected = Selected::Standby;
@@ -37,7 +37,7 @@ impl Lacp {
         busy
     }
 
-    /// The set of ports that shall carry frames.
+    /// Group to select.
     fn best(&self) -> Option<Group> {
         let worth = |group: Group| {
             let of_it = self.ports.iter().filter(|port| port.group == Some(group));
@@ -58,8 +58,8 @@ impl Lacp {
 }
 
 impl Port {
-    /// Whether it is known what the port belongs to. One whose partner has just become silent stays where it is, and
-    /// one whose link has just come waits until somebody speaks, or nobody does.
+    /// True if the port's group is known. A port whose partner just expired keeps its group; a port whose link just
+    /// came up waits until a partner is found or the timeout passes.
     fn may_be_selected(&self) -> bool {
         let known = matches!(self.receive, Receive::Current | Receive::Defaulted);
         self.link.up && self.looped_until.is_none() && known

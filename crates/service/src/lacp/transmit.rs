@@ -1,4 +1,4 @@
-//! When a port speaks: the periodic machine (6.4.13) and the limit of what it sends (6.4.16).
+//! LACPDU transmission: periodic machine (6.4.13) and rate limit (6.4.16).
 
 use machine::{Duration, Instant};
 use wire::lacp::{Pdu, State};
@@ -7,26 +7,26 @@ use super::port::{FAST, Port, SLOW};
 use super::{Action, Config};
 
 impl Port {
-    /// How often it speaks: never, where neither side begins.
+    /// Transmission interval; `None` if both sides are passive or the link is down.
     fn interval(&self, config: &Config) -> Option<Duration> {
         let spoken = config.active || self.partner.state.has(State::ACTIVITY);
         let fast = self.partner.state.has(State::SHORT_TIMEOUT);
         (self.link.up && spoken).then_some(if fast { FAST } else { SLOW })
     }
 
-    /// The periodic machine.
+    /// Runs the periodic machine.
     pub(super) fn pace(&mut self, config: &Config, now: Instant) {
         let wanted = self.interval(config);
         let paced = self.periodic.map(|(_, interval)| interval);
         if wanted == paced {
             return;
         }
-        // Who is to speak faster begins at once.
+        // A switch to the fast rate sends at once.
         self.need_to_transmit |= wanted.is_some() && paced > wanted;
         self.periodic = wanted.map(|interval| (now + interval, interval));
     }
 
-    /// The transmit machine.
+    /// Runs the transmit machine.
     pub(super) fn transmit(&mut self, config: &Config, now: Instant, out: &mut Vec<Action>) {
         if self.may_transmit_at().is_none_or(|at| at > now) {
             return;
@@ -46,7 +46,7 @@ impl Port {
         });
     }
 
-    /// When it may send what it has to say; none, where it has nothing.
+    /// Earliest time of the next LACPDU within the rate limit; `None` if there is nothing to send.
     pub(super) fn may_transmit_at(&self) -> Option<Instant> {
         let speaks = self.need_to_transmit && self.periodic.is_some();
         let free = self.sent[0].map_or(Instant::ZERO, |oldest| oldest + FAST);

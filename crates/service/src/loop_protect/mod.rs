@@ -1,14 +1,14 @@
-//! Loop protection of RouterOS: interfaces send frames to all, and one that receives what an interface of the same
-//! router has sent is part of a loop, and is switched off for a time.
+//! RouterOS loop protect: interfaces broadcast frames; an interface that receives a frame of the same router is part
+//! of a loop and is disabled for a time.
 //!
 //! ```text
-//!            frame of an interface that is on
-//!   on ──────────────────────────────────────▶ switched off
-//!    ▲                                            │ disable time, or configured anew
+//!            frame of an enabled interface
+//!   on ──────────────────────────────────────▶ disabled
+//!    ▲                                            │ disable time, or new configuration
 //!    └────────────────────────────────────────────┘
 //! ```
-//! RouterOS: who sent a frame is told by its source alone. What stands behind the EtherType (0x9003) is not published;
-//! here it is nothing but padding.
+//! RouterOS: the source MAC address alone identifies the sender of a frame. The payload after EtherType 0x9003 is not
+//! published; here it is padding.
 
 #[cfg(test)]
 mod tests;
@@ -18,99 +18,99 @@ use std::collections::{BTreeMap, BTreeSet};
 use machine::{Duration, Instant, Machine};
 use wire::Mac;
 
-/// The least time between two frames of an interface.
+/// Minimum interval between frames of an interface.
 const LEAST: Duration = Duration::from_millis(100);
 
-/// What such a frame carries: padding (IEEE 802.3, 3.2.8).
+/// Payload of a frame: padding (IEEE 802.3, 3.2.8).
 pub const PAYLOAD: [u8; 46] = [0; 46];
 
-/// How an interface is protected.
+/// Settings of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The time between two of its frames: 100 ms at least.
+    /// Interval between frames, at least 100 ms.
     pub send_interval: Duration,
-    /// For how long it is switched off; zero is until it is configured anew.
+    /// Time for which the interface is disabled; zero: until its configuration changes.
     pub disable_time: Duration,
 }
 
-/// What happens to interfaces, which are named by numbers of their owner.
+/// Events; the owner numbers the interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// An interface is protected from now on, or configured anew, which switches it on.
+    /// Loop protect was enabled or reconfigured on an interface; the interface is enabled.
     Protect(u64, Config),
-    /// An interface is protected no more, or gone.
+    /// Loop protect was disabled, or the interface was removed.
     Leave(u64),
-    /// An interface has this link address, and has a link or none.
+    /// MAC address and link state of an interface changed.
     Link(u64, Mac, bool),
-    /// A frame of loop protection came in by an interface.
+    /// A loop-protect frame arrived.
     Received {
-        /// The interface.
+        /// Ingress interface.
         by: u64,
-        /// Its source.
+        /// Source MAC address.
         source: Mac,
     },
 }
 
-/// What is wanted of an interface.
+/// Actions that the owner of the machine carries out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It sends a frame of loop protection to all.
+    /// Broadcast a loop-protect frame.
     Send(u64),
-    /// It is switched off.
+    /// Disable an interface.
     SwitchOff {
-        /// The interface.
+        /// Interface to disable.
         interface: u64,
-        /// The one whose frame it received: itself or another.
+        /// Interface that sent the frame, possibly the same one.
         sender: u64,
-        /// The address of that one.
+        /// Source MAC address of the frame.
         source: Mac,
     },
-    /// It is switched on again.
+    /// Enable an interface again.
     SwitchOn(u64),
 }
 
-/// Whether an interface is part of a loop.
+/// State of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It sends, and listens.
+    /// Enabled: sends and receives.
     On,
-    /// It was in a loop.
+    /// Disabled because of a loop.
     Off,
 }
 
-/// An interface that is protected.
+/// Interface with loop protect.
 #[derive(Clone, Copy, Debug)]
 struct Interface {
     config: Config,
     mac: Mac,
     has_link: bool,
     state: State,
-    /// When its next frame is due, or the end of the time in which it is switched off.
+    /// Time of the next frame, or end of the disable time.
     due: Option<Instant>,
 }
 
-/// All interfaces of a router that are protected from loops.
+/// Loop protect of all interfaces of a router.
 #[derive(Clone, Debug, Default)]
 pub struct LoopProtect {
     interfaces: BTreeMap<u64, Interface>,
-    /// By link address.
+    /// Interfaces by MAC address.
     macs: BTreeSet<(Mac, u64)>,
     due: BTreeSet<(Instant, u64)>,
 }
 
 impl LoopProtect {
-    /// Whether an interface is protected.
+    /// True if loop protect is enabled on the interface.
     pub fn is_protected(&self, interface: u64) -> bool {
         self.interfaces.contains_key(&interface)
     }
 
-    /// Whether an interface is switched off.
+    /// True if the interface is disabled because of a loop.
     pub fn is_off(&self, interface: u64) -> bool {
         let interface = self.interfaces.get(&interface);
         interface.is_some_and(|interface| interface.state == State::Off)
     }
 
-    /// Whether nothing is protected.
+    /// True if loop protect is enabled on no interface.
     pub fn is_empty(&self) -> bool {
         self.interfaces.is_empty()
     }
@@ -172,8 +172,8 @@ impl LoopProtect {
         if !is_on(by) {
             return;
         }
-        // What one that is off had sent before is no sign of a loop that is left: else both ends of a cable would be
-        // switched off where one is enough.
+        // Ignores late frames of a disabled interface; otherwise both ends of a cable would be disabled although one
+        // suffices.
         let of_mac = self.macs.range((source, u64::MIN)..=(source, u64::MAX));
         let mut senders = of_mac.map(|(_, sender)| *sender).filter(|at| is_on(*at));
         let Some(sender) = senders.next() else {
@@ -208,7 +208,7 @@ impl LoopProtect {
 impl Machine for LoopProtect {
     type Event<'a> = Event;
     type Action = Action;
-    /// The interface that has something due.
+    /// Interface with the next timer.
     type Timer = u64;
 
     fn handle(&mut self, event: Event, now: Instant, out: &mut Vec<Action>) {

@@ -1,4 +1,4 @@
-//! Queries and reports (RFC 3810, 5; RFC 2710, 3).
+//! MLD queries and reports (RFC 3810, 5; RFC 2710, 3).
 
 use core::net::Ipv6Addr;
 
@@ -9,33 +9,33 @@ use wire::{EtherType, Mac, Protocol, ipv6};
 use crate::Frame;
 use crate::outbound::ALL_NODES;
 
-/// What a report says about a group (RFC 3810, 5.2.12).
+/// Record type of a report (RFC 3810, 5.2.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Record {
-    /// It is received from every source: MODE_IS_EXCLUDE.
+    /// MODE_IS_EXCLUDE without sources: the group is received from every source.
     Present = 2,
-    /// It is no longer received: CHANGE_TO_INCLUDE_MODE without sources.
+    /// CHANGE_TO_INCLUDE_MODE without sources: the group was left.
     Left = 3,
-    /// It is received from every source as of now: CHANGE_TO_EXCLUDE_MODE.
+    /// CHANGE_TO_EXCLUDE_MODE without sources: the group was joined.
     Joined = 4,
 }
 
-/// A query.
+/// A received query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Query {
-    /// The group that is asked about; `None` asks about all.
+    /// Queried group; `None` for a general query.
     pub(super) group: Option<Ipv6Addr>,
-    /// Within which time the answer is wanted.
+    /// Maximum response delay.
     pub(super) response_time: Duration,
-    /// The querier speaks MLDv1.
+    /// The query is MLDv1.
     pub(super) version_1: bool,
 }
 
-/// A packet is a query that breaks a rule.
+/// A query that violates RFC 3810.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Invalid;
 
-/// Reads a query; `None` if the packet is none.
+/// Parses a query; `Ok(None)` if the packet is no query.
 pub(super) fn query(packet: &[u8]) -> Result<Option<Query>, Invalid> {
     let Ok(ip) = ipv6::Packet::new_checked(packet) else {
         return Ok(None);
@@ -47,7 +47,7 @@ pub(super) fn query(packet: &[u8]) -> Result<Option<Query>, Invalid> {
     if upper.protocol != Protocol::ICMPV6 || kind != Some(Type::LISTENER_QUERY.0) {
         return Ok(None);
     }
-    // RFC 3810, 6.2: from the link, with a router alert; the length tells the version (8.1).
+    // RFC 3810, 6.2: link-local source and router alert required; the length determines the version (8.1).
     let local = ip.src().is_unicast_link_local() && ip.hop_limit() == HOP_LIMIT;
     if !local || !upper.hop_by_hop || upper.fragment.is_some() {
         return Err(Invalid);
@@ -77,7 +77,7 @@ pub(super) fn query(packet: &[u8]) -> Result<Option<Query>, Invalid> {
     }))
 }
 
-/// Milliseconds of a response code: as it stands, or with mantissa and exponent (RFC 3810, 5.1.3).
+/// Decodes a maximum response code to milliseconds (RFC 3810, 5.1.3).
 fn response_ms(code: u16) -> u64 {
     if code < 0x8000 {
         return code.into();
@@ -87,13 +87,13 @@ fn response_ms(code: u16) -> u64 {
     mantissa << (exponent + 3)
 }
 
-/// Whether a group is reported at all (RFC 3810, 6: not all nodes, not what stays on the node).
+/// True if reports include the group: not all-nodes, and not interface-local scope (RFC 3810, 6).
 pub(super) fn is_reported(group: Ipv6Addr) -> bool {
     let scope = group.octets()[1] & 0xf;
     group.is_multicast() && scope > 1 && group != ALL_NODES
 }
 
-/// A report of at most [`RECORDS_MAX`] groups.
+/// Builds an MLDv2 report with at most [`RECORDS_MAX`] records.
 pub(super) fn version_2(source: Ipv6Addr, records: &[(Ipv6Addr, Record)]) -> Frame {
     let mut data = Vec::with_capacity(records.len() * RECORD_LEN);
     for &(group, record) in records {
@@ -112,7 +112,7 @@ pub(super) fn version_2(source: Ipv6Addr, records: &[(Ipv6Addr, Record)]) -> Fra
     frame(source, ALL_MLD_V2_ROUTERS, &report)
 }
 
-/// What MLDv1 says of the same: a report to the group, or done to the routers (RFC 2710, 3.5).
+/// Builds the MLDv1 message: a report to the group, or a done message to the routers (RFC 2710, 3.5).
 pub(super) fn version_1(source: Ipv6Addr, group: Ipv6Addr, record: Record) -> Frame {
     let (kind, dst) = match record {
         Record::Present | Record::Joined => (Type::LISTENER_REPORT, group),
@@ -127,7 +127,7 @@ pub(super) fn version_1(source: Ipv6Addr, group: Ipv6Addr, record: Record) -> Fr
     frame(source, dst, &message)
 }
 
-/// A packet with hop limit 1 and a router alert (RFC 3810, 5; RFC 2711).
+/// Builds a packet with hop limit 1 and a router alert option (RFC 3810, 5; RFC 2711).
 fn frame(src: Ipv6Addr, dst: Ipv6Addr, message: &Message<'_>) -> Frame {
     let mut upper = ROUTER_ALERT.to_vec();
     message.emit(src, dst, &mut upper);
@@ -144,17 +144,17 @@ fn frame(src: Ipv6Addr, dst: Ipv6Addr, message: &Message<'_>) -> Frame {
     }
 }
 
-/// Records in one packet of the least MTU.
+/// Maximum number of records in a packet of the minimum MTU.
 pub(super) const RECORDS_MAX: usize =
     (ipv6::MTU_MIN as usize - ipv6::HEADER_LEN - ROUTER_ALERT.len() - icmpv6::HEADER_LEN)
         / RECORD_LEN;
 
-/// Bytes of a record without sources.
+/// Length of a record without sources, in bytes.
 const RECORD_LEN: usize = 20;
-/// Bytes of a query in MLDv1, and of the shortest in MLDv2 (RFC 3810, 8.1).
+/// Length in bytes of an MLDv1 query, and minimum length of an MLDv2 query (RFC 3810, 8.1).
 const QUERY_LEN_V1: usize = 24;
 const QUERY_LEN_V2: usize = 28;
-/// All MLD messages stay on the link.
+/// Hop limit of MLD messages.
 const HOP_LIMIT: u8 = 1;
 /// Hop-by-hop options: ICMPv6 follows; router alert for MLD; two bytes of padding.
 const ROUTER_ALERT: [u8; 8] = [
@@ -167,9 +167,9 @@ const ROUTER_ALERT: [u8; 8] = [
     1,
     0,
 ];
-/// All routers that speak MLDv2 (RFC 3810, 5.2.14).
+/// Group of all MLDv2 routers (RFC 3810, 5.2.14).
 const ALL_MLD_V2_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x16);
-/// All routers of the link (RFC 4291, 2.7.1).
+/// All-routers group (RFC 4291, 2.7.1).
 const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
-//! Multicast listener reports of one interface (MLDv2: RFC 3810, 6; MLDv1 queriers: RFC 3810, 8.2,
-//! RFC 2710).
+//! MLD listener side of one interface: reports joined groups (MLDv2: RFC 3810, 6; MLDv1 queriers: RFC 3810, 8.2, RFC
+//! 2710).
 //!
-//! The router joins groups of its own: the solicited-node groups of its addresses above all.
-//! Switches that snoop do not pass on what nobody reported. This is the host's side, reduced to
-//! what the router needs: groups are received from every source or not at all.
+//! The router joins groups itself, mainly the solicited-node groups of its addresses. Snooping switches only forward
+//! groups that a listener reported. This implementation has no source filters: groups are received from every source
+//! or not at all.
 //!
 //! ```text
 //! Join, Leave ─▶ change: reported at once, and once more within a second
 //! Query       ─▶ answer: after a random part of the querier's response time
 //! ```
 //!
-//! While an MLDv1 querier was heard lately, reports and answers are MLDv1's.
+//! While an MLDv1 querier is present, reports and answers use MLDv1.
 
 mod message;
 
@@ -25,20 +25,20 @@ use machine::{Duration, Instant, Machine, Rng};
 use crate::Frame;
 use message::{Query, Record};
 
-/// The listener's side of MLD on one interface, as a machine. Its link is down at first.
+/// MLD listener of one interface. The link is down initially.
 #[derive(Debug)]
 pub struct Listener {
     link: Link,
-    /// Our link-local address; reports go out without one as well (RFC 3810, 5.2.13), because
-    /// duplicate detection of the first address needs its group.
+    /// Link-local source address. Reports are also sent without one (RFC 3810, 5.2.13), because duplicate address
+    /// detection of the first address needs its group.
     source: Option<Ipv6Addr>,
     groups: BTreeSet<Ipv6Addr>,
-    /// Changes that are still to be reported, and how often.
+    /// Changes to report.
     changes: BTreeMap<Ipv6Addr, Change>,
-    /// When they are.
+    /// Time of the next report of changes.
     changes_at: Option<Instant>,
     answer: Option<Answer>,
-    /// Until when an older querier is taken to be present.
+    /// Time until which an MLDv1 querier counts as present.
     version_1_until: Option<Instant>,
     counters: Counters,
     rng: Rng,
@@ -56,7 +56,7 @@ struct Change {
     left: u8,
 }
 
-/// An answer that is due.
+/// Pending answer to a query.
 #[derive(Debug)]
 struct Answer {
     at: Instant,
@@ -67,68 +67,68 @@ struct Answer {
 enum About {
     /// All groups.
     All,
-    /// Those that were asked about; each is one of ours.
+    /// The queried groups, all of them joined.
     Some(BTreeSet<Ipv6Addr>),
 }
 
-/// What happens to a [`Listener`].
+/// Events of a [`Listener`].
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Receive this group.
+    /// Join a group.
     Join {
-        /// The group.
+        /// Group address.
         group: Ipv6Addr,
     },
-    /// Receive it no more.
+    /// Leave a group.
     Leave {
-        /// The group.
+        /// Group address.
         group: Ipv6Addr,
     },
-    /// Our link-local address came into use, or is none any more.
+    /// The link-local address of the interface changed.
     Source {
-        /// The address.
+        /// New address; `None` if there is none.
         address: Option<Ipv6Addr>,
     },
-    /// Frames pass: all groups are reported.
+    /// The link went up; all groups are reported.
     LinkUp,
-    /// No frame passes.
+    /// The link went down.
     LinkDown,
-    /// An ICMPv6 packet arrived; all but queries are ignored.
+    /// An ICMPv6 packet arrived; only queries are handled.
     Received {
-        /// The packet, from its IPv6 header on.
+        /// Packet, from the IPv6 header on.
         packet: &'a [u8],
     },
 }
 
-/// What a [`Listener`] wants done.
+/// Actions that the owner of a [`Listener`] carries out.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Transmit a frame on this interface, from its MAC address.
+    /// Send a frame from the interface's MAC address.
     Send(Frame),
 }
 
-/// The timers of a [`Listener`].
+/// Timers of a [`Listener`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// Changes are reported.
+    /// Next report of changes.
     Changes,
-    /// A query is answered.
+    /// Answer to a query.
     Answer,
 }
 
-/// What was heard and said.
+/// Counters of a listener.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Valid queries.
     pub queries: u64,
-    /// Queries that are not valid (RFC 3810, 6.2).
+    /// Invalid queries (RFC 3810, 6.2).
     pub invalid: u64,
-    /// Packets sent.
+    /// Sent reports.
     pub reports: u64,
 }
 
 impl Listener {
-    /// A listener of no group; all of its jitter follows from `seed`.
+    /// Creates a listener without groups. Its jitter derives from `seed`.
     pub fn new(seed: u64) -> Self {
         Self {
             link: Link::Down,
@@ -143,12 +143,12 @@ impl Listener {
         }
     }
 
-    /// What was heard and said.
+    /// Returns the counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// The groups that are received, in order.
+    /// Joined groups, in order.
     pub fn groups(&self) -> impl Iterator<Item = Ipv6Addr> + '_ {
         self.groups.iter().copied()
     }
@@ -172,10 +172,9 @@ impl Listener {
         }
     }
 
-    /// Notes a change and has it reported at once (RFC 3810, 6.1).
+    /// Schedules the immediate report of a change (RFC 3810, 6.1).
     fn change(&mut self, group: Ipv6Addr, kind: Record, now: Instant) {
-        // All nodes is joined by all, and what does not leave the node is nobody's business
-        // (RFC 3810, 6).
+        // All-nodes and interface-local groups are never reported (RFC 3810, 6).
         if self.link == Link::Down || !message::is_reported(group) {
             return;
         }
@@ -224,8 +223,7 @@ impl Listener {
         self.answer = self.planned(&query, at);
     }
 
-    /// What is to be answered, and when, after this query (RFC 3810, 6.2, rules 1 to 5, without
-    /// sources).
+    /// Computes the pending answer after a query (RFC 3810, 6.2, rules 1 to 5, without sources).
     fn planned(&mut self, query: &Query, at: Instant) -> Option<Answer> {
         let old = self.answer.take();
         let Some(group) = query.group else {
@@ -339,12 +337,12 @@ impl Machine for Listener {
     }
 }
 
-/// How often a change is reported (RFC 3810, 9.1).
+/// Number of reports per change (RFC 3810, 9.1).
 const ROBUSTNESS: u8 = 2;
-/// How far apart such reports are at most (RFC 3810, 9.11).
+/// Maximum interval between these reports (RFC 3810, 9.11).
 const REPORT_INTERVAL_MAX: Duration = Duration::from_secs(1);
-/// How far apart they are at least.
+/// Minimum interval between these reports.
 const LEAST: Duration = Duration::from_millis(1);
-/// For how long an older querier is taken to be present: robustness times query interval, and a
-/// response time (RFC 3810, 9.12).
+/// Time for which an MLDv1 querier counts as present: robustness times query interval plus response delay (RFC 3810,
+/// 9.12).
 const OLDER_QUERIER: Duration = Duration::from_secs(2 * 125 + 10);

@@ -9,7 +9,7 @@ use wire::{EtherType, Mac};
 use super::{Advert, Family, Heard, Prefix, Question, Unheard};
 use crate::Frame;
 
-/// ARP: neighbours of IPv4.
+/// ARP for IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arp;
 
@@ -30,7 +30,7 @@ impl Family for Arp {
 
     fn hear(packet: &[u8], own_mac: Mac) -> Result<Heard<Ipv4Addr>, Unheard> {
         let arp = Repr::parse(packet).map_err(|_| Unheard::Malformed)?;
-        // A group's link address is not believed (RFC 1812, 3.3.2).
+        // Multicast sender addresses are ignored (RFC 1812, 3.3.2).
         if !arp.sender_mac.is_unicast() {
             return Err(Unheard::Invalid);
         }
@@ -96,7 +96,7 @@ impl Family for Arp {
     }
 
     fn is_unicast(address: Ipv4Addr) -> bool {
-        // Class E counts as unicast, as in Linux and RouterOS; 0/8 and loopback are nobody's.
+        // Class E counts as unicast, as in Linux and RouterOS; 0/8 and loopback do not.
         let nobody = address.octets()[0] == 0 || address.is_loopback();
         !(nobody || address.is_multicast() || address.is_broadcast())
     }
@@ -114,15 +114,14 @@ impl Family for Arp {
         if Self::mask(address, prefix.len) != prefix.network {
             return false;
         }
-        // The first and the last address of a network are its broadcasts, a /31 and a /32 have none
-        // (RFC 3021).
+        // First and last address of a network are not host addresses, except in a /31 or /32 (RFC 3021).
         let hosts = u32::MAX.checked_shr(u32::from(prefix.len)).unwrap_or(0);
         let host = address.to_bits() & hosts;
         prefix.len >= 31 || (host != 0 && host != hosts)
     }
 }
 
-/// What a reply or an announcement says. It is solicited when it is addressed to us alone.
+/// Converts a reply or announcement. It is solicited if it was sent to this router's MAC address.
 fn says(arp: &Repr, own_mac: Mac) -> Heard<Ipv4Addr> {
     let gratuitous = arp.sender == arp.target;
     let reply = arp.operation == Operation::REPLY;

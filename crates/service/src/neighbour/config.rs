@@ -1,44 +1,42 @@
-//! The settings of one interface's neighbours.
+//! Settings of neighbour resolution on one interface.
 
 use machine::Duration;
 use wire::Mac;
 
-/// The settings of one interface's neighbours: of RouterOS's interface (`arp`, `arp-timeout`,
-/// MAC address) and of `/ip/settings` and `/ipv6/settings`.
+/// Settings of neighbour resolution: from the RouterOS interface (`arp`, `arp-timeout`, MAC address), `/ip/settings`
+/// and `/ipv6/settings`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The interface's MAC address.
+    /// MAC address of the interface.
     pub mac: Mac,
-    /// What the interface asks, answers and learns.
+    /// ARP mode.
     pub mode: Mode,
-    /// Whether answers say that this is a router (IPv6 `forward=yes`).
+    /// Set the router flag in answers (IPv6 `forward=yes`).
     pub router: bool,
-    /// How long a confirmed neighbour counts as reachable, on average: each is drawn between half
-    /// and one and a half of it (RFC 4861, 6.3.2). `arp-timeout`.
+    /// Mean reachable time; each one is random between 0.5 and 1.5 times this value (RFC 4861, 6.3.2). `arp-timeout`.
     pub reachable_time: Duration,
-    /// Between questions (RetransTimer, RFC 4861, 10).
+    /// Interval between solicitations (RetransTimer, RFC 4861, 10).
     pub retransmit: Duration,
-    /// Between traffic to a stale neighbour and the first probe (DELAY_FIRST_PROBE_TIME).
+    /// Delay from traffic to a stale neighbour until the first probe (DELAY_FIRST_PROBE_TIME).
     pub delay_first_probe: Duration,
-    /// How often the owner is asked about a stale neighbour (`stale-neighbor-detect-interval`).
+    /// Interval of questions about a stale neighbour (`stale-neighbor-detect-interval`).
     pub stale_check: Duration,
-    /// After how long without traffic a stale neighbour is forgotten (`stale-neighbor-timeout`);
-    /// a failed one likewise.
+    /// Time without traffic after which a stale or failed neighbour is removed (`stale-neighbor-timeout`).
     pub stale_timeout: Duration,
-    /// Questions to all before an address is given up (MAX_MULTICAST_SOLICIT).
+    /// Number of multicast solicitations before resolution fails (MAX_MULTICAST_SOLICIT).
     pub multicast_solicits: u8,
-    /// Questions to a neighbour before it is given up (MAX_UNICAST_SOLICIT).
+    /// Number of unicast probes before a neighbour fails (MAX_UNICAST_SOLICIT).
     pub unicast_solicits: u8,
-    /// The most learnt entries (`max-neighbor-entries`). Configured entries do not count.
+    /// Maximum number of learnt entries (`max-neighbor-entries`), without configured ones.
     pub entries_max: usize,
-    /// The most packets that wait for one neighbour.
+    /// Maximum number of waiting packets per neighbour.
     pub queue_max: usize,
-    /// The most packets that wait in all.
+    /// Maximum number of waiting packets in total.
     pub queue_total_max: usize,
 }
 
 impl Config {
-    /// RouterOS's defaults for an interface with this MAC address.
+    /// Returns RouterOS's defaults for an interface with this MAC address.
     pub fn new(mac: Mac) -> Self {
         Self {
             mac,
@@ -57,13 +55,12 @@ impl Config {
         }
     }
 
-    /// How many learnt entries may be unresolved or failed at a time, so that a scan of the network
-    /// cannot push known neighbours out.
+    /// Maximum number of unresolved or failed entries, so that a network scan cannot evict known neighbours.
     pub(super) fn unresolved_max(&self) -> usize {
         (self.entries_max / 4).max(1)
     }
 
-    /// The same, with what would make the machine spin or deadlock raised to the least that works.
+    /// Raises values that would make the machine spin or deadlock to the minimum that works.
     pub(super) fn clamped(mut self) -> Self {
         for span in [
             &mut self.reachable_time,
@@ -82,29 +79,29 @@ impl Config {
     }
 }
 
-/// The `arp=` property of an interface. Neighbour discovery runs `Enabled` always.
+/// `arp=` property of an interface. Always `Enabled` for IPv6.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Asks, answers and learns.
+    /// Solicits, answers and learns.
     #[default]
     Enabled,
-    /// Does none of it: configured entries only.
+    /// Configured entries only.
     Disabled,
-    /// Answers for other links too.
+    /// Also answers for hosts on other links.
     ProxyArp,
-    /// Answers for all, the asker's own link included.
+    /// Answers for all hosts, including those on the sender's link.
     LocalProxyArp,
-    /// Answers, but neither asks nor learns: configured entries only.
+    /// Answers, but neither solicits nor learns: configured entries only.
     ReplyOnly,
 }
 
 impl Mode {
-    /// Whether addresses are learnt and asked for.
+    /// True if the mode solicits and learns.
     pub(super) fn learns(self) -> bool {
         !matches!(self, Self::Disabled | Self::ReplyOnly)
     }
 
-    /// Whether questions are answered.
+    /// True if the mode answers solicitations.
     pub(super) fn answers(self) -> bool {
         self != Self::Disabled
     }

@@ -1,4 +1,4 @@
-//! Neighbour discovery as a [`Family`] (RFC 4861, 7; duplicate detection: RFC 4862, 5.4).
+//! IPv6 neighbour discovery as a [`Family`] (RFC 4861, 7; duplicate address detection: RFC 4862, 5.4).
 
 use core::net::Ipv6Addr;
 
@@ -11,7 +11,7 @@ use super::{Advert, Family, Heard, Prefix, Question, Unheard};
 use crate::Frame;
 use crate::outbound::ALL_NODES;
 
-/// Neighbour discovery: neighbours of IPv6.
+/// IPv6 neighbour discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Discovery;
 
@@ -23,11 +23,11 @@ impl Family for Discovery {
     const PROBE_GAP_MIN: Duration = Duration::from_secs(1);
     const PROBE_GAP_MAX: Duration = Duration::from_secs(1);
     const PROBE_WAIT: Duration = Duration::from_secs(1);
-    // MAX_NEIGHBOR_ADVERTISEMENT (RFC 4861, 10; why at all: RFC 9131, 6.1.1).
+    // MAX_NEIGHBOR_ADVERTISEMENT (RFC 4861, 10; rationale: RFC 9131, 6.1.1).
     const ANNOUNCEMENTS: u8 = 3;
     const ANNOUNCE_GAP: Duration = Duration::from_secs(1);
     const LOCK_TIME: Duration = Duration::ZERO;
-    // The protocol knows no defence of an address in use (RFC 4862, 5.4.4).
+    // IPv6 has no defence of addresses in use (RFC 4862, 5.4.4).
     const DEFENDS: bool = false;
     const ASKS_FROM_LINK_LOCAL: bool = true;
     const PASSES_QUESTIONS: bool = false;
@@ -35,18 +35,18 @@ impl Family for Discovery {
     fn hear(packet: &[u8], _own_mac: Mac) -> Result<Heard<Ipv6Addr>, Unheard> {
         let ip = ipv6::Packet::new_checked(packet).map_err(|_| Unheard::Malformed)?;
         let upper = ip.upper().map_err(|_| Unheard::Malformed)?;
-        // Neighbour discovery is not believed in fragments (RFC 6980, 5).
+        // Fragmented neighbour discovery messages are ignored (RFC 6980, 5).
         if upper.protocol != Protocol::ICMPV6 || upper.fragment.is_some() {
             return Err(Unheard::Malformed);
         }
-        // Whoever has 255 is on the link (RFC 4861, 7.1.1).
+        // Hop limit 255 proves that the sender is on the link (RFC 4861, 7.1.1).
         if ip.hop_limit() != HOP_LIMIT {
             return Err(Unheard::Invalid);
         }
         let icmp = icmpv6::Packet::new_verified(upper.payload, ip.src(), ip.dst())
             .map_err(|_| Unheard::Malformed)?;
         if icmp.kind() == Type::REDIRECT {
-            // A router does not follow redirects (RFC 4861, 8.2).
+            // A router ignores redirects (RFC 4861, 8.2).
             return Ok(Heard::Nothing);
         }
         let message = Message::parse(&icmp).map_err(|_| Unheard::Malformed)?;
@@ -59,7 +59,7 @@ impl Family for Discovery {
         target: Ipv6Addr,
         to: Option<Mac>,
     ) -> Option<Frame> {
-        // Without a source it would be a probe (RFC 4861, 7.2.2).
+        // A solicitation without source address would be a probe (RFC 4861, 7.2.2).
         let source = source?;
         let mut options = Vec::new();
         NdpOption::Source(own_mac).emit(&mut options);
@@ -104,8 +104,8 @@ impl Family for Discovery {
         question: &Question<Ipv6Addr>,
         router: bool,
     ) -> Frame {
-        // RFC 4861, 7.2.4 and 7.2.7: whoever answers first is kept. The delay that it recommends would be
-        // that of each first packet, for answers of which nobody minds a second.
+        // RFC 4861, 7.2.4 and 7.2.7: the first answer is kept, so override is clear. The recommended random delay is
+        // omitted, because it would delay the first packet.
         let said = Said {
             source,
             overrides: false,
@@ -114,7 +114,7 @@ impl Family for Discovery {
         reply(&said, question)
     }
 
-    // RFC 4291, 2.6.1; not on links of two routers (RFC 6164, 5.1 and 5.2).
+    // Subnet-router anycast (RFC 4291, 2.6.1); not on point-to-point links (RFC 6164, 5.1 and 5.2).
     fn anycast(address: Ipv6Addr, len: u8) -> Option<Ipv6Addr> {
         (len < 127).then(|| Self::mask(address, len))
     }
@@ -141,7 +141,7 @@ impl Family for Discovery {
     }
 }
 
-/// Reads a message, by the rules of validation that need its addresses (RFC 4861, 6.1 and 7.1).
+/// Converts a message after the validation rules that need its addresses (RFC 4861, 6.1 and 7.1).
 fn hear(message: &Message<'_>, src: Ipv6Addr, dst: Ipv6Addr) -> Result<Heard<Ipv6Addr>, Unheard> {
     let asker = (!src.is_unspecified()).then_some(src);
     if asker.is_some_and(|asker| !Discovery::is_unicast(asker)) {
@@ -152,7 +152,7 @@ fn hear(message: &Message<'_>, src: Ipv6Addr, dst: Ipv6Addr) -> Result<Heard<Ipv
         Message::NeighbourSolicitation { target, options } => {
             let mac = options.source();
             let to_group = dst == ipv6::solicited_node(*target);
-            // RFC 4861, 7.1.1: a probe goes to the solicited-node group and names no link address.
+            // RFC 4861, 7.1.1: a probe goes to the solicited-node group and has no link-layer address.
             if asker.is_none() && (mac.is_some() || !to_group) {
                 return Err(Unheard::Invalid);
             }
@@ -167,7 +167,7 @@ fn hear(message: &Message<'_>, src: Ipv6Addr, dst: Ipv6Addr) -> Result<Heard<Ipv
             target,
             options,
         } => {
-            // RFC 4861, 7.1.2: what is sent to a group answers nobody.
+            // RFC 4861, 7.1.2: a multicast advertisement must not be solicited.
             if asker.is_none() || (dst.is_multicast() && flags.solicited) {
                 return Err(Unheard::Invalid);
             }
@@ -212,7 +212,7 @@ fn names(asker: Option<Ipv6Addr>, mac: Option<Mac>, router: bool) -> Heard<Ipv6A
     }
 }
 
-/// What an advertisement says, to whomever.
+/// Contents of a neighbour advertisement.
 struct Said {
     own_mac: Mac,
     target: Ipv6Addr,
@@ -222,7 +222,7 @@ struct Said {
 }
 
 impl Said {
-    /// Of an address that nobody else has.
+    /// Advertisement for a unicast address of this router.
     fn alone(own_mac: Mac, target: Ipv6Addr, router: bool) -> Self {
         Self {
             own_mac,
@@ -234,7 +234,7 @@ impl Said {
     }
 }
 
-/// The answer to a question; a probe is answered to all, because the asker has no address (RFC 4861, 7.2.4).
+/// Builds the answer to a solicitation; a probe is answered to all nodes, because it has no source (RFC 4861, 7.2.4).
 fn reply(said: &Said, question: &Question<Ipv6Addr>) -> Frame {
     match question.asker {
         Some(asker) => advertise(said, asker, Some(question.asker_mac)),
@@ -242,7 +242,7 @@ fn reply(said: &Said, question: &Question<Ipv6Addr>) -> Frame {
     }
 }
 
-/// An advertisement, solicited if it goes to one station `to`.
+/// Builds an advertisement; it is solicited if it goes to one host `to`.
 fn advertise(said: &Said, dst: Ipv6Addr, to: Option<Mac>) -> Frame {
     let mut options = Vec::new();
     NdpOption::Target(said.own_mac).emit(&mut options);

@@ -1,4 +1,4 @@
-//! What tells ARP and neighbour discovery apart: packets and constants.
+//! Differences between ARP and neighbour discovery: packet formats and constants.
 
 use core::fmt::Debug;
 use core::net::Ipv6Addr;
@@ -9,43 +9,42 @@ use wire::Mac;
 use super::Question;
 use crate::Frame;
 
-/// An address family's protocol: how it speaks, what it hears, how patient it is.
+/// Neighbour protocol of an address family: encoding, parsing and timing.
 pub trait Family: Copy + Debug {
-    /// An address of the family.
+    /// Address type.
     type Address: Copy + Ord + Debug;
 
-    /// Probes of duplicate detection, and how far apart they are at least and at most; after the
-    /// last one follows `PROBE_WAIT`.
+    /// Number of probes of duplicate address detection.
     const PROBES: u8;
-    /// The least time between two probes.
+    /// Minimum interval between two probes.
     const PROBE_GAP_MIN: Duration;
-    /// The greatest time between two probes.
+    /// Maximum interval between two probes.
     const PROBE_GAP_MAX: Duration;
-    /// From the last probe until the address is ours.
+    /// Time from the last probe until the address is valid.
     const PROBE_WAIT: Duration;
-    /// How often a new address is announced.
+    /// Number of announcements of a new address.
     const ANNOUNCEMENTS: u8;
-    /// Between announcements.
+    /// Interval between announcements.
     const ANNOUNCE_GAP: Duration;
-    /// For how long after a change of a link address others that do not announce themselves are not
-    /// believed: where several answer for one address, the first wins.
+    /// Time after a change of a link-layer address in which only gratuitous messages may change it again, so that the
+    /// first of several answers wins.
     const LOCK_TIME: Duration;
-    /// Whether an address in use is defended when another station claims it.
+    /// Whether an address in use is defended against other hosts.
     const DEFENDS: bool;
-    /// Whether questions are asked with a link-local address where there is one.
+    /// Whether solicitations use a link-local source if there is one.
     const ASKS_FROM_LINK_LOCAL: bool;
-    /// Whether questions for addresses of other interfaces are passed to the owner.
+    /// Whether solicitations for addresses of other interfaces are passed to the owner.
     const PASSES_QUESTIONS: bool;
 
-    /// Reads a packet of the protocol.
+    /// Parses a packet of the protocol.
     ///
     /// # Errors
-    /// What is not to be believed; it is counted.
+    /// Returns why the packet is ignored.
     fn hear(packet: &[u8], own_mac: Mac) -> Result<Heard<Self::Address>, Unheard>;
 
-    /// A question for `target` to all, or to one station that is thought to have it.
+    /// Builds a solicitation for `target`, to all hosts or to one host that is thought to have it.
     ///
-    /// `None` where the family cannot ask without a source address.
+    /// Returns `None` if the family requires a source address and there is none.
     fn solicit(
         own_mac: Mac,
         source: Option<Self::Address>,
@@ -53,16 +52,16 @@ pub trait Family: Copy + Debug {
         to: Option<Mac>,
     ) -> Option<Frame>;
 
-    /// A question whether anybody has `target`, which is not ours yet.
+    /// Builds a probe for `target`, which is not assigned yet.
     fn probe(own_mac: Mac, target: Self::Address) -> Frame;
 
-    /// Tells all that we have `address`.
+    /// Builds an announcement of `address`.
     fn announce(own_mac: Mac, address: Self::Address, router: bool) -> Frame;
 
-    /// Tells the asker that the target is here.
+    /// Builds the answer to a solicitation.
     fn answer(own_mac: Mac, question: &Question<Self::Address>, router: bool) -> Frame;
 
-    /// The same of a target that others have as well, from an address that is ours alone.
+    /// Builds the answer for an anycast target, from the unicast address `source`.
     fn answer_shared(
         own_mac: Mac,
         source: Self::Address,
@@ -70,86 +69,86 @@ pub trait Family: Copy + Debug {
         router: bool,
     ) -> Frame;
 
-    /// The address that all routers of this address's network have besides; none where there is no such thing.
+    /// Subnet-router anycast address of this address's network; `None` if the family has none.
     fn anycast(address: Self::Address, len: u8) -> Option<Self::Address>;
 
-    /// The group on which questions for `address` arrive, if it is to be joined.
+    /// Multicast group for solicitations of `address`; `None` if there is none to join.
     fn group(address: Self::Address) -> Option<Ipv6Addr>;
 
-    /// Whether a single station can have the address.
+    /// True for a unicast address.
     fn is_unicast(address: Self::Address) -> bool;
 
-    /// Whether the address is valid on one link only.
+    /// True for a link-local address.
     fn is_link_local(address: Self::Address) -> bool;
 
-    /// The first `len` bits of the address (at most its width), the others zero.
+    /// Keeps the first `len` bits of the address (at most its width) and clears the others.
     fn mask(address: Self::Address, len: u8) -> Self::Address;
 
-    /// Whether `address` can be a station of the network `prefix` (in IPv4 not its first and last).
+    /// True if `address` is a host address in `prefix` (in IPv4 neither first nor last).
     fn is_host(address: Self::Address, prefix: Prefix<Self::Address>) -> bool;
 }
 
-/// A network: an address of which the bits behind `len` are zero.
+/// Network prefix; the bits after `len` are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix<A> {
-    /// The network's first address.
+    /// First address.
     pub network: A,
-    /// Bits that all of its addresses share.
+    /// Prefix length.
     pub len: u8,
 }
 
-/// A packet of either protocol, reduced to what it says.
+/// Contents of a received packet, independent of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard<A> {
-    /// Where is `target`?
+    /// Solicitation (ARP request).
     Asks {
-        /// The address sought.
+        /// Solicited address.
         target: A,
-        /// Who asks; `None` is a probe before use.
+        /// Source address; `None` is a probe.
         asker: Option<A>,
-        /// The link address that he states.
+        /// Link-layer address of the sender.
         mac: Option<Mac>,
     },
-    /// `address` is here.
+    /// Advertisement (ARP reply).
     Says {
-        /// The address.
+        /// Advertised address.
         address: A,
-        /// The link address that is stated.
+        /// Link-layer address.
         mac: Option<Mac>,
-        /// In what manner.
+        /// Flags.
         advert: Advert,
     },
-    /// A station names itself while it talks of something else (router discovery).
+    /// Source link-layer address in another message (router discovery).
     Names {
-        /// The station.
+        /// Address of the sender.
         address: A,
-        /// Its link address.
+        /// Link-layer address of the sender.
         mac: Mac,
-        /// Whether this shows it to be a router.
+        /// The sender is a router.
         router: bool,
     },
-    /// Valid, and nothing that is of interest here.
+    /// A valid packet without neighbour information.
     Nothing,
 }
 
-/// In what manner a station says that it has an address (RFC 4861, 4.4).
+/// Flags of an advertisement (RFC 4861, 4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advert {
-    /// It answers a question of ours.
+    /// Answers a solicitation of this router.
     pub solicited: bool,
-    /// It replaces what is known.
+    /// Replaces the known link-layer address.
     pub overrides: bool,
-    /// The station announces itself to all (gratuitous ARP).
+    /// Unsolicited announcement (gratuitous ARP).
     pub gratuitous: bool,
-    /// Whether it is a router, where the protocol tells.
+    /// The sender is a router; `None` if the protocol does not tell.
     pub router: Option<bool>,
 }
 
-/// Why a packet is not believed.
+/// Reason why a packet is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unheard {
-    /// It cannot be read.
+    /// Malformed.
     Malformed,
-    /// It breaks a rule of validation (RFC 4861, 7.1; RFC 1812, 3.3.2).
+    /// Violates a validation rule (RFC 4861, 7.1; RFC 1812, 3.3.2).
     Invalid,
 }

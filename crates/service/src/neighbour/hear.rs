@@ -1,4 +1,4 @@
-//! What packets do (RFC 826; RFC 4861, 7.2.3 to 7.2.5 and appendix C).
+//! Handles received ARP and neighbour discovery packets (RFC 826; RFC 4861, 7.2.3 to 7.2.5 and appendix C).
 
 use machine::Instant;
 use wire::Mac;
@@ -7,7 +7,7 @@ use super::table::{Newcomer, State};
 use super::{Action, Advert, Family, Heard, Link, Mode, Neighbours, Proxy, Question};
 
 impl<F: Family, P> Neighbours<F, P> {
-    /// A packet of the protocol arrived.
+    /// Handles a received packet of the protocol.
     pub(super) fn receive(
         &mut self,
         packet: &[u8],
@@ -48,7 +48,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// The owner speaks for the target of a question.
+    /// Answers a solicitation for a target that the owner confirmed.
     pub(super) fn answer(
         &mut self,
         question: &Question<F::Address>,
@@ -61,7 +61,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Somebody asks for an address.
+    /// Handles a solicitation (ARP request) for an address.
     fn asked(
         &mut self,
         target: F::Address,
@@ -86,8 +86,8 @@ impl<F: Family, P> Neighbours<F, P> {
             proxy: self.proxy(asker),
         };
         if self.own.is_tentative(target) {
-            // Another station probes what we probe. A question from one that has an address is
-            // ignored, because the target is not ours yet (RFC 4862, 5.4.3; RFC 5227, 2.1.1).
+            // Another host probes the address that this router probes. A solicitation with a source address is
+            // ignored, because the target is not assigned yet (RFC 4862, 5.4.3; RFC 5227, 2.1.1).
             if asker.is_none() {
                 self.conflict(target, asker_mac, now, out);
             }
@@ -109,8 +109,8 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// The address to answer with for one that the routers of a network share; none if this is no such address, or
-    /// no router.
+    /// Source address of the answer for an anycast target; `None` if the target is no anycast address of this
+    /// interface or the router does not forward.
     fn shares(&self, target: F::Address) -> Option<F::Address> {
         let is_shared = self.config.router && self.own.is_anycast::<F>(target);
         self.own.source::<F>(target).filter(|_| is_shared)
@@ -118,7 +118,7 @@ impl<F: Family, P> Neighbours<F, P> {
 
     fn proxy(&self, asker: Option<F::Address>) -> Proxy {
         match (self.config.mode, asker) {
-            // A probe is not answered for others, or nobody could take an address in use elsewhere.
+            // Probes are not answered by proxy; otherwise no host could claim an address that is used elsewhere.
             (_, None) => Proxy::None,
             (Mode::ProxyArp, _) => Proxy::OtherLinks,
             (Mode::LocalProxyArp, _) => Proxy::AllLinks,
@@ -152,7 +152,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// A station names its link address, unasked: that is no proof that it can be reached.
+    /// Handles a link-layer address in an unsolicited message, which does not prove reachability.
     fn learn(
         &mut self,
         address: F::Address,
@@ -178,7 +178,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// A station says that it has an address.
+    /// Handles an advertisement (ARP reply).
     fn said(
         &mut self,
         address: F::Address,
@@ -198,14 +198,14 @@ impl<F: Family, P> Neighbours<F, P> {
         if advert.solicited && self.probed.remove(&address) {
             out.push(Action::Answered { address });
         }
-        // Who was not asked for gets no entry (RFC 4861, 7.2.5).
+        // Unsolicited advertisements create no entry (RFC 4861, 7.2.5).
         let Some(entry) = self.table.get(address).copied() else {
             return;
         };
         let router = advert.router.unwrap_or(entry.router);
         match (entry.state, mac) {
             (State::Permanent { .. }, _) => return,
-            // Without a link address it helps nobody who waits for one.
+            // An advertisement without link-layer address does not resolve the entry.
             (State::Incomplete { .. } | State::Failed, None) => return,
             (State::Incomplete { .. } | State::Failed, Some(mac)) => {
                 self.first_answer(address, mac, advert, now, out);
@@ -224,7 +224,7 @@ impl<F: Family, P> Neighbours<F, P> {
         self.table.set_router(address, router);
     }
 
-    /// An advertisement for a neighbour without a link address (RFC 4861, 7.2.5).
+    /// Handles an advertisement for an entry without link-layer address (RFC 4861, 7.2.5).
     fn first_answer(
         &mut self,
         address: F::Address,
@@ -241,7 +241,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// An advertisement for a neighbour with one, which it confirms or replaces.
+    /// Handles an advertisement for an entry with a link-layer address: confirms or replaces it.
     fn next_answer(
         &mut self,
         address: F::Address,
@@ -261,8 +261,8 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Somebody else claims to be a neighbour, but not so that he is to be believed: what is known
-    /// is to be checked (RFC 4861, 7.2.5, point I a).
+    /// Another host claims the neighbour's address without override: the entry becomes stale and is checked (RFC
+    /// 4861, 7.2.5, point I a).
     fn doubt(&mut self, address: F::Address, state: State, now: Instant) {
         if let State::Reachable { mac } = state {
             let due = now + self.config.delay_first_probe.max(self.config.retransmit);
@@ -271,7 +271,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Takes a link address that is not confirmed. What waits for it is sent, and then it is in use.
+    /// Stores an unconfirmed link-layer address and sends waiting packets, after which the entry is in use.
     fn place_stale(
         &mut self,
         address: F::Address,
@@ -279,7 +279,7 @@ impl<F: Family, P> Neighbours<F, P> {
         now: Instant,
         out: &mut Vec<Action<F::Address, P>>,
     ) {
-        // The owner is asked earlier than about one that was confirmed once.
+        // The owner is asked for traffic earlier than for confirmed entries.
         let due = now + self.config.delay_first_probe.max(self.config.retransmit);
         let state = match self.waiting.is_awaited(address) {
             true => State::Delay { mac },
@@ -290,7 +290,7 @@ impl<F: Family, P> Neighbours<F, P> {
     }
 }
 
-/// Whether a station that names itself gets an entry if it has none.
+/// Whether an unsolicited message may create an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Learn {
     Create,

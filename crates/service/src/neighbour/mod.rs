@@ -1,8 +1,8 @@
-//! Neighbours of one interface: ARP (RFC 826, RFC 5227) and IPv6 neighbour discovery (RFC 4861, 7;
-//! RFC 4862, 5.4; RFC 9131).
+//! Neighbours of one interface: ARP (RFC 826, RFC 5227) and IPv6 neighbour discovery (RFC 4861, 7; RFC 4862, 5.4; RFC
+//! 9131).
 //!
-//! Both protocols are the same machine, [`Neighbours`]; a [`Family`] says what its packets look
-//! like and which constants it uses. One machine serves one interface.
+//! One state machine, [`Neighbours`], implements both protocols; a [`Family`] defines packet formats and constants.
+//! Each machine serves one interface.
 //!
 //! ```text
 //!            Resolve            answer             reachable time over
@@ -12,17 +12,15 @@
 //!     └──────────────  Failed ◀──────────────────────── │  5 s without confirmation
 //! ```
 //!
-//! The forwarding plane does not report packets. When an entry grows stale, and again at every
-//! `stale_check`, the machine asks its owner with [`Action::InUse`]; the answer is [`Event::Used`]
-//! if traffic went there since the last question, and silence if not. An entry in use is probed, an
-//! entry out of use is forgotten after `stale_timeout`.
+//! The data plane does not report packets. When an entry becomes stale, and again every `stale_check`, the machine
+//! asks its owner with [`Action::InUse`]. The owner answers [`Event::Used`] if there was traffic since the last
+//! question. An entry in use is probed; an unused entry is removed after `stale_timeout`.
 //!
-//! Packets that wait for an address (`P`: a frame, a token, whatever the owner likes) are moved
-//! into the machine and come back in exactly one action each.
+//! Packets that wait for an address (`P`: a frame, a token, or any other type) move into the machine and return in
+//! exactly one action each.
 //!
-//! Files: `resolve` (what time and the owner do to an entry), `hear` (what packets do), `own` (our
-//! addresses: duplicate detection, announcements, defence), `table` (entries, timers, eviction),
-//! `waiting` (packets), `arp` and `discovery` (the two families).
+//! Files: `resolve` (events of owner and timers), `hear` (received packets), `own` (local addresses), `table`
+//! (entries, timers, eviction), `waiting` (packets), `arp` and `discovery` (the two families).
 
 mod arp;
 mod config;
@@ -53,319 +51,319 @@ use own::Own;
 use table::{State, Table};
 use waiting::Waiting;
 
-/// The neighbours of one interface in IPv4 (`Arp`) or IPv6 (`Discovery`), as a machine.
+/// Neighbours of one interface for IPv4 (`Arp`) or IPv6 (`Discovery`).
 ///
-/// It begins with its link down and without addresses: [`Event::LinkUp`] and
-/// [`Event::AddressAdded`] set it going.
+/// Initially the link is down and there are no addresses; [`Event::LinkUp`] and [`Event::AddressAdded`] start the
+/// machine.
 #[derive(Debug)]
 pub struct Neighbours<F: Family, P> {
     config: Config,
     link: Link,
     own: Own<F::Address>,
     table: Table<F::Address>,
-    /// Packets under resolution; none for an address that is not `Incomplete`.
+    /// Packets under resolution, only for addresses in state `Incomplete`.
     waiting: Waiting<F::Address, P>,
-    /// Neighbours whose next answer is reported; at most as many as entries.
+    /// Neighbours whose next answer is reported; at most one per entry.
     probed: BTreeSet<F::Address>,
     counters: Counters,
     rng: Rng,
 }
 
-/// Whether frames can pass.
+/// Link state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
     Down,
     Up,
 }
 
-/// What happens to a [`Neighbours`] machine. `A` is the address type, `P` a packet.
+/// Events of [`Neighbours`]. `A` is the address type, `P` a packet.
 #[derive(Debug)]
 pub enum Event<'a, A, P> {
-    /// A packet of this protocol arrived: from the ARP header on, or from the IPv6 header on (any
-    /// ICMPv6 of neighbour discovery).
+    /// A packet of this protocol arrived: from the ARP header on, or from the IPv6 header on (any ICMPv6 neighbour
+    /// discovery message).
     Received {
-        /// The packet, padding allowed.
+        /// Packet; may have padding.
         packet: &'a [u8],
-        /// The frame's source.
+        /// Source MAC address of the frame.
         from: Mac,
     },
-    /// A packet for this neighbour found no link address, or the owner wants one.
+    /// A packet has no link-layer address for its next hop, or the owner needs one.
     Resolve {
-        /// The next hop.
+        /// Next hop.
         address: A,
-        /// The packet, to be sent when the address is known.
+        /// Packet to send once the address is resolved.
         packet: Option<P>,
     },
-    /// Traffic went to this neighbour since [`Action::InUse`] asked.
+    /// Traffic was sent to this neighbour since [`Action::InUse`] asked.
     Used {
-        /// The neighbour.
+        /// Neighbour.
         address: A,
     },
-    /// An upper layer saw progress through this neighbour (RFC 4861, 7.3.1).
+    /// An upper layer confirmed reachability (RFC 4861, 7.3.1).
     Confirmed {
-        /// The neighbour.
+        /// Neighbour.
         address: A,
     },
-    /// Ask this neighbour at once, whatever is known; [`Action::Answered`] follows if it answers.
+    /// Probe this neighbour at once, in any state; [`Action::Answered`] follows if it answers.
     Probe {
-        /// The neighbour.
+        /// Neighbour.
         address: A,
     },
-    /// Answers an [`Action::Asked`]: this router speaks for the target.
+    /// Answers an [`Action::Asked`]: this router answers for the target.
     Answer(Question<A>),
-    /// An address of this interface.
+    /// An address was added to the interface.
     AddressAdded {
-        /// The address.
+        /// Address.
         address: A,
-        /// The length of its network's prefix.
+        /// Prefix length.
         prefix_len: u8,
-        /// Whether it is used only after nobody else claimed it (RFC 4862, 5.4; RFC 5227, 2.1).
+        /// Whether duplicate address detection comes first (RFC 4862, 5.4; RFC 5227, 2.1).
         detect: DuplicateDetection,
     },
-    /// The address is gone.
+    /// An address was removed.
     AddressRemoved {
-        /// The address.
+        /// Address.
         address: A,
     },
-    /// Another interface's address to ask with where this interface has none (unnumbered links).
+    /// Address of another interface to solicit with if this interface has none (unnumbered links).
     FallbackSource {
-        /// The address.
+        /// Address.
         address: Option<A>,
     },
-    /// A configured entry (`/ip/arp add`, `/ipv6/neighbor add`); replaces one of the same address.
+    /// A configured entry was added (`/ip/arp add`, `/ipv6/neighbor add`); it replaces any entry of the address.
     StaticAdded {
-        /// The neighbour.
+        /// Neighbour.
         address: A,
-        /// Its link address; `None` for an entry that is only published.
+        /// Link-layer address; `None` for an entry that is only published.
         mac: Option<Mac>,
-        /// Whether this router answers for the address (`published=yes`).
+        /// Answer for the address (`published=yes`).
         published: bool,
     },
-    /// The configured entry is gone.
+    /// A configured entry was removed.
     StaticRemoved {
-        /// The neighbour.
+        /// Neighbour.
         address: A,
     },
-    /// Forget a learnt entry (`remove` on a dynamic row).
+    /// Remove a learnt entry (`remove` on a dynamic row).
     Forget {
-        /// The neighbour.
+        /// Neighbour.
         address: A,
     },
-    /// Frames pass.
+    /// The link went up.
     LinkUp,
-    /// No frame passes: learnt entries are forgotten.
+    /// The link went down; learnt entries are removed.
     LinkDown,
-    /// Settings changed.
+    /// The settings changed.
     Configure(Config),
 }
 
 /// Whether duplicate address detection runs for an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateDetection {
-    /// It runs; the address is tentative until then.
+    /// Runs; the address is tentative until it ends.
     Run,
-    /// It does not (`no-dad=yes`; IPv4 by default): the address is used at once.
+    /// Skipped (`no-dad=yes`; default for IPv4): the address is used at once.
     Skip,
 }
 
-/// What a [`Neighbours`] machine wants done, in this order.
+/// Actions that the owner of [`Neighbours`] carries out, in this order.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action<A, P> {
-    /// Transmit a frame on this interface, from its MAC address.
+    /// Send a frame from the interface's MAC address.
     Send(Frame),
-    /// The next hop's link address is this; it may have been another one.
+    /// The link-layer address of a next hop is known or changed.
     Resolved {
-        /// The neighbour.
+        /// Neighbour.
         address: A,
-        /// Its link address.
+        /// Link-layer address.
         mac: Mac,
     },
-    /// The next hop's link address is not known any more.
+    /// The link-layer address of a next hop is no longer known.
     Lost {
-        /// The neighbour.
+        /// Neighbour.
         address: A,
     },
-    /// Nobody answered for the address. Its packets follow as `Unreachable`.
+    /// Resolution failed. The waiting packets follow as `Unreachable`.
     Failed {
-        /// The address.
+        /// Address.
         address: A,
     },
-    /// Send this packet on.
+    /// Send this packet.
     Release {
-        /// The packet.
+        /// Packet.
         packet: P,
-        /// The neighbour's link address.
+        /// Link-layer address of the neighbour.
         mac: Mac,
     },
-    /// Nobody answered: host (address) unreachable is owed for this packet.
+    /// Resolution failed: send an ICMP host (address) unreachable error for this packet.
     Unreachable {
-        /// The packet.
+        /// Packet.
         packet: P,
-        /// The next hop that did not answer.
+        /// Next hop that did not answer.
         address: A,
     },
-    /// This packet is not kept any longer.
+    /// This packet is dropped.
     Dropped {
-        /// The packet.
+        /// Packet.
         packet: P,
-        /// Why.
+        /// Drop reason.
         why: DropReason,
     },
-    /// Has this neighbour been used since it was last asked (or resolved)? [`Event::Used`] says
-    /// yes. An owner who cannot know says yes.
+    /// Ask whether this neighbour was used since the last question or resolution. [`Event::Used`] means yes; an owner
+    /// that does not know must send it.
     InUse {
-        /// The neighbour.
+        /// Neighbour.
         address: A,
     },
     /// A neighbour answered an [`Event::Probe`].
     Answered {
-        /// The neighbour.
+        /// Neighbour.
         address: A,
     },
-    /// Somebody asks for an address that is not this interface's. If this router is to answer, the
-    /// owner gives the question back as [`Event::Answer`].
+    /// A host solicits an address that does not belong to this interface. If this router shall answer, the owner
+    /// returns the question as [`Event::Answer`].
     Asked(Question<A>),
-    /// Receive what is sent to this group, and report it by MLD.
+    /// Join this group and report it by MLD.
     Join {
-        /// A solicited-node group.
+        /// Solicited-node group.
         group: core::net::Ipv6Addr,
     },
-    /// The group is not needed any more.
+    /// Leave this group.
     Leave {
-        /// A solicited-node group.
+        /// Solicited-node group.
         group: core::net::Ipv6Addr,
     },
-    /// Another station uses one of our addresses (RFC 5227, 2.4); we keep it.
+    /// Another host uses a local address (RFC 5227, 2.4); the address stays in use.
     Conflict {
-        /// Our address.
+        /// Local address.
         address: A,
-        /// The other station.
+        /// MAC address of the other host.
         mac: Mac,
     },
-    /// The address is nobody else's: use it.
+    /// Duplicate address detection succeeded: use the address.
     DadDone {
-        /// Our address.
+        /// Local address.
         address: A,
     },
-    /// The address is somebody else's: do not use it (RFC 4862, 5.4.5).
+    /// Duplicate address detection failed: do not use the address (RFC 4862, 5.4.5).
     DadFailed {
-        /// Our address.
+        /// Local address.
         address: A,
-        /// The other station.
+        /// MAC address of the other host.
         mac: Mac,
     },
 }
 
-/// Why a waiting packet was dropped.
+/// Reason why a waiting packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
-    /// A newer packet took its place (RFC 1122, 2.3.2.2).
+    /// A newer packet replaced it (RFC 1122, 2.3.2.2).
     QueueFull,
-    /// No room for another neighbour.
+    /// The neighbour table is full.
     TableFull,
     /// The link went down.
     LinkDown,
-    /// The address is no neighbour's: one of our own, a group, unspecified.
+    /// The address cannot be a neighbour: local, multicast or unspecified.
     NoNeighbour,
     /// The entry was removed.
     Forgotten,
 }
 
-/// Somebody asks for an address that this interface does not have.
+/// A solicitation for an address that does not belong to this interface.
 ///
-/// The owner answers if the target is an address of another interface of this router, or by
-/// `proxy`. It is stateless: an answer may come at any time, or never.
+/// The owner answers if the target belongs to another interface of this router, or as `proxy` allows. Questions carry
+/// all state, so an answer may come at any time or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question<A> {
-    /// Who is sought.
+    /// Solicited address.
     pub target: A,
-    /// Who asks; `None` is a probe (RFC 5227, 2.1.1).
+    /// Source address of the solicitation; `None` is a probe (RFC 5227, 2.1.1).
     pub asker: Option<A>,
-    /// His link address, where the answer goes.
+    /// Link-layer address of the sender, to which the answer goes.
     pub asker_mac: Mac,
-    /// For which targets the interface's `arp=` mode lets this router speak.
+    /// Targets for which the interface's `arp=` mode allows an answer.
     pub proxy: Proxy,
 }
 
-/// For whom this router answers besides itself.
+/// Targets of other hosts for which the router answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proxy {
-    /// For none.
+    /// None.
     None,
-    /// For those whose route leaves by another interface (`proxy-arp`).
+    /// Targets whose route leaves by another interface (`proxy-arp`).
     OtherLinks,
-    /// For all to whom there is a route, those on the asker's own link too (`local-proxy-arp`).
+    /// All targets with a route, including the sender's own link (`local-proxy-arp`).
     AllLinks,
 }
 
-/// The timers of a [`Neighbours`] machine.
+/// Timers of [`Neighbours`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// A question is repeated, or given up.
+    /// A solicitation is repeated or resolution fails.
     Retransmit,
-    /// A neighbour was not confirmed for its reachable time.
+    /// The reachable time of a neighbour ends.
     Reachable,
-    /// The wait before the first probe is over.
+    /// The delay before the first probe ends.
     Delay,
-    /// The owner is asked about a stale neighbour, or it is forgotten.
+    /// The owner is asked about a stale neighbour, or the entry is removed.
     Stale,
-    /// A failed entry is forgotten.
+    /// A failed entry is removed.
     Failed,
-    /// One of our own addresses is probed or announced.
+    /// A local address is probed or announced.
     Own,
 }
 
-/// What was heard, said and ignored.
+/// Counters of [`Neighbours`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets understood.
+    /// Valid packets.
     pub heard: u64,
-    /// Malformed packets, and such as the RFC forbids.
+    /// Malformed packets and packets that violate the RFC.
     pub malformed: u64,
-    /// Packets from our own MAC address: a loop in the network.
+    /// Packets from the router's own MAC address: a loop in the network.
     pub looped: u64,
-    /// Questions sent.
+    /// Sent solicitations.
     pub solicits: u64,
-    /// Answers sent.
+    /// Sent answers.
     pub answers: u64,
     /// Waiting packets dropped because a queue was full.
     pub queue_full: u64,
-    /// Packets and senders for which there was no room in the table.
+    /// Packets and senders rejected because the table was full.
     pub table_full: u64,
-    /// Entries removed to make room.
+    /// Entries evicted to make room.
     pub evicted: u64,
-    /// Resolutions that nobody answered.
+    /// Failed resolutions.
     pub failed: u64,
-    /// Packets in which another station used one of our addresses.
+    /// Packets in which another host used a local address.
     pub conflicts: u64,
 }
 
 /// A row of `/ip/arp` or `/ipv6/neighbor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<A> {
-    /// The neighbour.
+    /// Neighbour.
     pub address: A,
-    /// Its link address, where one is known.
+    /// Link-layer address, if known.
     pub mac: Option<Mac>,
-    /// The `status` column; `None` for an entry that is only published.
+    /// `status` column; `None` for an entry that is only published.
     pub status: Option<Status>,
     /// Learnt, not configured.
     pub dynamic: bool,
-    /// This router answers for it.
+    /// The router answers for this address.
     pub published: bool,
-    /// It said that it is a router (IPv6).
+    /// The neighbour is a router (IPv6).
     pub router: bool,
 }
 
 impl<A> Row<A> {
-    /// Flag `C`: there is a link address.
+    /// Flag `C`: the link-layer address is known.
     pub fn complete(&self) -> bool {
         self.mac.is_some()
     }
 }
 
 impl<F: Family, P> Neighbours<F, P> {
-    /// A machine without entries, its link down. All of its jitter follows from `seed`.
+    /// Creates a machine without entries and with its link down. Its jitter derives from `seed`.
     pub fn new(config: Config, seed: u64) -> Self {
         Self {
             config: config.clamped(),
@@ -379,42 +377,42 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// The settings in force.
+    /// Settings.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// What was heard, said and ignored.
+    /// Returns the counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// How many learnt and configured entries there are.
+    /// Number of learnt and configured entries.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Whether there is no entry.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many packets wait.
+    /// Number of waiting packets.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// The row of one address.
+    /// Row of one address.
     pub fn row(&self, address: F::Address) -> Option<Row<F::Address>> {
         self.table.row(address)
     }
 
-    /// The rows behind `after` (or all) in order of their addresses.
+    /// Rows after `after` (or all), ordered by address.
     pub fn rows(&self, after: Option<F::Address>) -> impl Iterator<Item = Row<F::Address>> + '_ {
         self.table.rows(after)
     }
 
-    /// Whether the address is ours and in use, not tentative and not a duplicate's.
+    /// True for a valid local address, neither tentative nor duplicate.
     pub fn is_own(&self, address: F::Address) -> bool {
         self.own.is_valid(address)
     }

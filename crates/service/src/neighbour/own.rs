@@ -1,5 +1,5 @@
-//! The interface's own addresses: duplicate detection (RFC 4862, 5.4; RFC 5227, 2.1), announcements
-//! (RFC 5227, 2.3; RFC 4861, 7.2.6) and defence (RFC 5227, 2.4).
+//! Addresses of the interface: duplicate address detection (RFC 4862, 5.4; RFC 5227, 2.1), announcements (RFC 5227,
+//! 2.3; RFC 4861, 7.2.6) and defence (RFC 5227, 2.4).
 
 use core::cmp::Reverse;
 use core::net::Ipv6Addr;
@@ -10,14 +10,14 @@ use wire::Mac;
 
 use super::{Action, DropReason, DuplicateDetection, Family, Link, Neighbours, Prefix};
 
-/// What is true of an address of ours.
+/// State of a local address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Not to be used yet; so many probes are still to be sent.
+    /// Not usable yet; number of probes left to send.
     Tentative { probes: u8 },
-    /// In use; so many announcements are still to be sent.
+    /// In use; number of announcements left to send.
     Valid { announcements: u8 },
-    /// Somebody else has it.
+    /// Another host uses the address.
     Duplicate,
 }
 
@@ -26,17 +26,17 @@ struct Address {
     state: State,
     prefix_len: u8,
     detect: DuplicateDetection,
-    /// When a conflict was last reported and the address defended.
+    /// Time of the last reported conflict and defence.
     defended: Option<Instant>,
     due: Option<Instant>,
 }
 
-/// What an address's timer is for.
+/// Purpose of an address timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Send a probe.
     Probe,
-    /// Nobody objected.
+    /// Duplicate address detection succeeded.
     Done,
     /// Send an announcement.
     Announce,
@@ -46,13 +46,13 @@ pub(super) enum Step {
 pub(super) struct Own<A> {
     addresses: BTreeMap<A, Address>,
     timers: BTreeSet<(Instant, A)>,
-    /// Valid addresses by their network, longest prefix first.
+    /// Valid addresses by network, longest prefix first.
     networks: BTreeMap<Reverse<u8>, BTreeMap<A, BTreeSet<A>>>,
-    /// Valid addresses that hold on this link only.
+    /// Valid link-local addresses.
     link_locals: BTreeSet<A>,
-    /// How many addresses need each group.
+    /// Number of addresses per solicited-node group.
     groups: BTreeMap<Ipv6Addr, usize>,
-    /// What to ask with where there is no address.
+    /// Source of solicitations if the interface has no address.
     fallback: Option<A>,
 }
 
@@ -70,7 +70,7 @@ impl<A> Default for Own<A> {
 }
 
 impl<A: Copy + Ord> Own<A> {
-    /// Whether the address is ours, in whatever state but that of a duplicate.
+    /// True for an address of the interface, unless it is a duplicate.
     pub(super) fn contains(&self, address: A) -> bool {
         self.state(address)
             .is_some_and(|state| state != State::Duplicate)
@@ -84,7 +84,7 @@ impl<A: Copy + Ord> Own<A> {
         matches!(self.state(address), Some(State::Valid { .. }))
     }
 
-    /// Whether it is the address that the routers of a network of ours share.
+    /// True for the subnet-router anycast address of a network of the interface.
     pub(super) fn is_anycast<F: Family<Address = A>>(&self, address: A) -> bool {
         let of_network = |(&Reverse(len), networks): (&Reverse<u8>, &BTreeMap<A, _>)| {
             networks.contains_key(&address) && F::anycast(address, len).is_some()
@@ -92,7 +92,7 @@ impl<A: Copy + Ord> Own<A> {
         self.networks.iter().any(of_network)
     }
 
-    /// Whether an address lies in a network of this interface, or is link-local.
+    /// True if the address belongs to a network of this interface or is link-local.
     pub(super) fn is_on_link<F: Family<Address = A>>(&self, address: A) -> bool {
         let in_network = |(&Reverse(len), networks): (&Reverse<u8>, &BTreeMap<A, _>)| {
             let network = F::mask(address, len);
@@ -102,7 +102,7 @@ impl<A: Copy + Ord> Own<A> {
             || self.networks.iter().any(in_network)
     }
 
-    /// The address to ask for `target` with: of the target's own network where there is one.
+    /// Source address of solicitations for `target`, preferably in the target's network.
     pub(super) fn source<F: Family<Address = A>>(&self, target: A) -> Option<A> {
         let in_network = self
             .networks
@@ -135,7 +135,7 @@ impl<A: Copy + Ord> Own<A> {
         }
     }
 
-    /// Takes the next address whose timer is due, and what it is due for.
+    /// Returns the next address with an expired timer, and its purpose.
     pub(super) fn due(&mut self, now: Instant) -> Option<(A, Step)> {
         let &(due, address) = self.timers.first()?;
         if due > now {
@@ -171,7 +171,7 @@ impl<A: Copy + Ord> Own<A> {
         }
     }
 
-    /// Enters a valid address into the networks, or takes it out.
+    /// Adds a valid address to the network index, or removes it.
     fn index<F: Family<Address = A>>(&mut self, address: A, prefix_len: u8, valid: bool) {
         let network = F::mask(address, prefix_len);
         let networks = self.networks.entry(Reverse(prefix_len)).or_default();
@@ -195,7 +195,7 @@ impl<A: Copy + Ord> Own<A> {
     }
 }
 
-/// The groups on which questions arrive for an address, and for what the routers of its network share.
+/// Multicast groups of an address and of its subnet-router anycast address.
 fn groups<F: Family>(address: F::Address, prefix_len: u8) -> impl Iterator<Item = Ipv6Addr> {
     let anycast = F::anycast(address, prefix_len).and_then(F::group);
     F::group(address).into_iter().chain(anycast)
@@ -211,7 +211,7 @@ impl<F: Family, P> Neighbours<F, P> {
         out: &mut Vec<Action<F::Address, P>>,
     ) {
         self.address_removed(address, out);
-        // It cannot be a neighbour as well.
+        // A local address cannot be a neighbour.
         self.forget(address, DropReason::NoNeighbour, out);
         let own = Address {
             state: State::Tentative { probes: F::PROBES },
@@ -256,7 +256,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Frames pass: addresses are checked again (RFC 4862, 5.4) or announced.
+    /// The link went up: addresses are probed again (RFC 4862, 5.4) or announced.
     pub(super) fn link_up(&mut self, now: Instant) {
         if self.link == Link::Up {
             return;
@@ -264,13 +264,13 @@ impl<F: Family, P> Neighbours<F, P> {
         self.link = Link::Up;
         let all: Vec<F::Address> = self.own.addresses.keys().copied().collect();
         for address in all {
-            // Stations that come up together must not speak together (RFC 4862, 5.4.2).
+            // Random delay, so that hosts that start together do not send together (RFC 4862, 5.4.2).
             let delay = Duration::from_nanos(self.rng.below(FIRST_PROBE_MAX.as_nanos() as u64));
             self.start(address, delay, now);
         }
     }
 
-    /// No frame passes: what was learnt may be wrong when they do again.
+    /// The link went down: learnt entries are removed, because they may be wrong when it returns.
     pub(super) fn link_down(&mut self, out: &mut Vec<Action<F::Address, P>>) {
         self.link = Link::Down;
         self.forget_all(DropReason::LinkDown, out);
@@ -282,7 +282,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Begins with an address: probes it, or announces it.
+    /// Starts to probe or announce an address.
     fn start(&mut self, address: F::Address, delay: Duration, now: Instant) {
         let Some(own) = self.own.addresses.get(&address).copied() else {
             return;
@@ -301,7 +301,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Does what an address's timer is for.
+    /// Handles the expired timer of an address.
     pub(super) fn own_due(
         &mut self,
         address: F::Address,
@@ -331,7 +331,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Another station claims an address of ours.
+    /// Another host claims a local address.
     pub(super) fn conflict(
         &mut self,
         address: F::Address,
@@ -349,8 +349,7 @@ impl<F: Family, P> Neighbours<F, P> {
                 out.push(Action::DadFailed { address, mac });
             }
             State::Valid { .. } => {
-                // At most one defence per interval, or two stations would defend for ever
-                // (RFC 5227, 2.4 (c)).
+                // At most one defence per interval; otherwise two hosts would defend forever (RFC 5227, 2.4 (c)).
                 if own.defended.is_some_and(|at| now - at < DEFEND_INTERVAL) {
                     return;
                 }
@@ -364,7 +363,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// The address is ours alone.
+    /// Duplicate address detection succeeded: the address is valid.
     fn validated(
         &mut self,
         address: F::Address,
@@ -399,8 +398,7 @@ impl<F: Family, P> Neighbours<F, P> {
     }
 }
 
-/// The longest wait before the first probe (PROBE_WAIT, RFC 5227, 1.1; MAX_RTR_SOLICITATION_DELAY,
-/// RFC 4861, 10).
+/// Maximum delay before the first probe (PROBE_WAIT, RFC 5227, 1.1; MAX_RTR_SOLICITATION_DELAY, RFC 4861, 10).
 const FIRST_PROBE_MAX: Duration = Duration::from_secs(1);
-/// Between two defences of an address (RFC 5227, 1.1).
+/// Minimum interval between two defences of an address (RFC 5227, 1.1).
 const DEFEND_INTERVAL: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! What the owner and time do to a neighbour (RFC 4861, 7.2.2 and 7.3.3).
+//! Neighbour state changes by the owner and by timers (RFC 4861, 7.2.2 and 7.3.3).
 
 use machine::{Duration, Instant};
 use wire::Mac;
@@ -7,7 +7,7 @@ use super::table::{Limits, Newcomer, Room, State};
 use super::{Action, Config, DropReason, Family, Link, Neighbours};
 
 impl<F: Family, P> Neighbours<F, P> {
-    /// A packet for this neighbour, or the wish to know it.
+    /// Resolves a neighbour for a packet, or without one.
     pub(super) fn resolve(
         &mut self,
         address: F::Address,
@@ -34,7 +34,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// The owner saw traffic to this neighbour (RFC 4861, 7.3.3: the first packet to a stale one).
+    /// The owner reports traffic to this neighbour (RFC 4861, 7.3.3: first packet to a stale entry).
     pub(super) fn used(&mut self, address: F::Address, now: Instant) {
         if let Some(State::Stale { mac, .. }) = self.table.state(address) {
             let due = now + self.config.delay_first_probe.max(LEAST);
@@ -43,7 +43,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// An upper layer saw progress (RFC 4861, 7.3.1).
+    /// An upper layer confirmed reachability (RFC 4861, 7.3.1).
     pub(super) fn confirmed(&mut self, address: F::Address, now: Instant) {
         match self.table.state(address) {
             None | Some(State::Incomplete { .. } | State::Failed | State::Permanent { .. }) => {}
@@ -55,7 +55,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Asks at once; the answer is reported as `Answered`.
+    /// Sends a probe at once; the answer is reported as `Answered`.
     pub(super) fn probe(
         &mut self,
         address: F::Address,
@@ -71,7 +71,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Does what an entry's timer is for.
+    /// Handles the expired timer of an entry.
     pub(super) fn entry_due(
         &mut self,
         address: F::Address,
@@ -114,7 +114,7 @@ impl<F: Family, P> Neighbours<F, P> {
                     let next = State::Probe { mac, solicits };
                     self.ask_again(address, next, now, out);
                 } else {
-                    // The entry goes, and the next packet asks everybody (RFC 4861, 7.3.3).
+                    // The entry becomes failed; the next packet starts a multicast resolution (RFC 4861, 7.3.3).
                     let due = Some(now + self.config.stale_timeout);
                     self.table.place(address, State::Failed, due, now);
                     out.push(Action::Lost { address });
@@ -127,7 +127,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Removes a learnt entry, for the reason that its packets hear.
+    /// Removes a learnt entry and drops its packets with this reason.
     pub(super) fn forget(
         &mut self,
         address: F::Address,
@@ -151,7 +151,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// A configured entry; it replaces what was learnt or configured for the address.
+    /// Adds a configured entry, which replaces any entry of the address.
     pub(super) fn static_added(
         &mut self,
         address: F::Address,
@@ -188,7 +188,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Settings changed: what they no longer allow goes.
+    /// Applies changed settings and removes entries that they no longer allow.
     pub(super) fn configure(
         &mut self,
         config: Config,
@@ -216,7 +216,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Makes room for an address that has no entry; false if there is none to be had.
+    /// Makes room for a new entry; returns false if the table is full.
     pub(super) fn make_room(
         &mut self,
         newcomer: Newcomer,
@@ -242,7 +242,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Marks a neighbour as confirmed; returns the link address that it had.
+    /// Marks a neighbour as reachable; returns its former link-layer address.
     pub(super) fn place_reachable(
         &mut self,
         address: F::Address,
@@ -254,7 +254,7 @@ impl<F: Family, P> Neighbours<F, P> {
             .place(address, State::Reachable { mac }, Some(due), now)
     }
 
-    /// Tells the owner a link address and sends what waited for it.
+    /// Reports a link-layer address to the owner and sends waiting packets.
     pub(super) fn resolved(
         &mut self,
         address: F::Address,
@@ -266,7 +266,7 @@ impl<F: Family, P> Neighbours<F, P> {
         out.extend(packets.map(|packet| Action::Release { packet, mac }));
     }
 
-    /// First packet to an address without an entry.
+    /// Starts the resolution of an address without entry.
     fn begin(
         &mut self,
         address: F::Address,
@@ -292,14 +292,14 @@ impl<F: Family, P> Neighbours<F, P> {
         self.ask_again(address, State::Incomplete { solicits: 1 }, now, out);
     }
 
-    /// Asks for whom packets wait: there is an address now to ask with, and was none before.
+    /// Solicits all addresses that packets wait for, after the interface got its first source address.
     pub(super) fn ask_for_awaited(&mut self, now: Instant, out: &mut Vec<Action<F::Address, P>>) {
         for address in self.waiting.awaited() {
             self.ask_again(address, State::Incomplete { solicits: 1 }, now, out);
         }
     }
 
-    /// Queues a packet for an incomplete neighbour.
+    /// Queues a packet for an incomplete entry.
     fn wait(
         &mut self,
         address: F::Address,
@@ -313,8 +313,8 @@ impl<F: Family, P> Neighbours<F, P> {
         drop_packet(gone, DropReason::QueueFull, out);
     }
 
-    /// Sends a packet on to a neighbour whose link address is known. The owner is told the address
-    /// too, because he would not ask if he had it.
+    /// Sends a packet to a resolved neighbour. Also reports the link-layer address, because the owner seems to lack
+    /// it.
     fn pass(
         &mut self,
         address: F::Address,
@@ -331,7 +331,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Enters a state that begins with a question, and asks it.
+    /// Enters a state that starts with a solicitation, and sends it.
     fn ask_again(
         &mut self,
         address: F::Address,
@@ -351,7 +351,7 @@ impl<F: Family, P> Neighbours<F, P> {
         self.send(frame, out);
     }
 
-    /// Nobody answered (RFC 4861, 7.2.2: every packet that waited gets an error).
+    /// Resolution failed (RFC 4861, 7.2.2: every waiting packet is answered by an ICMP error).
     fn give_up(&mut self, address: F::Address, now: Instant, out: &mut Vec<Action<F::Address, P>>) {
         self.counters.failed += 1;
         self.probed.remove(&address);
@@ -363,7 +363,7 @@ impl<F: Family, P> Neighbours<F, P> {
         }
     }
 
-    /// Asks the owner about a stale neighbour, or forgets it when he was asked for the last time.
+    /// Asks the owner whether a stale neighbour is in use, or removes the entry after the last question.
     fn stale_due(
         &mut self,
         address: F::Address,
@@ -391,7 +391,7 @@ impl<F: Family, P> Neighbours<F, P> {
         out.push(Action::InUse { address });
     }
 
-    /// A reachable time (RFC 4861, 6.3.2: between half and one and a half of the base).
+    /// Random reachable time (RFC 4861, 6.3.2: 0.5 to 1.5 times the base).
     fn reachable_time(&mut self) -> Duration {
         let base = u64::try_from(self.config.reachable_time.as_nanos()).unwrap_or(u64::MAX / 2);
         Duration::from_nanos(base / 2 + self.rng.below(base))
@@ -406,7 +406,7 @@ fn unreachable<A, P>(address: A, packet: Option<P>, out: &mut Vec<Action<A, P>>)
     out.extend(packet.map(|packet| Action::Unreachable { packet, address }));
 }
 
-/// How long the owner has to answer the last question about a stale neighbour.
+/// Time in which the owner must answer the last question about a stale neighbour.
 const LAST_CALL: Duration = Duration::from_secs(1);
-/// The least time that a timer runs.
+/// Minimum duration of a timer.
 const LEAST: Duration = Duration::from_millis(1);

@@ -1,7 +1,7 @@
-//! The entries of one interface, their timers, and who goes first when there is no room.
+//! Neighbour table of one interface: entries, timers, and the order of eviction.
 //!
-//! Every operation costs O(log n): three indices (by address, by deadline, by rank and age) are
-//! changed together, in [`Table::place`] and [`Table::remove`] alone.
+//! Every operation costs O(log n). [`Table::place`] and [`Table::remove`] alone change the three indices (by address,
+//! by deadline, by rank and age).
 
 use core::ops::Bound;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,15 +11,15 @@ use wire::Mac;
 
 use super::{Row, Timer};
 
-/// What is true of a neighbour (RFC 4861, 7.3.2).
+/// State of a neighbour (RFC 4861, 7.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Asked this many times, no answer yet.
+    /// Solicited this many times without an answer.
     Incomplete { solicits: u8 },
-    /// Confirmed less than its reachable time ago.
+    /// Confirmed within its reachable time.
     Reachable { mac: Mac },
-    /// Known, not confirmed lately. Last known to be used at `used`; `last_call` is set when the
-    /// owner has been asked for the last time.
+    /// Not confirmed recently. `used` is the time of the last known traffic; `last_call` is set after the last
+    /// question to the owner.
     Stale {
         mac: Mac,
         used: Instant,
@@ -27,7 +27,7 @@ pub(super) enum State {
     },
     /// In use and unconfirmed; an upper layer may still confirm it.
     Delay { mac: Mac },
-    /// Asked this many times whether it is still there.
+    /// Probed this many times.
     Probe { mac: Mac, solicits: u8 },
     /// Did not answer.
     Failed,
@@ -36,7 +36,7 @@ pub(super) enum State {
 }
 
 impl State {
-    /// The link address to which packets go.
+    /// Link-layer address for packets.
     pub(super) fn mac(&self) -> Option<Mac> {
         match *self {
             Self::Incomplete { .. } | Self::Failed => None,
@@ -63,27 +63,27 @@ impl State {
     }
 }
 
-/// The `status` column of `/ip/arp` and `/ipv6/neighbor`.
+/// `status` column of `/ip/arp` and `/ipv6/neighbor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// In use and unconfirmed.
     Delay,
     /// Did not answer.
     Failed,
-    /// Being asked for.
+    /// Resolution in progress.
     Incomplete,
     /// Configured.
     Permanent,
-    /// Being asked whether it is still there.
+    /// Being probed.
     Probe,
-    /// Confirmed lately.
+    /// Confirmed recently.
     Reachable,
-    /// Not confirmed lately.
+    /// Not confirmed recently.
     Stale,
 }
 
 impl Status {
-    /// As RouterOS prints it.
+    /// Name in RouterOS.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Delay => "delay",
@@ -97,7 +97,7 @@ impl Status {
     }
 }
 
-/// Who goes first when there is no room; the later, the dearer.
+/// Order of eviction, first to last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rank {
     Failed,
@@ -106,50 +106,49 @@ enum Rank {
     Busy,
 }
 
-/// How many ranks there are.
+/// Number of ranks.
 const RANKS: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) state: State,
-    /// It said that it is a router.
+    /// The neighbour is a router.
     pub(super) router: bool,
-    /// When its link address became what it is.
+    /// Time of the last change of the link-layer address.
     pub(super) changed: Instant,
-    /// Since when it has its rank (a stale one: since when it was not used).
+    /// Time of entering the rank; for a stale entry, time of its last use.
     since: Instant,
     due: Option<Instant>,
 }
 
-/// For what a new entry is wanted.
+/// Reason for a new entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Newcomer {
-    /// To ask for an address.
+    /// Resolution of an address.
     Sought,
-    /// Because a station named itself.
+    /// Unsolicited message of a host.
     Seen,
 }
 
-/// Whether there is room for a newcomer.
+/// Result of the search for room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room<A> {
-    /// There is.
+    /// There is room.
     Free,
-    /// If this one goes.
+    /// There is room after evicting this entry.
     Evict(A),
-    /// Not at the moment.
+    /// The table is full.
     Full,
 }
 
-/// How much room there is.
+/// Limits of the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// The most learnt entries.
+    /// Maximum number of learnt entries.
     pub(super) entries: usize,
-    /// The most of them that are incomplete or failed.
+    /// Maximum number of incomplete and failed entries.
     pub(super) unresolved: usize,
-    /// How long an incomplete entry may stay whatever comes: until its first question could have
-    /// been answered.
+    /// Time for which an incomplete entry is protected: until its first solicitation could be answered.
     pub(super) grace: Duration,
 }
 
@@ -190,8 +189,7 @@ impl<A: Copy + Ord> Table<A> {
         }
     }
 
-    /// Gives an address this state until `due`, which is later than `now`; returns the link address
-    /// that it had.
+    /// Sets the state of an address until `due`, which is later than `now`; returns its former link-layer address.
     pub(super) fn place(
         &mut self,
         address: A,
@@ -239,7 +237,7 @@ impl<A: Copy + Ord> Table<A> {
         Some(old.state)
     }
 
-    /// Takes the next entry whose timer is due. It has no timer until it is placed again.
+    /// Returns the next entry with an expired timer and clears the timer.
     pub(super) fn due(&mut self, now: Instant) -> Option<A> {
         let &(due, address) = self.timers.first()?;
         if due > now {
@@ -258,8 +256,8 @@ impl<A: Copy + Ord> Table<A> {
         Some((*due, Timer::from(&entry.state)))
     }
 
-    /// Whether there is room for a newcomer, and who must go for it: failed before incomplete before
-    /// stale, the oldest first. Configured, confirmed and probed entries stay.
+    /// Finds room for a new entry, possibly by eviction: failed before incomplete before stale, oldest first.
+    /// Configured, confirmed and probed entries are never evicted.
     pub(super) fn room(&self, newcomer: Newcomer, limits: Limits, now: Instant) -> Room<A> {
         let unresolved = self.rank(Rank::Failed).len() + self.rank(Rank::Incomplete).len();
         let share_full = newcomer == Newcomer::Sought && unresolved >= limits.unresolved;
@@ -275,7 +273,7 @@ impl<A: Copy + Ord> Table<A> {
             .map_or(Room::Full, |&(_, address)| Room::Evict(address))
     }
 
-    /// Who goes first if there are more learnt entries than `max`.
+    /// Next entry to evict if there are more than `max` learnt entries.
     pub(super) fn surplus(&self, max: usize) -> Option<A> {
         if self.learnt() <= max {
             return None;
@@ -284,7 +282,7 @@ impl<A: Copy + Ord> Table<A> {
         Some(first.1)
     }
 
-    /// The addresses of all learnt entries.
+    /// Addresses of all learnt entries.
     pub(super) fn learnt_addresses(&self) -> Vec<A> {
         let addresses = self.ranks.iter().flatten();
         addresses.map(|&(_, address)| address).collect()

@@ -1,9 +1,9 @@
-//! Packets that wait for a link address, bounded per neighbour and in total.
+//! Queue of packets that wait for address resolution, bounded per neighbour and in total.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Packets in the order of their arrival, and the queue of each neighbour as numbers into it. Where
-/// there is no room the oldest goes (RFC 1122, 2.3.2.2: the latest packet should be kept).
+/// Packets in the order of arrival, and per neighbour a queue of packet numbers. If a queue is full, the oldest
+/// packet is dropped (RFC 1122, 2.3.2.2: the latest packet should be kept).
 #[derive(Debug)]
 pub(super) struct Waiting<A, P> {
     next: u64,
@@ -22,12 +22,12 @@ impl<A, P> Default for Waiting<A, P> {
 }
 
 impl<A: Copy + Ord, P> Waiting<A, P> {
-    /// How many packets wait.
+    /// Number of waiting packets.
     pub(super) fn len(&self) -> usize {
         self.packets.len()
     }
 
-    /// Queues a packet and returns the one that had to go for it.
+    /// Queues a packet; returns the packet dropped to make room.
     pub(super) fn push(
         &mut self,
         address: A,
@@ -50,7 +50,7 @@ impl<A: Copy + Ord, P> Waiting<A, P> {
         gone
     }
 
-    /// Takes a neighbour's packets, oldest first.
+    /// Removes and returns a neighbour's packets, oldest first.
     pub(super) fn take(&mut self, address: A) -> impl Iterator<Item = P> + '_ {
         let queue = self.queues.remove(&address).unwrap_or_default();
         let packets = &mut self.packets;
@@ -60,17 +60,17 @@ impl<A: Copy + Ord, P> Waiting<A, P> {
             .map(|(_, packet)| packet)
     }
 
-    /// The neighbours that packets wait for.
+    /// Addresses that packets wait for.
     pub(super) fn awaited(&self) -> Vec<A> {
         self.queues.keys().copied().collect()
     }
 
-    /// Whether packets wait for this neighbour.
+    /// True if packets wait for this address.
     pub(super) fn is_awaited(&self, address: A) -> bool {
         self.queues.contains_key(&address)
     }
 
-    /// Removes the packet of this number, which is the first of its queue.
+    /// Removes the packet with this number, the first of its queue.
     fn remove(&mut self, number: u64) -> Option<P> {
         let (address, packet) = self.packets.remove(&number)?;
         if let Some(queue) = self.queues.get_mut(&address) {

@@ -1,45 +1,45 @@
-//! A round of echo requests, its statistics, and their limits.
+//! One test round of echo requests: statistics and thresholds.
 
 use machine::{Duration, Instant};
 
 use super::ECHOES;
 
-/// What a good round is. RouterOS: `thr-…`.
+/// Thresholds of a successful round. RouterOS: `thr-…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest way to the host and back.
+    /// Maximum round-trip time.
     pub most: Duration,
-    /// In the mean.
+    /// Mean round-trip time.
     pub average: Duration,
-    /// Standard deviation.
+    /// Standard deviation of the round-trip time.
     pub deviation: Duration,
-    /// Between the longest and the shortest.
+    /// Difference between maximum and minimum round-trip time.
     pub jitter: Duration,
-    /// Echoes that may be lost, in percent.
+    /// Lost echoes, in percent.
     pub loss_percent: u32,
-    /// The same, as a number.
+    /// Lost echoes, as a number.
     pub loss: u32,
 }
 
-/// A round of echo requests.
+/// Settings of a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// How many.
+    /// Number of requests.
     pub count: u32,
-    /// The space between two.
+    /// Interval between requests.
     pub space: Duration,
-    /// What a good one is; one answer where there is none.
+    /// Thresholds; without them one answer suffices.
     pub limits: Option<Limits>,
-    /// An expired TTL counts as an answer.
+    /// Count a TTL exceeded error as an answer.
     pub takes_expired: bool,
-    /// Ends when it can no longer fail.
+    /// End the round early once it cannot fail.
     pub ends_good: bool,
-    /// Ends when it can no longer be good.
+    /// End the round early once it cannot succeed.
     pub ends_bad: bool,
 }
 
 impl Round {
-    /// One request, and one answer.
+    /// One request and one answer.
     pub const SIMPLE: Self = Self {
         count: 1,
         space: Duration::ZERO,
@@ -50,30 +50,30 @@ impl Round {
     };
 }
 
-/// What a round came to.
+/// Statistics of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Requests.
+    /// Sent requests.
     pub sent: u32,
-    /// Answers.
+    /// Received answers.
     pub answers: u32,
-    /// The mean of their ways.
+    /// Mean round-trip time.
     pub average: Duration,
-    /// The shortest.
+    /// Minimum round-trip time.
     pub least: Duration,
-    /// The longest.
+    /// Maximum round-trip time.
     pub most: Duration,
-    /// The standard deviation.
+    /// Standard deviation of the round-trip time.
     pub deviation: Duration,
 }
 
 impl Statistics {
-    /// Requests without an answer.
+    /// Number of requests without an answer.
     pub const fn lost(&self) -> u32 {
         self.sent.saturating_sub(self.answers)
     }
 
-    /// The same in percent.
+    /// Percentage of requests without an answer.
     pub const fn lost_percent(&self) -> u32 {
         if self.sent == 0 {
             return 0;
@@ -81,20 +81,20 @@ impl Statistics {
         (self.lost() as u64 * 100 / self.sent as u64) as u32
     }
 
-    /// Between the longest way and the shortest.
+    /// Difference between maximum and minimum round-trip time.
     pub fn jitter(&self) -> Duration {
         self.most.saturating_sub(self.least)
     }
 }
 
-/// A round that is under way.
+/// Round in progress.
 #[derive(Clone, Debug)]
 pub(super) struct Echoes {
     round: Round,
-    /// The requests that went out without an answer, and how long each may take.
+    /// Unanswered requests with their timeouts.
     open: Vec<(u16, Instant)>,
     sent: u32,
-    /// When the next request is due.
+    /// Time of the next request.
     next: Instant,
     ways: Vec<Duration>,
 }
@@ -140,7 +140,7 @@ impl Echoes {
         self.open.iter().map(|(seq, _)| *seq)
     }
 
-    /// When something is next due.
+    /// Next timer of the round.
     pub(super) fn next(&self) -> Instant {
         let late = self.open.iter().map(|(_, late)| *late).min();
         match (self.sent < self.round.count, late) {
@@ -151,7 +151,7 @@ impl Echoes {
         }
     }
 
-    /// Takes out the requests that are too late to be answered.
+    /// Removes and returns the requests that timed out.
     pub(super) fn take_late(&mut self, now: Instant) -> Vec<u16> {
         let is_late = |late: Instant| late <= now;
         let late = self.open.iter().filter(|(_, late)| is_late(*late));
@@ -160,7 +160,7 @@ impl Echoes {
         late
     }
 
-    /// Whether the round is good, once that is sure. `known`: the host has an address.
+    /// Result of the round, once it is certain. `known`: the host's address is known.
     pub(super) fn verdict(&self, known: bool) -> Option<bool> {
         if !known {
             return Some(false);
@@ -182,7 +182,7 @@ impl Echoes {
         if self.round.ends_bad && (too_many || statistics.most > limits.most) {
             return Some(false);
         }
-        // What is still under way may be late, but may not make it bad any more.
+        // Even if all pending echoes are lost, the round succeeds.
         let worst = lost + open;
         let enough = worst <= limits.loss && worst * 100 <= limits.loss_percent * count;
         let good = enough && statistics.answers > 0 && self.is_good(&statistics);

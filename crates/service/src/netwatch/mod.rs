@@ -1,11 +1,11 @@
-//! Hosts that are watched (`/tool/netwatch`): tests again and again, and when a host has come or gone.
+//! Host monitoring (`/tool/netwatch`): periodic tests, and changes between up and down.
 //!
 //! ```text
 //! waits ─▶ test ─▶ echoes of this machine, or a probe of the owner's sockets ─▶ up or down ─▶ waits
 //! ```
-//! All deadlines are in one ordered set, so that thousands of hosts cost what is due alone. Tests of one host never
-//! overlap: one that takes longer than the interval puts the next off. RouterOS: a test of `simple` is one echo, a
-//! test of `icmp` is several, whose statistics have limits.
+//! One ordered set holds all deadlines, so that with thousands of hosts only due tests cost time. Tests of one host
+//! never overlap: a test that takes longer than the interval delays the next one. RouterOS: a `simple` test is one
+//! echo; an `icmp` test is several echoes with thresholds on their statistics.
 
 mod echo;
 #[cfg(test)]
@@ -20,55 +20,55 @@ use crate::ping;
 
 pub use echo::{Limits, Round, Statistics};
 
-/// Most hosts that are watched.
+/// Maximum number of hosts.
 const WATCHES: usize = 4_096;
-/// Most probes of the owner at a time: others wait for their turn.
+/// Maximum number of concurrent probes by the owner; further probes are queued.
 pub const PROBES: usize = 32;
-/// Echoes that are under way for a host at most.
+/// Maximum number of pending echoes per host.
 pub const ECHOES: u32 = 256;
 
-/// What a host is asked.
+/// Kind of test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Echo requests.
     Echo(Round),
-    /// What needs a connection or a name: the owner tries it.
+    /// Test that needs a connection or a DNS query; the owner performs it.
     Probe,
 }
 
-/// How a host is watched.
+/// Settings of a monitored host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watch {
-    /// What it is asked.
+    /// Kind of test.
     pub kind: Kind,
-    /// Its address, once that is known.
+    /// Address, once known.
     pub host: Option<IpAddr>,
-    /// The space between the beginnings of two tests.
+    /// Interval between the starts of two tests.
     pub interval: Duration,
-    /// How long an answer may take.
+    /// Timeout of an answer.
     pub timeout: Duration,
-    /// How long the first test waits.
+    /// Delay before the first test.
     pub first: Duration,
-    /// Nothing is run when it is up at first.
+    /// Do not run the script for an initial up state.
     pub ignores_up: bool,
-    /// Nothing is run when it is down at first.
+    /// Do not run the script for an initial down state.
     pub ignores_down: bool,
 }
 
-/// What a host is.
+/// Status of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {
-    /// It has not been tested.
+    /// Not tested yet.
     #[default]
     Unknown,
-    /// It does not answer as it should.
+    /// The last test failed.
     Down,
-    /// It answers.
+    /// The last test succeeded.
     Up,
 }
 
 impl Status {
-    /// As RouterOS shows it.
+    /// Name in RouterOS.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -78,87 +78,87 @@ impl Status {
     }
 }
 
-/// What happens to a [`Netwatch`].
+/// Events of a [`Netwatch`].
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
-    /// A host is watched like this. One that is watched as before goes on.
+    /// A host was added or changed. Unchanged settings keep the running test.
     Put(u64, Watch),
-    /// It is not watched any more.
+    /// A host was removed.
     Remove(u64),
-    /// The address of a host is this one.
+    /// The address of a host was resolved or changed.
     Address(u64, Option<IpAddr>),
-    /// What may answer an echo.
+    /// A packet arrived that may answer an echo.
     Heard(&'a ping::Heard),
-    /// A probe of the owner has ended: whether the host is as it should be.
+    /// A probe of the owner ended.
     Probed {
-        /// The host.
+        /// Host.
         id: u64,
-        /// The number of the test.
+        /// Id of the test.
         test: u64,
-        /// Whether it is up.
+        /// The host is up.
         up: bool,
     },
 }
 
-/// What a [`Netwatch`] wants done.
+/// Actions that the owner of a [`Netwatch`] carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// An echo request is to be sent.
+    /// Send an echo request.
     Echo {
-        /// To whom.
+        /// Destination.
         to: IpAddr,
-        /// For which host.
+        /// Host.
         id: u64,
-        /// The identifier and the number of the request.
+        /// Identifier and sequence number.
         numbers: (u16, u16),
     },
-    /// The owner is to try a host.
+    /// Start a probe through the owner's sockets.
     Probe {
-        /// The host.
+        /// Host.
         id: u64,
-        /// The number of the test, which its end bears.
+        /// Id of the test, to return in its result.
         test: u64,
-        /// How long it may take.
+        /// Timeout.
         timeout: Duration,
     },
-    /// A test has ended.
+    /// A test ended.
     Tested {
-        /// The host.
+        /// Host.
         id: u64,
-        /// What the host is.
+        /// New status.
         status: Status,
-        /// What it was before, if that was something else.
+        /// Former status, if it changed.
         was: Option<Status>,
-        /// Whether what is to be done then is done.
+        /// Run the host's script.
         runs: bool,
     },
 }
 
-/// What is known of a host.
+/// State of a host, for display.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// What it is.
+    /// Status.
     pub status: Status,
-    /// Since when.
+    /// Time of the last status change.
     pub since: Option<Instant>,
-    /// Tests that ended.
+    /// Number of finished tests.
     pub done: u64,
-    /// Those that failed.
+    /// Number of failed tests.
     pub failed: u64,
-    /// Of its last round of echoes.
+    /// Statistics of the last round of echoes.
     pub statistics: Statistics,
 }
 
-/// See the module.
+/// Monitor of all hosts.
 #[derive(Debug)]
 pub struct Netwatch {
     watches: BTreeMap<u64, Watched>,
-    /// When something is due, and for whom; at most once for each.
+    /// Deadlines, at most one per host.
     alarms: BTreeSet<(Instant, u64)>,
-    /// Hosts whose probe waits for its turn.
+    /// Queued probes.
     queue: BTreeSet<(u64, u64)>,
     probes: usize,
-    /// Echoes under way, by their numbers: whose, and when they were sent.
+    /// Pending echoes by sequence number: host, address, time of sending.
     echoes: BTreeMap<u16, (u64, IpAddr, Instant)>,
     id: u16,
     seq: u16,
@@ -170,20 +170,20 @@ struct Watched {
     watch: Watch,
     known: Known,
     state: State,
-    /// When the next test begins.
+    /// Start of the next test.
     next: Instant,
     alarm: Option<Instant>,
 }
 
 #[derive(Debug)]
 enum State {
-    /// It waits for the next test.
+    /// Waits for the next test.
     Waits,
-    /// Echoes are under way.
+    /// Echoes in progress.
     Echoes(echo::Echoes),
-    /// Its probe waits for its turn.
+    /// Probe queued.
     Queued(u64),
-    /// The owner tries it, until then at most.
+    /// Probe by the owner, until this time at most.
     Probe(u64, Instant),
 }
 
@@ -230,7 +230,7 @@ impl Machine for Netwatch {
 }
 
 impl Netwatch {
-    /// Watches nobody; echo requests are to have this identifier.
+    /// Creates a monitor without hosts whose echo requests have this identifier.
     pub const fn new(id: u16) -> Self {
         Self {
             watches: BTreeMap::new(),
@@ -244,17 +244,17 @@ impl Netwatch {
         }
     }
 
-    /// What is known of a host.
+    /// State of a host.
     pub fn known(&self, id: u64) -> Option<&Known> {
         self.watches.get(&id).map(|watched| &watched.known)
     }
 
-    /// Whether a packet may answer one of its echoes.
+    /// True if a packet may answer one of this monitor's echoes.
     pub const fn is_its(&self, heard: &ping::Heard) -> bool {
         heard.id == self.id
     }
 
-    /// Whether anybody is asked by echoes.
+    /// True if any host is tested by echoes.
     pub fn echoes(&self) -> bool {
         let mut all = self.watches.values();
         all.any(|watched| matches!(watched.watch.kind, Kind::Echo(_)))
@@ -270,7 +270,7 @@ impl Netwatch {
             same == watched.watch
         });
         if let Some(kept) = kept {
-            // What is known of a name's addresses stays known.
+            // Keeps an address that was resolved earlier.
             kept.watch.host = watch.host.or(kept.watch.host);
             return;
         }
@@ -306,7 +306,7 @@ impl Netwatch {
         }
     }
 
-    /// Does what is due about a host.
+    /// Handles the expired timer of a host.
     fn wake(&mut self, id: u64, now: Instant, out: &mut Vec<Action>) {
         let Some(watched) = self.watches.get_mut(&id) else {
             return;
@@ -324,12 +324,12 @@ impl Netwatch {
         self.set_alarm(id);
     }
 
-    /// Begins a test.
+    /// Starts a test.
     fn begin(&mut self, id: u64, now: Instant, out: &mut Vec<Action>) {
         let Some(watched) = self.watches.get_mut(&id) else {
             return;
         };
-        // Tests do not pile up where one took too long.
+        // A long test delays the next one instead of queueing it.
         watched.next = (watched.next + watched.watch.interval).max(now);
         match &watched.watch.kind {
             Kind::Echo(round) => {
@@ -344,7 +344,7 @@ impl Netwatch {
         }
     }
 
-    /// Lets the owner try those whose turn it is.
+    /// Starts queued probes.
     fn begin_probes(&mut self, now: Instant, out: &mut Vec<Action>) {
         while self.probes < PROBES
             && let Some((test, id)) = self.queue.pop_first()
@@ -354,7 +354,7 @@ impl Netwatch {
             };
             let timeout = watched.watch.timeout;
             self.probes += 1;
-            // What the owner forgets does not hold a place for ever.
+            // Frees the slot even if the owner never reports the result.
             let until = now + timeout * 2 + Duration::from_secs(5);
             watched.state = State::Probe(test, until);
             out.push(Action::Probe { id, test, timeout });
@@ -362,7 +362,7 @@ impl Netwatch {
         }
     }
 
-    /// Sends the echoes that are due, and ends a round that is over.
+    /// Sends due echoes and ends a finished round.
     fn go_on(&mut self, id: u64, now: Instant, out: &mut Vec<Action>) {
         let Some(watched) = self.watches.get_mut(&id) else {
             return;
@@ -373,7 +373,7 @@ impl Netwatch {
         };
         while echoes.is_due(now) {
             self.seq = self.seq.wrapping_add(1);
-            // The oldest of a number that is in use has been lost long ago.
+            // An older echo with this number was lost long ago.
             let numbers = (self.id, self.seq);
             if let Some(to) = host {
                 self.echoes.insert(self.seq, (id, to, now));
@@ -451,14 +451,14 @@ impl Netwatch {
         self.set_alarm(id);
     }
 
-    /// Forgets the echoes of a round that are still under way.
+    /// Forgets the pending echoes of a round.
     fn forget(&mut self, echoes: &echo::Echoes) {
         for seq in echoes.numbers() {
             self.echoes.remove(&seq);
         }
     }
 
-    /// Sees to a host when the next thing about it is due.
+    /// Schedules the next timer of a host.
     fn set_alarm(&mut self, id: u64) {
         let Some(watched) = self.watches.get_mut(&id) else {
             return;

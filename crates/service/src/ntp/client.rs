@@ -1,4 +1,4 @@
-//! The client: questions to servers, and what their answers make of the time (RFC 5905, 9 to 11 and 13).
+//! NTP client: polls servers and corrects the time (RFC 5905, 9 to 11 and 13).
 
 use core::net::IpAddr;
 use core::time::Duration;
@@ -12,137 +12,137 @@ use super::filter::{Filter, Filtered, Sample};
 use super::select::{Candidate, Selected, select};
 use super::{Discipline, Key, PRECISION, SECOND, Synchronized, Update, wander};
 
-/// Most servers that are asked.
+/// Maximum number of servers.
 const PEERS: usize = 64;
-/// Questions of a burst, and the space between them (RFC 5905, 13.3: two seconds).
+/// Number of requests in a burst, and their interval (RFC 5905, 13.3: two seconds).
 const BURST: u8 = 6;
 const BURST_SPACE: Duration = Duration::from_secs(2);
-/// Who may be more wrong than this is not believed (RFC 5905, figure 5: MAXDIST).
+/// Maximum root distance of a usable server (RFC 5905, figure 5: MAXDIST).
 const DISTANCE_MOST: i64 = 3 * SECOND / 2;
-/// The least distance (MINDISP).
+/// Minimum distance (MINDISP).
 const DISTANCE_LEAST: i64 = SECOND / 200;
-/// How long the raw time may differ from what went by before it counts as set.
+/// Minimum jump of the raw time that counts as a clock change.
 const SET: i64 = SECOND / 20;
-/// How many good or bad measurements change the interval between questions (LIMIT).
+/// Number of good or bad measurements that changes the poll interval (LIMIT).
 const LIMIT: i32 = 30;
 
-/// A server, as it is configured.
+/// Configured server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// By which the owner knows it.
+    /// Id, assigned by the owner.
     pub id: u64,
-    /// Its address, once that is known.
+    /// Address, once known.
     pub address: Option<IpAddr>,
-    /// The shortest interval between questions, as a power of two seconds, 3 to 17.
+    /// Minimum poll interval as a power of two seconds, 3 to 17.
     pub min_poll: u8,
-    /// The longest.
+    /// Maximum poll interval.
     pub max_poll: u8,
-    /// Whether several questions are put at the beginning.
+    /// Start with a burst of requests (`iburst`).
     pub burst: bool,
-    /// The key that its answers have to be signed with.
+    /// Key that must sign the answers.
     pub key: Option<Key>,
 }
 
-/// What happens to a [`Client`].
+/// Events of a [`Client`].
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
-    /// The raw time, in nanoseconds since 1970.
+    /// The raw time in nanoseconds since 1970.
     Clock(i64),
-    /// These servers are asked, and no others. One that stays as it was goes on.
+    /// Complete list of servers. Unchanged servers keep their state.
     Configure(Vec<Peer>),
-    /// An answer, from port 123 of this address.
+    /// A datagram arrived from port 123 of this address.
     Received {
-        /// Who sent it.
+        /// Source address.
         from: IpAddr,
-        /// What the datagram carries.
+        /// Payload.
         bytes: &'a [u8],
     },
 }
 
-/// What a [`Client`] wants done.
+/// Actions that the owner of a [`Client`] carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A question is to be sent to port 123.
+    /// Send a request to port 123.
     Send {
-        /// To whom.
+        /// Destination.
         to: IpAddr,
-        /// What.
+        /// Payload.
         bytes: Vec<u8>,
     },
-    /// The time is that of this server from now on.
+    /// The time is now synchronized to this server.
     Synchronized(IpAddr),
-    /// Nobody is believed any more.
+    /// No server is selected any more.
     Lost,
-    /// The clock was stepped by these nanoseconds.
+    /// The clock was stepped by this number of nanoseconds.
     Stepped(i64),
-    /// A server wants fewer questions, or none (RFC 5905, 7.4).
+    /// Kiss-o'-death: a server asks for fewer requests or none (RFC 5905, 7.4).
     Kissed(IpAddr, [u8; 4]),
-    /// What arrived does not count.
+    /// The received datagram was ignored.
     Discarded(Fault),
 }
 
-/// Why an answer does not count.
+/// Reason why a datagram is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It cannot be read.
+    /// Malformed.
     Malformed(Malformed),
-    /// Nobody asked: another sender, another question, or an answer that came before.
+    /// Unexpected sender, wrong request, or duplicate.
     Unasked,
-    /// It is not signed with the server's key.
+    /// Not signed with the server's key.
     Unsigned,
-    /// The server has no time, or says what cannot be.
+    /// The server is unsynchronized, or its values are impossible.
     Unfit,
 }
 
-/// What is known of the time.
+/// State of the synchronization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Who is believed.
+    /// Selected server.
     pub server: IpAddr,
-    /// His stratum.
+    /// Stratum of the server.
     pub stratum: u8,
-    /// What the clock lacked at the last measurement, in nanoseconds.
+    /// Offset at the last measurement, in nanoseconds.
     pub offset: i64,
-    /// How far measurements are from each other.
+    /// Jitter in nanoseconds.
     pub jitter: i64,
 }
 
-/// What is known of a server.
+/// State of a server, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerStatus {
-    /// Its stratum; 16 if it has none.
+    /// Stratum; 16 if unsynchronized.
     pub stratum: u8,
-    /// The last eight questions, the newest in the lowest bit: whether they were answered.
+    /// Reachability register: the last eight polls, newest in the lowest bit.
     pub reach: u8,
-    /// The interval between questions, as a power of two seconds.
+    /// Poll interval as a power of two seconds.
     pub poll: u8,
-    /// Offset, delay and jitter in nanoseconds, of the sample that is believed.
+    /// Offset, delay and jitter of the best sample, in nanoseconds.
     pub measured: Option<(i64, i64, i64)>,
-    /// Whether it wants no questions.
+    /// The server denied access.
     pub denied: bool,
 }
 
-/// See the module.
+/// NTP client.
 #[derive(Debug)]
 pub struct Client {
     peers: BTreeMap<u64, Association>,
     discipline: Discipline,
     status: Option<Status>,
-    /// Of the server that is believed.
+    /// Root distance of the selected server.
     root: Root,
-    /// The raw time, and when it was that.
+    /// Last raw time, with the monotonic time of its arrival.
     raw: (i64, Instant),
-    /// How good measurements have been.
+    /// Count of good and bad measurements (jiggle counter).
     jiggle: i32,
-    /// When the sample was taken that was believed last.
+    /// Time of the last used sample.
     used: i64,
     rng: Rng,
-    /// What questions are made of, as a server that sees its own is not to guess those to others.
+    /// Secret for cookies, so that a server cannot guess the cookies sent to other servers.
     secret: [u8; 16],
     asked: u64,
 }
 
-/// How far away a server's clock is.
+/// Distance of a server to its reference clock.
 #[derive(Clone, Copy, Debug, Default)]
 struct Root {
     delay: i64,
@@ -157,10 +157,10 @@ struct Association {
     filter: Filter,
     reach: u8,
     poll: u8,
-    /// Questions of a burst that are still to be put.
+    /// Requests left in the burst.
     burst: u8,
     next: Option<Instant>,
-    /// What the answer has to bring, and the raw time of the question.
+    /// Cookie of the pending request, and its raw time.
     asked: Option<(u64, i64)>,
     stratum: u8,
     leap: u8,
@@ -216,8 +216,8 @@ impl Machine for Client {
 }
 
 impl Client {
-    /// A client without servers. Nobody may guess what `rng` gives: answers are known by it; `raw` is the raw time at
-    /// `now`, in nanoseconds since 1970.
+    /// Creates a client without servers. `rng` must be unpredictable, because its values authenticate answers. `raw`
+    /// is the raw time at `now`, in nanoseconds since 1970.
     pub fn new(rng: impl Into<Rng>, raw: i64, now: Instant) -> Self {
         let mut rng = rng.into();
         let mut secret = [0; 16];
@@ -236,17 +236,17 @@ impl Client {
         }
     }
 
-    /// What the time of day is made of.
+    /// Current clock correction.
     pub const fn discipline(&self) -> &Discipline {
         &self.discipline
     }
 
-    /// Who is believed, if anybody.
+    /// State of the synchronization; `None` without a selected server.
     pub const fn status(&self) -> Option<Status> {
         self.status
     }
 
-    /// What is known of a server.
+    /// State of a server.
     pub fn peer(&self, id: u64) -> Option<PeerStatus> {
         let one = self.peers.get(&id)?;
         let (raw, _) = self.raw;
@@ -264,7 +264,7 @@ impl Client {
         })
     }
 
-    /// What a server of this router tells of the time; nothing if nobody is believed.
+    /// Time quality for answers of the NTP server; `None` if unsynchronized.
     pub fn synchronized(&self, now: Instant) -> Option<Synchronized> {
         let (status, raw) = (self.status?, self.raw_at(now));
         let age = wander(raw.saturating_sub(self.root.at));
@@ -278,12 +278,12 @@ impl Client {
         })
     }
 
-    /// Forgets how wrong the clock runs.
+    /// Resets the frequency correction.
     pub fn reset_frequency(&mut self, now: Instant) {
         self.discipline.reset_frequency(self.raw_at(now));
     }
 
-    /// The time of day, in nanoseconds since 1970.
+    /// Current time in nanoseconds since 1970.
     pub fn time(&self, now: Instant) -> i64 {
         self.discipline.time(self.raw_at(now))
     }
@@ -293,7 +293,7 @@ impl Client {
         raw.saturating_add(nanos(now - at))
     }
 
-    /// Takes the raw time. If somebody has set it, the time of day goes on as it did, where servers said what it is.
+    /// Updates the raw time. A jump of the raw time does not change the corrected time while it is synchronized.
     fn set_raw(&mut self, raw: i64, now: Instant) {
         let by = raw.saturating_sub(self.raw_at(now));
         if by.saturating_abs() >= SET && self.status.is_some() {
@@ -358,7 +358,7 @@ impl Client {
         Ok(())
     }
 
-    /// Selects who is believed, and corrects the clock by what he says.
+    /// Selects the servers to use, and corrects the clock.
     fn choose(&mut self, raw: i64, out: &mut Vec<Action>) {
         let seen: Vec<(u64, &Association, Filtered)> = { self.peers.iter() }
             .filter_map(|(id, one)| Some((*id, one, one.fit(raw)?)))
@@ -394,7 +394,7 @@ impl Client {
             offset: self.status.map_or(0, |status| status.offset),
             jitter: selected.jitter,
         };
-        // A sample is used once (RFC 5905, 11.1).
+        // Each sample is used once (RFC 5905, 11.1).
         if found.best.at > self.used {
             self.used = found.best.at;
             status.offset = self.correct(&selected, raw, out);
@@ -403,7 +403,7 @@ impl Client {
         self.status = Some(status);
     }
 
-    /// Corrects the clock; gives what it lacked.
+    /// Corrects the clock; returns the offset.
     fn correct(&mut self, selected: &Selected, raw: i64, out: &mut Vec<Action>) -> i64 {
         let offset = selected.offset.saturating_sub(self.discipline.added(raw));
         if self.discipline.update(offset, raw) == Update::Stepped {
@@ -412,7 +412,7 @@ impl Client {
         offset
     }
 
-    /// Lets questions become rarer while the clock is good (RFC 5905, 13).
+    /// Adapts the poll interval to the quality of the clock (RFC 5905, 13).
     fn tune(&mut self, id: u64, status: &Status) {
         let Some(one) = self.peers.get(&id) else {
             return;
@@ -455,7 +455,7 @@ impl Association {
         self.peer.max_poll.max(self.peer.min_poll)
     }
 
-    /// Puts a question.
+    /// Sends a request.
     fn ask(
         &mut self,
         (raw, cookie): (i64, u64),
@@ -472,7 +472,7 @@ impl Association {
             let again = self.reach.trailing_zeros() >= 3 && self.peer.burst;
             self.burst = if again { BURST } else { 1 };
         }
-        // Those of a burst count as one.
+        // The requests of a burst count as one poll.
         if begins || (self.reach == 0 && !self.peer.burst) {
             self.reach <<= 1;
         }
@@ -484,7 +484,7 @@ impl Association {
         let wait = match self.burst {
             0 => {
                 let interval = Duration::from_secs(1 << self.poll.min(17));
-                // Nobody is asked by all at once.
+                // Random reduction, so that clients do not poll in lockstep.
                 let most = u64::try_from(interval.as_nanos() / 16).unwrap_or(0);
                 interval - Duration::from_nanos(rng.below(most))
             }
@@ -500,7 +500,7 @@ impl Association {
         out.push(Action::Send { to, bytes });
     }
 
-    /// Hears that the server wants fewer questions, or none (RFC 5905, 7.4).
+    /// Handles a kiss-o'-death (RFC 5905, 7.4).
     fn kiss(&mut self, code: [u8; 4], now: Instant) {
         match &code {
             b"DENY" | b"RSTR" => (self.denied, self.next, self.reach) = (true, None, 0),
@@ -516,7 +516,7 @@ impl Association {
         }
     }
 
-    /// Takes a sample from an answer: when it was asked for and when it came, in raw time.
+    /// Takes a sample from an answer; `asked` and `came` are the raw times of request and answer.
     fn learn(&mut self, said: &Repr, (asked, came): (i64, i64)) -> Result<(), Fault> {
         let root = said.root_delay.to_nanos() / 2 + said.root_dispersion.to_nanos();
         let fit = said.leap != 3
@@ -545,7 +545,7 @@ impl Association {
         Ok(())
     }
 
-    /// What its samples tell, if it may be believed at all (RFC 5905, 11.1: fit).
+    /// Filtered sample of a server that is fit for selection (RFC 5905, 11.1: fit).
     fn fit(&self, raw: i64) -> Option<Filtered> {
         let found = self.filter.look(raw)?;
         let may = self.reach != 0 && self.leap != 3 && self.stratum < UNSYNCHRONIZED;
@@ -553,7 +553,7 @@ impl Association {
         (may && self.distance(&found) < most).then_some(found)
     }
 
-    /// How wrong it may be at most (RFC 5905, A.5.5.2).
+    /// Root distance (RFC 5905, A.5.5.2).
     fn distance(&self, found: &Filtered) -> i64 {
         let delay = (self.root_delay + found.best.delay).max(DISTANCE_LEAST) / 2;
         delay + self.root_dispersion + found.dispersion + found.jitter
@@ -570,7 +570,7 @@ impl Association {
     }
 }
 
-/// How packets name a server: an address of IPv4, or the beginning of a digest of one of IPv6 (RFC 5905, 7.3).
+/// Reference id of a server: its IPv4 address, or the start of the MD5 of its IPv6 address (RFC 5905, 7.3).
 fn reference_id(address: IpAddr) -> [u8; 4] {
     match address {
         IpAddr::V4(address) => address.octets(),
@@ -581,7 +581,7 @@ fn reference_id(address: IpAddr) -> [u8; 4] {
     }
 }
 
-/// The random bits of a question; 0 would say that there are none.
+/// Cookie of a request; never 0, which means no timestamp.
 fn cookie(secret: &[u8; 16], number: u64) -> u64 {
     let mut hash = md5::Context::new();
     hash.consume(secret);

@@ -1,52 +1,52 @@
-//! What is added to the raw time: steps, slews and a frequency (RFC 5905, 11.3, with a linear slew).
+//! Clock discipline: steps, slews and frequency correction of the raw time (RFC 5905, 11.3, with a linear slew).
 //!
-//! An offset is slewed by 500 µs a second. What is left of it at the next measurement is part of that measurement.
-//! A quarter of the rate at which offsets come up again goes into the frequency; with the whole offset corrected in
-//! between that is critically damped.
+//! An offset is slewed by 500 µs a second. The rest of the offset is part of the next measurement. A quarter of the
+//! rate at which offsets reappear is added to the frequency; as the whole offset is corrected in between, this is
+//! critically damped.
 
 use super::SECOND;
 
-/// Offsets from here on are stepped (RFC 5905, figure 27: STEPT).
+/// Minimum offset that is stepped (RFC 5905, figure 27: STEPT).
 pub(super) const STEP: i64 = SECOND / 8;
-/// How long such an offset has to be seen before the clock is stepped again (STEPOUT).
+/// Time for which such an offset must persist before the clock is stepped again (STEPOUT).
 const STEP_OUT: i64 = 300 * SECOND;
-/// How fast an offset is slewed, and the most that a clock runs wrong, in nanoseconds a second.
+/// Slew rate and maximum frequency error, in nanoseconds per second.
 const SLEW: i64 = 500_000;
-/// Measurements nearer to each other say nothing of the frequency.
+/// Minimum interval between measurements for a frequency estimate.
 const FREQUENCY_SPAN: i64 = 32 * SECOND;
 
-/// See the module.
+/// Correction of the raw time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Discipline {
-    /// The raw time at which the rest is true.
+    /// Raw time of the other fields.
     base: i64,
-    /// What is added at that time.
+    /// Correction at `base`.
     added: i64,
-    /// What is still to be slewed.
+    /// Offset left to slew.
     slew: i64,
-    /// What is added each second, in nanoseconds.
+    /// Frequency correction in nanoseconds per second.
     frequency: i64,
-    /// When the clock was measured last.
+    /// Time of the last measurement.
     measured: Option<i64>,
-    /// When the frequency was last looked at.
+    /// Time of the last frequency estimate.
     tuned: i64,
-    /// Since when offsets are too great to be slewed.
+    /// Time since which offsets exceed [`STEP`].
     spike: Option<i64>,
 }
 
-/// What came of a measurement.
+/// Result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
     /// The offset is being slewed.
     Slewed,
     /// The clock was stepped.
     Stepped,
-    /// It may be an accident, and is waited out.
+    /// Ignored for now: may be a spike.
     Waited,
 }
 
 impl Discipline {
-    /// What is added to a raw time, in nanoseconds.
+    /// Correction of a raw time, in nanoseconds.
     pub fn added(&self, raw: i64) -> i64 {
         let since = raw.saturating_sub(self.base).max(0);
         let most = scaled(since, SLEW);
@@ -54,24 +54,24 @@ impl Discipline {
         self.added + drift + self.slew.clamp(-most, most)
     }
 
-    /// The time of day.
+    /// Corrected time.
     pub fn time(&self, raw: i64) -> i64 {
         raw.saturating_add(self.added(raw))
     }
 
-    /// What is added each second, in nanoseconds: parts of 10^9.
+    /// Frequency correction in nanoseconds per second (10^-9).
     pub const fn frequency(&self) -> i64 {
         self.frequency
     }
 
-    /// Forgets how wrong the clock runs.
+    /// Resets the frequency correction.
     pub fn reset_frequency(&mut self, raw: i64) {
         self.settle(raw);
         self.frequency = 0;
         self.tuned = raw;
     }
 
-    /// Takes over that the raw time was set forward by this much, which is not to be seen.
+    /// Compensates a change of the raw time, so that the corrected time does not change.
     pub fn raw_was_set(&mut self, by: i64) {
         self.base = self.base.saturating_add(by);
         self.added = self.added.saturating_sub(by);
@@ -80,7 +80,7 @@ impl Discipline {
         self.spike = self.spike.map(|at| at.saturating_add(by));
     }
 
-    /// Takes a measurement: what the time of day lacks.
+    /// Applies a measurement: the offset between true time and corrected time.
     pub fn update(&mut self, offset: i64, raw: i64) -> Update {
         self.settle(raw);
         let is_first = self.measured.is_none();
@@ -107,7 +107,7 @@ impl Discipline {
         Update::Slewed
     }
 
-    /// Makes a raw time the one from which everything counts.
+    /// Moves the base of the correction to this raw time.
     fn settle(&mut self, raw: i64) {
         let most = scaled(raw.saturating_sub(self.base).max(0), SLEW);
         self.added = self.added(raw);
@@ -116,7 +116,7 @@ impl Discipline {
     }
 }
 
-/// What a rate in parts of 10^9 makes of a span.
+/// Multiplies a duration by a rate in 10^-9.
 fn scaled(nanos: i64, rate: i64) -> i64 {
     let product = i128::from(nanos) * i128::from(rate) / i128::from(SECOND);
     i64::try_from(product).unwrap_or(i64::MAX)

@@ -1,40 +1,40 @@
-//! The clock filter (RFC 5905, 10): of the last eight samples of a server the one with the least delay is believed,
-//! as what was not delayed was not delayed on one side alone.
+//! Clock filter (RFC 5905, 10): uses the sample with the lowest delay among the last eight of a server, because a low
+//! delay limits the asymmetry between both directions.
 
 use std::collections::VecDeque;
 
 use super::{SECOND, wander};
 
-/// How many samples are kept.
+/// Number of samples.
 const STAGES: usize = 8;
-/// The dispersion of a sample that is not there.
+/// Dispersion of a missing sample.
 const MOST: i64 = 16 * SECOND;
 
-/// What one answer told. Spans are in nanoseconds.
+/// Sample from one answer. Durations are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sample {
-    /// What the server's clock has more than the raw time.
+    /// Server clock minus raw time.
     pub(super) offset: i64,
-    /// To the server and back.
+    /// Round-trip delay.
     pub(super) delay: i64,
-    /// How wrong the offset may be for other reasons.
+    /// Maximum error of the offset from other causes.
     pub(super) dispersion: i64,
-    /// When it was taken, in raw time.
+    /// Raw time of the sample.
     pub(super) at: i64,
 }
 
-/// The samples of a server, the newest first.
+/// Samples of a server, newest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filter(VecDeque<Sample>);
 
-/// What they tell together.
+/// Result of the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Filtered {
-    /// The best of them.
+    /// Best sample.
     pub(super) best: Sample,
-    /// How wrong it may be now.
+    /// Its current maximum error.
     pub(super) dispersion: i64,
-    /// How far the others are from it.
+    /// Deviation of the other samples from it.
     pub(super) jitter: i64,
 }
 
@@ -48,7 +48,7 @@ impl Filter {
         self.0.clear();
     }
 
-    /// Takes over that the raw time was set forward.
+    /// Adjusts the samples after the raw time was set forward by `by`.
     pub(super) fn raw_was_set(&mut self, by: i64) {
         for sample in &mut self.0 {
             sample.offset = sample.offset.saturating_sub(by);
@@ -56,12 +56,12 @@ impl Filter {
         }
     }
 
-    /// What the samples tell at this raw time; nothing if there are none.
+    /// Filters the samples at this raw time; `None` without samples.
     pub(super) fn look(&self, raw: i64) -> Option<Filtered> {
         let age = |sample: &Sample| wander(raw.saturating_sub(sample.at));
         let spread = |sample: &Sample| sample.dispersion + age(sample);
         let mut sorted: Vec<&Sample> = self.0.iter().collect();
-        // An old sample is as doubtful as a slow one.
+        // Age counts as much as delay.
         sorted.sort_by_key(|sample| sample.delay / 2 + spread(sample));
         let best = **sorted.first()?;
         let mut dispersion = 0;

@@ -1,11 +1,11 @@
-//! Keys that both sides share: the digest is MD5 over key and packet (RFC 1305, C; RouterOS has no other).
+//! Symmetric keys of NTP: MD5 over key and packet (RFC 1305, C; RouterOS supports no other digest).
 
 use core::fmt;
 
-/// A key and its number.
+/// Key with its id.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key {
-    /// The number that packets name.
+    /// Key id in packets.
     pub number: u32,
     secret: Box<[u8]>,
 }
@@ -17,7 +17,7 @@ impl fmt::Debug for Key {
 }
 
 impl Key {
-    /// A key.
+    /// Creates a key.
     pub fn new(number: u32, secret: &[u8]) -> Self {
         Self {
             number,
@@ -25,7 +25,7 @@ impl Key {
         }
     }
 
-    /// The packet with the key's number and the digest behind it.
+    /// Appends key id and digest to a packet.
     pub fn sign(&self, packet: &[u8]) -> Vec<u8> {
         let mut signed = packet.to_vec();
         signed.extend(self.number.to_be_bytes());
@@ -33,13 +33,13 @@ impl Key {
         signed
     }
 
-    /// Whether a digest was made with it.
+    /// Verifies a digest.
     pub fn proves(&self, packet: &[u8], mac: Option<(u32, &[u8; 16])>) -> bool {
         let Some((number, digest)) = mac else {
             return false;
         };
         let pairs = digest.iter().zip(self.digest(packet));
-        // As long as it takes, whatever is wrong.
+        // Constant-time comparison.
         number == self.number && pairs.fold(0, |other, (a, b)| other | (a ^ b)) == 0
     }
 

@@ -1,37 +1,37 @@
-//! Which servers agree (RFC 5905, 11.2): the intersection of what each allows, then those that lie nearest to each
-//! other; their weighted mean is the offset.
+//! Selection of servers that agree (RFC 5905, 11.2): intersection of their intervals, then clustering; the offset is
+//! their weighted mean.
 
-/// A server that may be right. Spans are in nanoseconds.
+/// Candidate server. Durations are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
-    /// Who it is.
+    /// Index of the server.
     pub(super) id: usize,
     pub(super) stratum: u8,
-    /// What its clock has more than ours.
+    /// Offset of its clock.
     pub(super) offset: i64,
-    /// How wrong that may be at most.
+    /// Maximum error of the offset.
     pub(super) distance: i64,
     pub(super) jitter: i64,
 }
 
-/// What comes of it.
+/// Result of the selection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Selected {
-    /// Who is best.
+    /// Best server.
     pub(super) id: usize,
-    /// The offset of all who agree.
+    /// Combined offset of all survivors.
     pub(super) offset: i64,
     pub(super) jitter: i64,
-    /// Those who agree.
+    /// Surviving servers.
     pub(super) agree: Vec<usize>,
 }
 
-/// So many are left alone (RFC 5905, figure 5: NMIN).
+/// Minimum number of survivors of the clustering (RFC 5905, figure 5: NMIN).
 const FEW: usize = 3;
-/// A stratum counts as much as this (MAXDIST).
+/// Weight of one stratum in the ranking (MAXDIST).
 const STRATUM: i64 = 1_500_000_000;
 
-/// Selects among candidates; none if no majority agrees.
+/// Selects among candidates; `None` without a majority.
 pub(super) fn select(candidates: &[Candidate]) -> Option<Selected> {
     let (low, high) = intersection(candidates)?;
     let may = |one: &&Candidate| one.offset >= low && one.offset <= high;
@@ -54,7 +54,7 @@ pub(super) fn select(candidates: &[Candidate]) -> Option<Selected> {
     })
 }
 
-/// The interval in which the truth lies if fewer than half are wrong (RFC 5905, 11.2.1).
+/// Interval that contains the true time if fewer than half of the servers are wrong (RFC 5905, 11.2.1).
 fn intersection(candidates: &[Candidate]) -> Option<(i64, i64)> {
     let mut edges = Vec::with_capacity(candidates.len() * 3);
     for one in candidates {
@@ -75,7 +75,7 @@ fn intersection(candidates: &[Candidate]) -> Option<(i64, i64)> {
     None
 }
 
-/// Where so many intervals have begun from one side, and how many middles lie before it.
+/// Edge at which `needed` intervals have begun, and the number of midpoints before it.
 fn edge(
     edges: impl Iterator<Item = (i64, i32)>,
     needed: usize,
@@ -98,7 +98,7 @@ fn edge(
     last.map(|at| (at, middles))
 }
 
-/// Takes away who lies farthest from the others, as long as that makes the rest better (RFC 5905, 11.2.2).
+/// Removes outliers as long as that reduces the jitter (RFC 5905, 11.2.2).
 fn cluster(left: &mut Vec<Candidate>) {
     while left.len() > FEW {
         let spreads = left.iter().map(|one| spread(left, one)).enumerate();
@@ -112,7 +112,7 @@ fn cluster(left: &mut Vec<Candidate>) {
     }
 }
 
-/// How far the others are from one.
+/// Deviation of the other candidates from `one`.
 fn spread(all: &[Candidate], one: &Candidate) -> i64 {
     let far = all
         .iter()

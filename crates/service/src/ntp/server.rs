@@ -1,4 +1,4 @@
-//! The server: an answer for a question, never longer than it, and as many as their sender may have.
+//! NTP server: answers requests, with rate limits and never with more bytes than the request.
 
 use core::net::IpAddr;
 use core::time::Duration;
@@ -9,7 +9,7 @@ use wire::ntp::{HEADER_LEN, MAC_LEN, Malformed, Mode, Packet, Repr, Short, Times
 use super::{Key, PRECISION};
 use crate::icmp::{Limiter, Rate};
 
-/// Sixteen a second and sender, who may stand for all hosts behind a translation; twenty thousand over all.
+/// Rate limits: sixteen per second and sender, which may be a NAT for many hosts; twenty thousand in total.
 const RATE: Rate = Rate {
     interval: Duration::from_micros(62_500),
     burst: 64,
@@ -19,64 +19,63 @@ const RATE: Rate = Rate {
     burst_all: 1_000,
 };
 
-/// How often the time is told to everybody (RFC 5905, 7.3: 64 seconds).
+/// Interval of broadcasts (RFC 5905, 7.3: 64 seconds).
 const EVERY: Duration = Duration::from_secs(64);
 const EVERY_POWER: i8 = 6;
 
-/// How the server is configured.
+/// Settings of the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The stratum that the router's own clock is said to have where no server is believed; none tells that there is
-    /// no time.
+    /// Stratum of the router's own clock if it is unsynchronized; `None` answers as unsynchronized.
     pub local_stratum: Option<u8>,
-    /// The keys of those who ask.
+    /// Keys of clients.
     pub keys: Vec<Key>,
-    /// The key that what is told to everybody is signed with.
+    /// Key that signs broadcasts.
     pub own_key: Option<Key>,
-    /// Those to whom the time is told without a question.
+    /// Destinations of broadcasts.
     pub tell: Vec<IpAddr>,
 }
 
-/// What is true of the router's own time.
+/// Quality of the router's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Synchronized {
-    /// As in a packet.
+    /// Leap indicator.
     pub leap: u8,
-    /// As in a packet.
+    /// Stratum.
     pub stratum: u8,
-    /// To the clock and back.
+    /// Root delay.
     pub root_delay: Short,
-    /// How wrong the time may be.
+    /// Root dispersion.
     pub root_dispersion: Short,
-    /// Whom it is from.
+    /// Reference id.
     pub reference_id: [u8; 4],
-    /// When it was last corrected.
+    /// Reference timestamp: time of the last correction.
     pub reference: Timestamp,
 }
 
-/// Why there is no answer.
+/// Reason why a request is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It cannot be read.
+    /// Malformed.
     Malformed(Malformed),
-    /// It is no question.
+    /// Not a request.
     NoQuestion,
-    /// Its sender asks too often.
+    /// The sender exceeds its rate limit.
     TooOften,
 }
 
-/// See the module.
+/// NTP server.
 #[derive(Debug)]
 pub struct Server {
     settings: Settings,
     limiter: Limiter,
     next: Option<Instant>,
-    /// Questions that were answered.
+    /// Number of answered requests.
     answered: u64,
 }
 
 impl Server {
-    /// A server. `seed` keeps strangers from choosing who shares a place in the table of its limits.
+    /// Creates a server. `seed` makes the hash of the rate limiter unpredictable.
     pub fn new(seed: u64) -> Self {
         Self {
             settings: Settings::default(),
@@ -86,7 +85,7 @@ impl Server {
         }
     }
 
-    /// Takes settings over.
+    /// Applies settings.
     pub fn configure(&mut self, settings: Settings, now: Instant) {
         if self.settings.tell != settings.tell {
             self.next = (!settings.tell.is_empty()).then_some(now);
@@ -94,15 +93,15 @@ impl Server {
         self.settings = settings;
     }
 
-    /// Questions that were answered.
+    /// Number of answered requests.
     pub const fn answered(&self) -> u64 {
         self.answered
     }
 
-    /// Answers a question that came at `now`, when the time of day was `time` in nanoseconds since 1970.
+    /// Answers a request that arrived at `now`, when the time was `time` in nanoseconds since 1970.
     ///
     /// # Errors
-    /// Why there is no answer.
+    /// Returns why the request is not answered.
     pub fn answer(
         &mut self,
         (from, bytes): (IpAddr, &[u8]),
@@ -132,7 +131,7 @@ impl Server {
         });
         let signed = match (key, question.mac) {
             (Some(key), _) => key.sign(&answer),
-            // The key is refused (RFC 5905, 7.3: crypto-NAK).
+            // Unknown key: answers with a crypto-NAK (RFC 5905, 7.3).
             (None, Some(_)) => [&answer[..], &[0; 4]].concat(),
             (None, None) => answer.to_vec(),
         };
@@ -140,7 +139,7 @@ impl Server {
         Ok(signed)
     }
 
-    /// Gives what is to be told to everybody, if it is time: to whom, and what.
+    /// Returns due broadcasts with their destinations.
     pub fn tick(
         &mut self,
         synchronized: Option<Synchronized>,
@@ -156,7 +155,7 @@ impl Server {
             poll: EVERY_POWER,
             ..self.told(synchronized, time)
         };
-        // Who has no time tells nobody.
+        // An unsynchronized server does not broadcast.
         if told.leap == 3 {
             return None;
         }
@@ -168,7 +167,7 @@ impl Server {
         Some((&self.settings.tell, bytes))
     }
 
-    /// When `tick` is next worth calling.
+    /// Time of the next call of `tick`.
     pub const fn deadline(&self) -> Option<Instant> {
         self.next
     }

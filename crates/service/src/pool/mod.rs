@@ -1,10 +1,10 @@
-//! Pools of IPv4 addresses: what services give to hosts, such as DHCP.
+//! IPv4 address pools (`/ip/pool`), from which services such as DHCP allocate.
 //!
 //! ```text
 //! fresh ──take──▶ used ──give back──▶ idle (oldest first) ──take──▶ used …
 //! ```
-//! Fresh addresses are ranges, so that a pool of millions costs what is used of it; each step takes logarithmic time.
-//! An address that was given back is given to somebody else as late as possible.
+//! Fresh addresses are stored as ranges, so that memory depends on the used addresses, not on the pool's size. Each
+//! operation takes logarithmic time. A returned address is reused as late as possible.
 
 #[cfg(test)]
 mod tests;
@@ -13,29 +13,29 @@ use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Addresses from the first to the last.
+/// First and last address.
 pub type Range = (Ipv4Addr, Ipv4Addr);
 
-/// Pools behind each other that are looked at for an address.
+/// Maximum length of a chain of pools (`next-pool`).
 const DEEPEST: usize = 32;
 
-/// Who has an address of a pool.
+/// User of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// The service that gave it.
+    /// Service that allocated the address.
     pub owner: &'static str,
-    /// To whom.
+    /// Description of the user.
     pub info: Box<str>,
 }
 
-/// A pool.
+/// Pool.
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
     ranges: Vec<(u32, u32)>,
     next: Option<Box<str>>,
-    /// First and last of what was never given.
+    /// Never allocated addresses: first to last.
     fresh: BTreeMap<u32, u32>,
-    /// What was given back, by the time of that.
+    /// Returned addresses in the order of their return.
     idle: BTreeMap<u64, u32>,
     idle_since: BTreeMap<u32, u64>,
     used: BTreeMap<u32, Use>,
@@ -43,8 +43,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Makes the pool consist of these ranges. What is used and lies in none of them is no more of it once it is given
-    /// back.
+    /// Replaces the ranges of the pool. Used addresses outside of them leave the pool once they are returned.
     fn set_ranges(&mut self, ranges: &[Range]) {
         let mut sorted: Vec<(u32, u32)> = ranges
             .iter()
@@ -83,7 +82,7 @@ impl Pool {
         self.used = used;
     }
 
-    /// Takes an address out of what is fresh.
+    /// Removes an address from the fresh ranges.
     fn cut(&mut self, address: u32) -> bool {
         let Some((first, last)) = self.fresh.range(..=address).next_back() else {
             return false;
@@ -107,7 +106,7 @@ impl Pool {
         at > 0 && address <= self.ranges[at - 1].1
     }
 
-    /// RouterOS: the last address comes first.
+    /// RouterOS: allocates the last address first.
     fn any(&mut self) -> Option<u32> {
         if let Some(entry) = self.fresh.last_entry() {
             let address = *entry.get();
@@ -147,18 +146,18 @@ impl Pool {
     }
 }
 
-/// How many addresses a pool has.
+/// Numbers of addresses of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// All.
+    /// All addresses.
     pub total: u64,
-    /// Those that are given out.
+    /// Allocated addresses.
     pub used: u64,
-    /// Those that are left.
+    /// Free addresses.
     pub available: u64,
 }
 
-/// All pools by name. Who clones it shares it.
+/// All pools by name. Clones share the pools.
 #[derive(Clone, Debug, Default)]
 pub struct Pools(Arc<Mutex<BTreeMap<Box<str>, Pool>>>);
 
@@ -167,7 +166,7 @@ impl Pools {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets what a pool consists of, and the pool that is looked at when it is empty.
+    /// Sets the ranges of a pool and its next pool, which is used when the pool is exhausted.
     pub fn set(&self, name: &str, ranges: &[Range], next: Option<&str>) {
         let mut all = self.all();
         let pool = all.entry(name.into()).or_default();
@@ -175,7 +174,7 @@ impl Pools {
         pool.next = next.map(Into::into);
     }
 
-    /// Calls a pool otherwise; what is used of it stays.
+    /// Renames a pool; its allocations stay.
     pub fn rename(&self, from: &str, to: &str) {
         let mut all = self.all();
         if let Some(pool) = all.remove(from) {
@@ -183,12 +182,12 @@ impl Pools {
         }
     }
 
-    /// Forgets a pool.
+    /// Removes a pool.
     pub fn remove(&self, name: &str) {
         self.all().remove(name);
     }
 
-    /// Takes an address that is left, of the pool or of those behind it. Gives the pool that it is of.
+    /// Allocates any free address of the pool or its next pools. Returns the address and the name of its pool.
     pub fn take_any(&self, name: &str, of: &Use) -> Option<(Ipv4Addr, Box<str>)> {
         let mut all = self.all();
         for name in chain(&all, name) {
@@ -201,7 +200,7 @@ impl Pools {
         None
     }
 
-    /// Takes this address, if it is left in the pool or in one behind it. Gives the pool that it is of.
+    /// Allocates this address if it is free in the pool or its next pools. Returns the name of its pool.
     pub fn take(&self, name: &str, address: Ipv4Addr, of: &Use) -> Option<Box<str>> {
         let address = address.to_bits();
         let mut all = self.all();
@@ -212,8 +211,8 @@ impl Pools {
         Some(name)
     }
 
-    /// Keeps an address that nobody of a pool gave out from being given, such as that of a static lease. False if it
-    /// is given out already, or in no pool.
+    /// Reserves an address in all pools that contain it, such as that of a static lease. Returns false if the address
+    /// is allocated already or in no pool.
     pub fn reserve(&self, address: Ipv4Addr, of: &Use) -> bool {
         let address = address.to_bits();
         let mut all = self.all();
@@ -227,7 +226,7 @@ impl Pools {
         reserved
     }
 
-    /// Ends what [`Self::reserve`] did.
+    /// Releases an address reserved by [`Self::reserve`].
     pub fn release(&self, address: Ipv4Addr) {
         let address = address.to_bits();
         self.all()
@@ -235,21 +234,21 @@ impl Pools {
             .for_each(|pool| pool.give_back(address));
     }
 
-    /// Gives back an address of a pool.
+    /// Returns an address to its pool.
     pub fn give_back(&self, name: &str, address: Ipv4Addr) {
         if let Some(pool) = self.all().get_mut(name) {
             pool.give_back(address.to_bits());
         }
     }
 
-    /// Whether a pool, or one behind it, has this address, given out or not.
+    /// True if the pool or one of its next pools contains the address, free or allocated.
     pub fn contains(&self, name: &str, address: Ipv4Addr) -> bool {
         let all = self.all();
         let mut names = chain(&all, name).into_iter();
         names.any(|name| { all.get(&name) }.is_some_and(|pool| pool.contains(address.to_bits())))
     }
 
-    /// How many addresses a pool has.
+    /// Returns the numbers of addresses of a pool.
     pub fn counts(&self, name: &str) -> Option<Counts> {
         let all = self.all();
         let pool = all.get(name)?;
@@ -260,7 +259,7 @@ impl Pools {
         })
     }
 
-    /// The addresses that are given out, by pool, from a place on: at most so many, and in order.
+    /// Allocated addresses of all pools in order, at most `most`, starting at `from`.
     pub fn used_from(
         &self,
         from: &(Box<str>, Ipv4Addr),
@@ -285,7 +284,7 @@ impl Pools {
     }
 }
 
-/// A pool and those behind it, each once.
+/// The pool and its next pools, each once.
 fn chain(all: &BTreeMap<Box<str>, Pool>, name: &str) -> Vec<Box<str>> {
     let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
     let mut name: Option<Box<str>> = Some(name.into());

@@ -1,4 +1,4 @@
-//! Makes advertisements of a configuration (RFC 4861, 4.2 and 6.2.3).
+//! Builds router advertisements from a configuration (RFC 4861, 4.2 and 6.2.3).
 
 use core::net::Ipv6Addr;
 
@@ -8,17 +8,17 @@ use wire::{icmpv6, ipv6};
 use super::stale::Stale;
 use super::{Config, Prefix};
 
-/// What an advertisement is for.
+/// Kind of an advertisement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// To be used.
+    /// Regular advertisement.
     Regular,
-    /// No default router any more (RFC 4861, 6.2.5).
+    /// Final advertisement with lifetime zero (RFC 4861, 6.2.5).
     Farewell,
 }
 
 impl Kind {
-    /// The kind of advertisement of a router that only withdraws prefixes, or does not.
+    /// `Farewell` if the router only withdraws prefixes.
     pub(super) const fn of(withdraws: bool) -> Self {
         match withdraws {
             true => Self::Farewell,
@@ -27,7 +27,7 @@ impl Kind {
     }
 }
 
-/// The fixed part.
+/// Builds the fixed part.
 pub(super) fn router(config: &Config, kind: Kind) -> Router {
     let lifetime_s = match kind {
         Kind::Regular => config.lifetime_s.min(LIFETIME_MAX_S),
@@ -37,7 +37,7 @@ pub(super) fn router(config: &Config, kind: Kind) -> Router {
         hop_limit: config.hop_limit,
         managed: config.managed,
         other: config.other,
-        // Who is no default router has no preference (RFC 4191, 2.2).
+        // The preference is ignored if the lifetime is zero (RFC 4191, 2.2).
         preference: match lifetime_s {
             0 => Preference::Medium,
             _ => config.preference,
@@ -48,8 +48,8 @@ pub(super) fn router(config: &Config, kind: Kind) -> Router {
     }
 }
 
-/// The options of each packet: what does not fit one of the least MTU is spread over several
-/// (RFC 4861, 6.2.3). There is always one packet, if an empty one.
+/// Builds the options of each packet. Options that exceed the minimum MTU are split over several packets (RFC 4861,
+/// 6.2.3). There is always at least one packet.
 pub(super) fn options(config: &Config, stale: &Stale, kind: Kind) -> Vec<Vec<u8>> {
     let mut packets = Packets::default();
     if config.advertise_mac {
@@ -100,7 +100,7 @@ fn option(prefix: &Prefix) -> ndp::Prefix {
     }
 }
 
-/// Options, spread over packets.
+/// Options split over packets.
 #[derive(Debug, Default)]
 struct Packets {
     full: Vec<Vec<u8>>,
@@ -123,9 +123,9 @@ impl Packets {
     }
 }
 
-/// The longest lifetime of a default router (RFC 4861, 6.2.1).
+/// Maximum router lifetime (RFC 4861, 6.2.1).
 const LIFETIME_MAX_S: u16 = 9_000;
-/// Bytes of options in a packet of the least MTU: headers and the two timers are in front.
+/// Maximum length of the options in a packet of the minimum MTU: less headers and the two timers.
 const OPTIONS_LEN_MAX: usize = ipv6::MTU_MIN as usize - ipv6::HEADER_LEN - icmpv6::HEADER_LEN - 8;
-/// Servers in one option, so that options fit packets well.
+/// Maximum number of DNS servers per option, so that options fill packets well.
 const SERVERS_PER_OPTION: usize = 16;

@@ -1,6 +1,5 @@
-//! Router advertisements of one interface (RFC 4861, 6.2; preference: RFC 4191; DNS servers:
-//! RFC 8106; NAT64 prefixes: RFC 8781; withdrawn prefixes: RFC 9096), with the properties of
-//! `/ipv6/nd`.
+//! Router advertisements of one interface (RFC 4861, 6.2; preference: RFC 4191; DNS servers: RFC 8106; NAT64
+//! prefixes: RFC 8781; withdrawn prefixes: RFC 9096), configured by `/ipv6/nd`.
 //!
 //! ```text
 //!  Silent ── Start ─▶ Advertising: three quick ones, then one per interval, drawn at random
@@ -10,8 +9,7 @@
 //!     └── the last stale prefix has expired ◀─ Withdraw: lifetime zero, and stale prefixes
 //! ```
 //!
-//! `config` says what is advertised, `stale` which prefixes and servers hosts must not use any more, `message` makes
-//! packets of both.
+//! `config` holds the settings, `stale` the withdrawn prefixes and servers, and `message` builds the packets.
 
 mod config;
 mod message;
@@ -34,14 +32,14 @@ pub use config::{Config, INFINITE_S, Nat64Prefix, Prefix};
 use message::Kind;
 use stale::Stale;
 
-/// The router's side of router discovery on one interface, as a machine.
+/// Router side of router discovery on one interface.
 #[derive(Debug)]
 pub struct Advertiser {
     config: Config,
     state: State,
-    /// When all nodes were last told; at most once per `delay`.
+    /// Time of the last multicast advertisement; at most one per `delay`.
     told_all: Option<Instant>,
-    /// What was advertised before and must not be used any more.
+    /// Withdrawn prefixes and servers.
     stale: Stale,
     counters: Counters,
     rng: Rng,
@@ -51,88 +49,88 @@ pub struct Advertiser {
 enum State {
     Silent,
     Advertising {
-        /// Our link-local address on the interface.
+        /// Link-local address of the interface.
         source: Ipv6Addr,
-        /// Quick advertisements still to be sent (RFC 4861, 6.2.4).
+        /// Initial advertisements left to send (RFC 4861, 6.2.4).
         quick: u8,
-        /// When all nodes are told next, unasked.
+        /// Time of the next unsolicited advertisement.
         periodic: Instant,
-        /// When all nodes are told because somebody asked.
+        /// Time of the solicited multicast advertisement.
         to_all: Option<Instant>,
-        /// Stations that asked, when they are answered, and where.
+        /// Soliciting hosts, with time and MAC address of the answer.
         to_one: BTreeMap<Ipv6Addr, (Instant, Mac)>,
-        /// Advertises stale prefixes alone, with a router lifetime of zero, until the last of them has expired.
+        /// Advertises withdrawn prefixes only, with router lifetime zero, until the last of them has expired.
         withdraws: bool,
     },
 }
 
-/// What happens to an [`Advertiser`].
+/// Events of an [`Advertiser`].
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The interface is up and this link-local address of it is in use: advertise from it.
+    /// The interface is up and has this link-local address: start to advertise.
     Start {
-        /// Our link-local address.
+        /// Link-local address.
         source: Ipv6Addr,
     },
-    /// Advertise no more, and say so (RFC 4861, 6.2.5).
+    /// Stop to advertise, after a final advertisement (RFC 4861, 6.2.5).
     Stop,
-    /// The interface has lost its last prefix: advertise from this address that its prefixes and this router are not
-    /// to be used any more (RFC 9096, 3.5).
+    /// The interface lost its last prefix: withdraw its prefixes and this router by advertisements from this address
+    /// (RFC 9096, 3.5).
     Withdraw {
-        /// Our link-local address.
+        /// Link-local address.
         source: Ipv6Addr,
     },
-    /// The link went down: nobody can be told.
+    /// The link went down.
     LinkDown,
-    /// What is advertised changed.
+    /// The settings changed.
     Configure(Config),
-    /// Hosts may still use these prefixes, which were advertised before a restart. Those that are not advertised
-    /// again become stale: with the first prefix that is new, or a minute after the start of advertisements.
+    /// Hosts may still use these prefixes from before a restart. Prefixes that are not configured again become stale
+    /// with the first new prefix, or a minute after the start.
     Recall(Vec<Prefix>),
-    /// A packet of neighbour discovery arrived; all but solicitations are ignored.
+    /// A neighbour discovery packet arrived; only solicitations are handled.
     Received {
-        /// The packet, from its IPv6 header on.
+        /// Packet, from the IPv6 header on.
         packet: &'a [u8],
-        /// The frame's source.
+        /// Source MAC address.
         from: Mac,
     },
 }
 
-/// What an [`Advertiser`] wants done.
+/// Actions that the owner of an [`Advertiser`] carries out.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Transmit a frame on this interface, from its MAC address.
+    /// Send a frame from the interface's MAC address.
     Send(Frame),
 }
 
-/// The timers of an [`Advertiser`].
+/// Timers of an [`Advertiser`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
-    /// All nodes are told, unasked.
+    /// Unsolicited multicast advertisement.
     Periodic,
-    /// All nodes are told because somebody asked.
+    /// Solicited multicast advertisement.
     ToAll,
-    /// A station that asked is answered.
+    /// Solicited unicast advertisement.
     ToOne,
-    /// Prefixes of before a restart become stale.
+    /// Prefixes from before a restart become stale.
     Recalled,
 }
 
-/// What was heard and said.
+/// Counters of an advertiser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Valid solicitations.
     pub solicitations: u64,
-    /// Packets that look like solicitations and are not valid (RFC 4861, 6.1.1).
+    /// Invalid solicitations (RFC 4861, 6.1.1).
     pub invalid: u64,
-    /// Advertisements to all nodes.
+    /// Multicast advertisements.
     pub to_all: u64,
-    /// Advertisements to one station.
+    /// Unicast advertisements.
     pub to_one: u64,
 }
 
 impl Advertiser {
-    /// A silent advertiser; all of its jitter follows from `seed`.
+    /// Creates a silent advertiser. Its jitter derives from `seed`.
     pub fn new(config: Config, seed: u64) -> Self {
         Self {
             config: config.clamped(),
@@ -144,24 +142,24 @@ impl Advertiser {
         }
     }
 
-    /// The configuration in force.
+    /// Settings.
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// What was heard and said.
+    /// Returns the counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// The prefixes that hosts of the link may have addresses of: those that are advertised, and the stale ones.
-    /// The owner keeps them over a restart for [`Event::Recall`].
+    /// Prefixes from which hosts of the link may have addresses: advertised and stale ones. The owner stores them for
+    /// [`Event::Recall`] after a restart.
     pub fn known_prefixes(&self) -> Vec<Prefix> {
         let own = self.config.prefixes.iter().filter(|own| own.valid_s > 0);
         own.copied().chain(self.stale.known()).collect()
     }
 
-    /// Whether hosts are told of stale prefixes.
+    /// True if stale prefixes are being withdrawn.
     pub fn has_stale(&self) -> bool {
         !self.stale.is_empty()
     }
@@ -185,21 +183,21 @@ impl Advertiser {
         self.state = State::Silent;
     }
 
-    /// Takes a new configuration. Hosts hear of it soon (RFC 4861, 6.2.4), and of prefixes and name servers that it
-    /// does not have any more (RFC 9096, 3.5; RFC 8106, 5.1).
+    /// Applies new settings. Advertises them soon (RFC 4861, 6.2.4), and withdraws removed prefixes and DNS servers
+    /// (RFC 9096, 3.5; RFC 8106, 5.1).
     fn configure(&mut self, config: Config, now: Instant) {
         let config = config.clamped();
         if config == self.config {
             return;
         }
-        // Nobody was told of what was configured before the first advertisement.
+        // Prefixes that were never advertised need not be withdrawn.
         let told = self.told_all.is_some();
         self.stale.replace(&self.config, &config, told, now);
         self.config = config;
         self.tell_soon(now);
     }
 
-    /// Has all nodes be told as soon as they may be, and quickly again.
+    /// Schedules quick multicast advertisements, as early as the rate limit allows.
     fn tell_soon(&mut self, now: Instant) {
         let soon = self.earliest_to_all(now);
         if let State::Advertising {
@@ -211,7 +209,7 @@ impl Advertiser {
         }
     }
 
-    /// A solicitation is answered after a short random wait (RFC 4861, 6.2.6).
+    /// Schedules the answer to a solicitation after a short random delay (RFC 4861, 6.2.6).
     fn received(&mut self, packet: &[u8], from: Mac, now: Instant) {
         if from == self.config.mac {
             return;
@@ -237,23 +235,23 @@ impl Advertiser {
             return;
         };
         match asker {
-            // Others need not be woken for one (RFC 7772, 5.1).
+            // A unicast answer does not wake other hosts (RFC 7772, 5.1).
             Some((address, mac)) if to_one.len() < TO_ONE_MAX => {
                 to_one.entry(address).or_insert((now + wait, mac));
             }
-            // What all are told soon anyway answers it.
+            // A pending multicast advertisement answers it.
             _ if *periodic <= earliest || to_all.is_some() => {}
             _ => *to_all = Some(earliest),
         }
     }
 
-    /// When all nodes may be told again: MIN_DELAY_BETWEEN_RAS after the last time.
+    /// Earliest time of the next multicast advertisement: MIN_DELAY_BETWEEN_RAS after the last one.
     fn earliest_to_all(&self, now: Instant) -> Instant {
         self.told_all
             .map_or(now, |last| now.max(last + self.config.delay))
     }
 
-    /// Tells all nodes, and draws the time of the next.
+    /// Sends an unsolicited advertisement and schedules the next one.
     fn periodic(&mut self, now: Instant, out: &mut Vec<Action>) {
         let State::Advertising {
             source,
@@ -304,7 +302,7 @@ impl Advertiser {
         }
     }
 
-    /// Sends what is to be said, in as many packets as it takes.
+    /// Sends the advertisement in as many packets as it needs.
     fn tell(
         &mut self,
         source: Ipv6Addr,
@@ -327,14 +325,14 @@ impl Advertiser {
         }
     }
 
-    /// Between the least and the greatest interval, evenly (RFC 4861, 6.2.4).
+    /// Random interval between minimum and maximum (RFC 4861, 6.2.4).
     fn interval(&mut self) -> Duration {
         let (min, max) = (self.config.interval_min, self.config.interval_max);
         let spread = u64::try_from(max.saturating_sub(min).as_nanos()).unwrap_or(0);
         min + Duration::from_nanos(self.rng.below(spread.saturating_add(1)))
     }
 
-    /// What is to be done next, and when.
+    /// Next transmission and its time.
     fn next(&self) -> Option<(Instant, Due)> {
         let State::Advertising {
             periodic,
@@ -357,7 +355,7 @@ impl Advertiser {
     }
 }
 
-/// Something to be done.
+/// A scheduled transmission.
 #[derive(Clone, Copy, Debug)]
 enum Due {
     Periodic,
@@ -408,14 +406,13 @@ impl Machine for Advertiser {
     }
 }
 
-/// A packet is a solicitation that breaks a rule.
+/// A solicitation that violates RFC 4861.
 struct Invalid;
 
-/// Where the asker of a solicitation is to be answered.
+/// Source address and MAC address of a solicitation, if it has a source.
 type Asker = Option<(Ipv6Addr, Mac)>;
 
-/// Reads a router solicitation (RFC 4861, 6.1.1): `Some` if it is one, and in it the station, if it
-/// has an address.
+/// Parses a router solicitation (RFC 4861, 6.1.1); `Ok(None)` if the packet is none.
 fn solicitation(packet: &[u8], from: Mac) -> Result<Option<Asker>, Invalid> {
     let Ok(ip) = ipv6::Packet::new_checked(packet) else {
         return Ok(None);
@@ -427,7 +424,7 @@ fn solicitation(packet: &[u8], from: Mac) -> Result<Option<Asker>, Invalid> {
     if upper.protocol != Protocol::ICMPV6 || kind != Some(icmpv6::Type::ROUTER_SOLICITATION.0) {
         return Ok(None);
     }
-    // Not in fragments (RFC 6980, 5); not from beyond the link.
+    // Rejects fragments (RFC 6980, 5) and packets from off the link.
     if ip.hop_limit() != HOP_LIMIT || upper.fragment.is_some() {
         return Err(Invalid);
     }
@@ -448,11 +445,11 @@ fn solicitation(packet: &[u8], from: Mac) -> Result<Option<Asker>, Invalid> {
     Ok(Some(Some((ip.src(), mac))))
 }
 
-/// Quick advertisements at the start (MAX_INITIAL_RTR_ADVERTISEMENTS, RFC 4861, 10).
+/// Number of initial advertisements (MAX_INITIAL_RTR_ADVERTISEMENTS, RFC 4861, 10).
 const QUICK: u8 = 3;
-/// How far apart they are at most (MAX_INITIAL_RTR_ADVERT_INTERVAL).
+/// Maximum interval between them (MAX_INITIAL_RTR_ADVERT_INTERVAL).
 const QUICK_INTERVAL_MAX: Duration = Duration::from_secs(16);
-/// The longest wait before an answer (MAX_RA_DELAY_TIME).
+/// Maximum delay of an answer (MAX_RA_DELAY_TIME).
 const ANSWER_WAIT_MAX: Duration = Duration::from_millis(500);
-/// How many stations wait for an answer of their own; if more ask, all are told.
+/// Maximum number of pending unicast answers; beyond that, hosts are answered by multicast.
 const TO_ONE_MAX: usize = 32;

@@ -1,5 +1,5 @@
-//! Prefixes and name servers that were advertised and are not any more. Hosts use them until their lifetimes end,
-//! unless an advertisement says that they are gone (RFC 9096, 3.5; RFC 8106, 5.1).
+//! Withdrawn prefixes and DNS servers. Hosts use them until their lifetimes end, unless an advertisement withdraws
+//! them (RFC 9096, 3.5; RFC 8106, 5.1).
 
 use core::net::Ipv6Addr;
 use std::collections::BTreeMap;
@@ -8,66 +8,66 @@ use machine::{Duration, Instant};
 
 use super::{Config, Prefix, QUICK};
 
-/// For how long a stale prefix is advertised at most: the valid lifetime of RFC 4861, 6.2.1.
+/// Maximum time of advertising a stale prefix: the default valid lifetime of RFC 4861, 6.2.1.
 const LONGEST: Duration = Duration::from_secs(2_592_000);
-/// How long prefixes of before a restart may take to come again.
+/// Time in which prefixes from before a restart may be configured again.
 const GRACE: Duration = Duration::from_secs(60);
-/// How many stale prefixes and servers are remembered: of more, those that expire first are forgotten.
+/// Maximum number of stale prefixes and servers; beyond that, those that expire first are forgotten.
 const MOST: usize = 32;
 
-/// See the module.
+/// Prefixes and DNS servers being withdrawn.
 #[derive(Debug, Default)]
 pub(super) struct Stale {
-    /// By network and length: the prefix as it was advertised, and until when hosts are told that it is gone.
+    /// By network and length: the prefix as advertised, and the end of its withdrawal.
     prefixes: BTreeMap<(Ipv6Addr, u8), (Prefix, Instant)>,
-    /// Prefixes of before a restart that may come again.
+    /// Prefixes from before a restart that may be configured again.
     recalled: Vec<Prefix>,
-    /// When those that did not become stale; set with the first advertisement.
+    /// Time at which the others become stale; set with the first advertisement.
     recalled_until: Option<Instant>,
-    /// Name servers, and how many more advertisements to all nodes say that they are gone.
+    /// DNS servers, and number of multicast advertisements left that withdraw them.
     servers: BTreeMap<Ipv6Addr, u8>,
 }
 
 impl Stale {
-    /// Whether there is no prefix that hosts are told of.
+    /// True if no prefix is being withdrawn.
     pub(super) fn is_empty(&self) -> bool {
         self.prefixes.is_empty()
     }
 
-    /// The prefixes that hosts are told of, as they were advertised.
+    /// Withdrawn prefixes, as they were advertised.
     pub(super) fn prefixes(&self) -> impl Iterator<Item = &Prefix> {
         self.prefixes.values().map(|(prefix, _)| prefix)
     }
 
-    /// The name servers that hosts are told of.
+    /// Withdrawn DNS servers.
     pub(super) fn servers(&self) -> impl Iterator<Item = &Ipv6Addr> {
         self.servers.keys()
     }
 
-    /// All prefixes that hosts may have addresses of.
+    /// All prefixes from which hosts may have addresses.
     pub(super) fn known(&self) -> impl Iterator<Item = Prefix> {
         self.prefixes().chain(&self.recalled).copied()
     }
 
-    /// Takes prefixes of before a restart.
+    /// Stores prefixes from before a restart.
     pub(super) fn recall(&mut self, prefixes: Vec<Prefix>) {
         self.recalled = prefixes;
         self.recalled.truncate(MOST);
     }
 
-    /// Advertisements begin.
+    /// Starts the grace period with the first advertisement.
     pub(super) fn started(&mut self, now: Instant) {
         if !self.recalled.is_empty() && self.recalled_until.is_none() {
             self.recalled_until = Some(now + GRACE);
         }
     }
 
-    /// When prefixes of before a restart become stale.
+    /// Time at which prefixes from before a restart become stale.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.recalled_until
     }
 
-    /// A configuration takes the place of another one. Without `told` nobody heard of the former.
+    /// Withdraws prefixes and servers of `old` that `new` lacks. With `told` false, `old` was never advertised.
     pub(super) fn replace(&mut self, old: &Config, new: &Config, told: bool, now: Instant) {
         let is_in = |all: &[Prefix], one: &Prefix| all.iter().any(|other| other.is_of(one));
         if told {
@@ -95,7 +95,7 @@ impl Stale {
         }
     }
 
-    /// Prefixes of before a restart that did not come again are stale.
+    /// Marks prefixes from before a restart as stale.
     pub(super) fn give_up_recalled(&mut self, now: Instant) {
         self.recalled_until = None;
         for prefix in core::mem::take(&mut self.recalled) {
@@ -103,12 +103,12 @@ impl Stale {
         }
     }
 
-    /// Forgets the prefixes whose valid lifetime has passed.
+    /// Removes prefixes whose withdrawal ended.
     pub(super) fn expire(&mut self, now: Instant) {
         self.prefixes.retain(|_, (_, until)| *until > now);
     }
 
-    /// All nodes were told.
+    /// Counts a multicast advertisement.
     pub(super) fn told(&mut self) {
         self.servers.retain(|_, left| {
             *left -= 1;

@@ -1,13 +1,13 @@
-//! RADIUS as a client (RFC 2865, 2866, 3579, 5080): one question to servers that know users, and what they answer.
+//! RADIUS client (RFC 2865, 2866, 3579, 5080): one request to a list of servers, and its answer.
 //!
 //! ```text
 //!            ┌── no answer in time, up to TRIES ──┐
 //! new ─▶ asked (server n) ───────────────────────┘── no more tries ─▶ asked (server n+1) … nobody
-//!            └── an answer that is proved ─▶ done
+//!            └── an authenticated answer ─▶ done
 //! ```
-//! A question has a socket of its own, so that a port of 16 bits, a number of 8 and an authenticator of 128 have to be
-//! guessed by who sends answers that are none. What is sent again is the same packet (RFC 5080, 2.2.1), so that the
-//! server knows it again. Answers that are not proved are counted and forgotten: the real one may still come.
+//! Each request has its own socket, so that an attacker must guess a 16-bit port, an 8-bit id and a 128-bit
+//! authenticator. Retransmissions repeat the packet byte for byte (RFC 5080, 2.2.1), so that the server detects
+//! duplicates. Answers without valid authentication are counted and ignored; the genuine answer may still come.
 
 mod secret;
 #[cfg(test)]
@@ -20,82 +20,82 @@ use wire::radius::{Builder, Packet, code, kind, vendor};
 
 pub use secret::{PASSWORD, is_servers};
 
-/// How often one server is asked.
+/// Number of requests per server.
 const TRIES: u32 = 3;
-/// Servers that are asked one after the other.
+/// Maximum number of servers.
 pub const SERVERS: usize = 8;
 
-/// A server of `/radius`.
+/// Server of `/radius`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Server {
-    /// The number of its item.
+    /// Item id.
     pub id: u64,
-    /// Where it is asked.
+    /// Address.
     pub address: IpAddr,
-    /// The port for authentication.
+    /// Authentication port.
     pub authentication: u16,
-    /// The port for accounting.
+    /// Accounting port.
     pub accounting: u16,
-    /// The secret that it shares with this router.
+    /// Shared secret.
     pub secret: Vec<u8>,
-    /// How long an answer may take.
+    /// Timeout of an answer.
     pub timeout: Duration,
-    /// The address to ask from.
+    /// Source address of requests.
     pub source: Option<IpAddr>,
-    /// What stands behind `@` in names of users that have none there.
+    /// Realm to append to user names without `@`.
     pub realm: String,
-    /// Whether answers about users need a Message-Authenticator.
+    /// Require a Message-Authenticator in answers to access requests.
     pub needs_message_authenticator: bool,
 }
 
 impl core::fmt::Debug for Server {
-    /// Without the secret.
+    /// Omits the secret.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "Server({} {})", self.id, self.address)
     }
 }
 
-/// Whether a session begins, goes on, or has ended (RFC 2866, 5.1).
+/// Accounting status (RFC 2866, 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Start
+    /// Start.
     Start = 1,
-    /// Stop
+    /// Stop.
     Stop = 2,
-    /// Interim-Update
+    /// Interim-Update.
     Interim = 3,
 }
 
-/// What servers are asked or told.
+/// Kind of request.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Question {
-    /// Whether somebody is who he says to be.
+    /// Authentication by password.
     Access {
-        /// The password.
+        /// Password.
         password: Vec<u8>,
     },
-    /// What a user says by EAP.
+    /// Authentication by EAP.
     Eap {
-        /// The message.
+        /// EAP message.
         message: Vec<u8>,
-        /// State of the challenge that it answers; empty at first.
+        /// State attribute of the answered challenge; empty in the first request.
         state: Vec<u8>,
     },
-    /// What becomes of a session.
+    /// Accounting.
     Accounting {
-        /// What of it.
+        /// Status.
         status: Status,
-        /// How long it has lasted.
+        /// Session time in seconds.
         seconds: u32,
-        /// What goes through this router for the user; none where the session is with the router itself.
+        /// Traffic of the user through this router; `None` for a login to the router itself.
         through: Option<Through>,
     },
 }
 
-/// What goes through this router in a session.
+/// Traffic of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Through {
-    /// The address that the user was given.
+    /// Address assigned to the user.
     pub address: Option<IpAddr>,
     /// Packets and bytes from the user.
     pub input: (u64, u64),
@@ -103,47 +103,47 @@ pub struct Through {
     pub output: (u64, u64),
 }
 
-/// A question, and about whom.
+/// Request with the attributes of its session.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Request {
-    /// What is asked.
+    /// Kind of request.
     pub question: Question,
-    /// The user.
+    /// User name.
     pub user: String,
-    /// Where the user is.
+    /// Calling-Station-Id: address of the user.
     pub calling: String,
-    /// Where the user wants to; empty where that is no question.
+    /// Called-Station-Id; empty if not applicable.
     pub called: String,
-    /// The name of this router.
+    /// NAS-Identifier: name of this router.
     pub router: String,
-    /// The way in: `ssh`.
+    /// NAS-Port-Id: the service, such as `ssh`.
     pub port: &'static str,
-    /// Tells the session from others; empty before there is one.
+    /// Acct-Session-Id; empty before there is a session.
     pub session: String,
-    /// What the server said when it let the user in, to be told again.
+    /// Class attributes of the access accept, to repeat in accounting.
     pub classes: Vec<Vec<u8>>,
 }
 
-/// What somebody may do whom a server has let in.
+/// Attributes of an access accept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accept {
-    /// The group: Mikrotik-Group.
+    /// Mikrotik-Group.
     pub group: Option<String>,
-    /// How long the session may last, in seconds.
+    /// Session-Timeout in seconds.
     pub session_timeout: Option<u32>,
-    /// How long it may be idle, in seconds.
+    /// Idle-Timeout in seconds.
     pub idle_timeout: Option<u32>,
-    /// How often the server is to be told of it, in seconds.
+    /// Acct-Interim-Interval in seconds.
     pub interim: Option<u32>,
-    /// What is told again in accounting.
+    /// Class attributes, to repeat in accounting.
     pub classes: Vec<Vec<u8>>,
-    /// What the user is told by EAP; empty without it.
+    /// EAP message; empty without EAP.
     pub eap: Vec<u8>,
-    /// The key that EAP gave: MS-MPPE-Recv-Key and MS-MPPE-Send-Key, one behind the other.
+    /// Key of the EAP method: MS-MPPE-Recv-Key followed by MS-MPPE-Send-Key.
     pub key: Option<Key>,
 }
 
-/// A key. It is not shown.
+/// Key; `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(pub Vec<u8>);
 
@@ -153,95 +153,95 @@ impl core::fmt::Debug for Key {
     }
 }
 
-/// What came of a question.
+/// Result of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The user comes in.
+    /// Access accept.
     Accept(Accept),
-    /// The user is told this by EAP, and what is answered is asked with this state.
+    /// Access challenge with an EAP message; the next request must repeat its state.
     Challenge {
-        /// The message.
+        /// EAP message.
         eap: Vec<u8>,
-        /// The state.
+        /// State attribute.
         state: Vec<u8>,
     },
-    /// The user does not. A challenge to a password is one, too: nobody could answer it.
+    /// Access reject, or a challenge to a password request, which cannot be answered.
     Reject {
-        /// What the user is told by EAP; empty without it.
+        /// EAP message; empty without EAP.
         eap: Vec<u8>,
     },
-    /// The server has taken note.
+    /// Accounting response.
     Noted,
-    /// No server has answered.
+    /// No server answered.
     Nobody,
 }
 
-/// What is counted of a server.
+/// Counters of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// A question was sent for the first time.
+    /// First transmission of a request.
     Request,
-    /// The same again.
+    /// Retransmission.
     Resend,
-    /// It has let a user in, or taken note.
+    /// Access accept or accounting response.
     Accept,
-    /// It has refused a user.
+    /// Access reject.
     Reject,
-    /// It wants to know more of a user.
+    /// Access challenge.
     Challenge,
-    /// There was no answer in time, however often it was asked.
+    /// Request without an answer after all retransmissions.
     Timeout,
-    /// An answer that is none, or not proved, or of another.
+    /// Malformed, unauthenticated or unexpected answer.
     Bad,
 }
 
-/// What can happen to a question.
+/// Events of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// It is asked.
+    /// Start.
     Begin,
-    /// A datagram arrived at its socket.
+    /// A datagram arrived on the request's socket.
     Received {
-        /// Whose it is.
+        /// Source.
         from: SocketAddr,
-        /// What is in it.
+        /// Payload.
         bytes: &'a [u8],
     },
 }
 
-/// What is to be done.
+/// Actions that the owner of the request carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A datagram goes to a server.
+    /// Send a datagram.
     Send {
-        /// The server.
+        /// Destination.
         to: SocketAddr,
-        /// The address that it goes from, where that is said.
+        /// Source address, if configured.
         source: Option<IpAddr>,
-        /// What is in it.
+        /// Payload.
         bytes: Vec<u8>,
     },
-    /// Something is counted of the server with this number.
+    /// Increase a counter of the server with this id.
     Count(u64, Count),
-    /// A server has answered, after so long.
+    /// A server answered after this time.
     Answered(u64, Duration),
-    /// It is over.
+    /// The request is finished.
     Done(Outcome),
 }
 
-/// One question to servers, one after the other.
+/// One request, sent to servers in order.
 pub struct Exchange {
     servers: Vec<Server>,
     request: Request,
     rng: Rng,
-    /// Which server is asked, and how often it was.
+    /// Index of the current server, and number of transmissions to it.
     at: usize,
     tries: u32,
     asked: Option<Asked>,
     is_over: bool,
 }
 
-/// What was asked last.
+/// The last transmitted packet.
 struct Asked {
     bytes: Vec<u8>,
     authenticator: [u8; 16],
@@ -250,7 +250,7 @@ struct Asked {
 }
 
 impl core::fmt::Debug for Exchange {
-    /// Without secrets.
+    /// Omits secrets.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Exchange")
             .field("servers", &self.servers)
@@ -259,8 +259,8 @@ impl core::fmt::Debug for Exchange {
 }
 
 impl Exchange {
-    /// A question to these servers, in their order. Numbers and authenticators come from `rng`, whose numbers nobody
-    /// may guess (RFC 2865, 3).
+    /// Creates a request to these servers, in order. `rng` supplies ids and authenticators and must be unpredictable
+    /// (RFC 2865, 3).
     pub fn new(mut servers: Vec<Server>, request: Request, rng: Rng) -> Self {
         servers.truncate(SERVERS);
         Self {
@@ -278,13 +278,13 @@ impl Exchange {
         matches!(self.request.question, Question::Accounting { .. })
     }
 
-    /// Whether a datagram is a proved answer of the server that was asked last.
+    /// Parses a datagram if it is an authenticated answer of the current server.
     fn answer<'b>(&self, from: SocketAddr, bytes: &'b [u8]) -> Option<Packet<'b>> {
         let (server, asked) = (self.servers.get(self.at)?, self.asked.as_ref()?);
         let packet = Packet::new_checked(bytes).ok()?;
         let is_its = from.ip().to_canonical() == server.address
             && Some(packet.id()) == asked.bytes.get(1).copied();
-        // EAP is never without (RFC 3579, 3.2).
+        // EAP always requires it (RFC 3579, 3.2).
         let needs = match self.request.question {
             Question::Access { .. } => server.needs_message_authenticator,
             Question::Eap { .. } => true,
@@ -295,7 +295,7 @@ impl Exchange {
         proved.then_some(packet)
     }
 
-    /// Asks the server at hand for the first time, or the next one where it cannot be asked.
+    /// Sends the first request to the current server; skips servers to which it cannot be sent.
     fn ask(&mut self, now: Instant, out: &mut Vec<Action>) {
         while let Some(server) = self.servers.get(self.at) {
             let mut random = [0; 16];
@@ -402,8 +402,7 @@ impl Machine for Exchange {
     }
 }
 
-/// What an answer says; none where it is none to such a question. The secret and the authenticator of the request
-/// hide keys.
+/// Result of an answer; `None` if the answer does not fit the request. Secret and request authenticator decrypt keys.
 fn outcome(packet: &Packet<'_>, question: &Question, hides: Hides<'_>) -> Option<Outcome> {
     let eap = match question {
         Question::Accounting { .. } => {
@@ -427,7 +426,7 @@ fn outcome(packet: &Packet<'_>, question: &Question, hides: Hides<'_>) -> Option
     })
 }
 
-/// What a server gives a user whom it lets in; `eap` is what it says by EAP, if the question was of that.
+/// Reads the attributes of an access accept; `eap` is its EAP message, if the request used EAP.
 fn accept(packet: &Packet<'_>, eap: Option<Vec<u8>>, (secret, authenticator): Hides<'_>) -> Accept {
     let group = packet.of_vendor(vendor::MIKROTIK, vendor::MIKROTIK_GROUP);
     let classes = packet.attributes().filter(|of| of.kind == kind::CLASS);
@@ -452,10 +451,10 @@ fn accept(packet: &Packet<'_>, eap: Option<Vec<u8>>, (secret, authenticator): Hi
     }
 }
 
-/// The shared secret, and the authenticator of a request: what hides attributes of its answer.
+/// Shared secret and request authenticator, which encrypt attributes of the answer.
 type Hides<'a> = (&'a [u8], &'a [u8; 16]);
 
-/// What goes through this router. Counters of bytes have 64 bits in two attributes (RFC 2869, 5.1).
+/// Adds traffic attributes. Byte counters have 64 bits in two attributes (RFC 2869, 5.1).
 fn went_through(mut built: Builder, through: &Through, status: Status) -> Builder {
     if let Some(IpAddr::V4(v4)) = through.address {
         built = built.with(kind::FRAMED_IP_ADDRESS, &v4.octets());
@@ -473,19 +472,18 @@ fn went_through(mut built: Builder, through: &Through, status: Status) -> Builde
         (kind::OUTPUT_PACKETS, output_packets),
     ]
     .into_iter()
-    // The low 32 bits: the rest is in the attributes for it.
+    // Low 32 bits; the Gigawords attributes hold the rest.
     .fold(built, |built, (kind, count)| {
         built.with_number(kind, count as u32)
     })
 }
 
-/// Service-Type of who administers a device, and of who goes through it (RFC 2865, 5.6); of a virtual port (RFC 2865,
-/// 5.41).
+/// Service-Type of a login and of traffic through the router (RFC 2865, 5.6); NAS-Port-Type virtual (RFC 2865, 5.41).
 const ADMINISTRATIVE: u32 = 6;
 const FRAMED: u32 = 2;
 const VIRTUAL: u32 = 5;
 
-/// The packet of a request; none where it does not fit.
+/// Builds the packet of a request; `None` if it does not fit.
 fn packet(request: &Request, server: &Server, id: u8, random: [u8; 16]) -> Option<Vec<u8>> {
     let built = match &request.question {
         Question::Access { password } if password.len() > PASSWORD => return None,
@@ -521,13 +519,12 @@ fn packet(request: &Request, server: &Server, id: u8, random: [u8; 16]) -> Optio
     Some(bytes)
 }
 
-/// The beginning of a packet that asks. What proves it is first, so that nobody can put something before it (the
-/// advice against CVE-2024-3596).
+/// Starts an access request. Message-Authenticator comes first, as a defence against CVE-2024-3596.
 fn asking(id: u8, random: [u8; 16]) -> Builder {
     Builder::new(code::ACCESS_REQUEST, id, random).with(kind::MESSAGE_AUTHENTICATOR, &[0; 16])
 }
 
-/// Adds what a session is and has been. Who is in it was authenticated by RADIUS (RFC 2866, 5.6).
+/// Adds accounting attributes. The user was authenticated by RADIUS (RFC 2866, 5.6).
 fn telling(built: Builder, status: Status, seconds: u32, through: Option<&Through>) -> Builder {
     let service = if through.is_some() {
         FRAMED
@@ -547,7 +544,7 @@ fn telling(built: Builder, status: Status, seconds: u32, through: Option<&Throug
     }
 }
 
-/// Adds who and where the user is, and where the question comes from.
+/// Adds attributes of user and router.
 fn about(built: Builder, request: &Request, server: &Server) -> Builder {
     let user = match server.realm.is_empty() || request.user.contains('@') {
         true => request.user.clone(),

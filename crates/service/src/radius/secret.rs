@@ -1,14 +1,15 @@
-//! What the shared secret proves and hides (RFC 2865, 3 and 5.2; RFC 2866, 3; RFC 2869, 5.14; RFC 5176, 2.3).
+//! Authentication and encryption with the shared secret (RFC 2865, 3 and 5.2; RFC 2866, 3; RFC 2869, 5.14; RFC 5176,
+//! 2.3).
 
 use md5::Context;
 use subtle::ConstantTimeEq as _;
 use wire::radius::{Packet, kind};
 
-/// Bytes of an authenticator, and of what MD5 gives.
+/// Length of an authenticator and of an MD5 digest.
 pub(super) const SUM: usize = 16;
-/// Bytes that MD5 takes at a time.
+/// Block length of MD5.
 const BLOCK: usize = 64;
-/// The longest password (RFC 2865, 5.2).
+/// Maximum password length (RFC 2865, 5.2).
 pub const PASSWORD: usize = 128;
 
 fn md5(parts: &[&[u8]]) -> [u8; SUM] {
@@ -17,7 +18,7 @@ fn md5(parts: &[&[u8]]) -> [u8; SUM] {
     sum.finalize().0
 }
 
-/// HMAC (RFC 2104) with MD5.
+/// HMAC-MD5 (RFC 2104).
 pub(super) fn hmac(key: &[u8], message: &[&[u8]]) -> [u8; SUM] {
     let mut block = [0; BLOCK];
     let short = md5(&[key]);
@@ -33,7 +34,7 @@ pub(super) fn hmac(key: &[u8], message: &[&[u8]]) -> [u8; SUM] {
     md5(&[&block.map(|byte| byte ^ 0x5c), &inner])
 }
 
-/// The password as it is sent: each piece of 16 bytes under a sum of the secret and of what was before it.
+/// Encrypts a password: each block of 16 bytes is XORed with MD5 over the secret and the previous block.
 pub(super) fn hide(password: &[u8], secret: &[u8], authenticator: &[u8; SUM]) -> Vec<u8> {
     let mut hidden = password.get(..PASSWORD).unwrap_or(password).to_vec();
     hidden.resize(hidden.len().max(1).next_multiple_of(SUM), 0);
@@ -46,7 +47,7 @@ pub(super) fn hide(password: &[u8], secret: &[u8], authenticator: &[u8; SUM]) ->
     hidden
 }
 
-/// A key of MS-MPPE as it was before it was hidden (RFC 2548, 2.4.2); none where it is not well formed.
+/// Decrypts an MS-MPPE key (RFC 2548, 2.4.2); `None` if malformed.
 pub(super) fn reveal(hidden: &[u8], secret: &[u8], authenticator: &[u8; SUM]) -> Option<Vec<u8>> {
     let (salt, hidden) = hidden.split_first_chunk::<2>()?;
     let mut before = [&authenticator[..], salt].concat();
@@ -60,8 +61,7 @@ pub(super) fn reveal(hidden: &[u8], secret: &[u8], authenticator: &[u8; SUM]) ->
     Some(rest.get(..usize::from(*len))?.to_vec())
 }
 
-/// Writes what proves a request, in a packet whose Message-Authenticator is zero: that attribute, and then the
-/// authenticator of a request that has no random one.
+/// Fills in the zeroed Message-Authenticator and, for accounting, the request authenticator.
 pub(super) fn sign(bytes: &mut [u8], secret: &[u8], is_accounting: bool) {
     let at = Packet::new_checked(bytes)
         .ok()
@@ -79,7 +79,7 @@ pub(super) fn sign(bytes: &mut [u8], secret: &[u8], is_accounting: bool) {
     }
 }
 
-/// Whether an answer is from who has the secret, to the request with this authenticator.
+/// Verifies an answer to the request with this authenticator.
 pub(super) fn is_proved(
     answer: &Packet<'_>,
     asked: &[u8; SUM],
@@ -118,7 +118,7 @@ pub(super) fn is_proved(
         }
 }
 
-/// Whether a request of a server (RFC 5176) is from who has the secret.
+/// Verifies a request of a server (RFC 5176).
 pub fn is_servers(request: &Packet<'_>, secret: &[u8]) -> bool {
     is_proved(request, &[0; SUM], secret, false)
 }
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(hide(b"", b"x", &authenticator).len(), 16);
     }
 
-    /// RFC 2865, 7.1: the answer to it.
+    /// RFC 2865, 7.1: the answer to this request.
     #[test]
     fn an_answer_is_proved_as_in_rfc_2865() {
         let asked = 0x0f40_3f94_7397_8057_bd83_d5cb_98f4_227a_u128.to_be_bytes();
