@@ -1,49 +1,50 @@
-//! A client of SMTP: a mail is given to a server (RFC 5321), with STARTTLS (RFC 3207) and AUTH (RFC 4954).
+//! SMTP client that sends one e-mail (RFC 5321), with STARTTLS (RFC 3207) and AUTH (RFC 4954).
 //!
 //! ```text
 //! greeting ─▶ EHLO ─▶ (STARTTLS ─▶ EHLO) ─▶ (AUTH) ─▶ MAIL ─▶ RCPT … ─▶ DATA ─▶ the mail ─▶ QUIT
 //! ```
-//! The owner has the connection: it gives each line that comes to [`Client::handle`] and does what that says.
+//! The owner holds the connection: it passes each received line to [`Client::handle`] and carries out the result.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Lines of one answer at most.
+/// Maximum number of lines in a reply.
 const LINES: usize = 100;
-/// Bytes of a line at most (RFC 5321, 4.5.3.1.5, and what servers send in fact).
+/// Maximum line length in bytes (RFC 5321, 4.5.3.1.5, and what servers send in practice).
 pub const LINE_MAX: usize = 2_048;
 
-/// What is given to the server.
+/// E-mail with its envelope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mail {
-    /// The name by which this host greets.
+    /// Host name for EHLO.
     pub host: String,
-    /// The address that errors go to; it may be empty.
+    /// Envelope sender; may be empty.
     pub from: String,
-    /// The addresses that it goes to.
+    /// Envelope recipients.
     pub to: Vec<String>,
-    /// User and password, if the server is to be told.
+    /// User and password for AUTH.
     pub user: Option<(String, String)>,
-    /// Whether TLS has to begin on the connection before anything is said.
+    /// Require STARTTLS.
     pub starttls: bool,
-    /// The mail with its head, lines ending with CR LF.
+    /// Message with headers; lines end with CR LF.
     pub bytes: Vec<u8>,
 }
 
-/// What the owner is to do.
+/// Next step of the owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The answer goes on.
+    /// Wait for more lines.
     Wait,
-    /// Send this.
+    /// Send these bytes.
     Send(Vec<u8>),
-    /// Begin TLS. What came already and was not given is forged. Then [`Client::secured`] says what to send.
+    /// Start TLS; discard received bytes that were not handled yet, because they may be forged. Then send what
+    /// [`Client::secured`] returns.
     StartTls,
-    /// Send this and close: the server has the mail.
+    /// Send these bytes and close: the server accepted the mail.
     Done(Vec<u8>),
 }
 
-/// What is waited for.
+/// Awaited reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Greeting,
@@ -59,13 +60,13 @@ enum State {
     Over,
 }
 
-/// See the module.
+/// SMTP client.
 #[derive(Clone, Debug)]
 pub struct Client {
     mail: Mail,
     state: State,
     secured: bool,
-    /// What the server has said of itself in its answer to EHLO.
+    /// Extensions in the server's EHLO reply.
     starttls: bool,
     plain: bool,
     login: bool,
@@ -76,15 +77,15 @@ fn line(text: &str) -> Next {
     Next::Send(format!("{text}\r\n").into_bytes())
 }
 
-/// Whether an address can stand in an envelope: nothing in it ends the command that it is in.
+/// True if an address is safe in an envelope command.
 pub fn is_address(text: &str) -> bool {
     let bad = |letter: char| letter.is_control() || letter == ' ' || letter == '<' || letter == '>';
     text.len() <= 254 && text.contains('@') && !text.contains(bad)
 }
 
 impl Client {
-    /// A client that waits for the server's greeting. `is_secured` says that TLS protects the connection from the
-    /// beginning.
+    /// Creates a client that waits for the server's greeting. `is_secured` is true if TLS protects the connection
+    /// from the start.
     pub fn new(mail: Mail, is_secured: bool) -> Self {
         Self {
             mail,
@@ -97,16 +98,16 @@ impl Client {
         }
     }
 
-    /// TLS protects the connection now: the server is asked anew what it can do (RFC 3207, 4.2).
+    /// TLS was established: returns a new EHLO (RFC 3207, 4.2).
     pub fn secured(&mut self) -> Vec<u8> {
         self.secured = true;
         self.ehlo()
     }
 
-    /// Takes a line without its end.
+    /// Handles a received line, without its line end.
     ///
     /// # Errors
-    /// The server refuses, or says what nobody understands; in words for users.
+    /// Returns a message for users if the server refuses the mail or violates the protocol.
     pub fn handle(&mut self, bytes: &[u8]) -> Result<Next, String> {
         let text = String::from_utf8_lossy(bytes);
         let malformed = || "the server does not speak SMTP".to_owned();
@@ -146,7 +147,7 @@ impl Client {
         }
     }
 
-    /// What it can do (RFC 5321, 4.1.1.1).
+    /// Reads one EHLO keyword (RFC 5321, 4.1.1.1).
     fn learn(&mut self, keyword: &str) {
         let mut words = keyword
             .split_ascii_whitespace()
@@ -168,7 +169,7 @@ impl Client {
         format!("EHLO {}\r\n", self.mail.host).into_bytes()
     }
 
-    /// The server agrees with what was said last.
+    /// Handles a positive reply.
     fn go_on(&mut self) -> Result<Next, String> {
         let (state, next) = match self.state {
             State::Greeting => return Ok(Next::Send(self.ehlo())),
@@ -223,7 +224,7 @@ impl Client {
     }
 }
 
-/// A mail as it is sent: a line that begins with a dot has one more, and a dot alone ends it (RFC 5321, 4.5.2).
+/// Encodes the message for DATA: doubles leading dots and appends the final dot (RFC 5321, 4.5.2).
 fn stuffed(mail: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(mail.len() + 64);
     for part in mail.split_inclusive(|byte| *byte == b'\n') {
@@ -231,7 +232,7 @@ fn stuffed(mail: &[u8]) -> Vec<u8> {
             out.push(b'.');
         }
         match part.strip_suffix(b"\n") {
-            // A line feed alone is no end of a line (RFC 5321, 2.3.8).
+            // A bare line feed does not end a line (RFC 5321, 2.3.8).
             Some(bare) if !bare.ends_with(b"\r") => {
                 out.extend_from_slice(bare);
                 out.extend_from_slice(b"\r\n");
@@ -265,7 +266,7 @@ mod tests {
         }
     }
 
-    /// What is sent for these answers; `TLS` where it begins.
+    /// Sent lines for these replies; `TLS` marks the start of TLS.
     fn talk(client: &mut Client, answers: &str) -> Vec<String> {
         let mut said = Vec::new();
         for answer in answers.split('|') {

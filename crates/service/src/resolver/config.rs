@@ -1,20 +1,20 @@
-//! How long addresses are believed.
+//! Validity of resolved addresses.
 
 use core::time::Duration;
 
-/// The settings of a [`Resolver`](super::Resolver).
+/// Settings of a [`Resolver`](super::Resolver).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How long an answer may take.
+    /// Timeout of a query.
     pub total: Duration,
-    /// The longest that an answer is believed.
+    /// Maximum TTL.
     pub longest: Duration,
-    /// How much longer than its answer says an address stays.
+    /// Extra time for which an address outlives its TTL (`address-list-extra-time`).
     pub extra: Duration,
 }
 
 impl Default for Config {
-    /// RouterOS: the defaults of `/ip/dns`.
+    /// RouterOS: defaults of `/ip/dns`.
     fn default() -> Self {
         Self {
             total: Duration::from_secs(10),

@@ -1,18 +1,16 @@
-//! The addresses of names that somebody wants to know for as long as he has the names (RFC 1035, 7):
-//! each is asked again when its answer is too old.
+//! Resolves the DNS names in the configuration and keeps their addresses current (RFC 1035, 7).
 //!
 //! ```text
 //! Watch ─▶ queue ─▶ Ask ─▶ Heard ─▶ Add, Remove ─▶ waits for its time ─▶ queue …
 //!                    └ nobody answers: later, and later again
 //! ```
-//! A name is asked for again when its answer's time is over. An address stays for that time, for what the
-//! configuration adds to it, and for as long as the new answer may take. So a name that keeps its address
-//! is never without it. One whose new answer does not have the address loses it as soon as that time and
-//! what is added are over; one that nobody answers for, when all three are.
+//! A name is queried again when the TTL of its answer ends. An address stays valid for its TTL, plus the configured
+//! extra time, plus the query timeout, so that a name with a stable address never loses it. An address that a new
+//! answer lacks is removed when its TTL and the extra time end. If no server answers, it is removed after all three.
 //!
-//! Questions under way are bounded, and so is how many are begun in a second; names wait for their turn in
-//! a queue. Who is asked is the affair of the forwarder ([`dns`](crate::dns)): its owner says what came of each
-//! question, or it is as if nobody had answered.
+//! The number of pending queries and of queries per second is bounded; further names wait in a queue. The owner
+//! passes the queries to the forwarder ([`dns`](crate::dns)) and reports each result; a query without a result counts
+//! as unanswered.
 
 mod config;
 #[cfg(test)]
@@ -28,18 +26,18 @@ use wire::dns::{Found, Kind, Name};
 
 pub use config::Config;
 
-/// Most questions under way.
+/// Maximum number of pending queries.
 pub const UNDER_WAY: usize = 64;
-/// Most questions in a second.
+/// Maximum number of queries per second.
 const IN_A_SECOND: usize = 500;
-/// Most addresses of a name.
+/// Maximum number of addresses per name.
 const ADDRESSES: usize = 4_096;
-/// The shortest time after which a name is asked for again.
+/// Minimum interval between queries for a name.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// How long a name waits that nobody answered for, at first and at most.
+/// First and maximum retry interval of an unanswered name.
 const BACKOFF: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(300)];
 
-/// A name, and which of its addresses are wanted.
+/// A name and the address family to resolve.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     name: Arc<str>,
@@ -47,7 +45,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key of a name as somebody wrote it; none of a text that is no name.
+    /// Creates the key of a name as a user wrote it; `None` if the text is not a valid name.
     pub fn new(text: &str, kind: Kind) -> Option<Self> {
         Name::new(text)?;
         let text = text.strip_suffix('.').unwrap_or(text);
@@ -57,125 +55,125 @@ impl Key {
         })
     }
 
-    /// The name in lower case, without a point at its end.
+    /// Name in lower case, without a trailing dot.
     pub fn text(&self) -> &str {
         &self.name
     }
 
-    /// The name; there is one for each key.
+    /// The name in wire form; always `Some`, because [`Self::new`] checks it.
     pub fn name(&self) -> Option<Name> {
         Name::new(&self.name)
     }
 
-    /// Which of its addresses.
+    /// Address family.
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 }
 
-/// What happens to a [`Resolver`].
+/// Events of a [`Resolver`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It is configured.
+    /// The configuration changed.
     Configure(Config),
-    /// Others are asked from now on, who may know what those did not.
+    /// The DNS servers changed: failed names are queried again.
     OtherServers,
-    /// The addresses of this name are wanted. One that is watched already stays as it is.
+    /// Resolve this name. A name that is already watched keeps its state.
     Watch(Key),
-    /// Nobody wants them any more; nothing is said of those that were known.
+    /// Stop to resolve this name; its addresses produce no further actions.
     Forget(Key),
-    /// What came of a question.
+    /// Result of a query.
     Heard {
-        /// The question's.
+        /// Ticket of the query.
         ticket: u64,
-        /// What it was.
+        /// Result.
         heard: Heard,
     },
 }
 
-/// What came of a question.
+/// Result of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// The addresses of the name; none if it has none of the kind.
+    /// Addresses of the name; empty if it has none of the family.
     Addresses(Vec<Found>),
-    /// There is no such name.
+    /// The name does not exist.
     NoName,
-    /// Nobody answers.
+    /// No server answered.
     Silent,
 }
 
-/// What a [`Resolver`] wants done.
+/// Actions that the owner of a [`Resolver`] carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A question is to be put.
+    /// Send a query.
     Ask(Ask),
-    /// A name has this address now.
+    /// The name gained this address.
     Add(Key, IpAddr),
-    /// A name does not have this address any more.
+    /// The name lost this address.
     Remove(Key, IpAddr),
 }
 
-/// A question. What came of it is said within twice the time that an answer may take, or does not count.
+/// A query. A result counts only if it arrives within twice the query timeout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// By which what came of it is known.
+    /// Identifies the result.
     pub ticket: u64,
-    /// The name, and which addresses.
+    /// Name and address family.
     pub key: Key,
 }
 
-/// What is known of an address.
+/// Times of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// Since when the name has it.
+    /// When the name gained it.
     pub since: Instant,
-    /// When its answer is too old.
+    /// End of its TTL.
     pub fresh: Instant,
-    /// When it goes if nobody answers until then.
+    /// Removal if no server answers until then.
     pub end: Instant,
 }
 
-/// See the module.
+/// Resolver of watched names.
 #[derive(Debug, Default)]
 pub struct Resolver {
     config: Config,
     names: BTreeMap<Key, Watched>,
-    /// When something is due about a name; at most once for each.
+    /// Deadlines, at most one per name.
     alarms: BTreeSet<(Instant, Key)>,
-    /// The names that wait for their turn.
+    /// Names that wait for their query.
     queue: BTreeMap<u64, Key>,
     asked: BTreeMap<u64, Asked>,
-    /// The second that questions are counted in, and their number.
+    /// The current second, and the number of queries in it.
     begun: (u64, usize),
     last: u64,
 }
 
-/// A name that is watched.
+/// A watched name.
 #[derive(Debug)]
 struct Watched {
     addresses: BTreeMap<IpAddr, Known>,
     state: State,
-    /// Questions in a row that gave nothing.
+    /// Number of consecutive failed queries.
     failures: u32,
     alarm: Option<Instant>,
 }
 
-/// What a name waits for.
+/// State of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Its time.
+    /// Waits until this time.
     Until(Instant),
-    /// Its turn.
+    /// Waits in the queue.
     Queued(u64),
-    /// What comes of a question.
+    /// A query is pending.
     Asked(u64),
 }
 
-/// A question under way.
+/// A pending query.
 #[derive(Debug)]
 struct Asked {
     key: Key,
-    /// When nothing is expected any more.
+    /// Timeout of the result.
     late: Instant,
 }
 
@@ -221,14 +219,14 @@ impl Machine for Resolver {
 }
 
 impl Resolver {
-    /// The addresses of a name.
+    /// Addresses of a name.
     pub fn known(&self, key: &Key) -> impl Iterator<Item = (IpAddr, Known)> {
         let watched = self.names.get(key).into_iter();
         let all = watched.flat_map(|watched| &watched.addresses);
         all.map(|(address, known)| (*address, *known))
     }
 
-    /// Asks at once for names that nobody answered for.
+    /// Queries all failed names at once.
     fn retry(&mut self, now: Instant) {
         let failed = self.names.iter().filter(|(_, name)| name.failures > 0);
         let failed: Vec<_> = failed.map(|(key, _)| key.clone()).collect();
@@ -280,7 +278,7 @@ impl Resolver {
         State::Queued(turn)
     }
 
-    /// Does what is due about a name.
+    /// Handles the expired timer of a name.
     fn wake(&mut self, key: Key, now: Instant, out: &mut Vec<Action>) {
         let Some(name) = self.names.get_mut(&key) else {
             return;
@@ -299,7 +297,7 @@ impl Resolver {
         self.asked.len() < UNDER_WAY
     }
 
-    /// Puts the questions of the names whose turn it is.
+    /// Sends queries for the queued names, within the limits.
     fn ask(&mut self, now: Instant, out: &mut Vec<Action>) {
         let second = now.as_nanos() / 1_000_000_000;
         if second != self.begun.0 {
@@ -373,7 +371,7 @@ impl Resolver {
         let is_new = |address: &IpAddr| has.contains(address);
         let gone = |address: &_, known: &Known| !is_new(address) && known.fresh <= now;
         name.lose(&key, gone, out);
-        // What is still fresh goes when it is not, and does not wait for another answer.
+        // Addresses that the new answer lacks are removed when their TTL ends.
         for (_, known) in name.addresses.iter_mut().filter(|(a, _)| !is_new(a)) {
             known.end = known.fresh;
         }
@@ -386,7 +384,7 @@ impl Resolver {
 }
 
 impl Watched {
-    /// Lets it wait, longer each time.
+    /// Schedules a retry, with exponential backoff.
     fn fail(&mut self, now: Instant) {
         let [first, most] = BACKOFF;
         let wait = first * 2_u32.saturating_pow(self.failures.min(16));
@@ -394,7 +392,7 @@ impl Watched {
         self.state = State::Until(now + wait.min(most));
     }
 
-    /// Takes addresses from the name.
+    /// Removes addresses from the name.
     fn lose(&mut self, key: &Key, lost: impl Fn(&IpAddr, &Known) -> bool, out: &mut Vec<Action>) {
         self.addresses.retain(|address, known| {
             let lost = lost(address, known);
@@ -406,7 +404,7 @@ impl Watched {
     }
 }
 
-/// Sees to a name when the next thing about it is due.
+/// Schedules the next timer of a name.
 fn set_alarm(alarms: &mut BTreeSet<(Instant, Key)>, key: &Key, name: &mut Watched) {
     let ends = name.addresses.values().map(|known| known.end);
     let asked = match name.state {

@@ -1,4 +1,4 @@
-//! The agent: who may ask, and what he is answered.
+//! SNMP agent: access control and request handling.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -10,51 +10,51 @@ use super::message::{Bindings, Head, Pdu, Said, kind, status, write_plain};
 use super::usm::{Cipher, DIGEST, Hash, Occasion};
 use super::{Fault, Oid, Value, View, mib};
 
-/// Bytes of a datagram that is answered at most, and of its answer: none is cut into fragments on Ethernet.
+/// Maximum length of a request and of a response in bytes; a response fits an Ethernet frame.
 const ASKED_MAX: usize = 2_048;
 const ANSWER_MAX: usize = 1_452;
-/// Bytes of an answer of version 3 without its bindings, at most.
+/// Maximum length of a version 3 response without bindings.
 const AROUND: usize = 260;
-/// Bytes of an answer of versions 1 and 2c without its bindings and the community's name, at most.
+/// Maximum length of a version 1 or 2c response without bindings and community name.
 const AROUND_PLAIN: usize = 44;
-/// Seconds that a message may be old (RFC 3414, 2.2.3).
+/// Time window in seconds (RFC 3414, 2.2.3).
 const WINDOW: i64 = 150;
-/// Bytes of the texts that may be set (RFC 3418).
+/// Maximum length of a writable text (RFC 3418).
 const TEXT_MAX: usize = 255;
 
-/// Flags of messages of version 3 (RFC 3412, 6.4).
+/// Message flags of version 3 (RFC 3412, 6.4).
 mod flag {
     pub(super) const AUTH: u8 = 1;
     pub(super) const PRIVACY: u8 = 2;
     pub(super) const REPORTABLE: u8 = 4;
 }
 
-/// What is asked of who asks.
+/// Required security of a community.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Security {
-    /// His name alone.
+    /// Community or user name only.
     #[default]
     None,
-    /// Messages with digests: version 3.
+    /// Version 3 with authentication.
     Authorized,
-    /// Encrypted messages: version 3.
+    /// Version 3 with authentication and privacy.
     Private,
 }
 
-/// A community of versions 1 and 2c, which is a user of version 3 (RouterOS).
+/// Community of versions 1 and 2c, which is also a user of version 3 (RouterOS).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Community {
-    /// Networks that may ask: address and length of each.
+    /// Allowed source networks: address and prefix length.
     pub addresses: Vec<(IpAddr, u8)>,
-    /// What is asked of it.
+    /// Required security.
     pub security: Security,
-    /// Whether values may be read, and written.
+    /// Read access.
     pub read: bool,
-    /// See [`Self::read`].
+    /// Write access.
     pub write: bool,
-    /// The hash of digests, and the key that it made of the password for this engine.
+    /// Authentication protocol, and its localized key.
     pub auth: (Hash, Vec<u8>),
-    /// The cipher, and its key.
+    /// Privacy protocol, and its localized key.
     pub privacy: (Cipher, Vec<u8>),
 }
 
@@ -71,7 +71,7 @@ fn contains((network, len): (IpAddr, u8), address: IpAddr) -> bool {
         IpAddr::V4(v4) => (u128::from(v4.to_bits()) << 96, 32),
         IpAddr::V6(v6) => (v6.to_bits(), 128),
     };
-    // RouterOS: `::/0`, the default, is all of both families.
+    // RouterOS: `::/0`, the default, includes all IPv4 addresses.
     if len == 0 && matches!(network, IpAddr::V6(_)) {
         return true;
     }
@@ -79,36 +79,36 @@ fn contains((network, len): (IpAddr, u8), address: IpAddr) -> bool {
     width == other && (len == 0 || (network ^ address) >> (128 - u32::from(len.min(width))) == 0)
 }
 
-/// A datagram.
+/// Received datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// What it carries.
+    /// Payload.
     pub bytes: &'a [u8],
-    /// Who sent it.
+    /// Source address.
     pub from: IpAddr,
-    /// When it came.
+    /// Time of arrival.
     pub now: Instant,
 }
 
-/// Something that is to be set; it was answered already.
+/// A value that a set request changed; the response was already built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set {
-    /// The object: one of those that [`mib`] names.
+    /// Object; one of the writable ones in [`mib`].
     pub oid: Oid,
-    /// Its new text.
+    /// New text.
     pub text: String,
 }
 
-/// What was counted.
+/// Statistics of the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Answers, without reports.
+    /// Sent responses, without reports.
     pub answered: u64,
-    /// By what was wrong.
+    /// Errors by name.
     pub faults: BTreeMap<&'static str, u64>,
 }
 
-/// See the module.
+/// SNMP agent.
 #[derive(Clone, Debug)]
 pub struct Agent {
     engine: Vec<u8>,
@@ -116,27 +116,27 @@ pub struct Agent {
     started: Instant,
     salt: u64,
     communities: BTreeMap<Vec<u8>, Community>,
-    /// What was counted.
+    /// Statistics.
     pub counters: Counters,
     usm: BTreeMap<u32, u32>,
 }
 
-/// Who asks, and how his answer is protected.
+/// Requester, with the security of its response.
 struct Asker<'a> {
     community: &'a Community,
-    /// His name.
+    /// Community or user name.
     name: &'a [u8],
     version: i64,
 }
 
 impl Agent {
-    /// An agent with this identifier, which has started for the `boots`th time, each time a greater number.
+    /// Creates an agent with this engine id. `boots` increases with every start of the router.
     pub fn new(engine: Vec<u8>, boots: u32, now: Instant) -> Self {
         Self {
             engine,
             boots,
             started: now,
-            // Never the same for two messages with one key (RFC 3826, 3.1.4.1): a start has its own upper half.
+            // Salts must never repeat with one key (RFC 3826, 3.1.4.1), so the upper half is the boot count.
             salt: u64::from(boots) << 32,
             communities: BTreeMap::new(),
             counters: Counters::default(),
@@ -144,36 +144,36 @@ impl Agent {
         }
     }
 
-    /// The engine's identifier: keys are made for it.
+    /// Engine id; the keys of users are localized for it.
     pub fn engine(&self) -> &[u8] {
         &self.engine
     }
 
-    /// Gives it another identifier. Keys of communities are to be made anew.
+    /// Changes the engine id. The keys of communities must be localized again.
     pub fn set_engine(&mut self, engine: Vec<u8>) {
         self.engine = engine;
     }
 
-    /// Replaces the communities.
+    /// Replaces all communities.
     pub fn set_communities(&mut self, all: impl IntoIterator<Item = (String, Community)>) {
         let all = all.into_iter();
         self.communities = all.map(|(name, one)| (name.into_bytes(), one)).collect();
     }
 
-    /// The community of this name.
+    /// Finds a community by name.
     pub(super) fn community(&self, name: &str) -> Option<&Community> {
         self.communities.get(name.as_bytes())
     }
 
-    /// Seconds since the start.
+    /// Engine time: seconds since the start.
     pub(super) fn time(&self, now: Instant) -> u32 {
         u32::try_from(now.saturating_since(self.started).as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// Answers a datagram; what it sets is put into `sets`.
+    /// Handles a datagram and returns the response; values to set are added to `sets`.
     ///
     /// # Errors
-    /// Why it is not answered. It is counted.
+    /// Returns why there is no response; the error is counted.
     pub fn handle(
         &mut self,
         asked: &Asked<'_>,
@@ -244,7 +244,7 @@ impl Agent {
         }
     }
 
-    /// Answers a message of version 3 (RFC 3414, 3.2).
+    /// Handles a version 3 message (RFC 3414, 3.2).
     fn answer_user(
         &mut self,
         asked: &Asked<'_>,
@@ -276,7 +276,7 @@ impl Agent {
         self.seal((head.id, asked.now), &protects, scoped)
     }
 
-    /// Checks a message, and opens what it says.
+    /// Authenticates and decrypts a message.
     fn open(&self, asked: &Asked<'_>, head: &Head<'_>) -> Result<(Pdu, Vec<u8>), Fault> {
         if head.engine != self.engine {
             return Err(Fault::Engine);
@@ -335,7 +335,7 @@ impl Agent {
         let (before, rest) = asked.bytes.split_at(at);
         let (hash, key) = &community.auth;
         let digest = hash.digest(key, [before, &[0; DIGEST], &rest[DIGEST..]]);
-        // In a time that does not tell how much of it is right.
+        // Constant-time comparison.
         let differ = digest.iter().zip(head.auth);
         let differ = differ.fold(0, |differ, (own, its)| differ | own ^ its);
         if differ != 0 {
@@ -349,7 +349,7 @@ impl Agent {
         }
     }
 
-    /// Tells the asker what was wrong, where he can do better (RFC 3414, 3.2).
+    /// Builds a report if the error allows one (RFC 3414, 3.2).
     fn report(
         &mut self,
         asked: &Asked<'_>,
@@ -375,7 +375,7 @@ impl Agent {
         let mut bindings = Bindings::with_room(ANSWER_MAX);
         let oid = [1, 3, 6, 1, 6, 3, 15, 1, 1, number, 0];
         let _ = bindings.push(&oid, &Value::Counter32(count));
-        // What was asked is only known where it was not encrypted.
+        // The request id is only known if the PDU was not encrypted.
         let id = match head.flags & flag::PRIVACY {
             0 => asked_id(head.data),
             _ => 0,
@@ -388,7 +388,7 @@ impl Agent {
             bindings,
         };
         let community = self.communities.get(head.user).cloned();
-        // That it came at the wrong time is believed by a digest alone.
+        // A time window report must be authenticated to be accepted.
         let flags = if fault == Fault::Time { flag::AUTH } else { 0 };
         let protects = Protects {
             flags,
@@ -399,7 +399,7 @@ impl Agent {
         self.seal((head.id, asked.now), &protects, scoped)
     }
 
-    /// What is said, with the engine and the context that it is about.
+    /// Builds a scoped PDU: engine id, context and PDU.
     pub(super) fn scoped(&self, context: &[u8], pdu: impl FnOnce(&mut Writer)) -> Vec<u8> {
         let mut writer = Writer::new();
         pdu(&mut writer);
@@ -409,7 +409,7 @@ impl Agent {
         writer.finish()
     }
 
-    /// Makes a message of what is said (RFC 3414, 3.1).
+    /// Builds a version 3 message (RFC 3414, 3.1).
     pub(super) fn seal(
         &mut self,
         (id, now): (i64, Instant),
@@ -426,7 +426,7 @@ impl Agent {
         if encrypts {
             self.salt = self.salt.wrapping_add(1);
             let (cipher, key) = &protects.community.ok_or(Fault::User)?.privacy;
-            // DES: the engine's boots, then a number (RFC 3414, 8.1.1.1), which is how it begins here.
+            // DES: the salt is the engine's boots and a counter (RFC 3414, 8.1.1.1).
             occasion.salt = self.salt.to_be_bytes();
             let data = cipher.encrypt(key, &occasion, &scoped);
             writer.octets(&data.ok_or(Fault::Level)?);
@@ -436,7 +436,7 @@ impl Agent {
         let behind = writer.len();
         writer.octets(if encrypts { &occasion.salt } else { &[] });
         let authenticates = protects.flags & flag::AUTH != 0;
-        // How far the digest is from the end.
+        // Distance of the digest from the end.
         let digest_ends = writer.len();
         writer.octets(if authenticates { &[0; DIGEST] } else { &[] });
         writer.octets(protects.user);
@@ -465,7 +465,7 @@ impl Agent {
     }
 }
 
-/// How a message is protected.
+/// Security parameters of an outgoing message.
 pub(super) struct Protects<'a> {
     pub(super) flags: u8,
     pub(super) user: &'a [u8],
@@ -473,7 +473,7 @@ pub(super) struct Protects<'a> {
 }
 
 impl<'a> Protects<'a> {
-    /// As its community wants it.
+    /// Derives the parameters from a community.
     pub(super) fn of(user: &'a str, community: &'a Community) -> Self {
         let flags = match community.security {
             Security::None => 0,
@@ -488,14 +488,14 @@ impl<'a> Protects<'a> {
     }
 }
 
-/// The number of what was asked, if it can be read.
+/// Request id of a scoped PDU; 0 if it is malformed.
 fn asked_id(scoped: &[u8]) -> i64 {
     let mut reader = Reader::new(scoped);
     let pdu = (reader.octets(), reader.octets(), Pdu::read(&mut reader)).2;
     pdu.map_or(0, |pdu| pdu.id)
 }
 
-/// Answers what was asked (RFC 3416, 4.2).
+/// Handles a request PDU (RFC 3416, 4.2).
 fn respond(
     asker: &Asker<'_>,
     pdu: &Pdu,
@@ -531,7 +531,7 @@ fn respond(
     if let Err((status, index)) = done {
         (said.status, said.index) = (status, index);
         said.bindings = Bindings::with_room(room);
-        // What was asked comes back, but for answers that are too long.
+        // An error response repeats the bindings of the request, except for tooBig.
         let all = pdu.bindings.iter();
         let fits = all.fold(true, |fits, (oid, value)| {
             fits && said.bindings.push(oid, value)
@@ -543,7 +543,7 @@ fn respond(
     Ok(said)
 }
 
-/// An error status, and the binding that it is about, from 1.
+/// Error status, and index of the binding, from 1.
 type Failed = (u8, usize);
 
 fn get(is_old: bool, pdu: &Pdu, view: &dyn View, into: &mut Bindings) -> Result<(), Failed> {
@@ -576,7 +576,7 @@ fn get_next(is_old: bool, pdu: &Pdu, view: &dyn View, into: &mut Bindings) -> Re
     Ok(())
 }
 
-/// RFC 3416, 4.2.3: as much as there is room for.
+/// RFC 3416, 4.2.3: fills the response as far as possible.
 fn get_bulk(pdu: &Pdu, view: &dyn View, into: &mut Bindings) {
     let once = usize::try_from(pdu.once)
         .unwrap_or(0)
@@ -614,7 +614,7 @@ fn get_bulk(pdu: &Pdu, view: &dyn View, into: &mut Bindings) {
     }
 }
 
-/// All is set, or nothing (RFC 3416, 4.2.5).
+/// Sets all values or none (RFC 3416, 4.2.5).
 fn set(
     asker: &Asker<'_>,
     pdu: &Pdu,

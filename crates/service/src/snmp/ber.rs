@@ -1,4 +1,4 @@
-//! The basic encoding rules as far as SNMP uses them (RFC 3417, 8): definite lengths, tags of one byte.
+//! Basic encoding rules, as far as SNMP uses them (RFC 3417, 8): definite lengths and one-byte tags.
 
 use super::Value;
 
@@ -20,10 +20,10 @@ pub(super) mod tag {
     pub(in super::super) const END_OF_VIEW: u8 = 0x82;
 }
 
-/// Sub-identifiers that an identifier has at most (RFC 2578, 3.5).
+/// Maximum number of sub-identifiers (RFC 2578, 3.5).
 pub const OID_MAX: usize = 128;
 
-/// Reads elements one behind the other.
+/// Reader of consecutive elements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a> {
     all: &'a [u8],
@@ -45,12 +45,12 @@ impl<'a> Reader<'a> {
         Some(byte)
     }
 
-    /// The next element: its tag and content.
+    /// Returns tag and content of the next element.
     pub(super) fn element(&mut self) -> Option<(u8, &'a [u8])> {
         let tag = self.byte()?;
         let len = match self.byte()? {
             len @ 0..=0x7f => usize::from(len),
-            // The indefinite form is not allowed (RFC 3417, 8); more than fits a datagram makes no sense.
+            // Rejects the indefinite form (RFC 3417, 8) and lengths of more than four bytes.
             0x80 | 0x85.. => return None,
             more => {
                 let mut len = 0;
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         Some((tag, content))
     }
 
-    /// The content of the next element, which has this tag.
+    /// Returns the content of the next element if it has this tag.
     pub(super) fn expect(&mut self, wanted: u8) -> Option<&'a [u8]> {
         let mut ahead = *self;
         let (tag, content) = ahead.element()?;
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
         oid(self.expect(tag::OID)?)
     }
 
-    /// A value of a binding.
+    /// Parses the value of a binding.
     pub(super) fn value(&mut self) -> Option<Value> {
         let (tag, content) = self.element()?;
         Some(match tag {
@@ -145,7 +145,7 @@ fn oid(content: &[u8]) -> Option<Vec<u32>> {
         }
         let whole = part as u32;
         if all.is_empty() {
-            // The first two are in one (X.690, 8.19.4).
+            // The first byte encodes two sub-identifiers (X.690, 8.19.4).
             let first = (whole / 40).min(2);
             all.extend([first, whole - 40 * first]);
         } else {
@@ -159,10 +159,10 @@ fn oid(content: &[u8]) -> Option<Vec<u32>> {
     (!open).then_some(all)
 }
 
-/// Writes elements from the last to the first, so that lengths are known when they are written.
+/// Writer that fills its buffer from the end, so that lengths are known when they are written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writer {
-    /// Reversed.
+    /// Bytes in reverse order.
     bytes: Vec<u8>,
 }
 
@@ -171,23 +171,23 @@ impl Writer {
         Self::default()
     }
 
-    /// How many bytes there are.
+    /// Number of bytes written.
     pub(super) const fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// What was written.
+    /// Returns the bytes.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.bytes.reverse();
         self.bytes
     }
 
-    /// Puts bytes before all others.
+    /// Prepends bytes.
     pub(super) fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes.iter().rev());
     }
 
-    /// Makes an element of what was written since there were so many bytes.
+    /// Wraps the bytes written after position `since` in an element.
     pub(super) fn wrap(&mut self, tag: u8, since: usize) {
         let mut len = self.bytes.len() - since;
         if len < 0x80 {
@@ -212,7 +212,7 @@ impl Writer {
 
     pub(super) fn integer(&mut self, value: i64) {
         let bytes = value.to_be_bytes();
-        // As few bytes as keep the sign (X.690, 8.3.2).
+        // Minimum length that keeps the sign (X.690, 8.3.2).
         let keeps = |at: usize| bytes[at] as i8 >> 7 == bytes[at + 1] as i8 >> 7;
         let spare = |at: &usize| matches!(bytes[*at], 0 | 0xff) && keeps(*at);
         let first = (0..7).take_while(spare).count();

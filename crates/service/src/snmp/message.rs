@@ -1,12 +1,12 @@
-//! Messages and what they ask (RFC 3416, 3; RFC 3412, 6).
+//! SNMP messages and PDUs (RFC 3416, 3; RFC 3412, 6).
 
 use super::ber::{Reader, Writer, tag};
 use super::{Oid, Value};
 
-/// Bindings that one message has at most.
+/// Maximum number of bindings in a message.
 pub(super) const BINDINGS: usize = 128;
 
-/// Kinds of protocol data units.
+/// PDU types.
 pub(super) mod kind {
     pub(in super::super) const GET: u8 = 0xa0;
     pub(in super::super) const GET_NEXT: u8 = 0xa1;
@@ -18,7 +18,7 @@ pub(super) mod kind {
     pub(in super::super) const REPORT: u8 = 0xa8;
 }
 
-/// Error statuses (RFC 3416, 3).
+/// Error status (RFC 3416, 3).
 pub(super) mod status {
     pub(in super::super) const TOO_BIG: u8 = 1;
     pub(in super::super) const NO_SUCH_NAME: u8 = 2;
@@ -28,12 +28,12 @@ pub(super) mod status {
     pub(in super::super) const NOT_WRITABLE: u8 = 17;
 }
 
-/// What is asked.
+/// Request PDU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pdu {
     pub(super) kind: u8,
     pub(super) id: i64,
-    /// Of a bulk request: how many bindings are asked once, and how often the others.
+    /// GetBulk: `non-repeaters` and `max-repetitions`.
     pub(super) once: i64,
     pub(super) often: i64,
     pub(super) bindings: Vec<(Oid, Value)>,
@@ -66,7 +66,7 @@ impl Pdu {
     }
 }
 
-/// Bindings, written, as far as they fit.
+/// Encoded bindings with a length limit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bindings {
     bytes: Vec<u8>,
@@ -81,7 +81,7 @@ impl Bindings {
         }
     }
 
-    /// Adds one. False, and nothing added, if there is no room.
+    /// Adds a binding. Returns false, and adds nothing, if it does not fit.
     #[must_use]
     pub(super) fn push(&mut self, oid: &[u32], value: &Value) -> bool {
         let mut writer = Writer::new();
@@ -104,13 +104,13 @@ impl Bindings {
     }
 }
 
-/// An answer, or something that is said unasked.
+/// Response or notification PDU.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     pub(super) kind: u8,
     pub(super) id: i64,
     pub(super) status: u8,
-    /// The binding that is at fault, from 1.
+    /// Index of the erroneous binding, from 1.
     pub(super) index: usize,
     pub(super) bindings: Bindings,
 }
@@ -126,7 +126,7 @@ impl Said {
     }
 }
 
-/// A message of version 1 (0) or 2c (1).
+/// Encodes a message of version 1 (0) or 2c (1).
 pub(super) fn write_plain(
     version: i64,
     community: &[u8],
@@ -140,7 +140,7 @@ pub(super) fn write_plain(
     writer.finish()
 }
 
-/// The head of a message of version 3.
+/// Header of a version 3 message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Head<'a> {
     pub(super) id: i64,
@@ -152,17 +152,17 @@ pub(super) struct Head<'a> {
     pub(super) user: &'a [u8],
     pub(super) auth: &'a [u8],
     pub(super) privacy: &'a [u8],
-    /// What it says: in a sequence, or encrypted.
+    /// Scoped PDU: plain or encrypted.
     pub(super) data: &'a [u8],
 }
 
 impl<'a> Head<'a> {
-    /// Reads what stands behind the version.
+    /// Parses the header after the version.
     pub(super) fn read(reader: &mut Reader<'a>) -> Option<Self> {
         let mut global = reader.sequence()?;
         let (id, max_size) = (global.integer()?, global.integer()?);
         let flags = *global.octets()?.first()?;
-        // The user-based security model is the third.
+        // Security model 3 is USM.
         if global.integer()? != 3 {
             return None;
         }

@@ -1,11 +1,11 @@
-//! Which objects there are, in the order of their identifiers, and a [`View`] of whatever knows their values.
+//! Tree of supported objects, and a [`View`] of a source of values.
 
 use super::{Oid, Value, View};
 
-/// Objects of which there is one.
+/// Scalar object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
-    /// `sysDescr` and what follows it (RFC 3418).
+    /// `sysDescr` (RFC 3418).
     Description,
     /// `sysObjectID`.
     Kind,
@@ -27,9 +27,9 @@ pub enum Scalar {
     Lifetime,
     /// `ipCidrRouteNumber`, `inetCidrRouteNumber`.
     Routes,
-    /// `hrMemorySize`: kilobytes.
+    /// `hrMemorySize`, in kilobytes.
     Memory,
-    /// `mtxrHlProcessorFrequency`: megahertz.
+    /// `mtxrHlProcessorFrequency`, in megahertz.
     Frequency,
     /// `mtxrLicSoftwareId`.
     SoftwareId,
@@ -43,17 +43,17 @@ pub enum Scalar {
     BuildTime,
     /// `mtxrBoardName`.
     Board,
-    /// Connections that are tracked: all, of IPv4, of IPv6.
+    /// Number of tracked connections.
     Connections,
-    /// See [`Self::Connections`].
+    /// Number of tracked IPv4 connections.
     Connections4,
-    /// See [`Self::Connections`].
+    /// Number of tracked IPv6 connections.
     Connections6,
     /// `mtxrDHCPLeaseCount`.
     Leases,
-    /// Object of group `tcp` (RFC 4022), by its number.
+    /// Object of group `tcp` (RFC 4022), by number.
     Tcp(u8),
-    /// Object of group `udp` (RFC 4113), by its number.
+    /// Object of group `udp` (RFC 4113), by number.
     Udp(u8),
     /// `dot1dBaseBridgeAddress` (RFC 4188).
     BridgeAddress,
@@ -65,11 +65,11 @@ pub enum Scalar {
     SpanningTree,
     /// `dot1dStpPriority`.
     SpanningTreePriority,
-    /// Object of `lldpLocalSystemData` (IEEE 802.1AB), by its number.
+    /// Object of `lldpLocalSystemData` (IEEE 802.1AB), by number.
     Lldp(u8),
 }
 
-/// Tables, by their rows.
+/// Table object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
     /// `ifTable` (RFC 2863), by `ifIndex`.
@@ -86,35 +86,35 @@ pub enum Table {
     Entities,
     /// `mtxrInterfaceStatsTable`.
     Statistics,
-    /// `dskTable` (UCD-SNMP-MIB): whether changes of the configuration can be stored.
+    /// `dskTable` (UCD-SNMP-MIB): whether configuration changes can be stored.
     Disks,
-    /// `hrDeviceTable`: the processors.
+    /// `hrDeviceTable`: processors.
     Devices,
-    /// `mtxrQueueSimpleTable`, by the number of the queue.
+    /// `mtxrQueueSimpleTable`, by queue number.
     SimpleQueues,
-    /// `mtxrQueueTreeTable`, by the number of the queue.
+    /// `mtxrQueueTreeTable`, by queue number.
     QueueTrees,
-    /// `ipNetToMediaTable` (RFC 4293): ARP, by `ifIndex` and address.
+    /// `ipNetToMediaTable` (RFC 4293): ARP entries, by `ifIndex` and address.
     Arp,
-    /// `ipCidrRouteTable` (RFC 2096), by destination, mask, type of service and next hop.
+    /// `ipCidrRouteTable` (RFC 2096), by destination, mask, TOS and next hop.
     Routes,
-    /// `dot1dBasePortTable`: ports of bridges, whose number is their `ifIndex`.
+    /// `dot1dBasePortTable`: bridge ports, by `ifIndex`.
     BridgePorts,
-    /// `dot1dTpFdbTable`: hosts of bridges, by link address.
+    /// `dot1dTpFdbTable`: bridge hosts, by MAC address.
     BridgeHosts,
     /// `lldpLocPortTable`, by `ifIndex`.
     LldpPorts,
-    /// `lldpRemTable`, by time, `ifIndex` and number of the neighbour.
+    /// `lldpRemTable`, by time, `ifIndex` and neighbour number.
     LldpNeighbours,
     /// `mtxrNeighborTable`, by number.
     Neighbours,
 }
 
-/// A column of a table.
+/// Table column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Column {
     number: u32,
-    /// Its values are `Counter64`, which version 1 does not have.
+    /// Type `Counter64`, which version 1 lacks.
     wide: bool,
 }
 
@@ -129,7 +129,7 @@ const fn wide(number: u32) -> Column {
     Column { number, wide: true }
 }
 
-/// Those of `ifXTable`: the sixth to the thirteenth count in 64 bits.
+/// Columns of `ifXTable`; columns 6 to 13 are 64-bit counters.
 const MORE: &[Column] = &{
     let mut columns = first_columns::<19>();
     let mut at = 5;
@@ -140,7 +140,7 @@ const MORE: &[Column] = &{
     columns
 };
 const STATISTICS: &[Column] = &[narrow(2), wide(11), wide(12), wide(13), wide(14)];
-/// From the second on; the eighth and ninth count bytes in 64 bits.
+/// Columns from 2 on; columns 8 and 9 are 64-bit byte counters.
 const SIMPLE_QUEUES: &[Column] = &{
     let mut columns = columns_from::<14>(2);
     columns[6] = wide(8);
@@ -197,11 +197,11 @@ const fn columns_from<const N: usize>(first: u32) -> [Column; N] {
     columns
 }
 
-/// What lies below an identifier.
+/// Subtree of the object tree.
 #[derive(Clone, Copy, Debug)]
 enum Branch {
     Scalar(Scalar),
-    /// The identifier is that of its rows (`ifEntry`).
+    /// Table entry object (`ifEntry`).
     Table(Table),
 }
 
@@ -213,7 +213,7 @@ const fn rows(oid: &'static [u32], table: Table) -> (&'static [u32], Branch) {
     (oid, Branch::Table(table))
 }
 
-/// All, in order. None lies below another.
+/// All subtrees, in order; none contains another one.
 static BRANCHES: &[(&[u32], Branch)] = &[
     one(&[1, 0, 8_802, 1, 1, 2, 1, 3, 1], Scalar::Lldp(1)),
     one(&[1, 0, 8_802, 1, 1, 2, 1, 3, 2], Scalar::Lldp(2)),
@@ -307,36 +307,36 @@ static BRANCHES: &[(&[u32], Branch)] = &[
     ),
 ];
 
-/// The identifier of `sysName`, which may be set, as those of contact and location.
+/// `sysName`; writable.
 pub const NAME: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 5, 0];
-/// See [`NAME`].
+/// `sysContact`; writable.
 pub const CONTACT: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 4, 0];
-/// See [`NAME`].
+/// `sysLocation`; writable.
 pub const LOCATION: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 6, 0];
-/// `mikrotik`, what this agent is (RouterOS).
+/// Value of `sysObjectID`: `mikrotik` (RouterOS).
 pub const KIND: &[u32] = &[1, 3, 6, 1, 4, 1, 14_988, 1];
 
-/// Whatever knows the values.
+/// Source of values.
 pub trait Source {
-    /// The value of an object of which there is one; none if it is not known here.
+    /// Returns the value of a scalar; `None` if it is not available.
     fn scalar(&self, scalar: Scalar) -> Option<Value>;
 
-    /// The index of the first row behind this one, in the order of indexes; of the first one for an empty index.
+    /// Returns the index of the first row after this one, or of the first row if the index is empty.
     fn after(&self, table: Table, index: &[u32]) -> Option<Oid>;
 
-    /// A value of a row; none if there is no such row.
+    /// Returns a cell of a row; `None` if the row does not exist.
     fn cell(&self, table: Table, column: u32, index: &[u32]) -> Option<Value>;
 }
 
-/// The view of a source.
+/// View of a source.
 #[derive(Clone, Copy, Debug)]
 pub struct Tree<S>(pub S);
 
-/// How many rows without a value are passed over for one that has it.
+/// Maximum number of rows without a value that GetNext skips.
 const GAPS: usize = 64;
 
 impl<S: Source> Tree<S> {
-    /// The first object of a branch behind an identifier.
+    /// Returns the first object of a subtree after an identifier.
     fn within(
         &self,
         (prefix, branch): (&[u32], Branch),

@@ -1,12 +1,12 @@
-//! An agent of SNMP: version 1 (RFC 1157), 2c (RFC 1901, 3416) and 3 with users (RFC 3412, 3414, 3826).
+//! SNMP agent: versions 1 (RFC 1157), 2c (RFC 1901, 3416) and 3 with users (RFC 3412, 3414, 3826).
 //!
 //! ```text
 //! datagram ──message──▶ community or user ──pdu──▶ a view of values, in order ──▶ datagram
 //!              │            └ usm: keys, digests, ciphers, time
 //!              └ ber
 //! ```
-//! [`Agent::handle`] answers one datagram. What values there are says a [`View`], which [`mib`] makes of tables: the
-//! next one behind an identifier is found by its place in an order, never by looking at all.
+//! [`Agent::handle`] answers one datagram. A [`View`] supplies the values; [`mib`] builds it from tables. GetNext
+//! finds the next object through an index, never by a scan of all objects.
 
 mod agent;
 mod ber;
@@ -23,17 +23,17 @@ pub use agent::{Agent, Asked, Community, Counters, Security, Set};
 pub use ber::OID_MAX;
 pub use trap::{Trap, TrapVersion};
 
-/// The identifier of an object: its numbers from the root on.
+/// Object identifier.
 pub type Oid = Vec<u32>;
 
-/// A value of an object (RFC 2578, 2; RFC 3416, 3).
+/// Value of an object (RFC 2578, 2; RFC 3416, 3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// `INTEGER`.
     Integer(i32),
     /// `OCTET STRING`.
     Octets(Vec<u8>),
-    /// No value.
+    /// `NULL`.
     Null,
     /// `OBJECT IDENTIFIER`.
     Oid(Oid),
@@ -45,7 +45,7 @@ pub enum Value {
     Gauge32(u32),
     /// `TimeTicks`: hundredths of a second.
     Ticks(u32),
-    /// `Counter64`. Version 1 does not have it.
+    /// `Counter64`; not available in version 1.
     Counter64(u64),
     /// `noSuchObject`.
     NoObject,
@@ -56,46 +56,46 @@ pub enum Value {
 }
 
 impl Value {
-    /// A text.
+    /// Creates an `OCTET STRING` from text.
     pub fn text(text: impl AsRef<str>) -> Self {
         Self::Octets(text.as_ref().as_bytes().to_vec())
     }
 
-    /// A number that grows, in the 32 bits that an old object has for it.
+    /// Creates a `Counter32`, which wraps.
     pub const fn wrapped(count: u64) -> Self {
         Self::Counter32(count as u32)
     }
 
-    /// An amount, the most that the object can say where it is more.
+    /// Creates a `Gauge32`, which saturates.
     pub fn amount(amount: u64) -> Self {
         Self::Gauge32(u32::try_from(amount).unwrap_or(u32::MAX))
     }
 }
 
-/// Values in the order of their identifiers.
+/// Ordered view of all values.
 pub trait View {
-    /// The value of this object.
+    /// Returns the value of an object.
     ///
     /// # Errors
-    /// [`Value::NoObject`] or [`Value::NoInstance`].
+    /// Returns [`Value::NoObject`] or [`Value::NoInstance`].
     fn get(&self, oid: &[u32]) -> Result<Value, Value>;
 
-    /// The first object behind this identifier; without `all` the first whose value version 1 has.
+    /// Returns the first object after this identifier; without `all`, the first whose type version 1 has.
     fn next(&self, oid: &[u32], all: bool) -> Option<(Oid, Value)>;
 }
 
-/// Why a datagram is not answered, or with a report only (RFC 3412, 3414, 3418).
+/// Reason why a datagram gets no response, or only a report (RFC 3412, 3414, 3418).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// It is no message of SNMP.
+    /// Not an SNMP message.
     Malformed,
-    /// Of a version that there is not.
+    /// Unsupported version.
     Version,
-    /// Nobody has this community, or not from this address.
+    /// Unknown community, or source address not allowed.
     Community,
-    /// It asks for what only agents say.
+    /// PDU type that an agent does not handle.
     Pdu,
-    /// Another engine is meant: `usmStatsUnknownEngineIDs`.
+    /// `usmStatsUnknownEngineIDs`.
     Engine,
     /// `usmStatsUnknownUserNames`.
     User,

@@ -1,4 +1,4 @@
-//! Notifications (RFC 1157, 4.1.6; RFC 3416, 4.2.6; RFC 3584, 3).
+//! Traps (RFC 1157, 4.1.6; RFC 3416, 4.2.6; RFC 3584, 3).
 
 use machine::Instant;
 
@@ -7,36 +7,36 @@ use super::ber::Writer;
 use super::message::{Bindings, Said, kind, write_plain};
 use super::{Agent, Fault, Oid, Value, mib};
 
-/// Bytes of the bindings of a notification.
+/// Maximum length of the bindings of a trap.
 const ROOM: usize = 1_200;
-/// `snmpTraps`: those that all agents have.
+/// `snmpTraps`: the standard traps.
 const COMMON: &[u32] = &[1, 3, 6, 1, 6, 3, 1, 1, 5];
-/// Traps of version 1 that are none of the common ones.
+/// Generic trap `enterpriseSpecific` of version 1.
 const SPECIFIC: i64 = 6;
 
-/// The version that a notification is sent in.
+/// SNMP version of a trap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrapVersion {
-    /// 1.
+    /// Version 1.
     #[default]
     V1,
-    /// 2c.
+    /// Version 2c.
     V2,
-    /// 3.
+    /// Version 3.
     V3,
 }
 
-/// Something that has happened.
+/// Trap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trap {
     /// `snmpTrapOID`.
     pub oid: Oid,
-    /// What it is about.
+    /// Bindings.
     pub bindings: Vec<(Oid, Value)>,
 }
 
 impl Trap {
-    /// One that all agents have: `coldStart` is 1, `linkDown` 3, `linkUp` 4 (RFC 3418).
+    /// Creates a standard trap: `coldStart` is 1, `linkDown` 3, `linkUp` 4 (RFC 3418).
     pub fn common(number: u32, bindings: Vec<(Oid, Value)>) -> Self {
         Self {
             oid: [COMMON, &[number]].concat(),
@@ -46,11 +46,10 @@ impl Trap {
 }
 
 impl Agent {
-    /// The datagram that tells of something, by the name of a community. Of version 1 it says which address it is
-    /// from.
+    /// Builds the datagram of a trap for a community. In version 1 it includes the agent address.
     ///
     /// # Errors
-    /// There is no such community, or it has no keys for what it wants.
+    /// Fails if there is no such community, or if it lacks the keys for its security level.
     pub fn notify(
         &mut self,
         trap: &Trap,
@@ -98,12 +97,12 @@ fn bindings(first: &[(Oid, Value)], trap: &Trap) -> Bindings {
     bindings
 }
 
-/// A trap of version 1 (RFC 3584, 3.2).
+/// Encodes a version 1 trap (RFC 3584, 3.2).
 fn old(writer: &mut Writer, trap: &Trap, (bindings, own, ticks): (&Bindings, [u8; 4], u32)) {
     let common = trap.oid.strip_prefix(COMMON);
     let (enterprise, generic, specific) = match (common, &*trap.oid) {
         (Some([number @ 1..=6]), _) => (mib::KIND, i64::from(*number) - 1, 0),
-        // What stands before the last number, but for a 0 there.
+        // Enterprise: the prefix of the last number, without a 0 before it.
         (_, [enterprise @ .., 0, last]) | (_, [enterprise @ .., last]) => {
             (enterprise, SPECIFIC, i64::from(*last))
         }

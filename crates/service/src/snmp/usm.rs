@@ -1,18 +1,18 @@
-//! Users of version 3: keys, digests and ciphers (RFC 3414; RFC 3826 for AES).
+//! User-based security of SNMPv3: keys, digests and ciphers (RFC 3414; RFC 3826 for AES).
 
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use sha1::{Digest, Sha1};
 
-/// Bytes of a digest in a message.
+/// Length of a digest in a message.
 pub const DIGEST: usize = 12;
-/// Bytes of a cipher's key with what its initialisation vectors are made of.
+/// Length of a cipher key, including the material for initialization vectors.
 const KEY: usize = 16;
-/// Bytes of a hash's block (RFC 2104).
+/// Block length of the hashes (RFC 2104).
 const BLOCK: usize = 64;
-/// Bytes of a password, repeated, that make its key (RFC 3414, A.2).
+/// Length to which a password is repeated for its key (RFC 3414, A.2).
 const STRETCH: usize = 1 << 20;
 
-/// The hash of digests and keys.
+/// Authentication protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hash {
     /// HMAC-MD5-96.
@@ -21,7 +21,7 @@ pub enum Hash {
     Sha1,
 }
 
-/// What encrypts.
+/// Privacy protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cipher {
     /// CBC-DES.
@@ -46,7 +46,7 @@ impl Hash {
         }
     }
 
-    /// The key that a password makes for an engine (RFC 3414, 2.6 and A.2). It takes milliseconds.
+    /// Localized key of a password for an engine (RFC 3414, 2.6 and A.2). Takes milliseconds.
     pub fn key(self, password: &str, engine: &[u8]) -> Vec<u8> {
         let password = password.as_bytes();
         if password.is_empty() {
@@ -57,7 +57,7 @@ impl Hash {
         self.of(&[&key, engine, &key])
     }
 
-    /// The digest of a message, of which the parts before, of and behind its place are given (RFC 2104).
+    /// Digest of a message, given as the parts before, in and after the digest field (RFC 2104).
     pub fn digest(self, key: &[u8], parts: [&[u8]; 3]) -> [u8; DIGEST] {
         let pad = |with: u8| {
             let mut pad = [with; BLOCK];
@@ -75,19 +75,19 @@ impl Hash {
     }
 }
 
-/// When a message was encrypted: boots and time of the engine that decides, and a salt.
+/// Parameters of the initialization vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occasion {
-    /// How often the engine has started.
+    /// Boots of the authoritative engine.
     pub boots: u32,
-    /// Seconds since then.
+    /// Time of the authoritative engine in seconds.
     pub time: u32,
-    /// Of the message (`msgPrivacyParameters`): never the same twice.
+    /// Salt (`msgPrivacyParameters`); never repeats.
     pub salt: [u8; 8],
 }
 
 impl Cipher {
-    /// Encrypts. Nothing comes of a key that is too short.
+    /// Encrypts data; `None` if the key is too short.
     pub fn encrypt(self, key: &[u8], occasion: &Occasion, data: &[u8]) -> Option<Vec<u8>> {
         let key: &[u8; KEY] = key.first_chunk()?;
         let mut data = data.to_vec();
@@ -108,7 +108,7 @@ impl Cipher {
         Some(data)
     }
 
-    /// Decrypts. Nothing comes of data that cannot have been encrypted so.
+    /// Decrypts data; `None` if key or data have an invalid length.
     pub fn decrypt(self, key: &[u8], occasion: &Occasion, data: &[u8]) -> Option<Vec<u8>> {
         let key: &[u8; KEY] = key.first_chunk()?;
         let mut data = data.to_vec();
@@ -139,7 +139,7 @@ fn xor(block: &mut [u8], with: &[u8]) {
     }
 }
 
-/// The cipher of a key, and its first vector (RFC 3414, 8.1.1.1).
+/// DES cipher and initialization vector (RFC 3414, 8.1.1.1).
 fn des(key: &[u8; KEY], occasion: &Occasion) -> Option<(des::Des, [u8; 8])> {
     let (key, vector) = key.split_first_chunk::<8>()?;
     let mut before = occasion.salt;
@@ -194,7 +194,7 @@ mod tests {
         assert!(Hash::Md5.key("", &engine).is_empty());
     }
 
-    /// RFC 2202, 2 and 3, as far as 96 bits go.
+    /// RFC 2202, 2 and 3, truncated to 96 bits.
     #[test]
     fn digests_are_those_of_the_rfc() {
         let digest =

@@ -1,7 +1,7 @@
-//! What a bridge reads of IGMP and MLD, and the queries that it sends.
+//! Parses IGMP and MLD messages for snooping, and builds the bridge's queries.
 //!
-//! IGMPv1 and v2: RFC 2236, 2; IGMPv3: RFC 3376, 4; MLDv1: RFC 2710, 3; MLDv2: RFC 3810, 5. Sources of groups are not
-//! followed: a group is listened to, or it is not.
+//! IGMPv1 and v2: RFC 2236, 2; IGMPv3: RFC 3376, 4; MLDv1: RFC 2710, 3; MLDv2: RFC 3810, 5. Source filters are
+//! ignored: a port either listens to a group or does not.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -12,25 +12,25 @@ use wire::{EtherType, Mac, Protocol, checksum, ipv4, ipv6};
 use crate::Frame;
 use crate::outbound::ALL_NODES;
 
-/// A message of a listener or a querier.
+/// Message of a listener or querier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// A querier asks.
+    /// Query.
     Query {
-        /// Who asks; unspecified if it does not say.
+        /// Source address of the querier; unspecified if it has none.
         querier: IpAddr,
-        /// The group; none asks about all.
+        /// Queried group; `None` for a general query.
         group: Option<IpAddr>,
     },
-    /// A listener says of these groups whether it listens.
+    /// Report: groups, and whether the listener is a member.
     Records(Vec<(IpAddr, bool)>),
 }
 
-/// A message that breaks a rule.
+/// A message that violates its RFC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Invalid;
 
-/// Reads a packet, from its IP header on; none if it is of another protocol.
+/// Parses a packet, from the IP header on; `Ok(None)` if it is neither IGMP nor MLD.
 pub(super) fn read(packet: &[u8]) -> Result<Option<Heard>, Invalid> {
     match packet.first().map(|first| first >> 4) {
         Some(4) => read4(packet),
@@ -90,7 +90,7 @@ fn read6(packet: &[u8]) -> Result<Option<Heard>, Invalid> {
     if upper.protocol != Protocol::ICMPV6 || !of_mld {
         return Ok(None);
     }
-    // RFC 2710, 3 and RFC 3810, 5: hop limit 1, a link-local source (reports may have none), a router alert.
+    // RFC 2710, 3 and RFC 3810, 5: hop limit 1, link-local source (reports may have none), router alert.
     let local = ip.src().is_unicast_link_local() || ip.src().is_unspecified();
     if !local || ip.hop_limit() != 1 || !upper.hop_by_hop || upper.fragment.is_some() {
         return Err(Invalid);
@@ -118,7 +118,7 @@ fn read6(packet: &[u8]) -> Result<Option<Heard>, Invalid> {
     Ok(Some(heard))
 }
 
-/// The group that a query asks about.
+/// Group of a query; `None` for a general query.
 fn asked(group: IpAddr) -> Result<Option<IpAddr>, Invalid> {
     match group {
         group if group.is_unspecified() => Ok(None),
@@ -127,8 +127,8 @@ fn asked(group: IpAddr) -> Result<Option<IpAddr>, Invalid> {
     }
 }
 
-/// The records of a report with addresses of `N` bytes (RFC 3376, 4.2.4; RFC 3810, 5.2): type, words of auxiliary
-/// data, number of sources, group, sources.
+/// Parses the records of a report with addresses of `N` bytes (RFC 3376, 4.2.4; RFC 3810, 5.2): type, words of
+/// auxiliary data, number of sources, group, sources.
 fn records_of<const N: usize>(
     mut bytes: &[u8],
     count: u16,
@@ -143,7 +143,7 @@ fn records_of<const N: usize>(
         bytes = rest.get(skipped..).ok_or(Invalid)?;
         let group = address(group).filter(IpAddr::is_multicast).ok_or(Invalid)?;
         let listens = match kind {
-            // What excludes listens, and what includes somebody or allows somebody does.
+            // Exclude records mean membership; include and allow records do if they name a source.
             record::IS_EXCLUDE | record::TO_EXCLUDE => true,
             record::IS_INCLUDE | record::ALLOW if sources > 0 => true,
             record::TO_INCLUDE => sources > 0,
@@ -162,23 +162,23 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
     Some(Ipv6Addr::from(bytes).into())
 }
 
-/// A query of a bridge.
+/// Query to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Query {
-    /// Its source; unspecified where the bridge has no address or may not use it.
+    /// Source address; unspecified if the bridge has none or must not use it.
     pub(super) source: IpAddr,
-    /// The group that is asked about; none asks about all.
+    /// Queried group; `None` for a general query.
     pub(super) group: Option<IpAddr>,
-    /// Within which time the answer is wanted.
+    /// Maximum response time.
     pub(super) response: Duration,
-    /// The format of version 3 of IGMP, or 2 of MLD.
+    /// Use IGMPv3 or MLDv2.
     pub(super) newest: bool,
-    /// What the query says of the querier: how often it asks.
+    /// Query interval to announce.
     pub(super) interval: Duration,
 }
 
 impl Query {
-    /// The frame.
+    /// Builds the frame.
     pub(super) fn frame(&self) -> Frame {
         match self.source {
             IpAddr::V4(source) => self.frame4(source),
@@ -232,7 +232,7 @@ impl Query {
             false => group,
         };
         let millis = u16::try_from(self.response.as_millis()).unwrap_or(u16::MAX);
-        // Longer ones have an exponent (RFC 3810, 5.1.3).
+        // Limited to values without exponent (RFC 3810, 5.1.3).
         let [high, low] = millis.min(0x7fff).to_be_bytes();
         let mut data = group.octets().to_vec();
         if self.newest {
@@ -264,14 +264,13 @@ impl Query {
     }
 }
 
-/// A number as a code of eight bits: as it stands up to 127, then with mantissa and exponent, rounded down
-/// (RFC 3376, 4.1.1).
+/// Encodes a number in eight bits: as is up to 127, then with mantissa and exponent, rounded down (RFC 3376, 4.1.1).
 fn code(number: u16) -> u8 {
     if number < 0x80 {
         return number as u8;
     }
     let number = number.min(0x1f << 10);
-    // The mantissa has five bits, of which the highest is not written.
+    // The mantissa has five bits; the highest one is implicit.
     let shift = (u16::BITS - number.leading_zeros())
         .saturating_sub(5)
         .max(3);
@@ -279,7 +278,7 @@ fn code(number: u16) -> u8 {
     0x80 | (shift as u8 - 3) << 4 | mantissa
 }
 
-/// Types of IGMP messages (RFC 3376, 4).
+/// IGMP message types (RFC 3376, 4).
 mod igmp {
     pub(super) const QUERY: u8 = 0x11;
     pub(super) const REPORT_V1: u8 = 0x12;
@@ -288,7 +287,7 @@ mod igmp {
     pub(super) const REPORT_V3: u8 = 0x22;
 }
 
-/// Types of records (RFC 3376, 4.2.12; RFC 3810, 5.2.12).
+/// Record types (RFC 3376, 4.2.12; RFC 3810, 5.2.12).
 mod record {
     pub(super) const IS_INCLUDE: u8 = 1;
     pub(super) const IS_EXCLUDE: u8 = 2;
@@ -297,13 +296,13 @@ mod record {
     pub(super) const ALLOW: u8 = 5;
 }
 
-/// Lost packets that are allowed for (RFC 3376, 8.1).
+/// Robustness variable (RFC 3376, 8.1).
 const ROBUSTNESS: u8 = 2;
-/// All hosts of the link.
+/// All-systems group.
 const ALL_SYSTEMS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
-/// Precedence of routing and group management (RFC 3376, 4).
+/// TOS of IGMP messages: internetwork control (RFC 3376, 4).
 const INTERNETWORK_CONTROL: u8 = 0xc0;
-/// RFC 2113.
+/// Router alert option (RFC 2113).
 const ROUTER_ALERT4: [u8; 4] = [0x94, 4, 0, 0];
 /// Hop-by-hop options: ICMPv6 follows; router alert for MLD; two bytes of padding (RFC 2711).
 const ROUTER_ALERT6: [u8; 8] = [

@@ -1,15 +1,15 @@
-//! Snooping of IGMP and MLD in one bridge (RFC 4541): which ports listen to which groups, behind which ports there are
-//! multicast routers, and the queries of the bridge's own.
+//! IGMP and MLD snooping of one bridge (RFC 4541): group members and multicast routers per port, and the bridge's own
+//! querier.
 //!
 //! ```text
-//! report ─▶ a port listens to a group until `membership_interval` has passed
-//! leave  ─▶ at once with `fast_leave`; else the port is asked whether somebody is left
-//! query  ─▶ the port leads to a multicast router; another querier is there
-//! time   ─▶ own queries, as long as no other querier of a lower address asks (RFC 3376, 6.6.2)
+//! report ─▶ the port is a member until `membership_interval` has passed
+//! leave  ─▶ removed at once with `fast_leave`; otherwise the port is queried for further members
+//! query  ─▶ the port leads to a multicast router; another querier is present
+//! time   ─▶ own queries, as long as no querier with a lower address is present (RFC 3376, 6.6.2)
 //! ```
 //!
-//! As long as nobody asks in a VLAN, nobody has to report, and all multicast is flooded there: [`Action::Asked`] says
-//! when that changes. VLAN 0 is a bridge that does not filter VLANs.
+//! Without a querier in a VLAN no host has to report, so all multicast is flooded there: [`Action::Asked`] reports
+//! changes of this state. VLAN 0 stands for a bridge without VLAN filtering.
 
 mod message;
 #[cfg(test)]
@@ -23,7 +23,7 @@ use machine::{Duration, Instant, Machine};
 use self::message::{Heard, Query};
 use crate::Frame;
 
-/// What a bridge's snooping obeys. The names are RouterOS's.
+/// Settings of a bridge; names are those of RouterOS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// `multicast-querier`.
@@ -32,11 +32,11 @@ pub struct Config {
     pub igmp_v3: bool,
     /// `mld-version=2`: queries of MLDv2.
     pub mld_v2: bool,
-    /// What queries of IGMP come from: the bridge's address, or 0.0.0.0.
+    /// Source of IGMP queries: the bridge's address, or 0.0.0.0.
     pub source4: Ipv4Addr,
-    /// What queries of MLD come from: the bridge's link-local address; without one there are none.
+    /// Source of MLD queries: the bridge's link-local address; without one no MLD queries are sent.
     pub source6: Option<Ipv6Addr>,
-    /// The VLANs that the bridge asks in.
+    /// VLANs to query in.
     pub vlans: Vec<u16>,
     /// `last-member-query-count`.
     pub last_member_query_count: u32,
@@ -54,7 +54,7 @@ pub struct Config {
     pub startup_query_count: u32,
     /// `startup-query-interval`.
     pub startup_query_interval: Duration,
-    /// Members (a port of a group) that are known at most.
+    /// Maximum number of members (port of a group).
     pub members_max: usize,
 }
 
@@ -80,105 +80,105 @@ impl Default for Config {
     }
 }
 
-/// `multicast-router` of a port, as far as time has to do with it.
+/// Settings of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortConfig {
     /// `fast-leave`.
     pub fast_leave: bool,
-    /// `multicast-router=temporary-query`: a query shows that a router is behind it.
+    /// `multicast-router=temporary-query`: a query marks the port as leading to a multicast router.
     pub learns_routers: bool,
 }
 
-/// What happens to a bridge.
+/// Events of a bridge.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// It is configured anew.
+    /// The configuration changed.
     Configure(Config),
-    /// A port comes, or is configured anew.
+    /// A port was added or its settings changed.
     Port(u32, PortConfig),
-    /// A port goes, or its link does: nothing behind it is known any more.
+    /// A port was removed or its link went down; its members and routers are removed.
     PortGone(u32),
-    /// The topology of the spanning tree changed: who listens is asked anew (RFC 4541, 2.1.1).
+    /// The spanning tree topology changed; members are queried again (RFC 4541, 2.1.1).
     TopologyChanged,
-    /// A packet of IGMP or MLD came in by a port; others are ignored.
+    /// A packet arrived; only IGMP and MLD are handled.
     Received {
-        /// The port.
+        /// Ingress port.
         port: u32,
-        /// Its VLAN.
+        /// VLAN.
         vlan: u16,
-        /// The packet, from its IP header on.
+        /// Packet, from the IP header on.
         packet: &'a [u8],
     },
 }
 
-/// What a bridge wants done.
+/// Actions that the owner of the machine carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A port listens to a group from now on, or no more.
+    /// A port became a member of a group, or is no longer one.
     Member {
-        /// The VLAN.
+        /// VLAN.
         vlan: u16,
-        /// The group.
+        /// Group.
         group: IpAddr,
-        /// The port.
+        /// Port.
         port: u32,
-        /// Whether it listens.
+        /// True if the port is a member.
         listens: bool,
     },
-    /// A multicast router of a family is behind a port from now on, or no more.
+    /// A multicast router appeared behind a port, or disappeared.
     Router {
-        /// The VLAN.
+        /// VLAN.
         vlan: u16,
-        /// The family.
+        /// Address family.
         ipv6: bool,
-        /// The port.
+        /// Port.
         port: u32,
-        /// Whether it is there.
+        /// True if there is a router.
         is_there: bool,
     },
-    /// Somebody asks who listens from now on, so that reports tell; or nobody any more.
+    /// A querier appeared in a VLAN, so that reports are complete, or the last one disappeared.
     Asked {
-        /// The VLAN.
+        /// VLAN.
         vlan: u16,
-        /// The family.
+        /// Address family.
         ipv6: bool,
-        /// Whether somebody asks.
+        /// True if there is a querier.
         asked: bool,
     },
-    /// Send a query, from the bridge's link address.
+    /// Send a query from the bridge's MAC address.
     Query {
-        /// The port; none: all.
+        /// Port; `None` for all ports.
         port: Option<u32>,
-        /// The VLAN.
+        /// VLAN.
         vlan: u16,
-        /// It.
+        /// Frame.
         frame: Frame,
     },
 }
 
-/// What is due at a time.
+/// Timers of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
-    /// A member is forgotten.
+    /// A member expires.
     Member(u16, IpAddr, u32),
-    /// Listeners of a group behind a port are asked for, as one has left.
+    /// Last-member query to a port after a leave.
     LastMember(u16, IpAddr, u32),
-    /// A multicast router of a family (true: IPv6) is forgotten.
+    /// A multicast router expires (`true`: IPv6).
     Router(u16, bool, u32),
-    /// The bridge asks.
+    /// General query of the bridge.
     Query(u16, bool),
-    /// Another querier is forgotten.
+    /// Another querier expires.
     OtherQuerier(u16, bool),
 }
 
-/// Who asks in a VLAN, for one family.
+/// Querier state of a VLAN and address family.
 #[derive(Clone, Copy, Debug, Default)]
 struct Querier {
-    /// The other one, as long as there is one.
+    /// Address of another querier, while it is present.
     other: Option<IpAddr>,
-    /// The bridge asks.
+    /// The bridge is querier.
     own: bool,
-    /// Queries of the beginning that are left.
+    /// Startup queries left to send.
     startup: u32,
 }
 
@@ -188,51 +188,51 @@ impl Querier {
     }
 }
 
-/// What was heard.
+/// Counters of received messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Valid queries.
     pub queries: u64,
     /// Valid reports and leaves.
     pub reports: u64,
-    /// What broke a rule.
+    /// Invalid messages.
     pub invalid: u64,
-    /// Members that there was no room for.
+    /// Members rejected because the table was full.
     pub full: u64,
 }
 
-/// See the module.
+/// Snooping state of one bridge.
 #[derive(Debug, Default)]
 pub struct Snooping {
     config: Config,
     ports: BTreeMap<u32, PortConfig>,
-    /// Ports that listen, by VLAN and group, and how many queries of a leave are still to be sent to each.
+    /// Members by VLAN, group and port, with the number of last-member queries left to send.
     members: BTreeMap<(u16, IpAddr, u32), u32>,
     routers: BTreeSet<(u16, bool, u32)>,
     queriers: BTreeMap<(u16, bool), Querier>,
-    /// When each timer is due, and the timers in their order.
+    /// Deadline of each timer, and the timers ordered by deadline.
     due: BTreeMap<Timer, Instant>,
     timers: BTreeSet<(Instant, Timer)>,
     counters: Counters,
 }
 
 impl Snooping {
-    /// What was heard.
+    /// Returns the counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// The ports that listen to groups: VLAN, group, port, in order.
+    /// All members: VLAN, group, port, in order.
     pub fn members(&self) -> impl Iterator<Item = (u16, IpAddr, u32)> + '_ {
         self.members.keys().copied()
     }
 
-    /// The ports behind which multicast routers were heard: VLAN, family, port.
+    /// Ports with multicast routers: VLAN, address family, port.
     pub fn routers(&self) -> impl Iterator<Item = (u16, bool, u32)> + '_ {
         self.routers.iter().copied()
     }
 
-    /// Whether somebody asks in a VLAN who listens.
+    /// True if there is a querier in the VLAN.
     pub fn is_asked(&self, vlan: u16, ipv6: bool) -> bool {
         self.queriers.get(&(vlan, ipv6)).is_some_and(Querier::asks)
     }
@@ -258,12 +258,12 @@ impl Snooping {
         }
     }
 
-    /// The other querier of a VLAN and a family (true: IPv6), as long as it is heard.
+    /// Address of another querier in a VLAN and address family (`true`: IPv6), while it is present.
     pub fn other_querier(&self, place: (u16, bool)) -> Option<IpAddr> {
         self.queriers.get(&place).and_then(|querier| querier.other)
     }
 
-    /// What the bridge's queries of a family come from, if it asks in this VLAN.
+    /// Source address of the bridge's queries; `None` if the bridge does not query in this VLAN.
     fn source(&self, (vlan, ipv6): (u16, bool)) -> Option<IpAddr> {
         let asks = self.config.querier && self.config.vlans.contains(&vlan);
         let source = match ipv6 {
@@ -273,7 +273,7 @@ impl Snooping {
         source.filter(|_| asks)
     }
 
-    /// Decides whether the bridge asks: the lowest address does; one that has none gives way to everybody.
+    /// Elects the querier: the lowest address wins; a bridge without address yields to any querier.
     fn elect(
         &mut self,
         place: (u16, bool),
@@ -300,7 +300,7 @@ impl Snooping {
         self.note_querier(place, querier, out);
     }
 
-    /// Keeps who asks, and tells when it becomes somebody or nobody.
+    /// Stores the querier state and reports whether a querier is present, if that changed.
     fn note_querier(&mut self, place: (u16, bool), querier: Querier, out: &mut Vec<Action>) {
         let was = self.queriers.get(&place).is_some_and(Querier::asks);
         match querier.asks() {
@@ -316,7 +316,7 @@ impl Snooping {
         }
     }
 
-    /// Nothing behind a port is known any more.
+    /// Removes all members and routers of a port.
     fn forget_port(&mut self, port: u32, out: &mut Vec<Action>) {
         let of_port = |at: &&(u16, IpAddr, u32)| at.2 == port;
         let members: Vec<_> = self.members.keys().filter(of_port).copied().collect();
@@ -397,7 +397,7 @@ impl Snooping {
             .ports
             .get(&port)
             .is_some_and(|port| port.learns_routers);
-        // One that has no address is a switch that asks, not a router (RFC 4541, 2.1.1).
+        // A query without source address comes from a switch, not from a router (RFC 4541, 2.1.1).
         if learns && !querier.is_unspecified() && self.has_room() {
             let until = now + self.config.querier_interval;
             self.set_timer(Timer::Router(vlan, ipv6, port), Some(until));
@@ -411,7 +411,7 @@ impl Snooping {
             }
         }
         self.heard_querier((vlan, ipv6), querier, now, out);
-        // Who answers nothing to a question about one group is not there (RFC 2236, 3; RFC 3376, 6.6.1).
+        // Members that do not answer a group-specific query expire (RFC 2236, 3; RFC 3376, 6.6.1).
         if let Some(group) = group {
             let from = (vlan, group, u32::MIN);
             let to = (vlan, group, u32::MAX);
@@ -437,7 +437,7 @@ impl Snooping {
         self.elect(place, Some(querier), now, out);
     }
 
-    /// Whether more may be remembered: members, routers and queriers have one bound.
+    /// True if the table has room: members, routers and queriers share one limit.
     fn has_room(&mut self) -> bool {
         let known = self.members.len() + self.routers.len() + self.queriers.len();
         let has = known < self.config.members_max;
@@ -476,7 +476,7 @@ impl Snooping {
         if self.ports.get(&port).is_some_and(|port| port.fast_leave) {
             return self.end_member(at, out);
         }
-        // Another querier asks by itself, and its question lowers the timer.
+        // If another bridge is querier, its last-member query lowers the timer.
         let place = (vlan, group.is_ipv6());
         if self.queriers.get(&place).is_some_and(|is| is.own) {
             self.lower(at, now);
@@ -485,7 +485,7 @@ impl Snooping {
         }
     }
 
-    /// A member is forgotten soon unless it reports.
+    /// Shortens the timer of a member; a report extends it again.
     fn lower(&mut self, at: (u16, IpAddr, u32), now: Instant) {
         let (vlan, group, port) = at;
         let timer = Timer::Member(vlan, group, port);
@@ -505,7 +505,7 @@ impl Snooping {
         }
     }
 
-    /// Asks about all groups.
+    /// Sends a general query.
     fn ask(&mut self, place: (u16, bool), now: Instant, out: &mut Vec<Action>) {
         let (Some(source), Some(querier)) = (self.source(place), self.queriers.get_mut(&place))
         else {
@@ -525,7 +525,7 @@ impl Snooping {
         });
     }
 
-    /// Asks whether a port still listens to a group that one behind it has left.
+    /// Sends a last-member query to a port.
     fn ask_last(&mut self, at: (u16, IpAddr, u32), now: Instant, out: &mut Vec<Action>) {
         let (vlan, group, port) = at;
         let Some(left) = self.members.get_mut(&at).filter(|left| **left > 0) else {
@@ -559,7 +559,7 @@ impl Snooping {
         }
     }
 
-    /// Asks anew wherever the bridge asks.
+    /// Sends general queries wherever the bridge is querier.
     fn ask_anew(&mut self, now: Instant) {
         let asks = self.queriers.iter().filter(|(_, is)| is.own);
         let places: Vec<_> = asks.map(|(place, _)| *place).collect();
@@ -608,7 +608,7 @@ impl Machine for Snooping {
     }
 }
 
-/// Whether a group is for all of a link, whoever reports it (RFC 4541, 2.1.2 and 3).
+/// True for groups that are always flooded, whoever reports them (RFC 4541, 2.1.2 and 3).
 pub fn is_always_flooded(group: IpAddr) -> bool {
     match group {
         IpAddr::V4(group) => matches!(group.octets(), [224, 0, 0, _]),
@@ -616,5 +616,5 @@ pub fn is_always_flooded(group: IpAddr) -> bool {
     }
 }
 
-/// How far apart queries are at least, whatever is configured.
+/// Minimum interval between queries, whatever is configured.
 const LEAST: Duration = Duration::from_millis(100);

@@ -1,11 +1,11 @@
-//! What is configured of a bridge's spanning tree, and what its links are like.
+//! Configuration of a bridge's spanning tree, and properties of its links.
 
 use std::collections::BTreeMap;
 
 use wire::Mac;
 use wire::bpdu::Region;
 
-/// Which protocol a bridge speaks.
+/// Spanning tree protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
     /// None: all ports forward.
@@ -19,7 +19,7 @@ pub enum Protocol {
     Mstp,
 }
 
-/// How a port's cost follows from its speed.
+/// Path cost by speed (`port-cost-mode`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CostMode {
     /// 32 bits (IEEE 802.1Q, table 13-4).
@@ -30,10 +30,10 @@ pub enum CostMode {
 }
 
 impl CostMode {
-    /// What a port costs that carries so many megabits a second; 0: nobody knows.
+    /// Path cost of a speed in Mbit/s; 0 is unknown.
     pub const fn cost(self, megabits: u32) -> u32 {
         match (self, megabits) {
-            // RouterOS: a port whose speed is not known costs what one of 1 Gbit/s does.
+            // RouterOS: a port of unknown speed has the cost of 1 Gbit/s.
             (Self::Long, 0) => 20_000,
             (Self::Long, speed) => match 20_000_000 / speed {
                 0 => 1,
@@ -48,39 +48,39 @@ impl CostMode {
     }
 }
 
-/// What is configured of a bridge.
+/// Bridge settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The protocol.
+    /// Protocol.
     pub protocol: Protocol,
-    /// The bridge's address, by which it is told from others.
+    /// MAC address of the bridge id.
     pub address: Mac,
-    /// Its priority, in steps of 0x1000.
+    /// Bridge priority, in steps of 0x1000.
     pub priority: u16,
-    /// When what it was told is too old, in seconds (6 to 40).
+    /// Maximum message age in seconds (6 to 40).
     pub max_age: u16,
-    /// How long a port listens and how long it learns, in seconds (4 to 30).
+    /// Forward delay in seconds (4 to 30).
     pub forward_delay: u16,
-    /// How many BPDUs a port sends within a second at most (1 to 10).
+    /// Maximum number of BPDUs per second and port (1 to 10).
     pub transmit_hold_count: u16,
-    /// How many bridges of its region a BPDU passes at most (6 to 40).
+    /// Maximum number of hops within the region (6 to 40).
     pub max_hops: u8,
-    /// How costs follow from speeds.
+    /// Path cost mode.
     pub cost_mode: CostMode,
-    /// The region's name; the first 32 bytes count.
+    /// Region name; the first 32 bytes count.
     pub region_name: String,
-    /// The revision of the region's configuration.
+    /// Region revision.
     pub region_revision: u16,
-    /// Instances by number, 1 to 4094: MSTP's trees beside the common one.
+    /// MST instances by number, 1 to 4094.
     pub instances: BTreeMap<u16, Instance>,
 }
 
-/// What is configured of an instance.
+/// MST instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instance {
-    /// The bridge's priority in it, in steps of 0x1000.
+    /// Bridge priority in the instance, in steps of 0x1000.
     pub priority: u16,
-    /// Its VLANs, ranges of ids.
+    /// Ranges of VLAN ids.
     pub vlans: Vec<(u16, u16)>,
 }
 
@@ -102,13 +102,13 @@ impl Default for Config {
     }
 }
 
-/// The key of the digest (IEEE 802.1Q, table 13-1).
+/// Key of the configuration digest (IEEE 802.1Q, table 13-1).
 const DIGEST_KEY: [u8; 16] = [
     0x13, 0xac, 0x06, 0xa6, 0x2e, 0x47, 0xfd, 0x51, 0xf9, 0x5d, 0x2b, 0xa2, 0x43, 0xcd, 0x03, 0x46,
 ];
 
 impl Config {
-    /// The instance that a VLAN belongs to: 0 is the common tree.
+    /// Instance of a VLAN; 0 is the common tree.
     pub fn tree_of(&self, vlan: u16) -> u16 {
         let mut instances = self.instances.iter();
         let found = instances.find(|(_, instance)| {
@@ -118,13 +118,13 @@ impl Config {
         found.map_or(0, |(number, _)| *number)
     }
 
-    /// The region that the bridge belongs to (13.8).
+    /// MST region id of the bridge (13.8).
     pub fn region(&self) -> Region {
         let mut name = [0; 32];
         for (at, byte) in name.iter_mut().zip(self.region_name.bytes()) {
             *at = byte;
         }
-        // The instance of each VLAN id from 0 to 4095, as two bytes each; 0 and 4095 are in none.
+        // Instance of each VLAN id from 0 to 4095, two bytes each; 0 and 4095 are in none.
         let mut table = vec![0; 4096 * 2];
         for (number, instance) in self.instances.iter().rev() {
             for (first, last) in &instance.vlans {
@@ -141,7 +141,7 @@ impl Config {
     }
 }
 
-/// HMAC-MD5 (RFC 2104): what the standard asks for. It authenticates nothing here.
+/// HMAC-MD5 (RFC 2104), as the standard requires; it authenticates nothing here.
 fn hmac_md5(key: [u8; 16], data: &[u8]) -> [u8; 16] {
     let padded = |pad: u8| {
         let mut block = [pad; 64];
@@ -154,19 +154,19 @@ fn hmac_md5(key: [u8; 16], data: &[u8]) -> [u8; 16] {
     md5::compute([padded(0x5c), inner.0.to_vec()].concat()).0
 }
 
-/// Whether a port leads to hosts alone.
+/// Edge port mode (`edge`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edge {
-    /// No, unless no BPDU is heard there.
+    /// Not an edge port, unless no BPDU is received.
     #[default]
     Auto,
-    /// Yes, from the beginning, until a BPDU is heard.
+    /// Edge port until a BPDU is received.
     Yes,
-    /// No.
+    /// Never an edge port.
     No,
-    /// Yes from the beginning, and again when no BPDU is heard any more.
+    /// Edge port initially, and again when no more BPDUs are received.
     YesDiscover,
-    /// As [`Self::Auto`].
+    /// Behaves as [`Self::Auto`].
     NoDiscover,
 }
 
@@ -182,37 +182,37 @@ impl Edge {
     }
 }
 
-/// What is configured of a port.
+/// Port settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortConfig {
-    /// Its priority, in steps of 0x10.
+    /// Port priority, in steps of 0x10.
     pub priority: u8,
-    /// What the way through it costs; none: what its speed says.
+    /// Path cost; `None` derives it from the speed.
     pub path_cost: Option<u32>,
-    /// The same within a region.
+    /// Internal path cost; `None` derives it from the speed.
     pub internal_path_cost: Option<u32>,
-    /// Whether it leads to hosts alone.
+    /// Edge port mode.
     pub edge: Edge,
-    /// Whether it leads to one bridge at most; none: a full-duplex link does.
+    /// Point-to-point link; `None`: if the link is full duplex.
     pub point_to_point: Option<bool>,
-    /// A BPDU that is received there shuts it.
+    /// Disable the port when it receives a BPDU.
     pub bpdu_guard: bool,
-    /// It never becomes a root port.
+    /// The port never becomes a root port.
     pub restricted_role: bool,
-    /// What it hears of topology changes is not passed on.
+    /// Do not propagate topology changes received on the port.
     pub restricted_tcn: bool,
-    /// Priority and internal cost in single instances, where they are other.
+    /// Priority and internal path cost in single instances, where different.
     pub overrides: BTreeMap<u16, (Option<u8>, Option<u32>)>,
 }
 
-/// The link of a port.
+/// Link of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Link {
-    /// It carries frames.
+    /// The link is up.
     pub up: bool,
-    /// Megabits a second; 0: nobody knows.
+    /// Speed in Mbit/s; 0 is unknown.
     pub megabits: u32,
-    /// Both sides may send at once.
+    /// Full duplex.
     pub full_duplex: bool,
 }
 

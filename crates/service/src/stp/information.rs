@@ -1,23 +1,23 @@
-//! What a port knows of a tree: received, aged, or this bridge's own (13.35).
+//! Port information machine: spanning tree information received, aged or of this bridge (13.35).
 
 use wire::bpdu::Flags;
 
 use super::Bridge;
 use super::port::{Info, Message, Port, TreePort};
 
-/// What a message is, beside what the port knows (`rcvInfo`, 13.29).
+/// `rcvInfo`: classification of a received message (13.29).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Received {
     SuperiorDesignated,
     RepeatedDesignated,
     InferiorDesignated,
-    /// Of a port that is root, alternate or backup, and knows no better.
+    /// From a root, alternate or backup port with no better information.
     NotDesignated,
     Other,
 }
 
 impl Bridge {
-    /// The port information machine.
+    /// Runs the port information machine.
     pub(super) fn inform(&mut self, tree: usize, port: usize) -> bool {
         let (rapid, root_times) = (self.is_rapid(), self.trees[tree].root_times);
         let port = &mut self.ports[port];
@@ -54,7 +54,7 @@ impl Bridge {
 }
 
 impl TreePort {
-    /// DISABLED: says whether anything changed.
+    /// State DISABLED; returns true if anything changed.
     fn disable(&mut self) -> bool {
         let was = core::mem::replace(&mut self.info, Info::Disabled);
         (self.proposing, self.proposed) = (false, false);
@@ -66,10 +66,10 @@ impl TreePort {
         was != Info::Disabled
     }
 
-    /// UPDATE: the port says from now on what this bridge knows.
+    /// State UPDATE: the port announces this bridge's information.
     fn take_own(&mut self, times: super::Times) {
         (self.proposing, self.proposed) = (false, false);
-        // `betterorsameInfo(Mine)`: an agreement holds if what is said gets no worse.
+        // `betterorsameInfo(Mine)`: the agreement holds if the announced information does not get worse.
         self.agreed &= self.info == Info::Mine && self.designated <= self.known;
         self.synced &= self.agreed;
         (self.known, self.known_times) = (self.designated, times);
@@ -97,7 +97,7 @@ impl TreePort {
 }
 
 impl Port {
-    /// RECEIVE and what follows.
+    /// State RECEIVE and its successors.
     fn hear(&mut self, tree: usize, message: &Message, rapid: bool) {
         let received = self.trees[tree].what_is(message);
         if tree == 0 && !self.rcvd_internal {
@@ -124,7 +124,7 @@ impl Port {
                 self.record_proposal(tree, message);
                 self.set_changes(tree, message);
                 let its = &mut self.trees[tree];
-                // `betterorsameInfo(Received)`: what was agreed to holds if what is heard got no worse.
+                // `betterorsameInfo(Received)`: the agreement holds if the received information does not get worse.
                 its.agree &= its.info == Info::Received && message.vector <= its.known;
                 self.record_agreement(tree, message, rapid);
                 let its = &mut self.trees[tree];
@@ -153,7 +153,7 @@ impl Port {
         }
     }
 
-    /// The trees that a message about this one speaks for: across a region's border, all.
+    /// Trees that a message covers: at the border of a region, all of them.
     fn spoken_for(&self, tree: usize) -> core::ops::Range<usize> {
         match tree == 0 && !self.rcvd_internal {
             true => 0..self.trees.len(),
@@ -170,7 +170,7 @@ impl Port {
     }
 
     fn record_agreement(&mut self, tree: usize, message: &Message, rapid: bool) {
-        // In an instance only an agreement about the same common tree counts.
+        // In an instance an agreement counts only with agreement about the common tree.
         let same = tree == 0 || self.common_agrees;
         let agrees =
             rapid && self.is_point_to_point() && same && message.flags.has(Flags::AGREEMENT);
@@ -201,7 +201,7 @@ impl Port {
         }
     }
 
-    /// How long what was heard is believed (`updtRcvdInfoWhile`).
+    /// `updtRcvdInfoWhile`: sets the lifetime of received information.
     fn update_received(&mut self, tree: usize) {
         let internal = self.rcvd_internal;
         let hello = self.trees[0].known_times.hello;
@@ -214,7 +214,7 @@ impl Port {
         its.rcvd_info_while = if lives { 3 * hello } else { 0 };
     }
 
-    /// The port has news of a tree to send.
+    /// Marks new information of a tree to send.
     pub(super) fn tell_news(&mut self, tree: usize) {
         match tree {
             0 => self.new_info = true,

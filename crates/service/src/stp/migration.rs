@@ -1,10 +1,11 @@
-//! Which protocol the neighbour of a port speaks, and whether there is one (13.32, 13.33).
+//! Protocol migration and bridge detection: whether the neighbour uses STP or RSTP, and whether there is one (13.32,
+//! 13.33).
 
 use super::MIGRATE;
 use super::port::{Migration, Port};
 
 impl Port {
-    /// Begins anew: RSTP is spoken until STP is heard, if it is spoken at all.
+    /// Resets the machine: RSTP, if enabled, until an STP BPDU arrives.
     pub(super) fn begin_migration(&mut self, rapid: bool) {
         self.migration = Migration::Checking;
         self.mcheck = false;
@@ -12,7 +13,7 @@ impl Port {
         self.mdelay_while = MIGRATE;
     }
 
-    /// What a port that takes no part forgets (13.29 DISCARD, 13.32, 13.34 TRANSMIT_INIT).
+    /// Resets the variables of a disabled port (13.29 DISCARD, 13.32, 13.34 TRANSMIT_INIT).
     pub(super) fn disable(&mut self, rapid: bool) {
         (self.rcvd_rstp, self.rcvd_stp) = (false, false);
         (self.rcvd_tcn, self.rcvd_tc_ack) = (false, false);
@@ -25,7 +26,7 @@ impl Port {
         self.oper_edge = self.config.edge.is_admin();
     }
 
-    /// The port protocol migration machine.
+    /// Runs the port protocol migration machine.
     pub(super) fn migrate(&mut self, rapid: bool) -> bool {
         if !self.is_enabled() {
             return false;
@@ -51,7 +52,7 @@ impl Port {
         true
     }
 
-    /// The bridge detection machine: a port that proposes and hears nothing leads to hosts alone.
+    /// Bridge detection machine: a port that proposes and receives no BPDU becomes an edge port.
     pub(super) fn detect_edge(&mut self) -> bool {
         let silent = self.edge_delay_while == 0
             && self.config.edge.is_found()

@@ -1,17 +1,17 @@
-//! Spanning tree of one bridge: STP, RSTP and MSTP (IEEE 802.1Q-2018, clause 13), as a machine.
+//! Spanning tree of one bridge: STP, RSTP and MSTP (IEEE 802.1Q-2018, clause 13).
 //!
 //! ```text
 //! BPDU ─▶ receive ─▶ information ─▶ selection ─▶ transitions ─▶ State, Flush
-//!           │        (what a port     (role of     (may it        │
-//!       migration     knows)           each port)   forward?)     ▼
+//!           │        (port           (role of     (may it        │
+//!       migration     information)    each port)   forward?)     ▼
 //!       edge                                        topology ─▶ transmit ─▶ Send
 //! ```
 //!
-//! The standard's machines are files and functions here, their variables fields of `port.rs`, both under the
-//! standard's names. A machine's state is kept only where its variables do not say it. After an event all
-//! machines run until none has anything to do ([`Bridge::settle`]). Timers count seconds, as the standard's do.
+//! The machines of the standard are files and functions, and its variables are fields in `port.rs`, under the
+//! standard's names. A machine's state is stored only if its variables do not imply it. After each event all machines
+//! run until none changes state ([`Bridge::settle`]). Timers count seconds, as in the standard.
 //!
-//! RSTP is MSTP with one tree, each bridge a region of its own; STP is RSTP that sends configuration BPDUs.
+//! RSTP is MSTP with one tree, where each bridge is its own region; STP is RSTP that sends configuration BPDUs.
 
 mod config;
 mod information;
@@ -34,24 +34,24 @@ pub use port::{Counters, Role, State};
 use port::{Port, TreePort};
 pub use vector::{Times, Vector};
 
-/// How often the machines are run for an event at most: they settle long before.
+/// Maximum number of rounds per event; the machines settle within far fewer.
 const ROUNDS: usize = 10_000;
-/// Seconds between BPDUs (`BridgeHelloTime`, table 13-5).
+/// `BridgeHelloTime` in seconds (table 13-5).
 const HELLO: u16 = 2;
-/// Seconds after which a port asks whether its neighbour speaks RSTP (`MigrateTime`).
+/// `MigrateTime` in seconds: delay before a port checks whether its neighbour uses RSTP.
 const MIGRATE: u16 = 3;
 
-/// A bridge's spanning tree. It has no port at first.
+/// Spanning tree of a bridge. It has no ports initially.
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 pub struct Bridge {
     config: Config,
     region: Region,
     trees: Vec<Tree>,
-    /// In the order of their numbers.
+    /// Sorted by number.
     ports: Vec<Port>,
     next_second: Option<Instant>,
-    /// How often the machines ran.
+    /// Number of rounds so far.
     rounds: u64,
     unsettled: u64,
     changes: u64,
@@ -61,116 +61,116 @@ pub struct Bridge {
 /// A tree: the common one, or an instance.
 #[derive(Clone, Debug)]
 struct Tree {
-    /// 0 for the common one.
+    /// Instance number; 0 for the common tree.
     number: u16,
     bridge: BridgeId,
-    /// The bridge's way to the root.
+    /// Priority vector of the bridge.
     root: Vector,
     root_times: Times,
     root_port: PortId,
 }
 
-/// What happens to a bridge.
+/// Events of a bridge.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// It is configured anew.
+    /// The configuration changed.
     Configure(Config),
-    /// A port comes, or is configured anew; its number is 1 to 4095.
+    /// A port was added or its settings changed; its number is 1 to 4095.
     Port(u16, PortConfig),
     /// A port comes, or is configured anew, and its link is known: [`Self::Port`] and [`Self::Link`] at once.
     PortWithLink(u16, PortConfig, Link),
     /// A port goes.
     PortGone(u16),
-    /// A port's link is so from now on.
+    /// The link of a port changed.
     Link(u16, Link),
-    /// What a guarded port was shut for is forgotten.
+    /// Re-enables a port that BPDU guard disabled.
     Unguard(u16),
-    /// A port asks anew whether its neighbour speaks RSTP (`mcheck`).
+    /// `mcheck`: the port checks again whether its neighbour uses RSTP.
     Migrate(u16),
-    /// A BPDU arrived by a port: what follows the LLC header.
+    /// A BPDU arrived on a port; holds the bytes after the LLC header.
     Received(u16, &'a [u8]),
 }
 
-/// What a bridge wants done.
+/// Actions that the owner of the machine carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Send a BPDU out of a port, behind an LLC header.
+    /// Send a BPDU on a port.
     Send {
-        /// The port.
+        /// Port.
         port: u16,
-        /// The BPDU.
+        /// Bytes after the LLC header.
         bpdu: Vec<u8>,
     },
-    /// A port does this in a tree from now on.
+    /// The state of a port in a tree changed.
     Become {
-        /// The port.
+        /// Port.
         port: u16,
-        /// The tree's number; 0 is the common one.
+        /// Instance number; 0 for the common tree.
         tree: u16,
-        /// What it does.
+        /// New state.
         state: State,
     },
-    /// Forget what was learnt at a port, in a tree.
+    /// Remove the addresses learnt on a port in a tree.
     Flush {
-        /// The port.
+        /// Port.
         port: u16,
-        /// The tree's number.
+        /// Instance number.
         tree: u16,
     },
-    /// A port was shut: a BPDU came in where `bpdu-guard` forbids one.
+    /// BPDU guard disabled a port.
     Guarded {
-        /// The port.
+        /// Port.
         port: u16,
     },
 }
 
-/// What the only timer is for.
+/// Timer of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// A second is over.
+    /// Next second.
     Second,
 }
 
-/// What a bridge knows of a tree.
+/// State of a tree, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeView {
-    /// The bridge in it.
+    /// Bridge id in the tree.
     pub bridge: BridgeId,
-    /// Its way to the root.
+    /// Priority vector of the bridge.
     pub root: Vector,
-    /// The port that leads there; none if this bridge is the root.
+    /// Root port; `None` if this bridge is the root.
     pub root_port: Option<u16>,
 }
 
-/// What a bridge knows of a port in a tree.
+/// State of a port in a tree, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortView {
-    /// Its id.
+    /// Port id.
     pub id: PortId,
-    /// Its role.
+    /// Role.
     pub role: Role,
-    /// What it does.
+    /// State.
     pub state: State,
-    /// It leads to hosts alone.
+    /// Edge port.
     pub edge: bool,
-    /// At most one bridge is behind it.
+    /// Point-to-point link.
     pub point_to_point: bool,
-    /// It speaks RSTP.
+    /// Sends RSTP or MSTP BPDUs.
     pub sends_rstp: bool,
-    /// It was shut by a BPDU.
+    /// Disabled by BPDU guard.
     pub guarded: bool,
-    /// What the way through it costs, outside of the region.
+    /// External path cost.
     pub cost: u32,
-    /// The same within.
+    /// Internal path cost.
     pub internal_cost: u32,
-    /// What is known there: the designated bridge, its port and its way to the root.
+    /// Vector of the designated port of the segment.
     pub designated: Vector,
-    /// What it sent and received.
+    /// Counters.
     pub counters: Counters,
 }
 
 impl Bridge {
-    /// A bridge with this configuration.
+    /// Creates a bridge with this configuration.
     pub fn new(config: Config) -> Self {
         let mut bridge = Self {
             region: config.region(),
@@ -187,7 +187,7 @@ impl Bridge {
         bridge
     }
 
-    /// What it knows of a tree.
+    /// Returns the state of a tree.
     pub fn tree(&self, number: u16) -> Option<TreeView> {
         let tree = self.trees.iter().find(|tree| tree.number == number)?;
         Some(TreeView {
@@ -197,7 +197,7 @@ impl Bridge {
         })
     }
 
-    /// What it knows of a port in a tree.
+    /// Returns the state of a port in a tree.
     pub fn port(&self, number: u16, tree: u16) -> Option<PortView> {
         let tree = self.trees.iter().position(|known| known.number == tree)?;
         let port = &self.ports[self.place(number)?];
@@ -217,12 +217,12 @@ impl Bridge {
         })
     }
 
-    /// How often the topology changed, and when last.
+    /// Number of topology changes, and time of the last one.
     pub fn topology_changes(&self) -> (u64, Option<Instant>) {
         (self.changes, self.changed_at)
     }
 
-    /// How often the machines did not settle: never, if they are right.
+    /// Number of events after which the machines did not settle; always 0 unless there is a bug.
     pub fn unsettled(&self) -> u64 {
         self.unsettled
     }
@@ -233,12 +233,12 @@ impl Bridge {
             .ok()
     }
 
-    /// Whether it speaks RSTP or MSTP (`rstpVersion`).
+    /// `rstpVersion`: true for RSTP and MSTP.
     fn is_rapid(&self) -> bool {
         self.config.protocol >= Protocol::Rstp
     }
 
-    /// The times that this bridge would have as the root.
+    /// Timer values that this bridge announces as root.
     fn own_times(&self) -> Times {
         Times {
             message_age: 0,
@@ -249,7 +249,7 @@ impl Bridge {
         }
     }
 
-    /// Begins all machines anew.
+    /// Resets all machines.
     fn begin(&mut self) {
         let (config, times) = (&self.config, self.own_times());
         let instances = match config.protocol {
@@ -281,7 +281,7 @@ impl Bridge {
         }
     }
 
-    /// Begins the machines of a port anew.
+    /// Resets the machines of a port.
     fn begin_port(&mut self, place: usize) {
         let (times, cost_mode) = (self.own_times(), self.config.cost_mode);
         let rapid = self.is_rapid();
@@ -303,7 +303,7 @@ impl Bridge {
         self.reselect();
     }
 
-    /// All roles are to be selected anew.
+    /// Requests a new role selection for all ports.
     fn reselect(&mut self) {
         for port in &mut self.ports {
             for tree in &mut port.trees {
@@ -361,7 +361,7 @@ impl Bridge {
         self.reselect();
     }
 
-    /// Runs all machines until none has anything to do, and tells the owner what came of it.
+    /// Runs all machines until none changes state, then reports changed port states.
     fn settle(&mut self, now: Instant, out: &mut Vec<Action>) {
         if self.config.protocol == Protocol::None {
             self.forward_all();
@@ -390,7 +390,7 @@ impl Bridge {
         }
     }
 
-    /// The machines of a port run in this round and the next: something that they look at has changed.
+    /// Schedules the machines of a port for this round and the next, because one of their inputs changed.
     fn stir(&mut self, place: usize) {
         self.ports[place].runs_until = self.rounds + 1;
     }
@@ -401,7 +401,7 @@ impl Bridge {
         }
     }
 
-    /// Runs each machine once that may have something to do. Returns whether one did anything.
+    /// Runs each scheduled machine once. Returns true if any of them changed state.
     fn round(&mut self, now: Instant, out: &mut Vec<Action>) -> bool {
         self.rounds += 1;
         let rapid = self.is_rapid();
@@ -430,7 +430,7 @@ impl Bridge {
         busy | self.run(|its, place| its.transmit(place, out))
     }
 
-    /// Runs a machine of each port that was stirred. Returns whether one did anything; that port is stirred again.
+    /// Runs a machine of each scheduled port. Returns true if any changed state; that port is scheduled again.
     fn run(&mut self, mut machine: impl FnMut(&mut Self, usize) -> bool) -> bool {
         let mut busy = false;
         for place in 0..self.ports.len() {
@@ -442,7 +442,7 @@ impl Bridge {
         busy
     }
 
-    /// Stirs the ports whose next step depends on what other ports do.
+    /// Schedules the ports whose next step depends on other ports.
     fn stir_waiting(&mut self, tree: usize) {
         for port in &mut self.ports {
             if port.trees[tree].looks_at_others() {
@@ -451,7 +451,7 @@ impl Bridge {
         }
     }
 
-    /// No machine of any port has anything to do, whether it was stirred or not.
+    /// Asserts that no machine of any port, scheduled or not, has a transition left.
     #[cfg(test)]
     fn assert_settled(&self, now: Instant) {
         let mut all = self.clone();
@@ -459,7 +459,7 @@ impl Bridge {
         assert!(!all.round(now, &mut Vec::new()), "a port was not stirred");
     }
 
-    /// Without a protocol, whatever has a link forwards.
+    /// Protocol `none`: all ports with a link forward.
     fn forward_all(&mut self) {
         for port in &mut self.ports {
             let up = port.link.up;
@@ -470,7 +470,7 @@ impl Bridge {
         }
     }
 
-    /// Tells the owner what ports do now that did something else.
+    /// Reports changed port states to the owner.
     fn tell(&mut self, out: &mut Vec<Action>) {
         for port in &mut self.ports {
             for (at, tree) in port.trees.iter_mut().enumerate() {
@@ -500,12 +500,12 @@ impl Bridge {
 }
 
 impl Port {
-    /// What the way through it costs, if it is not said.
+    /// Path cost: the configured one, else by speed.
     fn cost(&self, said: Option<u32>, mode: CostMode) -> u32 {
         said.unwrap_or_else(|| mode.cost(self.link.megabits)).max(1)
     }
 
-    /// Its id and internal cost in a tree.
+    /// Port id and internal path cost in a tree.
     fn of_tree(&self, number: u16, mode: CostMode) -> (PortId, u32) {
         let config = &self.config;
         let (priority, cost) = config.overrides.get(&number).copied().unwrap_or_default();
@@ -531,7 +531,7 @@ impl Machine for Bridge {
                 if let Some(place) = self.place(number) {
                     self.ports.remove(place);
                     self.reselect();
-                    // A port may have waited for this one alone.
+                    // A removed port may have been the last one that others waited for.
                     for tree in 0..self.trees.len() {
                         self.stir_waiting(tree);
                     }
@@ -557,7 +557,7 @@ impl Machine for Bridge {
 
     fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
         let mut due = false;
-        // After a long sleep the machines are not run for each second of it.
+        // After a long sleep the machines run once, not for each second.
         while let Some(next) = self.next_second
             && next <= now
         {

@@ -1,41 +1,41 @@
-//! What a bridge knows of a port, and of a port in a tree. Names are those of the standard (13.27).
+//! Variables of a port and of a port in a tree, under the names of the standard (13.27).
 
 use wire::bpdu::{Flags, PortId};
 
 use super::config::{Link, PortConfig};
 use super::vector::{Times, Vector};
 
-/// What a port is to a tree.
+/// Port role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// It takes no part.
+    /// Disabled.
     #[default]
     Disabled,
-    /// It leads to the root.
+    /// Best path to the root.
     Root,
-    /// It is the way to the root for what is behind it.
+    /// Path to the root for the attached segment.
     Designated,
-    /// Another way to the root, by another bridge.
+    /// Alternate path to the root through another bridge.
     Alternate,
-    /// Another way to what is behind another port of this bridge.
+    /// Backup for another port of this bridge on the same segment.
     Backup,
-    /// In an instance: it leads out of the region, to the root of the common tree.
+    /// In an instance: path out of the region, to the root of the common tree.
     Master,
 }
 
-/// What a port does in a tree.
+/// Port state in a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// It takes and sends nothing.
+    /// Neither learns nor forwards.
     #[default]
     Discarding,
-    /// It learns addresses.
+    /// Learns addresses.
     Learning,
-    /// It learns addresses and forwards.
+    /// Learns addresses and forwards.
     Forwarding,
 }
 
-/// Where what a port knows of a tree comes from (`infoIs`).
+/// `infoIs`: origin of the port's information.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Info {
     #[default]
@@ -45,7 +45,7 @@ pub(super) enum Info {
     Received,
 }
 
-/// What the topology change machine does (13.38).
+/// State of the topology change machine (13.38).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Change {
     #[default]
@@ -54,7 +54,7 @@ pub(super) enum Change {
     Active,
 }
 
-/// A message about one tree, as it was received.
+/// A received message about one tree.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Message {
     pub(super) vector: Vector,
@@ -71,10 +71,10 @@ pub(super) struct TreePort {
     pub(super) selected_role: Role,
     pub(super) info: Info,
     pub(super) change: Change,
-    /// What the port knows: received, or this bridge's own.
+    /// `portPriority`: priority vector of the port, received or of this bridge.
     pub(super) known: Vector,
     pub(super) known_times: Times,
-    /// What this bridge would say there.
+    /// `designatedPriority`: vector that this bridge would announce.
     pub(super) designated: Vector,
     pub(super) message: Option<Message>,
 
@@ -104,12 +104,12 @@ pub(super) struct TreePort {
     pub(super) tc_while: u16,
     pub(super) rcvd_info_while: u16,
 
-    /// What the owner was told last.
+    /// Last reported state.
     pub(super) told: Option<State>,
 }
 
 impl TreePort {
-    /// As the machines begin.
+    /// Resets the variables.
     pub(super) fn begin(&mut self, (id, internal_cost): (PortId, u32), times: Times) {
         *self = Self {
             id,
@@ -124,7 +124,7 @@ impl TreePort {
         };
     }
 
-    /// What it does.
+    /// Port state.
     pub(super) fn state(&self) -> State {
         match (self.learning, self.forwarding) {
             (_, true) => State::Forwarding,
@@ -133,7 +133,7 @@ impl TreePort {
         }
     }
 
-    /// Whether its role may be acted upon.
+    /// True if the role is selected and up to date.
     pub(super) fn is_settled(&self) -> bool {
         self.selected && !self.update
     }
@@ -151,41 +151,41 @@ impl TreePort {
     }
 }
 
-/// What a port sent, received and did.
+/// Counters of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// BPDUs sent.
+    /// Sent BPDUs.
     pub sent: u64,
-    /// BPDUs received.
+    /// Received BPDUs.
     pub received: u64,
-    /// Frames that are none.
+    /// Malformed frames.
     pub malformed: u64,
-    /// BPDUs sent that tell of a topology change.
+    /// Sent BPDUs with a topology change.
     pub changes_sent: u64,
-    /// BPDUs received that do.
+    /// Received BPDUs with a topology change.
     pub changes_received: u64,
-    /// How often it began to forward, in the common tree.
+    /// Number of transitions to forwarding, in the common tree.
     pub forwarded: u64,
-    /// How often it ended.
+    /// Number of transitions from forwarding, in the common tree.
     pub discarded: u64,
 }
 
-/// A port.
+/// Port.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Port {
     pub(super) number: u16,
     pub(super) config: PortConfig,
     pub(super) link: Link,
-    /// A BPDU came in where none was to come.
+    /// Disabled by BPDU guard.
     pub(super) guarded: bool,
     pub(super) external_cost: u32,
     /// By tree, the common one first.
     pub(super) trees: Vec<TreePort>,
     pub(super) counters: Counters,
-    /// The round of [`super::Bridge`] up to which its machines run: nothing that they look at has changed since.
+    /// Last round of [`super::Bridge`] in which the port's machines run; their inputs are unchanged since.
     pub(super) runs_until: u64,
 
-    /// The neighbour and this bridge agree on the way to the root of the common tree, as far as the region.
+    /// The neighbour and this bridge agree on the path to the root of the common tree, up to the region.
     pub(super) common_agrees: bool,
     pub(super) info_internal: bool,
     pub(super) rcvd_internal: bool,
@@ -207,7 +207,7 @@ pub(super) struct Port {
     pub(super) tx_count: u16,
 }
 
-/// What the protocol migration machine does (13.32).
+/// State of the protocol migration machine (13.32).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Migration {
     #[default]
@@ -217,12 +217,12 @@ pub(super) enum Migration {
 }
 
 impl Port {
-    /// Whether it takes part (`portEnabled`).
+    /// `portEnabled`.
     pub(super) fn is_enabled(&self) -> bool {
         self.link.up && !self.guarded
     }
 
-    /// Whether at most one bridge is behind it (`operPointToPointMAC`).
+    /// `operPointToPointMAC`: true for a point-to-point link.
     pub(super) fn is_point_to_point(&self) -> bool {
         self.config.point_to_point.unwrap_or(self.link.full_duplex)
     }

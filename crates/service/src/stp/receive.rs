@@ -1,4 +1,4 @@
-//! What a BPDU says, for the machines of its port (13.29).
+//! BPDU reception: passes the contents to the machines of the port (13.29).
 
 use wire::bpdu::{Flags, Kind, Repr};
 
@@ -7,7 +7,7 @@ use super::vector::{Times, Vector};
 use super::{Action, Bridge, MIGRATE, Protocol};
 
 impl Bridge {
-    /// Takes a BPDU.
+    /// Handles a received BPDU.
     pub(super) fn receive(&mut self, number: u16, bytes: &[u8], out: &mut Vec<Action>) {
         let Some(place) = self.place(number) else {
             return;
@@ -24,7 +24,7 @@ impl Bridge {
         };
         let is_old = bpdu.kind == Kind::Config && bpdu.times.message_age >= bpdu.times.max_age;
         if is_old {
-            // 14.4: a configuration that is too old is none.
+            // 14.4: a configuration BPDU that exceeds its maximum age is ignored.
             port.counters.malformed += 1;
             return;
         }
@@ -51,7 +51,7 @@ impl Bridge {
         }
         if bpdu.kind == Kind::TopologyChange {
             port.rcvd_tcn = true;
-            // Instances hear of it by the common tree.
+            // Instances receive topology changes through the common tree.
             for tree in &mut port.trees[1..] {
                 tree.rcvd_tc = true;
             }
@@ -79,11 +79,11 @@ impl Bridge {
     }
 }
 
-/// The flags of a BPDU that mean something.
+/// Flags of a BPDU that are defined for its type.
 fn meant(bpdu: &Repr) -> Flags {
     let flags = bpdu.flags.0;
     if bpdu.kind == Kind::Config {
-        // Only designated ports send configurations.
+        // Only designated ports send configuration BPDUs.
         let meant = Flags::TOPOLOGY_CHANGE.0 | Flags::ACKNOWLEDGEMENT.0;
         return Flags(flags & meant).with(Flags::ROLE_DESIGNATED, true);
     }

@@ -1,4 +1,4 @@
-//! The role of each port in a tree, from what all ports know (13.36, `updtRolesTree`).
+//! `updtRolesTree`: selects the role of each port in a tree (13.36).
 
 use wire::bpdu::PortId;
 
@@ -7,7 +7,7 @@ use super::vector::{Times, Vector};
 use super::{Bridge, Tree};
 
 impl Bridge {
-    /// The port role selection machine.
+    /// Runs the port role selection machine.
     pub(super) fn select_roles(&mut self, tree: usize) -> bool {
         if !self.ports.iter().any(|port| port.trees[tree].reselect) {
             return false;
@@ -25,7 +25,7 @@ impl Bridge {
         true
     }
 
-    /// Finds the best way to the root.
+    /// Finds the best path to the root.
     fn find_root(&mut self, at: usize) {
         let own = Vector::of_root(self.trees[at].bridge, at == 0);
         let (mut best, mut by, mut times) = (own, PortId::default(), self.own_times());
@@ -53,7 +53,7 @@ impl Bridge {
         self.say_designated(at);
     }
 
-    /// What this bridge would say at each port.
+    /// Computes the designated vector of each port.
     fn say_designated(&mut self, at: usize) {
         let tree = &self.trees[at];
         for port in &mut self.ports {
@@ -63,14 +63,14 @@ impl Bridge {
                 ..tree.root
             };
             if at == 0 && !port.send_rstp {
-                // Who speaks STP sees the bridge, not its region.
+                // A neighbour that uses STP sees the bridge, not its region.
                 designated.regional_root = tree.bridge;
             }
             port.trees[at].designated = designated;
         }
     }
 
-    /// Ways within the region end at another bridge now: all instances agree anew (`syncMaster`).
+    /// `syncMaster`: instances must agree again, because the regional root changed.
     fn sync_masters(&mut self) {
         for port in self.ports.iter_mut().filter(|port| port.info_internal) {
             for its in &mut port.trees[1..] {
@@ -90,7 +90,7 @@ impl Bridge {
         let own_wins = its.designated < its.known;
         let (role, update) = match its.info {
             Info::Disabled => (Role::Disabled, false),
-            // Where the common tree leaves the region, instances follow it.
+            // At the border of a region, instances follow the common tree.
             _ if is_border && common == Role::Root => (Role::Master, differs),
             _ if is_border && common == Role::Alternate => (Role::Alternate, differs),
             Info::Aged => (Role::Designated, true),
@@ -110,12 +110,12 @@ impl Bridge {
 }
 
 impl Port {
-    /// Whether the common tree comes from another region here.
+    /// True if the port received the common tree from another region.
     fn is_border(&self) -> bool {
         self.trees[0].info == Info::Received && !self.info_internal
     }
 
-    /// The way to the root through this port, if it has been told of one.
+    /// Root path vector through this port; `None` if the port received none.
     fn way(&self, at: usize, tree: &Tree) -> Option<Vector> {
         let its = &self.trees[at];
         let own = its.known.bridge.address() == tree.bridge.address();
@@ -135,7 +135,7 @@ impl Port {
         Some(way)
     }
 
-    /// The times that this bridge says on if this is its root port.
+    /// Timer values that this bridge announces if this is its root port.
     fn times_behind(&self, at: usize, own: Times) -> Times {
         let mut times = self.trees[at].known_times;
         if self.is_border() {

@@ -1,4 +1,4 @@
-//! Topology changes: noticed, passed on, and learnt addresses forgotten (13.40).
+//! Topology changes: detection, propagation, and flushing of learnt addresses (13.40).
 
 use machine::Instant;
 
@@ -6,7 +6,7 @@ use super::port::{Change, Role};
 use super::{Bridge, HELLO};
 
 impl Bridge {
-    /// The topology change machine: one step of it.
+    /// Runs one step of the topology change machine.
     pub(super) fn change_topology(&mut self, tree: usize, place: usize, now: Instant) -> bool {
         let port = &mut self.ports[place];
         let common = tree == 0;
@@ -66,7 +66,7 @@ impl Bridge {
         true
     }
 
-    /// A port tells of a change for a while (`newTcWhile`).
+    /// `newTcWhile`: the port announces a topology change for a while.
     fn notice(&mut self, tree: usize, place: usize) {
         let times = self.trees[0].root_times;
         let port = &mut self.ports[place];
@@ -82,7 +82,7 @@ impl Bridge {
         port.tell_news(tree);
     }
 
-    /// All other ports tell of a change, too (`setTcPropTree`).
+    /// `setTcPropTree`: all other ports announce the topology change, too.
     fn pass_on(&mut self, tree: usize, place: usize) {
         if self.ports[place].config.restricted_tcn {
             return;

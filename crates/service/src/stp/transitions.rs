@@ -1,18 +1,18 @@
-//! Whether a port may learn and forward, as its role and its neighbours allow (13.37, 13.38).
+//! Port role and port state transitions: whether a port may learn and forward (13.37, 13.38).
 
 use super::port::{Port, Role, TreePort};
 use super::{Bridge, HELLO};
 
-/// What the machines ask of a port's surroundings.
+/// Input of the machines from other ports and the bridge.
 #[derive(Clone, Copy, Debug)]
 struct Around {
     edge: bool,
-    /// RSTP is spoken, by the bridge and on the port.
+    /// Bridge and port use RSTP.
     rapid: bool,
     sends_rstp: bool,
-    /// All others have synchronised (`allSynced`).
+    /// `allSynced`: all other ports are synchronized.
     all_synced: bool,
-    /// No other port was a root port of late (`reRooted`).
+    /// `reRooted`: no other port was a root port recently.
     re_rooted: bool,
     /// `FwdDelay`, `forwardDelay` and `MaxAge`.
     long_delay: u16,
@@ -20,7 +20,7 @@ struct Around {
     max_age: u16,
 }
 
-/// What a step wants of other ports.
+/// Requests of a step to other ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Wants {
     sync_all: bool,
@@ -30,7 +30,7 @@ struct Wants {
 }
 
 impl Bridge {
-    /// The port role transitions machine: one step of it.
+    /// Runs one step of the port role transitions machine.
     pub(super) fn change_role(&mut self, tree: usize, place: usize) -> bool {
         if !self.ports[place].trees[tree].is_settled() {
             return false;
@@ -77,7 +77,7 @@ impl Bridge {
                 .map(|(_, port)| &port.trees[tree])
         };
         let settled = |its: &TreePort| its.is_settled() && its.role == its.selected_role;
-        // 13.28.3: a root or alternate port asks all but root ports, others all but themselves.
+        // 13.28.3: a root or alternate port checks all except root ports; others check all except themselves.
         let all_synced = || match role {
             Role::Root | Role::Alternate => self.ports.iter().all(|port| {
                 let its = &port.trees[tree];
@@ -90,7 +90,7 @@ impl Bridge {
             edge: port.oper_edge,
             rapid: self.is_rapid(),
             sends_rstp: port.send_rstp,
-            // All ports are asked only where the answer counts.
+            // Checks all ports only if the result matters.
             all_synced: its.asks_all_synced() && all_synced(),
             re_rooted: its.role == Role::Root && others().all(|its| its.rr_while == 0),
             long_delay: times.forward_delay,
@@ -105,12 +105,12 @@ impl Bridge {
 }
 
 impl TreePort {
-    /// Whether the next step depends on what other ports do (`allSynced`, `reRooted`).
+    /// True if the next step depends on other ports (`allSynced`, `reRooted`).
     pub(super) fn looks_at_others(&self) -> bool {
         self.role == Role::Root || self.asks_all_synced()
     }
 
-    /// Whether the next step depends on `allSynced`.
+    /// True if the next step depends on `allSynced`.
     fn asks_all_synced(&self) -> bool {
         match self.role {
             Role::Disabled => false,
@@ -120,7 +120,7 @@ impl TreePort {
         }
     }
 
-    /// One step; none if there is nothing to do.
+    /// Runs one step; `None` if no transition applies.
     fn step(&mut self, around: &Around) -> Option<Wants> {
         if self.role != self.selected_role {
             self.take_role(around);
@@ -176,7 +176,7 @@ impl TreePort {
         Some(wants)
     }
 
-    /// PROPOSED and AGREED of a port towards the root.
+    /// States PROPOSED and AGREED of a root, alternate or backup port.
     fn agree(&mut self, around: &Around, wants: &mut Wants) -> Option<Wants> {
         if self.proposed && !self.agree {
             self.proposed = false;
@@ -216,7 +216,7 @@ impl TreePort {
         Some(wants)
     }
 
-    /// SYNCED, RETIRED, DISCARD: what designated and master ports do alike.
+    /// States SYNCED, RETIRED and DISCARD, which designated and master ports share.
     fn step_back(&mut self, around: &Around) -> bool {
         let quiet = !self.learning && !self.forwarding;
         let in_step = (quiet || self.agreed || around.edge) && !self.synced;
@@ -237,7 +237,7 @@ impl TreePort {
         true
     }
 
-    /// LEARN and FORWARD, when a port may.
+    /// States LEARN and FORWARD, if the port may enter them.
     fn step_forward(&mut self, around: &Around, may: bool) -> bool {
         if may && !self.learn {
             self.learn = true;
@@ -280,7 +280,7 @@ impl TreePort {
 }
 
 impl Port {
-    /// The port state transition machine (13.39): learns and forwards as its role allows.
+    /// Port state transition machine (13.39): learns and forwards as its role allows.
     pub(super) fn change_state(&mut self, tree: usize) -> bool {
         let its = &mut self.trees[tree];
         let (learning, forwarding) = (its.learn, its.learn && its.forward);

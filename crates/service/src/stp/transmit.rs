@@ -1,4 +1,4 @@
-//! What a port sends, and when (13.34).
+//! BPDU transmission (13.34).
 
 use wire::bpdu::{Flags, Instance, Kind, Multiple, Repr};
 
@@ -6,7 +6,7 @@ use super::port::{Role, TreePort};
 use super::{Action, Bridge, HELLO, Protocol};
 
 impl Bridge {
-    /// The port transmit machine.
+    /// Runs the port transmit machine.
     pub(super) fn transmit(&mut self, place: usize, out: &mut Vec<Action>) -> bool {
         let limit = self.config.transmit_hold_count;
         let port = &mut self.ports[place];
@@ -33,7 +33,7 @@ impl Bridge {
             (true, _) => self.rapid_bpdu(place),
             (false, Role::Designated) => self.config_bpdu(place).to_bytes(&[]),
             (false, Role::Root) => Repr::TOPOLOGY_CHANGE.to_bytes(&[]),
-            // Who speaks STP there hears from other roles nothing.
+            // With STP, only root and designated ports send.
             (false, _) => {
                 self.ports[place].new_info = false;
                 return true;
@@ -73,7 +73,7 @@ impl Bridge {
         }
     }
 
-    /// RSTP's BPDU, or MSTP's.
+    /// Builds an RST or MST BPDU.
     fn rapid_bpdu(&self, place: usize) -> Vec<u8> {
         let port = &self.ports[place];
         let its = &port.trees[0];
@@ -107,7 +107,7 @@ impl Bridge {
         bpdu.to_bytes(&instances)
     }
 
-    /// Whether an instance has a way out of the region by this bridge.
+    /// True if the instance has a path out of the region through this bridge.
     fn is_mastered(&self, tree: usize) -> bool {
         let mut ports = self.ports.iter().map(|port| &port.trees[tree]);
         ports.any(|its| its.role == Role::Master || its.mastered)

@@ -1,27 +1,27 @@
-//! Priority vectors and times: what bridges tell each other of the way to the root (13.10, 13.11).
+//! Priority vectors and timer values in BPDUs (13.10, 13.11).
 
 use wire::bpdu::{BridgeId, Instance, Multiple, PortId, Repr};
 
-/// Where a message or port stands in a tree: the lower is the better (13.10). In an instance, root and
-/// external cost are the same for all and count for nothing.
+/// Priority vector (13.10); the lower one is better. In an instance, root and external cost are equal for all and do
+/// not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Vector {
-    /// The root of the common tree.
+    /// Root bridge of the common tree.
     pub root: BridgeId,
-    /// What the way to it costs, outside of the region.
+    /// Path cost to the root, outside of the region.
     pub external_cost: u32,
-    /// The root of the region.
+    /// Regional root.
     pub regional_root: BridgeId,
-    /// What the way to it costs.
+    /// Path cost to the regional root.
     pub internal_cost: u32,
-    /// The bridge that says so.
+    /// Designated bridge.
     pub bridge: BridgeId,
-    /// The port by which it does.
+    /// Designated port.
     pub port: PortId,
 }
 
 impl Vector {
-    /// That of a bridge that is its own root.
+    /// Vector of a bridge that is its own root.
     pub(super) fn of_root(bridge: BridgeId, is_common: bool) -> Self {
         Self {
             root: if is_common { bridge } else { BridgeId(0) },
@@ -31,11 +31,11 @@ impl Vector {
         }
     }
 
-    /// What a BPDU says of the common tree.
+    /// Vector of the common tree in a BPDU.
     pub(super) fn of_bpdu(bpdu: &Repr, internal: Option<&Multiple>) -> Self {
         let (internal_cost, bridge) = match internal {
             Some(multiple) => (multiple.internal_cost, multiple.bridge),
-            // Of another region the sender is as good as its root (13.10).
+            // For a sender in another region, the sender counts as regional root (13.10).
             None => (0, bpdu.multiple.map_or(bpdu.bridge, |it| it.bridge)),
         };
         Self {
@@ -48,7 +48,7 @@ impl Vector {
         }
     }
 
-    /// What a BPDU from this port says of an instance.
+    /// Vector of an instance in a BPDU from this port.
     pub(super) fn of_instance(instance: &Instance, sender: BridgeId, port: PortId) -> Self {
         Self {
             regional_root: instance.root,
@@ -59,7 +59,7 @@ impl Vector {
         }
     }
 
-    /// Whether it takes the place of what a port knows: it is better, or of the same sender (13.10).
+    /// True if this vector replaces the port's: it is better, or comes from the same designated port (13.10).
     pub(super) fn is_superior_to(&self, known: &Self) -> bool {
         let same = self.bridge.address() == known.bridge.address()
             && self.port.number() == known.port.number();
@@ -67,25 +67,25 @@ impl Vector {
     }
 }
 
-/// Times in seconds, and hops (13.26.10).
+/// Timer values in seconds, and hops (13.26.10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// How old what is said is.
+    /// Age of the information.
     pub message_age: u16,
-    /// When that is too old.
+    /// Maximum age of the information.
     pub max_age: u16,
-    /// How often it is said.
+    /// Hello time.
     pub hello: u16,
-    /// How long ports listen, and how long they learn.
+    /// Forward delay.
     pub forward_delay: u16,
-    /// How many bridges of the region it may still pass.
+    /// Remaining hops within the region.
     pub hops: u8,
 }
 
 impl Times {
-    /// Those of a BPDU; what it says of hops, or these.
+    /// Values of a BPDU; `hops` from its MST part or the default.
     pub(super) fn of_bpdu(bpdu: &Repr, hops: u8) -> Self {
-        // Rounded up, so that nothing lives for ever; bounds of table 13-5.
+        // Rounded up, so that information always expires; limits of table 13-5.
         let seconds = |time: u16| time.div_ceil(256);
         Self {
             message_age: seconds(bpdu.times.message_age),
@@ -96,7 +96,7 @@ impl Times {
         }
     }
 
-    /// As a BPDU says them.
+    /// Converts to the units of a BPDU.
     pub(super) fn to_bpdu(self) -> wire::bpdu::Times {
         wire::bpdu::Times {
             message_age: self.message_age << 8,

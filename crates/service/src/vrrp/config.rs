@@ -1,4 +1,4 @@
-//! How a virtual router is configured, and the packets that it sends.
+//! Configuration of a virtual router, and encoding of its advertisements.
 
 use core::net::IpAddr;
 
@@ -8,61 +8,61 @@ use wire::{Protocol, ipv4, ipv6};
 
 use super::security::{self, KEY_BYTES};
 
-/// Bytes of a password that stands in an advertisement.
+/// Length of a simple password in an advertisement.
 pub(super) const PASSWORD_BYTES: usize = 8;
 
-/// The version of the protocol.
+/// VRRP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// Version 2, of IPv4 alone (RFC 3768).
+    /// Version 2, IPv4 only (RFC 3768).
     V2,
     /// Version 3 (RFC 5798).
     V3,
 }
 
-/// How advertisements of version 2 prove who sent them (RFC 2338, 5.3.6).
+/// Authentication of version 2 (RFC 2338, 5.3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authentication {
-    /// Not at all.
+    /// None.
     None,
-    /// By a password that everybody on the link can read.
+    /// Simple password in clear text.
     Simple([u8; PASSWORD_BYTES]),
-    /// By an authentication header with HMAC-MD5.
+    /// Authentication header with HMAC-MD5.
     Header([u8; KEY_BYTES]),
 }
 
-/// How a virtual router is configured.
+/// Configuration of a virtual router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The version.
+    /// Version.
     pub version: Version,
-    /// It is of IPv6.
+    /// IPv6 instead of IPv4.
     pub ipv6: bool,
-    /// Its number, 1 to 255.
+    /// Virtual router id, 1 to 255.
     pub vrid: u8,
-    /// Its priority, 1 to 255; 255 of who owns the addresses.
+    /// Priority, 1 to 255; 255 for the address owner.
     pub priority: u8,
-    /// Between advertisements: 10 ms to 255 s. Version 2 has whole seconds, version 3 hundredths of them.
+    /// Advertisement interval: 10 ms to 255 s, in whole seconds (version 2) or hundredths of seconds (version 3).
     pub interval: Duration,
-    /// A backup of a higher priority takes over.
+    /// A backup with a higher priority takes over.
     pub preempt: bool,
-    /// Version 3 sums as version 2 did, without a pseudo-header (of IPv4 alone).
+    /// Version 3 with checksums as in version 2, without pseudo-header (IPv4 only).
     pub sums_as_v2: bool,
-    /// How advertisements of version 2 are authenticated.
+    /// Authentication of version 2.
     pub authentication: Authentication,
-    /// The addresses that it has while it is master; 255 at most are told.
+    /// Virtual addresses; at most 255 are advertised.
     pub addresses: Vec<IpAddr>,
-    /// The address that it speaks with, of its interface: the first one of IPv4, the link-local one of IPv6.
+    /// Source address: the interface's first IPv4 address, or its IPv6 link-local address.
     pub source: Option<IpAddr>,
 }
 
 impl Authentication {
-    /// By this password, of which 8 bytes are told.
+    /// Simple password; the first 8 bytes count.
     pub fn simple(password: &str) -> Self {
         Self::Simple(filled_up(password))
     }
 
-    /// By a header with this password as key, of which 16 bytes count.
+    /// Authentication header with this password as key; the first 16 bytes count.
     pub fn header(password: &str) -> Self {
         Self::Header(filled_up(password))
     }
@@ -77,7 +77,7 @@ fn filled_up<const N: usize>(password: &str) -> [u8; N] {
 }
 
 impl Config {
-    /// A virtual router of version 3 with this number, otherwise as RouterOS has it by default.
+    /// Version 3 virtual router with this id and RouterOS's defaults.
     pub const fn new(vrid: u8, ipv6: bool) -> Self {
         Self {
             version: Version::V3,
@@ -93,7 +93,7 @@ impl Config {
         }
     }
 
-    /// The group that advertisements are sent to.
+    /// Multicast group of advertisements.
     pub(super) const fn group(&self) -> IpAddr {
         match self.ipv6 {
             true => IpAddr::V6(GROUP6),
@@ -101,19 +101,18 @@ impl Config {
         }
     }
 
-    /// The interval in whole seconds, as version 2 tells it.
+    /// Interval in whole seconds for version 2.
     pub(super) fn seconds(&self) -> u8 {
         self.interval.as_secs().clamp(1, 255) as u8
     }
 
-    /// What sums are over besides the advertisement.
+    /// Addresses of the pseudo-header; `None` if the checksum covers the advertisement only.
     pub(super) fn pseudo(&self, between: (IpAddr, IpAddr)) -> Option<(IpAddr, IpAddr)> {
         let bare = self.version == Version::V2 || self.sums_as_v2 && !self.ipv6;
         (!bare).then_some(between)
     }
 
-    /// The addresses that are told: there is at least one, and of IPv6 the link-local one is first (RFC 5798,
-    /// 5.2.9).
+    /// Advertised addresses: at least one; in IPv6 the link-local one comes first (RFC 5798, 5.2.9).
     fn told(&self) -> Vec<IpAddr> {
         let of_family = |address: &&IpAddr| address.is_ipv6() == self.ipv6;
         let mut told: Vec<_> = self.addresses.iter().filter(of_family).copied().collect();
@@ -128,7 +127,7 @@ impl Config {
         told
     }
 
-    /// An advertisement with this priority, in its IP packet; none where it has no address to speak with.
+    /// Builds the IP packet of an advertisement with this priority; `None` without a source address.
     pub(super) fn packet(&self, priority: u8, sequence: u32) -> Option<Vec<u8>> {
         let source = self.source.filter(|source| source.is_ipv6() == self.ipv6)?;
         let to = self.group();
@@ -182,5 +181,5 @@ impl Config {
     }
 }
 
-/// The class of routing protocols (RFC 4594, 3.2: CS6).
+/// TOS of routing protocols (RFC 4594, 3.2: CS6).
 const INTERNETWORK_CONTROL: u8 = 0xc0;

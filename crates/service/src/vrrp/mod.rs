@@ -1,4 +1,4 @@
-//! One virtual router of VRRP, as a machine: version 3 (RFC 5798) and version 2 (RFC 3768).
+//! One VRRP virtual router: version 3 (RFC 5798) and version 2 (RFC 3768).
 //!
 //! ```text
 //!              up, priority 255                 priority 255
@@ -8,8 +8,9 @@
 //!      └────────────────────────▶ backup ────────────────────────────── ┘
 //! ```
 //!
-//! From any state `Down` leads back to `initialise`; a master says so first, by priority 0. A member of a group does
-//! what the group's authority does ([`Event::Follow`]): it sends nothing and hears nothing (RouterOS).
+//! `Down` leads to `initialise` from any state; a master first announces this with priority 0. A member of a group
+//! takes the state of its group authority ([`Event::Follow`]), and neither sends nor handles advertisements
+//! (RouterOS).
 
 mod config;
 mod receive;
@@ -26,58 +27,58 @@ pub use config::{Authentication, Config, Version};
 use receive::Offer;
 pub use receive::{Fault, Heard, hear};
 
-/// What a virtual router does.
+/// State of a virtual router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// Nothing.
+    /// Inactive.
     #[default]
     Initialise,
-    /// It waits for the master to fail.
+    /// Waits for the master to fail.
     Backup,
-    /// It has the addresses.
+    /// Owns the virtual addresses.
     Master,
 }
 
-/// What happens to a virtual router.
+/// Events of a virtual router.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// It is configured anew.
+    /// The configuration changed.
     Configure(Config),
-    /// It may speak: its interface runs, and it has an address to speak with.
+    /// The interface is running and has a source address.
     Up,
-    /// It may not any more.
+    /// The interface is not running, or lost its source address.
     Down,
-    /// An advertisement of this virtual router arrived, which [`hear`] has read.
+    /// An advertisement of this virtual router arrived, parsed by [`hear`].
     Received(&'a Heard<'a>),
-    /// The authority of its group does this; none where it has no authority, and decides itself.
+    /// The state of its group authority; `None` if there is no authority and the virtual router decides itself.
     Follow(Option<State>),
 }
 
-/// What a virtual router wants done.
+/// Actions that the owner of the machine carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Send this IP packet to the group of its family.
+    /// Send this IP packet to the VRRP group of its family.
     Send(Vec<u8>),
-    /// It does this from now on.
+    /// The state changed.
     Become(State, Why),
     /// An advertisement was discarded.
     Discarded(Fault),
 }
 
-/// Why a virtual router does what it does.
+/// Reason for a state change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Its interface runs.
+    /// The interface is running.
     Started,
-    /// It owns the addresses.
+    /// The router owns the addresses (priority 255).
     Owner,
-    /// No master has been heard for so long.
+    /// The master-down interval expired.
     MasterDown,
-    /// A better one is there: its priority, and who it is.
+    /// A better master advertised: its priority and address.
     Better(u8, IpAddr),
-    /// Its interface does not run any more.
+    /// The interface stopped running.
     Stopped,
-    /// The authority of its group does.
+    /// The group authority changed its state.
     Group,
 }
 
@@ -94,45 +95,45 @@ impl core::fmt::Display for Why {
     }
 }
 
-/// The timers of a virtual router.
+/// Timers of a virtual router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// A master advertises.
+    /// Next advertisement of a master.
     Advertise,
-    /// A backup takes the master for dead.
+    /// End of the master-down interval.
     MasterDown,
 }
 
-/// What a virtual router has counted.
+/// Counters of a virtual router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Advertisements sent.
+    /// Sent advertisements.
     pub sent: u64,
-    /// Advertisements heard and accepted.
+    /// Accepted advertisements.
     pub received: u64,
-    /// Advertisements discarded.
+    /// Discarded advertisements.
     pub discarded: u64,
-    /// How often it became master.
+    /// Number of transitions to master.
     pub elected: u64,
 }
 
-/// See the module.
+/// VRRP virtual router.
 #[derive(Debug)]
 pub struct VirtualRouter {
     config: Config,
     state: State,
     is_up: bool,
     follows: Option<State>,
-    /// What the master says the interval is; the own one before it has said anything (RFC 5798, 6.1).
+    /// Advertisement interval of the master; before the first advertisement the router's own (RFC 5798, 6.1).
     master_interval: Duration,
     due: Option<Instant>,
-    /// Of what it sends, as an authentication header tells it.
+    /// Sequence number of sent authentication headers.
     sequence: u32,
     counters: Counters,
 }
 
 impl VirtualRouter {
-    /// A virtual router that does nothing yet.
+    /// Creates an inactive virtual router.
     pub fn new(config: Config) -> Self {
         Self {
             master_interval: config.interval,
@@ -146,27 +147,27 @@ impl VirtualRouter {
         }
     }
 
-    /// What it does.
+    /// State.
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// How it is configured.
+    /// Configuration.
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// What it has counted.
+    /// Counters.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Its link address while it is master.
+    /// Virtual MAC address.
     pub const fn mac(&self) -> Mac {
         vrrp::virtual_mac(self.config.vrid, self.config.ipv6)
     }
 
-    /// How long a backup waits longer the less its priority is (RFC 5798, 6.1; RFC 3768, 6.1).
+    /// Skew time: the lower the priority, the longer a backup waits (RFC 5798, 6.1; RFC 3768, 6.1).
     fn skew(&self) -> Duration {
         let of = match self.config.version {
             Version::V2 => Duration::from_secs(1),
@@ -198,7 +199,7 @@ impl VirtualRouter {
         out.push(Action::Become(state, why));
     }
 
-    /// Sends an advertisement with this priority. Members of a group leave that to its authority.
+    /// Sends an advertisement with this priority, unless a group authority does.
     fn advertise(&mut self, priority: u8, out: &mut Vec<Action>) {
         if self.follows.is_some() {
             return;
@@ -266,7 +267,7 @@ impl VirtualRouter {
         }
     }
 
-    /// Takes an advertisement of this virtual router that is as it should be (RFC 5798, 6.4.2 and 6.4.3).
+    /// Handles a valid advertisement of this virtual router (RFC 5798, 6.4.2 and 6.4.3).
     fn take(&mut self, offer: &Offer, now: Instant, out: &mut Vec<Action>) {
         let own = self.config.priority;
         match (self.state, offer.priority) {
@@ -276,7 +277,7 @@ impl VirtualRouter {
                 self.master_interval = offer.interval;
                 self.due = Some(now + self.master_down());
             }
-            // It will be taken for dead in a while, and then this is master.
+            // Ignored: the master-down interval expires soon, and then this router takes over.
             (State::Backup, _) => {}
             (State::Master, RESIGNS) => {
                 self.advertise(own, out);
@@ -294,9 +295,9 @@ impl VirtualRouter {
     }
 }
 
-/// The priority of who owns the addresses of a virtual router (RFC 5798, 5.2.4).
+/// Priority of the address owner (RFC 5798, 5.2.4).
 const OWNER: u8 = 255;
-/// The priority that says that a master stops.
+/// Priority of a master that resigns.
 const RESIGNS: u8 = 0;
 
 impl Machine for VirtualRouter {
@@ -322,7 +323,7 @@ impl Machine for VirtualRouter {
             Event::Received(heard) => match receive::check(&self.config, heard) {
                 Ok(offer) => {
                     self.counters.received += 1;
-                    // Whoever is master next counts on from there.
+                    // The next master continues this sequence.
                     self.sequence = offer.sequence.unwrap_or(0).max(self.sequence);
                     self.take(&offer, now, out);
                 }

@@ -1,4 +1,4 @@
-//! What is heard: whose advertisement it is, and whether it is as it should be (RFC 5798, 7.1; RFC 3768, 7.1).
+//! Parses and validates received advertisements (RFC 5798, 7.1; RFC 3768, 7.1).
 
 use core::net::IpAddr;
 
@@ -9,29 +9,29 @@ use wire::{Protocol, ipv4, ipv6};
 use super::config::{Authentication, Config, PASSWORD_BYTES, Version};
 use super::security;
 
-/// Why an advertisement was discarded.
+/// Reason why an advertisement is discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The packet or the advertisement in it is malformed.
+    /// Malformed packet or advertisement.
     Malformed,
-    /// Its lifetime is not 255: it comes from beyond the link, or is forged.
+    /// TTL below 255: the packet comes from off the link or is forged.
     Ttl,
-    /// The checksum is wrong.
+    /// Wrong checksum.
     Checksum,
-    /// It is not authenticated as it should be.
+    /// Authentication failed.
     Authentication,
-    /// The interval of version 2 is another.
+    /// Different advertisement interval in version 2.
     Interval,
-    /// It is of the other version.
+    /// Other version.
     Version,
 }
 
-/// An advertisement, read as far as to say whose it is.
+/// An advertisement, parsed but not validated.
 #[derive(Clone, Copy, Debug)]
 pub struct Heard<'a> {
     packet: &'a [u8],
     header_len: usize,
-    /// It stands behind an authentication header.
+    /// The packet has an authentication header.
     secured: bool,
     advertisement: Packet<'a>,
     between: (IpAddr, IpAddr),
@@ -39,12 +39,12 @@ pub struct Heard<'a> {
 }
 
 impl Heard<'_> {
-    /// The virtual router that it is of.
+    /// Virtual router id.
     pub const fn vrid(&self) -> u8 {
         self.advertisement.vrid()
     }
 
-    /// Its version.
+    /// VRRP version.
     pub fn version(&self) -> Version {
         match self.advertisement.version() {
             vrrp::Version::V2 { .. } => Version::V2,
@@ -52,26 +52,26 @@ impl Heard<'_> {
         }
     }
 
-    /// Whether it came over IPv6.
+    /// True for IPv6.
     pub const fn is_ipv6(&self) -> bool {
         self.between.0.is_ipv6()
     }
 }
 
-/// What an accepted advertisement says.
+/// Contents of a valid advertisement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Offer {
     pub(super) priority: u8,
     pub(super) from: IpAddr,
     pub(super) interval: Duration,
-    /// Of its authentication header.
+    /// Sequence number of the authentication header.
     pub(super) sequence: Option<u32>,
 }
 
-/// Reads an IP packet.
+/// Parses an IP packet.
 ///
 /// # Errors
-/// [`Fault::Malformed`].
+/// Returns [`Fault::Malformed`] if the packet is no VRRP advertisement.
 pub fn hear(packet: &[u8]) -> Result<Heard<'_>, Fault> {
     match packet.first().map(|first| first >> 4) {
         Some(6) => hear6(packet),
@@ -119,7 +119,7 @@ fn hear6(packet: &[u8]) -> Option<Heard<'_>> {
     })
 }
 
-/// Whether an advertisement is as it should be for this virtual router, and what it says.
+/// Validates an advertisement for this virtual router and returns its contents.
 pub(super) fn check(config: &Config, heard: &Heard<'_>) -> Result<Offer, Fault> {
     if heard.ttl != TTL {
         return Err(Fault::Ttl);
@@ -138,14 +138,14 @@ pub(super) fn check(config: &Config, heard: &Heard<'_>) -> Result<Offer, Fault> 
             seconds,
         } => {
             let sequence = authenticate(config, heard, (kind, data))?;
-            // RFC 3768, 7.1: the interval has to be the same.
+            // RFC 3768, 7.1: the interval must match.
             if seconds != config.seconds() {
                 return Err(Fault::Interval);
             }
             (Duration::from_secs(seconds.into()), sequence)
         }
         vrrp::Version::V3 { centiseconds } => {
-            // A backup follows the master's interval (RFC 5798, 6.4.2).
+            // A backup uses the master's interval (RFC 5798, 6.4.2).
             let interval = Duration::from_millis(u64::from(centiseconds.max(1)) * 10);
             (interval, None)
         }
@@ -158,7 +158,8 @@ pub(super) fn check(config: &Config, heard: &Heard<'_>) -> Result<Offer, Fault> 
     })
 }
 
-/// Whether an advertisement of version 2 proves who sent it; gives the number of its authentication header.
+/// Verifies the authentication of a version 2 advertisement; returns the sequence number of its authentication
+/// header.
 fn authenticate(
     config: &Config,
     heard: &Heard<'_>,

@@ -1,24 +1,25 @@
-//! The authentication header of version 2: HMAC-MD5-96 (RFC 2403) over the whole packet (RFC 2402, RFC 2338, 5.3.6.3).
+//! Authentication header of VRRP version 2: HMAC-MD5-96 (RFC 2403) over the whole packet (RFC 2402, RFC 2338,
+//! 5.3.6.3).
 //!
 //! ```text
 //! next header | length | 0 (2 bytes) | index (4) | sequence (4) | value (12)
 //! ```
 //!
-//! The lifetime varies on the way (RFC 2402, 3.3.3.1.1) and would not count, but is always 255 here. keepalived counts
-//! it, and wants the sender's address as index and numbers that go up whoever is master: packets leave so, and are
-//! accepted either way.
+//! The TTL is mutable (RFC 2402, 3.3.3.1.1) and would be excluded from the value, but is always 255 here. keepalived
+//! includes it, and expects the sender's address as index and sequence numbers that increase across masters. Sent
+//! packets follow keepalived; received packets are accepted in both forms.
 
 use wire::{Protocol, ipv4};
 
-/// Bytes of a key: a password, filled up with zeros.
+/// Length of a key: the password, padded with zeros.
 pub(super) const KEY_BYTES: usize = 16;
 const HEADER_BYTES: usize = 24;
 const VALUE: core::ops::Range<usize> = 12..24;
-/// What the length field counts: words less two.
+/// Length field: 32-bit words less two.
 const LENGTH: u8 = (HEADER_BYTES / 4 - 2) as u8;
 const BLOCK_BYTES: usize = 64;
 
-/// The packet of an advertisement behind an authentication header.
+/// Wraps an advertisement in an authentication header; returns the IPv4 packet.
 pub(super) fn wrap(
     header: &ipv4::Repr,
     advertisement: &[u8],
@@ -45,7 +46,7 @@ pub(super) fn wrap(
     packet
 }
 
-/// What is behind the authentication header of a packet, read and not proven.
+/// Payload of the authentication header, not verified.
 pub(super) fn behind(payload: &[u8]) -> Option<&[u8]> {
     let (security, advertisement) = payload.split_at_checked(HEADER_BYTES)?;
     let is_of_vrrp =
@@ -53,8 +54,8 @@ pub(super) fn behind(payload: &[u8]) -> Option<&[u8]> {
     is_of_vrrp.then_some(advertisement)
 }
 
-/// The sequence number of a packet, if its authentication header proves that who sent it has the key. The number
-/// proves nothing: several senders count apart from each other (RFC 2402, 2.5: no replay protection for groups).
+/// Verifies the authentication header; returns its sequence number. The number itself is not checked, because several
+/// senders count independently (RFC 2402, 2.5: no replay protection for groups).
 pub(super) fn prove(packet: &[u8], header_len: usize, key: &[u8; KEY_BYTES]) -> Option<u32> {
     let payload = packet.get(header_len..)?;
     let given = payload.get(VALUE)?;
@@ -67,7 +68,7 @@ pub(super) fn prove(packet: &[u8], header_len: usize, key: &[u8; KEY_BYTES]) -> 
     (is_right(true) || is_right(false)).then_some(sequence)
 }
 
-/// The value over a packet, whose fields that change on the way count as zero (RFC 2402, 3.3.3.1.1).
+/// Authentication value of a packet; mutable fields count as zero (RFC 2402, 3.3.3.1.1).
 fn value(packet: &[u8], header_len: usize, key: &[u8; KEY_BYTES], counts_ttl: bool) -> [u8; 12] {
     let mut packet = packet.to_vec();
     let ttl = if counts_ttl { 8..8 } else { 8..9 };
@@ -83,7 +84,7 @@ fn value(packet: &[u8], header_len: usize, key: &[u8; KEY_BYTES], counts_ttl: bo
     short
 }
 
-/// HMAC-MD5 (RFC 2104), with a key that is shorter than a block.
+/// HMAC-MD5 (RFC 2104) with a key shorter than a block.
 fn hmac_md5(key: &[u8; KEY_BYTES], message: &[u8]) -> [u8; 16] {
     let pad = |byte: u8| {
         let mut block = [byte; BLOCK_BYTES];
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_digest_is_that_of_rfc_2202() {
-        // Test case 2 of RFC 2202, 2, whose key of four bytes is filled up with zeros as keys of HMAC are.
+        // Test case 2 of RFC 2202, 2; its key of four bytes is padded with zeros, as HMAC requires.
         let digest = hmac_md5(
             b"Jefe\0\0\0\0\0\0\0\0\0\0\0\0",
             b"what do ya want for nothing?",
