@@ -1,5 +1,5 @@
-//! AF_PACKET: frames of any device through mapped rings, with their unfinished checksums and merged
-//! segments (packet(7); Documentation/networking/packet_mmap.rst).
+//! AF_PACKET ports: frames of any device through mapped rings, with unfinished checksums and merged segments
+//! (packet(7); Documentation/networking/packet_mmap.rst).
 //!
 //! ```text
 //!              slots of 2 KB            one message each
@@ -8,15 +8,15 @@
 //!                            device
 //! ```
 //!
-//! The rings are those of TPACKET_V2: a slot is handed over as soon as it is written. V3 hands over
-//! blocks, and a block that is not full only after a timer of at least a millisecond, which every
-//! packet of an idle line would pay. V2's slots have one size; what is longer the kernel puts into
-//! the socket's receive queue (PACKET_COPY_THRESH) and leaves a marked slot in its place, so that
-//! the order is kept, small frames stay cheap, and a merged segment of 64 KB is copied once.
+//! The rings use TPACKET_V2, which hands over each slot as soon as it is written. V3 hands over blocks; a block that
+//! is not full waits for a timer of at least a millisecond, which would delay every packet of an idle line. V2 slots
+//! have one size. The kernel puts a longer frame into the socket's receive queue (PACKET_COPY_THRESH) and leaves a
+//! marked slot in its place. This keeps the order, small frames stay cheap, and a merged segment of 64 KB is copied
+//! once.
 //!
-//! The transmit ring bypasses the queueing discipline. Merged frames do not, because only that way
-//! does the kernel split them for a device that cannot; they go one by one through the receiving
-//! socket, after what stands in the ring.
+//! The transmit ring bypasses the queueing discipline. Merged frames do not, because only the queueing discipline
+//! makes the kernel split them for a device that cannot. They are sent one by one through the receiving socket, after
+//! the contents of the ring.
 
 mod large;
 mod receive;
@@ -35,7 +35,7 @@ use receive::ReceiveRing;
 pub use replay::PacketReplay;
 use transmit::TransmitRing;
 
-/// One member of a group of packet sockets on a device; flows are spread over the members by hash.
+/// One member of a fanout group of packet sockets on a device; the kernel distributes flows over the members by hash.
 #[derive(Debug)]
 pub struct PacketPort {
     receive: ReceiveRing,
@@ -48,11 +48,11 @@ pub struct PacketPort {
 impl PacketPort {
     /// Opens `queues` ports on a device of the calling thread's network namespace.
     ///
-    /// The device is in promiscuous mode as long as one of them is open. What the device sends for
-    /// others (the kernel, another program) is not received.
+    /// The device is promiscuous while one of them is open. Frames that the kernel or another program sends on the
+    /// device are not received.
     ///
     /// # Errors
-    /// What the kernel says: no such device, not permitted, no memory for the rings.
+    /// Returns the kernel's error: no such device, not permitted, no memory for the rings.
     pub fn open(device: &str, queues: usize) -> io::Result<Vec<Self>> {
         let index = sys::device_index(device)?;
         let mut ports = Vec::with_capacity(queues);
@@ -83,7 +83,7 @@ impl PacketPort {
         })
     }
 
-    /// Sends what waits for `sendmmsg`.
+    /// Sends the queued frames with `sendmmsg`.
     fn send_large(&mut self, pool: &mut Pool, done: &mut Transmitted) {
         let (sent, failed) = self.large.send(self.receive.socket().as_raw_fd(), pool);
         done.sent += sent;
@@ -105,7 +105,7 @@ impl Port for PacketPort {
                 self.transmit.kick();
                 if let Err(frame) = self.large.push(frame) {
                     self.send_large(pool, &mut done);
-                    // It was just emptied, so this one fits.
+                    // The queue was just emptied, so this frame fits.
                     if let Err(frame) = self.large.push(frame) {
                         pool.free(frame);
                     }
@@ -153,7 +153,7 @@ impl Port for PacketPort {
     }
 }
 
-/// A raw packet socket with virtio-net headers, not yet bound: nothing arrives before its ring is
+/// Creates a raw packet socket with virtio-net headers, not yet bound, so that nothing arrives before its ring is
 /// ready.
 fn raw_socket() -> io::Result<OwnedFd> {
     let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
@@ -173,14 +173,14 @@ fn bind(socket: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
     sys::bind(socket, &address)
 }
 
-/// A socket that receives nothing, and is bound to a device.
+/// Creates a packet socket that receives nothing and is bound to a device.
 pub(crate) fn mute(index: u32) -> io::Result<OwnedFd> {
     let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
     bind(&socket, index, 0)?;
     Ok(socket)
 }
 
-/// A socket that receives nothing and keeps a device in promiscuous mode as long as it is open.
+/// Creates a socket that receives nothing and keeps a device promiscuous while it is open.
 pub(crate) fn promiscuous(index: u32) -> io::Result<OwnedFd> {
     let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
     make_promiscuous(&socket, index)?;
@@ -197,12 +197,12 @@ fn make_promiscuous(socket: &OwnedFd, index: u32) -> io::Result<()> {
     set(socket, libc::PACKET_ADD_MEMBERSHIP, &membership)
 }
 
-/// Sets an option of the packet layer.
+/// Sets a packet socket option.
 fn set<T: Copy>(socket: &OwnedFd, name: libc::c_int, value: &T) -> io::Result<()> {
     sys::set_option(socket, libc::SOL_PACKET, name, value)
 }
 
-/// Puts a bound socket into the group of this number, or into a new one; returns the number.
+/// Adds a bound socket to this fanout group, or to a new one; returns the group's number.
 fn join_group(socket: &OwnedFd, group: Option<u16>) -> io::Result<u16> {
     let mut flags = libc::PACKET_FANOUT_HASH | libc::PACKET_FANOUT_FLAG_IGNORE_OUTGOING;
     if group.is_none() {
@@ -214,7 +214,7 @@ fn join_group(socket: &OwnedFd, group: Option<u16>) -> io::Result<u16> {
     Ok(state as u16)
 }
 
-/// Whether this kernel's virtio-net headers know merged UDP datagrams (since 6.2).
+/// True if this kernel's virtio-net headers support merged UDP datagrams (since 6.2).
 fn udp_segments_known() -> bool {
     let name = rustix::system::uname();
     let release = name.release().to_string_lossy();

@@ -1,24 +1,22 @@
-//! AF_XDP: the frames of a device's queue, taken before the kernel's stack sees them, in slots of
-//! the worker's own pool (Documentation/networking/af_xdp.rst).
+//! AF_XDP ports: frames of a device's queue, taken before the kernel's stack sees them, in slots of the worker's own
+//! pool (Documentation/networking/af_xdp.rst).
 //!
 //! ```text
 //!   pool ──▶ fill ring ──▶ kernel ──▶ receive ring ──▶ vector
 //!   pool ◀── completion ring ◀── kernel ◀── transmit ring ◀── frames
 //! ```
 //!
-//! A port is one socket on one queue. Each registers the small slots of the pool as its UMEM, so
-//! that a frame goes from one device to another of the same worker without a copy (what the
-//! kernel's XDP_SHARED_UMEM does, without making every port depend on the first one). What a ring
-//! holds is marked as lent: only what is marked is taken back, whatever the kernel writes, and when
-//! a port closes, all that is marked comes home.
+//! A port is one socket on one queue. Each socket registers the small slots of the pool as its UMEM, so that a frame
+//! moves from one device to another of the same worker without a copy (as with the kernel's XDP_SHARED_UMEM, but
+//! without making every port depend on the first one). Slots in a ring are marked as lent. Only marked slots are
+//! reclaimed, whatever the kernel writes, and closing a port reclaims all marked slots.
 //!
-//! A device has one program on it, which sends a frame to the socket of its queue, unless it switches it or knows a
-//! shortcut (`offload`). It is attached by a link, which goes with the process. XDP sees bytes only: unfinished
-//! checksums, merged segments and VLAN tags beside the frame must be switched off at whoever sends
-//! (`link::offload_off`).
+//! A device has one program, which sends a frame to the socket of its queue unless flow or bridge offload (`offload`)
+//! handles it. The program is attached by a link that ends with the process. XDP sees bytes only: the sender must
+//! disable unfinished checksums, merged segments and VLAN tags in metadata (`link::offload_off`).
 //!
-//! Jumbo frames come in pieces of 1,792 bytes and are put together in a larger slot; this needs
-//! Linux 6.6. Zero copy is taken where the driver offers it; no such card was there to test it.
+//! Jumbo frames arrive in pieces of 1,792 bytes and are joined in a larger slot; this requires Linux 6.6. Zero copy
+//! is used if the driver supports it; it has not been tested for lack of hardware.
 
 mod bpf;
 mod lent;
@@ -49,17 +47,17 @@ use receive::Assembly;
 use socket::Rings;
 pub(crate) use socket::while_busy;
 
-/// Bytes of a frame in one chunk of the UMEM: the kernel keeps 256 of the 2,048 in front.
+/// Length of frame data in one UMEM chunk: the kernel reserves the first 256 of the 2,048 bytes.
 const CHUNK: usize = Class::Small.slot_bytes() - HEADROOM;
-/// Bytes of an Ethernet header.
+/// Length of an Ethernet header.
 const ETHERNET: u32 = 14;
-/// The same with two VLAN tags.
+/// Length of an Ethernet header with two VLAN tags.
 const LINK_HEADER: u32 = ETHERNET + 8;
-/// The longest packet that fits one chunk.
+/// Maximum MTU without pieces.
 const PLAIN_MTU: u32 = CHUNK as u32 - LINK_HEADER;
-/// The longest packet that is put together.
+/// Maximum MTU with pieces.
 const JUMBO_MTU: u32 = (Class::Medium.slot_bytes() - HEADROOM) as u32 - LINK_HEADER;
-/// The ring size that `Sizes::for_ports` reckons with.
+/// Default ring size, on which `Sizes::for_ports` is based.
 pub const XDP_RING: u32 = 2048;
 
 /// Where the kernel runs the program.
@@ -67,13 +65,13 @@ pub const XDP_RING: u32 = 2048;
 pub enum XdpMode {
     /// In the driver.
     Native,
-    /// In the stack, for devices whose driver cannot, or where that is faster (veth: its native
-    /// mode copies each frame of a kernel sender first).
+    /// In the stack, for drivers without XDP, or where it is faster (veth: native mode copies each frame of a kernel
+    /// sender first).
     Generic,
 }
 
-/// The memory of a pool, as a port registers it. It stays valid as long as the pool, or any slot of
-/// it that a port borrowed, lives.
+/// Memory of a pool, as a port registers it. It stays valid as long as the pool, or any slot that a port borrowed
+/// from it, lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Umem {
     base: NonNull<u8>,
@@ -84,36 +82,36 @@ pub struct Umem {
 unsafe impl Send for Umem {}
 
 impl Umem {
-    /// The small slots of this pool.
+    /// Returns the small slots of this pool.
     pub fn of(pool: &Pool) -> Self {
         let (base, len) = pool.umem();
         Self { base, len }
     }
 }
 
-/// Why a device cannot be used with AF_XDP.
+/// Reason why a device cannot be used with AF_XDP.
 #[derive(Debug)]
 pub enum XdpRefusal {
-    /// Packets of this length come in pieces, which this kernel, driver or mode does not do.
+    /// The MTU requires frames in pieces, which this kernel, driver or mode does not support.
     Jumbo {
-        /// The device's MTU in bytes.
+        /// MTU of the device in bytes.
         mtu: u32,
-        /// The longest MTU without pieces.
+        /// Maximum MTU without pieces.
         most: u32,
     },
     /// There are receive queues without a transmit queue of the same number.
     Queues(Channels),
     /// The kernel refused a step.
     System {
-        /// What was tried.
+        /// The step.
         step: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         error: io::Error,
     },
 }
 
 impl XdpRefusal {
-    /// For `map_err`: the refusal of a step.
+    /// Error mapping for a step.
     fn at(step: &'static str) -> impl Fn(io::Error) -> Self {
         move |error| Self::System { step, error }
     }
@@ -141,11 +139,11 @@ impl std::error::Error for XdpRefusal {}
 
 /// One queue of a device through AF_XDP.
 ///
-/// It works with the one pool whose memory it registered; with another it receives nothing and
-/// drops what it should send.
+/// It works only with the pool whose memory it registered; with another pool it receives nothing and drops sent
+/// frames.
 #[derive(Debug)]
 pub struct XdpPort {
-    /// None after `close`.
+    /// `None` after `close`.
     rings: Option<Rings>,
     umem: Umem,
     lent: Lent,
@@ -154,27 +152,27 @@ pub struct XdpPort {
     transmit_errors: u64,
     /// The last attempt to send found the device down.
     down: bool,
-    /// What the kernel had counted when the port was closed.
+    /// The kernel's counters when the port was closed.
     last: PortCounters,
-    /// Entries of each of its rings.
+    /// Entries of each ring.
     ring: u32,
     attachment: Arc<Attachment>,
     installer: Option<Installer<SharedMap>>,
 }
 
 impl XdpPort {
-    /// Opens all queues of a device of the calling thread's network namespace: the port of queue
-    /// `n` uses `umems[n % umems.len()]`, so that each worker gets its share.
+    /// Opens all queues of a device of the calling thread's network namespace: the port of queue `n` uses `umems[n %
+    /// umems.len()]`, so that each worker gets its share.
     ///
-    /// In generic mode its program takes these shortcuts, the ports install some, and it switches. (In native mode a
-    /// device may have nowhere to put frames of others, and loses them without a word.)
+    /// In generic mode the program supports flow offload, which the ports install, and bridge offload. In native mode
+    /// a driver may be unable to transmit frames of other devices, and would lose them silently.
     ///
-    /// `ring` is the number of entries of each of a port's four rings, a power of two; a port
-    /// borrows up to twice as many slots. A queue that another port has just left is waited for,
-    /// for up to two seconds, as the kernel releases it late.
+    /// `ring` is the number of entries of each of a port's four rings, a power of two; a port borrows up to twice as
+    /// many slots. If another port has just released a queue, the kernel frees it late, so the call retries for up to
+    /// two seconds.
     ///
     /// # Errors
-    /// Why this device cannot be used; then nothing of it was changed.
+    /// Returns why this device cannot be used; the device is unchanged.
     pub fn open(
         device: &str,
         mode: XdpMode,
@@ -209,7 +207,7 @@ impl XdpPort {
             })
             .collect::<Result<Vec<_>, XdpRefusal>>()
             .map_err(|refusal| refusal_of_pieces(refusal, pieces, link.mtu))?;
-        // Last, so that no frame meets the program before its socket.
+        // Attached last, so that no frame reaches the program before its socket.
         let attachment = attachment.attach(mode)?;
         let port = |(rings, umem)| Self::new(rings, (umem, ring), &attachment);
         Ok(sockets.into_iter().map(port).collect())
@@ -231,19 +229,18 @@ impl XdpPort {
         }
     }
 
-    /// Whether the device reads and writes the pool's memory by itself (untested).
+    /// True if the device accesses the pool's memory directly (untested).
     pub fn is_zero_copy(&self) -> bool {
         self.rings.as_ref().is_some_and(Rings::is_zero_copy)
     }
 
-    /// Where the kernel runs the program.
+    /// XDP mode in use.
     pub fn mode(&self) -> XdpMode {
         self.attachment.mode()
     }
 }
 
-/// The longest MTU that ports take which were opened while the device had this one: what comes in pieces is said
-/// to the kernel when a socket is bound.
+/// Maximum MTU of ports opened while the device had MTU `mtu`: a socket declares support of pieces when it is bound.
 pub(crate) const fn mtu_max(mtu: u32) -> u32 {
     if mtu > PLAIN_MTU {
         JUMBO_MTU
@@ -281,7 +278,7 @@ impl Port for XdpPort {
     }
 
     fn is_sending(&self) -> bool {
-        // Of a device that is down nobody knows when it sends.
+        // A device that is down may never send.
         let mut rings = self.rings.iter().map(|rings| &rings.transmit);
         !self.down && rings.any(|ring| !ring.is_empty() && ring.needs_wakeup())
     }
@@ -311,16 +308,16 @@ impl Port for XdpPort {
         }
     }
 
-    /// Slots that a zero-copy driver may still write to after the socket is closed stay away for
-    /// good; all others come home.
+    /// Slots that a zero-copy driver may still write to after the socket is closed are lost for good; all others are
+    /// reclaimed.
     fn close(&mut self, pool: &mut Pool) {
         if Umem::of(pool) != self.umem {
             return;
         }
         self.last = self.counters();
         let zero_copy = self.is_zero_copy();
-        // Closing waits until the kernel's receive path has left the socket, and nothing is sent
-        // but in our own system calls: the rings' slots are ours again.
+        // Closing waits until the kernel's receive path has left the socket, and only this thread's system calls
+        // send, so the rings' slots belong to this process again.
         drop(self.rings.take());
         if let Assembly::Partial(frame) = std::mem::replace(&mut self.assembly, Assembly::None) {
             pool.free(frame);
@@ -337,7 +334,7 @@ impl Port for XdpPort {
     }
 }
 
-/// Names the pieces as the reason when a kernel refused a socket that wants them.
+/// Converts the refusal of a socket that needs pieces into [`XdpRefusal::Jumbo`].
 fn refusal_of_pieces(refusal: XdpRefusal, pieces: bool, mtu: u32) -> XdpRefusal {
     match refusal {
         XdpRefusal::System { error, .. }

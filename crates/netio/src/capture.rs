@@ -1,4 +1,4 @@
-//! Middleware that writes what passes a port to a file in pcap format.
+//! Port wrapper that captures all frames in pcap format.
 
 use std::io::Write;
 use std::os::fd::BorrowedFd;
@@ -7,9 +7,9 @@ use frame::{Frame, Offloads, Pool, Port, PortCounters, Transmitted, Vector};
 
 use crate::pcap::FrameWriter;
 
-/// A port, and where everything goes that it receives and is given to send.
+/// A port whose received and sent frames are written to `writer`.
 ///
-/// A writer that fails is not asked again: frames pass whether they are written or not.
+/// After an error the writer is not used again; frames pass in any case.
 #[derive(Debug)]
 pub struct Capture<P, W: Write> {
     port: P,
@@ -17,7 +17,7 @@ pub struct Capture<P, W: Write> {
 }
 
 impl<P: Port, W: Write + Send> Capture<P, W> {
-    /// Writes what passes `port`.
+    /// Captures the frames of `port`.
     pub fn new(port: P, writer: FrameWriter<W>) -> Self {
         Self {
             port,
@@ -25,7 +25,7 @@ impl<P: Port, W: Write + Send> Capture<P, W> {
         }
     }
 
-    /// Whether the writer still works.
+    /// True while the writer works.
     pub fn is_writing(&self) -> bool {
         self.writer.is_some()
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::{Handing, MemoryPort};
 
-    /// A file in memory that is full after so many bytes.
+    /// File in memory that is full after this number of bytes.
     #[derive(Clone, Default)]
     struct Shared(Arc<Mutex<Vec<u8>>>, usize);
 

@@ -1,4 +1,4 @@
-//! Middleware that loses, doubles, reorders and damages frames, the same ones for the same seed.
+//! Port wrapper that drops, duplicates, reorders and corrupts frames, reproducibly for a seed.
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -6,20 +6,20 @@ use std::os::fd::BorrowedFd;
 use frame::{Frame, Offloads, Pool, Port, PortCounters, Transmitted, VECTOR_FRAMES, Vector};
 use machine::Rng;
 
-/// How often what happens to a frame, of a million frames.
+/// Rate of each fault, per million frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// It is lost.
+    /// Loss.
     pub loss_ppm: u32,
-    /// It comes twice.
+    /// Duplication.
     pub duplication_ppm: u32,
-    /// It comes after the next one.
+    /// Reordering with the next frame.
     pub reordering_ppm: u32,
-    /// One of its bits is turned.
+    /// Corruption of one bit.
     pub corruption_ppm: u32,
 }
 
-/// A port on a bad line: the faults happen to what it receives and to what it sends.
+/// A port on a faulty line; faults apply to received and sent frames.
 #[derive(Debug)]
 pub struct Fault<P> {
     port: P,
@@ -27,14 +27,14 @@ pub struct Fault<P> {
     rng: Rng,
     ingress: Lane,
     egress: Lane,
-    /// What the port beneath received, before the faults.
+    /// Frames received from the wrapped port, before the faults.
     vector: Vector,
-    /// What goes to the port beneath, after the faults.
+    /// Frames for the wrapped port, after the faults.
     sending: Vec<Frame>,
 }
 
 impl<P: Port> Fault<P> {
-    /// A bad line in front of `port`.
+    /// Wraps `port` in a faulty line.
     pub fn new(port: P, faults: Faults, seed: u64) -> Self {
         Self {
             port,
@@ -47,7 +47,7 @@ impl<P: Port> Fault<P> {
         }
     }
 
-    /// Changes the faults from the next frame on.
+    /// Changes the fault rates from the next frame on.
     pub fn set_faults(&mut self, faults: Faults) {
         self.faults = faults;
     }
@@ -83,7 +83,7 @@ impl<P: Port> Port for Fault<P> {
         }
         self.sending.extend(self.egress.done.drain(..));
         let done = self.port.transmit(pool, &mut self.sending);
-        // What the line lost was sent.
+        // Frames that the line lost count as sent.
         let dropped = done.dropped.min(given);
         Transmitted {
             sent: given - dropped,
@@ -130,10 +130,10 @@ impl<P: Port> Port for Fault<P> {
     }
 }
 
-/// One direction: frames in, frames out.
+/// Fault injection of one direction.
 #[derive(Debug)]
 struct Lane {
-    /// A frame that the next one overtakes.
+    /// A frame that waits to be overtaken.
     held: Option<Frame>,
     done: VecDeque<Frame>,
 }
@@ -142,14 +142,14 @@ impl Lane {
     fn new() -> Self {
         Self {
             held: None,
-            // A vector of frames, each of them twice, and the one that was held.
+            // A vector of frames, each duplicated, and the held frame.
             done: VecDeque::with_capacity(2 * VECTOR_FRAMES + 2),
         }
     }
 
     fn pass(&mut self, mut frame: Frame, faults: &Faults, rng: &mut Rng, pool: &mut Pool) {
-        // Each frame draws the same numbers whatever its fate, so that another rate of one fault
-        // leaves the others where they are.
+        // Each frame draws the same random numbers whatever its faults, so that changing one rate does not change the
+        // other faults.
         let [lost, double, late, damaged] = [
             faults.loss_ppm,
             faults.duplication_ppm,
@@ -180,7 +180,7 @@ impl Lane {
         self.release();
     }
 
-    /// Lets the frame go that waits to be overtaken.
+    /// Releases the held frame.
     fn release(&mut self) {
         self.done.extend(self.held.take());
     }
@@ -195,7 +195,7 @@ mod tests {
 
     const FRAMES: usize = 4000;
 
-    /// What arrives of `FRAMES` numbered frames, and that no slot was lost.
+    /// Sequence of the frames that arrive, of `FRAMES` numbered ones; checks that no slot was lost.
     fn sent_over(faults: Faults, seed: u64) -> Vec<Vec<u8>> {
         let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         let free = pool.available(Class::Small);
@@ -278,7 +278,7 @@ mod tests {
             .filter(|w| number(&w[0]) > number(&w[1]))
             .count();
         assert_eq!(arrived.len(), FRAMES);
-        // One that is late cannot be overtaken by one that is late too.
+        // A late frame cannot be overtaken by another late one.
         assert!((FRAMES / 6..FRAMES * 3 / 10).contains(&late), "{late}");
     }
 

@@ -1,16 +1,16 @@
-//! Ports: what carries frames between the data plane and the world, and what watches and prepares
-//! the devices beneath them.
+//! Ports that carry frames between the data plane and the world, and the takeover and monitoring of the devices
+//! below.
 //!
 //! ```text
 //!   open        spec "xdp:eth1" ──▶ ports, the driver's name, why not a better one
 //!   drivers     XdpPort  PacketPort  TapPort  PcapPort  MemoryPort
 //!   middleware  Capture  Fault
-//!   beneath     link (what devices there are)   takeover (whose they are)
-//!   beside      wait (how a worker sleeps)
+//!   beneath     link (devices of the host)   takeover (their owner)
+//!   beside      wait (sleep of a worker)
 //! ```
 //!
-//! Each driver is a [`frame::Port`]: a worker calls `receive` and `transmit` in turn, and nothing in
-//! them allocates or blocks. Nothing here knows what a packet means. Begin with [`open()`].
+//! Each driver is a [`frame::Port`]: a worker calls `receive` and `transmit` in turn, and neither allocates or
+//! blocks. This crate does not interpret packets. Start reading at [`open()`].
 
 #![allow(
     unsafe_code,

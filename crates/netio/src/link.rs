@@ -1,7 +1,7 @@
-//! The machine's devices as netlink tells them: listed, followed, set up (rtnetlink(7)).
+//! Network devices of the host through netlink: listing, monitoring, configuration (rtnetlink(7)).
 //!
-//! [`Links`] asks and changes; [`LinkMonitor`] follows. A device is known by its index, which is
-//! never used again: one that was deleted and made anew under the same name has another.
+//! [`Links`] queries and changes devices; [`LinkMonitor`] reports changes. A device is identified by its index: a
+//! device that was deleted and recreated under the same name gets another one.
 
 mod ethtool;
 mod modes;
@@ -27,105 +27,105 @@ pub use modes::{Ethtool, LinkChange, LinkModes};
 use crate::netlink::{Messages, Netlink};
 use crate::sys;
 
-/// The multicast group that tells changes of devices.
+/// Multicast group of link changes.
 const RTNLGRP_LINK: u32 = 1;
 
-/// A device's alternative name: from `if_link.h`, since Linux 5.5.
+/// Alternative name of a device, from `if_link.h`, since Linux 5.5.
 const IFLA_ALT_IFNAME: u16 = 53;
 
-/// What a device's driver has counted since it was made.
+/// Counters of a device's driver since it was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounters {
-    /// Frames received.
+    /// Received frames.
     pub rx_packets: u64,
-    /// Frames sent.
+    /// Sent frames.
     pub tx_packets: u64,
-    /// Bytes received.
+    /// Received bytes.
     pub rx_bytes: u64,
-    /// Bytes sent.
+    /// Sent bytes.
     pub tx_bytes: u64,
-    /// Frames that arrived damaged.
+    /// Damaged received frames.
     pub rx_errors: u64,
-    /// Frames that could not be sent for an error of the line or device.
+    /// Frames not sent because of a line or device error.
     pub tx_errors: u64,
-    /// Frames dropped on arrival.
+    /// Received frames that were dropped.
     pub rx_dropped: u64,
-    /// Frames dropped before they were sent.
+    /// Frames dropped before transmission.
     pub tx_dropped: u64,
 }
 
-/// A device.
+/// A network device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The kernel's number for it.
+    /// Index.
     pub index: u32,
-    /// Its name in this namespace.
+    /// Name in this namespace.
     pub name: String,
-    /// Its other names, which may be longer.
+    /// Alternative names, which may be longer.
     pub alternatives: Vec<String>,
-    /// Its Ethernet address, if it has one.
+    /// MAC address, if it has one.
     pub mac: Option<[u8; 6]>,
-    /// The Ethernet address that its maker gave it; virtual devices have none.
+    /// Permanent MAC address; virtual devices have none.
     pub permanent_mac: Option<[u8; 6]>,
-    /// The number of the bridge, bond or the like that it is a port of.
+    /// Index of the bridge, bond or similar device that it belongs to.
     pub master: Option<u32>,
-    /// The most bytes of a packet, without the link-layer header.
+    /// MTU in bytes, without the link-layer header.
     pub mtu: u32,
-    /// The most that its driver takes as MTU, if it says so.
+    /// Maximum MTU of the driver, if known.
     pub mtu_max: Option<u32>,
-    /// Whether it is switched on.
+    /// Administratively up.
     pub up: bool,
-    /// Whether it is on and has a carrier.
+    /// Up with carrier.
     pub running: bool,
-    /// Whether it is the stack's way to itself.
+    /// Loopback device.
     pub loopback: bool,
-    /// What made it, such as `veth` or `tun`; none for hardware.
+    /// Kind of a virtual device, such as `veth` or `tun`; `None` for hardware.
     pub kind: Option<String>,
-    /// What its driver counted.
+    /// Counters of the driver.
     pub counters: LinkCounters,
 }
 
 impl Link {
-    /// Whether this is one of its names.
+    /// True if the device has this name or alternative name.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.alternatives.iter().any(|other| other == name)
     }
 }
 
-/// Asks about devices and changes them, in the network namespace of the thread that opened it.
+/// Queries and changes devices in the network namespace of the thread that opened it.
 #[derive(Debug)]
 pub struct Links {
     netlink: Netlink,
 }
 
 impl Links {
-    /// Opens a socket for questions.
+    /// Opens a socket.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Returns the kernel's error.
     pub fn open() -> io::Result<Self> {
         Ok(Self {
             netlink: Netlink::open()?,
         })
     }
 
-    /// All devices.
+    /// Lists all devices.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Returns the kernel's error.
     pub fn list(&mut self) -> io::Result<Vec<Link>> {
         let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
         let answers = self.netlink.dump(request)?;
         Ok(answers.iter().filter_map(link_of).collect())
     }
 
-    /// The device of this name, which may be an alternative one.
+    /// Finds a device by name or alternative name.
     ///
     /// # Errors
-    /// `NotFound` when there is none, or what else the kernel says.
+    /// Returns `NotFound` if there is none, or another error of the kernel.
     pub fn find(&mut self, name: &str) -> io::Result<Link> {
         let mut message = LinkMessage::default();
-        // The kernel looks for a short name among those of both kinds.
+        // For a short name the kernel searches names and alternative names.
         message.attributes.push(match sys::device_name(name) {
             Some(_) => LinkAttribute::IfName(name.to_owned()),
             None => LinkAttribute::Other(DefaultNla::new(IFLA_ALT_IFNAME, terminated(name))),
@@ -136,21 +136,20 @@ impl Links {
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no device {name}")))
     }
 
-    /// The device of this number; none when there is none in this namespace.
+    /// Finds a device of this namespace by index.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Returns the kernel's error.
     pub fn find_index(&mut self, index: u32) -> io::Result<Option<Link>> {
         let mut message = LinkMessage::default();
         message.header.index = index;
         Ok(self.ask(message)?.as_ref().and_then(link_of))
     }
 
-    /// Whether a device's frames go through a program of XDP before anybody else gets them; not those of one
-    /// that is not there.
+    /// True if the device exists and has an XDP program.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Returns the kernel's error.
     pub fn has_program(&mut self, index: u32) -> io::Result<bool> {
         let mut message = LinkMessage::default();
         message.header.index = index;
@@ -172,10 +171,10 @@ impl Links {
         }
     }
 
-    /// Switches a device on or off.
+    /// Sets a device up or down.
     ///
     /// # Errors
-    /// What the kernel says: no such device, not permitted.
+    /// Returns the kernel's error: no such device, not permitted.
     pub fn set_up(&mut self, index: u32, up: bool) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
@@ -190,23 +189,23 @@ impl Links {
     /// Sets a device's MTU in bytes.
     ///
     /// # Errors
-    /// What the kernel says: no such device, not permitted, too long for the device.
+    /// Returns the kernel's error: no such device, not permitted, too long for the device.
     pub fn set_mtu(&mut self, index: u32, mtu: u32) -> io::Result<()> {
         self.set(index, LinkAttribute::Mtu(mtu))
     }
 
-    /// Sets a device's Ethernet address.
+    /// Sets a device's MAC address.
     ///
     /// # Errors
-    /// As `set_mtu`.
+    /// Returns the kernel's error.
     pub fn set_mac(&mut self, index: u32, mac: [u8; 6]) -> io::Result<()> {
         self.set(index, LinkAttribute::Address(mac.to_vec()))
     }
 
-    /// Gives a device an address of this prefix length; one that it has is no error.
+    /// Adds an address with this prefix length to a device; an existing one is no error.
     ///
     /// # Errors
-    /// As `set_mtu`.
+    /// Returns the kernel's error.
     pub fn add_address(&mut self, index: u32, address: IpAddr, len: u8) -> io::Result<()> {
         let mut message = AddressMessage::default();
         message.header.index = index;
@@ -236,20 +235,20 @@ fn terminated(name: &str) -> Vec<u8> {
     [name.as_bytes(), &[0]].concat()
 }
 
-/// What happened to a device.
+/// Change of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// It is there: at the start, made, or moved into this namespace.
+    /// The device exists: at the start, created, or moved into this namespace.
     Appeared(Link),
-    /// It has other names now; more of it may have changed.
+    /// The names changed; other attributes may have changed, too.
     Renamed(Link),
-    /// Something of it changed, not only its counters.
+    /// Attributes other than counters changed.
     Changed(Link),
-    /// It is gone: this is how it was last seen.
+    /// The device is gone; holds its last known state.
     Vanished(Link),
 }
 
-/// Follows the devices of a network namespace.
+/// Monitors the devices of a network namespace.
 #[derive(Debug)]
 pub struct LinkMonitor {
     socket: Socket,
@@ -258,10 +257,10 @@ pub struct LinkMonitor {
 }
 
 impl LinkMonitor {
-    /// Begins to follow; the first `poll` tells all devices as appeared.
+    /// Starts monitoring; the first `poll` reports all devices as appeared.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Returns the kernel's error.
     pub fn open() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind(&SocketAddr::new(0, 0))?;
@@ -274,21 +273,21 @@ impl LinkMonitor {
         })
     }
 
-    /// Readable when `poll` has something to tell.
+    /// Readable when `poll` has events.
     pub fn fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the descriptor is open as long as the socket, which is borrowed.
         unsafe { BorrowedFd::borrow_raw(self.socket.as_raw_fd()) }
     }
 
-    /// The devices as last told.
+    /// Devices as last reported.
     pub fn known(&self) -> impl Iterator<Item = &Link> {
         self.known.values()
     }
 
-    /// Appends what happened since the last call, in order; never blocks.
+    /// Appends the events since the last call, in order; never blocks.
     ///
     /// # Errors
-    /// What the kernel says; the next call begins with a comparison of all devices.
+    /// Returns the kernel's error; the next call starts with a comparison of all devices.
     pub fn poll(&mut self, events: &mut Vec<LinkEvent>) -> io::Result<()> {
         if self.known.is_empty() {
             self.compare(events)?;
@@ -297,7 +296,7 @@ impl LinkMonitor {
             let bytes = match self.socket.recv_from_full() {
                 Ok((bytes, _from)) => bytes,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // Messages were lost: what they said shows in the comparison.
+                // Messages were lost; the comparison finds the changes.
                 Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
                     self.compare(events)?;
                     continue;
@@ -343,7 +342,7 @@ impl LinkMonitor {
         }
     }
 
-    /// Lists all devices and tells what differs from what was known.
+    /// Lists all devices and reports differences to the known ones.
     fn compare(&mut self, events: &mut Vec<LinkEvent>) -> io::Result<()> {
         let links = self.links.list()?;
         let gone: Vec<u32> = self
@@ -361,8 +360,7 @@ impl LinkMonitor {
     }
 }
 
-/// The device that a message tells about; none if it is about something else, such as a bridge's
-/// view of its ports.
+/// Device in a message; `None` for other messages, such as a bridge's view of its ports.
 fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
     let (RouteNetlinkMessage::NewLink(message) | RouteNetlinkMessage::DelLink(message)) = message
     else {
@@ -399,7 +397,7 @@ fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
             }
             LinkAttribute::Controller(index) => link.master = (*index != 0).then_some(*index),
             LinkAttribute::Mtu(mtu) => link.mtu = *mtu,
-            // Zero is a driver that does not say.
+            // Zero means that the driver has no limit.
             LinkAttribute::MaxMtu(mtu) => link.mtu_max = (*mtu != 0).then_some(*mtu),
             LinkAttribute::Stats64(counters) => link.counters = counters_of(counters),
             LinkAttribute::LinkInfo(infos) => link.kind = kind_of(infos),

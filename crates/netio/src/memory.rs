@@ -1,15 +1,14 @@
-//! A line in memory between two ports: for simulations, tests and benchmarks.
+//! In-memory line between two ports, for simulations, tests and benchmarks.
 //!
 //! ```text
-//!   a.transmit ──▶ frames ──▶ b.receive          and the same the other way
+//!   a.transmit ──▶ frames ──▶ b.receive          (and the reverse direction)
 //!   a.flush    ◀── spent  ◀──┘
 //! ```
 //!
-//! The pools at both ends need not know each other ([`Handing::Copy`]): the receiver copies a frame
-//! into its own pool and lays the original aside, and the sender takes it home when it next sends
-//! or flushes (until then, no more than the line's capacity are taken). Between pools of one group,
-//! frames may be moved ([`Handing::Move`]). The queues are allocated when the line is made, and
-//! nothing is afterwards.
+//! With [`Handing::Copy`] the ends may have unrelated pools: the receiver copies a frame into its own pool and sets
+//! the original aside, and the sender reclaims it with its next transmit or flush. At most the line's capacity is
+//! outstanding until then. Between pools of one group, frames may be moved ([`Handing::Move`]). All queues are
+//! allocated when the line is created.
 
 use std::sync::Arc;
 
@@ -19,9 +18,9 @@ use frame::{Frame, Offloads, Pool, Port, PortCounters, Transmitted, Vector};
 /// How a frame gets from one end's pool to the other's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handing {
-    /// By a copy: the ends may have any pools.
+    /// Copied: the ends may have any pools.
     Copy,
-    /// By moving the frame itself: both ends have pools of one group.
+    /// Moved: both ends have pools of one group.
     Move,
 }
 
@@ -42,7 +41,7 @@ impl Lane {
     }
 }
 
-/// One end of a line in memory.
+/// One end of an in-memory line.
 #[derive(Debug)]
 pub struct MemoryPort {
     ingress: Arc<Lane>,
@@ -53,8 +52,8 @@ pub struct MemoryPort {
 }
 
 impl MemoryPort {
-    /// A line that holds up to `capacity` frames (at least 1) in each direction; both ends take
-    /// frames that are unfinished in the ways of `offloads`.
+    /// Creates a line that holds up to `capacity` frames (at least 1) in each direction; both ends accept frames with
+    /// these offloads.
     pub fn pair(capacity: usize, handing: Handing, offloads: Offloads) -> (Self, Self) {
         let capacity = capacity.max(1);
         let (one, other) = (Lane::new(capacity), Lane::new(capacity));
@@ -68,10 +67,10 @@ impl MemoryPort {
         (end(&one, &other), end(&other, &one))
     }
 
-    /// Takes the next frame off the line into `pool`; none when there is none.
+    /// Takes the next frame off the line into `pool`.
     fn take(&mut self, pool: &mut Pool) -> Option<Frame> {
         loop {
-            // This end alone lays frames aside, so that the room is still there below.
+            // Only this end adds to `spent`, so the room found here still exists below.
             if self.handing == Handing::Copy && self.ingress.spent.is_full() {
                 return None;
             }
@@ -141,7 +140,7 @@ impl Port for MemoryPort {
         }
     }
 
-    /// What this end sent and the other has not yet received is taken back.
+    /// Takes back frames that the other end has not received yet.
     fn close(&mut self, pool: &mut Pool) {
         while let Some(frame) = self.egress.frames.pop() {
             pool.free(frame);

@@ -1,5 +1,4 @@
-//! Requests to the kernel's routing netlink (rtnetlink(7)), one at a time, each answered before the
-//! next.
+//! Requests to the kernel's routing netlink (rtnetlink(7)), one at a time.
 
 use std::io;
 
@@ -7,10 +6,10 @@ use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage, 
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
-/// How often a dump that changed under our eyes is begun anew.
+/// Maximum number of attempts for a dump that changes while it is read.
 const DUMP_ATTEMPTS: usize = 16;
 
-/// A socket for requests, in the network namespace of the thread that opened it.
+/// Socket for requests in the network namespace of the thread that opened it.
 #[derive(Debug)]
 pub(crate) struct Netlink {
     socket: Socket,
@@ -28,19 +27,19 @@ impl Netlink {
         })
     }
 
-    /// Asks for a change and waits until it was made.
+    /// Requests a change and waits for its completion.
     ///
     /// # Errors
-    /// The kernel's refusal.
+    /// Returns the kernel's error.
     pub(crate) fn change(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut ignored = Vec::new();
         self.exchange(message, NLM_F_REQUEST | NLM_F_ACK | flags, &mut ignored)
     }
 
-    /// Asks a question that has at most one answer.
+    /// Sends a query with at most one answer.
     ///
     /// # Errors
-    /// The kernel's refusal, such as "no such device".
+    /// Returns the kernel's error, such as "no such device".
     pub(crate) fn query(
         &mut self,
         message: RouteNetlinkMessage,
@@ -50,10 +49,10 @@ impl Netlink {
         Ok(answers.pop())
     }
 
-    /// Asks for a table.
+    /// Requests a table.
     ///
     /// # Errors
-    /// The kernel's refusal.
+    /// Returns the kernel's error.
     pub(crate) fn dump(
         &mut self,
         message: RouteNetlinkMessage,
@@ -113,7 +112,7 @@ impl Netlink {
     }
 }
 
-/// The messages in a datagram of the kernel.
+/// Iterator over the messages in a datagram.
 pub(crate) struct Messages<'a>(pub(crate) &'a [u8]);
 
 impl Iterator for Messages<'_> {
@@ -121,7 +120,7 @@ impl Iterator for Messages<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let length = self.0.first_chunk::<4>().map(|b| u32::from_ne_bytes(*b))? as usize;
-        // A header is 16 bytes; messages are padded to 4.
+        // A header has 16 bytes; messages are padded to 4 bytes.
         let (Some(bytes), true) = (self.0.get(..length), length >= 16) else {
             self.0 = &[];
             return Some(Err(io::Error::other("a netlink message that is cut")));

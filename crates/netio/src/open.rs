@@ -1,14 +1,14 @@
-//! From what the operator writes to ports: `xdp:eth1`, `packet:eth1`, `tap:name`,
-//! `pcap:in.pcap,out.pcap`, or a bare `eth1`, for which the best driver that works is taken.
+//! Opens ports from a specification: `xdp:eth1`, `packet:eth1`, `tap:name`, `pcap:in.pcap,out.pcap`, or a bare
+//! `eth1`, which selects the best driver that works.
 //!
 //! | kind of device | best driver |
 //! |---|---|
 //! | hardware | XDP in the driver, else AF_PACKET |
 //! | virtual (veth, tun, bridge …) | AF_PACKET |
 //!
-//! A virtual device hands over what a kernel's stack sends, with unfinished checksums and merged
-//! segments, which XDP cannot see: it would route damaged packets. Whoever has switched that off at
-//! the far end may name `xdp:`.
+//! A virtual device passes on frames of a kernel stack, with unfinished checksums and merged segments. XDP cannot see
+//! these, so the router would forward damaged packets. Operators who disabled the offloads at the far end may use
+//! `xdp:`.
 
 mod spec;
 
@@ -27,49 +27,47 @@ use crate::{
     Layer, PacketPort, PcapPort, TapPort, Tether, Umem, XdpMode, XdpOffload, XdpPort, XdpRefusal,
 };
 
-/// What is to be opened, and for whom.
+/// What to open, and for which workers.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The memory of each worker's pool; there is at least one worker.
+    /// Memory of each worker's pool; there is at least one worker.
     pub workers: &'a [Umem],
-    /// Entries of each AF_XDP ring, a power of two (`XDP_RING`, or less where a worker has many
-    /// ports).
+    /// Entries of each AF_XDP ring, a power of two (`XDP_RING`, or less if a worker has many ports).
     pub ring: u32,
-    /// The least MTU that the device is to have, in bytes; none if its own will do. It is for devices that are taken
-    /// over, which have their own again when they are given back.
+    /// Minimum MTU in bytes for a device that is taken over; `None` keeps the device's MTU. The device gets its own
+    /// MTU back when it is released.
     pub mtu: Option<u32>,
-    /// Whether a device may be taken that carries the machine's default route, is a port of its bridge or bond, or
-    /// was left by a router that was killed. The first two are no matter of a device that the folder `state` has had.
+    /// Take a device even if it carries the host's default route, belongs to a bridge or bond of the host, or was
+    /// left behind by a killed router. The first two do not matter for a device that the folder `state` owned before.
     pub take: bool,
-    /// The folder in which it is remembered what was on a device. None leaves the kernel's
-    /// addresses on it, and the kernel receives what it does by AF_PACKET: for tests and
-    /// benchmarks with devices that nobody else uses.
+    /// Folder that records the addresses and settings of taken devices. `None` leaves the kernel's addresses on the
+    /// device, and with AF_PACKET the kernel receives the frames, too: for tests and benchmarks with devices that
+    /// nothing else uses.
     pub state: Option<&'a Path>,
-    /// What ports of AF_XDP learn to forward by themselves.
+    /// Flow offload of AF_XDP ports.
     pub offload: Option<&'a XdpOffload>,
 }
 
 /// Open ports of one device.
 pub struct Opened {
-    /// The port at `n` belongs to worker `n % workers`; there may be more ports than workers (a
-    /// port for each receive queue) or, of files, fewer.
+    /// Port `n` belongs to worker `n % workers`. There may be more ports than workers (one per receive queue) or, for
+    /// files, fewer.
     pub ports: Vec<Box<dyn Port>>,
-    /// The driver that was taken, such as `xdp-generic` or `packet`.
+    /// Driver in use, such as `xdp-generic` or `packet`.
     pub driver: &'static str,
-    /// Remarks for the operator on how it works.
+    /// Remark for the operator about the driver.
     pub note: Option<&'static str>,
-    /// Why it is not a better one, a line for each: `driver: reason`.
+    /// Why better drivers are not used, one line each: `driver: reason`.
     pub reasons: Vec<String>,
-    /// Why the device does not have the MTU that was asked for.
+    /// Why the device does not have the requested MTU.
     pub mtu_refused: Option<String>,
-    /// The longest MTU that the ports take as they are, in bytes: for a longer one they are to be opened anew. None
-    /// if any will do.
+    /// Maximum MTU in bytes of the open ports; for a larger one they must be reopened. `None` is unlimited.
     pub mtu_max: Option<u32>,
-    /// The device, for those that have one.
+    /// The device, unless the port is a file.
     pub link: Option<Link>,
-    /// Gives the device back when dropped; the ports are to be closed before.
+    /// Releases the device when dropped; close the ports first.
     pub takeover: Option<Takeover>,
-    /// Of a TAP device, which may be moved to another network namespace.
+    /// Handle of a TAP device, which may move to another network namespace.
     pub tether: Option<Tether>,
 }
 
@@ -88,25 +86,24 @@ impl fmt::Debug for Opened {
     }
 }
 
-/// Why nothing was opened. Nothing was changed, or it was put back.
+/// Reason why nothing was opened. All changes were undone.
 #[derive(Debug)]
 pub enum OpenError {
-    /// There is no such device (it may come).
+    /// The device does not exist; it may appear later.
     NoDevice(String),
-    /// The machine would lose its default route, and that was not asked for.
+    /// The device carries the host's default route, and `take` is not set.
     DefaultRoute(String),
-    /// It belongs to a bridge, a bond or the like, in these words, and that was not asked for.
+    /// The device belongs to this bridge, bond or similar device, and `take` is not set.
     Port(String, String),
-    /// Another router has it: one that runs, or, where that cannot be told, it was not asked for all the same.
+    /// Another router has the device.
     Held(String, Held),
-    /// The machine's programs speak to each other by it, and nobody else is there.
+    /// Loopback device of the host.
     Loopback(String),
-    /// The driver that was asked for, or the last one that was tried, does not work:
-    /// `driver: reason`.
+    /// The requested driver, or the last one tried, does not work: `driver: reason`.
     Driver(String),
     /// The device could not be taken over from the kernel.
     Takeover(io::Error),
-    /// The system's answer to a question about the device.
+    /// A query about the device failed.
     System(io::Error),
 }
 
@@ -165,10 +162,10 @@ impl fmt::Display for OpenError {
 
 impl std::error::Error for OpenError {}
 
-/// Opens what `spec` names, in the network namespace of the calling thread.
+/// Opens the ports of `spec` in the network namespace of the calling thread.
 ///
 /// # Errors
-/// Why it cannot be opened.
+/// Returns the reason why nothing was opened.
 pub fn open(spec: &Spec, request: &Request<'_>) -> Result<Opened, OpenError> {
     match spec {
         Spec::Tap(name) => open_tap(name, request),
@@ -200,7 +197,7 @@ pub fn open(spec: &Spec, request: &Request<'_>) -> Result<Opened, OpenError> {
     }
 }
 
-/// A driver for a device of the kernel's.
+/// Driver of a kernel device.
 #[derive(Clone, Copy, Debug)]
 enum Driver {
     Xdp(XdpMode),
@@ -217,7 +214,7 @@ impl Driver {
     }
 }
 
-/// What `xdp:` means for a device: veth's native mode copies each frame of a kernel sender.
+/// XDP mode for `xdp:`; veth's native mode copies each frame of a kernel sender, so generic mode is faster.
 fn mode_for(link: &Link) -> XdpMode {
     match link.kind.as_deref() {
         Some("veth") => XdpMode::Generic,
@@ -233,7 +230,7 @@ fn find(device: &str) -> Result<Link, OpenError> {
     })
 }
 
-/// Refuses what the machine itself needs.
+/// Refuses a device that the host itself needs.
 fn refuse_needed(link: &Link) -> Result<(), OpenError> {
     if let Some(master) = master(link).map_err(OpenError::System)? {
         return Err(OpenError::Port(link.name.clone(), master));
@@ -244,7 +241,7 @@ fn refuse_needed(link: &Link) -> Result<(), OpenError> {
     }
 }
 
-/// The kind and name of what a device is a port of, such as `bridge br0`.
+/// Kind and name of the device's master, such as `bridge br0`.
 fn master(link: &Link) -> io::Result<Option<String>> {
     let Some(index) = link.master else {
         return Ok(None);
@@ -256,7 +253,7 @@ fn master(link: &Link) -> io::Result<Option<String>> {
     }))
 }
 
-/// Opens a device by the first of these drivers that works.
+/// Opens a device with the first driver that works.
 fn open_device(
     device: &str,
     request: &Request<'_>,
@@ -270,7 +267,7 @@ fn open_device(
     if link.loopback {
         return Err(OpenError::Loopback(device.to_owned()));
     }
-    // What is asked for by another name has one file and one message all the same.
+    // A device opened by an alternative name uses the same state file.
     let device = &link.name.clone();
     let was_owned = |folder| takeover::was_owned(folder, &link);
     if !request.take && !request.state.is_some_and(was_owned) {
@@ -294,7 +291,7 @@ fn open_device(
     if let Some(taken) = &mut taken {
         match (driven.driver, taken.keep_kernel_off()) {
             (_, Ok(())) => {}
-            // A kernel without filters: it gets nothing all the same, and lets no other program in.
+            // A kernel without filters: XDP alone already keeps frames from the kernel and other programs.
             (Driver::Xdp(_), Err(_)) => {}
             (Driver::Packet, Err(error)) => return Err(OpenError::Takeover(error)),
         }
@@ -318,11 +315,11 @@ fn open_device(
     })
 }
 
-/// Ports, why they are not by a better driver, and why the device does not have the MTU that was asked for.
+/// Open ports, the reasons against better drivers, and why the device does not have the requested MTU.
 type WithMtu = (Driven, Vec<String>, Option<String>);
 
-/// Opens a device with the MTU that was asked for; with the one that it had where it, or every driver, refuses that.
-/// The link then says which it has.
+/// Opens a device with the requested MTU, or with its former MTU if the device or every driver refuses. Updates the
+/// MTU of `link`.
 fn open_with_mtu(
     link: &mut Link,
     taken: Option<&mut Takeover>,
@@ -354,7 +351,7 @@ fn open_with_mtu(
     }
 }
 
-/// Opens a device by the first of these drivers that works, and says why not by those before.
+/// Opens a device with the first driver that works, and records why the earlier ones did not.
 fn open_first(
     device: &str,
     request: &Request<'_>,
@@ -370,7 +367,7 @@ fn open_first(
     Err(OpenError::Driver(reasons.pop().unwrap_or_default()))
 }
 
-/// Ports, how they are driven, and what is to be remarked on that.
+/// Ports with their driver, and a remark about it.
 struct Driven {
     ports: Vec<Box<dyn Port>>,
     driver: Driver,
@@ -406,7 +403,7 @@ fn boxed<P: Port + 'static>(ports: Vec<P>) -> Vec<Box<dyn Port>> {
         .collect()
 }
 
-/// Why a device does not take an MTU, and which it would take where that is known.
+/// Explains why a device refuses an MTU, with its maximum if known.
 pub fn explain_mtu(link: &Link, mtu: Option<u32>, error: &io::Error) -> String {
     match link.mtu_max {
         Some(most) if mtu > Some(most) => {
@@ -416,7 +413,7 @@ pub fn explain_mtu(link: &Link, mtu: Option<u32>, error: &io::Error) -> String {
     }
 }
 
-/// The system's words, and what would help where that is known.
+/// The system's error message, with advice for known causes.
 fn explain(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {

@@ -1,7 +1,7 @@
-//! Files in pcap format as a port: one that frames come from, one that they go to.
+//! Pcap files as a port: one to receive from, one to transmit to.
 //!
-//! A file is read as fast as it is asked for; its times are ignored. The output has the time of
-//! sending in nanoseconds. Only Ethernet is known.
+//! Frames are read as fast as they are received; their timestamps are ignored. The output has timestamps in
+//! nanoseconds. Only Ethernet captures are supported.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -13,7 +13,7 @@ use frame::{Frame, Pool, Port, PortCounters, Transmitted, Vector};
 use pcap_file::pcap::{PcapHeader, PcapReader};
 use pcap_file::{DataLink, Endianness, TsResolution};
 
-/// The longest frame that is written: longer than any slot.
+/// Snap length of the output, longer than any slot.
 const SNAP_BYTES: u32 = 256 << 10;
 
 /// A pair of files.
@@ -27,11 +27,10 @@ pub struct PcapPort {
 }
 
 impl PcapPort {
-    /// Opens the files; without an input nothing ever arrives, without an output what is sent is
-    /// forgotten.
+    /// Opens the files. Without an input nothing is received; without an output, sent frames are discarded.
     ///
     /// # Errors
-    /// What the system says, and `InvalidData` for a file that is no Ethernet capture.
+    /// Returns the system's error, or `InvalidData` for a file that is no Ethernet capture.
     pub fn open(input: Option<&Path>, output: Option<&Path>) -> io::Result<Self> {
         if let (Some(input), Some(output)) = (input, output)
             && is_same_file(input, output)
@@ -52,7 +51,7 @@ impl PcapPort {
         })
     }
 
-    /// Whether all of the input was received.
+    /// True if the whole input was received.
     pub fn is_at_end(&self) -> bool {
         self.input.is_none()
     }
@@ -85,14 +84,14 @@ impl Port for PcapPort {
                 }
                 Some(Ok(packet)) => packet.data,
                 end => {
-                    // After a damaged record nothing can be found any more.
+                    // After a damaged record the rest of the file cannot be parsed.
                     self.receive_errors += u64::from(end.is_some());
                     self.input = None;
                     break;
                 }
             };
             match pool.alloc_from(&bytes) {
-                // The vector has room, as was just asked.
+                // The vector has room, as checked above.
                 Some(frame) => {
                     if let Err(frame) = into.push(frame) {
                         pool.free(frame);
@@ -122,7 +121,7 @@ impl Port for PcapPort {
         done
     }
 
-    /// Hands what was written to the system.
+    /// Flushes the output.
     fn flush(&mut self, _pool: &mut Pool) {
         if let Some(output) = &mut self.output {
             self.transmit_errors += u64::from(output.flush().is_err());
@@ -142,17 +141,17 @@ impl Port for PcapPort {
     }
 }
 
-/// Writes frames to anything in pcap format, with the present time in nanoseconds.
+/// Writes frames in pcap format, with the current time in nanoseconds.
 #[derive(Debug)]
 pub struct FrameWriter<W: Write> {
     writer: W,
 }
 
 impl<W: Write> FrameWriter<W> {
-    /// Writes the file's header.
+    /// Writes the file header.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Returns the writer's error.
     pub fn new(mut writer: W) -> io::Result<Self> {
         let header = PcapHeader {
             version_major: 2,
@@ -168,26 +167,26 @@ impl<W: Write> FrameWriter<W> {
         Ok(Self { writer })
     }
 
-    /// Writes one frame as it stands in memory: an unfinished checksum is unfinished in the file.
+    /// Writes one frame as it is in memory; an unfinished checksum stays unfinished.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Returns the writer's error.
     pub fn write(&mut self, frame: &Frame) -> io::Result<()> {
         let bytes = frame.bytes();
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let len = bytes.len() as u32;
-        // Seconds, nanoseconds, length here, length on the line. Seconds last until 2106.
+        // Seconds, nanoseconds, captured length, original length. The seconds field lasts until 2106.
         let header = [now.as_secs() as u32, now.subsec_nanos(), len, len].map(u32::to_le_bytes);
         self.writer.write_all(header.as_flattened())?;
         self.writer.write_all(bytes)
     }
 
-    /// Hands what was written to whatever is behind the writer.
+    /// Flushes the writer.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Returns the writer's error.
     pub fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
     }
@@ -199,7 +198,7 @@ mod tests {
 
     use super::*;
 
-    /// A file of this test's own that goes with it.
+    /// Temporary file of a test, removed on drop.
     struct Scratch(std::path::PathBuf);
 
     impl Scratch {

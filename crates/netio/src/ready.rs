@@ -1,8 +1,8 @@
-//! Which of many quiet ports have something to read: one system call for all of them (epoll(7)).
+//! Readiness of many quiet ports with one system call (epoll(7)).
 //!
-//! A worker asks each of its ports in every step. Ports that nearly always have nothing, of which there may be
-//! thousands, would cost a read each. They share one epoll instance instead, which a worker asks once in a step
-//! ([`Crowd`]); who asks the ports themselves has the first of them ask for all, and the others look at a bit.
+//! A worker polls each of its ports in every step. Thousands of ports that are nearly always idle would cost a read
+//! each. They share one epoll instance instead, which a worker polls once per step ([`Crowd`]). If ports are polled
+//! directly, the first one polls for all, and the others check a bit.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -13,32 +13,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 use frame::Crowd;
 use rustix::event::{Timespec, epoll};
 
-/// Ports that may share one instance; more are asked one by one.
+/// Maximum number of ports per instance; further ports are polled individually.
 const MEMBERS: usize = 1 << 16;
-/// Ports that are told of at once; the others have their turn with the next call.
+/// Maximum number of ready ports per poll; the others follow with the next poll.
 const EVENTS: usize = 64;
 const NO_TIME: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 0,
 };
 
-/// The ports of one worker that share a system call.
+/// Ports of one worker that share a system call.
 #[derive(Debug)]
 pub struct Readiness {
     epoll: OwnedFd,
-    /// How often the kernel was asked. The worker alone writes this and sets bits: nothing of it is contended.
+    /// Number of polls. Only the worker writes this counter and sets bits, so there is no contention.
     rounds: AtomicU64,
-    /// A bit for each member: it has something to read.
+    /// One bit per member: it is ready to read.
     bits: Box<[AtomicU64]>,
-    /// Places of members: those that were given back, and the first that was never given.
+    /// Free slots, and the first slot that was never used.
     places: Mutex<(Vec<u32>, u32)>,
 }
 
 impl Readiness {
-    /// Of no port yet.
+    /// Creates an instance without ports.
     ///
     /// # Errors
-    /// The process has no descriptors left.
+    /// Fails if the process has no file descriptors left.
     pub fn new() -> io::Result<Arc<Self>> {
         let bits = (0..MEMBERS / 64).map(|_| AtomicU64::new(0));
         Ok(Arc::new(Self {
@@ -49,12 +49,12 @@ impl Readiness {
         }))
     }
 
-    /// How often the kernel was asked.
+    /// Number of polls.
     pub fn rounds(&self) -> u64 {
         self.rounds.load(Ordering::Relaxed)
     }
 
-    /// Makes a port a member; the others' work goes on meanwhile.
+    /// Adds a port while the others keep working.
     pub(crate) fn join(self: &Arc<Self>, fd: BorrowedFd<'_>) -> io::Result<Member> {
         let full = || io::Error::other("too many ports share a worker's system call");
         let place = self.take_place().ok_or_else(full)?;
@@ -64,7 +64,7 @@ impl Readiness {
             seen: self.rounds(),
         };
         let data = epoll::EventData::new_u64(place.into());
-        // A member that ends gives its place back.
+        // Dropping the member frees its slot.
         epoll::add(&self.epoll, fd, data, epoll::EventFlags::IN)?;
         Ok(member)
     }
@@ -90,12 +90,12 @@ impl Readiness {
 
     fn take_bit(&self, place: u32) -> bool {
         let (word, bit) = (&self.bits[place as usize / 64], 1 << (place % 64));
-        // Most are not set, and what is not set needs no write.
+        // Most bits are clear, and a clear bit needs no write.
         word.load(Ordering::Relaxed) & bit != 0
             && word.fetch_and(!bit, Ordering::Relaxed) & bit != 0
     }
 
-    /// Asks the kernel who has something.
+    /// Polls the kernel for ready members.
     fn ask(&self, ready: &mut dyn FnMut(u32)) {
         self.rounds.fetch_add(1, Ordering::Relaxed);
         let mut events = [MaybeUninit::uninit(); EVENTS];
@@ -122,17 +122,17 @@ impl Crowd for Readiness {
     }
 }
 
-/// A port among those that share a system call.
+/// Membership of a port.
 #[derive(Debug)]
 pub(crate) struct Member {
     of: Arc<Readiness>,
     place: u32,
-    /// The last round in which it was asked.
+    /// Last poll that this member saw.
     seen: u64,
 }
 
 impl Member {
-    /// Whether there may be something to read. Who is asked twice begins a new round.
+    /// True if there may be something to read. A member that asks twice starts a new poll.
     pub(crate) fn is_ready(&mut self) -> bool {
         if self.of.rounds() == self.seen {
             self.of.ask(&mut |_| ());
@@ -141,17 +141,17 @@ impl Member {
         self.of.take_bit(self.place)
     }
 
-    /// What it is a member of, with its number.
+    /// Returns the instance and the member's number.
     pub(crate) fn crowd(&self) -> (Arc<dyn Crowd>, u32) {
         (Arc::clone(&self.of) as Arc<dyn Crowd>, self.place)
     }
 
-    /// What a worker with nothing to do waits on: the same for all members.
+    /// Descriptor that an idle worker waits on; shared by all members.
     pub(crate) fn wait_fd(&self) -> BorrowedFd<'_> {
         self.of.epoll.as_fd()
     }
 
-    /// The port has an error, such as that its device is gone: it is told of no more.
+    /// Removes a port with an error, such as a deleted device, from the epoll set.
     pub(crate) fn leave(&self, fd: BorrowedFd<'_>) {
         let _ = epoll::delete(&self.of.epoll, fd);
     }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_port_that_cannot_join_leaves_no_place_to_two_others() {
         let readiness = Readiness::new().expect("descriptors");
-        // A file is always readable: epoll takes none.
+        // epoll rejects regular files, which are always readable.
         let file = std::fs::File::open("/proc/self/exe").expect("this program");
         readiness.join(file.as_fd()).expect_err("it is no port");
 

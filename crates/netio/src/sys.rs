@@ -1,5 +1,4 @@
-//! The system calls that rustix has no form for, and mappings of the kernel's rings, behind safe
-//! functions.
+//! Safe wrappers of system calls that rustix lacks, and of memory mappings shared with the kernel.
 
 use std::io;
 use std::mem::{size_of, size_of_val};
@@ -8,7 +7,7 @@ use std::ptr::NonNull;
 
 use libc::{c_int, c_ulong, c_void};
 
-/// Turns a system call's -1 into the error that it left behind.
+/// Converts a result of -1 into the error in `errno`.
 pub(crate) fn check(result: c_int) -> io::Result<c_int> {
     if result < 0 {
         Err(io::Error::last_os_error())
@@ -17,17 +16,17 @@ pub(crate) fn check(result: c_int) -> io::Result<c_int> {
     }
 }
 
-/// As `check`, for calls that return a size.
+/// Like `check`, for calls that return a size.
 pub(crate) fn check_size(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
-/// A socket that is closed on exec and never blocks.
+/// Creates a socket that is close-on-exec and non-blocking.
 pub(crate) fn socket(family: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd> {
     let kind = kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: the call takes no pointers.
     let fd = check(unsafe { libc::socket(family, kind, protocol) })?;
-    // SAFETY: the kernel has just made this descriptor for us.
+    // SAFETY: the kernel has just created this descriptor for this process.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -51,7 +50,7 @@ pub(crate) fn set_option<T: Copy>(
     Ok(())
 }
 
-/// Reads a socket option of `N` words of 32 bits; what the kernel does not fill is 0.
+/// Reads a socket option of `N` 32-bit words; words that the kernel does not fill are 0.
 pub(crate) fn option_u32<const N: usize>(
     fd: &impl AsRawFd,
     level: c_int,
@@ -59,8 +58,7 @@ pub(crate) fn option_u32<const N: usize>(
 ) -> io::Result<[u32; N]> {
     let mut words = [0_u32; N];
     let mut len = size_of_val(&words) as libc::socklen_t;
-    // SAFETY: the kernel writes at most `len` bytes into an array of that size, any bits of which
-    // are valid.
+    // SAFETY: the kernel writes at most `len` bytes into an array of that size, any bits of which are valid.
     check(unsafe {
         libc::getsockopt(
             fd.as_raw_fd(),
@@ -73,7 +71,7 @@ pub(crate) fn option_u32<const N: usize>(
     Ok(words)
 }
 
-/// Reads a socket option of `N` words of 64 bits; what the kernel does not fill is 0.
+/// Reads a socket option of `N` 64-bit words; words that the kernel does not fill are 0.
 pub(crate) fn option_u64<const N: usize>(
     fd: &impl AsRawFd,
     level: c_int,
@@ -94,7 +92,7 @@ pub(crate) fn option_u64<const N: usize>(
     Ok(words)
 }
 
-/// Binds a socket to an address of the kernel's own layout (`sockaddr_ll`, `sockaddr_xdp`).
+/// Binds a socket to an address in the kernel's layout (`sockaddr_ll`, `sockaddr_xdp`).
 pub(crate) fn bind<T: Copy>(fd: &impl AsRawFd, address: &T) -> io::Result<()> {
     // SAFETY: pointer and length are those of a live value; the kernel only reads.
     check(unsafe {
@@ -107,7 +105,7 @@ pub(crate) fn bind<T: Copy>(fd: &impl AsRawFd, address: &T) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends nothing: tells the kernel to look at the socket's transmit ring, without blocking.
+/// Sends nothing: makes the kernel read the socket's transmit ring, without blocking.
 pub(crate) fn kick(fd: RawFd) -> io::Result<()> {
     // SAFETY: a null buffer of length 0 and no address.
     check_size(unsafe {
@@ -123,11 +121,11 @@ pub(crate) fn kick(fd: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// An ioctl that reads, and may write, one value of plain integers.
+/// Calls an ioctl that reads, and may write, one value of plain integers.
 ///
 /// # Safety
-/// `request` accesses at most a `T` at the pointer it is given, follows no pointer inside it that
-/// is not valid, and leaves a valid `T`.
+/// `request` accesses at most a `T` at the pointer it is given, follows no pointer inside it that is not valid, and
+/// leaves a valid `T`.
 pub(crate) unsafe fn ioctl<T>(
     fd: BorrowedFd<'_>,
     request: c_ulong,
@@ -144,8 +142,7 @@ pub(crate) unsafe fn ioctl<T>(
     Ok(())
 }
 
-/// A device's name as the kernel's structures hold it; none when it is empty, too long, or holds a
-/// zero.
+/// Converts a device name to the kernel's form; `None` if it is empty, too long, or contains a zero byte.
 pub(crate) fn device_name(name: &str) -> Option<[libc::c_char; libc::IFNAMSIZ]> {
     if name.is_empty() || name.len() >= libc::IFNAMSIZ || name.bytes().any(|b| b == 0) {
         return None;
@@ -157,27 +154,27 @@ pub(crate) fn device_name(name: &str) -> Option<[libc::c_char; libc::IFNAMSIZ]> 
     Some(array)
 }
 
-/// The number of the device of this name in the calling thread's network namespace.
+/// Index of a device in the calling thread's network namespace.
 pub(crate) fn device_index(name: &str) -> io::Result<u32> {
     let socket = socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
     rustix::net::netdevice::name_to_index(&socket, name).map_err(io::Error::from)
 }
 
-/// Memory that is shared with the kernel; unmapped when dropped.
+/// Memory shared with the kernel; unmapped on drop.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     base: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: a mapping has no thread affinity; whoever owns it decides who accesses it.
+// SAFETY: a mapping has no thread affinity; its owner controls all accesses.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
     /// Maps `len` bytes of a descriptor from `offset` on, readable and writable.
     pub(crate) fn new(fd: &impl AsRawFd, offset: u64, len: usize) -> io::Result<Self> {
         let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
-        // SAFETY: a new mapping at an address of the kernel's choice aliases nothing of ours.
+        // SAFETY: a new mapping at an address that the kernel chooses aliases nothing else.
         let address = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -196,10 +193,10 @@ impl Mapping {
         Ok(Self { base, len })
     }
 
-    /// The address of `count` values of `T` at `offset` bytes.
+    /// Address of `count` values of `T` at `offset` bytes.
     ///
     /// # Panics
-    /// When they do not lie in the mapping or are not aligned.
+    /// Panics if the values are outside of the mapping or misaligned.
     pub(crate) fn at<T>(&self, offset: usize, count: usize) -> NonNull<T> {
         let end = count
             .checked_mul(size_of::<T>())
@@ -215,7 +212,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this very range was mapped in `new`, and nothing borrows it any more.
+        // SAFETY: `new` mapped exactly this range, and nothing borrows it any more.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }

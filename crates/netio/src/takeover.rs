@@ -1,20 +1,20 @@
-//! Taking a device over from the machine's own network stack, and giving it back.
+//! Takes a device over from the host's network stack, and gives it back.
 //!
 //! ```text
-//!   take      what the stack has on it ──▶ file, synced ──▶ taken off: addresses, routes, IPv6
-//!   release   file ──▶ put back ──▶ file removed
+//!   take      settings of the device ──▶ file, synced ──▶ removed: addresses, routes, IPv6
+//!   release   file ──▶ restored ──▶ file removed
 //! ```
 //!
-//! Devices are given back one after another. A route that also needs the addresses of a device that is still to
-//! come stays in its file, and is tried again when that device is given back.
+//! Devices are released one after another. A route that needs the addresses of another device that is still taken
+//! stays in its file; it is restored when that device is released.
 //!
-//! The file is written before anything is changed, so that a crash at any moment leaves what
-//! [`restore`] or the next [`Takeover::take`] needs. A file of before a reboot, of another network
-//! namespace or of a device that was made anew is of no use and is removed.
+//! The file is written before anything changes, so that after a crash at any moment [`restore`] or the next
+//! [`Takeover::take`] finds it. A file from before a reboot, from another network namespace or for a device that was
+//! recreated is useless and is removed.
 //!
-//! With AF_PACKET the kernel would receive every frame as well: a filter at the device's ingress
-//! drops them, behind the place where packet sockets take theirs. With AF_XDP it does not get them,
-//! but the filter is there all the same: it says which process has the device.
+//! With AF_PACKET the kernel would receive every frame as well, so a filter at the device's ingress drops frames
+//! after packet sockets got them. With AF_XDP the kernel does not get the frames, but the filter is installed, too,
+//! because it names the process that has the device.
 
 mod addressing;
 mod folder;
@@ -39,29 +39,29 @@ pub use owned::forget_owned;
 pub(crate) use owned::{note_owned, was_owned};
 use saved::Saved;
 
-/// A device that is ours. It is given back by `release`, or when dropped.
+/// A device that this process took over. It is given back by `release` or on drop.
 #[derive(Debug)]
 pub struct Takeover {
     link: Link,
     state: PathBuf,
-    /// Says that this process lives, while it is open.
+    /// Socket that is open while this process lives, so that others can check that.
     life: Option<OwnedFd>,
     released: bool,
 }
 
 impl Takeover {
-    /// Takes a device over, and switches it on. What was on it is written to `state`, a file for
-    /// this device alone.
+    /// Takes a device over and sets it up. Its addresses and settings are saved in `state`, a file for this device
+    /// alone.
     ///
-    /// Taking over what was taken over (by a process that died, or by this one) is no error: what
-    /// was saved then is kept, and what came on it since is saved with it.
+    /// A device that was taken before, by this process or by one that died, may be taken again: the saved settings
+    /// are kept, and later additions are saved, too.
     ///
     /// # Errors
-    /// What the kernel says: no such device, not permitted. What was changed is then put back.
+    /// Returns the kernel's error: no such device, not permitted. All changes are undone.
     pub fn take(device: &str, state: &Path) -> io::Result<Self> {
         let mut links = Links::open()?;
         let link = links.find(device)?;
-        // Who may not change a device is refused before anything is written down or changed.
+        // Checks the permission to change the device before anything is saved or changed.
         links.set_up(link.index, link.up)?;
         let mut netlink = Netlink::open()?;
         let before = before(state, &link)?;
@@ -73,17 +73,17 @@ impl Takeover {
             life: None,
             released: false,
         };
-        // An error drops `taken`, which puts back what was changed.
+        // An error drops `taken`, which undoes the changes.
         saved.take_off(&mut netlink, &link)?;
         links.set_up(link.index, true)?;
         Ok(taken)
     }
 
-    /// Keeps the kernel from receiving the device's frames, as packet sockets need it (an XDP program
-    /// takes the frames before), and says on the device that this process has it.
+    /// Keeps the kernel from receiving the device's frames, which AF_PACKET needs (XDP takes the frames earlier), and
+    /// marks the device as taken by this process.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Returns the kernel's error.
     pub fn keep_kernel_off(&mut self) -> io::Result<()> {
         let mut netlink = Netlink::open()?;
         let mut saved = self.saved()?;
@@ -106,11 +106,11 @@ impl Takeover {
         Ok(())
     }
 
-    /// Gives the device at least this MTU, in bytes, while it is ours; without one its own again. Returns the one
-    /// that it has then.
+    /// Raises the device's MTU to at least `least` bytes while it is taken; `None` restores its own MTU. Returns the
+    /// new MTU.
     ///
     /// # Errors
-    /// What the kernel says: too long for the device. It then has the one that it had.
+    /// Returns the kernel's error if the device cannot have this MTU; the MTU is then unchanged.
     pub fn set_mtu(&mut self, least: Option<u32>) -> io::Result<u32> {
         let mut links = Links::open()?;
         let link = links.find_index(self.link.index)?;
@@ -133,20 +133,20 @@ impl Takeover {
         set.map(|()| mtu)
     }
 
-    /// What the device was called when it was taken.
+    /// Name of the device when it was taken.
     pub fn device(&self) -> &str {
         &self.link.name
     }
 
-    /// Switches the device on or off while it is ours.
+    /// Sets the device up or down while it is taken.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Returns the kernel's error.
     pub fn set_up(&mut self, up: bool) -> io::Result<()> {
         Links::open()?.set_up(self.link.index, up)
     }
 
-    /// Leaves the device as it is, for the next `take` of this process.
+    /// Leaves the device taken, for the next `take` of this process.
     pub fn leave(mut self) {
         self.released = true;
     }
@@ -156,12 +156,12 @@ impl Takeover {
         saved.ok_or_else(|| io::Error::other("the file with what was saved is gone"))
     }
 
-    /// Gives the device back as it was. What somebody else put on it since stays. An address or a route that the
-    /// kernel does not take any more is lost, and the log says so.
+    /// Gives the device back with its saved settings; settings that others added since stay. Addresses and routes
+    /// that the kernel refuses are lost and logged.
     ///
     /// # Errors
-    /// The first refusal to set the device itself back; the rest is put back all the same, and the file stays for
-    /// another attempt. A device that is gone is no error.
+    /// Returns the first failure to restore the device itself. The rest is restored nevertheless, and the file stays
+    /// for another attempt. A device that no longer exists is no error.
     pub fn release(&mut self) -> io::Result<()> {
         if self.released {
             return Ok(());
@@ -175,24 +175,24 @@ impl Takeover {
 
 impl Drop for Takeover {
     fn drop(&mut self) {
-        // The file stays if it failed, and the next start tries again.
+        // The file stays after a failure, and the next start tries again.
         if let Err(error) = self.release() {
             tracing::warn!("{}: not given back: {error}", self.link.name);
         }
     }
 }
 
-/// Puts back what a file of `Takeover::take` says, if the device is still the same, and removes the
-/// file. Returns the device's name if something was put back; no file is no error. What another
-/// running process has is left to it, and so is the file.
+/// Restores the settings in a file of `Takeover::take`, if the device is still the same, and removes the file.
+/// Returns the device's name if something was restored; a missing file is no error. A device that another running
+/// process has is left alone, and so is its file.
 ///
 /// # Errors
-/// As for `Takeover::release`.
+/// Returns the errors of `Takeover::release`.
 pub fn restore(state: &Path) -> io::Result<Option<String>> {
     let Some(saved) = Saved::load(state)? else {
         return Ok(None);
     };
-    // By its number: it may have got another name, and another device its name.
+    // Finds the device by index, because its name may have changed.
     let put_back = match Links::open()?.find_index(saved.index)? {
         Some(link) if saved.is_of(&link) => {
             if let Some(Held::By(..) | Held::Elsewhere) = held(&link, Some(state))? {
@@ -212,7 +212,7 @@ pub fn restore(state: &Path) -> io::Result<Option<String>> {
     Ok(put_back)
 }
 
-/// Gives a device back; what is not done then stays in the file.
+/// Gives a device back; settings that could not be restored stay in the file.
 fn give_back(mut saved: Saved, link: &Link, state: &Path) -> io::Result<()> {
     if saved.given_back {
         return Ok(());
@@ -228,8 +228,8 @@ fn give_back(mut saved: Saved, link: &Link, state: &Path) -> io::Result<()> {
     }
 }
 
-/// What was saved of this device when it was taken before. What a file tells of another device, which had this
-/// name then, is put back: the file will be about this one.
+/// Settings that were saved when this device was taken before. A file about another device that had this name is
+/// restored first, because this device needs the file.
 fn before(state: &Path, link: &Link) -> io::Result<Option<Saved>> {
     let before = Saved::load(state)?;
     if before.as_ref().is_none_or(|saved| saved.is_of(link)) {
@@ -245,26 +245,25 @@ fn before(state: &Path, link: &Link) -> io::Result<Option<Saved>> {
     }
 }
 
-/// Who has a device that is not to be had.
+/// Owner of a device that cannot be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// A running process, of this number and, as far as it can be told, name: it has to end first.
+    /// A running process, with its id and, if known, its name; it must end first.
     By(u32, Option<String>),
-    /// A running process in another process namespace, a container's for example: it has to end first.
+    /// A running process in another PID namespace, such as a container; it must end first.
     Elsewhere,
-    /// Somebody whose program of XDP gets the frames first.
+    /// Another program receives the frames first, through XDP.
     Program,
-    /// Nobody, but a router that was killed had it, and has not given it back. What was on it is in this file, if
-    /// that is known.
+    /// No process: a killed router had the device and did not give it back. The file with its settings, if known.
     Left(Option<PathBuf>),
 }
 
-/// Whether another router has a device. It says so on the device itself; what a router that was killed left there
-/// says where it wrote down what was on the device, and its program of XDP is gone with it. `state` is the file of
-/// [`Takeover::take`], if the device is to be taken.
+/// Checks whether another router has a device, by the mark on the device itself. The mark of a killed router names
+/// its file; the kernel removed its XDP program. `state` is the file of [`Takeover::take`] if the device is to be
+/// taken.
 ///
 /// # Errors
-/// What the kernel says.
+/// Returns the kernel's error.
 pub fn held(link: &Link, state: Option<&Path>) -> io::Result<Option<Held>> {
     let claims = Guard::on(&mut Netlink::open()?, link.index)?;
     let Some(last) = claims.last() else {
@@ -285,7 +284,7 @@ pub fn held(link: &Link, state: Option<&Path>) -> io::Result<Option<Held>> {
     Ok((!is_known).then(|| Held::Left(last.file.clone())))
 }
 
-/// Whether a device has a program of XDP, and not only one that is about to go.
+/// True if a device has an XDP program that is not just about to be removed.
 fn keeps_program(index: u32) -> io::Result<bool> {
     let mut links = Links::open()?;
     let gone = while_busy(|| match links.has_program(index)? {
@@ -298,17 +297,17 @@ fn keeps_program(index: u32) -> io::Result<bool> {
     }
 }
 
-/// Whether the machine's default route, of IPv4 or IPv6, leaves by this device. One that the kernel made of a router
-/// advertisement does not count: it comes by itself on any device that is not taken over.
+/// True if an IPv4 or IPv6 default route of the host leaves by this device. Routes from router advertisements do not
+/// count, because the kernel learns them on any device that is not taken over.
 ///
 /// # Errors
-/// What the kernel says.
+/// Returns the kernel's error.
 pub fn carries_default_route(link: &Link) -> io::Result<bool> {
     addressing::carries_default_route(&mut Netlink::open()?, link.index)
 }
 
 impl Saved {
-    /// What is on a device, and what was saved of it before.
+    /// Collects the settings of a device, merged with those saved before.
     fn of(netlink: &mut Netlink, link: &Link, before: Option<Self>) -> io::Result<Self> {
         let mut saved = match before {
             Some(before) if !before.given_back => before,
@@ -338,8 +337,9 @@ impl Saved {
         Ok(())
     }
 
-    /// Puts everything back, in spite of refusals; the first to set the device itself back. What is put back is
-    /// forgotten here, as it is the administrator's again. Without an error routes are left at most.
+    /// Restores everything in spite of failures, and returns the first failure that concerns the device itself.
+    /// Restored settings leave this record, because they belong to the administrator again. On success at most routes
+    /// remain.
     fn put_back(&mut self, netlink: &mut Netlink, link: &Link) -> io::Result<()> {
         let mut results = vec![
             self.guard
@@ -360,21 +360,22 @@ impl Saved {
         ];
         for (what, list, put) in lists {
             let refused = put_back_each(netlink, list, put);
-            // A device that was not set back is tried again, and they with it.
+            // If the device was not restored, addresses and neighbours are tried again with it.
             if done.is_ok() {
                 warn_of_lost(link, what, list, &refused);
                 list.clear();
             }
         }
         if !self.up {
-            // The kernel takes no routes by a device that is off, and had none.
+            // The kernel accepts no routes by a device that is down, and had none.
             self.routes.clear();
         }
         self.put_back_routes(netlink);
         done
     }
 
-    /// Puts the routes back that the kernel takes, which are forgotten then; why it does not take the others.
+    /// Restores the routes that the kernel accepts and removes them from the record; returns the errors of the
+    /// others.
     fn put_back_routes(&mut self, netlink: &mut Netlink) -> Vec<io::Error> {
         put_back_each(netlink, &mut self.routes, addressing::add_route)
     }
@@ -382,7 +383,7 @@ impl Saved {
 
 type Put = fn(&mut Netlink, &Remembered) -> io::Result<()>;
 
-/// Puts back what the kernel takes, which leaves the list; why it does not take what stays.
+/// Restores the items that the kernel accepts and removes them from the list; returns the errors of the others.
 fn put_back_each(netlink: &mut Netlink, list: &mut Vec<Remembered>, put: Put) -> Vec<io::Error> {
     let mut refused = Vec::new();
     list.retain(|item| {

@@ -1,12 +1,12 @@
-//! TAP and TUN: the kernel's own network stack as the other end of a port, with unfinished checksums
-//! and merged segments of up to 64 KB both ways (Documentation/networking/tuntap.rst).
+//! TAP and TUN ports: the kernel's network stack is the other end, with unfinished checksums and merged segments of
+//! up to 64 KB in both directions (Documentation/networking/tuntap.rst).
 //!
-//! A TAP port carries Ethernet frames. A TUN port carries **bare IP packets**: `frame.bytes()`
-//! begins with the IP header, `frame.l3` is 0, and what is sent must begin with one too.
+//! A TAP port carries Ethernet frames. A TUN port carries **bare IP packets**: `frame.bytes()` begins with the IP
+//! header, and `frame.l3` is 0, for received and sent frames.
 //!
-//! One read is one frame, of unknown length. It is read into a small slot with the spare room of a
-//! large one behind it: an ordinary frame stays where it is, a longer one has its first 1,792 bytes
-//! copied in front of the rest.
+//! One read returns one frame of unknown length. The port reads it into a small slot, followed by the space of a
+//! large slot: an ordinary frame stays where it is; for a longer frame the first 1,792 bytes are copied in front of
+//! the rest.
 
 mod device;
 
@@ -24,15 +24,15 @@ use crate::ready::{Member, Readiness};
 use crate::sys;
 use crate::vnet::{self, VNET_BYTES};
 
-/// Bytes of a frame that a small slot holds.
+/// Capacity of a small slot for a frame, in bytes.
 const SMALL: usize = Class::Small.slot_bytes() - HEADROOM;
-/// Bytes of a frame that a large slot holds.
+/// Capacity of a large slot for a frame, in bytes.
 const LARGE: usize = Class::Large.slot_bytes() - HEADROOM;
 
 /// `_IOW('T', 226, int)`.
 const TUNSETCARRIER: libc::c_ulong = 0x4004_54e2;
 
-/// What the device carries.
+/// Kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// Ethernet frames.
@@ -41,35 +41,33 @@ pub enum Layer {
     Tun,
 }
 
-/// One queue of a TAP or TUN device. The device goes when the last of its queues is dropped, unless
-/// somebody made it persistent.
+/// One queue of a TAP or TUN device. The device disappears with its last queue unless it is persistent.
 #[derive(Debug)]
 pub struct TapPort {
     queue: OwnedFd,
     offloads: Offloads,
-    /// What the next read goes to, taken from the pool at the first read.
+    /// Slot for the next read, allocated at the first read.
     small: Option<Frame>,
     large: Option<Frame>,
     receive_errors: u64,
     receive_dropped: u64,
     transmit_errors: u64,
-    /// Reads of the device, also those that brought nothing.
+    /// Number of reads, including those without a frame.
     reads: u64,
-    /// What tells whether a read is worth it; without, each look is one.
+    /// Tells whether a read is worthwhile; `None`: every receive call reads.
     member: Option<Member>,
 }
 
 impl TapPort {
-    /// Makes the device in the calling thread's network namespace, or takes an existing one, and
-    /// opens `queues` queues of it; one that somebody made with a single queue gives that one. It is
-    /// left down, without addresses.
+    /// Creates the device in the calling thread's network namespace, or attaches to an existing one, and opens
+    /// `queues` queues; an existing single-queue device opens one. A new device is down and has no addresses.
     ///
-    /// The kernel spreads flows over the queues by hash, and sends what answers a flow to the queue
-    /// that the flow was last written to.
+    /// The kernel distributes flows over the queues by hash, and sends replies of a flow to the queue on which it was
+    /// last written.
     ///
     /// # Errors
-    /// What the kernel says: no `/dev/net/tun`, not permitted. The device is of another kind, or
-    /// another program has it.
+    /// Returns the kernel's error: no `/dev/net/tun`, not permitted. Fails if the device has another kind or another
+    /// program has it open.
     pub fn open(name: &str, layer: Layer, queues: usize) -> io::Result<Vec<Self>> {
         let several = device::has_several(name, layer, queues)?;
         let queues = if several { queues } else { queues.min(1) };
@@ -99,25 +97,25 @@ impl TapPort {
         })
     }
 
-    /// From now on it is read only when something is there, which it and the other ports of the worker that share
-    /// this find out by one system call in a step.
+    /// Reads the device only when it is ready; all ports that share `readiness` learn this with one system call per
+    /// step.
     ///
     /// # Errors
-    /// What the kernel says; too many ports share it.
+    /// Returns the kernel's error, or an error if too many ports share the instance.
     pub fn share(&mut self, readiness: &Arc<Readiness>) -> io::Result<()> {
         self.member = Some(readiness.join(self.queue.as_fd())?);
         Ok(())
     }
 
-    /// How often the device was read, also where nothing was there.
+    /// Number of reads, including those without a frame.
     pub const fn reads(&self) -> u64 {
         self.reads
     }
 
-    /// What tells whether the device is still there, wherever it is.
+    /// Returns a handle that tracks the device, in any network namespace.
     ///
     /// # Errors
-    /// The process has no descriptors left.
+    /// Fails if the process has no file descriptors left.
     pub fn tether(&self) -> io::Result<Tether> {
         Ok(Tether(self.queue.try_clone()?))
     }
@@ -137,7 +135,7 @@ impl TapPort {
             Some(frame) => &mut frame.bytes_mut()[SMALL..],
             None => &mut [],
         };
-        // The kernel cuts what does not fit and does not say so.
+        // The kernel truncates longer frames silently.
         let longest = SMALL + rest.len();
         let mut header = vnet::FINISHED;
         self.reads += 1;
@@ -170,16 +168,16 @@ impl TapPort {
         let Some(mut frame) = frame else {
             return Read::Lost;
         };
-        // It fits: the slot was chosen for this length.
+        // Cannot fail: the slot was chosen for this length.
         let _ = frame.set_len(len);
         frame.offload = offload;
         Read::Frame(frame)
     }
 
-    /// Joins the first part in the small slot with the rest in the large one.
+    /// Joins the first part in the small slot with the rest in the large slot.
     fn put_together(&mut self, pool: &mut Pool, len: usize) -> Option<Frame> {
         let first = self.small.as_ref()?.bytes();
-        // A jumbo frame would waste a large slot on its way.
+        // A medium slot suffices for a jumbo frame and saves a large one.
         if let Some(mut frame) = pool.alloc_class(Class::Medium, len) {
             let rest = &self.large.as_ref()?.bytes()[SMALL..len];
             frame.bytes_mut()[..SMALL].copy_from_slice(first);
@@ -191,7 +189,7 @@ impl TapPort {
         Some(frame)
     }
 
-    /// Writes one frame; false when the device refused it: it is down, or full.
+    /// Writes one frame; returns false if the device refused it, because it is down or full.
     fn write(&mut self, frame: &Frame) -> bool {
         let header = vnet::encode(&frame.offload, frame.bytes(), 0);
         let parts = [io::IoSlice::new(&header), io::IoSlice::new(frame.bytes())];
@@ -208,21 +206,21 @@ impl Drop for TapPort {
     }
 }
 
-/// Holds on to a device: one that was moved to another network namespace is not seen by netlink any
-/// more, and works all the same. As long as it is held the device stays.
+/// Handle of a device that keeps it alive. Netlink no longer reports a device that moved to another network
+/// namespace, although it still works.
 #[derive(Debug)]
 pub struct Tether(OwnedFd);
 
 impl Tether {
-    /// Whether the device is there, in this network namespace or in another.
+    /// True if the device exists, in any network namespace.
     pub fn holds(&self) -> bool {
         device::is_attached(&self.0)
     }
 
-    /// Plugs the cable in or pulls it, as the device's own end sees it; whoever opens it anew finds it plugged in.
+    /// Sets the carrier state at the device's own end; opening the device resets it to on.
     ///
     /// # Errors
-    /// What the kernel says; it has this since Linux 5.0.
+    /// Returns the kernel's error; requires Linux 5.0.
     pub fn set_carrier(&self, on: bool) -> io::Result<()> {
         let mut on = libc::c_int::from(on);
         // SAFETY: the request reads one integer.
@@ -231,20 +229,20 @@ impl Tether {
     }
 }
 
-/// What one read brought.
+/// Result of a read.
 enum Read {
     /// A frame.
     Frame(Frame),
-    /// One that cannot be used, counted.
+    /// An unusable frame, which was counted.
     Lost,
-    /// There is none, or no slot for one.
+    /// No frame, or no slot for one.
     Nothing,
 }
 
 impl Port for TapPort {
     fn receive(&mut self, pool: &mut Pool, into: &mut Vector) -> usize {
         let before = into.len();
-        // With no room left in the vector it would be forgotten that there is something.
+        // With a full vector the readiness bit would be lost.
         if into.is_full()
             || self
                 .member
@@ -255,7 +253,7 @@ impl Port for TapPort {
         }
         while !into.is_full() {
             match self.read(pool) {
-                // The vector has room, as was just asked.
+                // The vector has room, as checked above.
                 Read::Frame(frame) => {
                     if let Err(frame) = into.push(frame) {
                         pool.free(frame);
@@ -265,7 +263,7 @@ impl Port for TapPort {
                 Read::Nothing => break,
             }
         }
-        // Those that share a system call are many, and quiet: none keeps slots while it has nothing.
+        // Ports that share a system call are many and quiet, so they keep no slots while idle.
         if self.member.is_some() {
             self.close(pool);
         }
@@ -316,7 +314,7 @@ impl Port for TapPort {
     }
 }
 
-/// Tells the kernel that we take unfinished frames; kernels before 6.2 know no merged UDP.
+/// Enables unfinished frames; kernels before 6.2 do not support merged UDP datagrams.
 fn switch_offloads(queue: &OwnedFd) -> io::Result<Offloads> {
     let tcp = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
     let udp = libc::TUN_F_USO4 | libc::TUN_F_USO6;
@@ -344,7 +342,7 @@ fn set_offloads(queue: &OwnedFd, flags: c_uint) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads one frame into three places, one behind the other: its virtio-net header and its bytes.
+/// Reads one frame into three consecutive buffers: virtio-net header, and two parts of the frame.
 fn read_parts(
     queue: &OwnedFd,
     header: &mut [u8; VNET_BYTES],

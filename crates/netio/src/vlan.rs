@@ -1,20 +1,20 @@
-//! VLAN tags that the kernel took off a frame (IEEE 802.1Q, 9.3) and that go back on.
+//! VLAN tags that the kernel stripped from a frame (IEEE 802.1Q, 9.3), and their reinsertion.
 
 use frame::Frame;
 
-/// A tag as it stands in the frame: the protocol and the control information, in network order.
+/// A tag as in the frame: TPID and TCI in network byte order.
 pub(crate) type Tag = [u8; 4];
 
-/// Bytes of the two addresses in front of a tag.
+/// Length of the MAC addresses in front of a tag.
 const ADDRESSES: usize = 12;
 
-/// The tag that a slot or message of AF_PACKET tells beside the frame; none if it had none.
+/// Tag in the metadata of an AF_PACKET slot or message; `None` without a tag.
 #[inline]
 pub(crate) fn tag(status: u32, tpid: u16, tci: u16) -> Option<Tag> {
     if status & libc::TP_STATUS_VLAN_VALID == 0 {
         return None;
     }
-    // Kernels before 3.14 took off 802.1Q tags only and did not say so.
+    // Kernels before 3.14 strip 802.1Q tags only and do not report the TPID.
     let tpid = if status & libc::TP_STATUS_VLAN_TPID_VALID == 0 {
         libc::ETH_P_8021Q as u16
     } else {
@@ -24,9 +24,9 @@ pub(crate) fn tag(status: u32, tpid: u16, tci: u16) -> Option<Tag> {
     Some([a, b, c, d])
 }
 
-/// Copies `bytes` with the tag put in. `into` is 4 bytes longer.
+/// Copies `bytes` with the tag inserted. `into` is 4 bytes longer.
 ///
-/// False, and `into` undefined, when `bytes` is too short to carry a tag.
+/// Returns false, with `into` undefined, if `bytes` is too short for a tag.
 #[inline]
 pub(crate) fn copy_tagged(bytes: &[u8], tag: Tag, into: &mut [u8]) -> bool {
     if bytes.len() < ADDRESSES || into.len() != bytes.len() + tag.len() {
@@ -39,9 +39,9 @@ pub(crate) fn copy_tagged(bytes: &[u8], tag: Tag, into: &mut [u8]) -> bool {
     true
 }
 
-/// Puts the tag into a frame, using 4 bytes of its headroom.
+/// Inserts the tag into a frame, using 4 bytes of its headroom.
 ///
-/// False, and nothing changed, when the frame is too short to carry one.
+/// Returns false, with the frame unchanged, if the frame is too short for a tag.
 pub(crate) fn insert(frame: &mut Frame, tag: Tag) -> bool {
     if frame.len() < ADDRESSES || !frame.push_front(tag.len()) {
         return false;

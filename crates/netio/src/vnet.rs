@@ -1,5 +1,5 @@
-//! The header in front of a frame that says what is unfinished about it (OASIS virtio 1.2, 5.1.6;
-//! `struct virtio_net_hdr`, 10 bytes, native byte order), as TAP and AF_PACKET exchange it.
+//! Virtio-net header that describes unfinished checksums and merged segments (OASIS virtio 1.2, 5.1.6; `struct
+//! virtio_net_hdr`, 10 bytes, native byte order), as TAP and AF_PACKET use it.
 
 use frame::{Offload, Segmentation};
 
@@ -13,12 +13,12 @@ const GSO_TCPV6: u8 = 4;
 const GSO_UDP_L4: u8 = 5;
 const GSO_ECN: u8 = 0x80;
 
-/// A header that says: finished.
+/// Header of a finished frame.
 pub(crate) const FINISHED: [u8; VNET_BYTES] = [0; VNET_BYTES];
 
-/// Reads the header of a frame of `len` bytes.
+/// Decodes the header of a frame of `len` bytes.
 ///
-/// None when it asks for something that a frame cannot carry (fragmenting UDP), or points outside
+/// Returns `None` if the header requests something that a frame cannot carry (UDP fragmentation) or points outside
 /// the frame.
 pub(crate) fn decode(header: &[u8; VNET_BYTES], len: usize) -> Option<Offload> {
     if header[0] & NEEDS_CSUM == 0 && header[1] == GSO_NONE {
@@ -48,18 +48,18 @@ pub(crate) fn decode(header: &[u8; VNET_BYTES], len: usize) -> Option<Offload> {
     is_sound(&offload, len).then_some(offload)
 }
 
-/// Whether the checksum's place lies in the frame, and a merged frame can be split.
+/// True if the checksum field lies in the frame and a merged frame can be split.
 fn is_sound(offload: &Offload, len: usize) -> bool {
     let field = usize::from(offload.checksum_start) + usize::from(offload.checksum_offset);
     let split = offload.segmentation != Segmentation::None;
-    // A merged frame always needs its checksum: each segment gets its own (virtio 1.2, 5.1.6.2).
+    // A merged frame always needs its checksum, because each segment gets its own (virtio 1.2, 5.1.6.2).
     offload.needs_checksum && field + 2 <= len && (!split || offload.segment_bytes > 0)
 }
 
-/// Writes the header for a frame of these bytes.
+/// Encodes the header of a frame.
 ///
-/// `linear` is how many bytes in front the kernel should copy into one piece if the frame is not
-/// merged; 0 leaves it to the kernel.
+/// `linear` is the number of leading bytes that the kernel should copy into one piece if the frame is not merged; 0
+/// leaves the choice to the kernel.
 #[inline]
 pub(crate) fn encode(offload: &Offload, bytes: &[u8], linear: usize) -> [u8; VNET_BYTES] {
     let mut header = FINISHED;
@@ -87,12 +87,12 @@ pub(crate) fn encode(offload: &Offload, bytes: &[u8], linear: usize) -> [u8; VNE
     header
 }
 
-/// The length of all headers of a merged frame: what stands in front of each segment's payload.
+/// Length of the headers that precede each segment's payload.
 fn headers_bytes(offload: &Offload, bytes: &[u8]) -> usize {
     let l4 = usize::from(offload.checksum_start);
     let l4_bytes = match offload.segmentation {
         Segmentation::Udp => 8,
-        // The data offset, in words of 32 bits (RFC 9293, 3.1).
+        // Data offset, in 32-bit words (RFC 9293, 3.1).
         _ => bytes.get(l4 + 12).map_or(20, |b| usize::from(b >> 4) * 4),
     };
     (l4 + l4_bytes).min(bytes.len())

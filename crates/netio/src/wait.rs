@@ -1,5 +1,5 @@
-//! How a worker with nothing to do sleeps: until one of its ports is readable, somebody wakes it,
-//! or a time is over (epoll(7), eventfd(2)).
+//! Sleep of an idle worker: until a port is readable, the worker is woken, or a timeout expires (epoll(7),
+//! eventfd(2)).
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -11,38 +11,38 @@ use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 
 use crate::sys;
 
-/// More than a worker has ports; what does not fit is told by the next call.
+/// Maximum number of events per wait, more than a worker has ports; further events follow with the next wait.
 const EVENTS: usize = 64;
-/// What the waker's event carries instead of a port's descriptor.
+/// Event data of the waker, instead of a port's descriptor.
 const WAKER: u64 = u64::MAX;
 
-/// Wakes a worker that sleeps; may be cloned and given to any thread. Waking one that is awake
-/// makes its next sleep end at once.
+/// Wakes a sleeping worker; may be cloned and sent to any thread. Waking a worker that is awake ends its next sleep
+/// at once.
 #[derive(Clone, Debug)]
 pub struct Waker {
     event: Arc<OwnedFd>,
 }
 
 impl Waker {
-    /// Wakes the worker. One system call.
+    /// Wakes the worker with one system call.
     pub fn wake(&self) {
-        // A counter that is full has woken it already.
+        // If the counter is full, a wake-up is already pending.
         let _ = rustix::io::write(&*self.event, &1_u64.to_ne_bytes());
     }
 }
 
-/// Why a sleep ended.
+/// Reason why a sleep ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Woken {
-    /// Descriptors with something to read, or with an error.
+    /// Number of descriptors that are readable or have an error.
     pub ready: usize,
-    /// Whether somebody woke it.
+    /// The waker was used.
     pub by_waker: bool,
 }
 
-/// What one worker sleeps on.
+/// Events that one worker waits for.
 ///
-/// Nothing is allocated but in `new`.
+/// Only `new` allocates.
 #[derive(Debug)]
 pub struct WaitSet {
     epoll: OwnedFd,
@@ -50,10 +50,10 @@ pub struct WaitSet {
 }
 
 impl WaitSet {
-    /// A set that only its waker ends.
+    /// Creates a set with only its waker.
     ///
     /// # Errors
-    /// What the kernel says when there are no descriptors left.
+    /// Returns the kernel's error if no file descriptors are left.
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -67,30 +67,30 @@ impl WaitSet {
         })
     }
 
-    /// What wakes this worker.
+    /// Returns the waker of this worker.
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }
 
-    /// Adds a port's `wait_fd`. It is forgotten when it is closed, or by `remove`.
+    /// Adds a port's `wait_fd`. Closing the descriptor or `remove` removes it.
     ///
     /// # Errors
-    /// What the kernel says: it is there already, or cannot be waited for.
+    /// Returns the kernel's error: already added, or not pollable.
     pub fn add(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
         let data = epoll::EventData::new_u64(fd.as_raw_fd() as u64);
         Ok(epoll::add(&self.epoll, fd, data, epoll::EventFlags::IN)?)
     }
 
-    /// Removes a descriptor; one that is not there is no error.
+    /// Removes a descriptor; a missing one is no error.
     pub fn remove(&mut self, fd: BorrowedFd<'_>) {
         let _ = epoll::delete(&self.epoll, fd);
     }
 
-    /// Sleeps until a descriptor is readable, the waker is used, or the time is over; without a
-    /// time, for ever.
+    /// Sleeps until a descriptor is readable, the waker is used, or the timeout expires; without a timeout,
+    /// indefinitely.
     ///
     /// # Errors
-    /// What the kernel says. A signal ends the sleep and is no error.
+    /// Returns the kernel's error. A signal ends the sleep without an error.
     pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Woken> {
         let timeout = timeout.and_then(|time| Timespec::try_from(time).ok());
         let mut events = [MaybeUninit::uninit(); EVENTS];
@@ -114,11 +114,10 @@ impl WaitSet {
         Ok(woken)
     }
 
-    /// Takes an error off a socket, such as that its device went down, which would end every sleep
-    /// at once; what is no socket, and has an error, is dead and is removed.
+    /// Clears a socket error, such as that its device went down, which would end every sleep at once. A descriptor
+    /// that is no socket and has an error is removed.
     fn settle(&mut self, fd: RawFd) {
-        // SAFETY: the number is used for one question and one removal; if its owner has just closed
-        // it, both are answered with an error.
+        // SAFETY: the number is used for one query and one removal; if its owner has just closed it, both fail.
         let fd = unsafe { BorrowedFd::borrow_raw(fd) };
         if sys::option_u32::<1>(&fd, libc::SOL_SOCKET, libc::SO_ERROR).is_err() {
             self.remove(fd);
@@ -178,7 +177,7 @@ mod tests {
             set.wait(Some(Duration::ZERO)).expect("no error"),
             Woken::default()
         );
-        // It was removed: it can be added again.
+        // The descriptor was removed, so it can be added again.
         assert!(set.add(reader.as_fd()).is_ok());
     }
 }

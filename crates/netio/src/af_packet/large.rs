@@ -1,5 +1,4 @@
-//! The transmitting side for frames longer than a slot and for merged frames: a message each, many
-//! messages a system call.
+//! Transmission of frames longer than a slot and of merged frames: one message each, many messages per system call.
 
 use std::mem::zeroed;
 use std::os::fd::RawFd;
@@ -10,10 +9,10 @@ use libc::{c_void, iovec, mmsghdr};
 use crate::sys;
 use crate::vnet::{self, VNET_BYTES};
 
-/// The most messages of one call: 512 KB of merged segments of 64 KB are 8, jumbo frames 58.
+/// Maximum number of messages per call: 512 KB of merged segments of 64 KB are 8 messages, jumbo frames 58.
 const MESSAGES: usize = 64;
 
-/// Frames that wait for the next `sendmmsg`, and its arguments, which are allocated once.
+/// Frames for the next `sendmmsg`, and its arguments, which are allocated once.
 pub(super) struct LargeSender {
     frames: Vec<Frame>,
     headers: Box<[[u8; VNET_BYTES]; MESSAGES]>,
@@ -21,8 +20,8 @@ pub(super) struct LargeSender {
     messages: Box<[mmsghdr; MESSAGES]>,
 }
 
-// SAFETY: the pointers in `parts` and `messages` are set and used within one call of `send` and
-// mean nothing outside it.
+// SAFETY: the pointers in `parts` and `messages` are set and used within one call of `send` and are meaningless
+// outside.
 unsafe impl Send for LargeSender {}
 
 impl std::fmt::Debug for LargeSender {
@@ -49,7 +48,7 @@ impl LargeSender {
         self.frames.is_empty()
     }
 
-    /// Appends a frame, or gives it back when `send` is due.
+    /// Queues a frame; returns it if the queue is full.
     pub(super) fn push(&mut self, frame: Frame) -> Result<(), Frame> {
         if self.frames.len() == MESSAGES {
             return Err(frame);
@@ -58,7 +57,7 @@ impl LargeSender {
         Ok(())
     }
 
-    /// Sends all and frees them: how many were sent, how many refused.
+    /// Sends and frees all frames; returns the numbers of sent and refused frames.
     pub(super) fn send(&mut self, socket: RawFd, pool: &mut Pool) -> (u32, u32) {
         if self.frames.is_empty() {
             return (0, 0);
@@ -103,8 +102,8 @@ impl LargeSender {
 
     fn send_from(&mut self, socket: RawFd, first: usize) -> std::io::Result<usize> {
         let messages = &mut self.messages[first..self.frames.len()];
-        // SAFETY: `prepare` has set each message to buffers of `self` and of frames that `self`
-        // owns until the call is over; the kernel reads them and writes `msg_len`.
+        // SAFETY: `prepare` has set each message to buffers of `self` and of frames that `self` owns until the call
+        // returns; the kernel reads them and writes `msg_len`.
         let sent = sys::check(unsafe {
             libc::sendmmsg(
                 socket,

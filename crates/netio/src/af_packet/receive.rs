@@ -1,4 +1,4 @@
-//! The receiving side: a ring of slots, and the receive queue for what is longer than a slot.
+//! Receive ring, and the receive queue for frames longer than a slot.
 
 use std::cell::Cell;
 use std::io;
@@ -13,11 +13,11 @@ use super::{bind, make_promiscuous, raw_socket, set};
 use crate::vnet::{self, VNET_BYTES};
 use crate::{sys, vlan};
 
-/// 4 MB: room for some milliseconds of small frames at a million a second.
+/// Number of slots, 4 MB: some milliseconds of small frames at a million per second.
 const SLOTS: u32 = 2048;
-/// Bytes that may wait in the receive queue: some hundred merged segments.
+/// Size of the receive queue in bytes: some hundred merged segments.
 const QUEUE_BYTES: libc::c_int = 32 << 20;
-/// Room for the control message with `tpacket_auxdata`, aligned as `cmsghdr` wants it.
+/// Buffer for the control message with `tpacket_auxdata`, aligned as `cmsghdr` requires.
 type Control = [u64; 8];
 
 /// A bound packet socket with its receive ring.
@@ -27,16 +27,16 @@ pub(super) struct ReceiveRing {
     slots: Slots,
     next: u32,
     damaged: u64,
-    /// Sum of what the kernel counted: it forgets whenever it is asked.
+    /// Sum of the kernel's drop counter, which resets on each query.
     dropped: Cell<u64>,
 }
 
-/// What became of a slot.
+/// Result of reading a slot.
 enum Taken {
     Frame(Frame),
-    /// The slot holds nothing that can be used.
+    /// The slot holds no usable frame.
     Damaged,
-    /// The pool is empty: the slot stays.
+    /// The pool is empty; the slot stays.
     NoRoom,
 }
 
@@ -46,7 +46,7 @@ impl ReceiveRing {
         set(&socket, libc::PACKET_AUXDATA, &1)?;
         set(&socket, libc::PACKET_COPY_THRESH, &1)?;
         set(&socket, libc::PACKET_IGNORE_OUTGOING, &1)?;
-        // Beyond the system's limit where we may, else up to it: only long frames need it.
+        // Exceeds the system's limit if permitted; only long frames need this.
         if sys::set_option(
             &socket,
             libc::SOL_SOCKET,
@@ -73,7 +73,7 @@ impl ReceiveRing {
         &self.socket
     }
 
-    /// Frames that the kernel dropped for want of a slot, and frames that were of no use.
+    /// Numbers of frames that the kernel dropped for lack of slots, and of damaged frames.
     pub(super) fn counters(&self) -> (u64, u64) {
         if let Ok([_seen, dropped]) =
             sys::option_u32::<2>(&self.socket, libc::SOL_PACKET, libc::PACKET_STATISTICS)
@@ -90,7 +90,7 @@ impl ReceiveRing {
                 break;
             };
             match self.take(&header, pool) {
-                // The vector has room, as was just asked.
+                // The vector has room, as checked above.
                 Taken::Frame(frame) => {
                     if let Err(frame) = into.push(frame) {
                         pool.free(frame);
@@ -118,7 +118,7 @@ impl ReceiveRing {
             slot.get(start.wrapping_sub(VNET_BYTES)..start)
                 .and_then(<[u8]>::first_chunk::<VNET_BYTES>),
         ) else {
-            // Longer than a slot, and the receive queue was full.
+            // The frame is longer than a slot, and the receive queue was full.
             return Taken::Damaged;
         };
         let Some(mut offload) = vnet::decode(vnet, len) else {
@@ -142,7 +142,7 @@ impl ReceiveRing {
         Taken::Frame(frame)
     }
 
-    /// Takes the frame from the receive queue that a slot announces: the queue has the slots' order.
+    /// Reads the frame that a slot announces from the receive queue, which has the order of the slots.
     fn take_queued(&mut self, header: &libc::tpacket2_hdr, pool: &mut Pool) -> Taken {
         let len = header.tp_len as usize;
         let Some(class) = Class::for_len(len) else {
@@ -171,8 +171,8 @@ impl ReceiveRing {
         Taken::Frame(frame)
     }
 
-    /// Receives one message of exactly the length of `bytes`, its virtio-net header and what stands
-    /// beside it; none if it is of another length (then it is gone) or there is none.
+    /// Receives one message of exactly the length of `bytes`, with its virtio-net header and control message. Returns
+    /// `None` if there is none, or if its length differs (the message is then lost).
     fn receive_queued(
         &self,
         bytes: &mut [u8],
@@ -196,8 +196,7 @@ impl ReceiveRing {
         message.msg_control = control.as_mut_ptr().cast::<c_void>();
         message.msg_controllen = size_of::<Control>() as _;
         let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
-        // SAFETY: the message points to live buffers with their lengths, which the kernel may
-        // write until it returns.
+        // SAFETY: the message points to live buffers with their lengths, which the kernel may write until it returns.
         let received =
             sys::check_size(unsafe { libc::recvmsg(self.socket.as_raw_fd(), &mut message, flags) })
                 .ok()?;
@@ -205,10 +204,10 @@ impl ReceiveRing {
     }
 }
 
-/// The `tpacket_auxdata` among a message's control messages.
+/// Finds `tpacket_auxdata` among the control messages.
 fn auxdata(message: &libc::msghdr) -> Option<tpacket_auxdata> {
-    // SAFETY: the kernel filled the control buffer and its length; the buffer still lives, and the
-    // macros stay inside that length.
+    // SAFETY: the kernel filled the control buffer and its length; the buffer still lives, and the macros stay inside
+    // that length.
     unsafe {
         let mut control = libc::CMSG_FIRSTHDR(message);
         while let Some(header) = control.as_ref() {

@@ -1,5 +1,5 @@
-//! Sending the same frames over and over: a packet generator that costs little more than the kernel's
-//! part of it. The frames are written into the ring once, and sending one is marking its slot.
+//! Packet generator that sends a fixed set of frames repeatedly. The frames are written into the ring once; sending
+//! one means marking its slot.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -14,30 +14,29 @@ use super::transmit::send_socket;
 use crate::sys;
 use crate::vnet::{self, VNET_BYTES};
 
-/// The fewest slots: two bursts of [`PacketReplay::send`] in a usual size.
+/// Minimum number of slots: two bursts of [`PacketReplay::send`] in a usual size.
 const MIN_SLOTS: usize = 512;
-/// The smallest slot; the kernel wants room for its header and a socket address.
+/// Minimum slot length; the kernel needs space for its header and a socket address.
 const MIN_SLOT_BYTES: usize = 128;
 
-/// Frames in a transmit ring, sent in their order again and again.
+/// Frames in a transmit ring, sent in order again and again.
 #[derive(Debug)]
 pub struct PacketReplay {
     socket: OwnedFd,
     slots: Slots,
-    /// The lengths of the frames, which are the slots' in turn.
+    /// Lengths of the frames; slots use them in turn.
     lens: Vec<usize>,
     count: u32,
     next: u32,
 }
 
 impl PacketReplay {
-    /// Puts `frames` (without FCS, each up to about 2,000 bytes) into a ring on a device of the
-    /// calling thread's network namespace. The kernel holds the ring's memory: 128 bytes to 2 KB
-    /// for each frame.
+    /// Writes `frames` (without FCS, each up to about 2,000 bytes) into a ring on a device of the calling thread's
+    /// network namespace. The kernel holds the ring's memory: 128 bytes to 2 KB per frame.
     ///
     /// # Errors
-    /// No frames, or one that is too long; what the kernel says: no such device, not permitted, no
-    /// memory for the ring.
+    /// Fails without frames or with one that is too long. Returns the kernel's error: no such device, not permitted,
+    /// no memory for the ring.
     pub fn open(device: &str, frames: &[Vec<u8>]) -> io::Result<Self> {
         let longest = frames.iter().map(Vec::len).max();
         let longest = longest.ok_or_else(|| invalid("no frames to send"))?;
@@ -53,7 +52,7 @@ impl PacketReplay {
         let count = u32::try_from(count).map_err(|_| invalid("too many frames"))?;
         let mut slots = Slots::map(&socket, libc::PACKET_TX_RING, count, slot_bytes)?;
         for (slot, frame) in (0..count).zip(frames.iter().cycle()) {
-            // The whole frame is to be copied, as in `TransmitRing::push`.
+            // Makes the kernel copy the whole frame, as in `TransmitRing::push`.
             let header = vnet::encode(&Offload::FINISHED, frame, frame.len());
             let bytes = slots.bytes_mut(slot);
             bytes[..VNET_BYTES].copy_from_slice(&header);
@@ -70,20 +69,19 @@ impl PacketReplay {
         })
     }
 
-    /// How many frames go by before the first comes again: at least as many as there are.
+    /// Number of frames in one round of the ring, at least the number of given frames.
     pub fn round(&self) -> u32 {
         self.count
     }
 
-    /// Sends up to `burst` frames: fewer when the device, or the kernel's memory for what is under
-    /// way, is full. What the kernel could not take is sent by the next call. Says how many were
-    /// marked for sending.
+    /// Sends up to `burst` frames, fewer if the device or the socket's send buffer is full. Frames that the kernel
+    /// did not take are sent by the next call. Returns the number of frames marked for sending.
     pub fn send(&mut self, burst: u32) -> u32 {
         self.send_changed(burst, |_| ())
     }
 
-    /// As [`Self::send`]; `change` may rewrite each frame before, but not its length. A frame stays as
-    /// it was written until its next turn.
+    /// Sends frames like [`Self::send`]; `change` may first rewrite each frame without changing its length. A frame
+    /// keeps its contents until its next turn.
     pub fn send_changed(&mut self, burst: u32, mut change: impl FnMut(&mut [u8])) -> u32 {
         let mut marked = 0;
         while marked < burst {
@@ -97,7 +95,7 @@ impl PacketReplay {
             self.next = self.slots.after(self.next);
             marked += 1;
         }
-        // A full device says so by an error; the slots stay marked.
+        // A full device returns an error; the slots stay marked.
         let _ = sys::kick(self.socket.as_raw_fd());
         marked
     }

@@ -1,4 +1,4 @@
-//! The memory of a ring: slots of one size, each with a header whose status says whose it is.
+//! Memory of a ring: slots of one size, each with a header whose status tells its owner.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,14 +10,14 @@ use libc::{tpacket_req, tpacket2_hdr};
 use super::set;
 use crate::sys::Mapping;
 
-/// Bytes of a slot for ordinary frames, header included.
+/// Length of a slot for ordinary frames, including the header.
 pub(super) const SLOT_BYTES: usize = 2048;
-/// Bytes of the piece of memory that the kernel allocates at once.
+/// Size of a block that the kernel allocates at once.
 pub(super) const BLOCK_BYTES: usize = 64 << 10;
-/// Where a slot's bytes begin: behind the header.
+/// Offset of the frame data in a slot.
 pub(super) const HEADER_BYTES: usize = size_of::<tpacket2_hdr>();
 
-/// A mapped ring. Between threads it may move; the other side is the kernel.
+/// A mapped ring, shared with the kernel. It may move between threads.
 #[derive(Debug)]
 pub(super) struct Slots {
     mapping: Mapping,
@@ -26,8 +26,8 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Asks for a ring of `count` slots of `slot_bytes` (a power of two from 128 to 2,048) under this
-    /// option's name and maps it. `count` is a multiple of the slots of 64 KB.
+    /// Creates and maps a ring of `count` slots of `slot_bytes` (a power of two from 128 to 2,048) by this socket
+    /// option. `count` is a multiple of the slots in 64 KB.
     pub(super) fn map(
         socket: &OwnedFd,
         option: libc::c_int,
@@ -50,46 +50,46 @@ impl Slots {
         })
     }
 
-    /// The slot behind this one.
+    /// Next slot.
     #[inline]
     pub(super) fn after(&self, slot: u32) -> u32 {
         if slot + 1 == self.count { 0 } else { slot + 1 }
     }
 
-    /// The slot before this one.
+    /// Previous slot.
     #[inline]
     pub(super) fn before(&self, slot: u32) -> u32 {
         if slot == 0 { self.count - 1 } else { slot - 1 }
     }
 
-    /// The status word of a slot.
+    /// Status word of a slot.
     #[inline]
     pub(super) fn status(&self, slot: u32) -> &AtomicU32 {
-        // SAFETY: the word is the first of the slot's header, inside the mapping that `self` keeps;
-        // the kernel accesses it as one word, and nothing here makes another reference to it.
+        // SAFETY: the word is the first of the slot's header, inside the mapping that `self` keeps; the kernel
+        // accesses it as one word, and nothing here makes another reference to it.
         unsafe { self.slot(slot).cast::<AtomicU32>().as_ref() }
     }
 
-    /// The header of a slot, read at once, if its status has one of the bits of `ours`.
+    /// Copies the header of a slot if its status has one of the bits of `ours`.
     #[inline]
     pub(super) fn header(&self, slot: u32, ours: u32) -> Option<tpacket2_hdr> {
         // Acquire pairs with the kernel's barrier: it wrote the slot before it set the status.
         if self.status(slot).load(Ordering::Acquire) & ours == 0 {
             return None;
         }
-        // SAFETY: the header lies in the slot, and the kernel leaves a slot alone that is ours.
+        // SAFETY: the header lies in the slot, and the kernel does not access a slot that belongs to this process.
         Some(unsafe { self.slot(slot).cast::<tpacket2_hdr>().read() })
     }
 
-    /// Sets the header of a slot that is ours, but for its status.
+    /// Sets the length in the header of a slot that belongs to this process.
     #[inline]
     pub(super) fn set_len(&mut self, slot: u32, len: u32) {
-        // SAFETY: the field lies in the slot's header; `&mut self` makes this the only access of
-        // this process, and the kernel reads it only after the status was set.
+        // SAFETY: the field lies in the slot's header; `&mut self` makes this the only access of this process, and
+        // the kernel reads it only after the status was set.
         unsafe { (*self.slot(slot).cast::<tpacket2_hdr>().as_ptr()).tp_len = len };
     }
 
-    /// The bytes of a slot behind its header. The slot must be ours, else they may change.
+    /// Frame data of a slot. The slot must belong to this process; otherwise the data may change.
     #[inline]
     pub(super) fn bytes(&self, slot: u32) -> &[u8] {
         // SAFETY: the range lies in the slot and begins behind the status word.
@@ -101,7 +101,7 @@ impl Slots {
         }
     }
 
-    /// The bytes of a slot behind its header, to be written. The slot must be ours.
+    /// Writable frame data of a slot. The slot must belong to this process.
     #[inline]
     pub(super) fn bytes_mut(&mut self, slot: u32) -> &mut [u8] {
         // SAFETY: as in `bytes`, and the borrow is exclusive.
@@ -116,7 +116,7 @@ impl Slots {
     /// Hands a slot over to the kernel, or takes it back, with this status.
     #[inline]
     pub(super) fn hand_over(&self, slot: u32, status: u32) {
-        // Release: what we did with the slot happens before the other side sees it.
+        // Release: earlier accesses to the slot happen before the other side sees the status.
         self.status(slot).store(status, Ordering::Release);
     }
 

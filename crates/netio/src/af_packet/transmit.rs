@@ -1,4 +1,4 @@
-//! The transmitting side for ordinary frames: a ring of slots, sent by one system call a vector.
+//! Transmit ring for ordinary frames, flushed with one system call per vector.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -11,18 +11,18 @@ use super::{bind, raw_socket, set};
 use crate::sys;
 use crate::vnet::{self, VNET_BYTES};
 
-/// Two vectors.
+/// Number of slots: two vectors.
 const SLOTS: u32 = 512;
-/// Bytes that may be under way: the kernel counts about 2 KB for a small frame.
+/// Send buffer size in bytes; the kernel accounts about 2 KB for a small frame.
 const SEND_BYTES: libc::c_int = 4 << 20;
-/// After so many attempts in a row that moved nothing, what waits is dropped: a line that comes
-/// back after an hour shall not begin with the frames of an hour ago.
+/// Number of consecutive send attempts without progress after which waiting frames are dropped, so that a device that
+/// returns after an hour does not send frames of an hour ago.
 const ATTEMPTS: u32 = 64;
 
 /// A packet socket that only sends, with its ring.
 ///
-/// `oldest..next` were handed over and are not known to be sent; the kernel's own position is
-/// `oldest` whenever that slot is still marked.
+/// Slots `oldest..next` were handed over and are not known to be sent; the kernel's own position is `oldest` whenever
+/// that slot is still marked.
 #[derive(Debug)]
 pub(super) struct TransmitRing {
     socket: OwnedFd,
@@ -48,23 +48,23 @@ impl TransmitRing {
         })
     }
 
-    /// Whether a frame fits into a slot behind its virtio-net header.
+    /// True if a frame and its virtio-net header fit into a slot.
     #[inline]
     pub(super) fn fits(frame: &Frame) -> bool {
         frame.len() + VNET_BYTES <= SLOT_BYTES - HEADER_BYTES
     }
 
-    /// Frames that were given up.
+    /// Number of dropped frames.
     pub(super) fn errors(&self) -> u64 {
         self.errors
     }
 
-    /// Whether the kernel has taken all frames, as of the last kick.
+    /// True if the kernel had taken all frames at the last kick.
     pub(super) fn is_empty(&self) -> bool {
         self.oldest == self.next
     }
 
-    /// Copies a frame that `fits` into the ring; false when there is no room even after a kick.
+    /// Copies a frame that `fits` into the ring; returns false if the ring is full even after a kick.
     #[inline]
     pub(super) fn push(&mut self, frame: &Frame) -> bool {
         if !self.has_room() {
@@ -74,8 +74,8 @@ impl TransmitRing {
             }
         }
         let bytes = frame.bytes();
-        // The kernel would send the ring's own pages, and a neighbour in another namespace might
-        // still read them when the slot is long ours again: it is told to copy the whole frame.
+        // Makes the kernel copy the whole frame. Otherwise it would send the ring's own pages, and a receiver in
+        // another namespace might still read them after the slot is reused.
         let header = vnet::encode(&frame.offload, bytes, bytes.len());
         let slot = self.slots.bytes_mut(self.next);
         slot[..VNET_BYTES].copy_from_slice(&header);
@@ -87,7 +87,7 @@ impl TransmitRing {
         true
     }
 
-    /// Has the kernel send what waits. Does nothing, and costs nothing, when nothing does.
+    /// Makes the kernel send the waiting frames. Without any, it does nothing.
     pub(super) fn kick(&mut self) {
         if self.is_empty() {
             return;
@@ -100,7 +100,7 @@ impl TransmitRing {
         } else {
             0
         };
-        // ENOBUFS and EAGAIN are a full device: the frames stay until it has room.
+        // ENOBUFS and EAGAIN mean a full device: the frames stay until there is room.
         let gone = result.is_err_and(|error| {
             !matches!(
                 error.raw_os_error(),
@@ -112,7 +112,7 @@ impl TransmitRing {
         }
     }
 
-    /// One slot stays empty, so that a full ring is not taken for an empty one.
+    /// One slot stays empty to distinguish a full ring from an empty one.
     #[inline]
     fn has_room(&self) -> bool {
         self.slots.after(self.next) != self.oldest
@@ -123,10 +123,10 @@ impl TransmitRing {
                 == TP_STATUS_AVAILABLE
     }
 
-    /// Moves `oldest` past what the kernel took.
+    /// Moves `oldest` past the frames that the kernel took.
     fn advance(&mut self) {
         if !self.waits(self.slots.before(self.next)) {
-            // The kernel works in order, so that all before it are taken as well.
+            // The kernel takes frames in order, so all earlier frames are taken as well.
             self.oldest = self.next;
         }
         while self.oldest != self.next && !self.waits(self.oldest) {
@@ -142,7 +142,7 @@ impl TransmitRing {
         status & TP_STATUS_SEND_REQUEST != 0
     }
 
-    /// Takes back all slots that wait. The kernel looks at them only within `kick`.
+    /// Takes back all waiting slots. The kernel accesses them only within `kick`.
     fn give_up(&mut self) {
         let mut slot = self.oldest;
         while slot != self.next {
@@ -155,10 +155,10 @@ impl TransmitRing {
     }
 }
 
-/// A socket for a transmit ring: past the queueing discipline, with room for a ring under way.
+/// Creates the socket of a transmit ring, without queueing discipline and with a send buffer for the whole ring.
 pub(super) fn send_socket() -> io::Result<OwnedFd> {
     let socket = raw_socket()?;
-    // A frame of a form that the kernel refuses is skipped and does not block the ring.
+    // The kernel skips malformed frames instead of blocking the ring.
     set(&socket, libc::PACKET_LOSS, &1)?;
     set(&socket, libc::PACKET_QDISC_BYPASS, &1)?;
     if sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BYTES).is_err() {

@@ -12,21 +12,21 @@ const PROG_LOAD: libc::c_int = 5;
 const LINK_CREATE: libc::c_int = 28;
 const PROG_TYPE_XDP: u32 = 6;
 const ATTACH_XDP: u32 = 37;
-/// A program takes frames that come in pieces.
+/// Flag: the program accepts frames in several pieces.
 const HAS_FRAGS: u32 = 1 << 5;
-/// A map's memory can be mapped.
+/// Flag: the map's memory can be mapped.
 const MMAPABLE: u32 = 1 << 10;
 
-/// Kinds of maps.
+/// Map types.
 pub(super) const ARRAY: u32 = 2;
 pub(super) const XSKMAP: u32 = 17;
 
-/// The licence that the kernel is told; programs use no helper that asks for another.
+/// Licence of the programs; they use no helper that requires another one.
 const LICENSE: &CStr = c"Apache-2.0";
-/// What the kernel says of a program that it refuses: its end has the reason.
+/// Size of the verifier log; its end has the reason for a refusal.
 const LOG_BYTES: usize = 1 << 16;
 
-/// Makes a map of `entries` values of so many bytes, by numbers of 32 bits. Those of an array can be mapped.
+/// Creates a map of `entries` values of this length with 32-bit keys. Arrays can be mapped.
 pub(super) fn create_map(kind: u32, value_bytes: u32, entries: u32) -> io::Result<OwnedFd> {
     let flags = if kind == ARRAY { MMAPABLE } else { 0 };
     let attributes: [u32; 5] = [kind, 4, value_bytes, entries, flags];
@@ -34,7 +34,7 @@ pub(super) fn create_map(kind: u32, value_bytes: u32, entries: u32) -> io::Resul
     unsafe { descriptor(MAP_CREATE, &attributes) }
 }
 
-/// Puts a descriptor into a map of such.
+/// Stores a descriptor in a map of descriptors.
 pub(super) fn put(map: &OwnedFd, key: u32, value: &OwnedFd) -> io::Result<()> {
     let value = value.as_raw_fd();
     let attributes: [u64; 4] = [
@@ -47,10 +47,10 @@ pub(super) fn put(map: &OwnedFd, key: u32, value: &OwnedFd) -> io::Result<()> {
     unsafe { call(MAP_UPDATE_ELEM, &attributes) }.map(|_| ())
 }
 
-/// Loads a program for XDP; `pieces` if frames may come in several.
+/// Loads an XDP program; `pieces` is true if frames may arrive in several pieces.
 ///
 /// # Errors
-/// The kernel's answer; where it found the program wrong, with its reason.
+/// Returns the kernel's error, with the verifier's reason if the program was rejected.
 pub(super) fn load(instructions: &[u64], pieces: bool) -> io::Result<OwnedFd> {
     let attempt = |log: &mut [u8]| {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
@@ -71,8 +71,8 @@ pub(super) fn load(instructions: &[u64], pieces: bool) -> io::Result<OwnedFd> {
             0,
             pair(0, ATTACH_XDP),
         ];
-        // SAFETY: the pointers are those of live values with the lengths beside them, which outlive the
-        // call; the kernel writes to the log alone.
+        // SAFETY: the pointers are those of live values with the lengths beside them, which outlive the call; the
+        // kernel writes to the log alone.
         unsafe { descriptor(PROG_LOAD, &attributes) }
     };
     let error = match undisturbed(|| attempt(&mut [])) {
@@ -97,8 +97,7 @@ pub(super) fn load(instructions: &[u64], pieces: bool) -> io::Result<OwnedFd> {
     }
 }
 
-/// Attempts again what a signal disturbed: the verifier gives up with EAGAIN when one is pending, however good the
-/// program. libbpf attempts as often.
+/// Retries after a signal: the verifier fails with EAGAIN if a signal is pending. libbpf retries as often.
 fn undisturbed<T>(attempt: impl Fn() -> io::Result<T>) -> io::Result<T> {
     const ATTEMPTS: usize = 5;
     let disturbed =
@@ -112,29 +111,29 @@ fn undisturbed<T>(attempt: impl Fn() -> io::Result<T>) -> io::Result<T> {
     attempt()
 }
 
-/// Attaches a program to a device, as these flags say. It goes with the descriptor.
+/// Attaches a program to a device with these flags. Closing the returned descriptor detaches it.
 pub(super) fn attach(program: &OwnedFd, device: u32, flags: u32) -> io::Result<OwnedFd> {
     let attributes: [u32; 4] = [program.as_raw_fd() as u32, device, ATTACH_XDP, flags];
     // SAFETY: the attributes hold no pointers.
     unsafe { descriptor(LINK_CREATE, &attributes) }
 }
 
-/// bpf(2) with a command that makes a descriptor.
+/// Calls bpf(2) with a command that returns a descriptor.
 ///
 /// # Safety
-/// As `call`.
+/// The requirements of `call` apply.
 unsafe fn descriptor<T>(command: libc::c_int, attributes: &T) -> io::Result<OwnedFd> {
     // SAFETY: the caller vouches for the attributes.
     let fd = unsafe { call(command, attributes)? };
-    // SAFETY: the kernel has just made this descriptor for us.
+    // SAFETY: the kernel has just created this descriptor for this process.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// bpf(2); attributes that are not there count as zero.
+/// Calls bpf(2); missing attributes count as zero.
 ///
 /// # Safety
-/// `T` is the beginning of the part of `union bpf_attr` for this command, and its pointers are
-/// valid for what the command does with them.
+/// `T` is the beginning of the part of `union bpf_attr` for this command, and its pointers are valid for what the
+/// command does with them.
 unsafe fn call<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_int> {
     // SAFETY: pointer and length are those of a live value; the caller vouches for the rest.
     let result = unsafe {

@@ -1,10 +1,10 @@
-//! Which slots of the pool a port has lent to its rings.
+//! Bitmap of the pool's slots that a port has lent to its rings.
 
 use frame::Class;
 
 const SLOT_BYTES: u64 = Class::Small.slot_bytes() as u64;
 
-/// A mark for each slot. Addresses are offsets into the UMEM and may point anywhere in a slot.
+/// One mark per slot. Addresses are offsets into the UMEM and may point anywhere in a slot.
 #[derive(Debug)]
 pub(super) struct Lent {
     marks: Box<[u64]>,
@@ -26,7 +26,7 @@ impl Lent {
         }
     }
 
-    /// Whether the slot was marked; it is not any more.
+    /// Clears the mark of a slot; returns whether it was marked.
     #[inline]
     pub(super) fn take(&mut self, address: u64) -> bool {
         let slot = address / SLOT_BYTES;
@@ -39,7 +39,7 @@ impl Lent {
         marked
     }
 
-    /// Takes any marked slot; its address.
+    /// Clears any mark and returns the slot's address.
     pub(super) fn take_any(&mut self) -> Option<u64> {
         let (at, word) = self
             .marks

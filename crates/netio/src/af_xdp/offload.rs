@@ -1,4 +1,5 @@
-//! Maps that the kernel's programs read and we write, for the table of shortcuts and the switch (`offload`).
+//! Memory-mapped BPF maps that the kernel's programs read and this process writes, for flow offload and bridge
+//! offload.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -44,8 +45,8 @@ impl SharedMap {
 impl Map for SharedMap {
     fn words(&self) -> &[AtomicU64] {
         let words = self.memory.at::<AtomicU64>(0, self.words);
-        // SAFETY: `at` has checked that they lie in the mapping, which the reference borrows; everybody
-        // accesses them as atomics, whose parts of 32 bits the kernel's program may read alone.
+        // SAFETY: `at` has checked that they lie in the mapping, which the reference borrows; all accesses are
+        // atomic, and the kernel's program may read their 32-bit halves separately.
         unsafe { NonNull::slice_from_raw_parts(words, self.words).as_ref() }
     }
 
@@ -54,7 +55,7 @@ impl Map for SharedMap {
     }
 }
 
-/// All that the kernel does for a router: shortcuts, and a switch. Clones are of the same.
+/// State of the kernel offload: flow table and bridge. Clones share it.
 #[derive(Clone, Debug)]
 pub struct XdpOffload {
     table: Arc<Table<SharedMap>>,
@@ -62,10 +63,10 @@ pub struct XdpOffload {
 }
 
 impl XdpOffload {
-    /// Makes the maps; `seed` is random.
+    /// Creates the maps; `seed` is random.
     ///
     /// # Errors
-    /// What the kernel says: it has no such maps, or does not let us have them.
+    /// Returns the kernel's error: maps not supported or not permitted.
     pub fn new(seed: u64) -> io::Result<Self> {
         Ok(Self {
             table: Table::new(seed, SharedMap::new)?,
@@ -73,12 +74,12 @@ impl XdpOffload {
         })
     }
 
-    /// The shortcuts as control sees them.
+    /// Flow table, for the control plane.
     pub fn shortcuts(&self) -> Arc<dyn Shortcuts> {
         Arc::clone(&self.table) as Arc<dyn Shortcuts>
     }
 
-    /// The switch.
+    /// Bridge offload, for the control plane.
     pub fn switch(&self) -> Arc<dyn BridgeOffload> {
         Arc::clone(&self.switch) as Arc<dyn BridgeOffload>
     }
@@ -87,7 +88,7 @@ impl XdpOffload {
         &self.table
     }
 
-    /// Where frames are switched.
+    /// Maps of the bridge offload.
     pub(super) fn maps(&self) -> &Arc<Switch<SharedMap>> {
         &self.switch
     }

@@ -1,4 +1,4 @@
-//! The program on a device, loaded and attached; its instructions come from `offload`.
+//! Loads and attaches the XDP program of a device; `offload` generates its instructions.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -16,22 +16,22 @@ use crate::af_packet;
 const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
 const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
 
-/// A program, the map of sockets that it sends to, and, when attached, the link to its device. All
-/// of it goes with the last descriptor, thus with the process at the latest.
+/// A program, its socket map and, once attached, its link to the device. All of them disappear with the last
+/// descriptor, at the latest with the process.
 #[derive(Debug)]
 pub(super) struct Attachment {
     index: u32,
     sockets: OwnedFd,
     program: OwnedFd,
-    /// Keeps the device in promiscuous mode.
+    /// Keeps the device promiscuous.
     _promiscuous: OwnedFd,
     link: OnceLock<(OwnedFd, XdpMode)>,
     offloaded: Option<Offloaded>,
 }
 
 impl Attachment {
-    /// Loads a program for a device of so many queues, which takes shortcuts and switches; `pieces` if frames may come
-    /// in several.
+    /// Loads a program with flow and bridge offload for a device with this number of queues; `pieces` is true if
+    /// frames may arrive in several pieces.
     pub(super) fn new(
         index: u32,
         queues: u32,
@@ -54,7 +54,7 @@ impl Attachment {
         })
     }
 
-    /// Has the program send the frames of a queue to this bound socket.
+    /// Directs the frames of a queue to this bound socket.
     pub(super) fn add(&self, queue: u32, socket: &OwnedFd) -> Result<(), XdpRefusal> {
         bpf::put(&self.sockets, queue, socket).map_err(XdpRefusal::at("adding a socket to the map"))
     }
@@ -71,12 +71,12 @@ impl Attachment {
         Ok(Arc::new(self))
     }
 
-    /// How it was attached.
+    /// XDP mode in use.
     pub(super) fn mode(&self) -> XdpMode {
         self.link.get().map_or(XdpMode::Generic, |(_, mode)| *mode)
     }
 
-    /// What installs shortcuts for a port of the device.
+    /// Installs flows for a port of the device.
     pub(super) fn installer(&self) -> Option<Installer<SharedMap>> {
         let offloaded = self.offloaded.as_ref()?;
         let table = offloaded.offload.table();
@@ -89,11 +89,11 @@ impl Attachment {
     }
 }
 
-/// What a program does besides sending frames to sockets.
+/// Offload functions of a program.
 #[derive(Debug)]
 struct Offloaded {
     offload: XdpOffload,
-    /// Which entrance to the shortcuts it is.
+    /// Index of the device in the flow table.
     entrance: u32,
     /// Its place in the switch. None where all are taken, or the kernel takes no program that switches.
     seat: Option<Seat>,
@@ -107,8 +107,7 @@ impl Drop for Offloaded {
     }
 }
 
-/// Loads the program for a device with this number. On a kernel that does not take it with shortcuts or a switch it
-/// has none, and says so.
+/// Loads the program for a device. If the kernel rejects flow or bridge offload, loads it without, and logs that.
 fn load(
     sockets: &OwnedFd,
     index: u32,

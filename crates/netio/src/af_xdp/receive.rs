@@ -1,22 +1,22 @@
-//! The receiving side: filled slots become frames, and others take their place.
+//! AF_XDP reception: turns filled slots into frames and lends new slots to the kernel.
 
 use frame::{Class, Frame, Pool, Vector};
 
 use super::XdpPort;
 use super::ring::Descriptor;
 
-/// Slots are lent this many at a time, a small part of a fill ring: the kernel's core and ours pass
-/// its cache lines to and fro for each time, not for each slot.
+/// Number of slots lent at a time, a small part of a fill ring: cache lines move between the kernel's core and this
+/// one per batch, not per slot.
 const REFILL: u32 = 64;
 
-/// A frame that comes in several pieces.
+/// Reassembly of a frame that arrives in several pieces.
 #[derive(Debug)]
 pub(super) enum Assembly {
     /// The next piece begins a frame.
     None,
     /// The pieces so far.
     Partial(Frame),
-    /// The rest of this frame is of no use: it is too long, or there was no slot for it.
+    /// The rest of this frame is dropped: it is too long, or there was no slot for it.
     Skip,
 }
 
@@ -28,7 +28,7 @@ impl XdpPort {
                 break;
             };
             if let Some(frame) = self.take(pool, descriptor) {
-                // The vector has room, as was just asked.
+                // The vector has room, as checked above.
                 if let Err(frame) = into.push(frame) {
                     pool.free(frame);
                 }
@@ -41,15 +41,15 @@ impl XdpPort {
         into.len() - before
     }
 
-    /// Takes one slot back; a frame if it completes one.
+    /// Reclaims one slot; returns a frame if it completes one.
     #[inline]
     fn take(&mut self, pool: &mut Pool, descriptor: Descriptor) -> Option<Frame> {
         if !self.lent.take(descriptor.address) {
             self.receive_errors += 1;
             return None;
         }
-        // SAFETY: the slot was lent to this socket's fill ring, as its mark says, and the kernel
-        // has given it back through the receive ring; the mark is gone, so this happens once.
+        // SAFETY: the slot was lent to this socket's fill ring, as its mark says, and the kernel has returned it
+        // through the receive ring; the mark is cleared, so this happens once.
         let frame = unsafe { pool.reclaim(descriptor.address, descriptor.len as usize) };
         let Some(frame) = frame else {
             self.receive_errors += 1;
@@ -62,7 +62,7 @@ impl XdpPort {
         self.assemble(pool, frame, continues)
     }
 
-    /// Appends a piece; the frame if this was the last one.
+    /// Appends a piece; returns the frame after its last piece.
     fn assemble(&mut self, pool: &mut Pool, piece: Frame, continues: bool) -> Option<Frame> {
         let state = std::mem::replace(&mut self.assembly, Assembly::None);
         let state = match state {
@@ -87,7 +87,7 @@ impl XdpPort {
         }
     }
 
-    /// Lends free slots to the fill ring, but not the pool's last eighth.
+    /// Lends free slots to the fill ring, except for the last eighth of the pool.
     fn refill(&mut self, pool: &mut Pool) {
         let Some(rings) = &mut self.rings else {
             return;

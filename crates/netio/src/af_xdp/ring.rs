@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::sys::Mapping;
 
-/// Where the parts of a ring lie in its mapping, in bytes (`struct xdp_ring_offset`).
+/// Offsets of the parts of a ring in its mapping, in bytes (`struct xdp_ring_offset`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offsets {
     pub(super) producer: u64,
@@ -24,10 +24,10 @@ pub(super) struct Descriptor {
     pub(super) options: u32,
 }
 
-/// The mapping of a ring of `D`, whose length is a power of two.
+/// Mapping of a ring of `D`; its length is a power of two.
 #[derive(Debug)]
 struct Ring<D> {
-    /// Kept for what the pointers point to.
+    /// Keeps the memory behind the pointers alive.
     _mapping: Mapping,
     producer: NonNull<AtomicU32>,
     consumer: NonNull<AtomicU32>,
@@ -56,8 +56,8 @@ impl<D: Copy> Ring<D> {
     }
 
     fn producer(&self) -> &AtomicU32 {
-        // SAFETY: `at` has checked that it lies in the mapping, which `self` keeps; both sides
-        // access it as an atomic.
+        // SAFETY: `at` has checked that it lies in the mapping, which `self` keeps; both sides access it as an
+        // atomic.
         unsafe { self.producer.as_ref() }
     }
 
@@ -78,18 +78,18 @@ impl<D: Copy> Ring<D> {
     }
 }
 
-/// Bytes of a ring's mapping.
+/// Length of a ring's mapping in bytes.
 pub(super) fn mapping_bytes<D>(offsets: Offsets, len: u32) -> usize {
     offsets.entries as usize + len as usize * size_of::<D>()
 }
 
-/// The end that we fill.
+/// Producer end of a ring.
 #[derive(Debug)]
 pub(super) struct Producer<D> {
     ring: Ring<D>,
-    /// The next entry that we write.
+    /// Index of the next entry to write.
     next: u32,
-    /// How far the kernel was when we last looked.
+    /// Last known consumer index of the kernel.
     consumed: u32,
 }
 
@@ -105,8 +105,7 @@ impl<D: Copy> Producer<D> {
         }
     }
 
-    /// Free entries, at least `wanted` if there are that many; looks at the kernel's end only if it
-    /// must.
+    /// Number of free entries. Reads the kernel's index only if fewer than `wanted` are known to be free.
     #[inline]
     pub(super) fn room(&mut self, wanted: u32) -> u32 {
         let len = self.ring.mask + 1;
@@ -114,52 +113,52 @@ impl<D: Copy> Producer<D> {
         if known >= wanted {
             return known;
         }
-        // Acquire pairs with the kernel's release: it has read the entries before it moved on.
+        // Acquire pairs with the kernel's release: it has read the entries before it moved its index.
         self.consumed = self.ring.consumer().load(Ordering::Acquire);
         len.saturating_sub(self.next.wrapping_sub(self.consumed))
     }
 
-    /// Entries that the kernel has not yet taken.
+    /// Number of entries that the kernel has not yet taken.
     pub(super) fn pending(&mut self) -> u32 {
         self.consumed = self.ring.consumer().load(Ordering::Acquire);
         self.next.wrapping_sub(self.consumed)
     }
 
-    /// Whether the kernel has taken all entries.
+    /// True if the kernel has taken all entries.
     pub(super) fn is_empty(&self) -> bool {
         self.next == self.ring.consumer().load(Ordering::Acquire)
     }
 
-    /// Writes the next entry, for which there is room; the kernel sees it after `submit`.
+    /// Writes the next entry, for which there must be room; the kernel sees it after `submit`.
     #[inline]
     pub(super) fn push(&mut self, entry: D) {
         debug_assert!(self.next.wrapping_sub(self.consumed) <= self.ring.mask);
-        // SAFETY: the entry lies in the mapping and is free: the kernel does not read it before the
-        // producer's index has passed it, and `&mut self` makes this the only writer.
+        // SAFETY: the entry lies in the mapping and is free: the kernel does not read it before the producer's index
+        // has passed it, and `&mut self` makes this the only writer.
         unsafe { self.ring.entry(self.next).write(entry) };
         self.next = self.next.wrapping_add(1);
     }
 
-    /// Shows the kernel what was pushed.
+    /// Publishes the written entries to the kernel.
     #[inline]
     pub(super) fn submit(&mut self) {
         // Release: the entries are written before the index moves.
         self.ring.producer().store(self.next, Ordering::Release);
     }
 
-    /// Whether the kernel wants a system call to go on.
+    /// True if the kernel needs a system call to make progress.
     #[inline]
     pub(super) fn needs_wakeup(&self) -> bool {
         self.ring.needs_wakeup()
     }
 }
 
-/// The end that we empty.
+/// Consumer end of a ring.
 #[derive(Debug)]
 pub(super) struct Consumer<D> {
     ring: Ring<D>,
     next: u32,
-    /// How far the kernel was when we last looked.
+    /// Last known producer index of the kernel.
     produced: u32,
 }
 
@@ -174,28 +173,27 @@ impl<D: Copy> Consumer<D> {
         }
     }
 
-    /// Reads the next entry; none when there is none. The kernel gets the room after `release`.
+    /// Reads the next entry. The kernel may reuse its space after `release`.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<D> {
         if self.next == self.produced {
-            // Acquire pairs with the kernel's release: the entries were written before the index
-            // moved.
+            // Acquire pairs with the kernel's release: the entries were written before the index moved.
             self.produced = self.ring.producer().load(Ordering::Acquire);
             if self.next == self.produced {
                 return None;
             }
         }
-        // SAFETY: the entry lies in the mapping; the kernel has published it and will not write it
-        // again before the consumer's index has passed it. Any bits are a valid `D`.
+        // SAFETY: the entry lies in the mapping; the kernel has published it and will not write it again before the
+        // consumer's index has passed it. Any bits are a valid `D`.
         let entry = unsafe { self.ring.entry(self.next).read() };
         self.next = self.next.wrapping_add(1);
         Some(entry)
     }
 
-    /// Gives the room of what was read back to the kernel.
+    /// Returns the space of the read entries to the kernel.
     #[inline]
     pub(super) fn release(&mut self) {
-        // Release: we have read the entries before the index moves.
+        // Release: the entries were read before the index moves.
         self.ring.consumer().store(self.next, Ordering::Release);
     }
 }

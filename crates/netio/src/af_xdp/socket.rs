@@ -1,4 +1,4 @@
-//! A socket on one queue: its memory registered, its rings mapped, and bound.
+//! AF_XDP socket of one queue: registers the UMEM, maps the rings, and binds.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -12,17 +12,17 @@ use super::ring::{Consumer, Descriptor, Offsets, Producer, mapping_bytes};
 use super::{Umem, XdpMode, XdpRefusal};
 use crate::sys::{self, Mapping};
 
-/// How long a device may be busy.
+/// Maximum time for which a device may be busy.
 const BUSY_FOR: Duration = Duration::from_secs(2);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
-/// How many frames one system call may send in copy mode (since Linux 6.17; before, 32).
+/// Maximum number of frames per send call in copy mode (since Linux 6.17; 32 before).
 const XDP_MAX_TX_SKB_BUDGET: c_int = 9;
 const BUDGET: u32 = frame::VECTOR_FRAMES as u32;
 
 /// A bound socket and its rings.
 #[derive(Debug)]
 pub(super) struct Rings {
-    // The order of the fields is the order in which they go: first the socket, then its mappings.
+    // Fields are dropped in this order: the socket before its mappings.
     socket: OwnedFd,
     pub(super) fill: Producer<u64>,
     pub(super) completion: Consumer<u64>,
@@ -47,7 +47,7 @@ impl Rings {
         bind(&rings.socket, index, queue, mode, pieces)
             .map_err(XdpRefusal::at("binding to the queue"))?;
         let budget = BUDGET.min(len);
-        // A kernel without it is asked several times.
+        // Older kernels need several send calls instead.
         let _ = sys::set_option(&rings.socket, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &budget);
         let [options] = sys::option_u32::<1>(&rings.socket, SOL_XDP, libc::XDP_OPTIONS)
             .map_err(XdpRefusal::at("asking for the mode"))?;
@@ -108,7 +108,7 @@ impl Rings {
         self.zero_copy
     }
 
-    /// What the kernel counted (`struct xdp_statistics`).
+    /// The kernel's counters (`struct xdp_statistics`).
     pub(super) fn counters(&self) -> PortCounters {
         let Ok([dropped, invalid, transmit_invalid, ring_full, ..]) =
             sys::option_u64::<6>(&self.socket, SOL_XDP, libc::XDP_STATISTICS)
@@ -122,7 +122,7 @@ impl Rings {
         }
     }
 
-    /// Has a driver that sleeps look at the fill ring.
+    /// Wakes a sleeping driver so that it reads the fill ring.
     pub(super) fn wake_receiver(&self) {
         // SAFETY: a null buffer of length 0 and no address.
         unsafe {
@@ -151,7 +151,7 @@ fn register(socket: &OwnedFd, umem: Umem) -> io::Result<()> {
     sys::set_option(socket, SOL_XDP, libc::XDP_UMEM_REG, &registration)
 }
 
-/// Binds to a queue, and waits while it is busy.
+/// Binds to a queue; retries while the queue is busy.
 fn bind(socket: &OwnedFd, index: u32, queue: u32, mode: XdpMode, pieces: bool) -> io::Result<()> {
     let mut flags = libc::XDP_USE_NEED_WAKEUP;
     if mode == XdpMode::Generic {
@@ -170,8 +170,7 @@ fn bind(socket: &OwnedFd, index: u32, queue: u32, mode: XdpMode, pieces: bool) -
     while_busy(|| sys::bind(socket, &address))
 }
 
-/// Tries again as long as the device is busy with what a closed socket or program had: the kernel
-/// lets go of both a while after they were closed.
+/// Retries while the device is busy with a closed socket or program, which the kernel releases with a delay.
 pub(crate) fn while_busy<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let deadline = Instant::now() + BUSY_FOR;
     loop {

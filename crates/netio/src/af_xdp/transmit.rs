@@ -1,4 +1,4 @@
-//! The transmitting side: frames of the pool go as they are, others are copied into slots of it.
+//! AF_XDP transmission: frames in the pool's UMEM are sent in place, others are copied into slots of it.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -9,9 +9,9 @@ use super::ring::Descriptor;
 use super::{CHUNK, XdpPort};
 use crate::sys;
 
-/// The most pieces of a frame (`CONFIG_MAX_SKB_FRAGS` is 17 at least).
+/// Maximum number of pieces of a frame (`CONFIG_MAX_SKB_FRAGS` is at least 17).
 const PIECES: usize = 17;
-/// How often the kernel is asked to go on while it does: 32 frames a call before Linux 6.17.
+/// Maximum number of send calls while the kernel makes progress: 32 frames per call before Linux 6.17.
 const KICKS: u32 = 16;
 
 impl XdpPort {
@@ -22,7 +22,7 @@ impl XdpPort {
     ) -> Transmitted {
         self.take_completed(pool);
         if self.down {
-            // Asked again: a line that comes back shall not begin with old frames.
+            // Retries first, so that a device that returns does not send old frames.
             self.kick();
         }
         let mut done = Transmitted::default();
@@ -45,7 +45,7 @@ impl XdpPort {
         done
     }
 
-    /// Puts a frame into the transmit ring; false, and the frame freed, when it does not fit.
+    /// Queues a frame in the transmit ring; if it does not fit, frees the frame and returns false.
     #[inline]
     fn enqueue(&mut self, pool: &mut Pool, frame: Frame) -> bool {
         let pieces = frame.len().div_ceil(CHUNK).max(1) as u32;
@@ -67,9 +67,9 @@ impl XdpPort {
         }
     }
 
-    /// Copies a frame into as many slots as it takes; there is room for their descriptors.
+    /// Copies a frame into as many slots as it needs; the ring has room for their descriptors.
     fn enqueue_copy(&mut self, pool: &mut Pool, bytes: &[u8]) -> bool {
-        // The descriptors cannot be taken back: the slots must be there first.
+        // Descriptors cannot be withdrawn, so the slots must be available first.
         if pool.available(Class::Small) < PIECES {
             pool.collect();
         }
@@ -104,7 +104,7 @@ impl XdpPort {
         }
     }
 
-    /// Whether the transmit ring has room, if need be after the kernel went on.
+    /// True if the transmit ring has room, if necessary after a send call.
     #[inline]
     fn has_room(&mut self, pool: &mut Pool, wanted: u32) -> bool {
         let Some(rings) = &mut self.rings else {
@@ -120,7 +120,7 @@ impl XdpPort {
         rings.is_some_and(|rings| rings.transmit.room(wanted) >= wanted)
     }
 
-    /// Has the kernel send what waits, if it wants to be told.
+    /// Makes the kernel send the waiting frames, if it needs a wakeup.
     pub(super) fn kick(&mut self) {
         let Some(rings) = &mut self.rings else {
             return;
@@ -140,7 +140,7 @@ impl XdpPort {
         }
     }
 
-    /// Takes home what was sent.
+    /// Reclaims the slots of sent frames.
     pub(super) fn take_completed(&mut self, pool: &mut Pool) {
         let Some(rings) = &mut self.rings else {
             return;
@@ -149,8 +149,8 @@ impl XdpPort {
             if !self.lent.take(address) {
                 continue;
             }
-            // SAFETY: the slot was lent to this socket's transmit ring, as its mark says, and the
-            // kernel has given it back; the mark is gone, so this happens once.
+            // SAFETY: the slot was lent to this socket's transmit ring, as its mark says, and the kernel has returned
+            // it; the mark is cleared, so this happens once.
             if let Some(frame) = unsafe { pool.reclaim(address, 0) } {
                 pool.free(frame);
             }
@@ -159,7 +159,7 @@ impl XdpPort {
     }
 }
 
-/// Whether the device is down or gone.
+/// True if the device is down or gone.
 fn is_down(result: &io::Result<()>) -> bool {
     result.as_ref().is_err_and(|error| {
         matches!(

@@ -1,4 +1,4 @@
-//! Settings of a device's driver by the ethtool ioctl (ethtool(8), `linux/ethtool.h`).
+//! Driver settings of a device by the ethtool ioctl (ethtool(8), `linux/ethtool.h`).
 
 use std::io;
 use std::os::fd::AsFd;
@@ -26,7 +26,7 @@ struct Value {
 #[derive(Default)]
 struct ChannelsRequest {
     command: u32,
-    /// The most of receive, transmit, other and combined queues.
+    /// Maximum numbers of receive, transmit, other and combined queues.
     most: [u32; 4],
     receive: u32,
     transmit: u32,
@@ -42,14 +42,14 @@ struct DriverRequest {
     rest: [u8; 160],
 }
 
-/// The device puts VLAN tags in on sending that stand beside the frame.
+/// VLAN tag insertion on transmit.
 pub(crate) const FLAG_TXVLAN: u32 = 1 << 7;
-/// The device takes VLAN tags off on receiving, and lays them beside the frame.
+/// VLAN tag stripping on receive.
 pub(crate) const FLAG_RXVLAN: u32 = 1 << 8;
-/// The device merges received segments beyond recognition.
+/// Large receive offload: merges received segments irreversibly.
 pub(crate) const FLAG_LRO: u32 = 1 << 15;
 
-/// How many queues a device has.
+/// Numbers of queues of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channels {
     /// Receive queues.
@@ -58,16 +58,15 @@ pub struct Channels {
     pub transmit: u32,
 }
 
-/// Has a device finish everything before it hands a frame over: checksums, merged segments, VLAN
-/// tags. A neighbour that cannot see what stands beside a frame (AF_XDP) needs this.
+/// Disables the offloads of a device, so that it finishes checksums, segments and VLAN tags before it passes on a
+/// frame. AF_XDP at the other end needs this, because it cannot see the metadata of a frame.
 ///
-/// What the device does not know is no error: then it does not do it either.
+/// Settings that the device does not support are no error.
 ///
 /// # Errors
-/// What the kernel says: no such device, not permitted.
+/// Returns the kernel's error: no such device, not permitted.
 pub fn offload_off(device: &str) -> io::Result<()> {
-    // Without checksums there is no segmentation; it is switched off first, so that none is left
-    // half-way.
+    // Checksum offload is disabled last, because segmentation depends on it.
     for command in [ETHTOOL_SGRO, ETHTOOL_SGSO, ETHTOOL_STSO, ETHTOOL_STXCSUM] {
         match ethtool(device, Value { command, data: 0 }) {
             Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
@@ -79,10 +78,10 @@ pub fn offload_off(device: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Those of these flags that are on. A device without such flags has none on.
+/// Returns the subset of `flags` that is on; none for a device without flags.
 ///
 /// # Errors
-/// What the kernel says: no such device.
+/// Returns the kernel's error: no such device.
 pub(crate) fn flags_on(device: &str, flags: u32) -> io::Result<u32> {
     match flags_of(device) {
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(0),
@@ -90,10 +89,10 @@ pub(crate) fn flags_on(device: &str, flags: u32) -> io::Result<u32> {
     }
 }
 
-/// Switches these flags off, as far as the device can; one that it cannot switch stays.
+/// Clears these flags, as far as the device supports it.
 ///
 /// # Errors
-/// What the kernel says: no such device, not permitted.
+/// Returns the kernel's error: no such device, not permitted.
 pub(crate) fn clear_flags(device: &str, flags: u32) -> io::Result<()> {
     if flags_on(device, flags)? == 0 {
         return Ok(());
@@ -106,10 +105,10 @@ pub(crate) fn clear_flags(device: &str, flags: u32) -> io::Result<()> {
     }
 }
 
-/// Switches these flags on again.
+/// Sets these flags again.
 ///
 /// # Errors
-/// As `clear_flags`.
+/// Returns the errors of `clear_flags`.
 pub(crate) fn restore_flags(device: &str, flags: u32) -> io::Result<()> {
     if flags != 0 && flags_on(device, flags)? != flags {
         set_flags(device, flags_of(device)? | flags)?;
@@ -128,10 +127,10 @@ fn set_flags(device: &str, data: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// How many queues a device has; one of each kind when its driver does not tell.
+/// Returns the numbers of queues of a device; one of each kind if its driver does not tell.
 ///
 /// # Errors
-/// What the kernel says: no such device.
+/// Returns the kernel's error: no such device.
 pub fn channels(device: &str) -> io::Result<Channels> {
     let request = ChannelsRequest {
         command: ETHTOOL_GCHANNELS,
@@ -150,10 +149,10 @@ pub fn channels(device: &str) -> io::Result<Channels> {
     }
 }
 
-/// The name of a device's driver, such as `veth` or `ixgbe`; none when it does not tell.
+/// Returns the name of a device's driver, such as `veth` or `ixgbe`; `None` if it does not tell.
 ///
 /// # Errors
-/// What the kernel says: no such device.
+/// Returns the kernel's error: no such device.
 pub fn driver(device: &str) -> io::Result<Option<String>> {
     let request = DriverRequest {
         command: ETHTOOL_GDRVINFO,
@@ -170,8 +169,8 @@ pub fn driver(device: &str) -> io::Result<Option<String>> {
     ))
 }
 
-/// Does one ethtool command. `T` is the `repr(C)` structure of that command, made of integers, with
-/// the command in front.
+/// Runs one ethtool command. `T` is the `repr(C)` structure of that command, made of integers, with the command
+/// first.
 fn ethtool<T>(device: &str, mut argument: T) -> io::Result<T> {
     let name = sys::device_name(device)
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a device name"))?;
@@ -182,8 +181,8 @@ fn ethtool<T>(device: &str, mut argument: T) -> io::Result<T> {
             ifru_data: std::ptr::from_mut(&mut argument).cast(),
         },
     };
-    // SAFETY: the request reads the `ifreq` and, through its pointer, the structure that its
-    // command names, which `argument` is; it lives until the call is over.
+    // SAFETY: the request reads the `ifreq` and, through its pointer, the structure that its command names, which is
+    // `argument`; it lives until the call returns.
     unsafe { sys::ioctl(socket.as_fd(), libc::SIOCETHTOOL as _, &mut request)? };
     Ok(argument)
 }

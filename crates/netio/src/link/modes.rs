@@ -1,5 +1,5 @@
-//! What a device's link does and offers, by ethtool's netlink (`linux/ethtool_netlink.h`, "ethtool-netlink" in the
-//! kernel's documentation): speed, duplex, negotiation, modes, pause frames.
+//! Link modes of a device by ethtool netlink (`linux/ethtool_netlink.h`, "ethtool-netlink" in the kernel's
+//! documentation): speed, duplex, auto-negotiation, modes, pause frames.
 //!
 //! Link modes are bits with the numbers of `enum ethtool_link_mode_bit_indices`.
 
@@ -8,7 +8,7 @@ use std::io;
 use netlink_sys::protocols::NETLINK_GENERIC;
 use netlink_sys::{Socket, SocketAddr};
 
-/// The family that knows the numbers of the others, and its question.
+/// Generic netlink family that resolves the ids of other families.
 const CONTROL: u16 = 16;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
@@ -22,7 +22,7 @@ const PAUSE_SET: u8 = 22;
 const HEADER: u16 = 1;
 const HEADER_INDEX: u16 = 1;
 const HEADER_FLAGS: u16 = 3;
-/// Bitsets are words, not lists of names.
+/// Flag: bitsets are words instead of lists of names.
 const COMPACT: u32 = 1;
 
 const MODES_NEGOTIATE: u16 = 2;
@@ -43,43 +43,43 @@ const REQUEST: u16 = 1;
 const ACK: u16 = 4;
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
-/// Bytes of a netlink header, and of one of generic netlink behind it.
+/// Lengths of a netlink header and of the generic netlink header behind it.
 const NETLINK: usize = 16;
 const GENERIC: usize = 4;
 
-/// What a link does, and what could be.
+/// State and capabilities of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkModes {
-    /// Megabits in a second; none where the device does not know.
+    /// Speed in Mbit/s; `None` if unknown.
     pub speed_mbps: Option<u32>,
-    /// It sends and receives at the same time; none where the device does not know.
+    /// Full duplex; `None` if unknown.
     pub full_duplex: Option<bool>,
-    /// It agrees with its partner.
+    /// Auto-negotiation is on.
     pub negotiates: bool,
-    /// The modes that it offers.
+    /// Advertised modes.
     pub offers: u128,
-    /// The modes that it has.
+    /// Supported modes.
     pub supports: u128,
-    /// The modes that its partner offers.
+    /// Modes that the link partner advertises.
     pub partner: u128,
-    /// It obeys pause frames, and sends some; none where the device does not tell.
+    /// Pause frames: receive, transmit; `None` if unknown.
     pub pause: Option<(bool, bool)>,
 }
 
-/// What is asked of a link; none of all is as the device has it.
+/// Changes of a link; `None` leaves a setting unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkChange {
-    /// Whether it agrees with its partner.
+    /// Auto-negotiation.
     pub negotiate: Option<bool>,
-    /// The modes that it offers.
+    /// Advertised modes.
     pub offer: Option<u128>,
-    /// Megabits in a second, and whether it sends and receives at the same time.
+    /// Speed in Mbit/s, and full duplex.
     pub speed: Option<(u32, bool)>,
-    /// Whether it obeys pause frames, and sends some.
+    /// Pause frames: receive, transmit.
     pub pause: (Option<bool>, Option<bool>),
 }
 
-/// A socket for questions, in the network namespace of the thread that opened it.
+/// Socket for requests in the network namespace of the thread that opened it.
 #[derive(Debug)]
 pub struct Ethtool {
     socket: Socket,
@@ -88,10 +88,10 @@ pub struct Ethtool {
 }
 
 impl Ethtool {
-    /// Opens one.
+    /// Opens a socket.
     ///
     /// # Errors
-    /// What the kernel says: it has no ethtool by netlink.
+    /// Returns the kernel's error if it does not support ethtool netlink.
     pub fn open() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_GENERIC)?;
         socket.bind_auto()?;
@@ -109,10 +109,10 @@ impl Ethtool {
         Ok(asked)
     }
 
-    /// What the link of a device does.
+    /// Returns the link modes of a device.
     ///
     /// # Errors
-    /// What the kernel says: no such device, or one whose driver does not tell.
+    /// Returns the kernel's error: no such device, or not supported by the driver.
     pub fn modes(&mut self, index: u32) -> io::Result<LinkModes> {
         let answer = self.exchange(LINKMODES_GET, &header(index))?;
         let mut modes = LinkModes::default();
@@ -146,7 +146,7 @@ impl Ethtool {
     /// Changes the link of a device.
     ///
     /// # Errors
-    /// What the kernel says: not permitted, not supported by the driver, no such mode.
+    /// Returns the kernel's error: not permitted, not supported by the driver, no such mode.
     pub fn change(&mut self, index: u32, change: &LinkChange) -> io::Result<()> {
         let mut wanted = Vec::new();
         if let Some(negotiate) = change.negotiate {
@@ -184,7 +184,7 @@ impl Ethtool {
         Ok(())
     }
 
-    /// Asks, and gives the attributes of the answer; none where it is only that it was done.
+    /// Sends a request and returns the attributes of the answer; empty for a mere acknowledgement.
     fn exchange(&mut self, command: u8, attributes: &[u8]) -> io::Result<Vec<u8>> {
         self.sequence = self.sequence.wrapping_add(1);
         let len = (NETLINK + GENERIC + attributes.len()) as u32;
@@ -220,7 +220,7 @@ impl Ethtool {
     }
 }
 
-/// The messages of a datagram: kind, sequence number, body.
+/// Iterates over the messages of a datagram: type, sequence number, body.
 fn messages(bytes: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
     let mut rest = bytes;
     core::iter::from_fn(move || {
@@ -234,7 +234,7 @@ fn messages(bytes: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
     })
 }
 
-/// Attributes: kind and value of each.
+/// Iterates over attributes: type and value.
 fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = bytes;
     core::iter::from_fn(move || {
@@ -255,14 +255,14 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Which device is meant.
+/// Request header with the device index.
 fn header(index: u32) -> Vec<u8> {
     let index = attribute(HEADER_INDEX, &index.to_ne_bytes());
     let flags = attribute(HEADER_FLAGS, &COMPACT.to_ne_bytes());
     attribute(HEADER | NESTED, &[index, flags].concat())
 }
 
-/// The bits of a set, and which of them count.
+/// Values and mask of a bitset.
 fn bitset(bytes: &[u8]) -> (u128, u128) {
     let bits = |wanted| {
         let found = attributes(bytes).find(|(kind, _)| *kind == wanted);
@@ -271,7 +271,7 @@ fn bitset(bytes: &[u8]) -> (u128, u128) {
     (bits(BITSET_VALUE), bits(BITSET_MASK))
 }
 
-/// Sets are words of 32 bits, the lowest first; modes beyond 128 are of links that RouterOS has no name for.
+/// Bitsets consist of 32-bit words, lowest first; RouterOS has no names for modes beyond 128.
 fn from_words(bytes: &[u8]) -> u128 {
     let words = bytes.as_chunks::<4>().0.iter().take(4).enumerate();
     words.fold(0, |all, (at, word)| {
@@ -305,7 +305,7 @@ mod tests {
         let Ok(mut ethtool) = Ethtool::open() else {
             return eprintln!("skipped: this kernel has no ethtool by netlink");
         };
-        // The loopback device is the first of every namespace.
+        // The loopback device has index 1 in every namespace.
         let refused = ethtool.modes(1).map(|_| ());
         assert!(refused.is_err());
         let gone = ethtool.modes(u32::MAX >> 1);

@@ -1,4 +1,4 @@
-//! The operator's words for a port's device and driver.
+//! Specification of a port by the operator: device and driver.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,34 +7,33 @@ use std::str::FromStr;
 use crate::XdpMode;
 use crate::sys;
 
-/// A device or files, and by which driver.
+/// A device or files, and the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Spec {
-    /// A device, by the best driver that works: `eth1`.
+    /// A device with the best driver that works: `eth1`.
     Best(String),
-    /// A device by AF_XDP, in the mode that suits it if none is named: `xdp:eth1`,
-    /// `xdp-native:eth1`, `xdp-generic:eth1`.
+    /// A device by AF_XDP, by default in the mode that suits it: `xdp:eth1`, `xdp-native:eth1`, `xdp-generic:eth1`.
     Xdp {
-        /// The device's name.
+        /// Device name.
         device: String,
-        /// The mode that was asked for.
+        /// Requested mode.
         mode: Option<XdpMode>,
     },
     /// A device by AF_PACKET: `packet:eth1`.
     Packet(String),
-    /// A TAP device, which is made if there is none: `tap:name`.
+    /// A TAP device, created if missing: `tap:name`.
     Tap(String),
     /// Files: `pcap:in.pcap,out.pcap`, `pcap:in.pcap`, `pcap:,out.pcap`.
     Pcap {
-        /// Where frames come from.
+        /// Input file.
         input: Option<PathBuf>,
-        /// Where frames go.
+        /// Output file.
         output: Option<PathBuf>,
     },
 }
 
 impl Spec {
-    /// The same driver, and this device; files stay what they are.
+    /// Returns this specification for another device; files stay unchanged.
     pub fn on(&self, device: &str) -> Self {
         let device = device.to_owned();
         match self {
@@ -49,7 +48,7 @@ impl Spec {
         }
     }
 
-    /// The device's name; none for files.
+    /// Device name; `None` for files.
     pub fn device(&self) -> Option<&str> {
         match self {
             Self::Best(device)
@@ -61,16 +60,16 @@ impl Spec {
     }
 }
 
-/// What is wrong with a word for a port.
+/// Reason why a specification is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecError {
-    /// There is no driver of this name.
+    /// Unknown driver.
     Driver(String),
-    /// This cannot be a device's name: 1 to 15 bytes, or 127 of an alternative one, without `/`, `:` and spaces.
+    /// Invalid device name: 1 to 15 bytes, or up to 127 for an alternative name, without `/`, `:` and spaces.
     Device(String),
-    /// No device can be made by this name: it has more than 15 bytes.
+    /// No device can be created with this name, because it has more than 15 bytes.
     Made(String),
-    /// There is neither an input nor an output file, or a third one.
+    /// Neither input nor output file, or more than two files.
     Files,
 }
 
@@ -147,10 +146,10 @@ impl fmt::Display for Spec {
     }
 }
 
-/// Bytes of the longest alternative name.
+/// Maximum length of an alternative name in bytes.
 const ALTERNATIVE: usize = 127;
 
-/// A name that the kernel takes for a device, or for one beside that.
+/// Checks a device name or alternative name.
 fn device(name: &str) -> Result<String, SpecError> {
     let forbidden = |c: char| c == '/' || c == ':' || c.is_whitespace();
     let fits = (1..=ALTERNATIVE).contains(&name.len()) && !name.contains('\0');

@@ -1,4 +1,4 @@
-//! The kernel's addresses, permanent neighbours and routes on a device: read, taken off, put back.
+//! Reads, removes and restores the kernel's addresses, permanent neighbours and routes of a device.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,15 +21,15 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use crate::netlink::Netlink;
 
-/// An address, a neighbour or a route: the kernel's message, and how people write it.
+/// A saved address, neighbour or route: the kernel's message, and its readable form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Remembered {
     pub(super) message: Vec<u8>,
     pub(super) note: String,
 }
 
-/// The addresses of a device that must be put back, in this order: all of IPv4, and those of IPv6 that the kernel
-/// does not make by itself.
+/// Addresses of a device to restore, in this order: all IPv4 addresses, and the IPv6 addresses that the kernel does
+/// not generate itself.
 pub(super) fn addresses(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Remembered>> {
     let all = dump_addresses(netlink, index)?;
     let (v4, mut v6): (Vec<_>, Vec<_>) = all
@@ -39,7 +39,7 @@ pub(super) fn addresses(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Rem
         address.header.flags.contains(AddressHeaderFlags::Permanent)
             && address.header.scope != AddressScope::Link
     });
-    // Of IPv6 the newest is the first.
+    // The kernel lists the newest IPv6 address first.
     Ok(v4
         .into_iter()
         .chain(v6.into_iter().rev())
@@ -50,11 +50,11 @@ pub(super) fn addresses(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Rem
         .collect())
 }
 
-/// Takes all addresses off a device.
+/// Removes all addresses from a device.
 pub(super) fn remove_addresses(netlink: &mut Netlink, index: u32) -> io::Result<()> {
     for address in dump_addresses(netlink, index)? {
         match netlink.change(RouteNetlinkMessage::DelAddress(address), 0) {
-            // It went with the one before, whose network it was in.
+            // A secondary address was removed together with its primary address.
             Err(error) if error.raw_os_error() == Some(libc::EADDRNOTAVAIL) => {}
             other => other?,
         }
@@ -62,20 +62,19 @@ pub(super) fn remove_addresses(netlink: &mut Netlink, index: u32) -> io::Result<
     Ok(())
 }
 
-/// Puts an address back; one that is there is no error.
+/// Restores an address; an existing one is no error.
 pub(super) fn add_address(netlink: &mut Netlink, address: &Remembered) -> io::Result<()> {
     let message = AddressMessage::parse(&address.message).map_err(io::Error::other)?;
     if was_in_use(&message) {
         let request = RouteNetlinkMessage::NewAddress(at_once(message.clone()));
         netlink.change(request, NLM_F_CREATE | NLM_F_REPLACE)?;
-        // It is in use now, and the next request gives it the flags that it had.
+        // The address is usable now; the next request restores its original flags.
     }
     let request = RouteNetlinkMessage::NewAddress(message);
     netlink.change(request, NLM_F_CREATE | NLM_F_REPLACE)
 }
 
-/// The neighbours of a device that the administrator wrote down, and those that it answers for. The kernel forgets
-/// them with the last address.
+/// Permanent and proxy neighbours of a device, which the kernel removes with the last address.
 pub(super) fn neighbours(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Remembered>> {
     let mut neighbours = Vec::new();
     for flags in [NeighbourFlags::empty(), NeighbourFlags::Proxy] {
@@ -93,16 +92,16 @@ pub(super) fn neighbours(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Re
     Ok(neighbours)
 }
 
-/// Puts a neighbour back; one that is there is no error.
+/// Restores a neighbour; an existing one is no error.
 pub(super) fn add_neighbour(netlink: &mut Netlink, neighbour: &Remembered) -> io::Result<()> {
     let message = NeighbourMessage::parse(&neighbour.message).map_err(io::Error::other)?;
     let request = RouteNetlinkMessage::NewNeighbour(message);
     netlink.change(request, NLM_F_CREATE | NLM_F_REPLACE)
 }
 
-/// The routes that must be put back when a device has its addresses again: those by it, and those by others
-/// whose packets have one of its addresses. Not those that come with its addresses, or from routers that
-/// advertise themselves.
+/// Routes to restore once a device has its addresses again: routes by this device, and routes by other devices whose
+/// source is one of its addresses. Excludes routes that the kernel creates for addresses or from router
+/// advertisements.
 pub(super) fn routes(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Remembered>> {
     let own: Vec<IpAddr> = dump_addresses(netlink, index)?
         .iter()
@@ -120,14 +119,14 @@ pub(super) fn routes(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Rememb
                 && !route.header.flags.contains(RouteFlags::Cloned)
         })
         .collect();
-    // A gateway must be reachable when its route is added.
+    // A gateway must be reachable before its route is added.
     routes.sort_by_key(|route| gateway(route).is_some());
     for route in &mut routes {
         route.header.flags &= RouteFlags::Onlink;
         route
             .attributes
             .retain(|attribute| !matches!(attribute, RouteAttribute::CacheInfo(_)));
-        // What the kernel says of a way at the moment, such as that it is dead, it does not take.
+        // The kernel does not accept the state flags of a next hop, such as `dead`.
         for hop in route.attributes.iter_mut().flat_map(next_hops) {
             hop.flags &= RouteNextHopFlags::Onlink;
         }
@@ -141,14 +140,14 @@ pub(super) fn routes(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Rememb
         .collect())
 }
 
-/// Puts a route back; one that is there is no error.
+/// Restores a route; an existing one is no error.
 pub(super) fn add_route(netlink: &mut Netlink, route: &Remembered) -> io::Result<()> {
     let message = RouteMessage::parse(&route.message).map_err(io::Error::other)?;
     let request = RouteNetlinkMessage::NewRoute(message);
     netlink.change(request, NLM_F_CREATE | NLM_F_REPLACE)
 }
 
-/// Whether a default route of the main table leaves by this device that was not learned from a router advertisement.
+/// True if a default route of the main table leaves by this device and does not come from a router advertisement.
 pub(super) fn carries_default_route(netlink: &mut Netlink, index: u32) -> io::Result<bool> {
     let routes = dump_routes(netlink)?;
     Ok(routes.iter().any(|route| {
@@ -160,7 +159,7 @@ pub(super) fn carries_default_route(netlink: &mut Netlink, index: u32) -> io::Re
     }))
 }
 
-/// Whether IPv6 is switched off on a device; none when the kernel has none.
+/// True if IPv6 is disabled on a device; `None` if the kernel has no IPv6.
 pub(super) fn ipv6_disabled(device: &str) -> io::Result<Option<bool>> {
     match fs::read_to_string(ipv6_switch(device)) {
         Ok(text) => Ok(Some(text.trim() != "0")),
@@ -169,8 +168,8 @@ pub(super) fn ipv6_disabled(device: &str) -> io::Result<Option<bool>> {
     }
 }
 
-/// Switches IPv6 on a device off or on, with all addresses and routes of it; a kernel without IPv6
-/// is no error.
+/// Disables or enables IPv6 on a device, which removes all its addresses and routes; a kernel without IPv6 is no
+/// error.
 pub(super) fn set_ipv6_disabled(device: &str, disabled: bool) -> io::Result<()> {
     match fs::write(ipv6_switch(device), if disabled { "1" } else { "0" }) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -178,20 +177,20 @@ pub(super) fn set_ipv6_disabled(device: &str, disabled: bool) -> io::Result<()> 
     }
 }
 
-/// A device's name has no slash: the kernel sees to it.
+/// The kernel forbids slashes in device names.
 fn ipv6_switch(device: &str) -> String {
     format!("/proc/sys/net/ipv6/conf/{device}/disable_ipv6")
 }
 
-/// Whether this is an address of IPv6 that nobody else turned out to have, though it was looked.
+/// True for an IPv6 address that passed duplicate address detection.
 fn was_in_use(address: &AddressMessage) -> bool {
     let others =
         AddressHeaderFlags::Nodad | AddressHeaderFlags::Tentative | AddressHeaderFlags::Dadfailed;
     address.header.family == AddressFamily::Inet6 && !address.header.flags.intersects(others)
 }
 
-/// An address that is not looked for at others first, which takes a second, in which the kernel takes no routes
-/// with it.
+/// Sets an address to skip duplicate address detection, which takes a second in which the kernel accepts no routes
+/// with this address.
 fn at_once(mut address: AddressMessage) -> AddressMessage {
     address.header.flags |= AddressHeaderFlags::Nodad;
     for attribute in &mut address.attributes {
@@ -222,7 +221,7 @@ fn is_written_down(neighbour: &NeighbourHeader) -> bool {
 }
 
 fn remembered_neighbour(mut neighbour: NeighbourMessage) -> Remembered {
-    // Not what the kernel counted.
+    // Removes the kernel's counters.
     neighbour.attributes.retain(|attribute| {
         !matches!(
             attribute,
@@ -241,7 +240,7 @@ fn dump_routes(netlink: &mut Netlink) -> io::Result<Vec<RouteMessage>> {
         let mut request = RouteMessage::default();
         request.header.address_family = family;
         let answers = match netlink.dump(RouteNetlinkMessage::GetRoute(request)) {
-            // A kernel without this family.
+            // The kernel does not support this address family.
             Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => continue,
             other => other?,
         };
@@ -299,7 +298,7 @@ fn note_of_neighbour(neighbour: &NeighbourMessage) -> String {
     address.map_or_else(|| "a neighbour".to_owned(), |address| address.to_string())
 }
 
-/// The machine's own address; of a line to a single host, that host's is another one.
+/// The host's own address; on a point-to-point link the other attribute is the peer's.
 fn own_address(address: &AddressMessage) -> Option<IpAddr> {
     let attributes = || address.attributes.iter();
     let local = attributes().find_map(|attribute| match attribute {
@@ -315,7 +314,7 @@ fn own_address(address: &AddressMessage) -> Option<IpAddr> {
     local.or_else(other)
 }
 
-/// The address that packets by a route get.
+/// Preferred source address of a route.
 fn source(route: &RouteMessage) -> Option<IpAddr> {
     route
         .attributes
@@ -341,7 +340,7 @@ fn ip_of(address: &RouteAddress) -> Option<IpAddr> {
     }
 }
 
-/// As ip-route(8) writes it, as far as people need it.
+/// Formats a route as ip-route(8) does, as far as administrators need it.
 fn note_of_route(route: &RouteMessage) -> String {
     let target = route
         .attributes

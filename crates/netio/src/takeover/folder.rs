@@ -1,4 +1,4 @@
-//! The folder with a file for each device that was taken.
+//! Folder with one file per taken device.
 
 use std::fs;
 use std::io;
@@ -9,8 +9,8 @@ use super::{held, restore, warn_of_lost};
 use crate::link::{Link, Links};
 use crate::netlink::Netlink;
 
-/// Gives back what a crash left taken under another name than the device has now: who takes the device by its
-/// new name does not find the file, and who takes another device by the old one would overwrite it.
+/// Gives back devices that were renamed after a crash left them taken. Otherwise a takeover by the new name would not
+/// find the file, and a takeover of another device by the old name would overwrite it.
 pub(crate) fn give_back_renamed(folder: &Path) {
     for file in files(folder) {
         let given_back = match is_left_renamed(&file) {
@@ -27,7 +27,7 @@ pub(crate) fn give_back_renamed(folder: &Path) {
     }
 }
 
-/// Whether a file is about a device that has another name by now, and that nobody has.
+/// True if the file's device has another name now and no process has it.
 fn is_left_renamed(file: &Path) -> io::Result<bool> {
     let Some((saved, link)) = about(file)? else {
         return Ok(false);
@@ -35,8 +35,8 @@ fn is_left_renamed(file: &Path) -> io::Result<bool> {
     Ok(saved.device != link.name && held(&link, None)?.is_none())
 }
 
-/// Tries again to put back routes that also depend on another device than the one that they were saved of. They
-/// may wait until the last device of the folder is given back: then nothing is to come that would help.
+/// Tries again to restore routes that depend on another device than their own. They wait at most until the last
+/// device of the folder is given back.
 pub(super) fn put_back_waiting(folder: &Path) -> io::Result<()> {
     let mut waiting = Vec::new();
     let mut is_last = true;
@@ -60,7 +60,7 @@ pub(super) fn put_back_waiting(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What a file says, and the device that it is about, if that is still there.
+/// Contents of a file, and its device if it still exists.
 fn about(file: &Path) -> io::Result<Option<(Saved, Link)>> {
     let Some(saved) = Saved::load(file)? else {
         return Ok(None);
@@ -71,7 +71,7 @@ fn about(file: &Path) -> io::Result<Option<(Saved, Link)>> {
         .map(|link| (saved, link)))
 }
 
-/// The files of a folder, in the order of their names; none of a folder that cannot be read.
+/// Files of a folder, sorted by name; none if the folder cannot be read.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries

@@ -1,10 +1,9 @@
-//! A filter at a device's ingress that drops every frame, behind the place where packet sockets get
-//! theirs (tc-bpf(8)).
+//! Filter at a device's ingress that drops every frame, after packet sockets got theirs (tc-bpf(8)).
 //!
-//! It is classic BPF with direct action, which needs no privilege but over the network namespace. Its first
-//! instructions load the words of a `Holder` for whoever reads them, and have no other effect. Behind the
-//! verdict, where no frame gets, others load the name of the file with what was on the device: that is where
-//! whoever finds the filter of a router that was killed looks it up.
+//! It is classic BPF with direct action, which only needs privileges over the network namespace. Its first
+//! instructions load the words of a `Holder` and have no other effect; other processes read the holder from them.
+//! Unreachable instructions after the verdict load the name of the file with the device's settings, so that the file
+//! of a killed router can be found.
 
 use std::ffi::OsStr;
 use std::io;
@@ -20,22 +19,22 @@ use netlink_packet_route::tc::{
 use super::holder::Holder;
 use crate::netlink::Netlink;
 
-/// Where ingress filters of a clsact qdisc hang.
+/// Parent of ingress filters of a clsact qdisc.
 const INGRESS: TcHandle = TcHandle {
     major: u16::MAX,
     minor: TcHandle::MIN_INGRESS,
 };
-/// And egress filters.
+/// Parent of egress filters.
 const EGRESS: TcHandle = TcHandle {
     major: u16::MAX,
     minor: TcHandle::MIN_EGRESS,
 };
 const BPF: &str = "bpf";
-/// All protocols, in the order of the wire.
+/// All protocols, in network byte order.
 const ALL: u16 = (libc::ETH_P_ALL as u16).to_be();
 const TCA_BPF_OPS_LEN: u16 = 4;
 const TCA_BPF_OPS: u16 = 5;
-/// The longest file name that a filter carries: the kernel lists a filter in a single page.
+/// Maximum length of a file name in a filter: the kernel lists a filter in a single page.
 const LONGEST_NAME: usize = 1024;
 const TC_ACT_SHOT: u32 = 2;
 /// `BPF_RET | BPF_K`.
@@ -44,26 +43,26 @@ const RETURN: u16 = 0x06;
 const LOAD: u16 = 0x00;
 const LOAD_INDEX: u16 = 0x01;
 
-/// What a filter says.
+/// Data in a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
-    /// Who has the device.
+    /// Process that has the device.
     pub(super) holder: Holder,
-    /// The file with what was on it, as far as it has a name that fits.
+    /// File with the device's settings, if its name fits.
     pub(super) file: Option<PathBuf>,
 }
 
-/// The filter, and whether the qdisc that it hangs on is ours as well.
+/// The filter, and whether this process also added its qdisc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Guard {
-    /// The device had none: both are taken off.
+    /// The device had no clsact qdisc: filter and qdisc are removed.
     WithQdisc,
-    /// The qdisc was there: only the filter is taken off.
+    /// The qdisc existed: only the filter is removed.
     FilterOnly,
 }
 
 impl Guard {
-    /// What putting the filter on a device will add to it.
+    /// Determines what adding the filter will add to a device.
     pub(super) fn before(netlink: &mut Netlink, index: u32) -> io::Result<Self> {
         let request = message(index, TcHandle::UNSPEC);
         let qdiscs = netlink.dump(RouteNetlinkMessage::GetQueueDiscipline(request))?;
@@ -80,14 +79,14 @@ impl Guard {
         })
     }
 
-    /// What the filters of this kind that are on a device say.
+    /// Reads the data of all filters of this kind on a device.
     pub(super) fn on(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Claim>> {
         let filters = filters(netlink, index, INGRESS)?;
         Ok(filters.iter().filter_map(claim_of).collect())
     }
 
-    /// Puts the filter on, with what it says, in place of those of this kind that are there. What is somebody else's
-    /// stays, and its place is not taken. Whether something of somebody else's is asked first.
+    /// Installs the filter with its data and removes older filters of this kind; filters of other programs stay.
+    /// Returns true if a filter of another program runs first.
     pub(super) fn put_on(netlink: &mut Netlink, index: u32, claim: &Claim) -> io::Result<bool> {
         let mut qdisc = message(index, TcHandle::CLSACT);
         qdisc.header.handle = TcHandle {
@@ -111,7 +110,7 @@ impl Guard {
         Ok(preference > 1)
     }
 
-    /// Takes off what was put on; nothing there is no error. The qdisc stays for the filters of others.
+    /// Removes the filter; a missing one is no error. The qdisc stays if other filters need it.
     pub(super) fn take_off(self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
         let there = filters(netlink, index, INGRESS)?;
         remove_ours(netlink, &there)?;
@@ -146,7 +145,7 @@ impl Guard {
     }
 }
 
-/// The filters at a place of a device; none without a qdisc to hang them on, and in a kernel without filters.
+/// Filters of a device at this parent; none without a qdisc or in a kernel without filters.
 fn filters(netlink: &mut Netlink, index: u32, place: TcHandle) -> io::Result<Vec<TcMessage>> {
     let request = RouteNetlinkMessage::GetTrafficFilter(message(index, place));
     let filters = match netlink.dump(request) {
@@ -162,8 +161,8 @@ fn filters(netlink: &mut Netlink, index: u32, place: TcHandle) -> io::Result<Vec
         .collect())
 }
 
-/// The first preference that our filter may have. Filters of one preference are of one kind and protocol; among
-/// those of BPF the newest is asked first.
+/// First preference that the filter may use. All filters of one preference have the same kind and protocol; among BPF
+/// filters the newest runs first.
 fn preference(there: &[TcMessage]) -> u32 {
     let is_like_ours = |filter: &TcMessage| kind(filter) == Some(BPF) && protocol(filter) == ALL;
     let is_free = |preference: u32| {
@@ -202,7 +201,7 @@ fn protocol(filter: &TcMessage) -> u16 {
     (filter.header.info & 0xffff) as u16
 }
 
-/// Takes those of these filters off that are of our kind.
+/// Removes those of the given filters that are of this kind.
 fn remove_ours(netlink: &mut Netlink, there: &[TcMessage]) -> io::Result<()> {
     for found in there.iter().filter(|filter| claim_of(filter).is_some()) {
         let mut ours = message(found.header.index as u32, INGRESS);
@@ -215,7 +214,7 @@ fn remove_ours(netlink: &mut Netlink, there: &[TcMessage]) -> io::Result<()> {
     Ok(())
 }
 
-/// Passes over one error.
+/// Ignores one error.
 fn unless(code: i32, result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.raw_os_error() == Some(code) => Ok(()),
@@ -230,7 +229,7 @@ fn message(index: u32, parent: TcHandle) -> TcMessage {
     message
 }
 
-/// Our filter; the kernel numbers it as no other one of its preference.
+/// Builds the filter; the kernel assigns an unused handle.
 fn filter(index: u32, preference: u32, program: &[u8]) -> TcMessage {
     let mut filter = message(index, INGRESS);
     filter.header.info = preference << 16 | u32::from(ALL);
@@ -250,7 +249,7 @@ fn filter(index: u32, preference: u32, program: &[u8]) -> TcMessage {
     filter
 }
 
-/// `struct sock_filter` each: the words of the holder are loaded, and the verdict is "drop".
+/// Builds the program as `struct sock_filter`s: loads the words of the holder and returns the verdict "drop".
 fn program(claim: &Claim) -> Vec<[u8; 8]> {
     let [process, namespace, socket] = claim.holder.words();
     let drop = instruction(RETURN, TC_ACT_SHOT);
@@ -271,7 +270,7 @@ fn program(claim: &Claim) -> Vec<[u8; 8]> {
             word[..bytes.len()].copy_from_slice(bytes);
             program.push(instruction(LOAD, u32::from_ne_bytes(word)));
         }
-        // The last instruction has to be a verdict.
+        // The last instruction must be a verdict.
         program.push(drop);
     }
     program
@@ -283,7 +282,7 @@ fn instruction(code: u16, k: u32) -> [u8; 8] {
     [c0, c1, 0, 0, k0, k1, k2, k3]
 }
 
-/// The instructions of a filter that the kernel lists.
+/// Instructions of a listed filter.
 fn instructions_of(filter: &TcMessage) -> Vec<u8> {
     let options = filter
         .attributes
@@ -306,7 +305,7 @@ fn instructions_of(filter: &TcMessage) -> Vec<u8> {
     bytes.unwrap_or_default()
 }
 
-/// What a filter says; none if it is of another kind.
+/// Data of a filter; `None` if it is of another kind.
 fn claim_of(filter: &TcMessage) -> Option<Claim> {
     claim_in(&instructions_of(filter))
 }
@@ -326,7 +325,7 @@ fn claim_in(instructions: &[u8]) -> Option<Claim> {
         holder: Holder::of_words([number(0)?, number(1)?, number(2)?]),
         file: name.map(|name| PathBuf::from(OsStr::from_bytes(name))),
     };
-    // Instructions that load otherwise, or others, mean something else.
+    // Other instructions belong to another kind of filter.
     (instructions == program(&claim).concat()).then_some(claim)
 }
 
@@ -368,7 +367,7 @@ mod tests {
     #[test]
     fn a_program_of_somebody_else_says_nothing() {
         assert_eq!(claim_in(&instruction(RETURN, TC_ACT_SHOT)), None);
-        // Words that are loaded otherwise mean something else.
+        // Other instructions belong to another kind of filter.
         let other = [LOAD, LOAD, LOAD, RETURN].map(|code| instruction(code, TC_ACT_SHOT));
         assert_eq!(claim_in(&other.concat()), None);
     }

@@ -1,9 +1,9 @@
-//! Which process has a device: three words that it writes on the device itself, in its guard, and a packet
-//! socket that it keeps open.
+//! Identifies the process that has a device: by three words in the filter on the device (see `guard`), and by a
+//! packet socket that the process keeps open.
 //!
-//! The socket receives nothing. The kernel lists it by the device and by a number that no other socket has
-//! (packet(7)), and closes it with its process: so whoever is in the device's network namespace sees whether
-//! the holder lives, in whatever process namespace that is.
+//! The socket receives nothing. The kernel lists it with its device and a unique inode number (packet(7)), and closes
+//! it when the process ends. So every process in the device's network namespace, whatever its PID namespace, can
+//! check whether the holder lives.
 
 use std::fs;
 use std::io;
@@ -14,23 +14,23 @@ use std::time::{Duration, Instant};
 
 use crate::af_packet;
 
-/// How long a process takes at most to end that was killed, and how often is looked. The kernel takes thousands of its
-/// devices apart one by one.
+/// Maximum time for a killed process to end, and the interval of checks. The kernel removes thousands of devices of
+/// the process one by one.
 const ENDING: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// A process that has a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Holder {
-    /// Its number, as the process namespace of this number counts.
+    /// Process id, valid in the PID namespace `namespace`.
     process: u32,
     namespace: u32,
-    /// The socket that says that it lives.
+    /// Inode of the socket that proves that the process lives.
     socket: u32,
 }
 
 impl Holder {
-    /// This process, as long as the socket is open.
+    /// Identifies this process while the returned socket is open.
     pub(super) fn this(index: u32) -> io::Result<(Self, OwnedFd)> {
         let socket = af_packet::mute(index)?;
         let holder = Self {
@@ -54,7 +54,8 @@ impl Holder {
         }
     }
 
-    /// Whether it still runs. One that was killed and is ending is waited for: its sockets are closed last.
+    /// True if the process still runs. Waits for a killed process that is ending, because its sockets are closed
+    /// last.
     pub(super) fn lives(self, index: u32) -> io::Result<bool> {
         let until = Instant::now() + ENDING;
         while listeners(index)?.contains(&self.socket) {
@@ -66,18 +67,18 @@ impl Holder {
         Ok(false)
     }
 
-    /// Whether it is known to run no more, though it still has what it had.
+    /// True if the process is known to be ending while its sockets are still open.
     fn is_ending(self) -> io::Result<bool> {
         Ok(self.process()?.is_some_and(is_ending))
     }
 
-    /// Its number; none where processes are counted otherwise here.
+    /// Process id; `None` if it belongs to another PID namespace.
     pub(super) fn process(self) -> io::Result<Option<u32>> {
         Ok((self.namespace == namespace()?).then_some(self.process))
     }
 }
 
-/// The numbers of the packet sockets that are bound to a device.
+/// Inodes of the packet sockets bound to a device.
 pub(super) fn listeners(index: u32) -> io::Result<Vec<u32>> {
     let sockets = fs::read_to_string("/proc/thread-self/net/packet")?;
     Ok(sockets
@@ -86,34 +87,33 @@ pub(super) fn listeners(index: u32) -> io::Result<Vec<u32>> {
         .collect())
 }
 
-/// The number of the socket that a line of the kernel's list is about, if it is bound to this device.
+/// Socket inode in a line of `/proc/net/packet`, if the socket is bound to this device.
 fn number(line: &str, index: u32) -> Option<u32> {
-    // sk, RefCnt, Type, Proto, Iface, R, Rmem, User, Inode.
+    // Columns: sk, RefCnt, Type, Proto, Iface, R, Rmem, User, Inode.
     let mut words = line.split_ascii_whitespace().skip(4);
     let interface: u32 = words.next()?.parse().ok()?;
     let number = words.nth(3)?.parse().ok()?;
     (interface == index).then_some(number)
 }
 
-/// Whether a process has ended or was killed, though the kernel may still have to close its files. Its number is one of
-/// this process namespace.
+/// True if a process has ended or was killed, even if the kernel still has to close its files. The id is valid in the
+/// PID namespace of this process.
 pub fn is_ending(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"));
     stat.map_or(true, |stat| is_exiting(&stat))
 }
 
-/// Whether a process ends, by what the kernel says of it (proc(5)).
+/// True if the process is exiting, by its line in proc(5).
 fn is_exiting(stat: &str) -> bool {
     const EXITING: u64 = 4;
-    // The name, in brackets, may have any characters. Behind it: state, ppid, pgrp, session, tty, tpgid,
-    // flags.
+    // The name in parentheses may contain any characters. After it: state, ppid, pgrp, session, tty, tpgid, flags.
     let words = stat.rsplit_once(')').map(|(_, words)| words);
     let flags = words.and_then(|words| words.split_ascii_whitespace().nth(6));
     let flags = flags.and_then(|flags| flags.parse::<u64>().ok());
     flags.is_some_and(|flags| flags & EXITING != 0)
 }
 
-/// The name of a running process, as ps(1) shows it.
+/// Name of a running process, as ps(1) shows it.
 pub(super) fn name(process: u32) -> Option<String> {
     let name = fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
     Some(name.trim_end().to_owned())

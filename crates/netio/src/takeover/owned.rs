@@ -1,5 +1,5 @@
-//! Which devices a state folder has had: they are this router's also while they are given back, so what the machine
-//! put on them meanwhile is no reason to refuse them.
+//! List of devices that a state folder ever had. They count as this router's while they are given back, so settings
+//! that the host adds meanwhile are no reason to refuse them.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::saved::{made, sync_folder};
 use crate::link::Link;
 
-/// The file in the folder: a line for each device, its name and what it was made of.
+/// File in the folder: one line per device, with name and identity.
 const FILE: &str = "owned";
 
 fn file(folder: &Path) -> PathBuf {
@@ -19,16 +19,16 @@ fn line(link: &Link) -> String {
     format!("{} {}", link.name, made(link))
 }
 
-/// Whether the router of this folder has had the device. A folder that cannot be read has had none.
+/// True if the router of this folder has had the device; false if the folder cannot be read.
 pub(crate) fn was_owned(folder: &Path, link: &Link) -> bool {
     let text = fs::read_to_string(file(folder)).unwrap_or_default();
     text.lines().any(|known| known == line(link))
 }
 
-/// Notes that the router of this folder has the device.
+/// Records that the router of this folder has the device.
 ///
 /// # Errors
-/// What the system says about the file.
+/// Returns the system's error for the file.
 pub(crate) fn note_owned(folder: &Path, link: &Link) -> io::Result<()> {
     if was_owned(folder, link) {
         return Ok(());
@@ -40,8 +40,8 @@ pub(crate) fn note_owned(folder: &Path, link: &Link) -> io::Result<()> {
     sync_folder(&path)
 }
 
-/// Forgets which devices a folder has had: it goes with its router.
+/// Removes the list of a folder whose router is removed.
 pub fn forget_owned(folder: &Path) {
-    // There may be no such file.
+    // The file may be missing.
     let _ = fs::remove_file(file(folder));
 }

@@ -1,7 +1,7 @@
-//! The file that remembers what was on a device.
+//! File with the saved settings of a device.
 //!
-//! Lines of a word and values. Addresses, neighbours and routes are the kernel's own messages, so that nothing
-//! of them is lost, in hexadecimal, with a note for people behind `#`.
+//! Each line has a keyword and values. Addresses, neighbours and routes are complete netlink messages in hexadecimal,
+//! with a readable note after `#`.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -15,26 +15,26 @@ use crate::link::{self, Link};
 
 const HEAD: &str = "ferroute-takeover 1";
 
-/// What was on a device.
+/// Settings of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Saved {
-    /// Its name when it was taken; it may have another one by now.
+    /// Name when the device was taken; it may have changed.
     pub(super) device: String,
     pub(super) index: u32,
-    /// What the device is, beside its number; a file of an earlier version does not say.
+    /// Identity of the device besides its index; missing in files of earlier versions.
     made: Option<String>,
-    /// The running kernel's identity.
+    /// Boot id of the running kernel.
     boot: String,
-    /// The network namespace's.
+    /// Inode of the network namespace.
     namespace: u64,
-    /// The device was given back; only routes are left, which wait for another device's addresses.
+    /// The device was given back; only routes remain that wait for another device's addresses.
     pub(super) given_back: bool,
     pub(super) up: bool,
-    /// Its own MTU, where it was given another.
+    /// Original MTU, if it was changed.
     pub(super) mtu: Option<u32>,
-    /// None when the kernel has no IPv6.
+    /// `None` if the kernel has no IPv6.
     pub(super) ipv6_disabled: Option<bool>,
-    /// Flags of the driver that are switched off.
+    /// Driver flags that were cleared.
     pub(super) flags: u32,
     pub(super) guard: Option<Guard>,
     pub(super) addresses: Vec<Remembered>,
@@ -43,7 +43,7 @@ pub(super) struct Saved {
 }
 
 impl Saved {
-    /// A device's state but for its addresses, neighbours and routes.
+    /// Reads a device's settings, except for addresses, neighbours and routes.
     pub(super) fn new(link: &Link) -> io::Result<Self> {
         Ok(Self {
             device: link.name.clone(),
@@ -63,8 +63,7 @@ impl Saved {
         })
     }
 
-    /// Whether this very device is meant, whatever its name is by now: no reboot, no other namespace,
-    /// not made anew.
+    /// True if the file describes this device, whatever its name: same boot, same namespace, not recreated.
     pub(super) fn is_of(&self, link: &Link) -> bool {
         let is_same = match &self.made {
             Some(made_then) => *made_then == made(link),
@@ -94,8 +93,8 @@ impl Saved {
         }
     }
 
-    /// Reads a file. None when there is none, or when it is not whole: it is written before
-    /// anything is changed, and replaced as a whole.
+    /// Reads a file. Returns `None` if the file is missing or incomplete; it is written before any change, and
+    /// replaced atomically.
     pub(super) fn load(path: &Path) -> io::Result<Option<Self>> {
         match fs::read_to_string(path) {
             Ok(text) => Ok(Self::parse(&text)),
@@ -104,7 +103,7 @@ impl Saved {
         }
     }
 
-    /// Writes the file and waits until it is on disk.
+    /// Writes the file and syncs it to disk.
     pub(super) fn store(&self, path: &Path) -> io::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -184,7 +183,7 @@ impl Saved {
                 _ => return None,
             }
         }
-        // The kernel counts devices from one.
+        // Device indexes start at 1.
         (saved.index != 0).then_some(saved)
     }
 
@@ -208,7 +207,7 @@ impl Saved {
     }
 }
 
-/// Removes the file, and waits until that is on disk.
+/// Removes the file and syncs the removal to disk.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -216,7 +215,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Waits until the names in the folder of this file are on disk.
+/// Syncs the folder of this file to disk.
 pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
@@ -224,7 +223,7 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What makes a device and stays with it when it gets another name. Its number alone may be given again.
+/// Identity of a device that survives renaming. The index alone may be reused.
 pub(super) fn made(link: &Link) -> String {
     let mut made = link.kind.as_deref().unwrap_or("hardware").to_owned();
     if let Some(mac) = link.permanent_mac {
@@ -233,14 +232,14 @@ pub(super) fn made(link: &Link) -> String {
     made
 }
 
-/// What tells one run of the machine's kernel from another.
+/// Identifies one boot of the kernel.
 fn boot() -> io::Result<String> {
     Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?
         .trim()
         .to_owned())
 }
 
-/// What tells the calling thread's network namespace from another.
+/// Identifies the network namespace of the calling thread.
 fn namespace() -> io::Result<u64> {
     Ok(fs::metadata("/proc/thread-self/ns/net")?.st_ino())
 }

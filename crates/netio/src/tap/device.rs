@@ -1,4 +1,4 @@
-//! TAP and TUN devices that are there already, and how a descriptor is tied to one.
+//! Existing TAP and TUN devices, and attaching a descriptor to a device.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -18,22 +18,22 @@ const IFLA_TUN_TYPE: u16 = 3;
 const IFLA_TUN_MULTI_QUEUE: u16 = 7;
 const IFLA_TUN_NUM_QUEUES: u16 = 8;
 
-/// A device that somebody made.
+/// An existing device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Existing {
     layer: Layer,
-    /// It was made for several queues. Who opens it has to say the same.
+    /// Multi-queue device; opening it requires the same flag.
     several: bool,
-    /// How many queues of it are open.
+    /// Number of open queues.
     open: u32,
 }
 
-/// Whether the device of this name, to be opened with so many queues, has several; one that does not exist is made
-/// for as many as are asked for.
+/// True if the device, to be opened with this number of queues, is multi-queue; a missing device is created as
+/// needed.
 ///
 /// # Errors
-/// It is no such device, or another program has it: the kernel would let two have queues of one device, and spread
-/// frames over both.
+/// Fails if the device has another kind, or if another program has it open: the kernel would let both have queues of
+/// one device and spread frames over both.
 pub(super) fn has_several(name: &str, layer: Layer, queues: usize) -> io::Result<bool> {
     match existing(name, layer)? {
         None => Ok(queues > 1),
@@ -52,7 +52,7 @@ fn not_one(layer: Layer) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
-/// The device of this name; something else is refused.
+/// Finds the device of this name; fails if it has another kind.
 fn existing(name: &str, layer: Layer) -> io::Result<Option<Existing>> {
     let mut message = LinkMessage::default();
     message
@@ -90,14 +90,14 @@ fn device_of(infos: &[LinkInfo]) -> Option<Existing> {
     Some(Existing {
         layer,
         several: value(attributes, IFLA_TUN_MULTI_QUEUE)?.first() == Some(&1),
-        // It is told of devices with several queues alone.
+        // The kernel reports open queues for multi-queue devices only.
         open: open
             .and_then(|bytes| Some(u32::from_ne_bytes(*bytes.first_chunk()?)))
             .unwrap_or(0),
     })
 }
 
-/// The bytes of an attribute.
+/// Value of an attribute.
 fn value(attributes: &[InfoTun], kind: u16) -> Option<Vec<u8>> {
     let found = attributes.iter().find(|other| other.kind() == kind)?;
     let mut bytes = vec![0; found.value_len()];
@@ -105,7 +105,7 @@ fn value(attributes: &[InfoTun], kind: u16) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether a descriptor is still tied to a device.
+/// True if a descriptor is still attached to a device.
 pub(super) fn is_attached(queue: &OwnedFd) -> bool {
     let mut request = libc::ifreq {
         ifr_name: [0; libc::IFNAMSIZ],
@@ -115,7 +115,7 @@ pub(super) fn is_attached(queue: &OwnedFd) -> bool {
     unsafe { sys::ioctl(queue.as_fd(), libc::TUNGETIFF as _, &mut request) }.is_ok()
 }
 
-/// Ties an open `/dev/net/tun` to the device of this name, as one of several queues or the only one.
+/// Attaches an open `/dev/net/tun` to a device, as one of several queues or the only one.
 pub(super) fn attach(queue: &OwnedFd, name: &str, layer: Layer, several: bool) -> io::Result<()> {
     let name = sys::device_name(name)
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a device name"))?;

@@ -1,4 +1,4 @@
-//! What becomes of requests (RFC 2131, 4.3), by their types.
+//! Handling of requests by message type (RFC 2131, 4.3).
 
 use core::net::Ipv4Addr;
 use core::time::Duration;
@@ -20,7 +20,7 @@ impl Servers {
         if message.is_reply {
             return Err(Why::Type);
         }
-        // One that renews began long ago.
+        // Renewals are exempt, because such a client started long ago.
         let is_new = message.ciaddr.is_unspecified();
         if is_new && Duration::from_secs(message.secs.into()) < config.delay_threshold {
             return Err(Why::Early);
@@ -36,7 +36,7 @@ impl Servers {
         }
     }
 
-    /// RFC 2131, 4.3.1.
+    /// Handles DHCPDISCOVER (RFC 2131, 4.3.1).
     pub(super) fn discover(
         &mut self,
         asked: Asked,
@@ -76,7 +76,7 @@ impl Servers {
         Ok(())
     }
 
-    /// Offers a lease its address.
+    /// Offers a lease.
     pub(super) fn offer(&mut self, id: u64, asked: &Asked, now: Instant, out: &mut Vec<Action>) {
         let client = Client::of(&asked.message, asked.src_mac);
         let offered = self.leases.change(id, |lease| {
@@ -97,7 +97,7 @@ impl Servers {
         }
     }
 
-    /// RFC 2131, 4.3.2.
+    /// Handles DHCPREQUEST (RFC 2131, 4.3.2).
     pub(super) fn request(
         &mut self,
         asked: &Asked,
@@ -108,7 +108,7 @@ impl Servers {
         let chosen = options.address(code::SERVER_ID);
         let known = self.known(asked)?;
         if chosen.is_some_and(|chosen| !self.is_own(asked, chosen)) {
-            // The client took the offer of another server.
+            // The client selected another server's offer.
             if let Some(id) = known.filter(|id| self.is_offered(*id)) {
                 self.end(id, now, out);
             }
@@ -136,7 +136,7 @@ impl Servers {
             out.extend(self.refuse(asked));
             return Ok(());
         }
-        // Whoever lost its lease, or comes from a server that was here before, keeps what is free.
+        // A client that lost its lease, or has one from a former server, keeps its address if it is free.
         let assigned = self.assign_just(asked, wanted, now);
         match assigned {
             Ok(id) => self.bind(id, asked, now, out),
@@ -149,7 +149,7 @@ impl Servers {
         Ok(())
     }
 
-    /// RFC 2131, 4.3.3.
+    /// Handles DHCPDECLINE (RFC 2131, 4.3.3).
     pub(super) fn decline(
         &mut self,
         asked: &Asked,
@@ -173,7 +173,7 @@ impl Servers {
         Ok(())
     }
 
-    /// RFC 2131, 4.3.4.
+    /// Handles DHCPRELEASE (RFC 2131, 4.3.4).
     pub(super) fn released(
         &mut self,
         asked: &Asked,
@@ -189,7 +189,7 @@ impl Servers {
         Ok(())
     }
 
-    /// RFC 2131, 4.3.5.
+    /// Handles DHCPINFORM (RFC 2131, 4.3.5).
     pub(super) fn inform(&mut self, asked: &Asked, out: &mut Vec<Action>) -> Result<(), Why> {
         if asked.message.ciaddr.is_unspecified() {
             return Err(Why::Type);
@@ -198,7 +198,7 @@ impl Servers {
         Ok(())
     }
 
-    /// RFC 1534: a client of BOOTP gets its address at once.
+    /// Handles a BOOTP request: the client gets its address at once (RFC 1534).
     pub(super) fn boot(
         &mut self,
         asked: &Asked,
@@ -222,21 +222,21 @@ impl Servers {
         Ok(())
     }
 
-    /// The static lease of a client, if it may have one here.
+    /// Static lease of the client, if it is valid on this server.
     pub(super) fn fixed(&self, asked: &Asked) -> Option<u64> {
         let client = Client::of(&asked.message, asked.src_mac);
         let mut may_be = self.leases.fixed_for(&client, asked.server);
         may_be.find(|id| {
             let fixed = self.leases.get(*id).and_then(|lease| lease.fixed.as_ref());
             fixed.is_some_and(|fixed| match (&fixed.address, fixed.server) {
-                // One for any server is of use on the link that its address is of.
+                // A lease for any server is valid only on the link that its address belongs to.
                 (Assigned::Address(address), None) => self.is_near(asked, *address),
                 _ => true,
             })
         })
     }
 
-    /// Whether an address is of the network that a request came from.
+    /// True if the address belongs to the network of the request.
     pub(super) fn is_near(&self, asked: &Asked, address: Ipv4Addr) -> bool {
         let giaddr = asked.message.giaddr;
         if !giaddr.is_unspecified() {
@@ -247,7 +247,7 @@ impl Servers {
         asked.own.iter().any(is_in)
     }
 
-    /// The lease of a client, static or not; an error if it is blocked.
+    /// Lease of the client, static or dynamic; fails if the client is blocked.
     pub(super) fn known(&self, asked: &Asked) -> Result<Option<u64>, Why> {
         if let Some(id) = self.fixed(asked) {
             let lease = self.leases.get(id);
@@ -269,7 +269,7 @@ impl Servers {
         lease.is_some_and(|lease| matches!(lease.state, State::Offered | State::Testing))
     }
 
-    /// Whether a request for an address that is not this server's to give is refused.
+    /// True if the server must refuse a request for an address that it cannot assign.
     pub(super) fn refuses(&self, asked: &Asked) -> bool {
         let config = self.servers.get(&asked.server);
         match config.map(|config| config.authoritative) {
