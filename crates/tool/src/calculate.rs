@@ -1,4 +1,4 @@
-//! `/tool/calculate`: one of the calculators of `calc`, which need no router.
+//! `/tool/calculate`: the calculators of crate `calc`, which need no router.
 
 use menu::{Reason, Row, Value};
 

@@ -1,4 +1,4 @@
-//! Echo requests, as a router sends them for those who ask.
+//! Echo requests that the router sends for tools.
 
 use std::net::IpAddr;
 use std::task::Waker;
@@ -6,61 +6,61 @@ use std::time::Duration;
 
 use menu::Reason;
 
-/// An echo request, or a question for a link address, that somebody wants sent.
+/// Parameters of an echo request or ARP ping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ping {
-    /// Whom it is for.
+    /// Destination.
     pub to: IpAddr,
-    /// The sender, if it is not left to the router.
+    /// Source address; `None` lets the router choose.
     pub source: Option<IpAddr>,
-    /// The interface that it leaves by, if it is not left to the routes.
+    /// Egress interface; `None` uses the routing table.
     pub interface: Option<String>,
-    /// The length of its packet in bytes, from the IP header on.
+    /// Packet length in bytes, from the IP header on.
     pub bytes: u16,
-    /// Its TTL, or hop limit.
+    /// TTL or hop limit.
     pub ttl: u8,
-    /// Its DSCP.
+    /// DSCP.
     pub dscp: u8,
-    /// Whether it must not be cut into fragments.
+    /// Do not fragment.
     pub whole: bool,
-    /// Whether it is asked by ARP, on the interface.
+    /// Ask by ARP on the interface.
     pub arp: bool,
 }
 
-/// Who answered a request.
+/// Sender of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Responder {
-    /// A host or a router.
+    /// Host or router.
     Address(IpAddr),
-    /// Somebody on the link, who was asked for his address there.
+    /// MAC address of a neighbour that answered an ARP ping.
     Link([u8; 6]),
 }
 
-/// What came of an echo request.
+/// Result of an echo request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pong {
-    /// Whether it is the answer that was asked for.
+    /// The expected reply arrived.
     pub answered: bool,
-    /// Who said so; nobody where the request never went out.
+    /// Sender; `None` if the request was never sent.
     pub from: Option<Responder>,
-    /// The length of the answer's packet in bytes.
+    /// Packet length of the answer in bytes.
     pub bytes: u64,
-    /// Its TTL, or hop limit.
+    /// TTL or hop limit of the answer.
     pub ttl: u8,
-    /// How long it took.
+    /// Round-trip time.
     pub took: Duration,
-    /// What is said of it; nothing if it is an answer that needs no words.
+    /// Text for the status column; `None` for a normal reply.
     pub status: Option<&'static str>,
 }
 
-/// What sends echo requests and keeps what comes of them.
+/// Service that sends echo requests and keeps their results.
 pub trait Echoes {
-    /// Sends a request; gives its ticket. `news` is woken when there is an answer.
+    /// Sends a request; returns its ticket. Wakes `news` when there is a result.
     ///
     /// # Errors
-    /// Why it cannot be sent, whatever the router's neighbours do.
+    /// Returns why the request cannot be sent.
     fn send(&mut self, ping: &Ping, news: &Waker) -> Result<u64, Reason>;
 
-    /// What has come of a request; it is forgotten with that.
+    /// Returns and removes the result of a request.
     fn take(&mut self, ticket: u64) -> Option<Pong>;
 }

@@ -1,5 +1,5 @@
-//! `/tool/fetch`: gets a page or sends one, by HTTP with or without TLS. The router's owner has the sockets; what is
-//! fetched is looked at again and again until it has ended.
+//! `/tool/fetch`: downloads or uploads by HTTP or HTTPS. The router's owner holds the sockets; the tool polls the
+//! progress until the transfer has ended.
 
 use std::net::IpAddr;
 use std::task::Waker;
@@ -11,52 +11,52 @@ use crate::ping::nothing;
 use crate::place::{Place, Scheme};
 use crate::{Form, Given, Look, Next, Run, Tool, Turn};
 
-/// How long it may wait for anything, unless it is said.
+/// Default idle timeout.
 const IDLE: Duration = Duration::from_secs(10);
-/// How often it is looked at.
+/// Poll interval.
 const LOOK: Duration = Duration::from_secs(1);
-/// Bytes that a script can be given at most. RouterOS: 64,512.
+/// Maximum length of data returned to a script, in bytes. RouterOS: 64,512.
 const USER_MOST: u64 = 64_512;
-/// Bytes of a file at most, as it is held in memory until it is whole.
+/// Maximum file size in bytes; a file is kept in memory until it is complete.
 const FILE_MOST: u64 = 64 << 20;
 
-/// What is fetched.
+/// Request for a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
-    /// Where it is.
+    /// URL.
     pub place: Place,
-    /// The host's address, if it is another than the host's name says.
+    /// Address to connect to instead of resolving the host name.
     pub address: Option<IpAddr>,
-    /// Which addresses of the host's name are taken: of IPv4, of IPv6; in this order.
+    /// Address families for resolving the host name, preferred first: `true` for IPv4, `false` for IPv6.
     pub families: &'static [bool],
-    /// How much of the server's certificate is looked at: a word of `check-certificate`.
+    /// Certificate verification: a word of `check-certificate`.
     pub check: &'static str,
-    /// `GET` and the like.
+    /// HTTP method.
     pub method: &'static str,
-    /// Further lines of the request's head.
+    /// Additional header fields.
     pub fields: Vec<(String, String)>,
-    /// What is sent.
+    /// Request body.
     pub body: Vec<u8>,
     /// User and password.
     pub user: Option<(String, String)>,
-    /// The address that it is fetched from, if that is said.
+    /// Source address, if set.
     pub source: Option<IpAddr>,
-    /// Pages that lead to others at most.
+    /// Maximum number of redirects.
     pub redirects: u32,
-    /// How long it may wait for anything.
+    /// Idle timeout.
     pub patience: Duration,
-    /// How long all of it may take.
+    /// Total timeout.
     pub duration: Option<Duration>,
-    /// The file that it goes to; without one who asked is given it.
+    /// Destination file; `None` returns the data to the caller.
     pub file: Option<String>,
-    /// Bytes at most.
+    /// Maximum length of the data in bytes.
     pub most: u64,
-    /// Whether the page is only counted: its bytes are neither kept nor limited.
+    /// Discard the data and only count it, without limit.
     pub discards: bool,
 }
 
 impl Fetch {
-    /// Gets a page: nobody is proved, nothing is sent or kept, no other page is followed.
+    /// Creates a GET request without certificate verification, data and redirects.
     pub fn get(place: Place) -> Self {
         Self {
             place,
@@ -78,54 +78,54 @@ impl Fetch {
     }
 }
 
-/// How far it is.
+/// Progress of a transfer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fetched {
-    /// Bytes that have come.
+    /// Received bytes.
     pub bytes: u64,
-    /// How many there are, if that is known.
+    /// Total length, if known.
     pub total: Option<u64>,
-    /// What came of it, once it has ended: the status of the page, lines of its head, and what it says.
+    /// Result, once the transfer has ended.
     pub end: Option<Result<Page, String>>,
 }
 
-/// A page.
+/// HTTP response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Its status, and the reason behind it.
+    /// Status code.
     pub status: u16,
-    /// The same in words.
+    /// Reason phrase.
     pub reason: String,
-    /// The lines of its head.
+    /// Header fields.
     pub fields: Vec<(String, String)>,
-    /// What it says.
+    /// Body.
     pub data: Vec<u8>,
 }
 
-/// What fetches pages.
+/// Service that runs transfers.
 pub trait Fetches {
-    /// Begins; gives a ticket. `news` is woken when it has ended.
+    /// Starts a transfer; returns its ticket. Wakes `news` when it has ended.
     ///
     /// # Errors
-    /// Too many are under way.
+    /// Fails if too many transfers are running.
     fn begin(&mut self, fetch: Fetch, news: &Waker) -> Result<u64, Reason>;
 
-    /// How far it is; none if there is no such. One that has ended is forgotten with that, and its file written.
+    /// Returns the progress; `None` for an unknown ticket. Once a transfer has ended, writes its file and removes it.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Fails if the file cannot be written.
     fn look(&mut self, ticket: u64) -> Result<Option<Fetched>, Reason>;
 
-    /// Forgets one; what is under way ends soon.
+    /// Cancels a transfer.
     fn forget(&mut self, ticket: u64);
 }
 
-/// See the module.
+/// The fetch tool.
 pub(crate) struct FetchTool;
 
 struct Fetching {
     fetch: Fetch,
-    /// What the user is given: nothing, what the page says, or its head, too.
+    /// Data to return to the user: none, the body, or the body and header.
     gives: Gives,
     ticket: Option<u64>,
     began: Duration,
@@ -189,7 +189,7 @@ impl Run for Fetching {
         };
         self.ticket = None;
         if !(200..300).contains(&page.status) {
-            // RouterOS: the same words.
+            // RouterOS: same wording.
             let why = format!("Fetch failed with status {}", page.status);
             return Err(Reason::failure(why));
         }
@@ -238,7 +238,7 @@ fn cells(status: &'static str, fetched: &Fetched, took: Duration) -> Vec<(&'stat
     ]
 }
 
-/// The request that the arguments describe.
+/// Builds the request from the arguments.
 fn request(given: &Given<'_>, output: Option<&str>) -> Result<Fetch, Reason> {
     let text = |name: &str| given.text(name);
     if given.is_set("upload") {
@@ -279,7 +279,7 @@ fn request(given: &Given<'_>, output: Option<&str>) -> Result<Fetch, Reason> {
     })
 }
 
-/// Where it is: by the URL, or by `mode`, `address`, `host` and `src-path` as older versions had it.
+/// URL from the `url` argument, or from `mode`, `address`, `host` and `src-path` as in older versions.
 fn place(given: &Given<'_>) -> Result<Place, Reason> {
     let text = |name: &str| given.text(name);
     let url = text("url").unwrap_or_default();
@@ -313,7 +313,7 @@ fn place(given: &Given<'_>) -> Result<Place, Reason> {
     Ok(place)
 }
 
-/// RouterOS: what is sent is posted.
+/// RouterOS: the default method with data is POST.
 fn method(given: Option<&str>, sends: bool) -> &'static str {
     match given {
         Some("post") => "POST",
@@ -326,7 +326,7 @@ fn method(given: Option<&str>, sends: bool) -> &'static str {
     }
 }
 
-/// The file that a page goes to where nobody says one.
+/// Default name of the destination file.
 fn name_of(target: &str) -> String {
     let path = target.split('?').next().unwrap_or_default();
     match path.rsplit('/').next().unwrap_or_default() {
@@ -335,7 +335,7 @@ fn name_of(target: &str) -> String {
     }
 }
 
-/// A word that stands in the head of a request: nothing in it may end the line that it is on.
+/// Checks a text for the request header: no character may end its line.
 fn word(text: String, name: &'static str) -> Result<String, Reason> {
     match text
         .chars()
@@ -346,7 +346,7 @@ fn word(text: String, name: &'static str) -> Result<String, Reason> {
     }
 }
 
-/// `Name: value`, several of them in a list.
+/// Parses a list of `Name: value` header fields.
 fn fields(given: &Given<'_>) -> Result<Vec<(String, String)>, Reason> {
     let listed = given.value("http-header-field").map(Value::as_list);
     let mut fields = Vec::new();

@@ -1,4 +1,4 @@
-//! `/tool/flood-ping`: echo requests, each as soon as the one before was answered.
+//! `/tool/flood-ping`: sends the next echo request as soon as the last one was answered.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use menu::{Reason, Row, Value};
 use crate::ping::{nothing, number, request, send, take, time};
 use crate::{Form, Given, Look, Next, Ping, Run, Tool, Turn};
 
-/// How long an answer is waited for, unless it is said.
+/// Default timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// Requests in one look: nobody else may wait longer for the router.
+/// Maximum number of requests per call, which bounds how long the router is borrowed.
 const AT_ONCE: usize = 64;
 
 pub(crate) struct FloodPing;
 
 struct Flood {
     ping: Ping,
-    /// How many are sent; without an end if that is not said.
+    /// Number of requests; `None` is unlimited.
     count: Option<u64>,
     timeout: Duration,
     interval: Duration,
-    /// The request that is waited for, and until when.
+    /// Ticket and timeout of the pending request.
     waits: Option<(u64, Duration)>,
-    /// When the figures are shown next.
+    /// Time of the next update.
     shown: Duration,
     sent: u64,
     received: u64,
@@ -54,7 +54,7 @@ impl Tool for FloodPing {
 }
 
 impl Flood {
-    /// Takes what came of the request that is waited for; says whether it is still waited for.
+    /// Handles the result of the pending request; returns true if it is still pending.
     fn still_waits(&mut self, turn: &mut Turn<'_>) -> bool {
         let Some((ticket, until)) = self.waits else {
             return false;
@@ -112,7 +112,7 @@ impl Run for Flood {
         self.shown = turn.now.saturating_add(self.interval);
         Ok(Look {
             rows: Some(vec![self.row()]),
-            // Here it may be ended from outside.
+            // The command may end here when its duration is over.
             next: if over { Next::Over } else { Next::At(turn.now) },
         })
     }

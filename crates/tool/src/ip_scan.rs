@@ -1,5 +1,5 @@
-//! `/tool/ip-scan`: which addresses of a network are in use. On an interface everybody is asked by ARP, which hosts
-//! answer that answer nothing else; without one by echo requests.
+//! `/tool/ip-scan`: finds the used addresses of a network, by ARP on an interface, which even hosts with a firewall
+//! answer, and by echo requests without an interface.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -11,12 +11,12 @@ use menu::{Reason, Row, RowFilter, Value};
 use crate::ping::{nothing, send, take, time};
 use crate::{Column, Form, Given, Look, Next, Ping, Responder, Run, Tool, Turn};
 
-/// Addresses that are scanned at most, and asked at a time.
+/// Maximum number of addresses of a scan, and of concurrent requests.
 const MOST: u32 = 1 << 16;
 const AT_ONCE: usize = 256;
-/// How long an answer is waited for.
+/// Timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// How often the table is drawn.
+/// Update interval of the table.
 const DRAWN: Duration = Duration::from_secs(1);
 
 static COLUMNS: [Column; 3] = [
@@ -29,10 +29,10 @@ pub(crate) struct IpScan;
 
 struct Scan {
     ping: Ping,
-    /// First and last address, and the one that is next.
+    /// First and last address, and the next one to scan.
     range: (u32, u32),
     next: Option<u32>,
-    /// Requests under way, by ticket: whom each asks, and until when it is waited for.
+    /// Pending requests by ticket: address and timeout.
     asked: BTreeMap<u64, (Ipv4Addr, Duration)>,
     found: BTreeMap<Ipv4Addr, (Option<[u8; 6]>, Duration)>,
     drawn: Duration,
@@ -74,7 +74,7 @@ impl Tool for IpScan {
     }
 }
 
-/// `10.0.0.0/24`, `10.0.0.1-10.0.0.9`, `10.0.0.1`: the first and the last address.
+/// Parses `10.0.0.0/24`, `10.0.0.1-10.0.0.9` or `10.0.0.1` to the first and last address.
 fn range(text: &str) -> Option<(u32, u32)> {
     if let Some((first, last)) = text.split_once('-') {
         let [first, last] = [first, last].map(|text| text.parse::<Ipv4Addr>().ok());
@@ -86,7 +86,7 @@ fn range(text: &str) -> Option<(u32, u32)> {
     hosts(address, length)
 }
 
-/// The hosts of an address's network: without its first and last address, where it has more than two.
+/// Host addresses of a network: without first and last address if it has more than two.
 fn hosts(address: Ipv4Addr, length: u32) -> Option<(u32, u32)> {
     let bits = 32_u32.checked_sub(length)?;
     let mask = u32::MAX.checked_shl(bits).unwrap_or(0);
@@ -98,7 +98,7 @@ fn hosts(address: Ipv4Addr, length: u32) -> Option<(u32, u32)> {
     })
 }
 
-/// The network of an interface's first address.
+/// Network of an interface's first address.
 fn network_of(given: &mut Given<'_>, name: &str) -> Result<(u32, u32), Reason> {
     let name = name.to_owned();
     given.ask(|store, router| {
@@ -181,7 +181,7 @@ impl Run for Scan {
         self.drawn = turn.now.saturating_add(DRAWN);
         Ok(Look {
             rows: Some(self.rows()),
-            // Here it may be ended from outside.
+            // The command may end here when its duration is over.
             next: if over { Next::Over } else { Next::At(until) },
         })
     }

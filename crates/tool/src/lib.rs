@@ -1,11 +1,11 @@
-//! Commands that go on until they are stopped: `ping`, `traceroute`, monitors.
+//! Commands that run until they are stopped: `ping`, `traceroute`, monitors.
 //!
-//! Each is a [`Tool`]: it begins with typed arguments, is looked at again and again with the router borrowed for
-//! each look alone, and says with each look what there is to see and when the next look is due. What all of them
-//! have in common (`once`, `count`, `duration`, `proplist`, `as-value`, `do`, `file`, the end by a key) belongs to
-//! whoever runs them, as does drawing: [`Form`] says how rows are shown.
+//! Each command is a [`Tool`]. It starts with typed arguments and is then called repeatedly with the router borrowed
+//! for each call; each call returns rows and the time of the next call. The caller implements what all tools share
+//! (`once`, `count`, `duration`, `proplist`, `as-value`, `do`, `file`, the stop key) and the output; [`Form`] selects
+//! the layout.
 //!
-//! To add one: a file beside this one, and its line in [`TOOLS`].
+//! To add a tool, add a file beside this one and a line in [`TOOLS`].
 
 mod calculate;
 mod echo;
@@ -38,7 +38,7 @@ pub use run::{Form, Look, Next, Run, Tool, Turn};
 pub use sniff::{Sniffs, View};
 pub use table::{Align, Column, line, table};
 
-/// The commands that run by a tool of their own, by menu and name.
+/// Commands with a tool of their own, by menu and name.
 static TOOLS: [(&str, &str, &dyn Tool); 11] = [
     ("/interface", "monitor-traffic", &traffic::MonitorTraffic),
     ("/tool", "calculate", &calculate::Calculate),
@@ -53,8 +53,8 @@ static TOOLS: [(&str, &str, &dyn Tool); 11] = [
     ("/tool/sniffer", "quick", &sniff::SniffTool::QUICK),
 ];
 
-/// The tool of a menu's command. One without a tool of its own that is declared to go on is an action of the
-/// router, done again and again; `None` where the command ends by itself.
+/// Returns the tool of a command. A command that is declared as continuous but has no tool of its own repeats an
+/// action of the router; `None` if the command ends by itself.
 pub fn of(menu: &Menu, command: &str) -> Option<&'static dyn Tool> {
     let mut own = TOOLS.iter();
     let found = own.find(|(path, name, _)| *path == menu.path && *name == command);

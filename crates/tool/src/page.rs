@@ -1,8 +1,8 @@
-//! A page of a monitor: a line for each value, a column for each item that is watched.
+//! Layout of a monitor page: one line per value, one column per item.
 
 use menu::{Row, Value};
 
-/// The page of these rows.
+/// Formats the page of these rows.
 pub fn page(rows: &[Row]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in rows.iter().flat_map(|row| &row.cells) {
@@ -15,7 +15,7 @@ pub fn page(rows: &[Row]) -> String {
         names.iter().map(|n| cell(n).unwrap_or_default()).collect()
     };
     let columns: Vec<_> = rows.iter().map(texts).collect();
-    // Columns side by side end at one place; a single one begins there.
+    // Several columns are right-aligned; a single one is left-aligned.
     let width = |column: &Vec<String>| match columns.len() {
         0 | 1 => 0,
         _ => column

@@ -1,8 +1,8 @@
-//! `ping`: echo requests one after the other, a row for each, and what they come to.
+//! `ping`: one echo request after another, a row for each, and a summary.
 //!
-//! RouterOS: a reply counts that comes before the next request is due. At the console it goes on
-//! until it is stopped, with a summary after each page and at the end; its value is the number of
-//! replies. Another program is given a row for each request, with the sums so far.
+//! RouterOS: a reply counts if it arrives before the next request is due. On a console the command runs until it is
+//! stopped, with a summary after each page and at the end; its value is the number of replies. API clients get a row
+//! for each request, with the statistics so far.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -33,15 +33,15 @@ struct Pings {
     sums: Sums,
 }
 
-/// The request at hand.
+/// State of the current request.
 enum State {
-    /// The next is to be sent at this time.
+    /// The next request is due at this time.
     Due(Duration),
-    /// The one with this ticket is waited for until then.
+    /// Waits for the reply to this ticket, until this time.
     Sent(u64, Duration),
 }
 
-/// What all requests come to.
+/// Statistics of all requests.
 #[derive(Default)]
 struct Sums {
     sent: u64,
@@ -102,24 +102,25 @@ impl Run for Pings {
     }
 }
 
-/// Nothing to see yet.
+/// An update without rows.
 pub(crate) const fn nothing(next: Next) -> Look {
     Look { rows: None, next }
 }
 
-/// Sends a request; gives its ticket.
+/// Sends a request; returns its ticket.
 pub(crate) fn send(turn: &mut Turn<'_>, ping: &Ping) -> Result<u64, Reason> {
     let missing = || Reason::failure("ping needs a running router");
     let echoes = turn.router.echoes().ok_or_else(missing)?;
     echoes.send(ping, turn.news)
 }
 
-/// What has come of a request.
+/// Returns and removes the result of a request.
 pub(crate) fn take(turn: &mut Turn<'_>, ticket: u64) -> Option<Pong> {
     turn.router.echoes()?.take(ticket)
 }
 
-/// The request that the arguments describe, by default with as many bytes as this; without, with RouterOS's 56.
+/// Builds the request from the arguments. `least` gives the default packet length; otherwise it is RouterOS's 56
+/// bytes.
 pub(crate) fn request(
     given: &mut Given<'_>,
     least: Option<fn(IpAddr) -> u16>,
@@ -151,7 +152,7 @@ pub(crate) fn request(
         true if bytes < 48 => return Err(Reason::failure("packet size is too small")),
         _ => {}
     }
-    // RouterOS: its own requests live longer where they are IPv4's.
+    // RouterOS: default TTL of IPv4 and hop limit of IPv6.
     let lives = if to.is_ipv4() { 255 } else { 64 };
     Ok(Ping {
         to,
@@ -165,8 +166,8 @@ pub(crate) fn request(
     })
 }
 
-/// RouterOS: a VRF may be named, and no other table; which one a request goes by, its source and the
-/// routing rules decide. No VRF has an effect here.
+/// RouterOS: accepts the name of a VRF, and of no other table; source address and routing rules select the table. No
+/// VRF other than `main` is supported here.
 fn in_main(given: &mut Given<'_>) -> Result<(), Reason> {
     for name in ["routing-table", "vrf"] {
         let Some(other) = given.text(name).filter(|text| text != "main") else {
@@ -199,7 +200,7 @@ impl Sums {
         self.received += 1;
     }
 
-    /// What was lost, in percent.
+    /// Loss in percent.
     const fn loss(&self) -> u64 {
         match (self.sent - self.received)
             .saturating_mul(100)
@@ -210,7 +211,7 @@ impl Sums {
         }
     }
 
-    /// The shortest, the mean and the longest time, if anything came back.
+    /// Minimum, mean and maximum round-trip time, if any reply arrived.
     fn times(&self) -> Option<[Duration; 3]> {
         let mean = self.all.as_nanos().checked_div(u128::from(self.received))?;
         let mean = Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX));
@@ -228,7 +229,7 @@ impl Sums {
         line
     }
 
-    /// The row of the last request.
+    /// Row of the last request.
     fn row(&self, to: &Ping, pong: Option<&Pong>) -> Row {
         let mut row = Row::default();
         row.set("seq", number(self.sent.saturating_sub(1)));
@@ -274,7 +275,7 @@ const fn responder(from: Responder) -> Value {
     }
 }
 
-/// RouterOS: times of echoes are shown to the microsecond.
+/// RouterOS: round-trip times have microsecond resolution.
 fn micros(span: Duration) -> i64 {
     let micros = (span.as_nanos() + 500) / 1_000;
     i64::try_from(micros).unwrap_or(i64::MAX / 1_000)
@@ -295,7 +296,7 @@ fn units(nanos: i64) -> String {
     }
 }
 
-/// How a console shows a row's time: in units, not as a clock.
+/// Console format of a time: with units instead of `hh:mm:ss`.
 fn shown_time(row: &Row) -> String {
     let nanos = row.get("time").and_then(Value::as_nanos);
     nanos.map(units).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! `/tool/ping-speed`: throughput by how much longer a long echo request takes than a short one (RouterOS, "Ping
-//! speed"): the difference of their bits, there and back, over the difference of their times.
+//! `/tool/ping-speed`: estimates throughput from a long and a short echo request (RouterOS, "Ping speed"): difference
+//! of their bits in both directions, divided by the difference of their round-trip times.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use menu::{Reason, Row, Value};
 use crate::ping::{nothing, request, send, take};
 use crate::{Form, Given, Look, Next, Ping, Run, Tool, Turn};
 
-/// RouterOS's sizes.
+/// RouterOS's packet sizes.
 const SHORT: u16 = 32;
 const LONG: u16 = 1_500;
-/// Headers of IPv6 and of its echo request.
+/// Length of the IPv6 and ICMPv6 echo headers.
 const HEADERS: u16 = 48;
-/// How long an answer is waited for.
+/// Timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) struct PingSpeed;
@@ -22,18 +22,18 @@ pub(crate) struct PingSpeed;
 struct Measuring {
     ping: Ping,
     sizes: [u16; 2],
-    /// Between two requests, at least.
+    /// Minimum time between two requests.
     apart: Duration,
     interval: Duration,
     state: State,
-    /// The shortest times of this interval, of short and of long requests.
+    /// Minimum round-trip times of this interval, for short and long requests.
     best: [Option<Duration>; 2],
     shown: Duration,
     /// Sum and number of all results.
     sum: (f64, u32),
 }
 
-/// The request at hand: which of the sizes is its own.
+/// State of the current request; the number is the index of its size.
 enum State {
     Due(usize, Duration),
     Sent(usize, u64, Duration),
@@ -73,7 +73,7 @@ impl Tool for PingSpeed {
 }
 
 impl Measuring {
-    /// The rate that the interval shows; none without answers to both, or where the long one was no slower.
+    /// Rate in this interval; `None` if a size had no reply or the long request was not slower.
     fn result(&mut self) -> Option<f64> {
         let [Some(short), Some(long)] = core::mem::take(&mut self.best) else {
             return None;

@@ -1,16 +1,16 @@
-//! Where a page or a file is: the parts of its URL (RFC 3986, 3).
+//! Parts of a URL (RFC 3986, 3).
 
-/// How a page or a file is fetched.
+/// URL scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// HTTP (RFC 9110).
     Http,
-    /// HTTP by TLS.
+    /// HTTPS.
     Https,
 }
 
 impl Scheme {
-    /// The one of this name, in any case.
+    /// Finds a scheme by name, in any case.
     pub fn of(name: &str) -> Option<Self> {
         match &*name.to_ascii_lowercase() {
             "http" => Some(Self::Http),
@@ -19,7 +19,7 @@ impl Scheme {
         }
     }
 
-    /// The port that goes without saying.
+    /// Default port.
     pub const fn port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -28,36 +28,36 @@ impl Scheme {
     }
 }
 
-/// A place.
+/// Parsed URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// How it is fetched.
+    /// Scheme.
     pub scheme: Scheme,
-    /// User and password, as the URL says them.
+    /// User and password.
     pub user: Option<(String, String)>,
-    /// The host: a name or an address, without brackets.
+    /// Host name or address, without brackets.
     pub host: String,
-    /// Its port.
+    /// Port.
     pub port: u16,
     /// Path and query.
     pub target: String,
 }
 
 impl Place {
-    /// Reads a URL.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// Returns a message for users if the URL is invalid.
     pub fn of(url: &str) -> Result<Self, String> {
         let (scheme, rest) = url.split_once("://").ok_or("it is no URL")?;
         let known = Scheme::of(scheme).ok_or_else(|| unknown(scheme))?;
         Self::with(known, rest)
     }
 
-    /// Reads what stands behind the scheme of a URL.
+    /// Parses the part of a URL after the scheme.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// Returns a message for users if the URL is invalid.
     pub fn with(scheme: Scheme, rest: &str) -> Result<Self, String> {
         if rest
             .chars()
@@ -99,10 +99,10 @@ impl Place {
         })
     }
 
-    /// The place that a page at this one leads to (RFC 9110, 10.2.2).
+    /// Resolves the target of a redirect (RFC 9110, 10.2.2).
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// Returns a message for users if the target is invalid.
     pub fn lead(&self, to: &str) -> Result<Self, String> {
         if to.contains("://") {
             return Self::of(to);
@@ -125,7 +125,7 @@ impl Place {
         })
     }
 
-    /// Whether another place is on the same server.
+    /// True if both URLs have the same scheme, host and port.
     pub fn is_beside(&self, other: &Self) -> bool {
         let own = (self.scheme, self.port);
         own == (other.scheme, other.port) && self.host.eq_ignore_ascii_case(&other.host)

@@ -1,4 +1,4 @@
-//! `/tool/profile`: what workers are busy with, in shares of the time since the last look.
+//! `/tool/profile`: CPU usage of workers by activity since the last update.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use menu::{Reason, Row, Value};
 use crate::{Column, Form, Given, Look, Next, Run, Tool, Turn};
 
 static COLUMNS: [Column; 2] = [Column::new("name", "NAME"), Column::new("usage", "USAGE")];
-/// What workers do when there is nothing to do, and the name of all else together.
+/// Name of the idle time, and of the sum of all other activities.
 const IDLE: &str = "idle";
 const TOTAL: &str = "total";
 
@@ -15,7 +15,7 @@ pub(crate) struct Profile;
 
 struct Profiling {
     interval: Duration,
-    /// Clocks by what they were spent on, at the last look.
+    /// Clock cycles by activity at the last update.
     before: Option<Vec<(&'static str, u64)>>,
 }
 
@@ -44,7 +44,7 @@ impl Run for Profiling {
     }
 }
 
-/// The shares of what took any time, and of all but rest.
+/// Shares of all activities with any usage, and their sum without idle time.
 fn shares(before: &[(&'static str, u64)], now: &[(&'static str, u64)]) -> Vec<Row> {
     let since = |(name, clocks): &(&'static str, u64)| {
         let then = before.iter().find(|(own, _)| own == name);

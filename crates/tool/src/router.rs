@@ -1,44 +1,44 @@
-//! The running router, as commands see it that go on for a while.
+//! Interface of running tools to the router.
 
 use menu::{Live, Menu, Offline, Row};
 
 use crate::{Echoes, Fetches, Sniffs, Tool};
 
-/// The running router, with what tools need of it beside rows and actions.
+/// The running router with the functions that tools need besides rows and actions.
 ///
-/// What a router does not have, it does not give: a tool that needs it refuses.
+/// A router may lack a function; a tool that needs it then fails.
 pub trait Router: Live {
-    /// The tool of a menu's command; `None` where the command ends by itself.
+    /// Returns the tool of a command; `None` if the command ends by itself.
     fn tool(&self, menu: &Menu, command: &str) -> Option<&'static dyn Tool> {
         crate::of(menu, command)
     }
 
-    /// Lets the router answer packets and do what is due, within a command that has it for long. The configuration
-    /// that runs stays as it is. It is called often and does something every few milliseconds.
+    /// Lets the router answer packets and handle timers while a command holds it for long. The running configuration
+    /// stays unchanged. Called often; does work every few milliseconds only.
     fn breathe(&mut self) {}
 
-    /// What sends echo requests.
+    /// Echo requests.
     fn echoes(&mut self) -> Option<&mut dyn Echoes> {
         None
     }
 
-    /// Clocks that workers have spent since they began, by what they were spent on.
+    /// Clock cycles that workers spent since their start, by activity.
     fn clocks(&self) -> Option<Vec<(&'static str, u64)>> {
         None
     }
 
-    /// What fetches pages.
+    /// Downloads.
     fn fetches(&mut self) -> Option<&mut dyn Fetches> {
         None
     }
 
-    /// What looks at frames.
+    /// Captures of frames.
     fn sniffs(&mut self) -> Option<&mut dyn Sniffs> {
         None
     }
 
-    /// What an interface carries in a second, by the names that monitors have for it; of all interfaces together
-    /// without a name. `None` where there is no such interface.
+    /// Rates of an interface per second, under the names of monitor columns; the sum of all interfaces without a
+    /// name. `None` if the interface does not exist.
     fn rates(&self, interface: Option<&str>) -> Option<Row> {
         let _ = interface;
         None

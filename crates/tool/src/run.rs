@@ -1,4 +1,4 @@
-//! What a command is that goes on: begun, looked at, stopped.
+//! Traits and types of continuous commands.
 
 use std::task::Waker;
 use std::time::Duration;
@@ -7,82 +7,83 @@ use menu::{Reason, Row, Store, Value};
 
 use crate::{Column, Given, Router};
 
-/// A command that goes on until it is stopped.
+/// A continuous command.
 pub trait Tool: Sync {
-    /// How its rows are shown.
+    /// Layout of the rows.
     fn form(&self) -> Form;
 
-    /// Reads the arguments. Nothing happens at the router before the first look.
+    /// Reads the arguments and creates the running command, which has no effect on the router before its first
+    /// `look`.
     ///
     /// # Errors
-    /// What is wrong with an argument.
+    /// Returns why an argument is invalid.
     fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason>;
 }
 
-/// A command that runs.
+/// A running command.
 pub trait Run {
-    /// Does what is due, and says what there is to see.
+    /// Handles due work and returns new rows.
     ///
     /// # Errors
-    /// Why it cannot go on.
+    /// Returns why the command cannot continue.
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason>;
 
-    /// What all looks so far come to, as a console shows it below the rows; empty if that is nothing.
+    /// Summary of all updates, which a console shows below the rows; empty for none.
     fn summary(&self) -> String {
         String::new()
     }
 
-    /// The command's value in a script, where it is not what was seen last.
+    /// Value of the command in a script, if it is not the last update.
     fn value(&self) -> Option<Value> {
         None
     }
 
-    /// Gives back what it has of the router. It is called once, however the command ends.
+    /// Releases the command's resources of the router. Called once, however the command ends.
     fn stop(&mut self, turn: &mut Turn<'_>) {
         let _ = turn;
     }
 }
 
-/// The router, lent for one look.
+/// Context of one call, with the borrowed router.
 pub struct Turn<'a> {
-    /// The configuration.
+    /// Configuration.
     pub store: &'a Store,
-    /// What runs of it.
+    /// Running router.
     pub router: &'a mut dyn Router,
-    /// The time on a clock that never jumps, from any beginning.
+    /// Monotonic time since an arbitrary start.
     pub now: Duration,
-    /// What ends a [`Next::News`] early.
+    /// Waker that ends a [`Next::News`] early.
     pub news: &'a Waker,
 }
 
-/// What a look has found.
+/// Update of a running command.
 #[derive(Debug)]
 pub struct Look {
-    /// The rows, if there is anything to see: new ones, or the whole page anew, as [`Form`] says.
+    /// Rows, if there is anything to show: new rows or a complete page, depending on [`Form`].
     pub rows: Option<Vec<Row>>,
-    /// When to look again.
+    /// Time of the next call.
     pub next: Next,
 }
 
-/// When to look again.
+/// Time of the next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Never: it is done.
+    /// None: the command has ended.
     Over,
-    /// At this time, on the clock of [`Turn::now`]. Here it may be ended from outside: its time is up.
+    /// This time, on the clock of [`Turn::now`]. The caller may end the command instead when its duration is over.
     At(Duration),
-    /// When there is news, and at this time at the latest: an answer is waited for, and what was begun is finished.
+    /// When the waker is used, at the latest at this time. The caller does not end the command before, because a
+    /// request is pending.
     News(Duration),
 }
 
-/// How rows are shown.
+/// Layout of rows.
 #[derive(Clone, Copy, Debug)]
 pub enum Form {
-    /// Each look's rows go below those before, in columns of fixed width. The value of `as-value` is all rows.
+    /// Appends the rows of each update, in columns of fixed width. The value of `as-value` is all rows.
     Lines(&'static [Column]),
-    /// Each look's rows are a table that is drawn over the one before. The value of `as-value` is the last.
+    /// Redraws a table with each update. The value of `as-value` is the last update.
     Table(&'static [Column]),
-    /// Each look's rows stand side by side, a line for each value, drawn over those before. For `as-value` one
-    /// look is enough.
+    /// Redraws a page with each update: one column per row, one line per value. `as-value` takes one update.
     Page,
 }

@@ -1,4 +1,4 @@
-//! An action of the router, done again and again: what monitors are that need no tool of their own.
+//! Continuous commands that repeat an action of the router, such as monitors.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use menu::{Call, Id, Menu, Reason, Value};
 
 use crate::{Form, Given, Look, Next, Run, Tool, Turn};
 
-/// The tool of commands without one of their own.
+/// Tool of all commands without one of their own.
 pub(crate) struct Sample;
 
 struct Sampling {
@@ -15,7 +15,7 @@ struct Sampling {
     items: Vec<Id>,
     arguments: Vec<(&'static str, Value)>,
     interval: Duration,
-    /// Whether any of the items has been there.
+    /// At least one of the items has existed.
     had: bool,
 }
 
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use crate::Router;
 
-    /// A router that has nothing to show.
+    /// A router without any rows.
     struct Blank;
 
     impl menu::Live for Blank {

@@ -1,4 +1,4 @@
-//! `/tool/torch` and `/tool/sniffer/quick`: what interfaces carry, as it passes.
+//! `/tool/torch` and `/tool/sniffer/quick`: live view of the traffic of interfaces.
 
 use std::time::Duration;
 
@@ -7,48 +7,48 @@ use menu::{Reason, Row, Value};
 use crate::ping::nothing;
 use crate::{Align, Column, Form, Given, Look, Next, Run, Tool, Turn};
 
-/// How often packets are looked at.
+/// Display interval of packets.
 const PACKETS: Duration = Duration::from_millis(250);
 /// RouterOS: `quick-rows`.
 const LINES: usize = 20;
-/// Lines of one look at most.
+/// Maximum number of packet rows per update.
 const MOST_LINES: usize = 1_000;
-/// Bytes of a frame on a line.
+/// Number of frame bytes per output line.
 const BYTES: usize = 16;
 
-/// What is seen of frames.
+/// Kind of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// What flows carry.
+    /// Flows with their rates.
     Torch,
-    /// The packets, so many with each look at most.
+    /// Packets.
     Packets {
-        /// How many.
+        /// Maximum number of packets per update.
         lines: usize,
-        /// Whether with their bytes.
+        /// Show the bytes of each frame.
         frame: bool,
     },
 }
 
-/// What looks at frames.
+/// Capture of frames by the router.
 pub trait Sniffs {
-    /// Begins to look; gives a ticket. The arguments are those of the command.
+    /// Starts a capture with the command's arguments; returns its ticket.
     ///
     /// # Errors
-    /// An argument stands for nothing, or too many look.
+    /// Fails if an argument is invalid or too many captures are running.
     fn open(&mut self, view: View, arguments: &[(&'static str, Value)]) -> Result<u64, Reason>;
 
-    /// What was seen since the last look, and how many frames were left out; none if there is no such ticket.
+    /// Returns the rows since the last call and the number of frames left out; `None` for an unknown ticket.
     fn look(&mut self, ticket: u64) -> Option<(Vec<Row>, u64)>;
 
-    /// Ends to look.
+    /// Ends a capture.
     fn close(&mut self, ticket: u64);
 }
 
-/// See the module.
+/// Torch or quick sniffer.
 pub(crate) struct SniffTool {
     form: Form,
-    /// Whether packets are looked at, rather than flows.
+    /// True for packets, false for flows.
     packets: bool,
 }
 
@@ -101,7 +101,7 @@ static LINE: [Column; 10] = [
         .showing(cpu_and_bytes),
 ];
 
-/// Seconds since the begin, with three digits behind the point.
+/// Time since the start in seconds, with three decimals.
 fn time(row: &Row) -> String {
     match row.get("time") {
         Some(Value::Thousandths(millis)) => format!("{}.{:03}", millis / 1_000, millis % 1_000),
@@ -109,14 +109,14 @@ fn time(row: &Row) -> String {
     }
 }
 
-/// The address of an end, or who it is on the link.
+/// IP address of an end, or its MAC address.
 fn end(row: &Row, which: &str) -> String {
     let cell = row.get(&format!("{which}-address"));
     let cell = cell.or_else(|| row.get(&format!("{which}-mac")));
     cell.map(ToString::to_string).unwrap_or_default()
 }
 
-/// The worker, and below it the frame's bytes, where they are wanted.
+/// Worker number, followed by lines of frame bytes if requested.
 fn cpu_and_bytes(row: &Row) -> String {
     let cell = |name| row.get(name).map(ToString::to_string).unwrap_or_default();
     let mut text = format!("{:>3}", cell("cpu"));
@@ -128,13 +128,13 @@ fn cpu_and_bytes(row: &Row) -> String {
     text
 }
 
-/// What IP carries, or what the frame does.
+/// IP protocol, or else the EtherType.
 fn carried(row: &Row) -> String {
     let cell = row.get("ip-protocol").or_else(|| row.get("protocol"));
     cell.map(ToString::to_string).unwrap_or_default()
 }
 
-/// How packets are shown: as the arguments say, else as the settings do.
+/// View of packets, by the arguments or else by the settings.
 fn packets(given: &mut Given<'_>) -> Result<View, Reason> {
     let (rows, frame) = given.ask(|store, _| {
         let settings = store.settings("/tool/sniffer");
@@ -192,7 +192,7 @@ impl Run for Looking {
             return Ok(nothing(Next::Over));
         };
         self.left_out += left_out;
-        // Packets are lines: without any there is nothing to add.
+        // Packet rows are appended, so an update without packets has no rows.
         let is_new = self.view == View::Torch || !rows.is_empty();
         Ok(Look {
             rows: is_new.then_some(rows),

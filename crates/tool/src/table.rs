@@ -1,33 +1,33 @@
-//! Rows in columns: those of a table that is drawn as a whole, and those of lines that go on.
+//! Text columns of tables and of appended lines.
 
 use menu::Row;
 
-/// Where the cells of a column begin or end.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// At one place on the left.
+    /// Left.
     Left,
-    /// At one place on the right.
+    /// Right.
     Right,
 }
 
-/// A column of rows as a console shows them.
+/// Column of a console table.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// The value that it shows; empty for the row's number.
+    /// Name of the value; empty for the row number.
     pub name: &'static str,
-    /// What stands above it.
+    /// Heading.
     pub heading: &'static str,
-    /// Its width among lines that go on, and where its cells are; a table finds both by itself.
+    /// Width and alignment in appended lines; tables compute both.
     pub place: (usize, Align),
-    /// The text of a row's cell, where it is not the value's own.
+    /// Format function of a cell; `None` shows the value itself.
     pub cell: Option<fn(&Row) -> String>,
-    /// Whether it is left out of a table in which it would be empty.
+    /// Omit the column from a table if it would be empty.
     pub optional: bool,
 }
 
 impl Column {
-    /// A column that shows a value as it is.
+    /// Creates a column that shows a value.
     pub const fn new(name: &'static str, heading: &'static str) -> Self {
         Self {
             name,
@@ -38,19 +38,19 @@ impl Column {
         }
     }
 
-    /// It has this width among lines that go on.
+    /// Sets width and alignment in appended lines.
     pub const fn at(mut self, width: usize, align: Align) -> Self {
         self.place = (width, align);
         self
     }
 
-    /// Its cells are made of the row.
+    /// Sets the format function of the cells.
     pub const fn showing(mut self, cell: fn(&Row) -> String) -> Self {
         self.cell = Some(cell);
         self
     }
 
-    /// It is left out of a table in which it would be empty.
+    /// Omits the column from a table if it would be empty.
     pub const fn optional(mut self) -> Self {
         self.optional = true;
         self
@@ -72,7 +72,7 @@ fn padded(text: &str, (width, align): (usize, Align)) -> String {
     }
 }
 
-/// A line of rows that go on; the one of headings, where there is no row.
+/// Formats a row as a line; without a row, the headings.
 pub fn line<'c>(columns: impl Iterator<Item = &'c Column>, row: Option<&Row>) -> String {
     let cell = |column: &Column| match row {
         Some(row) => padded(&column.text(0, row), column.place),
@@ -82,7 +82,7 @@ pub fn line<'c>(columns: impl Iterator<Item = &'c Column>, row: Option<&Row>) ->
     format!("{}\n", cells.join(" ").trim_end())
 }
 
-/// A table of all rows below its headings. RouterOS: a column of whole numbers is aligned to the right.
+/// Formats a table with headings. RouterOS: columns of integers are right-aligned.
 pub fn table<'c>(columns: impl Iterator<Item = &'c Column>, rows: &[Row]) -> String {
     let texts = |column: &'c Column| {
         let rows = (1..).zip(rows);

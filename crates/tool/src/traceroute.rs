@@ -1,8 +1,7 @@
-//! `/tool/traceroute`: the routers on the way, by echo requests that live one hop longer each.
+//! `/tool/traceroute`: finds the routers on a path by echo requests with increasing TTL.
 //!
-//! RouterOS: goes on round after round, at most one a second, until it is stopped, or as often as `count`
-//! or as long as `duration` says; the table is drawn anew after each. A round ends where the receiver
-//! answers, or somebody who says that it goes no further.
+//! RouterOS: repeats in rounds, at most one per second, until it is stopped or `count` or `duration` is reached; the
+//! table is redrawn after each round. A round ends at the destination or at a router that reports it unreachable.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,10 +11,10 @@ use menu::{Reason, Row, Value};
 use crate::ping::{nothing, number, request, send, take};
 use crate::{Column, Form, Given, Look, Next, Ping, Pong, Responder, Run, Tool, Turn};
 
-/// Between the beginnings of two rounds, at least.
+/// Minimum time between the starts of two rounds.
 const ROUND: Duration = Duration::from_secs(1);
 
-/// How long an answer is waited for, unless it is said.
+/// Default timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 const HOPS: u8 = 30;
@@ -41,24 +40,24 @@ struct Trace {
     most: u8,
     hops: Vec<Hop>,
     state: State,
-    /// When the round began.
+    /// Start of the round.
     began: Duration,
 }
 
-/// The request at hand.
+/// State of the current request.
 enum State {
-    /// A round is to begin at this time.
+    /// The next round starts at this time.
     Due(Duration),
-    /// The one with this ticket and TTL is waited for until then.
+    /// Waits for the answer to this ticket and TTL, until this time.
     Sent(u64, u8, Duration),
 }
 
-/// What is known of a router on the way.
+/// Statistics of one hop.
 #[derive(Clone, Debug, Default)]
 struct Hop {
     address: Option<IpAddr>,
     sent: u64,
-    /// How long answers took, in milliseconds: the last one, unless it did not come.
+    /// Last round-trip time in milliseconds; `None` after a timeout.
     last: Option<f64>,
     received: u64,
     sum: f64,
@@ -121,7 +120,7 @@ impl Run for Trace {
 }
 
 impl Trace {
-    /// Sends a request that lives for so many hops.
+    /// Sends a request with this TTL.
     fn ask(&mut self, turn: &mut Turn<'_>, ttl: u8) -> Result<(), Reason> {
         self.ping.ttl = ttl;
         let ticket = send(turn, &self.ping)?;
@@ -129,7 +128,7 @@ impl Trace {
         Ok(())
     }
 
-    /// Takes what came of a request; says whether it goes no further.
+    /// Handles the result of a request; returns true if the path ends here.
     fn answered(&mut self, ttl: u8, pong: Option<&Pong>) -> bool {
         let place = usize::from(ttl) - 1;
         if self.hops.len() <= place {
@@ -141,7 +140,7 @@ impl Trace {
 }
 
 impl Hop {
-    /// Takes what came of a request; nothing if nobody said anything.
+    /// Handles the result of a request; `None` is a timeout.
     fn take(&mut self, pong: Option<&Pong>) {
         self.sent += 1;
         self.last = None;
@@ -168,7 +167,7 @@ impl Hop {
         self.squares += took * took;
     }
 
-    /// What was lost, in percent.
+    /// Loss in percent.
     const fn loss(&self) -> u64 {
         match ((self.sent - self.received) * 100).checked_div(self.sent) {
             Some(loss) => loss,
@@ -176,7 +175,7 @@ impl Hop {
         }
     }
 
-    /// Mean, best, worst, and how far they lie from the mean.
+    /// Mean, minimum and maximum round-trip time, and standard deviation.
     fn times(&self) -> Option<[String; 4]> {
         let count = self.received as f64;
         let mean = self.sum / count;
@@ -185,7 +184,7 @@ impl Hop {
         (self.received > 0).then_some(all)
     }
 
-    /// The row as a program is given it.
+    /// Row for programs.
     fn row(&self) -> Row {
         let mut row = Row::default();
         if let Some(address) = self.address {
@@ -206,7 +205,7 @@ impl Hop {
     }
 }
 
-/// RouterOS: who says that it goes no further, and in other words than those of `ping`.
+/// RouterOS: status texts, which differ from those of `ping`, with the responder.
 fn status_of(status: &str, from: Option<Responder>) -> String {
     let words = match status {
         "net unreachable" => "network unreachable",
@@ -220,20 +219,20 @@ fn status_of(status: &str, from: Option<Responder>) -> String {
     }
 }
 
-/// RouterOS: milliseconds with one place behind the point, unless that is a zero.
+/// RouterOS: milliseconds with one decimal, omitted if zero.
 fn tenths(millis: f64) -> String {
     let text = format!("{millis:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// How a console shows what was lost.
+/// Console format of the loss.
 fn shown_loss(row: &Row) -> String {
     row.get("loss")
         .map(|loss| format!("{loss}%"))
         .unwrap_or_default()
 }
 
-/// How a console shows how long the last answer took.
+/// Console format of the last round-trip time.
 fn shown_last(row: &Row) -> String {
     let last = row.get("last").map(ToString::to_string).unwrap_or_default();
     match last.parse::<f64>() {

@@ -1,4 +1,4 @@
-//! `/interface/monitor-traffic`: what interfaces carry in a second.
+//! `/interface/monitor-traffic`: rates of interfaces per second.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use menu::{Reason, Row, Value};
 
 use crate::{Form, Given, Look, Next, Run, Tool, Turn};
 
-/// RouterOS: the word for all interfaces together.
+/// RouterOS: name of the sum of all interfaces.
 const AGGREGATE: &str = "aggregate";
 
 pub(crate) struct MonitorTraffic;
