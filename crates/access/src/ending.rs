@@ -1,10 +1,10 @@
-//! The end of a session, as somebody else brings it about.
+//! Termination of a session by somebody else.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
 
-/// Whether a session was ended, and who is to hear of it.
+/// Whether a session was terminated, and the waker to notify.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
     ended: AtomicBool,
@@ -12,7 +12,7 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Ends the session.
+    /// Terminates the session.
     pub(crate) fn end(&self) {
         let before = self.ended.swap(true, Ordering::SeqCst);
         if let Some(waker) = self.told.get().filter(|_| !before) {
@@ -24,7 +24,8 @@ impl Ending {
         self.ended.load(Ordering::SeqCst)
     }
 
-    /// Has this woken when the session is ended; at once if it was. Only the first is.
+    /// Sets the waker to notify on termination, at once if the session is already terminated. Only the first waker
+    /// counts.
     pub(crate) fn tell(&self, waker: Waker) {
         let told = self.told.get_or_init(|| waker);
         if self.is_ended() {

@@ -1,27 +1,27 @@
-//! The key by which clients of SSH know the router again: Ed25519 (RFC 8709) or RSA (RFC 8332).
+//! SSH host key: Ed25519 (RFC 8709) or RSA (RFC 8332).
 
 use ssh_key::private::{Ed25519Keypair, KeypairData, RsaKeypair};
 use ssh_key::{Algorithm, Cipher, HashAlg, Kdf, LineEnding, PrivateKey};
 
-/// Rounds of the passphrase's hash: as `ssh-keygen` has them.
+/// Rounds of the passphrase hash, as in `ssh-keygen`.
 const ROUNDS: u32 = 16;
-/// Bits of an RSA key at least: fewer protect nothing.
+/// Minimum length of an RSA key in bits.
 const BITS: usize = 2_048;
 
-/// A host key.
+/// Host key.
 #[derive(Clone, Debug)]
 pub struct HostKey(PrivateKey);
 
 impl HostKey {
-    /// The key of Ed25519 that follows from a random number.
+    /// Derives an Ed25519 key from a random seed.
     pub fn ed25519(seed: &[u8; 32]) -> Self {
         Self(PrivateKey::from(Ed25519Keypair::from_seed(seed)))
     }
 
-    /// A key in PKCS#8: of RSA, or of Ed25519 (RFC 8410, 7).
+    /// Reads a PKCS#8 key: RSA or Ed25519 (RFC 8410, 7).
     ///
     /// # Errors
-    /// It is of another kind, or shorter than 2048 bits.
+    /// Fails for other kinds of keys and for RSA keys below 2048 bits.
     pub fn of_pkcs8(der: &[u8]) -> Result<Self, String> {
         use rsa::pkcs8::DecodePrivateKey as _;
         if let Some(seed) = ed25519_seed(der) {
@@ -33,10 +33,10 @@ impl HostKey {
         Self::checked(PrivateKey::from(pair))
     }
 
-    /// A key as OpenSSH writes it.
+    /// Reads a key in OpenSSH format.
     ///
     /// # Errors
-    /// It is none, of another kind, or the passphrase does not open it.
+    /// Fails for malformed keys, other kinds of keys and wrong passphrases.
     pub fn read(pem: &[u8], passphrase: &str) -> Result<Self, String> {
         let key = PrivateKey::from_openssh(pem).map_err(|error| error.to_string())?;
         let key = match key.is_encrypted() {
@@ -61,20 +61,20 @@ impl HostKey {
         }
     }
 
-    /// The key as OpenSSH writes it. Whoever reads that is the router.
+    /// Private key in OpenSSH format, not encrypted.
     ///
     /// # Errors
-    /// What the library says.
+    /// Returns the library's error.
     pub fn to_pem(&self) -> Result<String, String> {
         let pem = self.0.to_openssh(LineEnding::LF);
         pem.map(|pem| pem.to_string())
             .map_err(|error| error.to_string())
     }
 
-    /// The same, closed by a passphrase. The random number is used once only.
+    /// Private key in OpenSSH format, encrypted with a passphrase. Use `random` only once.
     ///
     /// # Errors
-    /// What the library says.
+    /// Returns the library's error.
     pub fn sealed(&self, passphrase: &str, random: [u8; 20]) -> Result<String, String> {
         let (salt, check) = random.split_at(16);
         let check = check.try_into().map(u32::from_be_bytes).unwrap_or_default();
@@ -89,10 +89,10 @@ impl HostKey {
         Self(sealed).to_pem()
     }
 
-    /// The public key in one line.
+    /// Public key in one line.
     ///
     /// # Errors
-    /// What the library says.
+    /// Returns the library's error.
     pub fn public(&self) -> Result<String, String> {
         self.0
             .public_key()
@@ -100,7 +100,7 @@ impl HostKey {
             .map_err(|error| error.to_string())
     }
 
-    /// What users compare: SHA-256 of the public key.
+    /// Fingerprint: SHA-256 of the public key.
     pub fn fingerprint(&self) -> String {
         self.0.public_key().fingerprint(HashAlg::Sha256).to_string()
     }
@@ -113,13 +113,13 @@ impl HostKey {
         }
     }
 
-    /// The key itself.
+    /// Private key.
     pub const fn private(&self) -> &PrivateKey {
         &self.0
     }
 }
 
-/// What a key of Ed25519 in PKCS#8 follows from: it stands behind the same bytes in all of them.
+/// Seed of an Ed25519 key in PKCS#8, which follows a fixed byte sequence.
 fn ed25519_seed(der: &[u8]) -> Option<&[u8; 32]> {
     const BEFORE: &[u8] = b"\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
     let at = der

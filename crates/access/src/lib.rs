@@ -1,20 +1,19 @@
-//! Who may log in, and with which policies: users, groups, passwords, keys, and who is logged in.
+//! Authentication and authorization: users, groups, passwords, keys, sessions.
 //!
-//! Sans-IO: time and salt are passed in, and what is worth a line in the log goes to the caller's
-//! vector. A login has three steps, so that nobody waits for a slow hash behind a lock:
+//! This crate performs no I/O: callers pass in time and salt, and receive log lines. A login has three steps, so that
+//! no lock is held during a slow hash:
 //!
 //! ```text
 //! Access::attempt, ::turn ──▶ Attempt::password or ::key ──▶ Access::admit ──▶ Login
 //!     users, limits              slow, without any lock       sessions, log
 //! ```
 //!
-//! Strangers cannot lock anybody out: a key needs no turn, a user at an address from which that user
-//! has logged in before has turns of their own, and everybody else waits, one address behind another
-//! ([`Turns`]).
+//! Strangers cannot lock users out: a key needs no turn; an address from which the user logged in before has its own
+//! rate limit; all other addresses wait in fair order ([`Turns`]).
 //!
-//! An unknown user costs as much time as a known one, and every refusal reads the same.
+//! An unknown user costs as much time as a known one, and all refusals have the same text.
 //!
-//! Begin reading at `login.rs`.
+//! Start reading at `login.rs`.
 
 #![forbid(unsafe_code)]
 

@@ -1,24 +1,23 @@
-//! How often somebody may try: a bucket of tries that fills again with time, for each key.
+//! Rate limit of login attempts: a token bucket per key.
 //!
-//! A try is taken when it is announced and given back when it succeeds, so that tries at the same
-//! time are counted, too. Who has none left waits for the next. The table is bounded: the key that
-//! came first is forgotten first.
+//! An attempt takes a token before it starts and returns it on success, so that concurrent attempts count, too.
+//! Without tokens an attempt waits. The table is bounded; the oldest key is forgotten first.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use machine::{Duration, Instant};
 
-/// Keys that are remembered.
+/// Maximum number of keys.
 const KEYS: usize = 4_096;
 
-/// So many tries at once, and one more after each `refill`.
+/// Token bucket: `burst` tokens, one more after each `refill`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     pub(crate) burst: u32,
     pub(crate) refill: Duration,
 }
 
-/// Tries by key.
+/// Attempts by key.
 #[derive(Debug)]
 pub(crate) struct Limiter<K> {
     tries: BTreeMap<K, Tries>,
@@ -28,7 +27,7 @@ pub(crate) struct Limiter<K> {
 #[derive(Clone, Copy, Debug)]
 struct Tries {
     used: u32,
-    /// When the last of them was given back by time.
+    /// Time of the last refill.
     since: Instant,
 }
 
@@ -42,7 +41,8 @@ impl<K> Default for Limiter<K> {
 }
 
 impl<K: Ord + Clone> Limiter<K> {
-    /// Takes a try and says when it may begin; none if that is later than `patience` from now.
+    /// Takes a token and returns the time at which the attempt may start; `None` if that is more than `patience` from
+    /// now.
     pub(crate) fn take(
         &mut self,
         key: &K,
@@ -75,7 +75,7 @@ impl<K: Ord + Clone> Limiter<K> {
         Some(begins)
     }
 
-    /// Gives a try back.
+    /// Returns a token.
     pub(crate) fn give_back(&mut self, key: &K) {
         if let Some(tries) = self.tries.get_mut(key) {
             tries.used = tries.used.saturating_sub(1);
@@ -84,7 +84,7 @@ impl<K: Ord + Clone> Limiter<K> {
 }
 
 impl Tries {
-    /// Gives back what time gives back.
+    /// Adds the tokens that were refilled since.
     fn rest(&mut self, refill: Duration, now: Instant) {
         let passed = now.saturating_since(self.since).as_nanos();
         let rested = passed / refill.as_nanos().max(1);

@@ -1,4 +1,4 @@
-//! Logging in, and who is logged in.
+//! Login and sessions.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
@@ -14,57 +14,57 @@ use crate::rights::Grants;
 use crate::user::{Seal, User, bare_key, of_group};
 use crate::{Service, password};
 
-/// Sessions at once.
+/// Maximum number of sessions.
 const SESSIONS: usize = 256;
 
-/// Sessions above these for administrators, and for whoever sits at the machine.
+/// Additional sessions for administrators and for local users.
 const FOR_ADMINISTRATORS: usize = 64;
 
-/// Names of users are remembered and logged up to this length in bytes.
+/// Maximum length in bytes of user names in memory and log.
 const NAME: usize = 64;
 
-/// Addresses from which a user has logged in that are remembered.
+/// Maximum number of remembered login addresses per user.
 const KNOWN: usize = 16;
 
-/// The longest that a try waits for others of its source.
+/// Maximum time that an attempt waits for others of its source.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Tries of an address from which the user has not logged in.
+/// Limit of attempts from an address from which the user never logged in.
 const STRANGER: Limit = Limit {
     burst: 10,
     refill: Duration::from_secs(6),
 };
 
-/// The same, while many such addresses try the user's name: guessing from many addresses is to be
-/// slow, and the owner's first tries from a new one are to pass.
+/// Limit of such attempts while many addresses try the user's name: slows distributed guessing, but lets the first
+/// attempts of the user from a new address pass.
 const CROWD: Limit = Limit {
     burst: 2,
     ..STRANGER
 };
 
-/// Failures by name until its strangers are a crowd.
+/// Limit of failures per name beyond which [`CROWD`] applies.
 const FAILURES: Limit = Limit {
     burst: 100,
     refill: Duration::from_secs(2),
 };
 
-/// Tries of a user at an address from which that user has logged in before.
+/// Limit of attempts from an address from which the user logged in before.
 const REGULAR: Limit = Limit {
     burst: 10,
     refill: Duration::from_secs(1),
 };
 
-/// A line for the log: topics and text.
+/// Log line: topics and text.
 pub type Line = (&'static str, String);
 
-/// Why somebody was not let in. They all read the same: a stranger learns nothing from it.
+/// Reason why a login was refused. All have the same text, so that a stranger learns nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// No such user, no such password, or not from there.
+    /// Unknown user, wrong password, or address not allowed.
     Credentials,
-    /// Too many tries from there wait already.
+    /// Too many attempts from this source are waiting.
     TooMany,
-    /// There are too many sessions.
+    /// Too many sessions.
     Full,
 }
 
@@ -74,16 +74,16 @@ impl std::fmt::Display for Refused {
     }
 }
 
-/// What tries are counted by. Of IPv6 it is the network that one host may have.
+/// Source of an attempt, for rate limits. An IPv6 address counts as its /64.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
-    /// A user at an address from which that user has logged in before.
+    /// A user at an address from which the user logged in before.
     Known(Id, IpAddr),
     /// Any other address.
     Stranger(IpAddr),
 }
 
-/// Somebody who tries to log in, before anything is proved.
+/// A login attempt before authentication.
 #[derive(Debug)]
 pub struct Attempt {
     name: String,
@@ -93,91 +93,91 @@ pub struct Attempt {
     source: Source,
 }
 
-/// An attempt with its proof looked at. Only [`Attempt`] makes one.
+/// An attempt after its credentials were checked. Only [`Attempt`] creates it.
 #[derive(Debug)]
 pub struct Answer {
     attempt: Attempt,
     proof: Proof,
 }
 
-/// What was proved.
+/// Result of the check.
 #[derive(Debug)]
 enum Proof {
     Nothing,
-    /// That the password is the sealed one.
+    /// The password matches this hash.
     Seal(Seal),
-    /// To have the key.
+    /// The client possesses this key.
     Key(String),
-    /// That a server knows the user.
+    /// A RADIUS server accepted the user.
     Server(Vouched),
 }
 
-/// What a server says of a user whom this router does not know.
+/// Attributes from a RADIUS server for a user without local account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vouched {
-    /// The group whose policies the user has.
+    /// Group that gives the policies.
     pub group: String,
-    /// How long a session may be idle, where that is limited.
+    /// Idle timeout of sessions, if limited.
     pub idle: Option<Duration>,
 }
 
-/// Somebody who has logged in. Whoever holds it tells [`Access::leave`] at the end.
+/// A logged-in user. The holder calls [`Access::leave`] at the end.
 #[derive(Clone, Debug)]
 pub struct Login {
-    /// The number of the session.
+    /// Session id.
     pub id: u64,
-    /// The user's name.
+    /// User name.
     pub user: String,
-    /// The user's item; none for whoever sits at the machine itself.
+    /// Item of the user; `None` for a local login.
     pub item: Option<Id>,
-    /// Whether a server has let the user in.
+    /// A RADIUS server accepted the user.
     pub by_server: bool,
-    /// What the user may do, at every moment.
+    /// Current rights of the user.
     pub rights: Rights,
-    /// How long the session may be idle, where that is limited.
+    /// Idle timeout, if limited.
     pub idle: Option<Duration>,
     ended: Arc<Ending>,
 }
 
 impl Login {
-    /// Whether the session was ended by somebody else, and is to close.
+    /// True if somebody else terminated the session, so that it must close.
     pub fn is_ended(&self) -> bool {
         self.ended.is_ended()
     }
 
-    /// Has this woken when somebody ends the session.
+    /// Sets the waker to notify on termination.
     pub fn when_ended(&self, waker: Waker) {
         self.ended.tell(waker);
     }
 }
 
-/// A session, as `/user/active` shows it.
+/// A session, as in `/user/active`.
 #[derive(Clone, Debug)]
 pub struct Active {
-    /// The user.
+    /// User name.
     pub user: String,
-    /// The user's group.
+    /// Group.
     pub group: String,
-    /// Where the user is; none at this machine.
+    /// Source address; `None` for a local login.
     pub address: Option<IpAddr>,
-    /// The way in.
+    /// Service.
     pub service: Service,
-    /// Since when.
+    /// Time of the login.
     pub when: Clock,
-    /// The log does not say when it begins and ends.
+    /// Login and logout are not logged.
     quiet: bool,
-    /// The user's item and what the password was sealed to; none for whoever sits at the machine.
+    /// Item and password hash at the login; `None` for a local login.
     proved: Option<(Id, Seal)>,
-    /// What the group has, of a user whom a server has let in.
+    /// Policies of the group, for a user accepted by a RADIUS server.
     pub(crate) of_server: Option<Grant>,
     ended: Arc<Ending>,
 }
 
-/// Who is logged in, who has logged in before, and who has tried too often.
+/// Sessions, known login addresses, and rate limits of attempts.
 #[derive(Debug, Default)]
 pub struct Access {
     sources: Limiter<Source>,
-    /// Tries of strangers by name.
+    /// Failures of strangers by name.
     failures: Limiter<String>,
     known: BTreeMap<Id, VecDeque<IpAddr>>,
     sessions: BTreeMap<u64, Active>,
@@ -187,12 +187,12 @@ pub struct Access {
 }
 
 impl Attempt {
-    /// What the try is counted by.
+    /// Source of the attempt.
     pub const fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Looks at a password. Slow, and equally so for unknown users: nobody is to wait for it.
+    /// Checks a password. Slow, and equally slow for unknown users; call it without a lock.
     #[must_use]
     pub fn password(self, secret: &[u8]) -> Answer {
         let usable = self
@@ -211,7 +211,7 @@ impl Attempt {
         }
     }
 
-    /// Takes a key whose possession was proved: `ssh-ed25519 AAAA…`.
+    /// Accepts a key whose possession the client proved: `ssh-ed25519 AAAA…`.
     #[must_use]
     pub fn key(self, key: &str) -> Answer {
         Answer {
@@ -222,17 +222,17 @@ impl Attempt {
 }
 
 impl Answer {
-    /// Whether a server is to be asked: nothing is proved, and nobody here has the name.
+    /// True if a RADIUS server may be asked: the check failed and there is no local user of this name.
     pub const fn may_be_asked_elsewhere(&self) -> bool {
         self.attempt.user.is_none() && matches!(self.proof, Proof::Nothing)
     }
 
-    /// The name that was given.
+    /// User name of the attempt.
     pub fn name(&self) -> &str {
         &self.attempt.name
     }
 
-    /// A server has found that the user is who he says to be.
+    /// Replaces the result by the acceptance of a RADIUS server.
     #[must_use]
     pub fn vouched(self, vouched: Vouched) -> Self {
         Self {
@@ -241,14 +241,14 @@ impl Answer {
         }
     }
 
-    /// Whether it lets this user in, as the user is configured.
+    /// True if the credentials match this user's configuration.
     fn admits(&self, user: &User) -> bool {
         let (address, service) = (self.attempt.address, self.attempt.service);
         let proved = match &self.proof {
             Proof::Nothing => false,
             Proof::Seal(seal) => user.may_use_password(service) && user.seal == *seal,
             Proof::Key(key) => user.keys.contains(key),
-            // Somebody has made a user of that name meanwhile, who is asked here.
+            // A local user of this name was added meanwhile and takes precedence.
             Proof::Server(_) => false,
         };
         proved && user.may_enter(address, service)
@@ -256,7 +256,7 @@ impl Answer {
 }
 
 impl Access {
-    /// Begins an attempt. One by a password has its time: see [`Access::turn`].
+    /// Starts an attempt. A password attempt must wait for its [`Access::turn`].
     pub fn attempt(
         &self,
         store: &Store,
@@ -283,11 +283,10 @@ impl Access {
         }
     }
 
-    /// When the password of an attempt may be looked at. A key is proof by itself and needs no
-    /// turn.
+    /// Time at which the password of an attempt may be checked. A key needs no turn.
     ///
     /// # Errors
-    /// Too many of its source wait already.
+    /// Fails if too many attempts from this source are waiting.
     pub fn turn(&mut self, attempt: &Attempt, now: Instant) -> Result<Instant, Refused> {
         let limit = match attempt.source {
             Source::Known(..) => REGULAR,
@@ -303,11 +302,11 @@ impl Access {
         turn.ok_or(Refused::TooMany)
     }
 
-    /// Lets somebody in who has proved to be a user. The user is looked up anew: what was proved may
-    /// have waited, and be true no more.
+    /// Logs in a user with valid credentials. Reads the user again, because the configuration may have changed
+    /// meanwhile.
     ///
     /// # Errors
-    /// Nothing was proved, or there is no room.
+    /// Fails for invalid credentials or too many sessions.
     pub fn admit(
         &mut self,
         store: &Store,
@@ -352,11 +351,10 @@ impl Access {
         Ok(login)
     }
 
-    /// Lets in whoever sits at the machine itself, as this user and with all policies. For a
-    /// single command the log needs no line.
+    /// Logs in a local user with all policies. A login for a single command need not be logged.
     ///
     /// # Errors
-    /// There is no room.
+    /// Fails if there are too many sessions.
     pub fn local(
         &mut self,
         store: &Store,
@@ -407,7 +405,8 @@ impl Access {
         self.insert(active, rights, user.idle)
     }
 
-    /// Lets somebody in for whom a server speaks, with the rights of the group; none if these do not suffice.
+    /// Logs in a user accepted by a RADIUS server, with the policies of the group; fails if these do not allow the
+    /// service.
     fn enter_by_server(
         &mut self,
         store: &Store,
@@ -463,7 +462,7 @@ impl Access {
         Ok(login)
     }
 
-    /// Hears that a session is over.
+    /// Ends a session.
     pub fn leave(&mut self, id: u64, out: &mut Vec<Line>) {
         let Some(active) = self.sessions.remove(&id) else {
             return;
@@ -479,12 +478,12 @@ impl Access {
         out.push(("system,info,account", line));
     }
 
-    /// Whether a server has let the user of a session in.
+    /// True if a RADIUS server accepted the user of a session.
     pub const fn is_of_server(active: &Active) -> bool {
         active.of_server.is_some()
     }
 
-    /// Tells a session to end. Says whether there is such a session.
+    /// Terminates a session. Returns false if there is none.
     pub fn end(&self, id: u64) -> bool {
         let active = self.sessions.get(&id);
         active.is_some_and(|active| {
@@ -493,17 +492,15 @@ impl Access {
         })
     }
 
-    /// Hears that users or groups are other than before, by a command of the login `by`. What users
-    /// may do holds at once; sessions of those end who may not come in any more, or who proved
-    /// themselves by a password that is another now, but for the session that changed it. Those at
-    /// the machine itself stay.
+    /// Applies changes of users and groups made by the login `by`. Policies change at once. Terminates sessions of
+    /// users who may no longer log in or whose password changed, except for session `by`. Local sessions stay.
     pub fn follow(&mut self, store: &Store, by: u64) {
         self.grants.follow(store);
         for (id, active) in &mut self.sessions {
             if let Some(grant) = &active.of_server {
                 let policies = of_group(store, &active.group);
                 grant.set(policies);
-                // Whoever has the name here now is another.
+                // A local user of this name was added.
                 let is_taken = User::find(store, &active.user).is_some();
                 if is_taken || !policies.contains(active.service.policy()) {
                     active.ended.end();
@@ -528,24 +525,23 @@ impl Access {
         }
     }
 
-    /// What the user of this name may do, at every moment; nothing if there is none.
+    /// Current grant of a user; an empty one if there is none.
     pub fn grant(&self, store: &Store, name: &str) -> Grant {
         let user = store.named("user", name);
         user.map_or_else(Grant::default, |user| self.grants.get(user.id))
     }
 
-    /// The sessions, the oldest first, each with its number.
+    /// All sessions by id, oldest first.
     pub fn sessions(&self) -> impl Iterator<Item = (u64, &Active)> {
         self.sessions.iter().map(|(id, active)| (*id, active))
     }
 
-    /// When a user last logged in from the network.
+    /// Time of the user's last login from the network.
     pub fn last_seen(&self, user: Id) -> Option<Clock> {
         self.seen.get(&user).copied()
     }
 
-    /// Remembers an address from which a user has logged in; the one that came first is forgotten
-    /// first.
+    /// Remembers a login address of a user; the oldest one is forgotten first.
     pub fn remember(&mut self, user: Id, address: IpAddr) {
         let known = self.known.entry(user).or_default();
         let network = network(address);
@@ -555,24 +551,24 @@ impl Access {
         }
     }
 
-    /// The addresses from which a user has logged in, the newest first.
+    /// Login addresses of a user, newest first.
     pub fn known(&self, user: Id) -> impl Iterator<Item = IpAddr> {
         self.known.get(&user).into_iter().flatten().copied()
     }
 
-    /// Hears when a user logged in before the router was started.
+    /// Restores the time of a login before the restart.
     pub fn recall(&mut self, user: Id, when: Clock) {
         self.seen.insert(user, when);
     }
 
-    /// Whether a key is one of a user's: whether it is worth proving its possession.
+    /// True if the user has this key, so that proof of possession is worthwhile.
     pub fn is_key(store: &Store, name: &str, key: &str) -> bool {
         let user = User::find(store, name);
         user.is_some_and(|user| user.keys.contains(&bare_key(key)))
     }
 }
 
-/// An address, or the network that one host may have of IPv6.
+/// An IPv4 address, or the /64 of an IPv6 address.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
@@ -580,7 +576,7 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// A name that a stranger gave, as it is kept and logged: not too long, on one line.
+/// Shortens a user name for memory and log, on one line.
 fn short(name: &str) -> String {
     let end = (0..=NAME.min(name.len()))
         .rev()

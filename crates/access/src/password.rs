@@ -1,4 +1,4 @@
-//! Passwords as seals: salted and slow to make (RFC 7914), so that a stolen one is of little use.
+//! Password hashes: salted and slow (scrypt, RFC 7914), so that a stolen hash is of little use.
 
 use std::fmt::Write as _;
 
@@ -6,21 +6,21 @@ use menu::{Reason, Store};
 use scrypt::Params;
 use subtle::ConstantTimeEq as _;
 
-/// Bytes of a salt.
+/// Length of a salt in bytes.
 pub const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;
 
-/// The cost: 16 MB and tens of milliseconds of a core for each guess.
+/// Cost: 16 MB and tens of milliseconds of CPU time per guess.
 const LOG_N: u8 = 14;
 const BLOCKS: u32 = 8;
 
-/// The longest password, in bytes.
+/// Maximum password length in bytes.
 pub const LONGEST: usize = 255;
 
-/// Letters of a password that is made up: those that are not mistaken for one another.
+/// Letters of generated passwords, without similar ones.
 const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz23456789A";
 
-/// The seal of a password with this salt.
+/// Hashes a password with this salt.
 pub fn seal(password: &str, salt: [u8; SALT_BYTES]) -> String {
     let mut seal = format!("$scrypt${LOG_N}${BLOCKS}$");
     push_hex(&salt, &mut seal);
@@ -29,7 +29,7 @@ pub fn seal(password: &str, salt: [u8; SALT_BYTES]) -> String {
     seal
 }
 
-/// Whether the password is the sealed one. Takes as long for a seal that nothing opens.
+/// Verifies a password. An invalid hash takes the same time.
 pub fn opens(seal: &str, password: &[u8]) -> bool {
     let parts = parse(seal);
     let (salt, sealed) = parts.unwrap_or(([0; SALT_BYTES], [0; HASH_BYTES]));
@@ -37,16 +37,16 @@ pub fn opens(seal: &str, password: &[u8]) -> bool {
     bool::from(same) && parts.is_some() && !password.is_empty() && password.len() <= LONGEST
 }
 
-/// A password from random bytes: five bits of each make a letter.
+/// Generates a password from random bytes, five bits per letter.
 pub fn from_random(bytes: &[u8]) -> String {
     let letter = |byte: &u8| char::from(LETTERS[usize::from(byte % 32)]);
     bytes.iter().map(letter).collect()
 }
 
-/// Whether `/user/settings` allows the password.
+/// Checks a password against `/user/settings`.
 ///
 /// # Errors
-/// What it lacks.
+/// Returns which requirement is not met.
 pub fn check(store: &Store, password: &str) -> Result<(), Reason> {
     let least = |name| {
         let settings = store.settings("/user/settings");
@@ -75,7 +75,7 @@ pub fn check(store: &Store, password: &str) -> Result<(), Reason> {
 
 fn hash(password: &[u8], salt: &[u8]) -> [u8; HASH_BYTES] {
     let mut hash = [0; HASH_BYTES];
-    // More than the longest password is not hashed, and does not open anything.
+    // A longer password is truncated here and rejected by `opens`.
     let password = password.get(..LONGEST).unwrap_or(password);
     let params = Params::new(LOG_N, BLOCKS, 1);
     let made = params

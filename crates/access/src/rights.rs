@@ -1,4 +1,4 @@
-//! What users are granted now: one grant for each user, which all sessions and scripts of theirs share.
+//! Current policies of users: one shared grant per user, used by all sessions and scripts of the user.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use menu::{Grant, Id, Policies, Store};
 
 use crate::user::User;
 
-/// The grants of the users.
+/// Grants by user.
 #[derive(Debug, Default)]
 pub(crate) struct Grants(BTreeMap<Id, Grant>);
 
 impl Grants {
-    /// The grant of a user; it changes as the user does.
+    /// Updates and returns the grant of a user.
     pub(crate) fn of(&mut self, user: &User) -> Grant {
         let now = granted(user);
         let grant = self.0.entry(user.id).or_insert_with(|| Grant::new(now));
@@ -19,7 +19,7 @@ impl Grants {
         grant.clone()
     }
 
-    /// Hears that users or groups are other than before.
+    /// Updates all grants after users or groups changed.
     pub(crate) fn follow(&mut self, store: &Store) {
         self.0.retain(|id, grant| {
             let stays = store.item("/user", *id).is_some();
@@ -33,13 +33,13 @@ impl Grants {
         }
     }
 
-    /// The grant of the user of this number; of nothing if there is none.
+    /// Grant of the user with this id; an empty one if there is none.
     pub(crate) fn get(&self, user: Id) -> Grant {
         self.0.get(&user).cloned().unwrap_or_default()
     }
 }
 
-/// What a user has; nothing while disabled.
+/// Policies of a user; none while disabled.
 fn granted(user: &User) -> Policies {
     match user.disabled {
         true => Policies::NONE,

@@ -1,30 +1,30 @@
-//! The ways in, each with the policy that it needs.
+//! Login services with their policies.
 
 use menu::Policies;
 
-/// A way to log in.
+/// Login service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// The console on this machine.
+    /// Local console.
     Local,
-    /// The console by SSH.
+    /// SSH console.
     Ssh,
-    /// The console by telnet.
+    /// Telnet console.
     Telnet,
     /// The binary API.
     Api,
-    /// The binary API in TLS.
+    /// The binary API over TLS.
     ApiSsl,
     /// REST.
     Rest,
-    /// The web pages.
+    /// Web pages.
     Web,
     /// FTP.
     Ftp,
 }
 
 impl Service {
-    /// The name, as the log and the list of active users show it.
+    /// Name in the log and in `/user/active`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -38,7 +38,7 @@ impl Service {
         }
     }
 
-    /// The policy without which a user may not come in this way.
+    /// Policy that a user needs for this service.
     pub const fn policy(self) -> Policies {
         match self {
             Self::Local => Policies::LOCAL,

@@ -1,21 +1,21 @@
-//! Whose password is looked at next, when many wait for the one thread that does it.
+//! Fair queue of password checks that wait for one thread.
 //!
-//! Each source waits in rounds: its second try is behind the first of everybody else, however many
-//! it sends. Those from known addresses and strangers have their turns alternately.
+//! Sources wait in rounds: the second attempt of a source comes after the first attempts of all others. Known
+//! addresses and strangers take turns alternately.
 
 use std::collections::BTreeMap;
 
 use crate::login::Source;
 
-/// Tries that wait, of known addresses and of strangers each.
+/// Maximum number of waiting attempts, for known addresses and for strangers each.
 const WAITING: usize = 512;
 
-/// Who waits.
+/// Fair queue.
 #[derive(Debug)]
 pub struct Turns<T> {
     known: Line<T>,
     strangers: Line<T>,
-    /// Whether it is the strangers' turn, if there are any.
+    /// True if it is the turn of a stranger.
     strangers_next: bool,
 }
 
@@ -30,7 +30,8 @@ impl<T> Default for Turns<T> {
 }
 
 impl<T> Turns<T> {
-    /// Lets somebody wait. Gives back who has no room: one of a source that has the most before it.
+    /// Adds an attempt. If the queue is full, removes and returns an attempt of the source with the most waiting
+    /// attempts.
     pub fn push(&mut self, source: &Source, who: T) -> Option<T> {
         match source {
             Source::Known(..) => self.known.push(source, who),
@@ -38,7 +39,7 @@ impl<T> Turns<T> {
         }
     }
 
-    /// Takes out who is next.
+    /// Removes and returns the next attempt.
     pub fn pop(&mut self) -> Option<T> {
         self.strangers_next = !self.strangers_next;
         let (first, second) = match self.strangers_next {
@@ -49,11 +50,11 @@ impl<T> Turns<T> {
     }
 }
 
-/// Those of a kind, by round and arrival.
+/// Queue of one kind, by round and arrival.
 #[derive(Debug)]
 struct Line<T> {
     waiting: BTreeMap<(u64, u64), (Source, T)>,
-    /// The round in which each source waits last.
+    /// Last round of each source.
     last: BTreeMap<Source, u64>,
     round: u64,
     arrivals: u64,
@@ -84,7 +85,7 @@ impl<T> Line<T> {
             return None;
         }
         let ((round, _), (source, who)) = self.waiting.pop_last()?;
-        // Its source has one place less before it.
+        // The source has one attempt less in the queue.
         match round.checked_sub(1).filter(|before| *before >= self.round) {
             Some(before) => self.last.insert(source, before),
             None => self.last.remove(&source),
@@ -96,7 +97,7 @@ impl<T> Line<T> {
         let ((round, _), (source, who)) = self.waiting.pop_first()?;
         if round > self.round {
             self.round = round;
-            // Whoever was served in an earlier round is as new as anybody.
+            // Sources served in an earlier round count as new.
             self.last.retain(|_, last| *last >= round);
         }
         if self.waiting.is_empty() {

@@ -1,4 +1,4 @@
-//! Users as they are configured.
+//! Configured users.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use subtle::ConstantTimeEq as _;
 
 use crate::Service;
 
-/// A sealed password, as the configuration has it.
+/// Hashed password from the configuration.
 #[derive(Clone)]
 pub(crate) struct Seal(String);
 
@@ -18,7 +18,7 @@ impl Seal {
         &self.0
     }
 
-    /// Whether there is no password.
+    /// True if there is no password.
     pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -37,31 +37,31 @@ impl std::fmt::Debug for Seal {
     }
 }
 
-/// What is known of a user who tries to log in.
+/// Configuration of a user who tries to log in.
 #[derive(Clone, Debug)]
 pub(crate) struct User {
     pub(crate) id: Id,
     pub(crate) group: String,
     pub(crate) policies: Policies,
-    /// How long a session may be idle, where that is limited.
+    /// Idle timeout of sessions, if limited.
     pub(crate) idle: Option<Duration>,
-    /// Empty when there is no password.
+    /// Empty without a password.
     pub(crate) seal: Seal,
-    /// Type and data of each key.
+    /// Type and data of each SSH key.
     pub(crate) keys: Vec<String>,
-    /// Whether SSH takes the password.
+    /// SSH accepts the password.
     password_by_ssh: bool,
     pub(crate) disabled: bool,
     addresses: Vec<IpNet>,
 }
 
 impl User {
-    /// The user of this name.
+    /// Finds a user by name.
     pub(crate) fn find(store: &Store, name: &str) -> Option<Self> {
         store.named("user", name).map(|item| Self::of(store, item))
     }
 
-    /// What is known of the user of this item.
+    /// Reads the user of an item.
     pub(crate) fn of(store: &Store, item: &Item) -> Self {
         let name = item.text("name");
         let keys = keys(store, name);
@@ -80,7 +80,7 @@ impl User {
         }
     }
 
-    /// Whether the user may come in this way from there at all.
+    /// True if the user may log in from this address by this service.
     pub(crate) fn may_enter(&self, address: IpAddr, service: Service) -> bool {
         let near = self.addresses.is_empty()
             || self
@@ -90,25 +90,25 @@ impl User {
         !self.disabled && near && self.policies.contains(service.policy())
     }
 
-    /// Whether the service takes the user's password.
+    /// True if the service accepts the user's password.
     pub(crate) fn may_use_password(&self, service: Service) -> bool {
         !self.seal.is_empty() && (service != Service::Ssh || self.password_by_ssh)
     }
 }
 
-/// The policies of a user: those of the group; none where the group is gone.
+/// Policies of the user's group; none if the group does not exist.
 fn policies(store: &Store, user: &Item) -> Policies {
     of_group(store, user.text("group"))
 }
 
-/// The policies of a group; none where there is no such group.
+/// Policies of a group; none if the group does not exist.
 pub(crate) fn of_group(store: &Store, name: &str) -> Policies {
     let group = store.named("user-group", name);
     let policy = group.and_then(|group| group.get("policy"));
     policy.map(Policies::from_value).unwrap_or_default()
 }
 
-/// A locked screen would ask for the password again; here the session ends, and the next login does.
+/// RouterOS may lock the screen and ask for the password; here the session ends instead.
 fn idle(user: &Item) -> Option<Duration> {
     if user.text("inactivity-policy") == "none" {
         return None;
@@ -124,13 +124,13 @@ fn keys(store: &Store, name: &str) -> Vec<String> {
     of_user.map(|item| bare_key(item.text("key"))).collect()
 }
 
-/// Type and data of a key, without the note behind them.
+/// Type and data of a key, without its comment.
 pub(crate) fn bare_key(text: &str) -> String {
     let words: Vec<_> = text.split_ascii_whitespace().take(2).collect();
     words.join(" ")
 }
 
-/// RouterOS: a user who has keys logs in with a password only where `/ip/ssh` says so.
+/// RouterOS: a user with keys may log in by password only if `/ip/ssh` allows it.
 fn password_by_ssh(store: &Store, has_keys: bool) -> bool {
     let settings = store.settings("/ip/ssh");
     match settings.map(|settings| settings.text("password-authentication")) {
@@ -140,7 +140,7 @@ fn password_by_ssh(store: &Store, has_keys: bool) -> bool {
     }
 }
 
-/// The enabled users who may do everything that a group can allow.
+/// Enabled users with the policies to manage users and the configuration.
 pub fn full_users(store: &Store) -> impl Iterator<Item = &str> {
     let needed = Policies::POLICY | Policies::WRITE | Policies::READ;
     let full = move |item: &&std::sync::Arc<Item>| {
@@ -149,8 +149,7 @@ pub fn full_users(store: &Store) -> impl Iterator<Item = &str> {
     store.items("/user").filter(full).filter_map(|i| i.name())
 }
 
-/// The user `admin`, if nobody who may manage users can log in from the network: it needs a
-/// password.
+/// The user `admin`, if no user who may manage users can log in from the network; it then needs a password.
 pub fn without_password(store: &Store) -> Option<Id> {
     let able = full_users(store).filter_map(|name| User::find(store, name));
     if able
