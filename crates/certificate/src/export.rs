@@ -1,4 +1,4 @@
-//! Certificates and keys as files: PEM (RFC 7468) and PKCS#12 (RFC 7292).
+//! Exports certificates and keys to files: PEM (RFC 7468) and PKCS#12 (RFC 7292).
 
 use p12_keystore::{Certificate, KeyStore, KeyStoreEntry, PrivateKey, PrivateKeyChain};
 use pem::{EncodeConfig, LineEnding, Pem};
@@ -7,19 +7,19 @@ use pkcs8::pkcs5::pbes2;
 
 use crate::{Digest, Key};
 
-/// What guessing the passphrase of a file costs: rounds of SHA-256 for each guess.
+/// Key derivation rounds (SHA-256), which make guessing a passphrase expensive.
 const ROUNDS: u32 = 100_000;
 
 /// Random bytes for one file.
 pub type Random = [u8; 32];
 
-/// DER as PEM under a label, such as `CERTIFICATE`.
+/// Encodes DER as PEM with a label such as `CERTIFICATE`.
 pub fn to_pem(label: &str, der: &[u8]) -> String {
     let config = EncodeConfig::new().set_line_ending(LineEnding::LF);
     pem::encode_config(&Pem::new(label, der), config)
 }
 
-/// The DER under a label of PEM, or the file itself where it is no PEM.
+/// DER of the PEM section with this label, or the file itself if it is not PEM.
 pub fn of_pem(label: &str, file: &[u8]) -> Option<Vec<u8>> {
     match pem::parse_many(file) {
         Ok(sections) if !sections.is_empty() => {
@@ -32,10 +32,10 @@ pub fn of_pem(label: &str, file: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// A private key as PEM, encrypted by a passphrase. Takes long on purpose.
+/// Encrypted private key as PEM. Takes long on purpose.
 ///
 /// # Errors
-/// What the library says.
+/// Returns the library's error.
 pub fn key_to_pem(key: &[u8], passphrase: &str, random: &Random) -> Result<String, String> {
     let failed = |error: &dyn std::fmt::Display| format!("the key: {error}");
     let pkcs8 = to_pkcs8(key)?;
@@ -51,10 +51,10 @@ pub fn key_to_pem(key: &[u8], passphrase: &str, random: &Random) -> Result<Strin
     Ok(to_pem("ENCRYPTED PRIVATE KEY", sealed.as_bytes()))
 }
 
-/// A certificate, its key if that is to go with it, and those above it, as PKCS#12. Takes long on purpose.
+/// PKCS#12 file with a certificate, optionally its key, and its chain. Takes long on purpose.
 ///
 /// # Errors
-/// What the library says.
+/// Returns the library's error.
 pub fn to_pkcs12(
     name: &str,
     chain: &[&[u8]],
@@ -91,14 +91,14 @@ pub fn to_pkcs12(
     writer.write().map_err(failed)
 }
 
-/// A key as PKCS#8, whatever form it came in.
+/// Converts a key to PKCS#8, whatever its format.
 ///
 /// # Errors
-/// It is none.
+/// Fails if the key is invalid.
 pub fn to_pkcs8(key: &[u8]) -> Result<Vec<u8>, String> {
     if PrivateKeyInfoRef::try_from(key).is_ok() {
         return Ok(key.to_vec());
     }
-    // PKCS#1 and SEC 1 are what PKCS#8 has inside (RFC 5958, 2).
+    // PKCS#8 wraps PKCS#1 and SEC 1 (RFC 5958, 2).
     Key::read(key, Digest::default())?.wrapped()
 }

@@ -1,4 +1,4 @@
-//! What a certificate says, as menus show it.
+//! Fields of a certificate, as menus show them.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 
 use crate::Subject;
 
-/// The words of the bits of a key's usage, in their order (RFC 5280, 4.2.1.3).
+/// Names of the key usage bits, in order (RFC 5280, 4.2.1.3).
 pub(crate) const USAGES: [&str; 9] = [
     "digital-signature",
     "content-commitment",
@@ -24,54 +24,54 @@ pub(crate) const USAGES: [&str; 9] = [
     "decipher-only",
 ];
 
-/// What a certificate says.
+/// Fields of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Whose it is.
+    /// Subject.
     pub subject: Subject,
-    /// Who signed it: `CN=ca`, each part of the name.
+    /// Issuer, one entry per part of the name, such as `CN=ca`.
     pub issuer: Vec<String>,
-    /// Further names: `DNS:example.org`, `IP:192.0.2.1`, `email:a@b`.
+    /// Subject alternative names: `DNS:example.org`, `IP:192.0.2.1`, `email:a@b`.
     pub names: Vec<String>,
     /// `rsa`, `ec`, `dsa` or `ed25519`.
     pub key_type: &'static str,
-    /// The curve, or bits in digits.
+    /// Curve, or length in bits.
     pub key_size: String,
-    /// What the key is for, in the words of `key-usage`.
+    /// Key usages, as words of `key-usage`.
     pub usages: Vec<&'static str>,
-    /// From when on it is valid, in seconds since 1970.
+    /// Start of validity in seconds since 1970.
     pub not_before: i64,
-    /// Until when.
+    /// End of validity in seconds since 1970.
     pub not_after: i64,
-    /// The serial number in hexadecimal digits.
+    /// Serial number in hexadecimal.
     pub serial: String,
-    /// The identifier of the issuer's key; empty if it says none.
+    /// Authority key identifier; empty if missing.
     pub akid: String,
-    /// The identifier of its key; empty if it says none.
+    /// Subject key identifier; empty if missing.
     pub skid: String,
-    /// SHA-256 of all of it, in hexadecimal digits.
+    /// Fingerprint: SHA-256 of the certificate, in hexadecimal.
     pub fingerprint: String,
-    /// Whether it is that of an authority.
+    /// The certificate belongs to an authority.
     pub is_authority: bool,
-    /// Whether issuer and subject are the same.
+    /// Issuer and subject are equal.
     pub is_self_issued: bool,
-    /// The hash of its signature, as far as there is a word for it.
+    /// Hash of the signature, if it has a name.
     pub digest: Option<&'static str>,
-    /// Where a list of revoked certificates is.
+    /// URLs of revocation lists.
     pub lists: Vec<String>,
-    /// The subject, as it is encoded.
+    /// Subject in DER.
     pub subject_der: Vec<u8>,
-    /// The issuer, as it is encoded.
+    /// Issuer in DER.
     pub issuer_der: Vec<u8>,
-    /// The public key with its kind (RFC 5280, 4.1.2.7).
+    /// SubjectPublicKeyInfo (RFC 5280, 4.1.2.7).
     pub public_key: Vec<u8>,
 }
 
 impl Facts {
-    /// Reads a certificate.
+    /// Parses a certificate.
     ///
     /// # Errors
-    /// It is none, or there is something behind it.
+    /// Fails if it is malformed or followed by other data.
     pub fn read(der: &[u8]) -> Result<Self, String> {
         let read = parse(der)?;
         let validity = read.validity();
@@ -103,12 +103,12 @@ impl Facts {
         Ok(facts)
     }
 
-    /// Days from the beginning of its time to the end.
+    /// Duration of validity in days.
     pub const fn days_valid(&self) -> i64 {
         self.not_after.saturating_sub(self.not_before) / 86_400
     }
 
-    /// Whether its time is over, or has not begun.
+    /// True if the certificate is valid at this time.
     pub const fn is_valid_at(&self, unix_seconds: i64) -> bool {
         self.not_before <= unix_seconds && unix_seconds <= self.not_after
     }
@@ -161,7 +161,7 @@ impl Facts {
     }
 }
 
-/// Whether the key of one certificate signed the other.
+/// True if the authority's key signed the certificate.
 pub fn issued_by(der: &[u8], authority: &[u8]) -> bool {
     let (Ok(one), Ok(authority)) = (parse(der), parse(authority)) else {
         return false;
@@ -216,7 +216,7 @@ fn name(name: &GeneralName<'_>) -> Option<String> {
     }
 }
 
-/// The object identifiers of keys of elliptic curves (RFC 5480, 2.1.1.1) and the words for them.
+/// Object identifiers of curves (RFC 5480, 2.1.1.1) and their names.
 const CURVES: [(&str, &str); 3] = [
     ("1.2.840.10045.3.1.7", "prime256v1"),
     ("1.3.132.0.34", "secp384r1"),
@@ -249,7 +249,7 @@ fn key(read: &X509Certificate<'_>) -> (&'static str, String) {
     }
 }
 
-/// The object identifiers of signatures (RFC 4055, RFC 5758) and the words for their hashes.
+/// Object identifiers of signatures (RFC 4055, RFC 5758) and the names of their hashes.
 const SIGNATURES: [(&str, &str); 9] = [
     ("1.2.840.113549.1.1.4", "md5"),
     ("1.2.840.113549.1.1.5", "sha1"),
@@ -275,12 +275,12 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(both).collect()
 }
 
-/// Bytes as the text that a store keeps: hexadecimal digits.
+/// Encodes bytes as hexadecimal text for the store.
 pub fn to_text(bytes: &[u8]) -> String {
     hex(bytes)
 }
 
-/// The bytes that a text says; none if it is no such text.
+/// Decodes hexadecimal text; `None` if it is malformed.
 pub fn of_text(text: &str) -> Option<Vec<u8>> {
     let pairs = text.as_bytes().chunks(2);
     let byte = |pair: &[u8]| {

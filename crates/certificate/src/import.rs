@@ -1,6 +1,6 @@
-//! Certificates and private keys out of a file: PEM (RFC 7468), DER, PKCS#12 (RFC 7292).
+//! Imports certificates and private keys from a file: PEM (RFC 7468), DER, PKCS#12 (RFC 7292).
 //!
-//! Files are whoever's: everything in them is bounded, and what cannot be read or opened is counted.
+//! Files are not trusted: all sizes are bounded, and parts that cannot be parsed or decrypted are counted.
 
 use p12_keystore::Pkcs12Archive;
 use pkcs8::EncryptedPrivateKeyInfoRef;
@@ -11,35 +11,35 @@ use crate::facts::parse;
 use crate::pbes1::Sealed;
 use crate::{Digest, Facts, Key};
 
-/// The largest file.
+/// Maximum file size.
 pub const FILE_BYTES: usize = 4 << 20;
-/// Certificates and keys that one file may have.
+/// Maximum number of certificates and keys in a file.
 const PIECES: usize = 1_000;
-/// Rounds that guessing a passphrase may cost us.
+/// Maximum number of key derivation rounds.
 const ROUNDS: u32 = 5_000_000;
 
-/// Why a piece is not opened.
+/// Reasons why a part is not decrypted.
 const WRONG: &str = "the passphrase is wrong";
 const OLD_PEM: &str =
     "a key is encrypted by the old headers of PEM (DEK-Info): convert it by openssl pkcs8 -topk8";
 
-/// What was in a file.
+/// Contents of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Certificates in DER, each with its private key in DER if that was there, too.
+    /// Certificates in DER, each with its private key in DER if the file has it.
     pub certificates: Vec<(Vec<u8>, Option<Vec<u8>>)>,
-    /// Keys of no certificate of the file, in DER.
+    /// Keys without a certificate in the file, in DER.
     pub keys: Vec<Vec<u8>>,
-    /// What the passphrase does not open.
+    /// Number of parts that were not decrypted.
     pub not_opened: usize,
-    /// Why the first of them was not opened.
+    /// Why the first of them was not decrypted.
     pub why: Option<String>,
 }
 
-/// Reads a file.
+/// Parses a file.
 ///
 /// # Errors
-/// It is too large, or nothing of it is a certificate or a private key.
+/// Fails if the file is too large or contains neither certificate nor private key.
 pub fn read(file: &[u8], passphrase: &str) -> Result<Found, String> {
     if file.len() > FILE_BYTES {
         return Err(format!("the file has more than {} MiB", FILE_BYTES >> 20));
@@ -66,7 +66,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// Counts a piece that is not opened.
+    /// Counts a part that is not decrypted.
     fn fail(&mut self, why: impl Into<String>) {
         self.not_opened += 1;
         self.why.get_or_insert(why.into());
@@ -85,7 +85,7 @@ impl Pieces {
                     Ok(key) => self.keys.push(key),
                     Err(why) => self.fail(why),
                 },
-                // What is encrypted in the old way has headers, and no DER behind them.
+                // Keys encrypted in the old format have PEM headers and contents that are not DER.
                 "RSA PRIVATE KEY" | "EC PRIVATE KEY" | "PRIVATE KEY" => {
                     match Key::read(section.contents(), Digest::default()) {
                         Ok(_) => self.keys.push(section.into_contents()),
@@ -105,7 +105,7 @@ impl Pieces {
                 self.fail(WRONG);
                 return Ok(());
             }
-            // What begins as PKCS#12 does (RFC 7292, 4: version 3) is named as such.
+            // Recognizes PKCS#12 (RFC 7292, 4: version 3) for a better message.
             Err(error)
                 if file
                     .get(..16)
@@ -129,7 +129,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// Gives each key to the certificate whose public key it has.
+    /// Matches each key to the certificate with its public key.
     fn matched(self) -> Result<Found, String> {
         let mut found = Found {
             not_opened: self.not_opened,
@@ -164,10 +164,10 @@ fn too_many() -> String {
     format!("the file has more than {PIECES} certificates and keys")
 }
 
-/// The key that is encrypted by a passphrase (RFC 5958, 3).
+/// Decrypts a private key with a passphrase (RFC 5958, 3).
 ///
 /// # Errors
-/// Why it is not opened.
+/// Returns why the key was not decrypted.
 fn opened(der: &[u8], passphrase: &str) -> Result<Vec<u8>, String> {
     if let Some(sealed) = Sealed::read(der) {
         if sealed.rounds > ROUNDS {
@@ -194,7 +194,7 @@ fn too_dear() -> String {
     format!("to open the key takes more than {ROUNDS} rounds")
 }
 
-/// Whether opening it costs no more than we are ready to spend: a file may ask for any number of rounds.
+/// True if decryption stays below the cost limit; a file may ask for any number of rounds.
 fn is_cheap(parameters: &pbes2::Parameters) -> bool {
     match &parameters.kdf {
         Kdf::Pbkdf2(pbkdf2) => pbkdf2.iteration_count <= ROUNDS,

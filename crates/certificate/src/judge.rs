@@ -1,4 +1,4 @@
-//! Whether a chain of certificates leads to one that is trusted (RFC 5280, 6), by webpki.
+//! Verification of certificate chains (RFC 5280, 6), by webpki.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use webpki::{
 
 use crate::Trust;
 
-/// The use of keys in IPsec (RFC 4945, 5.1.3.12): 1.3.6.1.5.5.7.3.17.
+/// Extended key usage for IPsec (RFC 4945, 5.1.3.12): 1.3.6.1.5.5.7.3.17.
 const IPSEC: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 17];
 
-/// Judges a chain, the end's certificate first, at a time, by those that are trusted for one use.
+/// Verifies a chain, end entity first, at a time, against the authorities trusted for one use.
 ///
 /// # Errors
-/// Why it is not trusted.
+/// Returns why the chain is not trusted.
 pub fn judge(
     chain: &[Vec<u8>],
     trust: &Trust,
@@ -72,7 +72,7 @@ pub fn judge(
     Err(format!("the certificate is not trusted: {why}"))
 }
 
-/// Whether its issuer has revoked a certificate, by the lists that are known.
+/// True if a known revocation list of its issuer lists the certificate.
 pub fn is_revoked(der: &[u8], trust: &Trust) -> bool {
     let der = CertificateDer::from(der);
     let Ok(of) = EndEntityCert::try_from(&der) else {
@@ -84,7 +84,7 @@ pub fn is_revoked(der: &[u8], trust: &Trust) -> bool {
     })
 }
 
-/// The lists of revoked certificates that can be read.
+/// Valid revocation lists.
 fn lists(trust: &Trust) -> impl Iterator<Item = CertRevocationList<'static>> {
     trust.lists().iter().filter_map(|der| {
         let der = CertificateRevocationListDer::from(der.as_slice());

@@ -1,24 +1,24 @@
-//! Private keys: made, and read in the forms that files have.
+//! Private keys: generation, and parsing of their file formats.
 
 use rcgen::{KeyPair, PublicKeyData as _, RsaKeySize, SignatureAlgorithm};
 use rustls_pki_types::PrivatePkcs8KeyDer;
 
-/// The size of a key, or its curve.
+/// RSA key length or curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeySize {
     /// RSA of 2048 bits.
     Rsa2048,
     /// RSA of 4096 bits.
     Rsa4096,
-    /// `prime256v1`
+    /// Curve `prime256v1`.
     P256,
-    /// `secp384r1`
+    /// Curve `secp384r1`.
     P384,
-    /// `secp521r1`
+    /// Curve `secp521r1`.
     P521,
 }
 
-/// The hash of a signature by RSA. Those of curves have the one that belongs to the curve.
+/// Hash of RSA signatures. ECDSA uses the hash that belongs to the curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Digest {
     /// SHA-256.
@@ -31,10 +31,10 @@ pub enum Digest {
 }
 
 impl KeySize {
-    /// The size that a word of `key-size` says.
+    /// Parses a word of `key-size`.
     ///
     /// # Errors
-    /// Why keys of this size are not made.
+    /// Returns why keys of this size are not supported.
     pub fn of(word: &str) -> Result<Self, String> {
         Ok(match word {
             "2048" => Self::Rsa2048,
@@ -57,10 +57,10 @@ impl KeySize {
 }
 
 impl Digest {
-    /// The hash that a word of `digest-algorithm` says.
+    /// Parses a word of `digest-algorithm`.
     ///
     /// # Errors
-    /// It is not safe to sign with.
+    /// Fails for unsafe hashes.
     pub fn of(word: &str) -> Result<Self, String> {
         Ok(match word {
             "sha256" => Self::Sha256,
@@ -83,16 +83,16 @@ impl Digest {
     }
 }
 
-/// A private key.
+/// Private key.
 pub struct Key {
     pub(crate) pair: KeyPair,
 }
 
 impl Key {
-    /// Makes a key. One of RSA takes a second, and sometimes several.
+    /// Generates a key. An RSA key takes a second, sometimes several.
     ///
     /// # Errors
-    /// What the library says.
+    /// Returns the library's error.
     pub fn new(size: KeySize) -> Result<Self, String> {
         let rsa = |size| KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, size);
         let pair = match size {
@@ -106,10 +106,10 @@ impl Key {
             .map_err(|error| format!("the key: {error}"))
     }
 
-    /// Reads a key in DER: PKCS#8, PKCS#1 or SEC 1. An RSA key signs with this hash.
+    /// Parses a DER key: PKCS#8, PKCS#1 or SEC 1. An RSA key signs with this hash.
     ///
     /// # Errors
-    /// It is none, or of a kind that is not known.
+    /// Fails for malformed or unknown keys.
     pub fn read(der: &[u8], digest: Digest) -> Result<Self, String> {
         let pair = KeyPair::try_from(der).map_err(|error| format!("no private key: {error}"))?;
         if digest == Digest::Sha256 || *pair.algorithm() != rcgen::PKCS_RSA_SHA256 {
@@ -121,15 +121,15 @@ impl Key {
             .map_err(|error| format!("no private key: {error}"))
     }
 
-    /// The key in DER, as it was read or made: PKCS#8 where it was made here.
+    /// The key in DER, in its original format; PKCS#8 if it was generated here.
     pub fn der(&self) -> &[u8] {
         self.pair.serialized_der()
     }
 
-    /// The key as PKCS#8 where it came as PKCS#1 or SEC 1.
+    /// Converts a PKCS#1 or SEC 1 key to PKCS#8.
     ///
     /// # Errors
-    /// There is no kind of key for it.
+    /// Fails for unsupported kinds of keys.
     pub(crate) fn wrapped(&self) -> Result<Vec<u8>, String> {
         use pkcs8::der::{Decode as _, Encode as _};
         use pkcs8::spki::SubjectPublicKeyInfoRef;
@@ -142,10 +142,10 @@ impl Key {
         wrapped.to_der().map_err(|error| failed(&error))
     }
 
-    /// The key as PKCS#8, however it came.
+    /// The key as PKCS#8, whatever its original format.
     ///
     /// # Errors
-    /// There is no kind of key for it.
+    /// Fails for unsupported kinds of keys.
     pub(crate) fn as_pkcs8(&self) -> Result<Vec<u8>, String> {
         use pkcs8::der::Decode as _;
         match pkcs8::PrivateKeyInfoRef::from_der(self.der()) {
@@ -154,7 +154,7 @@ impl Key {
         }
     }
 
-    /// The public key with its kind, as certificates have it.
+    /// SubjectPublicKeyInfo, as in certificates.
     pub fn public_key(&self) -> Vec<u8> {
         self.pair.subject_public_key_info()
     }

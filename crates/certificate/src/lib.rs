@@ -1,16 +1,16 @@
-//! Certificates (X.509, RFC 5280) as values: made, signed, read, written to files, trusted.
+//! X.509 certificates (RFC 5280): creation, signing, parsing, import, export and trust.
 //!
-//! The formats are the libraries' (rcgen writes, x509-parser reads, p12-keystore has PKCS#12); here is what a router
-//! makes of them:
+//! Libraries implement the formats (rcgen writes, x509-parser reads, p12-keystore handles PKCS#12). This crate adds
+//! the router's functions:
 //!
 //! ```text
-//! template + key ──▶ make ──▶ certificate, request, list of revoked ones
+//! template + key ──▶ make ──▶ certificate, request, revocation list
 //! file ──▶ import ──▶ certificates and keys        certificate, key ──▶ export ──▶ files
-//! certificate ──▶ Facts (what menus show)          trusted ones ──▶ Trust (who may prove to be whom)
+//! certificate ──▶ Facts (fields in menus)          trusted authorities ──▶ Trust (verification of peers)
 //! key ──▶ Signing ──▶ signature ──▶ verify         chain, Trust ──▶ judge
 //! ```
-//! No clock, no file, no store: time and random numbers of certificates are passed in; keys come from the library's
-//! generator. Begin reading at `make.rs`.
+//! The crate has no clock, files or store: callers pass in time and random serial numbers; keys come from the
+//! library's generator. Start reading at `make.rs`.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Making certificates, requests for them, and lists of revoked ones.
+//! Creates certificates, certificate requests and revocation lists.
 
 use std::net::IpAddr;
 
@@ -15,77 +15,77 @@ use crate::facts::parse;
 use crate::{Digest, Key};
 
 const DAY: i64 = 86_400;
-/// The end of time of certificates: what has no better one (RFC 5280, 4.1.2.5).
+/// Latest possible time in a certificate (RFC 5280, 4.1.2.5).
 const LAST: i64 = 253_402_300_799;
 
-/// The name of a subject (RFC 5280, 4.1.2.6); empty parts are left out.
+/// Subject name (RFC 5280, 4.1.2.6); empty parts are omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
-    /// CN
+    /// CN.
     pub common_name: String,
-    /// O
+    /// O.
     pub organization: String,
-    /// OU
+    /// OU.
     pub unit: String,
-    /// L
+    /// L.
     pub locality: String,
-    /// ST
+    /// ST.
     pub state: String,
-    /// C: two letters.
+    /// C, two letters.
     pub country: String,
 }
 
-/// What a certificate is to say.
+/// Contents of a certificate to create.
 #[derive(Clone, Debug, Default)]
 pub struct Template {
-    /// Whose it is.
+    /// Subject.
     pub subject: Subject,
-    /// Further names: `DNS:example.org`, `IP:192.0.2.1`, `email:a@b`.
+    /// Subject alternative names: `DNS:example.org`, `IP:192.0.2.1`, `email:a@b`.
     pub names: Vec<String>,
-    /// What the key is for, in the words of `key-usage`.
+    /// Key usages, as words of `key-usage`.
     pub usages: Vec<String>,
-    /// From when on it is valid, in seconds since 1970.
+    /// Start of validity in seconds since 1970.
     pub not_before: i64,
-    /// For how many days.
+    /// Duration of validity in days.
     pub days_valid: i64,
-    /// Sixteen random bytes.
+    /// Sixteen random bytes for the serial number.
     pub serial: [u8; 16],
-    /// Where the list of revoked certificates will be.
+    /// URLs of the revocation list.
     pub lists: Vec<String>,
 }
 
-/// Who signs: a certificate and its key.
+/// Signing authority: a certificate and its key.
 #[derive(Debug)]
 pub struct Authority<'a> {
-    /// The certificate in DER.
+    /// Certificate in DER.
     pub certificate: &'a [u8],
-    /// Its key.
+    /// Private key.
     pub key: Key,
 }
 
-/// One of the certificates on a list of revoked ones.
+/// Entry of a revocation list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revoked {
-    /// The serial number in hexadecimal digits.
+    /// Serial number in hexadecimal.
     pub serial: String,
-    /// When it was revoked, in seconds since 1970.
+    /// Time of revocation in seconds since 1970.
     pub at: i64,
 }
 
-/// Signs a certificate with its own key.
+/// Creates a self-signed certificate.
 ///
 /// # Errors
-/// What of the template cannot be.
+/// Returns what is invalid in the template.
 pub fn self_signed(template: &Template, key: &Key) -> Result<Vec<u8>, String> {
     let wanted = template.params()?;
     let made = wanted.self_signed(&key.pair).map_err(failed)?;
     Ok(made.der().to_vec())
 }
 
-/// Signs a certificate as an authority.
+/// Creates a certificate signed by an authority.
 ///
 /// # Errors
-/// What of the template cannot be, or that the authority is none.
+/// Returns what is invalid in the template, or that the authority is invalid.
 pub fn signed(template: &Template, key: &Key, authority: Authority<'_>) -> Result<Vec<u8>, String> {
     let issuer = issuer(authority)?;
     let made = template
@@ -95,13 +95,13 @@ pub fn signed(template: &Template, key: &Key, authority: Authority<'_>) -> Resul
     Ok(made.der().to_vec())
 }
 
-/// A request for a certificate (RFC 2986), in DER.
+/// Creates a certificate request (RFC 2986), in DER.
 ///
 /// # Errors
-/// What of the template cannot be.
+/// Returns what is invalid in the template.
 pub fn request(template: &Template, key: &Key) -> Result<Vec<u8>, String> {
     let mut wanted = template.params()?;
-    // These are the authority's to say.
+    // The authority decides these.
     wanted.serial_number = None;
     wanted.crl_distribution_points = Vec::new();
     wanted.use_authority_key_identifier_extension = false;
@@ -109,11 +109,11 @@ pub fn request(template: &Template, key: &Key) -> Result<Vec<u8>, String> {
     Ok(made.der().to_vec())
 }
 
-/// Signs what a request asks for, as an authority: its name, further names and usages, and the time and number of
-/// the template. Whoever asks to be an authority is refused.
+/// Signs a certificate request: takes names and usages from the request, validity and serial number from the
+/// template. Refuses requests for an authority certificate.
 ///
 /// # Errors
-/// The request is none, or not signed by its key, or asks for something that is not given.
+/// Fails if the request is malformed, not signed by its key, or requests something that is not granted.
 pub fn signed_request(
     der: &[u8],
     template: &Template,
@@ -142,11 +142,11 @@ pub fn signed_request(
     Ok(made.der().to_vec())
 }
 
-/// The list of what an authority has revoked (RFC 5280, 5), in DER: from a time on, in seconds since 1970, for so many
-/// days.
+/// Creates the revocation list of an authority (RFC 5280, 5), in DER: valid from a time in seconds since 1970, for
+/// this number of days.
 ///
 /// # Errors
-/// The authority may not sign it.
+/// Fails if the authority may not sign revocation lists.
 pub fn revocation_list(
     authority: Authority<'_>,
     revoked: &[Revoked],
@@ -201,7 +201,7 @@ fn issuer(authority: Authority<'_>) -> Result<Issuer<'static, KeyPair>, String> 
     Issuer::from_ca_cert_der(&certificate, authority.key.pair).map_err(failed)
 }
 
-/// The identifier that an authority's certificate gives its key.
+/// Subject key identifier of an authority's certificate.
 fn own_identifier(certificate: &[u8]) -> Result<KeyIdMethod, String> {
     let facts = crate::Facts::read(certificate)?;
     Ok(match facts.skid.is_empty() {
@@ -217,7 +217,7 @@ fn bytes(hex: &str) -> Result<Vec<u8>, String> {
 impl Template {
     fn params(&self) -> Result<CertificateParams, String> {
         let mut serial = self.serial;
-        // Positive, and not zero (RFC 5280, 4.1.2.2).
+        // Positive and not zero (RFC 5280, 4.1.2.2).
         serial[0] = serial[0] & 0x7f | 0x40;
         let mut params = CertificateParams::default();
         params.not_before = moment(self.not_before);
@@ -234,7 +234,7 @@ impl Template {
         if params.key_usages.contains(&KeyUsagePurpose::KeyCertSign) {
             params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         } else {
-            // With this its key has an identifier.
+            // Adds a subject key identifier.
             params.is_ca = IsCa::ExplicitNoCa;
         }
         if !self.lists.is_empty() {
@@ -249,7 +249,7 @@ impl Subject {
     fn name(&self) -> Result<DistinguishedName, String> {
         let mut name = DistinguishedName::new();
         if !self.country.is_empty() {
-            // Of two letters that can be printed (RFC 5280, appendix A.1).
+            // Two printable letters (RFC 5280, appendix A.1).
             let two = self.country.len() == 2;
             let printable = self.country.as_str().try_into().ok().filter(|_| two);
             let printable = printable
@@ -302,7 +302,7 @@ fn apply(usage: &str, params: &mut CertificateParams) -> Result<(), String> {
                 "email-protect" => ExtendedKeyUsagePurpose::EmailProtection,
                 "timestamp" => ExtendedKeyUsagePurpose::TimeStamping,
                 "ocsp-sign" => ExtendedKeyUsagePurpose::OcspSigning,
-                // id-kp-dvcs (RFC 3029, 4)
+                // id-kp-dvcs (RFC 3029, 4).
                 "dvcs" => ExtendedKeyUsagePurpose::Other(vec![1, 3, 6, 1, 5, 5, 7, 3, 10]),
                 _ => return Err(format!("key-usage {usage} is not known")),
             };
@@ -314,12 +314,12 @@ fn apply(usage: &str, params: &mut CertificateParams) -> Result<(), String> {
     Ok(())
 }
 
-/// The hash that an authority signs with: that of the template, where its key is of RSA.
+/// Selects the hash of an authority's signatures: the template's for RSA keys.
 impl Authority<'_> {
-    /// An authority of its certificate and key, both in DER, that signs with this hash.
+    /// Reads an authority's certificate and key, both in DER; RSA keys sign with this hash.
     ///
     /// # Errors
-    /// The key is none.
+    /// Fails if the key is invalid.
     pub fn new<'a>(
         certificate: &'a [u8],
         key: &[u8],

@@ -1,18 +1,18 @@
-//! Private keys encrypted as programs did before PBES2: PBES1 with DES (RFC 8018, 6.1), and the key derivation of
-//! PKCS#12 with triple DES (RFC 7292, appendices B and C). They are read only; nothing is written this way.
+//! Decrypts private keys in formats before PBES2: PBES1 with DES (RFC 8018, 6.1), and the PKCS#12 key derivation with
+//! triple DES (RFC 7292, appendices B and C). Read only.
 
 use des::cipher::{Array, BlockCipherDecrypt, BlockSizeUser, KeyInit};
 use sha1::{Digest, Sha1};
 
-/// Bytes of a block of DES, and of the output and the block of SHA-1.
+/// Block length of DES, and output and block length of SHA-1.
 const BLOCK: usize = 8;
 const SHA1: usize = 20;
 const SHA1_BLOCK: usize = 64;
 
-/// The contents of object identifiers, below 1.2.840.113549.1.
+/// Prefix of object identifiers: 1.2.840.113549.1.
 const PKCS: [u8; 7] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01];
 
-/// A private key as PKCS#8 has it encrypted (RFC 5958, 3).
+/// An encrypted PKCS#8 private key (RFC 5958, 3).
 pub(crate) struct Sealed<'a> {
     scheme: Scheme,
     salt: &'a [u8],
@@ -22,14 +22,14 @@ pub(crate) struct Sealed<'a> {
 
 #[derive(Clone, Copy)]
 enum Scheme {
-    /// DES with a key by MD5, or by SHA-1 (PBKDF1).
+    /// DES with a key derived by PBKDF1 with MD5 or SHA-1.
     Md5,
     Sha1,
-    /// Triple DES with a key of so many bytes: three keys, or two.
+    /// Triple DES with a key of this length: three keys or two.
     TripleDes(usize),
 }
 
-/// Takes an element of DER off the front: its tag, its contents, and what follows.
+/// Splits off a DER element: its tag, contents, and the following bytes.
 fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let [tag, first, rest @ ..] = bytes else {
         return None;
@@ -47,14 +47,14 @@ fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((*tag, contents, behind))
 }
 
-/// The contents of an element with this tag, and what follows.
+/// Contents of an element with this tag, and the following bytes.
 fn tagged(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (own, contents, behind) = element(bytes)?;
     (own == tag).then_some((contents, behind))
 }
 
 impl<'a> Sealed<'a> {
-    /// Reads the container; `None` if it is malformed or encrypted in another way.
+    /// Parses the container; `None` if it is malformed or encrypted in another way.
     pub(crate) fn read(der: &'a [u8]) -> Option<Self> {
         let (outer, _) = tagged(0x30, der)?;
         let (algorithm, rest) = tagged(0x30, outer)?;
@@ -84,14 +84,14 @@ impl<'a> Sealed<'a> {
         })
     }
 
-    /// Opens it; `None` if the passphrase is wrong.
+    /// Decrypts the key; `None` if the passphrase is wrong.
     pub(crate) fn open(&self, passphrase: &str) -> Option<Vec<u8>> {
         let plain = match self.scheme {
             Scheme::Md5 => self.by_pbkdf1::<md5::Md5>(passphrase),
             Scheme::Sha1 => self.by_pbkdf1::<Sha1>(passphrase),
             Scheme::TripleDes(len) => {
                 let mut key = derive(1, len, passphrase, self.salt, self.rounds);
-                // With two keys the first is the third, too.
+                // Two-key triple DES uses the first key again as the third.
                 let first = key.get(..24 - len).unwrap_or_default().to_vec();
                 key.extend(first);
                 let iv = derive(2, BLOCK, passphrase, self.salt, self.rounds);
@@ -135,7 +135,7 @@ fn decrypt<C: KeyInit + BlockCipherDecrypt + BlockSizeUser>(
     Some(plain)
 }
 
-/// Takes the padding off (RFC 8018, 6.1.1, step 4).
+/// Removes the padding (RFC 8018, 6.1.1, step 4).
 fn unpad(mut plain: Vec<u8>) -> Option<Vec<u8>> {
     let pad = usize::from(*plain.last()?);
     let len = plain.len().checked_sub(pad)?;
@@ -145,7 +145,7 @@ fn unpad(mut plain: Vec<u8>) -> Option<Vec<u8>> {
     fits.then_some(plain)
 }
 
-/// Derives `len` bytes for a purpose: 1 for a key, 2 for an initialisation vector (RFC 7292, B.2).
+/// Derives `len` bytes for a purpose: 1 for a key, 2 for an initialization vector (RFC 7292, B.2).
 fn derive(purpose: u8, len: usize, passphrase: &str, salt: &[u8], rounds: u32) -> Vec<u8> {
     let passphrase: Vec<u8> = passphrase
         .encode_utf16()
@@ -173,7 +173,7 @@ fn derive(purpose: u8, len: usize, passphrase: &str, salt: &[u8], rounds: u32) -
     out
 }
 
-/// Adds the repeated hash and 1 to a block, as numbers.
+/// Adds the repeated hash and 1 to a block, as big-endian numbers.
 fn add(block: &mut [u8], hash: &[u8]) {
     let mut carry = 1;
     for (at, byte) in block.iter_mut().enumerate().rev() {

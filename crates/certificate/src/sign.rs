@@ -1,4 +1,4 @@
-//! Signatures by a private key, and by the key of a certificate: what exchanges of keys prove themselves by.
+//! Signatures by private keys, and their verification by certificates, for key exchanges such as IKE.
 
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use aws_lc_rs::rand::SystemRandom;
@@ -15,16 +15,16 @@ use x509_parser::prelude::FromDer as _;
 
 use crate::Key;
 
-/// How something is signed.
+/// Signature scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// RSA with PKCS #1 padding over a hash of the message with its name (RFC 8017, 8.2).
+    /// RSA with PKCS #1 padding over the DigestInfo of the message (RFC 8017, 8.2).
     RsaPkcs1(Hash),
-    /// RSA with PSS padding (RFC 8017, 8.1), salted as long as the hash.
+    /// RSA-PSS (RFC 8017, 8.1); the salt is as long as the hash.
     RsaPss(Hash),
-    /// RSA with PKCS #1 padding over the message as it is (RFC 2409, 5.1).
+    /// RSA with PKCS #1 padding over the message itself (RFC 2409, 5.1).
     RsaRaw,
-    /// ECDSA over P-256 with SHA-256, r and s behind each other.
+    /// ECDSA over P-256 with SHA-256; the signature is r followed by s.
     P256,
     /// ECDSA over P-384 with SHA-384.
     P384,
@@ -32,10 +32,10 @@ pub enum Way {
     P521,
 }
 
-/// A hash that is signed.
+/// Hash of a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hash {
-    /// SHA-1, which old peers ask for.
+    /// SHA-1, for old peers.
     Sha1,
     /// SHA-256.
     Sha256,
@@ -45,13 +45,13 @@ pub enum Hash {
     Sha512,
 }
 
-/// A private key that signs.
+/// Private key for signatures.
 pub struct Signing(Kind);
 
 enum Kind {
     Rsa {
         pair: RsaKeyPair,
-        /// The same for what `pair` does not do: SHA-1, and messages as they are.
+        /// Key for schemes that `pair` lacks: SHA-1, and messages without hash.
         old: Box<RsaPrivateKey>,
     },
     Curve(EcdsaKeyPair, Way),
@@ -63,13 +63,13 @@ impl std::fmt::Debug for Signing {
     }
 }
 
-/// SHA-1 of some bytes, by which exchanges name keys of authorities (RFC 7296, 3.7).
+/// SHA-1 digest, by which IKE names the keys of authorities (RFC 7296, 3.7).
 pub fn sha1(bytes: &[u8]) -> [u8; 20] {
     let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, bytes);
     hash.as_ref().try_into().unwrap_or_default()
 }
 
-/// The hash of SHA-1 with its name, in DER (RFC 8017, 9.2).
+/// DigestInfo of SHA-1 in DER (RFC 8017, 9.2).
 fn named_sha1(message: &[u8]) -> Vec<u8> {
     const NAME: [u8; 15] = [
         0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2b, 0x0e, 0x03, 0x02, 0x1a, 0x05, 0x00, 0x04, 0x14,
@@ -77,7 +77,7 @@ fn named_sha1(message: &[u8]) -> Vec<u8> {
     [&NAME[..], &sha1(message)].concat()
 }
 
-/// Random numbers of the system, with which the private key's work is blinded.
+/// System random number generator, for blinding the private key operation.
 struct System;
 
 impl TryRng for System {
@@ -104,10 +104,10 @@ impl TryRng for System {
 impl TryCryptoRng for System {}
 
 impl Signing {
-    /// A key in DER, as `/certificate` keeps it.
+    /// Parses a DER key, as `/certificate` stores it.
     ///
     /// # Errors
-    /// It is of a kind that does not sign here.
+    /// Fails for kinds of keys that cannot sign.
     pub fn read(der: &[u8]) -> Result<Self, String> {
         let key = Key::read(der, crate::Digest::Sha256)?;
         let der = key.as_pkcs8()?;
@@ -129,7 +129,7 @@ impl Signing {
             .ok_or_else(|| String::from("the key is neither RSA nor of a curve that signs here"))
     }
 
-    /// Whether it can sign so.
+    /// True if the key supports this scheme.
     pub fn can(&self, way: Way) -> bool {
         match &self.0 {
             Kind::Rsa { .. } => match way {
@@ -140,7 +140,7 @@ impl Signing {
         }
     }
 
-    /// The signature of a message; none where it cannot sign so.
+    /// Signs a message; `None` if the key does not support the scheme.
     pub fn sign(&self, way: Way, message: &[u8]) -> Option<Vec<u8>> {
         let random = SystemRandom::new();
         let (pair, old) = match &self.0 {
@@ -170,7 +170,7 @@ impl Signing {
         Some(signature)
     }
 
-    /// The public key, as its kind has it: of RSA in PKCS #1, of a curve the point.
+    /// Public key: PKCS #1 for RSA, the point for a curve.
     pub fn public(&self) -> &[u8] {
         match &self.0 {
             Kind::Rsa { pair, .. } => pair.public_key().as_ref(),
@@ -179,10 +179,10 @@ impl Signing {
     }
 }
 
-/// Whether the key of a certificate made this signature of a message.
+/// Verifies a signature by the key of a certificate.
 ///
 /// # Errors
-/// It did not, or the certificate is none.
+/// Fails if the signature or the certificate is invalid.
 pub fn verify(certificate: &[u8], way: Way, message: &[u8], made: &[u8]) -> Result<(), String> {
     let (_, read) = X509Certificate::from_der(certificate)
         .map_err(|error| format!("no certificate: {error}"))?;

@@ -1,11 +1,10 @@
-//! Whom the router believes when somebody proves by a certificate to be a host: the authorities of `/certificate`
-//! that are trusted, and those that come with the software.
+//! Trusted authorities for verifying the certificates of peers: those in `/certificate`, and the built-in ones.
 
 use rustls_pki_types::CertificateDer;
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
-/// Uses for which the authorities that come with the software are trusted unless said otherwise: where the router is
-/// the client of a host with a name. In tunnels and for users a public authority proves nothing.
+/// Default uses of the built-in authorities: connections to named servers. In tunnels and for users, public
+/// authorities prove nothing.
 const USUAL: [&str; 8] = [
     "container",
     "dns",
@@ -17,12 +16,12 @@ const USUAL: [&str; 8] = [
     "tr069",
 ];
 
-/// The certificates that come with the software: Mozilla's list of authorities for hosts.
+/// Built-in authorities: Mozilla's list for servers.
 pub fn builtin() -> &'static [CertificateDer<'static>] {
     TLS_SERVER_ROOT_CERTS
 }
 
-/// What a certificate is trusted for: `all`, or words of `trust-store`.
+/// Uses that a certificate is trusted for: `all`, or words of `trust-store`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Uses {
     All,
@@ -47,19 +46,19 @@ impl Uses {
     }
 }
 
-/// How much of a peer's certificate is looked at.
+/// How a peer's certificate is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// Nothing: whoever answers is believed.
+    /// Not at all.
     Nothing,
-    /// Who signed it, its names, and its time.
+    /// Signature, names and validity.
     WithoutLists,
-    /// Also, whether a list says that it was revoked, where there is a list of its authority.
+    /// Also revocation, if there is a list of its authority.
     Full,
 }
 
 impl Check {
-    /// What a word of `check-certificate` says.
+    /// Parses a word of `check-certificate`.
     pub fn of(word: &str) -> Self {
         match word {
             "yes" | "true" => Self::Full,
@@ -69,7 +68,7 @@ impl Check {
     }
 }
 
-/// Who is trusted for what, at one moment.
+/// Trusted authorities by use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {
     own: Vec<(CertificateDer<'static>, Uses)>,
@@ -84,7 +83,7 @@ impl Default for Trust {
 }
 
 impl Trust {
-    /// Those that come with the software alone, for what `builtin-trust-store` of `/certificate/settings` says.
+    /// Creates a set of the built-in authorities, for the uses in `builtin-trust-store` of `/certificate/settings`.
     pub fn new(builtin: &str) -> Self {
         Self {
             own: Vec::new(),
@@ -93,29 +92,29 @@ impl Trust {
         }
     }
 
-    /// Trusts a certificate, too, for what its `trust-store` says.
+    /// Adds an authority for the uses in its `trust-store`.
     pub fn add(&mut self, der: &[u8], uses: &str) {
         self.own
             .push((CertificateDer::from(der.to_vec()), Uses::of(uses)));
     }
 
-    /// Looks certificates up in a list of revoked ones, in DER.
+    /// Adds a revocation list in DER.
     pub fn add_list(&mut self, der: Vec<u8>) {
         self.lists.push(der);
     }
 
-    /// The lists of revoked certificates, in DER.
+    /// Revocation lists in DER.
     pub fn lists(&self) -> &[Vec<u8>] {
         &self.lists
     }
 
-    /// Those of `/certificate` that are trusted for one use.
+    /// Authorities of `/certificate` that are trusted for one use.
     pub fn own(&self, wanted: &str) -> impl Iterator<Item = &CertificateDer<'static>> {
         let own = self.own.iter().filter(move |(_, uses)| uses.has(wanted));
         own.map(|(der, _)| der)
     }
 
-    /// The certificates that are trusted for one use: a word of `trust-store`, such as `dns` or `fetch`.
+    /// All authorities trusted for one use, a word of `trust-store` such as `dns` or `fetch`.
     pub fn roots(&self, wanted: &str) -> impl Iterator<Item = &CertificateDer<'static>> {
         let builtin: &[_] = if self.builtin.has(wanted) {
             builtin()
