@@ -1,29 +1,29 @@
-//! Packets for tests, given by their bytes and written the plain way.
+//! Sample packets for tests, built byte by byte without the code under test.
 
-/// A UDP packet over IPv4 in an Ethernet frame.
+/// UDP packet over IPv4 in an Ethernet frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Udp4 {
-    /// The station that the frame is for.
+    /// Destination MAC address.
     pub to: [u8; 6],
-    /// The address that it comes from.
+    /// Source address.
     pub source: u32,
-    /// The address that it is for.
+    /// Destination address.
     pub destination: u32,
-    /// The port that it comes from.
+    /// Source port.
     pub source_port: u16,
-    /// The port that it is for.
+    /// Destination port.
     pub destination_port: u16,
-    /// The lifetime.
+    /// TTL.
     pub ttl: u8,
-    /// The protocol's number.
+    /// Protocol number.
     pub protocol: u8,
     /// Flags and fragment offset.
     pub fragment: u16,
-    /// Bytes behind the UDP header.
+    /// Length of the UDP payload in bytes.
     pub payload: usize,
 }
 
-/// The router's own address on the test's ingress interface.
+/// MAC address of the router on the test's ingress interface.
 pub const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
 impl Default for Udp4 {
@@ -43,7 +43,7 @@ impl Default for Udp4 {
 }
 
 impl Udp4 {
-    /// The packet, from its IP header on.
+    /// Builds the packet, from the IP header on.
     pub fn packet(&self) -> Vec<u8> {
         let total = 28 + self.payload;
         let mut bytes = vec![0x45, 0];
@@ -62,7 +62,7 @@ impl Udp4 {
         bytes
     }
 
-    /// The packet in an Ethernet frame.
+    /// Builds the packet in an Ethernet frame.
     pub fn frame(&self) -> Vec<u8> {
         ethernet(self.to, 0x0800, &self.packet())
     }
@@ -76,7 +76,7 @@ pub fn seal(packet: &mut [u8]) {
     packet[10..12].copy_from_slice(&(!sum).to_be_bytes());
 }
 
-/// The ones' complement sum, the plain way.
+/// Ones' complement sum, computed naively.
 pub fn sum(bytes: &[u8]) -> u16 {
     let mut sum = 0u32;
     for pair in bytes.chunks(2) {
@@ -88,7 +88,7 @@ pub fn sum(bytes: &[u8]) -> u16 {
     sum as u16
 }
 
-/// An Ethernet frame around these bytes.
+/// Builds an Ethernet frame around these bytes.
 pub fn ethernet(to: [u8; 6], ethertype: u16, packet: &[u8]) -> Vec<u8> {
     let mut bytes = to.to_vec();
     bytes.extend([2, 0, 0, 0, 0, 9]);
@@ -97,23 +97,23 @@ pub fn ethernet(to: [u8; 6], ethertype: u16, packet: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A frame of ARP, for everybody, with nothing in it.
+/// Builds a broadcast ARP frame with a zero payload.
 pub fn arp() -> Vec<u8> {
     ethernet([0xff; 6], 0x0806, &[0; 46])
 }
 
-/// An IPv6 packet with a UDP header's worth of payload.
+/// IPv6 packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Udp6 {
-    /// The address that it comes from.
+    /// Source address.
     pub source: u128,
-    /// The address that it is for.
+    /// Destination address.
     pub destination: u128,
-    /// The lifetime.
+    /// Hop limit.
     pub hop_limit: u8,
-    /// The number of the protocol behind the header.
+    /// Next header number.
     pub next_header: u8,
-    /// Bytes behind the IPv6 header.
+    /// Payload length in bytes.
     pub payload: usize,
 }
 
@@ -130,7 +130,7 @@ impl Default for Udp6 {
 }
 
 impl Udp6 {
-    /// The packet, from its IP header on.
+    /// Builds the packet, from the IP header on.
     pub fn packet(&self) -> Vec<u8> {
         let mut bytes = vec![0x60, 0, 0, 0];
         bytes.extend((self.payload as u16).to_be_bytes());
@@ -141,7 +141,7 @@ impl Udp6 {
         bytes
     }
 
-    /// The packet in an Ethernet frame.
+    /// Builds the packet in an Ethernet frame.
     pub fn frame(&self) -> Vec<u8> {
         ethernet(MAC, 0x86dd, &self.packet())
     }
