@@ -4,55 +4,55 @@ use core::net::Ipv4Addr;
 
 use crate::{EtherType, Mac, bytes_at, put_at, u16_at};
 
-/// Bytes of an ARP packet for IPv4 over Ethernet.
+/// Length of an ARP packet for IPv4 over Ethernet.
 pub const PACKET_LEN: usize = 28;
 
-/// What an ARP packet wants (RFC 826; RFC 5227 for probes and announcements).
+/// ARP operation (RFC 826; RFC 5227 for probes and announcements).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation(pub u16);
 
 impl Operation {
-    /// Who has the target address?
+    /// Request for the target's MAC address.
     pub const REQUEST: Self = Self(1);
-    /// The sender has the sender address.
+    /// Reply with the sender's MAC address.
     pub const REPLY: Self = Self(2);
 }
 
-/// What is wrong with an ARP packet, in the order in which RFC 826 looks.
+/// Reason why an ARP packet is malformed, in the order of RFC 826.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Shorter than 28 bytes.
     Truncated,
-    /// The hardware is not Ethernet.
+    /// The hardware type is not Ethernet.
     Hardware,
-    /// A hardware address does not have 6 bytes.
+    /// A hardware address is not 6 bytes long.
     HardwareLength,
-    /// The protocol is not IPv4.
+    /// The protocol type is not IPv4.
     Protocol,
-    /// A protocol address does not have 4 bytes.
+    /// A protocol address is not 4 bytes long.
     ProtocolLength,
 }
 
 /// An ARP packet for IPv4 over Ethernet as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
-    /// Request or reply.
+    /// Operation.
     pub operation: Operation,
-    /// The sender's MAC address.
+    /// Sender MAC address.
     pub sender_mac: Mac,
-    /// The sender's address; zero in a probe (RFC 5227, 2.1.1).
+    /// Sender address; zero in a probe (RFC 5227, 2.1.1).
     pub sender: Ipv4Addr,
-    /// The target's MAC address; means nothing in a request.
+    /// Target MAC address; meaningless in a request.
     pub target_mac: Mac,
-    /// The address that is asked for, or the asker's in a reply.
+    /// Target address: the requested one, or that of the requester in a reply.
     pub target: Ipv4Addr,
 }
 
 impl Repr {
-    /// Reads an ARP packet; padding behind it is ignored.
+    /// Parses an ARP packet; padding after it is ignored.
     ///
     /// # Errors
-    /// What is not IPv4 over Ethernet, by fact.
+    /// Returns [`Malformed`] if the packet is truncated or not IPv4 over Ethernet.
     pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let packet: &[u8; PACKET_LEN] = bytes.first_chunk().ok_or(Malformed::Truncated)?;
         let [hardware_len, protocol_len] = bytes_at(packet, 4);
@@ -77,7 +77,7 @@ impl Repr {
         })
     }
 
-    /// The packet's bytes.
+    /// Encodes the packet.
     pub fn to_bytes(&self) -> [u8; PACKET_LEN] {
         let mut bytes = [0; PACKET_LEN];
         put_at(&mut bytes, 0, HARDWARE_ETHERNET.to_be_bytes());
@@ -92,5 +92,5 @@ impl Repr {
     }
 }
 
-/// Ethernet among the hardware types (IANA, "ARP Parameters").
+/// Hardware type Ethernet (IANA, "ARP Parameters").
 const HARDWARE_ETHERNET: u16 = 1;

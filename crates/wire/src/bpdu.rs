@@ -1,131 +1,131 @@
-//! BPDUs of spanning tree: STP, RSTP and MSTP (IEEE 802.1Q-2018, clause 14).
+//! Spanning tree BPDUs: STP, RSTP and MSTP (IEEE 802.1Q-2018, clause 14).
 //!
-//! A BPDU stands behind the LLC header [`LLC`] of a frame to [`GROUP`]. Times are in 256ths of a second.
+//! A BPDU follows the LLC header [`LLC`] of a frame to [`GROUP`]. Times are in units of 1/256 second.
 
 use alloc::vec::Vec;
 
 use crate::{Mac, bytes_at, put_at, u16_at, u32_at};
 
-/// Whom BPDUs are for (table 8-1).
+/// Destination address of BPDUs (table 8-1).
 pub const GROUP: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 0]);
-/// Whom BPDUs of provider bridges are for (table 8-2).
+/// Destination address of BPDUs of provider bridges (table 8-2).
 pub const PROVIDER_GROUP: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 8]);
-/// What stands before a BPDU in its frame: SAPs 0x42, unnumbered information.
+/// LLC header of BPDUs: SAPs 0x42, unnumbered information.
 pub const LLC: [u8; 3] = [0x42, 0x42, 0x03];
 
-/// Bytes of a topology change notification, a configuration, a rapid and the shortest multiple BPDU.
+/// Lengths of a topology change notification, a configuration BPDU, an RST BPDU and an MST BPDU without instances.
 const LENGTHS: [usize; 4] = [4, CONFIG_LEN, RAPID_LEN, MULTIPLE_LEN];
 const CONFIG_LEN: usize = 35;
 const RAPID_LEN: usize = 36;
 const MULTIPLE_LEN: usize = 102;
-/// Bytes of what a multiple BPDU says of an instance.
+/// Length of an MSTI configuration message.
 const INSTANCE_LEN: usize = 16;
-/// What `version 3 length` counts without any instance.
+/// `version 3 length` without instances.
 const VERSION_3_LEN: u16 = 64;
-/// The most instances that a region has.
+/// Maximum number of instances of a region.
 pub const INSTANCES: usize = 64;
 
-/// A bridge: priority (4 bits), number of the tree (12 bits), address. The lower is the better.
+/// Bridge id: priority (4 bits), instance (12 bits), MAC address. The lower one is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BridgeId(pub u64);
 
 impl BridgeId {
-    /// The bridge with this address; the priority counts in steps of 0x1000.
+    /// Creates a bridge id; the priority is in steps of 0x1000.
     pub const fn new(priority: u16, tree: u16, address: Mac) -> Self {
         let high = (priority & 0xf000 | tree & 0xfff) as u64;
         Self(high << 48 | address.to_u64())
     }
 
-    /// Its priority, in steps of 0x1000.
+    /// Priority, in steps of 0x1000.
     pub const fn priority(self) -> u16 {
         (self.0 >> 48) as u16 & 0xf000
     }
 
-    /// Its address.
+    /// MAC address.
     pub const fn address(self) -> Mac {
         Mac::from_u64(self.0)
     }
 
-    /// The same bridge in another tree, with the priority that it has there.
+    /// Id of the same bridge in another instance, with its priority there.
     const fn in_tree(self, tree: u16) -> Self {
         Self::new((self.0 >> 48) as u16, tree, self.address())
     }
 }
 
-/// A port of a bridge: priority (4 bits), number (12 bits). The lower is the better.
+/// Port id: priority (4 bits), number (12 bits). The lower one is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortId(pub u16);
 
 impl PortId {
-    /// The port with this number, from 1; the priority counts in steps of 0x10.
+    /// Creates a port id; numbers start at 1, the priority is in steps of 0x10.
     pub const fn new(priority: u8, number: u16) -> Self {
         Self((priority as u16 & 0xf0) << 8 | number & 0xfff)
     }
 
-    /// Its priority, in steps of 0x10.
+    /// Priority, in steps of 0x10.
     pub const fn priority(self) -> u8 {
         (self.0 >> 8) as u8 & 0xf0
     }
 
-    /// Its number.
+    /// Port number.
     pub const fn number(self) -> u16 {
         self.0 & 0xfff
     }
 }
 
-/// The flags of a BPDU or of one of its instances (14.2.5).
+/// Flags of a BPDU or of one of its instances (14.2.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// The topology has changed.
+    /// Topology change.
     pub const TOPOLOGY_CHANGE: Self = Self(1);
-    /// The designated port asks to forward at once.
+    /// Proposal: the designated port asks to forward at once.
     pub const PROPOSAL: Self = Self(1 << 1);
-    /// The role of the port: master, or one that does not say its role.
+    /// Port role: master, or unknown.
     pub const ROLE_MASTER: Self = Self(0);
-    /// The role of the port: alternate or backup.
+    /// Port role: alternate or backup.
     pub const ROLE_ALTERNATE: Self = Self(1 << 2);
-    /// The role of the port: root.
+    /// Port role: root.
     pub const ROLE_ROOT: Self = Self(2 << 2);
-    /// The role of the port: designated.
+    /// Port role: designated.
     pub const ROLE_DESIGNATED: Self = Self(3 << 2);
     /// The port learns addresses.
     pub const LEARNING: Self = Self(1 << 4);
     /// The port forwards.
     pub const FORWARDING: Self = Self(1 << 5);
-    /// The neighbour may forward at once.
+    /// Agreement: the neighbour may forward at once.
     pub const AGREEMENT: Self = Self(1 << 6);
-    /// A configuration BPDU: a topology change notification was heard.
+    /// Configuration BPDU: topology change acknowledgement.
     pub const ACKNOWLEDGEMENT: Self = Self(1 << 7);
-    /// An instance: a master port leads out of the region.
+    /// Instance: a master port leads out of the region.
     pub const MASTER: Self = Self(1 << 7);
 
     const ROLE_MASK: u8 = 3 << 2;
 
-    /// Whether all of these are set.
+    /// True if all of `flags` are set.
     pub const fn has(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0
     }
 
-    /// The role alone.
+    /// Port role.
     pub const fn role(self) -> Self {
         Self(self.0 & Self::ROLE_MASK)
     }
 
-    /// With these, if so.
+    /// Sets `flags` if `if_so` is true.
     #[must_use]
     pub const fn with(self, flags: Self, if_so: bool) -> Self {
         Self(self.0 | if if_so { flags.0 } else { 0 })
     }
 }
 
-/// The four kinds of BPDU.
+/// BPDU type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// STP: the topology has changed, towards the root.
+    /// STP topology change notification.
     TopologyChange,
-    /// STP.
+    /// STP configuration BPDU.
     Config,
     /// RSTP.
     Rapid,
@@ -133,67 +133,67 @@ pub enum Kind {
     Multiple,
 }
 
-/// Times of a BPDU, in 256ths of a second.
+/// Timer values of a BPDU, in units of 1/256 second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// How old what it says is.
+    /// Message age.
     pub message_age: u16,
-    /// When that is too old.
+    /// Maximum age.
     pub max_age: u16,
-    /// How often one is sent.
+    /// Hello time.
     pub hello: u16,
-    /// How long a port listens, and how long it learns.
+    /// Forward delay.
     pub forward_delay: u16,
 }
 
-/// Which region a bridge belongs to (13.8).
+/// MST region id (13.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// The region's name, filled up with zeros.
+    /// Name, padded with zeros.
     pub name: [u8; 32],
-    /// The revision of its configuration.
+    /// Revision.
     pub revision: u16,
-    /// The digest of its map from VLANs to instances.
+    /// Digest of the map from VLANs to instances.
     pub digest: [u8; 16],
 }
 
-/// What an MSTP BPDU says beyond the rest.
+/// MSTP part of a BPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multiple {
-    /// The region of the sender.
+    /// Region of the sender.
     pub region: Region,
-    /// What the way to the regional root costs.
+    /// Path cost to the regional root.
     pub internal_cost: u32,
-    /// The sender; [`Repr::bridge`] is the regional root.
+    /// Bridge id of the sender; [`Repr::bridge`] is the regional root.
     pub bridge: BridgeId,
-    /// How many bridges of the region it may still pass.
+    /// Remaining hops within the region.
     pub hops: u8,
 }
 
-/// What an MSTP BPDU says of an instance.
+/// MSTI configuration message: data of one instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Instance {
-    /// Its flags.
+    /// Flags.
     pub flags: Flags,
-    /// Its regional root; the number of the tree is the instance's.
+    /// Regional root; contains the instance number.
     pub root: BridgeId,
-    /// What the way there costs.
+    /// Path cost to the regional root.
     pub cost: u32,
-    /// The sender's priority in it, in steps of 0x1000.
+    /// Priority of the sender in the instance, in steps of 0x1000.
     pub bridge_priority: u16,
-    /// The port's priority in it, in steps of 0x10.
+    /// Priority of the port in the instance, in steps of 0x10.
     pub port_priority: u8,
-    /// How many bridges of the region it may still pass.
+    /// Remaining hops within the region.
     pub hops: u8,
 }
 
 impl Instance {
-    /// Which instance it is about.
+    /// Instance number.
     pub const fn number(&self) -> u16 {
         (self.root.0 >> 48) as u16 & 0xfff
     }
 
-    /// The sender as it is called in this instance.
+    /// Bridge id of the sender in this instance.
     pub const fn bridge(&self, sender: BridgeId) -> BridgeId {
         BridgeId::new(self.bridge_priority, 0, sender.address()).in_tree(self.number())
     }
@@ -223,42 +223,42 @@ impl Instance {
     }
 }
 
-/// What is wrong with a BPDU (14.4).
+/// Reason why a BPDU is malformed (14.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Shorter than its kind is.
+    /// Shorter than its type requires.
     Truncated,
-    /// Not of the spanning tree protocol.
+    /// Not a spanning tree protocol.
     Protocol,
-    /// Of a kind that there is not.
+    /// Unknown BPDU type.
     Kind,
-    /// Of MSTP, and the length of what it says of instances is none.
+    /// Invalid length of the instances of an MST BPDU.
     Instances,
 }
 
 /// A BPDU without its instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
-    /// What kind it is; of [`Kind::TopologyChange`] nothing else counts.
+    /// Type; for [`Kind::TopologyChange`] all other fields are meaningless.
     pub kind: Kind,
-    /// Its flags.
+    /// Flags.
     pub flags: Flags,
-    /// The root bridge.
+    /// Root bridge.
     pub root: BridgeId,
-    /// What the way there costs.
+    /// Path cost to the root.
     pub cost: u32,
-    /// The sender; of MSTP its regional root.
+    /// Bridge id of the sender; for MSTP of its regional root.
     pub bridge: BridgeId,
-    /// The sender's port.
+    /// Port id of the sender.
     pub port: PortId,
-    /// Its times.
+    /// Timer values.
     pub times: Times,
-    /// What MSTP adds; none of other kinds.
+    /// MSTP part; `None` for other types.
     pub multiple: Option<Multiple>,
 }
 
 impl Repr {
-    /// The notification that the topology has changed.
+    /// Topology change notification.
     pub const TOPOLOGY_CHANGE: Self = Self {
         kind: Kind::TopologyChange,
         flags: Flags(0),
@@ -275,10 +275,11 @@ impl Repr {
         multiple: None,
     };
 
-    /// Reads a BPDU and what it says of instances. What follows is padding.
+    /// Parses a BPDU and its instances; following bytes are padding. Newer protocol versions are parsed as MSTP, and
+    /// MST BPDUs that are too short as RSTP.
     ///
     /// # Errors
-    /// What is none (14.4). What is newer than MSTP is read as MSTP, and MSTP that is too short as RSTP.
+    /// Returns [`Malformed`] for invalid BPDUs (14.4).
     pub fn parse(bytes: &[u8]) -> Result<(Self, Instances<'_>), Malformed> {
         let head: &[u8; 4] = bytes.first_chunk().ok_or(Malformed::Truncated)?;
         let [version, kind] = bytes_at(head, 2);
@@ -346,7 +347,7 @@ impl Repr {
         Ok((repr, Instances(records)))
     }
 
-    /// Its bytes, with these instances if it is of MSTP.
+    /// Encodes the BPDU, with these instances if it is an MST BPDU.
     pub fn to_bytes(&self, instances: &[Instance]) -> Vec<u8> {
         let mut bytes = [0; MULTIPLE_LEN];
         let (version, kind) = match self.kind {
@@ -378,7 +379,7 @@ impl Multiple {
     fn append(&self, out: &mut Vec<u8>, instances: &[Instance]) {
         let more = (instances.len() * INSTANCE_LEN) as u16;
         out.extend((VERSION_3_LEN + more).to_be_bytes());
-        // The format of what follows is always 0 (13.8).
+        // The configuration identifier format selector is always 0 (13.8).
         out.push(0);
         out.extend(self.region.name);
         out.extend(self.region.revision.to_be_bytes());
@@ -392,12 +393,12 @@ impl Multiple {
     }
 }
 
-/// What a BPDU says of instances.
+/// Instances of an MST BPDU.
 #[derive(Clone, Copy, Debug)]
 pub struct Instances<'a>(&'a [[u8; INSTANCE_LEN]]);
 
 impl Instances<'_> {
-    /// Each instance, in the order of the BPDU.
+    /// Iterates over the instances, in the order of the BPDU.
     pub fn iter(&self) -> impl Iterator<Item = Instance> {
         self.0.iter().map(Instance::parse)
     }
@@ -455,7 +456,7 @@ mod tests {
             assert_eq!(read, repr);
             assert!(its.iter().eq(instances[..of_it].iter().copied()));
             for len in 0..bytes.len() {
-                // What is too short for MSTP is RSTP as far as it goes.
+                // An MST BPDU that is too short is parsed as RSTP.
                 let short = Repr::parse(&bytes[..len]);
                 let is_rapid = short.is_ok_and(|(read, _)| read.kind == Kind::Rapid);
                 let may = kind == Kind::Multiple && (RAPID_LEN..MULTIPLE_LEN).contains(&len);

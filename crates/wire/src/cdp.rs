@@ -1,20 +1,20 @@
-//! CDP, by which Cisco's devices find each other, version 1 and 2: what stands behind LLC and SNAP.
+//! Cisco Discovery Protocol, versions 1 and 2, after the LLC and SNAP headers.
 //!
 //! ```text
 //! version (8) | hold time in seconds (8) | checksum (16) | TLVs: type (16), length with its head (16), value
 //! ```
-//! No standard. Text is as it came: bytes of any kind.
+//! There is no standard. Text is raw bytes.
 
 use alloc::vec::Vec;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::{Mac, checksum};
 
-/// Whom it is for.
+/// Destination address.
 pub const GROUP: Mac = Mac([0x01, 0, 0x0c, 0xcc, 0xcc, 0xcc]);
-/// The organisation and the protocol of its SNAP header.
+/// Organization and protocol of the SNAP header.
 pub const SNAP: ([u8; 3], u16) = ([0, 0, 0x0c], 0x2000);
-/// The LLC and SNAP headers in front of it.
+/// LLC and SNAP headers.
 pub const LLC: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0];
 
 const HEADER_LEN: usize = 4;
@@ -25,52 +25,52 @@ const CAPABILITIES: u16 = 4;
 const VERSION: u16 = 5;
 const PLATFORM: u16 = 6;
 
-/// How an IPv4 and an IPv6 address are told: the kind of the protocol, its number, the address's length.
+/// Headers of an IPv4 and an IPv6 address: protocol type, protocol, address length.
 const OF_IPV4: [u8; 5] = [1, 1, 0xcc, 0, 4];
 const OF_IPV6: [u8; 12] = [2, 8, 0xaa, 0xaa, 3, 0, 0, 0, 0x86, 0xdd, 0, 16];
 
-/// It forwards packets.
+/// Capability bit: router.
 pub const ROUTER: u32 = 1;
 
-/// What is wrong with a message.
+/// Reason why a message is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Shorter than its head, or than a TLV or an address says.
+    /// Shorter than its header, a TLV or an address.
     Truncated,
     /// Neither version 1 nor 2.
     Version,
-    /// Its checksum is wrong.
+    /// Wrong checksum.
     Checksum,
-    /// A TLV is shorter than its head, or one of one length has another.
+    /// A TLV is shorter than its header, or a TLV of fixed length has another length.
     Length,
 }
 
-/// A message. What is not in it is empty or none.
+/// A message as a value. Missing fields are empty or `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repr<'a> {
-    /// For how many seconds it holds; none ends it.
+    /// Hold time in seconds; 0 withdraws earlier messages.
     pub ttl: u8,
-    /// The device's name.
+    /// Device id.
     pub device: &'a [u8],
-    /// The first of its addresses.
+    /// First IPv4 address.
     pub ipv4: Option<Ipv4Addr>,
-    /// The first of its addresses.
+    /// First IPv6 address.
     pub ipv6: Option<Ipv6Addr>,
-    /// The port that sends.
+    /// Port id.
     pub port: &'a [u8],
-    /// What the device does.
+    /// Capabilities.
     pub capabilities: Option<u32>,
-    /// Its version.
+    /// Software version.
     pub version: &'a [u8],
-    /// Its model.
+    /// Platform.
     pub platform: &'a [u8],
 }
 
 impl<'a> Repr<'a> {
-    /// Reads what stands behind the SNAP header.
+    /// Parses the bytes after the SNAP header. Skips unknown TLVs.
     ///
     /// # Errors
-    /// As they are named. TLVs of other types are passed over.
+    /// Returns [`Malformed`] if the message is truncated, has another version, a wrong checksum or an invalid TLV.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let ([version, ttl, _, _], mut rest) = bytes
             .split_first_chunk::<HEADER_LEN>()
@@ -142,7 +142,7 @@ impl<'a> Repr<'a> {
         Ok(())
     }
 
-    /// Appends it as version 1, as RouterOS does, with its checksum. Text is cut at 65,531 bytes.
+    /// Appends the message as version 1, as RouterOS does, with its checksum. Text is truncated to 65,531 bytes.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let begin = out.len();
         out.extend_from_slice(&[1, self.ttl, 0, 0]);
@@ -183,8 +183,8 @@ impl<'a> Repr<'a> {
     }
 }
 
-/// The sum over a message, as Cisco's devices have it: that of the internet, but for a last byte without a fellow.
-/// That is the low half of a word of its own, and a negative one counts as one less.
+/// Checksum as Cisco devices compute it: the internet checksum, except for an odd last byte. That byte is the low
+/// half of a word of its own, and a negative one counts as one less.
 fn sum(bytes: &[u8]) -> u16 {
     match bytes {
         [pairs @ .., last] if !bytes.len().is_multiple_of(2) => {
@@ -202,7 +202,7 @@ fn sum(bytes: &[u8]) -> u16 {
 mod tests {
     use super::*;
 
-    /// What a router with RouterOS 7.18.2 sent.
+    /// Captured from a router with RouterOS 7.18.2.
     fn captured() -> Vec<u8> {
         let mut bytes = alloc::vec![1, 0x79, 0x7d, 0xb7];
         let mut put = |kind: u8, value: &[u8]| {

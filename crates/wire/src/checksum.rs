@@ -1,21 +1,20 @@
-//! The internet checksum (RFC 1071) and its incremental update (RFC 1624).
+//! Internet checksum (RFC 1071) and its incremental update (RFC 1624).
 //!
-//! A *sum* is the ones'-complement sum of 16-bit words in network order, as a number; sums of pieces
-//! are [`combine`]d. A *checksum*, what stands in a header, is the complement of a sum. A packet is
-//! intact when the sum over all of it, checksum included, is `0xffff`.
+//! A *sum* is the ones'-complement sum of 16-bit words in network order; the sums of parts are [`combine`]d. A
+//! *checksum*, the value in a header, is the complement of a sum. A packet is intact if the sum over all of it,
+//! checksum included, is `0xffff`.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::Protocol;
 
-/// The sum of an intact packet, checksum included.
+/// Sum of an intact packet, including its checksum.
 pub const INTACT: u16 = 0xffff;
 
-/// The ones'-complement sum of `bytes`; an odd last byte counts as if a zero followed.
+/// Ones'-complement sum of `bytes`; an odd last byte is padded with zero.
 ///
-/// The words are summed as they lie in memory, eight bytes at a time with the carry added back in, and
-/// the bytes swapped once at the end (RFC 1071, 2 (B) and (C)). Four sums that do not wait for each
-/// other run at the speed of the adder.
+/// The words are summed in memory order, eight bytes at a time with end-around carry, and the result is byte-swapped
+/// once (RFC 1071, 2 (B) and (C)). Four independent sums run in parallel.
 #[inline]
 pub fn sum(bytes: &[u8]) -> u16 {
     let (blocks, rest) = bytes.as_chunks::<32>();
@@ -46,52 +45,52 @@ pub fn sum(bytes: &[u8]) -> u16 {
     u16::from_be(fold(total))
 }
 
-/// Adds with the carry added back in; with a carry the sum is below 2^64 - 1, so that one more fits.
+/// Adds with end-around carry. After a carry the sum is below 2^64 - 1, so adding the carry cannot overflow.
 #[inline(always)]
 const fn add(a: u64, b: u64) -> u64 {
     let (sum, carry) = a.overflowing_add(b);
     sum + carry as u64
 }
 
-/// The checksum of `bytes`: the complement of their sum.
+/// Checksum of `bytes`: the complement of their sum.
 #[inline]
 pub fn checksum(bytes: &[u8]) -> u16 {
     !sum(bytes)
 }
 
-/// The sum of an IPv4 header without options, the commonest of all sums, without a loop.
+/// Sum of an IPv4 header without options, the most common case, without a loop.
 #[inline]
 pub fn sum_20(header: &[u8; 20]) -> u16 {
     let word = |at: usize| u64::from(u32::from_ne_bytes(crate::bytes_at(header, at)));
     u16::from_be(fold(word(0) + word(4) + word(8) + word(12) + word(16)))
 }
 
-/// The sum of two pieces of which the first has an even length.
+/// Sum of two parts; the first has an even length.
 #[inline]
 pub const fn combine(a: u16, b: u16) -> u16 {
     let sum = a as u32 + b as u32;
     (sum as u16).wrapping_add((sum >> 16) as u16)
 }
 
-/// The sum of two pieces of which the first has an odd length: the second's bytes lie in the other
-/// halves of the words (RFC 1071, 2, "byte order independence").
+/// Sum of two parts; the first has an odd length, so the bytes of the second are swapped within their words (RFC
+/// 1071, 2, "byte order independence").
 #[inline]
 pub const fn combine_odd(a: u16, b: u16) -> u16 {
     combine(a, b.swap_bytes())
 }
 
-/// The sum of the pseudo header of a packet in IPv4 (RFC 9293, 3.1; RFC 768).
+/// Sum of the pseudo header in IPv4 (RFC 9293, 3.1; RFC 768).
 ///
-/// `len` is that of the upper header and what follows it, in bytes.
+/// `len` is the length of the upper-layer header and its payload, in bytes.
 #[inline]
 pub fn pseudo_v4(src: Ipv4Addr, dst: Ipv4Addr, protocol: Protocol, len: u16) -> u16 {
     let (src, dst) = (src.to_bits(), dst.to_bits());
     fold(u64::from(src) + u64::from(dst) + u64::from(protocol.0) + u64::from(len))
 }
 
-/// The sum of the pseudo header of a packet in IPv6 (RFC 8200, 8.1).
+/// Sum of the pseudo header in IPv6 (RFC 8200, 8.1).
 ///
-/// `dst` is the final destination where there is a routing header.
+/// `dst` is the final destination if there is a routing header.
 #[inline]
 pub fn pseudo_v6(src: Ipv6Addr, dst: Ipv6Addr, protocol: Protocol, len: u32) -> u16 {
     let words = |address: Ipv6Addr| {
@@ -102,40 +101,40 @@ pub fn pseudo_v6(src: Ipv6Addr, dst: Ipv6Addr, protocol: Protocol, len: u32) -> 
     fold(words(src) + words(dst) + u64::from(protocol.0) + u64::from(len))
 }
 
-/// The checksum after a 16-bit field that it covers changed from `old` to `new` (RFC 1624, 3, eqn 3).
+/// Updates a checksum after a covered 16-bit field changed from `old` to `new` (RFC 1624, 3, eqn 3).
 #[inline]
 pub const fn update_u16(checksum: u16, old: u16, new: u16) -> u16 {
     !combine(combine(!checksum, !old), new)
 }
 
-/// The checksum after a 32-bit field at an even offset changed (RFC 1624, 3, eqn 3).
+/// Updates a checksum after a 32-bit field at an even offset changed (RFC 1624, 3, eqn 3).
 #[inline]
 pub const fn update_u32(checksum: u16, old: u32, new: u32) -> u16 {
     let sum = (!checksum) as u64 + (!old) as u64 + new as u64;
     !fold(sum)
 }
 
-/// The checksum after a field of which the sum was `old` and is `new` changed: an IPv6 address, or
-/// all that address translation changes at once.
+/// Updates a checksum after a field changed whose sum was `old` and is `new`: an IPv6 address, or all fields that
+/// address translation changes at once.
 #[inline]
 pub const fn update_sum(checksum: u16, old: u16, new: u16) -> u16 {
     update_u16(checksum, old, new)
 }
 
-/// The IPv4 header checksum after the TTL, the high byte of its word, fell by one (RFC 1624, 4).
+/// Updates the IPv4 header checksum after the TTL, the high byte of its word, was decremented (RFC 1624, 4).
 #[inline]
 pub const fn decrement_ttl(checksum: u16) -> u16 {
-    // !(!c + !(w) + (w - 0x100)) with !w + w = 0xffff = 0: only the difference is left.
+    // !(!c + !(w) + (w - 0x100)) with !w + w = 0xffff = 0: only the difference remains.
     !combine(!checksum, !0x0100)
 }
 
-/// What a UDP header says for a computed checksum: zero would mean "none" (RFC 768).
+/// Converts a computed checksum for a UDP header, where zero means "none" (RFC 768).
 #[inline]
 pub const fn udp(checksum: u16) -> u16 {
     if checksum == 0 { 0xffff } else { checksum }
 }
 
-/// Folds a sum into 16 bits; the arithmetic is the same in either byte order.
+/// Folds a sum to 16 bits; works in either byte order.
 #[inline]
 const fn fold(sum: u64) -> u16 {
     let sum = (sum & 0xffff_ffff) + (sum >> 32);

@@ -1,41 +1,41 @@
-//! DHCP messages as those see them who stand between client and server (RFC 2131, 2; RFC 3046): in which direction
-//! they go, and the option in which a relay agent says where a client is.
+//! DHCP messages as a forwarding device sees them (RFC 2131, 2; RFC 3046): their direction, and the relay agent
+//! information option.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use core::ops::Range;
 
-/// The UDP port of servers and relay agents.
+/// UDP port of servers and relay agents.
 pub const SERVER_PORT: u16 = 67;
-/// The UDP port of clients.
+/// UDP port of clients.
 pub const CLIENT_PORT: u16 = 68;
-/// Bytes of a message before its options: BOOTP's fixed part without the vendor area, and the magic cookie.
+/// Length of a message before its options: BOOTP's fixed part without the vendor area, and the magic cookie.
 pub const HEADER_LEN: usize = 240;
 
 const COOKIE: [u8; 4] = [99, 130, 83, 99];
 const PAD: u8 = 0;
 const END: u8 = 255;
-/// The relay agent information option (RFC 3046, 2.0), and its sub-options.
+/// Relay agent information option (RFC 3046, 2.0), and its sub-options.
 const AGENT: u8 = 82;
 const CIRCUIT: u8 = 1;
 const REMOTE: u8 = 2;
 
-/// What is wrong with a message.
+/// Reason why a message is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Shorter than its fixed part.
     Truncated,
-    /// There is no magic cookie before the options: it is of BOOTP alone.
+    /// No magic cookie before the options: plain BOOTP.
     NoCookie,
-    /// An option goes beyond the message, or the options do not end.
+    /// An option exceeds the message, or the end option is missing.
     Options,
 }
 
-/// A checked view of a message, the payload of a UDP datagram.
+/// Checked view of a message, the payload of a UDP datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     header: &'a [u8; HEADER_LEN],
-    /// Where the relay agent information option lies in the message, if there is one, and where the end option does.
+    /// Position of the relay agent information option, and of the end option.
     agent: Option<(usize, usize)>,
     end: usize,
 }
@@ -44,7 +44,7 @@ impl<'a> Message<'a> {
     /// Views bytes as a message.
     ///
     /// # Errors
-    /// See [`Malformed`].
+    /// Returns [`Malformed`] for truncated messages, BOOTP and invalid options.
     pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, options): (&[u8; HEADER_LEN], _) =
             bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
@@ -71,30 +71,30 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Whether it goes from a server to a client.
+    /// True for messages from server to client.
     pub fn is_reply(&self) -> bool {
         self.header[0] == 2
     }
 
-    /// The relay agent that it came by or goes to; unspecified if there is none.
+    /// Address of the relay agent; unspecified without one.
     pub fn giaddr(&self) -> Ipv4Addr {
         let [a, b, c, d] = [24, 25, 26, 27].map(|at: usize| self.header[at]);
         Ipv4Addr::new(a, b, c, d)
     }
 
-    /// Where its relay agent information lies, with code and length.
+    /// Range of the relay agent information option, with code and length.
     pub fn agent(&self) -> Option<Range<usize>> {
         self.agent.map(|(from, to)| from..to)
     }
 
-    /// Where the option lies that ends the others.
+    /// Position of the end option.
     pub const fn end(&self) -> usize {
         self.end
     }
 }
 
-/// The relay agent information option with a circuit and a remote identity; none where they are too long for one
-/// option, or both are empty.
+/// Builds a relay agent information option with circuit id and remote id; `None` if they are too long for one option
+/// or both empty.
 pub fn agent_information(circuit: &[u8], remote: &[u8]) -> Option<Vec<u8>> {
     let mut option = Vec::with_capacity(6 + circuit.len() + remote.len());
     option.extend([AGENT, 0]);
@@ -108,11 +108,10 @@ pub fn agent_information(circuit: &[u8], remote: &[u8]) -> Option<Vec<u8>> {
     (option.len() > 2).then_some(option)
 }
 
-/// Puts an option before the end of a message's options. `message` has room behind the message, which had `len`
-/// bytes. Returns how many bytes it has now; padding behind its end is made use of.
+/// Inserts an option before the end option of a message. `message` has space behind the message, whose length is
+/// `len`. Returns the new length; padding behind the end option is reused.
 ///
-/// # Errors
-/// None, and nothing changed, where there is not enough room.
+/// Returns `None`, with the message unchanged, if there is not enough space.
 pub fn insert(message: &mut [u8], (end, len): (usize, usize), option: &[u8]) -> Option<usize> {
     let behind = end + option.len();
     let now = len.max(behind + 1);
@@ -123,7 +122,7 @@ pub fn insert(message: &mut [u8], (end, len): (usize, usize), option: &[u8]) -> 
     Some(now)
 }
 
-/// Takes an option out of a message, whose length stays: padding takes its place.
+/// Replaces an option by padding; the length of the message is unchanged.
 pub fn blank(message: &mut [u8], option: Range<usize>) {
     if let Some(option) = message.get_mut(option) {
         option.fill(PAD);

@@ -1,18 +1,18 @@
-//! Messages of the domain name system (RFC 1035, 4): a question, and the addresses in its answer.
+//! DNS messages (RFC 1035, 4): encodes a query, and parses the addresses in its answer.
 //!
 //! ```text
 //! id(2) flags(2) questions(2) answers(2) authority(2) additional(2)
 //! question: name type(2) class(2)
 //! record:   name type(2) class(2) ttl(4) length(2) data
 //! ```
-//! A name is labels with their lengths, ended by an empty one, or by a pointer to labels before it.
+//! A name is a sequence of labels with their lengths, terminated by an empty label or a pointer to earlier labels.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where servers are asked.
+/// Port of DNS servers.
 pub const PORT: u16 = 53;
 
-/// Bytes of a message without extensions (RFC 1035, 2.3.4).
+/// Maximum length of a message without EDNS (RFC 1035, 2.3.4).
 pub const MESSAGE_LEN_MAX: usize = 512;
 
 const HEADER_LEN: usize = 12;
@@ -20,10 +20,10 @@ const NAME_LEN_MAX: usize = 255;
 const LABEL_LEN_MAX: usize = 63;
 const CLASS_IN: u16 = 1;
 const TYPE_CNAME: u16 = 5;
-/// The flag of an answer that was cut (RFC 1035, 4.1.1).
+/// TC flag of a truncated answer (RFC 1035, 4.1.1).
 const TRUNCATED: u16 = 0x0200;
 
-/// What is asked about a name.
+/// Query type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// IPv4 addresses.
@@ -32,31 +32,31 @@ pub enum Kind {
     Aaaa = 28,
 }
 
-/// What is wrong with a message.
+/// Reason why a message is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Shorter than what it says is in it.
+    /// Shorter than its contents claim.
     Truncated,
-    /// A label of a form that there is none of, or a name that is too long.
+    /// Unknown label type, or name too long.
     Name,
-    /// A pointer that leads nowhere before it.
+    /// A compression pointer that does not point backwards.
     Pointer,
-    /// It answers another question, or none.
+    /// The question differs from the query.
     OtherQuestion,
 }
 
-/// What a server says about a question (RFC 1035, 4.1.1).
+/// Response code (RFC 1035, 4.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// There is an answer.
+    /// No error.
     NoError,
-    /// There is no such name.
+    /// The name does not exist.
     NoName,
-    /// The server cannot answer, or does not want to.
+    /// The server cannot or will not answer.
     Other(u8),
 }
 
-/// A name in its form on the wire, letters in lower case.
+/// A name in wire format and lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name {
     bytes: [u8; NAME_LEN_MAX],
@@ -64,7 +64,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// The name of a host, with or without a dot at its end; none of a text that is no name.
+    /// Encodes a host name, with or without trailing dot; `None` if the text is invalid.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.strip_suffix('.').unwrap_or(text);
         let mut name = Self::ROOT;
@@ -81,7 +81,7 @@ impl Name {
         len: 1,
     };
 
-    /// Appends a label before the empty one; says whether there is room.
+    /// Inserts a label before the root label; returns false if the name would be too long.
     fn push(&mut self, label: &[u8]) -> bool {
         let at = self.len - 1;
         let end = at + 1 + label.len();
@@ -99,25 +99,25 @@ impl Name {
         true
     }
 
-    /// The name on the wire.
+    /// Name in wire format.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 }
 
-/// A question, as a resolver that only asks puts it: the server is to find the answer.
+/// Query with the recursion-desired flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Tells the answer from others; to be chosen at random.
+    /// Message id; must be random.
     pub id: u16,
-    /// The name.
+    /// Name.
     pub name: Name,
-    /// What is asked.
+    /// Type.
     pub kind: Kind,
 }
 
 impl Question {
-    /// Writes the message; gives its bytes.
+    /// Encodes the message and returns its bytes.
     pub fn emit<'a>(&self, bytes: &'a mut [u8; MESSAGE_LEN_MAX]) -> &'a [u8] {
         const RECURSION_DESIRED: u16 = 0x0100;
         let name = self.name.as_bytes();
@@ -132,10 +132,10 @@ impl Question {
         &bytes[..end + 4]
     }
 
-    /// Reads an answer to this question.
+    /// Parses an answer to this query.
     ///
     /// # Errors
-    /// It is no message, or answers something else.
+    /// Fails if the message is malformed or answers another query.
     pub fn answer<'a>(&self, bytes: &'a [u8]) -> Result<Answer<'a>, Malformed> {
         let mut at = Cursor { bytes, at: 0 };
         let (id, flags) = (at.word()?, at.word()?);
@@ -153,7 +153,7 @@ impl Question {
             code: match flags & 0xf {
                 0 => Code::NoError,
                 3 => Code::NoName,
-                // Four bits.
+                // The code has four bits.
                 other => Code::Other(other as u8),
             },
             addresses: Addresses {
@@ -167,43 +167,41 @@ impl Question {
     }
 }
 
-/// What a server answers.
+/// Answer of a server.
 #[derive(Clone, Debug)]
 pub struct Answer<'a> {
-    /// Whether there is an answer.
+    /// Response code.
     pub code: Code,
-    /// Whether it did not fit: all of it is to be had by TCP (RFC 7766, 5).
+    /// Truncated; the complete answer is available by TCP (RFC 7766, 5).
     pub truncated: bool,
-    /// The addresses.
+    /// Addresses.
     pub addresses: Addresses<'a>,
 }
 
-/// An address of a name.
+/// Address of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The address.
+    /// Address.
     pub address: IpAddr,
-    /// How many seconds it holds: no longer than the aliases on the way to it.
+    /// TTL in seconds; the minimum along the alias chain.
     pub ttl: u32,
 }
 
-/// The addresses of an answer: those of the name, and of what it is another name of. It ends where the
-/// message does, or can no longer be read.
+/// Iterator over the addresses of the name and its aliases. Ends at the end of the message or at a malformed record.
 #[derive(Clone, Debug)]
 pub struct Addresses<'a> {
     rest: Cursor<'a>,
-    /// Records that are left.
+    /// Number of records left.
     answers: u16,
-    /// The name whose addresses are looked for. Servers put an alias before what it leads to
-    /// (RFC 1034, 4.3.2).
+    /// Current name of the alias chain. Servers send an alias before its target (RFC 1034, 4.3.2).
     name: Name,
     kind: u16,
-    /// How long the aliases hold that led here, in seconds.
+    /// Minimum TTL of the aliases so far, in seconds.
     ttl: u32,
 }
 
 impl Addresses<'_> {
-    /// The next record, if it is an address.
+    /// Parses the next record; `None` if it is not an address.
     fn record(&mut self) -> Result<Option<Found>, Malformed> {
         let owner = self.rest.name()?;
         let (kind, class) = (self.rest.word()?, self.rest.word()?);
@@ -253,7 +251,7 @@ impl Iterator for Addresses<'_> {
     }
 }
 
-/// A place in a message.
+/// Position in a message.
 #[derive(Clone, Debug)]
 struct Cursor<'a> {
     bytes: &'a [u8],
@@ -273,15 +271,15 @@ impl<'a> Cursor<'a> {
         Ok(u16::from_be_bytes(*word))
     }
 
-    /// A time in seconds; one with the first bit set is none (RFC 2181, 8).
+    /// Parses a TTL; values with the highest bit set count as 0 (RFC 2181, 8).
     fn seconds(&mut self) -> Result<u32, Malformed> {
         let bytes = self.take(4)?.first_chunk().ok_or(Malformed::Truncated)?;
         let seconds = u32::from_be_bytes(*bytes);
         Ok(if seconds >> 31 == 0 { seconds } else { 0 })
     }
 
-    /// The name here. A pointer leads to a place before the labels that it ends, so that no name goes
-    /// in circles.
+    /// Parses the name at this position. A pointer must point before the labels that it terminates, which prevents
+    /// loops.
     fn name(&mut self) -> Result<Name, Malformed> {
         let mut name = Name::ROOT;
         let mut from = self.at;
@@ -327,8 +325,8 @@ mod tests {
         }
     }
 
-    /// An answer: the question, then `www` is an alias of `h` for 50 seconds, which has two addresses,
-    /// for 60 seconds and for 40.
+    /// An answer: the question, then `www` is an alias of `h` for 50 seconds, which has two addresses, for 60 seconds
+    /// and for 40.
     fn answer() -> Vec<u8> {
         let mut bytes = [0; MESSAGE_LEN_MAX];
         let mut message = question().emit(&mut bytes).to_vec();
@@ -377,7 +375,7 @@ mod tests {
     fn an_answer_says_that_it_was_cut_and_a_time_below_zero_is_none() {
         let mut message = answer();
         message[2] |= 2;
-        // The time of the alias, behind its owner, type and class.
+        // TTL of the alias, after its owner, type and class.
         let alias = question().emit(&mut [0; MESSAGE_LEN_MAX]).len();
         message[alias + 6] = 0x80;
 

@@ -1,12 +1,12 @@
-//! Explicit congestion notification (RFC 3168), beside the class of traffic (RFC 2474).
+//! Explicit congestion notification (RFC 3168) and the DSCP beside it (RFC 2474).
 
 use crate::checksum;
 
-/// The two bits of the type of service.
+/// ECN bits of the TOS.
 const BITS: u8 = 3;
 
-/// Writes "congestion experienced" into a packet, from its network header on, whose ends understand that (RFC 3168,
-/// 5); false, and nothing changed, in others.
+/// Sets "congestion experienced" in a packet, from its network header on, if it is ECN-capable (RFC 3168, 5).
+/// Otherwise returns false and leaves the packet unchanged.
 pub fn mark(packet: &mut [u8]) -> bool {
     match packet.first().map(|first| first >> 4) {
         Some(4) => mark4(packet),
@@ -16,7 +16,7 @@ pub fn mark(packet: &mut [u8]) -> bool {
     .unwrap_or(false)
 }
 
-/// Clears the DSCP of a packet, from its network header on (RFC 2474, 3). Marks of congestion stay.
+/// Clears the DSCP of a packet, from its network header on (RFC 2474, 3). ECN bits stay.
 pub fn clear_class(packet: &mut [u8]) {
     match packet.first().map(|first| first >> 4) {
         Some(4) => {
@@ -34,7 +34,7 @@ pub fn clear_class(packet: &mut [u8]) {
     }
 }
 
-/// Another type of service, and the checksum with it (RFC 1624).
+/// Sets the TOS and updates the checksum (RFC 1624).
 fn set_tos(header: &mut [u8; 20], tos: u8) {
     let old = u16::from_be_bytes([header[0], header[1]]);
     header[1] = tos;
@@ -54,7 +54,7 @@ fn mark4(packet: &mut [u8]) -> Option<bool> {
 }
 
 fn mark6(packet: &mut [u8]) -> Option<bool> {
-    // The traffic class lies across the first two bytes.
+    // The traffic class spans the first two bytes.
     let class = packet.get_mut(1)?;
     let marks = *class >> 4 & BITS != 0;
     if marks {

@@ -4,10 +4,10 @@ use core::fmt;
 
 use crate::{Mac, bytes_at, put_at, u16_at};
 
-/// Bytes of an Ethernet header.
+/// Length of an Ethernet header.
 pub const HEADER_LEN: usize = 14;
 
-/// The type of what a frame carries; below 0x0600 it is a length (IEEE 802.3, 3.2.6).
+/// EtherType of a payload; a value below 0x0600 is a length (IEEE 802.3, 3.2.6).
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EtherType(pub u16);
 
@@ -16,17 +16,17 @@ impl EtherType {
     pub const IPV4: Self = Self(0x0800);
     /// ARP (RFC 826).
     pub const ARP: Self = Self(0x0806);
-    /// A customer's VLAN tag (IEEE 802.1Q).
+    /// Customer VLAN tag (IEEE 802.1Q).
     pub const VLAN: Self = Self(0x8100);
-    /// A frame with its link header, within GRE (RFC 1701).
+    /// Transparent Ethernet bridging: an Ethernet frame in GRE (RFC 1701).
     pub const TRANSPARENT: Self = Self(0x6558);
     /// IPv6 (RFC 2464).
     pub const IPV6: Self = Self(0x86dd);
-    /// Flow control and other MAC control frames, which no bridge passes on (IEEE 802.3, 31).
+    /// MAC control frames such as flow control, which bridges do not forward (IEEE 802.3, 31).
     pub const MAC_CONTROL: Self = Self(0x8808);
     /// Slow protocols such as LACP (IEEE 802.3, 57A).
     pub const SLOW: Self = Self(0x8809);
-    /// MPLS with one receiver (RFC 3032).
+    /// MPLS unicast (RFC 3032).
     pub const MPLS: Self = Self(0x8847);
     /// PPPoE discovery (RFC 2516).
     pub const PPPOE_DISCOVERY: Self = Self(0x8863);
@@ -34,20 +34,20 @@ impl EtherType {
     pub const PPPOE_SESSION: Self = Self(0x8864);
     /// Port authentication (IEEE 802.1X).
     pub const EAPOL: Self = Self(0x888e);
-    /// A provider's VLAN tag (IEEE 802.1ad).
+    /// Provider VLAN tag (IEEE 802.1ad).
     pub const QINQ: Self = Self(0x88a8);
     /// Link layer discovery (IEEE 802.1AB).
     pub const LLDP: Self = Self(0x88cc);
-    /// RouterOS's loop protection.
+    /// RouterOS loop protect.
     pub const LOOP_PROTECT: Self = Self(0x9003);
 
-    /// Whether a VLAN tag follows, a customer's or a provider's.
+    /// True for a customer or provider VLAN tag.
     #[inline]
     pub const fn is_vlan(self) -> bool {
         matches!(self, Self::VLAN | Self::QINQ)
     }
 
-    /// Whether the field is the length of an LLC frame and no type.
+    /// True if the field is the length of an LLC frame.
     #[inline]
     pub const fn is_length(self) -> bool {
         self.0 < 0x0600
@@ -60,14 +60,14 @@ impl fmt::Debug for EtherType {
     }
 }
 
-/// What is wrong with a frame.
+/// Reason why a frame is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Shorter than its header.
     Truncated,
 }
 
-/// A checked view of a frame.
+/// Checked view of a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     header: &'a [u8; HEADER_LEN],
@@ -78,47 +78,47 @@ impl<'a> Frame<'a> {
     /// Views `bytes` as a frame.
     ///
     /// # Errors
-    /// `Truncated` when there are fewer than 14 bytes.
+    /// Returns `Truncated` if there are fewer than 14 bytes.
     #[inline]
     pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, payload) = bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
         Ok(Self { header, payload })
     }
 
-    /// The station or group that the frame is for.
+    /// Destination MAC address.
     #[inline]
     pub fn dst(&self) -> Mac {
         Mac(bytes_at(self.header, 0))
     }
 
-    /// The station that sent the frame.
+    /// Source MAC address.
     #[inline]
     pub fn src(&self) -> Mac {
         Mac(bytes_at(self.header, 6))
     }
 
-    /// What the frame carries; a tag's type where it is tagged.
+    /// EtherType; the type of the tag in tagged frames.
     #[inline]
     pub fn ethertype(&self) -> EtherType {
         EtherType(u16_at(self.header, 12))
     }
 
-    /// Everything behind the header, padding included.
+    /// Bytes after the header, including padding.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 }
 
-/// An Ethernet header that can be changed in place.
+/// Ethernet header, for changes in place.
 #[derive(Debug)]
 pub struct HeaderMut<'a>(&'a mut [u8; HEADER_LEN]);
 
 impl<'a> HeaderMut<'a> {
-    /// The header at the start of `bytes`.
+    /// Header at the start of `bytes`.
     ///
     /// # Errors
-    /// `Truncated` when there are fewer than 14 bytes.
+    /// Returns `Truncated` if there are fewer than 14 bytes.
     #[inline]
     pub fn new_checked(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
         bytes
@@ -127,19 +127,19 @@ impl<'a> HeaderMut<'a> {
             .ok_or(Malformed::Truncated)
     }
 
-    /// Sets the receiver.
+    /// Sets the destination MAC address.
     #[inline]
     pub fn set_dst(&mut self, mac: Mac) {
         put_at(self.0, 0, mac.0);
     }
 
-    /// Sets the sender.
+    /// Sets the source MAC address.
     #[inline]
     pub fn set_src(&mut self, mac: Mac) {
         put_at(self.0, 6, mac.0);
     }
 
-    /// Sets the type.
+    /// Sets the EtherType.
     #[inline]
     pub fn set_ethertype(&mut self, ethertype: EtherType) {
         put_at(self.0, 12, ethertype.0.to_be_bytes());
@@ -149,16 +149,16 @@ impl<'a> HeaderMut<'a> {
 /// An Ethernet header as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
-    /// The receiver.
+    /// Destination MAC address.
     pub dst: Mac,
-    /// The sender.
+    /// Source MAC address.
     pub src: Mac,
-    /// What is carried.
+    /// EtherType.
     pub ethertype: EtherType,
 }
 
 impl Repr {
-    /// The header of a frame.
+    /// Reads the header of a frame.
     pub fn parse(frame: &Frame<'_>) -> Self {
         Self {
             dst: frame.dst(),
@@ -167,7 +167,7 @@ impl Repr {
         }
     }
 
-    /// The header's bytes.
+    /// Encodes the header.
     #[inline]
     pub fn to_bytes(&self) -> [u8; HEADER_LEN] {
         let mut bytes = [0; HEADER_LEN];

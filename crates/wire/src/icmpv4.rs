@@ -1,4 +1,4 @@
-//! ICMP for IPv4 (RFC 792; what a router sends: RFC 1812, 4.3; path MTU: RFC 1191).
+//! ICMPv4 messages (RFC 792; messages of routers: RFC 1812, 4.3; path MTU: RFC 1191).
 
 use core::net::Ipv4Addr;
 
@@ -6,13 +6,13 @@ use alloc::vec::Vec;
 
 use crate::{bytes_at, checksum, put_at, u16_at};
 
-/// Bytes of the header that all messages have.
+/// Length of the common header.
 pub const HEADER_LEN: usize = 8;
 
-/// The longest error message's packet in bytes, IPv4 header included (RFC 1812, 4.3.2.3).
+/// Maximum length of a packet with an error message, including the IPv4 header (RFC 1812, 4.3.2.3).
 pub const ERROR_LEN_MAX: usize = 576;
 
-/// What is wrong with a message.
+/// Reason why a message is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Shorter than 8 bytes.
@@ -21,7 +21,7 @@ pub enum Malformed {
     Checksum,
 }
 
-/// A type of message (IANA, "ICMP Type Numbers").
+/// Message type (IANA, "ICMP Type Numbers").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Type(pub u8);
 
@@ -45,7 +45,7 @@ impl Type {
     /// Timestamp reply.
     pub const TIMESTAMP_REPLY: Self = Self(14);
 
-    /// Whether such a message reports an error: none is ever sent about it (RFC 1812, 4.3.2.7).
+    /// True for error messages, which never cause another error (RFC 1812, 4.3.2.7).
     #[inline]
     pub const fn is_error(self) -> bool {
         matches!(
@@ -59,22 +59,22 @@ impl Type {
     }
 }
 
-/// Codes of destination unreachable (RFC 792; RFC 1812, 5.2.7.1).
+/// Code of destination unreachable (RFC 792; RFC 1812, 5.2.7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Unreachable(pub u8);
 
 impl Unreachable {
-    /// No route to the network.
+    /// Network unreachable.
     pub const NETWORK: Self = Self(0);
-    /// The host does not answer.
+    /// Host unreachable.
     pub const HOST: Self = Self(1);
-    /// The host does not speak the protocol.
+    /// Protocol unreachable.
     pub const PROTOCOL: Self = Self(2);
-    /// Nobody listens on the port.
+    /// Port unreachable.
     pub const PORT: Self = Self(3);
-    /// Too large, and may not be fragmented.
+    /// Fragmentation needed and DF set.
     pub const FRAGMENTATION_NEEDED: Self = Self(4);
-    /// A source route failed.
+    /// Source route failed.
     pub const SOURCE_ROUTE_FAILED: Self = Self(5);
     /// Communication with the network is administratively prohibited.
     pub const NETWORK_PROHIBITED: Self = Self(9);
@@ -84,7 +84,7 @@ impl Unreachable {
     pub const PROHIBITED: Self = Self(13);
 }
 
-/// A checked view of a message.
+/// Checked view of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     header: &'a [u8; HEADER_LEN],
@@ -95,17 +95,17 @@ impl<'a> Packet<'a> {
     /// Views the payload of an IPv4 packet as a message.
     ///
     /// # Errors
-    /// `Truncated`; the checksum is not looked at.
+    /// Returns `Truncated`; the checksum is not verified.
     #[inline]
     pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, payload) = bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
         Ok(Self { header, payload })
     }
 
-    /// Views the payload of an IPv4 packet as a message and checks its checksum.
+    /// Views the payload of an IPv4 packet as a message and verifies its checksum.
     ///
     /// # Errors
-    /// `Truncated` or `Checksum`.
+    /// Returns `Truncated` or `Checksum`.
     pub fn new_verified(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let packet = Self::new_checked(bytes)?;
         match checksum::sum(bytes) {
@@ -114,49 +114,49 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// The type.
+    /// Type.
     #[inline]
     pub fn kind(&self) -> Type {
         Type(self.header[0])
     }
 
-    /// The code, which refines the type.
+    /// Code.
     #[inline]
     pub fn code(&self) -> u8 {
         self.header[1]
     }
 
-    /// The checksum as it stands there.
+    /// Checksum field.
     #[inline]
     pub fn checksum(&self) -> u16 {
         u16_at(self.header, 2)
     }
 
-    /// The identifier of an echo.
+    /// Identifier of an echo message.
     #[inline]
     pub fn echo_id(&self) -> u16 {
         u16_at(self.header, 4)
     }
 
-    /// The sequence number of an echo.
+    /// Sequence number of an echo message.
     #[inline]
     pub fn echo_seq(&self) -> u16 {
         u16_at(self.header, 6)
     }
 
-    /// The four bytes that each type uses in its own way.
+    /// The four type-specific bytes of the header.
     #[inline]
     pub fn rest(&self) -> [u8; 4] {
         bytes_at(self.header, 4)
     }
 
-    /// What follows the header: an echo's data, or the packet that an error quotes.
+    /// Bytes after the header: data of an echo message, or quoted packet of an error.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// The message as a value.
+    /// Converts the message to a value.
     pub fn message(&self) -> Message<'a> {
         let data = self.payload;
         let [_, _, c, d] = self.rest();
@@ -193,16 +193,16 @@ impl<'a> Packet<'a> {
 /// A message as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message<'a> {
-    /// Answers an echo request.
+    /// Echo reply.
     EchoReply {
-        /// Identifier, as asked.
+        /// Identifier of the request.
         id: u16,
-        /// Sequence number, as asked.
+        /// Sequence number of the request.
         seq: u16,
-        /// Data, as asked.
+        /// Data of the request.
         data: &'a [u8],
     },
-    /// Wants an echo.
+    /// Echo request.
     EchoRequest {
         /// Identifier.
         id: u16,
@@ -211,55 +211,55 @@ pub enum Message<'a> {
         /// Data.
         data: &'a [u8],
     },
-    /// A packet could not be delivered.
+    /// Destination unreachable.
     Unreachable {
-        /// Why.
+        /// Code.
         code: Unreachable,
-        /// The next link's MTU where fragmentation was needed (RFC 1191), else 0.
+        /// MTU of the next link if fragmentation was needed (RFC 1191), else 0.
         mtu: u16,
-        /// The packet's beginning.
+        /// Beginning of the packet.
         quoted: &'a [u8],
     },
-    /// There is a better gateway on the sender's own link.
+    /// Redirect.
     Redirect {
         /// 0 for the network, 1 for the host.
         code: u8,
-        /// The better gateway.
+        /// Better gateway.
         gateway: Ipv4Addr,
-        /// The packet's beginning.
+        /// Beginning of the packet.
         quoted: &'a [u8],
     },
-    /// A packet was on its way for too long.
+    /// Time exceeded.
     TimeExceeded {
-        /// 0: the TTL ran out; 1: a fragment did not come.
+        /// 0: TTL expired; 1: reassembly timed out.
         code: u8,
-        /// The packet's beginning.
+        /// Beginning of the packet.
         quoted: &'a [u8],
     },
-    /// A header says something impossible.
+    /// Parameter problem.
     ParameterProblem {
-        /// 0: the pointer says where; 1: an option is missing.
+        /// 0: at the pointer; 1: a required option is missing.
         code: u8,
-        /// The byte of the header.
+        /// Offset in the header.
         pointer: u8,
-        /// The packet's beginning.
+        /// Beginning of the packet.
         quoted: &'a [u8],
     },
-    /// Any other.
+    /// Other message.
     Other {
-        /// The type.
+        /// Type.
         kind: Type,
-        /// The code.
+        /// Code.
         code: u8,
-        /// The four bytes behind the checksum.
+        /// The four bytes after the checksum.
         rest: [u8; 4],
-        /// What follows.
+        /// Bytes after the header.
         data: &'a [u8],
     },
 }
 
 impl<'a> Message<'a> {
-    /// Appends the message, checksum included.
+    /// Appends the message, including the checksum.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let (kind, code, rest, data) = self.parts();
         let mut header = [0; HEADER_LEN];
@@ -271,12 +271,12 @@ impl<'a> Message<'a> {
         out.extend_from_slice(data);
     }
 
-    /// Bytes of the message.
+    /// Length of the message in bytes.
     pub fn len(&self) -> usize {
         HEADER_LEN + self.parts().3.len()
     }
 
-    /// Never: every message has a header.
+    /// Always false: every message has a header.
     pub fn is_empty(&self) -> bool {
         false
     }

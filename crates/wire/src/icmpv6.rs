@@ -1,4 +1,4 @@
-//! ICMPv6 (RFC 4443). Neighbour discovery, which it carries, is in [`crate::ndp`].
+//! ICMPv6 messages (RFC 4443). Neighbour discovery messages are in [`crate::ndp`].
 
 use core::net::Ipv6Addr;
 
@@ -6,22 +6,22 @@ use alloc::vec::Vec;
 
 use crate::{Protocol, bytes_at, checksum, put_at, u16_at};
 
-/// Bytes of the header that all messages have: type, code, checksum and four bytes of the type's.
+/// Length of the common header: type, code, checksum and four type-specific bytes.
 pub const HEADER_LEN: usize = 8;
 
-/// The longest error message's packet in bytes, IPv6 header included (RFC 4443, 2.4 (c)).
+/// Maximum length of a packet with an error message, including the IPv6 header (RFC 4443, 2.4 (c)).
 pub const ERROR_LEN_MAX: usize = 1280;
 
-/// What is wrong with a message.
+/// Reason why a message is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Shorter than 8 bytes; no message is (RFC 4443, 2.1).
+    /// Shorter than 8 bytes, the minimum (RFC 4443, 2.1).
     Truncated,
     /// The checksum is wrong.
     Checksum,
 }
 
-/// A type of message (IANA, "ICMPv6 Parameters").
+/// Message type (IANA, "ICMPv6 Parameters").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Type(pub u8);
 
@@ -57,41 +57,41 @@ impl Type {
     /// Multicast listener report, version 2 (RFC 3810).
     pub const LISTENER_REPORT_V2: Self = Self(143);
 
-    /// Whether such a message reports an error: none is ever sent about it (RFC 4443, 2.4 (e)).
+    /// True for error messages, which never cause another error (RFC 4443, 2.4 (e)).
     #[inline]
     pub const fn is_error(self) -> bool {
         self.0 < 128
     }
 
-    /// Whether it belongs to neighbour discovery (RFC 4861).
+    /// True for neighbour discovery messages (RFC 4861).
     #[inline]
     pub const fn is_ndp(self) -> bool {
         matches!(self.0, 133..=137)
     }
 }
 
-/// Codes of destination unreachable (RFC 4443, 3.1).
+/// Code of destination unreachable (RFC 4443, 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Unreachable(pub u8);
 
 impl Unreachable {
-    /// No route.
+    /// No route to the destination.
     pub const NO_ROUTE: Self = Self(0);
     /// Communication is administratively prohibited.
     pub const PROHIBITED: Self = Self(1);
     /// Beyond the scope of the source address.
     pub const BEYOND_SCOPE: Self = Self(2);
-    /// The address does not answer.
+    /// Address unreachable.
     pub const ADDRESS: Self = Self(3);
-    /// Nobody listens on the port.
+    /// Port unreachable.
     pub const PORT: Self = Self(4);
-    /// The source address failed the policy.
+    /// Source address failed policy.
     pub const POLICY: Self = Self(5);
-    /// The route rejects the destination.
+    /// Reject route to the destination.
     pub const REJECT: Self = Self(6);
 }
 
-/// A checked view of a message.
+/// Checked view of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     header: &'a [u8; HEADER_LEN],
@@ -99,20 +99,20 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Views the upper part of an IPv6 packet as a message.
+    /// Views the upper-layer part of an IPv6 packet as a message.
     ///
     /// # Errors
-    /// `Truncated`; the checksum is not looked at.
+    /// Returns `Truncated`; the checksum is not verified.
     #[inline]
     pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, payload) = bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
         Ok(Self { header, payload })
     }
 
-    /// Views the upper part of an IPv6 packet as a message and checks its checksum.
+    /// Views the upper-layer part of an IPv6 packet as a message and verifies its checksum.
     ///
     /// # Errors
-    /// `Truncated` or `Checksum`.
+    /// Returns `Truncated` or `Checksum`.
     pub fn new_verified(bytes: &'a [u8], src: Ipv6Addr, dst: Ipv6Addr) -> Result<Self, Malformed> {
         let packet = Self::new_checked(bytes)?;
         match checksum::combine(pseudo(src, dst, bytes.len()), checksum::sum(bytes)) {
@@ -121,50 +121,50 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// The type.
+    /// Type.
     #[inline]
     pub fn kind(&self) -> Type {
         Type(self.header[0])
     }
 
-    /// The code, which refines the type.
+    /// Code.
     #[inline]
     pub fn code(&self) -> u8 {
         self.header[1]
     }
 
-    /// The checksum as it stands there.
+    /// Checksum field.
     #[inline]
     pub fn checksum(&self) -> u16 {
         u16_at(self.header, 2)
     }
 
-    /// The identifier of an echo.
+    /// Identifier of an echo message.
     #[inline]
     pub fn echo_id(&self) -> u16 {
         u16_at(self.header, 4)
     }
 
-    /// The sequence number of an echo.
+    /// Sequence number of an echo message.
     #[inline]
     pub fn echo_seq(&self) -> u16 {
         u16_at(self.header, 6)
     }
 
-    /// The four bytes that each type uses in its own way.
+    /// The four type-specific bytes of the header.
     #[inline]
     pub fn rest(&self) -> [u8; 4] {
         bytes_at(self.header, 4)
     }
 
-    /// What follows the header: an echo's data, the packet that an error quotes, the rest of a
-    /// neighbour discovery message.
+    /// Bytes after the header: data of an echo message, quoted packet of an error, or body of a neighbour discovery
+    /// message.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// The message as a value; neighbour discovery comes as `Other`.
+    /// Converts the message to a value; neighbour discovery messages become `Other`.
     pub fn message(&self) -> Message<'a> {
         let data = self.payload;
         let number = u32::from_be_bytes(self.rest());
@@ -199,37 +199,37 @@ impl<'a> Packet<'a> {
 /// A message as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message<'a> {
-    /// A packet could not be delivered.
+    /// Destination unreachable.
     Unreachable {
-        /// Why.
+        /// Code.
         code: Unreachable,
-        /// As much of the packet as fits.
+        /// Beginning of the packet, as much as fits.
         quoted: &'a [u8],
     },
-    /// A packet does not fit the next link.
+    /// Packet too big.
     PacketTooBig {
-        /// The next link's MTU in bytes.
+        /// MTU of the next link in bytes.
         mtu: u32,
-        /// As much of the packet as fits.
+        /// Beginning of the packet, as much as fits.
         quoted: &'a [u8],
     },
-    /// A packet was on its way for too long.
+    /// Time exceeded.
     TimeExceeded {
-        /// 0: the hop limit ran out; 1: a fragment did not come.
+        /// 0: hop limit exceeded; 1: reassembly timed out.
         code: u8,
-        /// As much of the packet as fits.
+        /// Beginning of the packet, as much as fits.
         quoted: &'a [u8],
     },
-    /// A header says something impossible.
+    /// Parameter problem.
     ParameterProblem {
-        /// 0: wrong field; 1: unknown next header; 2: unknown option.
+        /// 0: erroneous field; 1: unknown next header; 2: unknown option.
         code: u8,
-        /// The byte of the packet.
+        /// Offset in the packet.
         pointer: u32,
-        /// As much of the packet as fits.
+        /// Beginning of the packet, as much as fits.
         quoted: &'a [u8],
     },
-    /// Wants an echo.
+    /// Echo request.
     EchoRequest {
         /// Identifier.
         id: u16,
@@ -238,30 +238,30 @@ pub enum Message<'a> {
         /// Data.
         data: &'a [u8],
     },
-    /// Answers an echo request.
+    /// Echo reply.
     EchoReply {
-        /// Identifier, as asked.
+        /// Identifier of the request.
         id: u16,
-        /// Sequence number, as asked.
+        /// Sequence number of the request.
         seq: u16,
-        /// Data, as asked.
+        /// Data of the request.
         data: &'a [u8],
     },
-    /// Any other.
+    /// Other message.
     Other {
-        /// The type.
+        /// Type.
         kind: Type,
-        /// The code.
+        /// Code.
         code: u8,
-        /// The four bytes behind the checksum.
+        /// The four bytes after the checksum.
         rest: [u8; 4],
-        /// What follows.
+        /// Bytes after the header.
         data: &'a [u8],
     },
 }
 
 impl<'a> Message<'a> {
-    /// Appends the message, checksum included.
+    /// Appends the message, including the checksum.
     pub fn emit(&self, src: Ipv6Addr, dst: Ipv6Addr, out: &mut Vec<u8>) {
         let (kind, code, rest, data) = self.parts();
         let mut header = [0; HEADER_LEN];
@@ -274,12 +274,12 @@ impl<'a> Message<'a> {
         out.extend_from_slice(data);
     }
 
-    /// Bytes of the message.
+    /// Length of the message in bytes.
     pub fn len(&self) -> usize {
         HEADER_LEN + self.parts().3.len()
     }
 
-    /// Never: every message has a header.
+    /// Always false: every message has a header.
     pub fn is_empty(&self) -> bool {
         false
     }
@@ -309,7 +309,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The pseudo header's sum for a message of `len` bytes.
+/// Sum of the pseudo header for a message of `len` bytes.
 fn pseudo(src: Ipv6Addr, dst: Ipv6Addr, len: usize) -> u16 {
     let len = u32::try_from(len).unwrap_or(u32::MAX);
     checksum::pseudo_v6(src, dst, Protocol::ICMPV6, len)

@@ -1,4 +1,4 @@
-//! IPv4 packets (RFC 791; what a router checks: RFC 1812, 5.2.2; options: RFC 1812, 4.2.2.1 and 5.2.4).
+//! IPv4 packets (RFC 791; checks of a router: RFC 1812, 5.2.2; options: RFC 1812, 4.2.2.1 and 5.2.4).
 
 use core::net::Ipv4Addr;
 use core::ops::Deref;
@@ -11,139 +11,138 @@ pub use options::{IpOption, MalformedOption, Options, record};
 
 use crate::{Protocol, bytes_at, checksum, put_at, u16_at};
 
-/// Bytes of a header without options.
+/// Length of a header without options.
 pub const HEADER_LEN: usize = 20;
 
-/// Bytes of the longest header.
+/// Maximum length of a header.
 pub const HEADER_LEN_MAX: usize = 60;
 
-/// Bytes of the longest options.
+/// Maximum length of the options.
 pub const OPTIONS_LEN_MAX: usize = HEADER_LEN_MAX - HEADER_LEN;
 
-/// What is wrong with a packet, in the order in which it is looked for.
+/// Reason why a packet is malformed, in the order of the checks.
 ///
-/// RFC 1812, 5.2.2 puts the checksum second; but how far the checksum reaches stands in the header
-/// length, so that version and lengths come first, as they do in Linux and BSD.
+/// RFC 1812, 5.2.2 checks the checksum second. As the header length determines the bytes that it covers, version and
+/// lengths are checked first, as in Linux and BSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Shorter than 20 bytes (RFC 1812, 5.2.2 (1)).
     Truncated,
-    /// The version is not 4 (RFC 1812, 5.2.2 (3)).
+    /// Version is not 4 (RFC 1812, 5.2.2 (3)).
     Version,
-    /// The header length is below 5 words (RFC 1812, 5.2.2 (4)).
+    /// Header length below 5 words (RFC 1812, 5.2.2 (4)).
     HeaderLength,
-    /// The header is longer than what arrived.
+    /// The header is longer than the received bytes.
     HeaderTruncated,
-    /// The checksum is wrong (RFC 1812, 5.2.2 (2)).
+    /// Wrong checksum (RFC 1812, 5.2.2 (2)).
     Checksum,
     /// The total length is smaller than the header (RFC 1812, 5.2.2 (5)).
     TotalLengthTooSmall,
-    /// The total length says more than arrived.
+    /// The total length exceeds the received bytes.
     TotalLengthTooLarge,
 }
 
-/// The flags and the fragment offset: one word of the header.
+/// Flags and fragment offset: one word of the header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fragment(pub u16);
 
 impl Fragment {
-    /// A whole packet that may not be fragmented.
+    /// An unfragmented packet with DF set.
     pub const DONT: Self = Self(0x4000);
-    /// A whole packet.
+    /// An unfragmented packet.
     pub const WHOLE: Self = Self(0);
 
-    /// The piece that begins `offset` bytes into the payload; `offset` is a multiple of 8, the rest
-    /// of the division is lost.
+    /// Fragment at `offset` bytes into the payload; `offset` is rounded down to a multiple of 8.
     #[inline]
     pub const fn piece(offset: u16, more: bool) -> Self {
         Self(offset >> 3 | (more as u16) << 13)
     }
 
-    /// Where this piece belongs in the payload, in bytes: 0 to 65,528.
+    /// Fragment offset in bytes: 0 to 65,528.
     #[inline]
     pub const fn offset(self) -> u16 {
         self.0 << 3
     }
 
-    /// Whether more pieces follow (MF).
+    /// More fragments follow (MF).
     #[inline]
     pub const fn more(self) -> bool {
         self.0 & 0x2000 != 0
     }
 
-    /// Whether it may not be fragmented (DF).
+    /// Must not be fragmented (DF).
     #[inline]
     pub const fn dont(self) -> bool {
         self.0 & 0x4000 != 0
     }
 
-    /// Whether this is a piece of a larger packet.
+    /// True for a fragment.
     #[inline]
     pub const fn is_piece(self) -> bool {
         self.0 & 0x3fff != 0
     }
 
-    /// Whether the payload begins in the middle of the upper header or behind it.
+    /// True for a fragment other than the first one.
     #[inline]
     pub const fn is_later_piece(self) -> bool {
         self.0 & 0x1fff != 0
     }
 }
 
-/// The fixed part of a header, read-only; the checks are [`Packet`]'s.
+/// Read-only view of the fixed part of a header; [`Packet`] checks it.
 #[derive(Clone, Copy, Debug)]
 pub struct Header<'a>(&'a [u8; HEADER_LEN]);
 
 impl<'a> Header<'a> {
-    /// The 20 bytes as a header, unchecked.
+    /// Views 20 bytes as a header without checks.
     #[inline]
     pub const fn new(bytes: &'a [u8; HEADER_LEN]) -> Self {
         Self(bytes)
     }
 
-    /// The header's bytes.
+    /// Bytes of the header.
     #[inline]
     pub const fn bytes(&self) -> &'a [u8; HEADER_LEN] {
         self.0
     }
 
-    /// The version.
+    /// Version.
     #[inline]
     pub const fn version(&self) -> u8 {
         self.0[0] >> 4
     }
 
-    /// The header's length in bytes, as it says: 0 to 60.
+    /// Length of the header in bytes, as encoded: 0 to 60.
     #[inline]
     pub const fn header_len(&self) -> usize {
         (self.0[0] & 0xf) as usize * 4
     }
 
-    /// The whole type-of-service byte: DSCP and ECN.
+    /// TOS byte: DSCP and ECN.
     #[inline]
     pub const fn tos(&self) -> u8 {
         self.0[1]
     }
 
-    /// The DSCP, 0 to 63 (RFC 2474).
+    /// DSCP, 0 to 63 (RFC 2474).
     #[inline]
     pub const fn dscp(&self) -> u8 {
         self.0[1] >> 2
     }
 
-    /// The ECN bits, 0 to 3 (RFC 3168).
+    /// ECN bits, 0 to 3 (RFC 3168).
     #[inline]
     pub const fn ecn(&self) -> u8 {
         self.0[1] & 3
     }
 
-    /// Header and payload in bytes, as the header says.
+    /// Total length of header and payload in bytes, as encoded.
     #[inline]
     pub fn total_len(&self) -> u16 {
         u16_at(self.0, 2)
     }
 
-    /// What tells pieces of one packet from those of others.
+    /// Identification, shared by the fragments of a packet.
     #[inline]
     pub fn id(&self) -> u16 {
         u16_at(self.0, 4)
@@ -155,38 +154,38 @@ impl<'a> Header<'a> {
         Fragment(u16_at(self.0, 6))
     }
 
-    /// How many routers may still pass it on.
+    /// Time to live.
     #[inline]
     pub const fn ttl(&self) -> u8 {
         self.0[8]
     }
 
-    /// What is carried.
+    /// Protocol of the payload.
     #[inline]
     pub const fn protocol(&self) -> Protocol {
         Protocol(self.0[9])
     }
 
-    /// The header checksum as it stands there.
+    /// Header checksum field.
     #[inline]
     pub fn checksum(&self) -> u16 {
         u16_at(self.0, 10)
     }
 
-    /// The sender.
+    /// Source address.
     #[inline]
     pub fn src(&self) -> Ipv4Addr {
         Ipv4Addr::from(bytes_at::<4, _>(self.0, 12))
     }
 
-    /// The receiver.
+    /// Destination address.
     #[inline]
     pub fn dst(&self) -> Ipv4Addr {
         Ipv4Addr::from(bytes_at::<4, _>(self.0, 16))
     }
 }
 
-/// A checked view of a packet: fixed header, options, payload.
+/// Checked view of a packet: fixed header, options, payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     header: Header<'a>,
@@ -195,20 +194,20 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Views the payload of a frame as a packet; padding behind the total length is cut off.
+    /// Views the payload of a frame as a packet; padding after the total length is cut off.
     ///
     /// # Errors
-    /// Everything but `Checksum`, which is not looked at.
+    /// Returns any fault except `Checksum`, which is not verified.
     #[inline]
     pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, options) = split(bytes)?;
         Self::with_lengths(header, options, bytes)
     }
 
-    /// Views the payload of a frame as a packet and checks its header checksum.
+    /// Views the payload of a frame as a packet and verifies its header checksum.
     ///
     /// # Errors
-    /// The first thing wrong, in the order of [`Malformed`].
+    /// Returns the first fault, in the order of [`Malformed`].
     #[inline]
     pub fn new_verified(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, options) = split(bytes)?;
@@ -218,10 +217,10 @@ impl<'a> Packet<'a> {
         Self::with_lengths(header, options, bytes)
     }
 
-    /// Views the packet that an ICMP error quotes: its end may be missing.
+    /// Views a packet quoted in an ICMP error, whose end may be missing.
     ///
     /// # Errors
-    /// As [`Self::new_checked`], without `TotalLengthTooLarge`.
+    /// Returns the faults of [`Self::new_checked`] except `TotalLengthTooLarge`.
     pub fn new_quoted(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, options) = split(bytes)?;
         let len = usize::from(header.total_len()).min(bytes.len());
@@ -255,25 +254,25 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// Whether the header checksum is right.
+    /// True if the header checksum is correct.
     #[inline]
     pub fn verify_checksum(&self) -> bool {
         header_sum(self.header, self.options) == checksum::INTACT
     }
 
-    /// The options' bytes: 0 to 40, a multiple of 4.
+    /// Bytes of the options: 0 to 40, a multiple of 4.
     #[inline]
     pub fn options(&self) -> &'a [u8] {
         self.options
     }
 
-    /// What is carried; only a part of it where [`Fragment::is_piece`] says so.
+    /// Payload; only a part of the upper-layer packet if [`Fragment::is_piece`] is true.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// The options one by one.
+    /// Iterates over the options.
     pub fn options_iter(&self) -> Options<'a> {
         Options::new(self.options)
     }
@@ -305,7 +304,7 @@ fn split(bytes: &[u8]) -> Result<(Header<'_>, &[u8]), Malformed> {
     Ok((header, options))
 }
 
-/// The sum over header and options.
+/// Sum over header and options.
 #[inline]
 fn header_sum(header: Header<'_>, options: &[u8]) -> u16 {
     let sum = checksum::sum_20(header.0);
@@ -316,16 +315,15 @@ fn header_sum(header: Header<'_>, options: &[u8]) -> u16 {
     }
 }
 
-/// The fixed part of a header, to be changed in place. Its setters keep the checksum right, except
-/// where they say otherwise.
+/// Fixed part of a header, for changes in place. Setters update the checksum unless stated otherwise.
 #[derive(Debug)]
 pub struct HeaderMut<'a>(&'a mut [u8; HEADER_LEN]);
 
 impl<'a> HeaderMut<'a> {
-    /// The header at the start of `bytes`; nothing but the length is checked.
+    /// Header at the start of `bytes`; only the length is checked.
     ///
     /// # Errors
-    /// `Truncated` when there are fewer than 20 bytes.
+    /// Returns `Truncated` if there are fewer than 20 bytes.
     #[inline]
     pub fn new_checked(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
         bytes
@@ -334,13 +332,13 @@ impl<'a> HeaderMut<'a> {
             .ok_or(Malformed::Truncated)
     }
 
-    /// The header, read-only.
+    /// Read-only view of the header.
     #[inline]
     pub fn view(&self) -> Header<'_> {
         Header(self.0)
     }
 
-    /// Takes one from the TTL, which is above zero, and adjusts the checksum (RFC 1624).
+    /// Decrements the TTL, which must be above zero, and updates the checksum (RFC 1624).
     #[inline]
     pub fn decrement_ttl(&mut self) {
         debug_assert!(self.0[8] > 0, "a packet with TTL 0 is never forwarded");
@@ -361,7 +359,7 @@ impl<'a> HeaderMut<'a> {
         self.set_u16(0, u16::from_be_bytes([self.0[0], tos]));
     }
 
-    /// Sets the total length; the caller sees to the bytes.
+    /// Sets the total length; the caller adjusts the payload.
     #[inline]
     pub fn set_total_len(&mut self, len: u16) {
         self.set_u16(2, len);
@@ -379,19 +377,19 @@ impl<'a> HeaderMut<'a> {
         self.set_u16(6, fragment.0);
     }
 
-    /// Sets the sender; the upper checksum is the caller's.
+    /// Sets the source address; the caller updates the upper-layer checksum.
     #[inline]
     pub fn set_src(&mut self, src: Ipv4Addr) {
         self.set_u32(12, src.to_bits());
     }
 
-    /// Sets the receiver; the upper checksum is the caller's.
+    /// Sets the destination address; the caller updates the upper-layer checksum.
     #[inline]
     pub fn set_dst(&mut self, dst: Ipv4Addr) {
         self.set_u32(16, dst.to_bits());
     }
 
-    /// Sets the checksum anew, from the header and `options`, which follow it.
+    /// Recomputes the checksum from the header and the `options` that follow it.
     pub fn fill_checksum(&mut self, options: &[u8]) {
         put_at(self.0, 10, [0, 0]);
         let sum = !header_sum(self.view(), options);
@@ -424,16 +422,16 @@ pub struct Repr {
     pub fragment: Fragment,
     /// Time to live.
     pub ttl: u8,
-    /// What is carried.
+    /// Protocol of the payload.
     pub protocol: Protocol,
-    /// The sender.
+    /// Source address.
     pub src: Ipv4Addr,
-    /// The receiver.
+    /// Destination address.
     pub dst: Ipv4Addr,
 }
 
 impl Repr {
-    /// A whole packet with TTL 64 that may be fragmented.
+    /// Header of an unfragmented packet with TTL 64 and without DF.
     pub const fn new(protocol: Protocol, src: Ipv4Addr, dst: Ipv4Addr) -> Self {
         Self {
             tos: 0,
@@ -446,7 +444,7 @@ impl Repr {
         }
     }
 
-    /// The header of a packet.
+    /// Reads the fields of a header.
     pub fn parse(header: &Header<'_>) -> Self {
         Self {
             tos: header.tos(),
@@ -459,17 +457,16 @@ impl Repr {
         }
     }
 
-    /// A header without options for a payload of `payload_len` bytes (at most 65,515), checksum
-    /// included.
+    /// Encodes a header without options for a payload of `payload_len` bytes (at most 65,515), including the
+    /// checksum.
     #[inline]
     pub fn to_bytes(&self, payload_len: usize) -> [u8; HEADER_LEN] {
         self.fixed(&[], payload_len)
     }
 
-    /// Appends a header with `options` for a payload of `payload_len` bytes, checksum included.
+    /// Appends a header with `options` for a payload of `payload_len` bytes, including the checksum.
     ///
-    /// `options` are at most 40 bytes (more are cut off) and are filled up with end-of-list to a
-    /// multiple of 4.
+    /// `options` are truncated to 40 bytes and padded with end-of-list to a multiple of 4.
     pub fn emit(&self, options: &[u8], payload_len: usize, out: &mut Vec<u8>) {
         let mut padded = [0; OPTIONS_LEN_MAX];
         for (slot, byte) in padded.iter_mut().zip(options) {

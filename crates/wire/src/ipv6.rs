@@ -9,114 +9,114 @@ use core::ops::Deref;
 
 use crate::{Protocol, bytes_at, put_at, u16_at, u32_at};
 
-/// Bytes of the fixed header.
+/// Length of the fixed header.
 pub const HEADER_LEN: usize = 40;
 
-/// Bytes of a fragment header.
+/// Length of a fragment header.
 pub const FRAGMENT_HEADER_LEN: usize = 8;
 
-/// How many extension headers a walk follows; more is taken for an attack (RFC 8504, 5.3).
+/// Maximum number of extension headers that are parsed; more count as an attack (RFC 8504, 5.3).
 pub const EXTENSIONS_MAX: usize = 8;
 
-/// The smallest link MTU in bytes (RFC 8200, 5).
+/// Minimum link MTU in bytes (RFC 8200, 5).
 pub const MTU_MIN: u16 = 1280;
 
-/// What is wrong with a packet.
+/// Reason why a packet is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Shorter than 40 bytes.
     Truncated,
     /// The version is not 6.
     Version,
-    /// The payload length says more than arrived.
+    /// The payload length exceeds the received bytes.
     PayloadLength,
-    /// An extension header leads out of the packet.
+    /// An extension header exceeds the packet.
     ExtensionTruncated,
     /// More than [`EXTENSIONS_MAX`] extension headers.
     TooManyExtensions,
-    /// Hop-by-hop options that do not come first (RFC 8200, 4.1).
+    /// Hop-by-hop options are not the first extension header (RFC 8200, 4.1).
     HopByHopNotFirst,
 }
 
-/// The fixed header, read-only; the checks are [`Packet`]'s.
+/// Read-only view of the fixed header; [`Packet`] checks it.
 #[derive(Clone, Copy, Debug)]
 pub struct Header<'a>(&'a [u8; HEADER_LEN]);
 
 impl<'a> Header<'a> {
-    /// The 40 bytes as a header, unchecked.
+    /// Views 40 bytes as a header without checks.
     #[inline]
     pub const fn new(bytes: &'a [u8; HEADER_LEN]) -> Self {
         Self(bytes)
     }
 
-    /// The header's bytes.
+    /// Bytes of the header.
     #[inline]
     pub const fn bytes(&self) -> &'a [u8; HEADER_LEN] {
         self.0
     }
 
-    /// The version.
+    /// Version.
     #[inline]
     pub const fn version(&self) -> u8 {
         self.0[0] >> 4
     }
 
-    /// DSCP and ECN.
+    /// Traffic class: DSCP and ECN.
     #[inline]
     pub fn traffic_class(&self) -> u8 {
         (u16_at(self.0, 0) >> 4) as u8
     }
 
-    /// The DSCP, 0 to 63 (RFC 2474).
+    /// DSCP, 0 to 63 (RFC 2474).
     #[inline]
     pub fn dscp(&self) -> u8 {
         self.traffic_class() >> 2
     }
 
-    /// The ECN bits, 0 to 3 (RFC 3168).
+    /// ECN bits, 0 to 3 (RFC 3168).
     #[inline]
     pub fn ecn(&self) -> u8 {
         self.traffic_class() & 3
     }
 
-    /// The flow label, 20 bits (RFC 6437).
+    /// Flow label, 20 bits (RFC 6437).
     #[inline]
     pub fn flow_label(&self) -> u32 {
         u32_at(self.0, 0) & 0xf_ffff
     }
 
-    /// Bytes behind the fixed header, as it says.
+    /// Payload length in bytes, as encoded.
     #[inline]
     pub fn payload_len(&self) -> u16 {
         u16_at(self.0, 4)
     }
 
-    /// What follows the fixed header: an extension header or what is carried.
+    /// Next header: an extension header or the protocol of the payload.
     #[inline]
     pub const fn next_header(&self) -> Protocol {
         Protocol(self.0[6])
     }
 
-    /// How many routers may still pass it on.
+    /// Hop limit.
     #[inline]
     pub const fn hop_limit(&self) -> u8 {
         self.0[7]
     }
 
-    /// The sender.
+    /// Source address.
     #[inline]
     pub fn src(&self) -> Ipv6Addr {
         Ipv6Addr::from(bytes_at::<16, _>(self.0, 8))
     }
 
-    /// The receiver, the next one where there is a routing header.
+    /// Destination address; the next destination if there is a routing header.
     #[inline]
     pub fn dst(&self) -> Ipv6Addr {
         Ipv6Addr::from(bytes_at::<16, _>(self.0, 24))
     }
 }
 
-/// A checked view of a packet: fixed header and payload, extension headers included.
+/// Checked view of a packet: fixed header and payload, including extension headers.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     header: Header<'a>,
@@ -124,10 +124,10 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Views the payload of a frame as a packet; padding behind the payload length is cut off.
+    /// Views the payload of a frame as a packet; padding after the payload length is cut off.
     ///
     /// # Errors
-    /// `Truncated`, `Version`, `PayloadLength`; the extension headers are not looked at.
+    /// Returns `Truncated`, `Version` or `PayloadLength`; extension headers are not checked.
     #[inline]
     pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, rest) = split(bytes)?;
@@ -137,10 +137,10 @@ impl<'a> Packet<'a> {
         Ok(Self { header, payload })
     }
 
-    /// Views the packet that an ICMPv6 error quotes: its end may be missing.
+    /// Views a packet quoted in an ICMPv6 error, whose end may be missing.
     ///
     /// # Errors
-    /// `Truncated` and `Version`.
+    /// Returns `Truncated` or `Version`.
     pub fn new_quoted(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, rest) = split(bytes)?;
         let payload = rest
@@ -149,21 +149,21 @@ impl<'a> Packet<'a> {
         Ok(Self { header, payload })
     }
 
-    /// What follows the fixed header.
+    /// Bytes after the fixed header.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// The extension headers one by one.
+    /// Iterates over the extension headers.
     pub fn extensions(&self) -> Extensions<'a> {
         Extensions::new(self.next_header(), self.payload)
     }
 
-    /// Walks over the extension headers to what is carried.
+    /// Skips the extension headers and returns the upper-layer part.
     ///
     /// # Errors
-    /// `ExtensionTruncated`, `TooManyExtensions`, `HopByHopNotFirst`.
+    /// Returns `ExtensionTruncated`, `TooManyExtensions` or `HopByHopNotFirst`.
     #[inline]
     pub fn upper(&self) -> Result<Upper<'a>, Malformed> {
         if !self.next_header().is_ipv6_extension() {
@@ -204,21 +204,21 @@ fn split(bytes: &[u8]) -> Result<(Header<'_>, &[u8]), Malformed> {
     Ok((header, rest))
 }
 
-/// What a packet carries behind its extension headers.
+/// Upper-layer part of a packet, after its extension headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Upper<'a> {
-    /// The upper protocol. Behind the fragment header of a later piece it names what the whole
-    /// packet has there, possibly another extension header.
+    /// Upper-layer protocol. In a later fragment this is the next header of the unfragmented packet at this position,
+    /// possibly another extension header.
     pub protocol: Protocol,
-    /// Bytes from the end of the fixed header to `payload`.
+    /// Offset of `payload` from the end of the fixed header.
     pub at: usize,
-    /// The upper header and what follows.
+    /// Upper-layer header and its payload.
     pub payload: &'a [u8],
-    /// The fragment header, where there is one.
+    /// Fragment header, if there is one.
     pub fragment: Option<Fragment>,
-    /// Whether there are options that every router reads.
+    /// True if there are hop-by-hop options.
     pub hop_by_hop: bool,
-    /// Where the routing header begins, from the end of the fixed header.
+    /// Offset of the routing header from the end of the fixed header.
     pub routing: Option<usize>,
 }
 
@@ -235,23 +235,22 @@ impl<'a> Upper<'a> {
         }
     }
 
-    /// Whether `payload` begins in the middle of the upper header or behind it.
+    /// True for a fragment other than the first one.
     #[inline]
     pub fn is_later_piece(&self) -> bool {
         self.fragment.is_some_and(|fragment| fragment.offset > 0)
     }
 }
 
-/// The fixed header, to be changed in place. There is no checksum to keep; upper ones are the
-/// caller's.
+/// Fixed header, for changes in place. It has no checksum; the caller updates upper-layer checksums.
 #[derive(Debug)]
 pub struct HeaderMut<'a>(&'a mut [u8; HEADER_LEN]);
 
 impl<'a> HeaderMut<'a> {
-    /// The header at the start of `bytes`; nothing but the length is checked.
+    /// Header at the start of `bytes`; only the length is checked.
     ///
     /// # Errors
-    /// `Truncated` when there are fewer than 40 bytes.
+    /// Returns `Truncated` if there are fewer than 40 bytes.
     #[inline]
     pub fn new_checked(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
         bytes
@@ -260,13 +259,13 @@ impl<'a> HeaderMut<'a> {
             .ok_or(Malformed::Truncated)
     }
 
-    /// The header, read-only.
+    /// Read-only view of the header.
     #[inline]
     pub fn view(&self) -> Header<'_> {
         Header(self.0)
     }
 
-    /// Takes one from the hop limit, which is above zero.
+    /// Decrements the hop limit, which must be above zero.
     #[inline]
     pub fn decrement_hop_limit(&mut self) {
         debug_assert!(
@@ -289,25 +288,25 @@ impl<'a> HeaderMut<'a> {
         put_at(self.0, 0, [high, low]);
     }
 
-    /// Sets the payload length; the caller sees to the bytes.
+    /// Sets the payload length; the caller adjusts the payload.
     #[inline]
     pub fn set_payload_len(&mut self, len: u16) {
         put_at(self.0, 4, len.to_be_bytes());
     }
 
-    /// Sets what follows.
+    /// Sets the next header.
     #[inline]
     pub fn set_next_header(&mut self, next: Protocol) {
         self.0[6] = next.0;
     }
 
-    /// Sets the sender.
+    /// Sets the source address.
     #[inline]
     pub fn set_src(&mut self, src: Ipv6Addr) {
         put_at(self.0, 8, src.octets());
     }
 
-    /// Sets the receiver.
+    /// Sets the destination address.
     #[inline]
     pub fn set_dst(&mut self, dst: Ipv6Addr) {
         put_at(self.0, 24, dst.octets());
@@ -319,20 +318,20 @@ impl<'a> HeaderMut<'a> {
 pub struct Repr {
     /// DSCP and ECN.
     pub traffic_class: u8,
-    /// The flow label, 20 bits.
+    /// Flow label, 20 bits.
     pub flow_label: u32,
-    /// What follows.
+    /// Next header.
     pub next_header: Protocol,
-    /// The hop limit.
+    /// Hop limit.
     pub hop_limit: u8,
-    /// The sender.
+    /// Source address.
     pub src: Ipv6Addr,
-    /// The receiver.
+    /// Destination address.
     pub dst: Ipv6Addr,
 }
 
 impl Repr {
-    /// A packet with hop limit 64.
+    /// Header of a packet with hop limit 64.
     pub const fn new(next_header: Protocol, src: Ipv6Addr, dst: Ipv6Addr) -> Self {
         Self {
             traffic_class: 0,
@@ -344,7 +343,7 @@ impl Repr {
         }
     }
 
-    /// The header of a packet.
+    /// Reads the fields of a header.
     pub fn parse(header: &Header<'_>) -> Self {
         Self {
             traffic_class: header.traffic_class(),
@@ -356,7 +355,7 @@ impl Repr {
         }
     }
 
-    /// The header for a payload of `payload_len` bytes (at most 65,535).
+    /// Encodes the header for a payload of `payload_len` bytes (at most 65,535).
     #[inline]
     pub fn to_bytes(&self, payload_len: usize) -> [u8; HEADER_LEN] {
         let first = 6 << 28 | u32::from(self.traffic_class) << 20 | self.flow_label & 0xf_ffff;
@@ -371,7 +370,7 @@ impl Repr {
     }
 }
 
-/// The group that a solicitation for `target` is sent to (RFC 4291, 2.7.1).
+/// Solicited-node multicast address of `target` (RFC 4291, 2.7.1).
 pub const fn solicited_node(target: Ipv6Addr) -> Ipv6Addr {
     let [.., a, b, c] = target.octets();
     Ipv6Addr::new(

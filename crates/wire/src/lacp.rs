@@ -1,56 +1,56 @@
-//! The slow protocols of link aggregation: LACP and the marker protocol (IEEE 802.1AX-2014, 6.4.2.3 and 6.5.3).
+//! Slow protocols of link aggregation: LACP and the marker protocol (IEEE 802.1AX-2014, 6.4.2.3 and 6.5.3).
 //!
-//! What is read and written here begins behind the EtherType of a frame to [`GROUP`], with the subtype.
+//! PDUs begin after the EtherType of a frame to [`GROUP`], with the subtype.
 
 use crate::{Mac, bytes_at, put_at, u16_at, u32_at};
 
-/// Whom the slow protocols are for (annex 57A of IEEE 802.3).
+/// Destination address of slow protocols (annex 57A of IEEE 802.3).
 pub const GROUP: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 2]);
-/// Bytes of a LACPDU and of a marker PDU.
+/// Length of a LACPDU and of a marker PDU.
 pub const LEN: usize = 110;
 
-/// The subtypes of the slow protocols that are read here.
+/// Subtypes of LACP and the marker protocol.
 const LACP: u8 = 1;
 const MARKER: u8 = 2;
-/// The types and lengths of what LACPDUs carry.
+/// TLV types and lengths of the PDUs.
 const ACTOR: [u8; 2] = [1, 20];
 const PARTNER: [u8; 2] = [2, 20];
 const COLLECTOR: [u8; 2] = [3, 16];
 const MARKER_INFORMATION: [u8; 2] = [1, 16];
 const MARKER_RESPONSE: [u8; 2] = [2, 16];
-/// Where each of them begins.
+/// Offsets of the TLVs in a LACPDU.
 const ACTOR_AT: usize = 2;
 const PARTNER_AT: usize = 22;
 const COLLECTOR_AT: usize = 42;
 
-/// The state of a port, as it tells its partner (6.4.2.3).
+/// State of a port in a LACPDU (6.4.2.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State(pub u8);
 
 impl State {
-    /// It speaks without being spoken to.
+    /// LACP_Activity: active mode.
     pub const ACTIVITY: Self = Self(1);
-    /// It wants to hear something each second.
+    /// LACP_Timeout: short timeout.
     pub const SHORT_TIMEOUT: Self = Self(1 << 1);
-    /// It may be one of several.
+    /// Aggregation: the link may be aggregated.
     pub const AGGREGATION: Self = Self(1 << 2);
-    /// It is in the right aggregator.
+    /// Synchronization: the port is in the right aggregator.
     pub const SYNCHRONIZATION: Self = Self(1 << 3);
-    /// It takes frames.
+    /// Collecting: accepts frames.
     pub const COLLECTING: Self = Self(1 << 4);
-    /// It sends frames.
+    /// Distributing: sends frames.
     pub const DISTRIBUTING: Self = Self(1 << 5);
-    /// What it knows of its partner was configured and not heard.
+    /// Defaulted: uses configured data of the partner.
     pub const DEFAULTED: Self = Self(1 << 6);
-    /// What it knows of its partner is too old.
+    /// Expired: the partner's data has expired.
     pub const EXPIRED: Self = Self(1 << 7);
 
-    /// Whether all of these are set.
+    /// True if all of `flags` are set.
     pub const fn has(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0
     }
 
-    /// With these set, or not set.
+    /// Sets or clears `flags`.
     #[must_use]
     pub const fn with(self, flags: Self, set: bool) -> Self {
         Self(if set {
@@ -60,33 +60,33 @@ impl State {
         })
     }
 
-    /// Only these of them.
+    /// Keeps only `flags`.
     #[must_use]
     pub const fn only(self, flags: Self) -> Self {
         Self(self.0 & flags.0)
     }
 
-    /// All of both.
+    /// Sets the flags of both.
     #[must_use]
     pub const fn and(self, flags: Self) -> Self {
         Self(self.0 | flags.0)
     }
 }
 
-/// What a port tells of itself, or of its partner.
+/// Data of a port in a LACPDU: actor or partner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Information {
-    /// The priority of its system: the lower is the better.
+    /// System priority; lower is better.
     pub system_priority: u16,
-    /// Its system.
+    /// System id.
     pub system: Mac,
-    /// Ports of a system with the same key may be one.
+    /// Key: ports of a system with the same key may be aggregated.
     pub key: u16,
-    /// Its priority.
+    /// Port priority.
     pub port_priority: u16,
-    /// Its number.
+    /// Port number.
     pub port: u16,
-    /// Its state.
+    /// State.
     pub state: State,
 }
 
@@ -114,54 +114,55 @@ impl Information {
     }
 }
 
-/// What is wrong with a PDU.
+/// Reason why a PDU is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Shorter than its kind is.
+    /// Shorter than its type requires.
     Truncated,
-    /// Of another slow protocol.
+    /// Another slow protocol.
     Subtype,
-    /// What it carries has another type or length than belongs there (6.4.12).
+    /// A TLV has the wrong type or length (6.4.12).
     Fields,
 }
 
-/// A PDU of the slow protocols.
+/// A slow-protocols PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pdu {
-    /// What a port and its partner are.
+    /// LACPDU.
     Lacp {
-        /// The sender.
+        /// Data of the sender.
         actor: Information,
-        /// Whom the sender takes the receiver for.
+        /// The sender's view of the receiver.
         partner: Information,
-        /// How long the sender may keep a frame, in tens of microseconds.
+        /// Collector delay in tens of microseconds.
         collector_delay: u16,
     },
-    /// A frame that says that no earlier one is on its way any more.
+    /// Marker: no earlier frame is in transit when it arrives.
     Marker {
-        /// It is the answer to one.
+        /// True for a marker response.
         response: bool,
-        /// Who wants to know.
+        /// Sender of the marker.
         marker: Marker,
     },
 }
 
-/// Who sent a marker, and which of its markers it is.
+/// Identification of a marker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marker {
-    /// The port that sent it.
+    /// Port of the sender.
     pub port: u16,
-    /// The system that sent it.
+    /// System id of the sender.
     pub system: Mac,
-    /// Its number there.
+    /// Transaction id.
     pub transaction: u32,
 }
 
 impl Pdu {
-    /// Reads a PDU; what follows it is padding.
+    /// Parses a PDU; following bytes are padding. Accepts any version, because later versions extend the first
+    /// (6.4.2.1).
     ///
     /// # Errors
-    /// What is none. The version is not looked at: a later one begins as the first does (6.4.2.1).
+    /// Returns [`Malformed`] if the PDU is truncated, of another protocol, or has invalid TLVs.
     pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let subtype = *bytes.first().ok_or(Malformed::Truncated)?;
         if !matches!(subtype, LACP | MARKER) {
@@ -196,7 +197,7 @@ impl Pdu {
         Ok(Self::Marker { response, marker })
     }
 
-    /// Its bytes, from the subtype on.
+    /// Encodes the PDU, from the subtype on.
     pub fn to_bytes(&self) -> [u8; LEN] {
         let mut bytes = [0; LEN];
         match self {

@@ -1,13 +1,11 @@
-//! Packet formats: views, builders and checksums. No state, no I/O, no allocation on the way in.
+//! Packet formats: parsing, building and checksums. Without state and I/O; parsing does not allocate.
 //!
-//! One file per header. A *view* (`ipv4::Packet`, `tcp::Segment` …) is made once by `new_checked`,
-//! which splits the bytes into a fixed-size header array and what follows it; after that no accessor
-//! can panic, because a constant index into a fixed-size array is checked by the compiler. A
-//! `HeaderMut` changes fields in place. A `Repr` is the header as a plain value, for those who
-//! build packets. Every format has its own `Malformed`, with one variant per fact: what is wrong
-//! becomes a named drop.
+//! One file per protocol. `new_checked` creates a *view* (`ipv4::Packet`, `tcp::Segment` …): it splits the bytes into
+//! a fixed-size header array and the rest, after which no accessor can panic, because the compiler checks constant
+//! indices into a fixed-size array. A `HeaderMut` changes fields in place. A `Repr` is the header as a plain value,
+//! for building packets. Every format has its own `Malformed` with one variant per fault, which becomes a named drop.
 //!
-//! Begin reading at [`ipv4`]; [`checksum`] is the part that must be fast.
+//! Start reading at [`ipv4`]; [`checksum`] is critical for performance.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -46,9 +44,9 @@ pub use ethernet::EtherType;
 pub use mac::Mac;
 pub use protocol::Protocol;
 
-/// The 16 bits in network order at `at` of a header of `N` bytes; zero where the header ends before.
+/// Big-endian 16-bit word at `at` of a header of `N` bytes; zero beyond the header.
 ///
-/// Callers pass constants within the header, so that the check folds away.
+/// Callers pass constants within the header, so that the compiler removes the check.
 #[inline(always)]
 fn u16_at<const N: usize>(header: &[u8; N], at: usize) -> u16 {
     match header.get(at..).and_then(|tail| tail.first_chunk()) {
@@ -57,7 +55,7 @@ fn u16_at<const N: usize>(header: &[u8; N], at: usize) -> u16 {
     }
 }
 
-/// The 32 bits in network order at `at`, as [`u16_at`].
+/// Big-endian 32-bit word at `at` of a header; zero beyond the header.
 #[inline(always)]
 fn u32_at<const N: usize>(header: &[u8; N], at: usize) -> u32 {
     match header.get(at..).and_then(|tail| tail.first_chunk()) {
@@ -66,7 +64,7 @@ fn u32_at<const N: usize>(header: &[u8; N], at: usize) -> u32 {
     }
 }
 
-/// The `M` bytes at `at` of a header of `N` bytes; zeros where the header ends before.
+/// `M` bytes at `at` of a header of `N` bytes; zeros beyond the header.
 #[inline(always)]
 fn bytes_at<const M: usize, const N: usize>(header: &[u8; N], at: usize) -> [u8; M] {
     match header.get(at..).and_then(|tail| tail.first_chunk()) {
@@ -75,7 +73,7 @@ fn bytes_at<const M: usize, const N: usize>(header: &[u8; N], at: usize) -> [u8;
     }
 }
 
-/// Writes `bytes` at `at` of a header; nothing where the header ends before.
+/// Writes `bytes` at `at` of a header; does nothing beyond the header.
 #[inline(always)]
 fn put_at<const M: usize, const N: usize>(header: &mut [u8; N], at: usize, bytes: [u8; M]) {
     if let Some(slot) = header.get_mut(at..).and_then(|tail| tail.first_chunk_mut()) {

@@ -1,18 +1,18 @@
-//! LLDP (IEEE 802.1AB-2016, 8 and annexes D; IEEE 802.3-2018, 79): what stands behind its EtherType.
+//! LLDP messages (IEEE 802.1AB-2016, 8 and annexes D; IEEE 802.3-2018, 79), after their EtherType.
 //!
 //! ```text
 //! TLVs: type (7) | length (9) | value; chassis, port and hold time first, an empty one last
 //! ```
-//! Text is as it came: bytes of any kind.
+//! Text is raw bytes.
 
 use alloc::vec::Vec;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::Mac;
 
-/// Whom it is for: the nearest bridge.
+/// Destination address: nearest bridge.
 pub const GROUP: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 0x0e]);
-/// The longest value of a TLV.
+/// Maximum length of a TLV value.
 const MOST: usize = 511;
 
 const END: u8 = 0;
@@ -28,58 +28,58 @@ const ORGANISATION: u8 = 127;
 
 const IEEE_802_1: [u8; 3] = [0, 0x80, 0xc2];
 const IEEE_802_3: [u8; 3] = [0, 0x12, 0x0f];
-/// TIA's group for media endpoints (ANSI/TIA-1057).
+/// Organizationally unique identifier of LLDP-MED (ANSI/TIA-1057).
 const MED: [u8; 3] = [0, 0x12, 0xbb];
 
-/// It forwards frames, and so on (8.5.8).
+/// Capability bit: bridge (8.5.8).
 pub const BRIDGE: u16 = 1 << 2;
-/// It forwards packets.
+/// Capability bit: router.
 pub const ROUTER: u16 = 1 << 4;
 
-/// What is wrong with a message.
+/// Reason why a message is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// A TLV says more than there is.
+    /// A TLV exceeds the message.
     Truncated,
-    /// Chassis, port and hold time do not come first, in this order.
+    /// Chassis id, port id and TTL are not the first TLVs, in this order.
     Order,
-    /// A value is shorter than its kind is.
+    /// A value is shorter than its type requires.
     Length,
 }
 
-/// What names a chassis or a port: how it is meant (8.5.2.2, 8.5.3.2), and the name.
+/// Chassis or port id: subtype (8.5.2.2, 8.5.3.2) and value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Named<'a> {
-    /// The subtype.
+    /// Subtype.
     pub subtype: u8,
-    /// The name.
+    /// Value.
     pub id: &'a [u8],
 }
 
 impl Named<'_> {
-    /// A chassis by a link address.
+    /// Chassis id subtype: MAC address.
     pub const CHASSIS_MAC: u8 = 4;
-    /// A port by the name of its interface.
+    /// Port id subtype: interface name.
     pub const PORT_INTERFACE: u8 = 5;
 }
 
-/// The speed of a port (IEEE 802.3, 79.3.1).
+/// MAC/PHY configuration of a port (IEEE 802.3, 79.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phy {
-    /// Bit 0: it can negotiate; bit 1: it does.
+    /// Auto-negotiation: bit 0 supported, bit 1 enabled.
     pub negotiation: u8,
-    /// What it offers.
+    /// Advertised capabilities.
     pub offers: u16,
-    /// What it runs at (`dot3MauType`).
+    /// Operational MAU type (`dot3MauType`).
     pub mau: u16,
 }
 
-/// The VLAN of voice and such (TIA-1057, 10.2.3), with priority and DSCP of its frames.
+/// LLDP-MED network policy (TIA-1057, 10.2.3): VLAN, priority and DSCP of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// What for; 1 is voice.
+    /// Application type; 1 is voice.
     pub application: u8,
-    /// The VLAN; none is untagged.
+    /// VLAN; `None` is untagged.
     pub vlan: Option<u16>,
     /// Priority, 0 to 7.
     pub priority: u8,
@@ -87,51 +87,51 @@ pub struct Policy {
     pub dscp: u8,
 }
 
-/// A message. What is not in it is empty or none.
+/// A message as a value. Missing fields are empty or `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repr<'a> {
-    /// Who sends.
+    /// Chassis id.
     pub chassis: Named<'a>,
-    /// By which port.
+    /// Port id.
     pub port: Named<'a>,
-    /// For how many seconds it holds; none ends it.
+    /// TTL in seconds; 0 withdraws earlier messages.
     pub ttl: u16,
-    /// What the port is.
+    /// Port description.
     pub port_description: &'a [u8],
-    /// The system's name.
+    /// System name.
     pub system_name: &'a [u8],
-    /// What the system is.
+    /// System description.
     pub system_description: &'a [u8],
-    /// What it can do, and what it does.
+    /// Supported and enabled capabilities.
     pub capabilities: Option<(u16, u16)>,
-    /// The first of its addresses.
+    /// First IPv4 management address.
     pub ipv4: Option<Ipv4Addr>,
-    /// The first of its addresses.
+    /// First IPv6 management address.
     pub ipv6: Option<Ipv6Addr>,
-    /// The number of the interface with these addresses (`ifIndex`); of what is read, the last one's.
+    /// Interface number of the management addresses (`ifIndex`); that of the last one when parsed.
     pub interface: u32,
-    /// Its speed.
+    /// MAC/PHY configuration.
     pub phy: Option<Phy>,
-    /// The longest frame, in bytes.
+    /// Maximum frame size in bytes.
     pub max_frame: Option<u16>,
-    /// The VLAN of untagged frames.
+    /// VLAN of untagged frames.
     pub pvid: Option<u16>,
-    /// It speaks of media: what it can do, and its class; 4 is a network's device.
+    /// LLDP-MED capabilities and device class; class 4 is a network connectivity device.
     pub med: Option<(u16, u8)>,
-    /// Where media belong.
+    /// LLDP-MED network policy.
     pub policy: Option<Policy>,
 }
 
 impl<'a> Repr<'a> {
-    /// Reads what stands behind the EtherType. What is behind the end is padding.
+    /// Parses the bytes after the EtherType; bytes after the end TLV are padding. Skips unknown TLVs.
     ///
     /// # Errors
-    /// As they are named. TLVs of other types are passed over.
+    /// Returns [`Malformed`] if TLVs are truncated, too short or in the wrong order.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let mut message = Self::default();
         let mut rest = bytes;
         for place in 0.. {
-            // RouterOS and others take a message without its end.
+            // RouterOS and others accept a message without end TLV.
             let Some((head, behind)) = rest.split_first_chunk() else {
                 break;
             };
@@ -147,7 +147,7 @@ impl<'a> Repr<'a> {
             }
             message.take(kind, value)?;
         }
-        // Without chassis, port and hold time it is none.
+        // Chassis id, port id and TTL are mandatory.
         match message.chassis.id.is_empty() || message.port.id.is_empty() {
             true => Err(Malformed::Truncated),
             false => Ok(message),
@@ -185,7 +185,7 @@ impl<'a> Repr<'a> {
         Ok(())
     }
 
-    /// An address, with the interface that has it (8.5.9).
+    /// Parses a management address, with its interface number (8.5.9).
     fn take_address(&mut self, value: &[u8]) -> Result<(), Malformed> {
         let (length, rest) = value.split_first().ok_or(Malformed::Length)?;
         let address = rest.get(..usize::from(*length)).ok_or(Malformed::Length)?;
@@ -205,7 +205,7 @@ impl<'a> Repr<'a> {
         Ok(())
     }
 
-    /// What organisations have defined.
+    /// Parses an organizationally specific TLV.
     fn take_own(&mut self, value: &[u8]) -> Result<(), Malformed> {
         let ([a, b, c, subtype], rest) = value.split_first_chunk().ok_or(Malformed::Length)?;
         match ([*a, *b, *c], subtype) {
@@ -238,14 +238,14 @@ impl<'a> Repr<'a> {
         Ok(())
     }
 
-    /// Appends it, its TLVs in RouterOS's order. Text is cut at 511 bytes, names at 255.
+    /// Appends the message, with its TLVs in RouterOS's order. Text is truncated to 511 bytes, ids to 255.
     pub fn emit(&self, out: &mut Vec<u8>) {
         for (kind, named) in [(CHASSIS, self.chassis), (PORT, self.port)] {
             let id = named.id.get(..255).unwrap_or(named.id);
             put(out, kind, &[&[named.subtype], id]);
         }
         put(out, TTL, &[&self.ttl.to_be_bytes()]);
-        // The hold time ends what was told before, and nothing else is told with it (9.1.2.2).
+        // TTL 0 withdraws earlier messages and carries no other TLVs (9.1.2.2).
         if self.ttl > 0 {
             self.emit_system(out);
             self.emit_own(out);
@@ -323,7 +323,7 @@ fn put(out: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) {
     out.extend({ parts.iter() }.copied().flatten().take(length));
 }
 
-/// The first bytes of a value, which may be longer.
+/// First bytes of a value, which may be longer.
 fn head<const N: usize>(value: &[u8]) -> Result<[u8; N], Malformed> {
     value.first_chunk().copied().ok_or(Malformed::Length)
 }
@@ -420,7 +420,7 @@ mod tests {
         assert_eq!(Repr::parse(&[]), Err(Malformed::Truncated));
         assert_eq!(Repr::parse(&[0, 0]), Err(Malformed::Order));
         assert_eq!(Repr::parse(&[2, 1, 4]), Err(Malformed::Length));
-        // Padding behind the end is none of it.
+        // Bytes after the end TLV are padding.
         bytes.extend([0xff; 20]);
         assert_eq!(Repr::parse(&bytes), Ok(whole()));
     }

@@ -4,61 +4,61 @@ use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use core::str::FromStr;
 
-/// A 48-bit MAC address, first byte on the wire first.
+/// 48-bit MAC address, in transmission order.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mac(pub [u8; 6]);
 
 impl Mac {
-    /// The address of everybody on the link.
+    /// Broadcast address.
     pub const BROADCAST: Self = Self([0xff; 6]);
     /// All zeros: no address.
     pub const ZERO: Self = Self([0; 6]);
 
-    /// Whether the group bit is set; true for broadcast as well.
+    /// True if the group bit is set, including broadcast.
     #[inline]
     pub const fn is_multicast(self) -> bool {
         self.0[0] & 1 != 0
     }
 
-    /// Whether this is `FF:FF:FF:FF:FF:FF`.
+    /// True for `FF:FF:FF:FF:FF:FF`.
     #[inline]
     pub const fn is_broadcast(self) -> bool {
         self.to_u64() == 0xffff_ffff_ffff
     }
 
-    /// Whether a station can have it: neither a group nor all zeros.
+    /// True for a unicast address other than zero.
     #[inline]
     pub const fn is_unicast(self) -> bool {
         !self.is_multicast() && self.to_u64() != 0
     }
 
-    /// Whether the address is administered locally and not bought from the IEEE.
+    /// True for a locally administered address.
     #[inline]
     pub const fn is_local(self) -> bool {
         self.0[0] & 2 != 0
     }
 
-    /// The address as a number, its first byte the most significant of 48 bits.
+    /// The address as a number; the first byte is the most significant of 48 bits.
     #[inline]
     pub const fn to_u64(self) -> u64 {
         let [a, b, c, d, e, f] = self.0;
         u64::from_be_bytes([0, 0, a, b, c, d, e, f])
     }
 
-    /// The address of the lowest 48 bits of `number`.
+    /// The address with the lowest 48 bits of `number`.
     #[inline]
     pub const fn from_u64(number: u64) -> Self {
         let [_, _, a, b, c, d, e, f] = number.to_be_bytes();
         Self([a, b, c, d, e, f])
     }
 
-    /// The modified EUI-64 interface identifier (RFC 4291, appendix A).
+    /// Modified EUI-64 interface identifier (RFC 4291, appendix A).
     pub const fn interface_id(self) -> [u8; 8] {
         let [a, b, c, d, e, f] = self.0;
         [a ^ 2, b, c, 0xff, 0xfe, d, e, f]
     }
 
-    /// The link-local IPv6 address that follows from this address (RFC 4862, 5.3).
+    /// Link-local IPv6 address derived from this address (RFC 4862, 5.3).
     pub const fn link_local(self) -> Ipv6Addr {
         let [a, b, c, d, e, f, g, h] = self.interface_id();
         Ipv6Addr::new(
@@ -73,13 +73,13 @@ impl Mac {
         )
     }
 
-    /// The group address that an IPv4 multicast group is sent to (RFC 1112, 6.4).
+    /// MAC address of an IPv4 multicast group (RFC 1112, 6.4).
     pub const fn of_ipv4_group(group: Ipv4Addr) -> Self {
         let [_, b, c, d] = group.octets();
         Self([0x01, 0x00, 0x5e, b & 0x7f, c, d])
     }
 
-    /// The group address that an IPv6 multicast group is sent to (RFC 2464, 7).
+    /// MAC address of an IPv6 multicast group (RFC 2464, 7).
     pub const fn of_ipv6_group(group: Ipv6Addr) -> Self {
         let [.., c, d, e, f] = group.octets();
         Self([0x33, 0x33, c, d, e, f])
@@ -99,12 +99,12 @@ impl fmt::Debug for Mac {
     }
 }
 
-/// Why a text is no MAC address.
+/// Reason why a text is not a MAC address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseMacError {
     /// Not six groups between colons.
     Groups,
-    /// A group that is not one or two hexadecimal digits.
+    /// A group is not one or two hexadecimal digits.
     Digits,
 }
 
@@ -122,14 +122,14 @@ impl core::error::Error for ParseMacError {}
 impl FromStr for Mac {
     type Err = ParseMacError;
 
-    /// Reads six groups of one or two hexadecimal digits of either case between colons.
+    /// Parses six groups of one or two hexadecimal digits, separated by colons, in any case.
     fn from_str(text: &str) -> Result<Self, ParseMacError> {
         let mut groups = text.split(':');
         let mut octets = [0; 6];
         for octet in &mut octets {
             let group = groups.next().ok_or(ParseMacError::Groups)?;
             let digits = group.len() <= 2 && group.bytes().all(|byte| byte.is_ascii_hexdigit());
-            // `from_str_radix` alone would take a sign.
+            // `from_str_radix` alone would accept a sign.
             *octet = digits
                 .then(|| u8::from_str_radix(group, 16).ok())
                 .flatten()

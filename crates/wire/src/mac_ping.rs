@@ -1,48 +1,48 @@
-//! Echo by link address, RouterOS's own: a datagram to everybody on a link, which names the two stations in itself.
+//! RouterOS's ping by MAC address: a broadcast UDP datagram that contains sender and receiver MAC address.
 //!
 //! ```text
 //! version 1 (8) | type (8) | sender (48) | receiver (48) | zeros (32) | data
 //! ```
-//! The same port carries sessions by link address, whose messages have other types and a longer header.
+//! The same port carries MAC sessions (such as MAC telnet), whose messages have other types and a longer header.
 
 use crate::{Mac, bytes_at, put_at};
 
-/// The port of its datagrams, at both ends.
+/// Source and destination port.
 pub const PORT: u16 = 20_561;
-/// Bytes of the header.
+/// Length of the header.
 pub const HEADER_LEN: usize = 18;
 
 const VERSION: u8 = 1;
 const REQUEST: u8 = 4;
 const REPLY: u8 = 5;
 
-/// What is wrong with a message.
+/// Reason why a message is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Shorter than its header.
     Truncated,
-    /// Of another version than 1.
+    /// Unsupported version (not 1).
     Version,
 }
 
-/// A message.
+/// A message as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr<'a> {
-    /// It answers.
+    /// True for a reply.
     pub is_reply: bool,
-    /// Who sends.
+    /// MAC address of the sender.
     pub from: Mac,
-    /// Who is meant.
+    /// MAC address of the receiver.
     pub to: Mac,
-    /// What comes back as it is.
+    /// Data, returned unchanged in the reply.
     pub data: &'a [u8],
 }
 
 impl<'a> Repr<'a> {
-    /// Reads the payload of a datagram; none where it is no echo.
+    /// Parses the payload of a datagram; `Ok(None)` for other message types.
     ///
     /// # Errors
-    /// As they are named.
+    /// Returns [`Malformed`] if the message is truncated or has an unsupported version.
     pub fn parse(bytes: &'a [u8]) -> Result<Option<Self>, Malformed> {
         let [version, kind, ..] = bytes else {
             return Err(Malformed::Truncated);
@@ -64,7 +64,7 @@ impl<'a> Repr<'a> {
         }))
     }
 
-    /// The header in front of the data.
+    /// Encodes the header before the data.
     pub fn header(&self) -> [u8; HEADER_LEN] {
         let kind = if self.is_reply { REPLY } else { REQUEST };
         let mut header = [0; HEADER_LEN];
@@ -96,7 +96,7 @@ mod tests {
         }
         assert_eq!(Repr::parse(&[1]), Err(Malformed::Truncated));
         assert_eq!(Repr::parse(&[2, 4]), Err(Malformed::Version));
-        // The beginning of a session.
+        // Start of a MAC session.
         assert_eq!(Repr::parse(&[1, 0, 9]), Ok(None));
     }
 }

@@ -1,19 +1,19 @@
-//! MNDP, by which RouterOS's routers find each other: a counter and TLVs in UDP, to everybody on the link.
+//! MikroTik Neighbour Discovery Protocol: a counter and TLVs in a UDP broadcast.
 //!
-//! No standard: the layout is that of what RouterOS 7 sends. A message without TLVs and with a counter of zero asks
-//! for one. Text is as it came: bytes of any kind.
+//! There is no standard; the layout follows the messages of RouterOS 7. A message without TLVs and with counter zero
+//! is a request. Text is raw bytes.
 
 use alloc::vec::Vec;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::Mac;
 
-/// Both ports of its datagrams.
+/// Source and destination port.
 pub const PORT: u16 = 5678;
 
 const MAC: u16 = 1;
 const IDENTITY: u16 = 5;
-/// With a request alone: nothing, or a zero.
+/// In requests only: empty, or a zero byte.
 const REFRESH: u16 = 6;
 const VERSION: u16 = 7;
 const PLATFORM: u16 = 8;
@@ -25,52 +25,53 @@ const IPV6: u16 = 15;
 const INTERFACE: u16 = 16;
 const IPV4: u16 = 17;
 
-/// What is wrong with a message.
+/// Reason why a message is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Shorter than its counter, or than a TLV says.
+    /// Shorter than its counter or a TLV.
     Truncated,
-    /// A TLV of one length has another.
+    /// A TLV of fixed length has another length.
     Length,
 }
 
-/// A message. What is not in it is empty or none.
+/// A message as a value. Missing fields are empty or `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repr<'a> {
-    /// How many the interface has sent before.
+    /// Number of messages that the interface sent before.
     pub counter: u32,
-    /// The link address of the interface that sends.
+    /// MAC address of the sending interface.
     pub mac: Option<Mac>,
-    /// The router's name.
+    /// Identity.
     pub identity: &'a [u8],
-    /// Its version.
+    /// Version.
     pub version: &'a [u8],
-    /// Who made it.
+    /// Platform.
     pub platform: &'a [u8],
-    /// How long it runs, in seconds.
+    /// Uptime in seconds.
     pub uptime: Option<u32>,
-    /// Its licence.
+    /// Software id of the licence.
     pub software_id: &'a [u8],
-    /// Its model.
+    /// Board name.
     pub board: &'a [u8],
-    /// How it unpacks packed packets; 1 is not at all.
+    /// Supported unpacking of packed packets; 1 is none.
     pub unpack: Option<u8>,
-    /// An address of the interface.
+    /// IPv6 address of the interface.
     pub ipv6: Option<Ipv6Addr>,
-    /// The name of the interface; `bridge/port` of a bridge's port.
+    /// Interface name; `bridge/port` for a bridge port.
     pub interface: &'a [u8],
-    /// An address of the interface.
+    /// IPv4 address of the interface.
     pub ipv4: Option<Ipv4Addr>,
 }
 
 impl<'a> Repr<'a> {
-    /// What asks all neighbours for a message.
+    /// Request to all neighbours.
     pub const REQUEST: [u8; 4] = [0; 4];
 
-    /// Reads the payload of a datagram; none where it is a request.
+    /// Parses the payload of a datagram; `Ok(None)` for a request. Skips unknown TLVs; of repeated ones the last
+    /// counts.
     ///
     /// # Errors
-    /// As they are named. TLVs of other types are passed over, and of several of one type the last counts.
+    /// Returns [`Malformed`] if the message is truncated or a TLV has the wrong length.
     pub fn parse(bytes: &'a [u8]) -> Result<Option<Self>, Malformed> {
         let (counter, mut rest) = bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
         let mut message = Self {
@@ -79,7 +80,7 @@ impl<'a> Repr<'a> {
         };
         let mut tells = false;
         while !rest.is_empty() {
-            // RouterOS: requests may have a byte behind the empty TLV.
+            // RouterOS: requests may have an extra byte after the empty TLV.
             if !tells && rest == [0] {
                 break;
             }
@@ -114,7 +115,7 @@ impl<'a> Repr<'a> {
         Ok(())
     }
 
-    /// Appends the payload of a datagram, its TLVs in RouterOS's order. Text is cut at 65,535 bytes.
+    /// Appends the payload of a datagram, with its TLVs in RouterOS's order. Text is truncated to 65,535 bytes.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.counter.to_le_bytes());
         let mut put = |kind: u16, value: &[u8]| {
@@ -166,7 +167,7 @@ fn fixed<const N: usize>(value: &[u8]) -> Result<[u8; N], Malformed> {
 mod tests {
     use super::*;
 
-    /// What a router with RouterOS 7.18.2 sent.
+    /// Captured from a router with RouterOS 7.18.2.
     fn captured() -> Vec<u8> {
         let mut bytes = alloc::vec![8, 0, 0, 0, 0, 1, 0, 6, 0xfe, 7, 0x56, 0xb2, 0xa6, 1];
         let mut put = |kind: u8, value: &[u8]| {
@@ -225,7 +226,7 @@ mod tests {
     fn flaws_have_names() {
         let bytes = captured();
         for cut in 0..bytes.len() {
-            // Between TLVs a message may end.
+            // A message may end between TLVs.
             if let Err(flaw) = Repr::parse(&bytes[..cut]) {
                 assert_eq!(flaw, Malformed::Truncated, "{cut}");
             }

@@ -1,5 +1,5 @@
-//! Neighbour discovery (RFC 4861), with the options of RFC 4191 (routes), RFC 8106 (DNS) and
-//! RFC 8781 (PREF64).
+//! Neighbour discovery messages (RFC 4861), with the options of RFC 4191 (routes), RFC 8106 (DNS) and RFC 8781
+//! (PREF64).
 //!
 //! ```text
 //! | type | code | checksum |   icmpv6::Packet
@@ -8,8 +8,7 @@
 //! | kind | len/8 | data …  |   options, until the end
 //! ```
 //!
-//! That the hop limit was 255 and the source is what it may be is for the receiver to check
-//! (RFC 4861, 6.1 and 7.1): it stands in the IPv6 header.
+//! The receiver checks hop limit 255 and the source address (RFC 4861, 6.1 and 7.1), which are in the IPv6 header.
 
 mod options;
 
@@ -22,101 +21,101 @@ use alloc::vec::Vec;
 use crate::icmpv6::{self, Packet, Type};
 use crate::{bytes_at, u32_at};
 
-/// The hop limit of every message: who has it is on the link (RFC 4861, 6.1.1).
+/// Hop limit of every message; it proves that the sender is on the link (RFC 4861, 6.1.1).
 pub const HOP_LIMIT: u8 = 255;
 
-/// What is wrong with a message.
+/// Reason why a message is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Another type of ICMPv6 message.
+    /// Not a neighbour discovery message.
     NotDiscovery,
     /// The code is not 0.
     Code,
-    /// Shorter than its fixed part.
+    /// Shorter than the fixed part.
     Truncated,
-    /// The target is a group.
+    /// The target is a multicast address.
     MulticastTarget,
-    /// An option of length zero (RFC 4861, 4.6).
+    /// Option of length zero (RFC 4861, 4.6).
     OptionLengthZero,
-    /// An option leads out of the message.
+    /// An option exceeds the message.
     OptionTruncated,
 }
 
-/// A message as a value; its options follow as a view.
+/// A message as a value; its options are a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message<'a> {
-    /// A host looks for routers.
+    /// Router solicitation.
     RouterSolicitation {
         /// Options.
         options: Options<'a>,
     },
-    /// A router makes itself known.
+    /// Router advertisement.
     RouterAdvertisement {
-        /// What it says.
+        /// Fixed part.
         router: Router,
         /// Options.
         options: Options<'a>,
     },
-    /// Who has the target?
+    /// Neighbour solicitation.
     NeighbourSolicitation {
-        /// The address asked for.
+        /// Solicited address.
         target: Ipv6Addr,
         /// Options.
         options: Options<'a>,
     },
-    /// The target is here.
+    /// Neighbour advertisement.
     NeighbourAdvertisement {
-        /// Router, solicited, override.
+        /// Router, solicited and override flags.
         flags: NeighbourFlags,
-        /// The address that answers.
+        /// Advertised address.
         target: Ipv6Addr,
         /// Options.
         options: Options<'a>,
     },
-    /// There is a better first hop.
+    /// Redirect.
     Redirect {
-        /// The better hop, or the destination itself where it is on the link.
+        /// Better first hop, or the destination itself if it is on the link.
         target: Ipv6Addr,
-        /// For packets to it.
+        /// Redirected destination.
         destination: Ipv6Addr,
         /// Options.
         options: Options<'a>,
     },
 }
 
-/// The fixed part of a router advertisement (RFC 4861, 4.2).
+/// Fixed part of a router advertisement (RFC 4861, 4.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Router {
-    /// The hop limit for hosts; 0 says nothing.
+    /// Hop limit for hosts; 0 is unspecified.
     pub hop_limit: u8,
-    /// Addresses are to be had by DHCPv6.
+    /// Addresses are available by DHCPv6.
     pub managed: bool,
-    /// Other configuration is to be had by DHCPv6.
+    /// Other configuration is available by DHCPv6.
     pub other: bool,
-    /// How much the router wants to be the default (RFC 4191, 2.2).
+    /// Default router preference (RFC 4191, 2.2).
     pub preference: Preference,
-    /// How long it is a default router, in seconds; 0: it is none.
+    /// Router lifetime in seconds; 0: not a default router.
     pub lifetime_s: u16,
-    /// How long a neighbour is reachable after it was confirmed; 0 says nothing.
+    /// Reachable time; 0 is unspecified.
     pub reachable_ms: u32,
-    /// Between solicitations; 0 says nothing.
+    /// Retransmission timer; 0 is unspecified.
     pub retransmit_ms: u32,
 }
 
-/// A preference among routers (RFC 4191, 2.1).
+/// Router preference (RFC 4191, 2.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Preference {
-    /// Below the others.
+    /// Low.
     Low,
-    /// As usual; the reserved value is read as this.
+    /// Medium; also the meaning of the reserved value.
     #[default]
     Medium,
-    /// Above the others.
+    /// High.
     High,
 }
 
 impl Preference {
-    /// Reads bits 3 and 4 of the flags.
+    /// Parses bits 3 and 4 of the flags.
     const fn from_flags(flags: u8) -> Self {
         match flags >> 3 & 3 {
             0b01 => Self::High,
@@ -134,23 +133,23 @@ impl Preference {
     }
 }
 
-/// The flags of a neighbour advertisement (RFC 4861, 4.4).
+/// Flags of a neighbour advertisement (RFC 4861, 4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NeighbourFlags {
     /// The sender is a router.
     pub router: bool,
-    /// It answers a solicitation.
+    /// Answers a solicitation.
     pub solicited: bool,
-    /// It replaces what is known.
+    /// Replaces the known link-layer address.
     pub overrides: bool,
 }
 
 impl<'a> Message<'a> {
-    /// Reads a message of which the ICMPv6 checksum is checked; options are checked for length, all
-    /// of them, so that walking them cannot fail later.
+    /// Parses a message whose ICMPv6 checksum was verified. Checks the lengths of all options, so that iterating over
+    /// them cannot fail.
     ///
     /// # Errors
-    /// By fact; a message of another type is `NotDiscovery`.
+    /// Returns the fault; `NotDiscovery` for messages of another type.
     pub fn parse(packet: &Packet<'a>) -> Result<Self, Malformed> {
         if !packet.kind().is_ndp() {
             return Err(Malformed::NotDiscovery);
@@ -194,7 +193,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The options of whichever message.
+    /// Options of the message.
     pub fn options(&self) -> Options<'a> {
         match *self {
             Self::RouterSolicitation { options }
@@ -205,7 +204,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Appends the ICMPv6 message, checksum included.
+    /// Appends the ICMPv6 message, including the checksum.
     pub fn emit(&self, src: Ipv6Addr, dst: Ipv6Addr, out: &mut Vec<u8>) {
         let mut body = Vec::new();
         let (kind, rest) = match self {
@@ -290,7 +289,7 @@ fn split<const N: usize>(body: &[u8]) -> Result<(&[u8; N], Options<'_>), Malform
     Ok((fixed, Options::new_checked(rest)?))
 }
 
-/// Splits off the target of a solicitation or advertisement, which is no group (RFC 4861, 7.1).
+/// Splits off the target of a solicitation or advertisement, which must not be multicast (RFC 4861, 7.1).
 fn split_target(body: &[u8]) -> Result<(Ipv6Addr, Options<'_>), Malformed> {
     let (&target, options) = split::<16>(body)?;
     let target = Ipv6Addr::from(target);

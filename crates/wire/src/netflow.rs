@@ -1,20 +1,20 @@
-//! Flow records as collectors read them: NetFlow 1 and 5, NetFlow 9 (RFC 3954), IPFIX (RFC 7011).
+//! Encodes flow records for collectors: NetFlow 1 and 5, NetFlow 9 (RFC 3954), IPFIX (RFC 7011).
 //!
-//! Datagrams are written, never read. Version 1 and 5 have a fixed record of IPv4; 9 and IPFIX tell the fields of their
-//! records in templates, which a collector has to have seen before. Templates here have the elements that RouterOS
-//! tells, in its order, and the numbers of its IPFIX templates.
+//! Versions 1 and 5 have a fixed record for IPv4. Version 9 and IPFIX describe their records in templates, which a
+//! collector must receive first. The templates contain the elements of RouterOS in its order, with its IPFIX template
+//! ids.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The usual port of collectors.
+/// Default port of collectors.
 pub const PORT: u16 = 2055;
-/// Bytes of a datagram at most: it passes any link of 1500 bytes.
+/// Maximum length of a datagram, for links with an MTU of 1500 bytes.
 pub const DATAGRAM_MOST: usize = 1_448;
-/// The templates of IPv4 and of IPv6.
+/// Template ids for IPv4 and IPv6.
 const TEMPLATES: [u16; 2] = [258, 259];
 
-/// The format.
+/// Export format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// NetFlow 1.
@@ -27,50 +27,50 @@ pub enum Version {
     Ipfix,
 }
 
-/// What went by in one direction of a flow. Times are milliseconds since the exporter started.
+/// Record of one direction of a flow. Times are milliseconds since the exporter started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// From where.
+    /// Source address.
     pub source: IpAddr,
-    /// To where, of the same family.
+    /// Destination address, of the same family.
     pub destination: IpAddr,
-    /// The next router; unspecified if there is none.
+    /// Next hop; unspecified if there is none.
     pub gateway: IpAddr,
-    /// Source and destination of IPv4 as they left, where they were translated.
+    /// IPv4 source and destination after address translation.
     pub translated: (Ipv4Addr, Ipv4Addr),
-    /// The ports; of ICMP type and code in the second.
+    /// Source and destination port; for ICMP type and code in the second.
     pub ports: (u16, u16),
-    /// The ports as they left.
+    /// Ports after address translation.
     pub translated_ports: (u16, u16),
-    /// The protocol above IP.
+    /// IP protocol.
     pub protocol: u8,
-    /// Flags of TCP that were seen.
+    /// Cumulative TCP flags.
     pub tcp_flags: u8,
-    /// The interfaces that it came and left by; 0 is this router itself, or not known.
+    /// Ingress and egress interface; 0 is this router itself, or unknown.
     pub interfaces: (u16, u16),
     /// Packets since the last record of the flow.
     pub packets: u64,
-    /// Bytes since then.
+    /// Bytes since the last record of the flow.
     pub bytes: u64,
-    /// When the first of them came.
+    /// Time of the first packet.
     pub first: u32,
-    /// When the last of them came.
+    /// Time of the last packet.
     pub last: u32,
 }
 
-/// When a datagram is written.
+/// Time of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// Milliseconds since the exporter started.
     pub up: u32,
     /// Seconds since 1970.
     pub seconds: u32,
-    /// Nanoseconds behind them.
+    /// Nanosecond part.
     pub nanos: u32,
 }
 
 impl Version {
-    /// Records of a datagram at most.
+    /// Maximum number of records in a datagram.
     pub const fn most(self) -> usize {
         match self {
             Self::V1 => 24,
@@ -79,13 +79,13 @@ impl Version {
         }
     }
 
-    /// Whether records of IPv6 can be told.
+    /// True if the format supports IPv6.
     pub const fn has_ipv6(self) -> bool {
         matches!(self, Self::V9 | Self::Ipfix)
     }
 
-    /// By how much a datagram of so many records raises the sequence number (RFC 3954, 5.1: datagrams; RFC 7011, 3.1:
-    /// records). A template is no record.
+    /// Increment of the sequence number for a datagram with this number of records (RFC 3954, 5.1: datagrams; RFC
+    /// 7011, 3.1: records). Templates are not records.
     pub const fn counts(self, records: usize) -> u32 {
         match self {
             Self::V1 => 0,
@@ -95,8 +95,8 @@ impl Version {
     }
 }
 
-/// Fields of templates: element, bytes, and whether they are of IPv4 (1), IPv6 (2) or both (3). NetFlow 9 and IPFIX
-/// have the same numbers for these.
+/// Template fields: element, length, and family: IPv4 (1), IPv6 (2) or both (3). NetFlow 9 and IPFIX use the same
+/// element numbers here.
 const FIELDS: [(u16, u16, u8); 20] = [
     (60, 1, 3),
     (22, 4, 3),
@@ -117,12 +117,12 @@ const FIELDS: [(u16, u16, u8); 20] = [
     (27, 16, 2),
     (28, 16, 2),
     (62, 16, 2),
-    // Padding that no family has, so that the table has an end.
+    // Padding of the table, for no family.
     (0, 0, 0),
 ];
 
-/// When the exporter started, in milliseconds since 1970: IPFIX has no other place for what times count from
-/// (RFC 7012: systemInitTimeMilliseconds).
+/// Start of the exporter in milliseconds since 1970; in IPFIX only this element defines the base of the times (RFC
+/// 7012: systemInitTimeMilliseconds).
 const STARTED: (u16, u16) = (160, 8);
 
 fn started(at: Moment) -> u64 {
@@ -145,7 +145,7 @@ const fn ipv6_len() -> usize {
     record_len(2)
 }
 
-/// Writes the datagram of these records, which are of one family and no more than [`Version::most`].
+/// Encodes a datagram of these records, which have one family and are at most [`Version::most`].
 pub fn records(version: Version, records: &[Record], at: Moment, sequence: u32) -> Vec<u8> {
     let mut out = Vec::with_capacity(DATAGRAM_MOST);
     let ipv6 = records
@@ -176,7 +176,7 @@ pub fn records(version: Version, records: &[Record], at: Moment, sequence: u32) 
     out
 }
 
-/// Writes the datagram that tells the fields of records; none of versions that have no templates.
+/// Encodes a datagram of templates; `None` for versions without templates.
 pub fn templates(version: Version, at: Moment, sequence: u32) -> Option<Vec<u8>> {
     let set: u16 = match version {
         Version::V1 | Version::V5 => return None,
@@ -204,7 +204,7 @@ pub fn templates(version: Version, at: Moment, sequence: u32) -> Option<Vec<u8>>
     Some(out)
 }
 
-/// Versions 1 and 5: 16 and 24 bytes.
+/// Header of versions 1 and 5: 16 and 24 bytes.
 fn old_header(version: Version, count: usize, at: Moment, sequence: u32, out: &mut Vec<u8>) {
     let number: u16 = if version == Version::V1 { 1 } else { 5 };
     out.extend(number.to_be_bytes());
@@ -219,7 +219,7 @@ fn old_header(version: Version, count: usize, at: Moment, sequence: u32, out: &m
     }
 }
 
-/// Versions 1 and 5: 52 and 48 bytes, of IPv4.
+/// Record of versions 1 and 5: 52 and 48 bytes, IPv4.
 fn old_record(version: Version, record: &Record, out: &mut Vec<u8>) {
     for address in [record.source, record.destination, record.gateway] {
         out.extend(four(address).octets());
@@ -242,12 +242,12 @@ fn old_record(version: Version, record: &Record, out: &mut Vec<u8>) {
         out.extend([0; 11]);
     } else {
         out.extend([0, record.tcp_flags, record.protocol, 0]);
-        // Autonomous systems and masks are never told.
+        // Autonomous systems and masks are not exported.
         out.extend([0; 8]);
     }
 }
 
-/// NetFlow 9: 20 bytes with a count; IPFIX: 16 bytes with a length, which [`end`] writes.
+/// Header of NetFlow 9: 20 bytes with a count; of IPFIX: 16 bytes with a length, which [`end`] fills in.
 fn header(version: Version, count: usize, at: Moment, sequence: u32, out: &mut Vec<u8>) {
     if version == Version::V9 {
         out.extend(9_u16.to_be_bytes());
@@ -259,7 +259,7 @@ fn header(version: Version, count: usize, at: Moment, sequence: u32, out: &mut V
     }
     out.extend(at.seconds.to_be_bytes());
     out.extend(sequence.to_be_bytes());
-    // The observation domain.
+    // Observation domain.
     out.extend([0; 4]);
 }
 
@@ -291,7 +291,7 @@ fn new_record(record: &Record, out: &mut Vec<u8>) {
     }
 }
 
-/// Fills a set up to a multiple of four bytes, and writes its length.
+/// Pads a set to a multiple of four bytes and fills in its length.
 fn end_set(begin: usize, out: &mut Vec<u8>) {
     while !(out.len() - begin).is_multiple_of(4) {
         out.push(0);
@@ -375,7 +375,7 @@ mod tests {
     fn ipfix_is_as_routeros_writes_it() {
         let bytes = records(Version::Ipfix, &[record()], AT, 3);
 
-        // The header with its length, one set, a record of 51 bytes and when the exporter started, a byte of padding.
+        // The header with its length, one set, a record of 51 bytes and the exporter's start, a byte of padding.
         assert_eq!(bytes[..4], [0, 10, 0, 80]);
         assert_eq!(bytes[16..20], [1, 2, 0, 64]);
         assert_eq!(bytes.len(), 80);

@@ -1,59 +1,59 @@
-//! NTP packets (RFC 5905, 7.3): 48 bytes, and behind them, where both sides share a key, its number and a digest.
+//! NTP packets (RFC 5905, 7.3): 48 bytes, followed by key id and digest if the peers share a key.
 //!
 //! ```text
 //! leap (2 bits), version (3), mode (3) | stratum | poll | precision
 //! root delay | root dispersion | reference id
 //! reference, origin, receive and transmit timestamp: 64 bits each
 //! ```
-//! A timestamp is seconds since 1900 with 32 bits behind the point; it comes round every 136 years.
+//! A timestamp counts seconds since 1900 with a 32-bit fraction; it wraps every 136 years.
 
 use crate::{bytes_at, put_at, u32_at};
 
-/// The port of servers and of those who ask.
+/// UDP port of servers and clients.
 pub const PORT: u16 = 123;
-/// Bytes of a packet without authentication.
+/// Length of a packet without authentication.
 pub const HEADER_LEN: usize = 48;
-/// Bytes of a key's number and an MD5 digest behind it.
+/// Length of key id and MD5 digest.
 pub const MAC_LEN: usize = 20;
-/// The stratum of who has no time; in packets it is 0.
+/// Stratum of an unsynchronized server; encoded as 0.
 pub const UNSYNCHRONIZED: u8 = 16;
-/// The highest version that is spoken.
+/// Highest supported version.
 pub const VERSION: u8 = 4;
 
-/// What is wrong with a packet.
+/// Reason why a packet is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// It is shorter than its header.
+    /// Shorter than the header.
     Truncated,
-    /// The version is none that is understood (1 to 4).
+    /// Unsupported version (not 1 to 4).
     Version,
-    /// What follows the header is neither a digest nor extension fields.
+    /// The bytes after the header are neither a digest nor extension fields.
     Trailer,
 }
 
-/// The mode of a packet (RFC 5905, figure 10).
+/// Mode of a packet (RFC 5905, figure 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode(pub u8);
 
 impl Mode {
-    /// A question.
+    /// Client request.
     pub const CLIENT: Self = Self(3);
-    /// An answer.
+    /// Server answer.
     pub const SERVER: Self = Self(4);
-    /// The time for everybody.
+    /// Broadcast.
     pub const BROADCAST: Self = Self(5);
 }
 
-/// Seconds since 1900 modulo 2^32, with 32 bits behind the point; 0 says that it is not known.
+/// Seconds since 1900 modulo 2^32, with a 32-bit fraction; 0 means unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamp(pub u64);
 
-/// From 1900 to 1970 in seconds.
+/// Seconds from 1900 to 1970.
 const TO_UNIX: i64 = 2_208_988_800;
 const NANOS: i64 = 1_000_000_000;
 
 impl Timestamp {
-    /// The timestamp of a moment in nanoseconds since 1970.
+    /// Timestamp of a time in nanoseconds since 1970.
     pub fn from_unix_nanos(nanos: i64) -> Self {
         let seconds = nanos.div_euclid(NANOS).wrapping_add(TO_UNIX) as u32;
         let rest = nanos.rem_euclid(NANOS) as u64;
@@ -61,35 +61,35 @@ impl Timestamp {
         Self((u64::from(seconds) << 32) | fraction)
     }
 
-    /// The moment in nanoseconds since 1970 that is nearest to `about`: timestamps come round.
+    /// Time in nanoseconds since 1970; resolves the wrap by choosing the value nearest to `about`.
     pub fn to_unix_nanos(self, about: i64) -> i64 {
         about.saturating_add(self.nanos_since(Self::from_unix_nanos(about)))
     }
 
-    /// How many nanoseconds this lies behind another one; negative if it lies before it. 68 years are the most.
+    /// Nanoseconds from `other` to this timestamp; negative if this one is earlier. At most 68 years.
     pub fn nanos_since(self, other: Self) -> i64 {
         let span = self.0.wrapping_sub(other.0) as i64;
         ((i128::from(span) * i128::from(NANOS)) >> 32) as i64
     }
 
-    /// Whether it says anything.
+    /// True unless the timestamp is 0.
     pub const fn is_known(self) -> bool {
         self.0 != 0
     }
 }
 
-/// A span of 16 bits before and 16 behind the point, in seconds.
+/// Duration in seconds, with 16 integer bits and a 16-bit fraction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Short(pub u32);
 
 impl Short {
-    /// The span of these nanoseconds, rounded up; the longest for a longer one, none for a negative one.
+    /// Duration of these nanoseconds, rounded up and saturated to the representable range.
     pub fn from_nanos(nanos: i64) -> Self {
         let span = (i128::from(nanos.max(0)) << 16).saturating_add(i128::from(NANOS) - 1);
         Self(u32::try_from(span / i128::from(NANOS)).unwrap_or(u32::MAX))
     }
 
-    /// It in nanoseconds.
+    /// Duration in nanoseconds.
     pub const fn to_nanos(self) -> i64 {
         (self.0 as i64 * NANOS) >> 16
     }
@@ -98,50 +98,50 @@ impl Short {
 /// A packet as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
-    /// 0, a minute of 61 (1) or 59 seconds (2) is near, or the sender has no time (3).
+    /// Leap indicator: 0, last minute of the day has 61 (1) or 59 (2) seconds, or unsynchronized (3).
     pub leap: u8,
-    /// 1 to 4.
+    /// Version, 1 to 4.
     pub version: u8,
-    /// What it is.
+    /// Mode.
     pub mode: Mode,
-    /// How many servers lie between the sender and a clock; 0 is a kiss of death.
+    /// Stratum; 0 marks a kiss-o'-death packet.
     pub stratum: u8,
-    /// The interval between questions, as a power of two seconds.
+    /// Poll interval as a power of two seconds.
     pub poll: i8,
-    /// How finely the sender reads its clock, as a power of two seconds.
+    /// Precision of the clock as a power of two seconds.
     pub precision: i8,
-    /// To the clock and back.
+    /// Root delay.
     pub root_delay: Short,
-    /// How wrong the sender may be.
+    /// Root dispersion.
     pub root_dispersion: Short,
-    /// Whom the sender has its time from: an address, or four letters.
+    /// Reference id: address of the sender's server, or four letters.
     pub reference_id: [u8; 4],
-    /// When the sender's clock was last set.
+    /// Reference timestamp: last correction of the sender's clock.
     pub reference: Timestamp,
-    /// The transmit timestamp of the question.
+    /// Origin timestamp: transmit timestamp of the request.
     pub origin: Timestamp,
-    /// When the question arrived.
+    /// Receive timestamp: arrival of the request.
     pub receive: Timestamp,
-    /// When this was sent.
+    /// Transmit timestamp.
     pub transmit: Timestamp,
 }
 
-/// A packet that arrived: it, and what proves who sent it.
+/// A received packet with its authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// What it says.
+    /// Header.
     pub repr: Repr,
-    /// The bytes that a digest covers.
+    /// Bytes that the digest covers.
     pub signed: &'a [u8],
-    /// The number of a key, and the digest that was made with it.
+    /// Key id and digest.
     pub mac: Option<(u32, &'a [u8; 16])>,
 }
 
 impl<'a> Packet<'a> {
-    /// Reads what a datagram carries.
+    /// Parses the payload of a datagram.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns [`Malformed`] if the packet is truncated, has an unsupported version or an invalid trailer.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let header: &[u8; HEADER_LEN] = bytes.first_chunk().ok_or(Malformed::Truncated)?;
         let repr = Repr::read(header);
@@ -151,7 +151,7 @@ impl<'a> Packet<'a> {
         let end = fields_end(bytes).ok_or(Malformed::Trailer)?;
         let (signed, trailer) = bytes.split_at_checked(end).ok_or(Malformed::Trailer)?;
         let mac = match *trailer {
-            // Nothing, or a refusal of the key (RFC 5905, 7.3: crypto-NAK).
+            // No trailer, or a crypto-NAK (RFC 5905, 7.3).
             [] | [0, 0, 0, 0] => None,
             _ => {
                 let (key, digest) = trailer.split_first_chunk().ok_or(Malformed::Trailer)?;
@@ -163,9 +163,9 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Where extension fields end (RFC 7822, 3): what is left is too short for one.
+/// End of the extension fields (RFC 7822, 3): the rest is too short for a field.
 fn fields_end(bytes: &[u8]) -> Option<usize> {
-    /// The shortest field that is not the last, and the longest digest.
+    /// Minimum length of a field that is not the last, and maximum length of a digest.
     const SHORTEST: usize = 16;
     const DIGEST_MOST: usize = 24;
     let mut at = HEADER_LEN;
@@ -200,7 +200,7 @@ impl Repr {
         }
     }
 
-    /// The packet's bytes.
+    /// Encodes the packet.
     pub fn to_bytes(&self) -> [u8; HEADER_LEN] {
         let mut bytes = [0; HEADER_LEN];
         bytes[0] = (self.leap << 6) | ((self.version & 7) << 3) | (self.mode.0 & 7);
@@ -217,7 +217,7 @@ impl Repr {
         bytes
     }
 
-    /// A question that tells nothing of who asks: `cookie` is what the answer has to bring back.
+    /// Creates a request that reveals nothing about the client; the answer must return `cookie`.
     pub const fn question(cookie: u64) -> Self {
         Self {
             leap: 0,
@@ -248,7 +248,7 @@ mod tests {
         assert!((stamp.to_unix_nanos(at + 5 * NANOS) - at).abs() <= 1);
         assert_eq!(stamp.0 >> 32, 1_795_000_000 + TO_UNIX as u64);
 
-        // 7 February 2036, 06:28:16: the seconds begin again.
+        // 7 February 2036, 06:28:16: the seconds wrap.
         let turn = ((1_i64 << 32) - TO_UNIX) * NANOS;
         let after = Timestamp::from_unix_nanos(turn + NANOS / 2);
         assert_eq!(after.0, 1 << 31);

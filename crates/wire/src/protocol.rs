@@ -1,8 +1,8 @@
-//! Protocol numbers of IPv4's protocol and IPv6's next header field (IANA, "Protocol Numbers").
+//! IP protocol numbers (IANA, "Protocol Numbers").
 
 use core::fmt;
 
-/// What an IP packet carries.
+/// Protocol of an IP payload.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Protocol(pub u8);
 
@@ -33,7 +33,7 @@ impl Protocol {
     pub const AH: Self = Self(51);
     /// ICMPv6 (RFC 4443).
     pub const ICMPV6: Self = Self(58);
-    /// IPv6: nothing follows (RFC 8200, 4.7).
+    /// IPv6 no next header (RFC 8200, 4.7).
     pub const NO_NEXT: Self = Self(59);
     /// IPv6 destination options (RFC 8200, 4.6).
     pub const DESTINATION: Self = Self(60);
@@ -48,8 +48,8 @@ impl Protocol {
     /// UDP-Lite (RFC 3828).
     pub const UDP_LITE: Self = Self(136);
 
-    /// Whether this announces an IPv6 extension header that has a next header itself
-    /// (RFC 8200, 4; AH included, ESP not, because what follows it is hidden).
+    /// True for an IPv6 extension header with a next header field (RFC 8200, 4; including AH, but not ESP, which
+    /// hides the bytes after it).
     #[inline]
     pub const fn is_ipv6_extension(self) -> bool {
         matches!(

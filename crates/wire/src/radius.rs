@@ -1,5 +1,5 @@
-//! RADIUS (RFC 2865, 2866, 2869, 5176): packets and their attributes. What proves that a packet is whose it says to be
-//! needs a hash, and is with the machine (`service/src/radius/`).
+//! RADIUS packets and attributes (RFC 2865, 2866, 2869, 5176). Authentication needs a hash and is part of the
+//! protocol machine (`service/src/radius/`).
 //!
 //! ```text
 //! 0      1      2      4                 20
@@ -7,19 +7,19 @@
 //! | code | id   | len  | authenticator   | attributes: kind, len, value |
 //! +------+------+------+-----------------+------------------------------+
 //! ```
-//! An attribute of a vendor ([`kind::VENDOR`]) has the vendor's number and attributes of the same form inside
-//! (RFC 2865, 5.26).
+//! A vendor-specific attribute ([`kind::VENDOR`]) contains the vendor id and attributes of the same format (RFC 2865,
+//! 5.26).
 
 use alloc::vec::Vec;
 
-/// Bytes before the attributes.
+/// Length of the header.
 pub const HEADER: usize = 20;
-/// The largest packet (RFC 2865, 3).
+/// Maximum packet length (RFC 2865, 3).
 pub const MOST: usize = 4096;
-/// The longest value of an attribute.
+/// Maximum length of an attribute value.
 pub const VALUE: usize = 253;
 
-/// What packets are for (RFC 2865, 3; RFC 2866, 3; RFC 5176, 2.3).
+/// Packet codes (RFC 2865, 3; RFC 2866, 3; RFC 5176, 2.3).
 pub mod code {
     /// Access-Request
     pub const ACCESS_REQUEST: u8 = 1;
@@ -47,7 +47,7 @@ pub mod code {
     pub const COA_NAK: u8 = 45;
 }
 
-/// Kinds of attributes (RFC 2865, 5; RFC 2866, 5; RFC 2869, 5; RFC 3162, 2; RFC 3579, 3; RFC 5176, 3).
+/// Attribute types (RFC 2865, 5; RFC 2866, 5; RFC 2869, 5; RFC 3162, 2; RFC 3579, 3; RFC 5176, 3).
 pub mod kind {
     /// User-Name
     pub const USER_NAME: u8 = 1;
@@ -121,7 +121,7 @@ pub mod kind {
     pub const ERROR_CAUSE: u8 = 101;
 }
 
-/// Vendors and the kinds of their attributes.
+/// Vendor ids and attribute types.
 pub mod vendor {
     /// Microsoft (RFC 2548).
     pub const MICROSOFT: u32 = 311;
@@ -143,18 +143,18 @@ pub mod vendor {
     pub const MIKROTIK_GROUP: u8 = 3;
 }
 
-/// Why bytes are no packet.
+/// Reason why bytes are no packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// They end before the header does, or before the length that it says.
+    /// Shorter than the header or the length field.
     Truncated,
-    /// The length is less than the header or more than a packet may have.
+    /// The length field is below the header length or above the maximum.
     Length,
-    /// An attribute is shorter than its head, or ends behind the packet.
+    /// An attribute is shorter than its header or exceeds the packet.
     Attribute,
 }
 
-/// A packet that was received.
+/// Checked view of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     bytes: &'a [u8],
@@ -162,22 +162,22 @@ pub struct Packet<'a> {
     attributes: &'a [u8],
 }
 
-/// An attribute of a packet.
+/// Attribute of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute<'a> {
-    /// What it is.
+    /// Type.
     pub kind: u8,
-    /// Its value.
+    /// Value.
     pub value: &'a [u8],
-    /// Where the value begins in the packet.
+    /// Offset of the value in the packet.
     pub at: usize,
 }
 
 impl<'a> Packet<'a> {
-    /// Looks at a packet. Bytes behind its length are padding (RFC 2865, 3).
+    /// Views bytes as a packet; bytes after its length are padding (RFC 2865, 3).
     ///
     /// # Errors
-    /// What of it is not as it should be.
+    /// Returns [`Malformed`] if lengths are invalid.
     pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let header: &[u8; HEADER] = bytes.first_chunk().ok_or(Malformed::Truncated)?;
         let len = usize::from(crate::u16_at(header, 2));
@@ -201,17 +201,17 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// What it is for.
+    /// Code.
     pub const fn code(&self) -> u8 {
         self.header[0]
     }
 
-    /// Tells requests and their answers from others.
+    /// Identifier, which matches requests and answers.
     pub const fn id(&self) -> u8 {
         self.header[1]
     }
 
-    /// The authenticator.
+    /// Authenticator.
     pub fn authenticator(&self) -> [u8; 16] {
         crate::bytes_at(self.header, 4)
     }
@@ -221,7 +221,7 @@ impl<'a> Packet<'a> {
         self.bytes
     }
 
-    /// The attributes, in order.
+    /// Attributes, in order.
     pub fn attributes(&self) -> Attributes<'a> {
         Attributes {
             rest: self.attributes,
@@ -229,24 +229,24 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// The first attribute of a kind.
+    /// First attribute of a type.
     pub fn get(&self, kind: u8) -> Option<Attribute<'a>> {
         self.attributes().find(|attribute| attribute.kind == kind)
     }
 
-    /// What all attributes of a kind say together, in order: that of a long value which was cut into several.
+    /// Concatenated values of all attributes of a type, for long values split over several attributes.
     pub fn whole(&self, kind: u8) -> Vec<u8> {
         let pieces = self.attributes().filter(|attribute| attribute.kind == kind);
         pieces.flat_map(|piece| piece.value).copied().collect()
     }
 
-    /// The number of an attribute of 32 bits.
+    /// Value of a 32-bit attribute.
     pub fn number(&self, kind: u8) -> Option<u32> {
         let value = self.get(kind)?.value.try_into().ok()?;
         Some(u32::from_be_bytes(value))
     }
 
-    /// The first attribute of a vendor's kind.
+    /// Value of the first attribute of a vendor's type.
     pub fn of_vendor(&self, vendor: u32, kind: u8) -> Option<&'a [u8]> {
         let all = self
             .attributes()
@@ -261,7 +261,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Attributes one after the other; one that is not well formed ends them.
+/// Iterator over attributes; ends at a malformed one.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
     rest: &'a [u8],
@@ -287,16 +287,16 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// A packet in the making.
+/// Builder of a packet.
 #[derive(Clone, Debug)]
 pub struct Builder {
     bytes: Vec<u8>,
-    /// Whether something did not fit.
+    /// An attribute did not fit.
     full: bool,
 }
 
 impl Builder {
-    /// A packet without attributes.
+    /// Creates a packet without attributes.
     pub fn new(code: u8, id: u8, authenticator: [u8; 16]) -> Self {
         let mut bytes = Vec::with_capacity(256);
         bytes.extend([code, id, 0, 0]);
@@ -304,7 +304,7 @@ impl Builder {
         Self { bytes, full: false }
     }
 
-    /// Adds an attribute. One that is too long, or behind the end of the largest packet, makes [`Self::finish`] fail.
+    /// Adds an attribute. If it is too long or the packet is full, [`Self::finish`] fails.
     #[must_use]
     pub fn with(mut self, kind: u8, value: &[u8]) -> Self {
         let len = value.len() + 2;
@@ -318,7 +318,7 @@ impl Builder {
         self
     }
 
-    /// Adds a value as so many attributes as it takes.
+    /// Adds a long value, split over as many attributes as needed.
     #[must_use]
     pub fn with_whole(self, kind: u8, value: &[u8]) -> Self {
         value
@@ -326,13 +326,13 @@ impl Builder {
             .fold(self, |built, piece| built.with(kind, piece))
     }
 
-    /// Adds an attribute of 32 bits.
+    /// Adds a 32-bit attribute.
     #[must_use]
     pub fn with_number(self, kind: u8, value: u32) -> Self {
         self.with(kind, &value.to_be_bytes())
     }
 
-    /// Adds an attribute of a vendor.
+    /// Adds a vendor-specific attribute.
     #[must_use]
     pub fn with_vendor(mut self, vendor: u32, kind: u8, value: &[u8]) -> Self {
         let Ok(len) = u8::try_from(value.len() + 2) else {
@@ -346,7 +346,7 @@ impl Builder {
         self.with(kind::VENDOR, &inside)
     }
 
-    /// Writes the length; none where not all has fitted.
+    /// Fills in the length and returns the packet; `None` if an attribute did not fit.
     pub fn finish(mut self) -> Option<Vec<u8>> {
         let len = u16::try_from(self.bytes.len())
             .ok()

@@ -1,4 +1,4 @@
-//! TCP segments: what a router reads and changes of them (RFC 9293).
+//! TCP segments: the parts that a router reads and changes (RFC 9293).
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use core::ops::{BitAnd, BitOr};
@@ -7,18 +7,18 @@ use alloc::vec::Vec;
 
 use crate::{Protocol, checksum, put_at, u16_at, u32_at};
 
-/// Bytes of a header without options.
+/// Length of a header without options.
 pub const HEADER_LEN: usize = 20;
 
-/// Bytes of the longest header.
+/// Maximum length of a header.
 pub const HEADER_LEN_MAX: usize = 60;
 
-/// What is wrong with a segment.
+/// Reason why a segment is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Shorter than 20 bytes.
     Truncated,
-    /// The data offset is below 5 words.
+    /// Data offset below 5 words.
     DataOffset,
     /// The header is longer than the segment.
     HeaderTruncated,
@@ -26,35 +26,35 @@ pub enum Malformed {
     Checksum,
 }
 
-/// The control bits.
+/// Control bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// No more data from the sender.
+    /// FIN: no more data from the sender.
     pub const FIN: Self = Self(0x01);
-    /// Synchronise sequence numbers.
+    /// SYN: synchronize sequence numbers.
     pub const SYN: Self = Self(0x02);
-    /// Reset the connection.
+    /// RST: reset the connection.
     pub const RST: Self = Self(0x04);
-    /// Push.
+    /// PSH: push.
     pub const PSH: Self = Self(0x08);
-    /// The acknowledgement number means something.
+    /// ACK: the acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
-    /// The urgent pointer means something.
+    /// URG: the urgent pointer is valid.
     pub const URG: Self = Self(0x20);
     /// ECN echo (RFC 3168).
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168).
     pub const CWR: Self = Self(0x80);
 
-    /// Whether all of `flags` are set.
+    /// True if all of `flags` are set.
     #[inline]
     pub const fn contains(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0
     }
 
-    /// These without `flags`.
+    /// Returns the flags without `flags`.
     #[inline]
     pub const fn without(self, flags: Self) -> Self {
         Self(self.0 & !flags.0)
@@ -77,7 +77,7 @@ impl BitAnd for Flags {
     }
 }
 
-/// A checked view of a segment: fixed header, options, payload.
+/// Checked view of a segment: fixed header, options, payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment<'a> {
     header: &'a [u8; HEADER_LEN],
@@ -89,7 +89,7 @@ impl<'a> Segment<'a> {
     /// Views the payload of an IP packet as a segment.
     ///
     /// # Errors
-    /// Everything but `Checksum`, which is not looked at.
+    /// Returns any fault except `Checksum`, which is not verified.
     #[inline]
     pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, rest): (&[u8; HEADER_LEN], _) =
@@ -106,67 +106,67 @@ impl<'a> Segment<'a> {
         })
     }
 
-    /// The sender's port.
+    /// Source port.
     #[inline]
     pub fn src_port(&self) -> u16 {
         u16_at(self.header, 0)
     }
 
-    /// The receiver's port.
+    /// Destination port.
     #[inline]
     pub fn dst_port(&self) -> u16 {
         u16_at(self.header, 2)
     }
 
-    /// The number of the first byte of the payload, or of SYN.
+    /// Sequence number of the first byte of the payload, or of SYN.
     #[inline]
     pub fn seq(&self) -> u32 {
         u32_at(self.header, 4)
     }
 
-    /// The number of the byte that the sender waits for.
+    /// Acknowledgement number: next sequence number that the sender expects.
     #[inline]
     pub fn ack(&self) -> u32 {
         u32_at(self.header, 8)
     }
 
-    /// The header's length in bytes: 20 to 60.
+    /// Length of the header in bytes: 20 to 60.
     #[inline]
     pub fn header_len(&self) -> usize {
         HEADER_LEN + self.options.len()
     }
 
-    /// The control bits.
+    /// Control bits.
     #[inline]
     pub fn flags(&self) -> Flags {
         Flags(self.header[13])
     }
 
-    /// The receive window, unscaled.
+    /// Receive window, unscaled.
     #[inline]
     pub fn window(&self) -> u16 {
         u16_at(self.header, 14)
     }
 
-    /// The checksum as it stands there.
+    /// Checksum field.
     #[inline]
     pub fn checksum(&self) -> u16 {
         u16_at(self.header, 16)
     }
 
-    /// The urgent pointer.
+    /// Urgent pointer.
     #[inline]
     pub fn urgent(&self) -> u16 {
         u16_at(self.header, 18)
     }
 
-    /// The options' bytes: 0 to 40, a multiple of 4.
+    /// Bytes of the options: 0 to 40, a multiple of 4.
     #[inline]
     pub fn options(&self) -> &'a [u8] {
         self.options
     }
 
-    /// The options one by one.
+    /// Iterates over the options.
     pub fn options_iter(&self) -> Options<'a> {
         Options {
             options: self.options,
@@ -174,8 +174,7 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// The maximum segment size that the sender announces, and where its two bytes lie from the
-    /// start of the header.
+    /// Maximum segment size option, and the offset of its value from the start of the header.
     pub fn mss(&self) -> Option<(u16, usize)> {
         self.options_iter()
             .map_while(Result::ok)
@@ -188,25 +187,25 @@ impl<'a> Segment<'a> {
             })
     }
 
-    /// What is carried.
+    /// Payload.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// Checks the checksum in IPv4.
+    /// Verifies the checksum in IPv4.
     ///
     /// # Errors
-    /// `Checksum` when it is wrong.
+    /// Returns `Checksum` if it is wrong.
     pub fn verify_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> Result<(), Malformed> {
         let len = u16::try_from(self.len()).unwrap_or(u16::MAX);
         self.verify(checksum::pseudo_v4(src, dst, Protocol::TCP, len))
     }
 
-    /// Checks the checksum in IPv6.
+    /// Verifies the checksum in IPv6.
     ///
     /// # Errors
-    /// `Checksum` when it is wrong.
+    /// Returns `Checksum` if it is wrong.
     pub fn verify_v6(&self, src: Ipv6Addr, dst: Ipv6Addr) -> Result<(), Malformed> {
         let len = u32::try_from(self.len()).unwrap_or(u32::MAX);
         self.verify(checksum::pseudo_v6(src, dst, Protocol::TCP, len))
@@ -226,19 +225,19 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// An option of a segment.
+/// Option of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpOption<'a> {
-    /// The kind.
+    /// Kind.
     pub kind: u8,
-    /// Where it begins in the header, in bytes: 20 to 59.
+    /// Offset in the header in bytes: 20 to 59.
     pub at: usize,
-    /// What follows kind and length.
+    /// Data after kind and length.
     pub data: &'a [u8],
 }
 
 impl TcpOption<'_> {
-    /// End of the list.
+    /// End of the option list.
     pub const END: u8 = 0;
     /// No operation.
     pub const NOP: u8 = 1;
@@ -246,7 +245,7 @@ impl TcpOption<'_> {
     pub const MSS: u8 = 2;
     /// Window scale (RFC 7323).
     pub const WINDOW_SCALE: u8 = 3;
-    /// Selective acknowledgements are welcome (RFC 2018).
+    /// Selective acknowledgement permitted (RFC 2018).
     pub const SACK_PERMITTED: u8 = 4;
     /// Selective acknowledgement (RFC 2018).
     pub const SACK: u8 = 5;
@@ -254,11 +253,11 @@ impl TcpOption<'_> {
     pub const TIMESTAMPS: u8 = 8;
 }
 
-/// The option leads out of the header; it begins this many bytes into it.
+/// The option at this offset exceeds the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedOption(pub usize);
 
-/// The options of a segment, no-operations skipped, up to the end of the list.
+/// Iterator over the options of a segment, up to the end of the list; skips no-operations.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     options: &'a [u8],
@@ -289,15 +288,15 @@ impl<'a> Iterator for Options<'a> {
     }
 }
 
-/// The fixed part of a header, to be changed in place; the checksum is the caller's.
+/// Fixed part of a header, for changes in place; the caller updates the checksum.
 #[derive(Debug)]
 pub struct HeaderMut<'a>(&'a mut [u8; HEADER_LEN]);
 
 impl<'a> HeaderMut<'a> {
-    /// The header at the start of `bytes`; nothing but the length is checked.
+    /// Header at the start of `bytes`; only the length is checked.
     ///
     /// # Errors
-    /// `Truncated` when there are fewer than 20 bytes.
+    /// Returns `Truncated` if there are fewer than 20 bytes.
     #[inline]
     pub fn new_checked(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
         bytes
@@ -328,24 +327,24 @@ impl<'a> HeaderMut<'a> {
 /// A header as a value, without options, checksum and reserved bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
-    /// The sender's port.
+    /// Source port.
     pub src_port: u16,
-    /// The receiver's port.
+    /// Destination port.
     pub dst_port: u16,
     /// Sequence number.
     pub seq: u32,
     /// Acknowledgement number.
     pub ack: u32,
-    /// The control bits.
+    /// Control bits.
     pub flags: Flags,
-    /// The receive window.
+    /// Receive window.
     pub window: u16,
-    /// The urgent pointer.
+    /// Urgent pointer.
     pub urgent: u16,
 }
 
 impl Repr {
-    /// The header of a segment.
+    /// Reads the header of a segment.
     pub fn parse(segment: &Segment<'_>) -> Self {
         Self {
             src_port: segment.src_port(),
@@ -358,10 +357,10 @@ impl Repr {
         }
     }
 
-    /// Appends header, `options` and `payload`; `pseudo` is the sum of the pseudo header for
-    /// a segment of this length ([`Self::len`]).
+    /// Appends header, `options` and `payload`; `pseudo` is the sum of the pseudo header for a segment of this length
+    /// ([`Self::len`]).
     ///
-    /// `options` are at most 40 bytes (more are cut off) and are filled up with end-of-list.
+    /// `options` are truncated to 40 bytes and padded with end-of-list.
     pub fn emit(&self, options: &[u8], payload: &[u8], pseudo: u16, out: &mut Vec<u8>) {
         let options = options
             .get(..HEADER_LEN_MAX - HEADER_LEN)
@@ -389,7 +388,7 @@ impl Repr {
         out.extend_from_slice(payload);
     }
 
-    /// Bytes of a segment with these options and payload.
+    /// Length of a segment with these options and payload, in bytes.
     pub fn len(options: &[u8], payload: &[u8]) -> usize {
         let options = options.len().min(HEADER_LEN_MAX - HEADER_LEN);
         HEADER_LEN + options.next_multiple_of(4) + payload.len()

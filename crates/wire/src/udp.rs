@@ -4,25 +4,25 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::{Protocol, checksum, put_at, u16_at};
 
-/// Bytes of a UDP header.
+/// Length of a UDP header.
 pub const HEADER_LEN: usize = 8;
 
-/// What is wrong with a datagram.
+/// Reason why a datagram is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Shorter than its header.
     Truncated,
     /// The length field is smaller than the header.
     LengthTooSmall,
-    /// The length field says more than there is.
+    /// The length field exceeds the available bytes.
     LengthTooLarge,
     /// The checksum is wrong.
     Checksum,
-    /// There is no checksum, which IPv6 does not allow (RFC 8200, 8.1).
+    /// Missing checksum, which IPv6 forbids (RFC 8200, 8.1).
     NoChecksum,
 }
 
-/// A checked view of a datagram.
+/// Checked view of a datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
     header: &'a [u8; HEADER_LEN],
@@ -30,10 +30,10 @@ pub struct Datagram<'a> {
 }
 
 impl<'a> Datagram<'a> {
-    /// Views the payload of an IP packet as a datagram; what lies behind its length is cut off.
+    /// Views the payload of an IP packet as a datagram; bytes after its length are cut off.
     ///
     /// # Errors
-    /// `Truncated` and the two lengths; the checksum is not looked at.
+    /// Returns `Truncated`, `LengthTooSmall` or `LengthTooLarge`; the checksum is not verified.
     #[inline]
     pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, rest): (&[u8; HEADER_LEN], _) =
@@ -45,46 +45,46 @@ impl<'a> Datagram<'a> {
         Ok(Self { header, payload })
     }
 
-    /// The sender's port.
+    /// Source port.
     #[inline]
     pub fn src_port(&self) -> u16 {
         u16_at(self.header, 0)
     }
 
-    /// The receiver's port.
+    /// Destination port.
     #[inline]
     pub fn dst_port(&self) -> u16 {
         u16_at(self.header, 2)
     }
 
-    /// Header and payload, in bytes.
+    /// Length of header and payload in bytes.
     #[inline]
     pub fn len(&self) -> u16 {
         u16_at(self.header, 4)
     }
 
-    /// Whether there is no payload.
+    /// True without payload.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.payload.is_empty()
     }
 
-    /// The checksum as it stands there; zero is none.
+    /// Checksum field; zero means none.
     #[inline]
     pub fn checksum(&self) -> u16 {
         u16_at(self.header, 6)
     }
 
-    /// What is carried.
+    /// Payload.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// Checks the checksum in IPv4, where none is allowed.
+    /// Verifies the checksum in IPv4, where it may be missing.
     ///
     /// # Errors
-    /// `Checksum` when it is wrong.
+    /// Returns `Checksum` if it is wrong.
     pub fn verify_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> Result<(), Malformed> {
         if self.checksum() == 0 {
             return Ok(());
@@ -92,10 +92,10 @@ impl<'a> Datagram<'a> {
         self.verify(checksum::pseudo_v4(src, dst, Protocol::UDP, self.len()))
     }
 
-    /// Checks the checksum in IPv6.
+    /// Verifies the checksum in IPv6.
     ///
     /// # Errors
-    /// `NoChecksum` or `Checksum`.
+    /// Returns `NoChecksum` or `Checksum`.
     pub fn verify_v6(&self, src: Ipv6Addr, dst: Ipv6Addr) -> Result<(), Malformed> {
         if self.checksum() == 0 {
             return Err(Malformed::NoChecksum);
@@ -120,14 +120,14 @@ impl<'a> Datagram<'a> {
 /// A UDP header as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
-    /// The sender's port.
+    /// Source port.
     pub src_port: u16,
-    /// The receiver's port.
+    /// Destination port.
     pub dst_port: u16,
 }
 
 impl Repr {
-    /// The header of a datagram.
+    /// Reads the header of a datagram.
     pub fn parse(datagram: &Datagram<'_>) -> Self {
         Self {
             src_port: datagram.src_port(),
@@ -135,7 +135,7 @@ impl Repr {
         }
     }
 
-    /// The header of a datagram with `payload` in IPv4, checksum included.
+    /// Encodes the header of a datagram with `payload` in IPv4, including the checksum.
     ///
     /// The caller keeps `payload` within 65,507 bytes; the length field of a longer one is wrong.
     pub fn to_bytes_v4(&self, payload: &[u8], src: Ipv4Addr, dst: Ipv4Addr) -> [u8; HEADER_LEN] {
@@ -147,7 +147,8 @@ impl Repr {
         )
     }
 
-    /// The header of a datagram with `payload` in IPv6, checksum included; as `to_bytes_v4`.
+    /// Encodes the header of a datagram with `payload` in IPv6, including the checksum. The payload limit of
+    /// `to_bytes_v4` applies.
     pub fn to_bytes_v6(&self, payload: &[u8], src: Ipv6Addr, dst: Ipv6Addr) -> [u8; HEADER_LEN] {
         let len = length(payload);
         self.finish(
@@ -169,7 +170,7 @@ impl Repr {
     }
 }
 
-/// The length field of a datagram with this payload.
+/// Length field of a datagram with this payload.
 fn length(payload: &[u8]) -> u16 {
     u16::try_from(payload.len() + HEADER_LEN).unwrap_or(u16::MAX)
 }

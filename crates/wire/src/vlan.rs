@@ -1,14 +1,14 @@
 //! VLAN tags (IEEE 802.1Q, clause 9; provider tags: 802.1ad).
 //!
-//! A tag lies between the addresses of a frame and its type: the tag's type (0x8100 or 0x88a8),
-//! which takes the place of the frame's, then the two bytes of the TCI, then the inner type.
+//! A tag is located between the MAC addresses and the EtherType of a frame: the tag's own type (0x8100 or 0x88a8),
+//! the two bytes of the TCI, then the inner EtherType.
 
 use crate::{EtherType, u16_at};
 
-/// Bytes that a tag adds to a frame.
+/// Length of a tag.
 pub const TAG_LEN: usize = 4;
 
-/// The highest VLAN id that may be used; 4095 is reserved.
+/// Highest valid VLAN id; 4095 is reserved.
 pub const VID_MAX: u16 = 4094;
 
 /// Tag control information: priority, drop eligibility, VLAN id.
@@ -16,45 +16,45 @@ pub const VID_MAX: u16 = 4094;
 pub struct Tci(pub u16);
 
 impl Tci {
-    /// The TCI of these parts; what does not fit (3 and 12 bits) is cut off.
+    /// Combines the parts; excess bits (beyond 3 and 12) are cut off.
     #[inline]
     pub const fn new(pcp: u8, dei: bool, vid: u16) -> Self {
         Self((pcp as u16 & 7) << 13 | (dei as u16) << 12 | vid & 0xfff)
     }
 
-    /// The priority code point, 0 to 7.
+    /// Priority code point, 0 to 7.
     #[inline]
     pub const fn pcp(self) -> u8 {
         (self.0 >> 13) as u8
     }
 
-    /// Whether the frame may be dropped first.
+    /// Drop eligible indicator.
     #[inline]
     pub const fn dei(self) -> bool {
         self.0 & 0x1000 != 0
     }
 
-    /// The VLAN id, 0 to 4095; 0 means that the tag carries a priority only.
+    /// VLAN id, 0 to 4095; 0 means a priority tag.
     #[inline]
     pub const fn vid(self) -> u16 {
         self.0 & 0xfff
     }
 
-    /// The same with another VLAN id.
+    /// Returns this TCI with another VLAN id.
     #[inline]
     pub const fn with_vid(self, vid: u16) -> Self {
         Self(self.0 & 0xf000 | vid & 0xfff)
     }
 }
 
-/// What is wrong with a tag.
+/// Reason why a tag is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Shorter than the TCI and the inner type.
+    /// Shorter than TCI and inner EtherType.
     Truncated,
 }
 
-/// A checked view of what follows a tag's type: TCI, inner type, payload.
+/// Checked view of the bytes after a tag's type: TCI, inner EtherType, payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Tagged<'a> {
     header: &'a [u8; TAG_LEN],
@@ -62,46 +62,46 @@ pub struct Tagged<'a> {
 }
 
 impl<'a> Tagged<'a> {
-    /// Views `bytes`, which begin behind the tag's type.
+    /// Views `bytes`, which begin after the tag's type.
     ///
     /// # Errors
-    /// `Truncated` when there are fewer than 4 bytes.
+    /// Returns `Truncated` if there are fewer than 4 bytes.
     #[inline]
     pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, payload) = bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
         Ok(Self { header, payload })
     }
 
-    /// Priority and VLAN id.
+    /// Tag control information.
     #[inline]
     pub fn tci(&self) -> Tci {
         Tci(u16_at(self.header, 0))
     }
 
-    /// What the tagged frame carries; another tag's type where there are two.
+    /// Inner EtherType; the type of the second tag in double-tagged frames.
     #[inline]
     pub fn ethertype(&self) -> EtherType {
         EtherType(u16_at(self.header, 2))
     }
 
-    /// Everything behind the inner type.
+    /// Bytes after the inner EtherType.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 }
 
-/// A tag as a value: what follows the tag's type.
+/// A tag as a value, without its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
-    /// Priority and VLAN id.
+    /// Tag control information.
     pub tci: Tci,
-    /// What the tagged frame carries.
+    /// Inner EtherType.
     pub ethertype: EtherType,
 }
 
 impl Repr {
-    /// The tag of a tagged frame.
+    /// Reads the tag of a tagged frame.
     pub fn parse(tagged: &Tagged<'_>) -> Self {
         Self {
             tci: tagged.tci(),
@@ -109,7 +109,7 @@ impl Repr {
         }
     }
 
-    /// TCI and inner type.
+    /// Encodes TCI and inner EtherType.
     #[inline]
     pub const fn to_bytes(&self) -> [u8; TAG_LEN] {
         let ([a, b], [c, d]) = (self.tci.0.to_be_bytes(), self.ethertype.0.to_be_bytes());

@@ -5,32 +5,32 @@
 //! 2: authentication | seconds | checksum | addresses | 8 bytes of authentication
 //! 3: 0 (4 bits), centiseconds (12) | checksum | addresses
 //! ```
-//! The checksum of version 3 covers a pseudo-header, that of version 2 does not.
+//! The checksum of version 3 covers a pseudo-header; that of version 2 does not.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::{Mac, Protocol, bytes_at, checksum, put_at, u16_at};
 
-/// The group of IPv4 that advertisements are sent to (RFC 5798, 5.1.1.2).
+/// IPv4 multicast group of advertisements (RFC 5798, 5.1.1.2).
 pub const GROUP4: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 18);
-/// The group of IPv6 (RFC 5798, 5.1.2.2).
+/// IPv6 multicast group of advertisements (RFC 5798, 5.1.2.2).
 pub const GROUP6: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x12);
-/// The lifetime of advertisements: one that was forwarded has less (RFC 5798, 5.1.1.3).
+/// TTL of advertisements; a lower one shows that the packet was forwarded (RFC 5798, 5.1.1.3).
 pub const TTL: u8 = 255;
 
 const HEADER_LEN: usize = 8;
-/// Bytes of authentication behind the addresses of version 2.
+/// Length of the authentication data after the addresses of version 2.
 const AUTHENTICATION_LEN: usize = 8;
-/// The type of advertisements, the only one.
+/// Type "advertisement", the only one.
 const ADVERTISEMENT: u8 = 1;
 
-/// The link address of a virtual router (RFC 5798, 7.3).
+/// MAC address of a virtual router (RFC 5798, 7.3).
 pub const fn virtual_mac(vrid: u8, ipv6: bool) -> Mac {
     Mac([0, 0, 0x5e, 0, if ipv6 { 2 } else { 1 }, vrid])
 }
 
-/// The link address of the group that advertisements are sent to (RFC 1112, 6.4; RFC 2464, 7).
+/// MAC address of the multicast group of advertisements (RFC 1112, 6.4; RFC 2464, 7).
 pub const fn group_mac(ipv6: bool) -> Mac {
     match ipv6 {
         true => Mac([0x33, 0x33, 0, 0, 0, 0x12]),
@@ -38,67 +38,67 @@ pub const fn group_mac(ipv6: bool) -> Mac {
     }
 }
 
-/// What is wrong with an advertisement.
+/// Reason why an advertisement is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// It is shorter than its header, or than its addresses.
+    /// Shorter than its header or addresses.
     Length,
-    /// The version is neither 2 nor 3, or is 2 over IPv6.
+    /// Neither version 2 nor 3, or version 2 over IPv6.
     Version,
-    /// The type is not that of advertisements.
+    /// Not an advertisement.
     Type,
-    /// The number of the virtual router is 0, or no address is there.
+    /// Virtual router id 0, or no address.
     Header,
 }
 
-/// The version, with what only that has.
+/// Version, with its specific fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// Version 2.
     V2 {
-        /// What kind of authentication there is: 0 none, 1 a password, 2 an authentication header.
+        /// Authentication type: 0 none, 1 simple password, 2 authentication header.
         kind: u8,
-        /// Authentication data: the password, filled up with zeros.
+        /// Authentication data: the password, padded with zeros.
         data: [u8; AUTHENTICATION_LEN],
-        /// Seconds between advertisements.
+        /// Advertisement interval in seconds.
         seconds: u8,
     },
     /// Version 3.
     V3 {
-        /// Hundredths of a second between advertisements, 12 bits.
+        /// Advertisement interval in hundredths of a second, 12 bits.
         centiseconds: u16,
     },
 }
 
-/// An advertisement.
+/// Advertisement as a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repr {
-    /// The virtual router, 1 to 255.
+    /// Virtual router id, 1 to 255.
     pub vrid: u8,
-    /// The sender's priority; 255 of who owns the addresses, 0 of who stops.
+    /// Priority; 255 for the address owner, 0 when the master resigns.
     pub priority: u8,
-    /// The version.
+    /// Version.
     pub version: Version,
-    /// The addresses of the virtual router, 255 at most, of one family.
+    /// Addresses of the virtual router, at most 255, all of one family.
     pub addresses: Vec<IpAddr>,
 }
 
-/// An advertisement that arrived, with what its checksum is compared with.
+/// Checked view of an advertisement.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     header: &'a [u8; HEADER_LEN],
     addresses: &'a [u8],
     authentication: [u8; AUTHENTICATION_LEN],
-    /// As far as it counts: what follows it is padding.
+    /// The advertisement without padding.
     bytes: &'a [u8],
     ipv6: bool,
 }
 
 impl<'a> Packet<'a> {
-    /// Looks at an advertisement, what an IP packet of either family carries.
+    /// Views the payload of an IPv4 or IPv6 packet as an advertisement.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns [`Malformed`] if length, version, type or header is invalid.
     pub fn new_checked(bytes: &'a [u8], ipv6: bool) -> Result<Self, Malformed> {
         let (header, rest) = bytes.split_first_chunk().ok_or(Malformed::Length)?;
         let (version, kind) = (header[0] >> 4, header[0] & 0xf);
@@ -130,17 +130,17 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// The virtual router.
+    /// Virtual router id.
     pub const fn vrid(&self) -> u8 {
         self.header[1]
     }
 
-    /// The sender's priority.
+    /// Priority.
     pub const fn priority(&self) -> u8 {
         self.header[2]
     }
 
-    /// The version, with what only that has.
+    /// Version, with its specific fields.
     pub fn version(&self) -> Version {
         let word = u16_at(self.header, 4);
         match self.header[0] >> 4 {
@@ -158,7 +158,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// The addresses of the virtual router.
+    /// Addresses of the virtual router.
     pub fn addresses(&self) -> impl Iterator<Item = IpAddr> + use<'a> {
         let each = if self.ipv6 { 16 } else { 4 };
         self.addresses.chunks_exact(each).filter_map(|bytes| {
@@ -169,7 +169,7 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// Whether the checksum is right, over a pseudo-header of these addresses or over none.
+    /// Verifies the checksum, with or without a pseudo-header of these addresses.
     pub fn is_intact(&self, pseudo: Option<(IpAddr, IpAddr)>) -> bool {
         let sum = checksum::sum(self.bytes);
         let over = pseudo_sum(pseudo, self.bytes.len());
@@ -178,7 +178,7 @@ impl<'a> Packet<'a> {
 }
 
 impl Repr {
-    /// An advertisement that arrived, as a value.
+    /// Converts a received advertisement to a value.
     pub fn parse(packet: &Packet<'_>) -> Self {
         Self {
             vrid: packet.vrid(),
@@ -188,7 +188,7 @@ impl Repr {
         }
     }
 
-    /// Its bytes, with a checksum over a pseudo-header of these addresses or over none.
+    /// Encodes the advertisement; the checksum covers a pseudo-header of these addresses, if given.
     pub fn to_bytes(&self, pseudo: Option<(IpAddr, IpAddr)>) -> Vec<u8> {
         let count = self.addresses.len().min(255);
         let mut header = [0; HEADER_LEN];

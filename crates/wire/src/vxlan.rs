@@ -1,31 +1,28 @@
-//! The header of VXLAN, frames of Ethernet in UDP (RFC 7348, 5).
+//! VXLAN header, for Ethernet frames in UDP (RFC 7348, 5).
 //!
 //! ```text
 //! flags (8): I is 0x08 | reserved (24) | network (24) | reserved (8)
 //! ```
-//! Reserved bits are sent as zeros and ignored when they are received.
+//! Reserved bits are sent as zeros and ignored on receipt.
 
-/// Bytes of the header.
+/// Length of the header.
 pub const HEADER_LEN: usize = 8;
-/// The port that IANA has given it. RouterOS uses 8472 where none is configured, as Linux does.
+/// Port assigned by IANA. RouterOS and Linux use 8472 by default.
 pub const PORT: u16 = 4789;
-/// The highest number of a network.
+/// Highest VXLAN network identifier.
 pub const VNI_MAX: u32 = 0xff_ffff;
 
-/// The number of a network is there.
+/// Flag: the network identifier is valid.
 const I: u8 = 0x08;
 
-/// The network of a frame, from the header in front of it.
-///
-/// # Errors
-/// None where the header is cut short, or says that it has no network.
+/// Network identifier of a header; `None` if the header is truncated or lacks the I flag.
 #[inline(always)]
 pub fn vni(header: &[u8]) -> Option<u32> {
     let [flags, _, _, _, a, b, c, _] = *header.first_chunk::<HEADER_LEN>()?;
     (flags & I != 0).then_some(u32::from_be_bytes([0, a, b, c]))
 }
 
-/// The header in front of a frame of this network, of which the low 24 bits count.
+/// Encodes the header for a network identifier, whose low 24 bits count.
 #[inline]
 pub const fn to_bytes(vni: u32) -> [u8; HEADER_LEN] {
     let [_, a, b, c] = vni.to_be_bytes();

@@ -1,23 +1,22 @@
-//! The options of a header (RFC 791, 3.1): reading them, and what a router writes into them
-//! (RFC 1812, 5.2.4).
+//! IPv4 options (RFC 791, 3.1): parsing, and the updates of a forwarding router (RFC 1812, 5.2.4).
 
 use core::net::Ipv4Addr;
 
 use super::{HEADER_LEN, HeaderMut, OPTIONS_LEN_MAX};
 
-/// What is wrong with an option; the walk over the options ends there.
+/// Reason why an option is malformed; ends the iteration over the options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MalformedOption {
-    /// The length byte is missing; the option begins this many bytes into the header.
+    /// The length byte is missing; holds the offset of the option in the header.
     NoLength(u8),
-    /// The length is below 2 or leads out of the header; the option begins there.
+    /// The length is below 2 or exceeds the header; holds the offset of the option.
     Length(u8),
-    /// The option's own pointer or flags do not fit it; the option begins there.
+    /// The option's own pointer or flags are invalid; holds the offset of the option.
     Pointer(u8),
 }
 
 impl MalformedOption {
-    /// Where the mistake lies in the header: the pointer of an ICMP parameter problem.
+    /// Offset of the fault in the header: the pointer of an ICMP parameter problem.
     pub const fn pointer(self) -> u8 {
         match self {
             Self::NoLength(at) => at,
@@ -30,16 +29,16 @@ impl MalformedOption {
 /// An option of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpOption<'a> {
-    /// The type byte: copied flag, class and number.
+    /// Type: copied flag, class and number.
     pub kind: u8,
-    /// Where it begins in the header, in bytes: 20 to 59.
+    /// Offset in the header in bytes: 20 to 59.
     pub at: u8,
-    /// What follows type and length.
+    /// Data after type and length.
     pub data: &'a [u8],
 }
 
 impl IpOption<'_> {
-    /// End of the list.
+    /// End of the option list.
     pub const END: u8 = 0;
     /// No operation.
     pub const NOP: u8 = 1;
@@ -56,13 +55,13 @@ impl IpOption<'_> {
     /// Router alert (RFC 2113).
     pub const ROUTER_ALERT: u8 = 148;
 
-    /// Whether every fragment carries it, and not the first alone (RFC 791, 3.1).
+    /// True if every fragment carries the option, not only the first (RFC 791, 3.1).
     #[inline]
     pub const fn is_copied(&self) -> bool {
         self.kind & 0x80 != 0
     }
 
-    /// Whether the sender chose the way.
+    /// True for a source route.
     #[inline]
     pub const fn is_source_route(&self) -> bool {
         matches!(
@@ -72,7 +71,7 @@ impl IpOption<'_> {
     }
 }
 
-/// The options of a header, no-operations skipped, up to the end of the list.
+/// Iterator over the options of a header, up to the end of the list; skips no-operations.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     options: &'a [u8],
@@ -80,7 +79,7 @@ pub struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Walks the bytes of a header's options (at most 40).
+    /// Iterates over the option bytes of a header (at most 40).
     pub fn new(options: &'a [u8]) -> Self {
         Self {
             options: options.get(..OPTIONS_LEN_MAX).unwrap_or(options),
@@ -122,17 +121,17 @@ impl<'a> Iterator for Options<'a> {
     }
 }
 
-/// Writes into the options of a packet that is forwarded what they ask of a router: its address into
-/// record route and timestamp, the time into timestamp (RFC 791, 3.1; RFC 1812, 5.2.4). Returns
-/// whether anything changed; the header checksum is then right again.
+/// Updates the options of a forwarded packet: writes the router's address into record route and timestamp, and the
+/// time into timestamp (RFC 791, 3.1; RFC 1812, 5.2.4). Returns true if anything changed; the header checksum is
+/// updated.
 ///
-/// `header` is the whole header, checked. `address` is that of the egress interface, `is_ours` tells
-/// this router's addresses, and `midnight_ms` is the milliseconds since midnight UT (or any
-/// other time with the highest bit set).
+/// `header` is the whole header, checked. `address` is that of the egress interface, `is_ours` recognizes this
+/// router's addresses, and `midnight_ms` is the time in milliseconds since midnight UT (or any other time with the
+/// highest bit set).
 ///
 /// # Errors
-/// The option that has room for a part of an entry, or whose pointer is wrong; the header may hold
-/// what earlier options asked for, because the packet is dropped.
+/// Returns the option that has space for only a part of an entry, or whose pointer is wrong. The header may already
+/// contain updates of earlier options, because the packet is dropped.
 pub fn record(
     header: &mut [u8],
     address: Ipv4Addr,
@@ -172,8 +171,8 @@ pub fn record(
     Ok(true)
 }
 
-/// Record route: kind, length, pointer, addresses. The pointer counts from one and is past the end
-/// when the option is full.
+/// Record route: kind, length, pointer, addresses. The pointer counts from one and is past the end when the option is
+/// full.
 fn record_route(option: &mut [u8], at: u8, address: Ipv4Addr) -> Result<(), MalformedOption> {
     let wrong = MalformedOption::Pointer(at);
     let pointer = usize::from(*option.get(2).ok_or(wrong)?);
@@ -207,7 +206,7 @@ fn timestamp(
     let time = midnight_ms.to_be_bytes();
     let (overflow, flag) = (state >> 4, state & 0xf);
     if pointer > option.len() {
-        // Prespecified addresses are not ours to count.
+        // Prespecified addresses: routers that are not listed do not count as overflow.
         if flag == TIMES_OF_THESE {
             return Ok(());
         }
@@ -243,7 +242,7 @@ fn timestamp(
     Ok(())
 }
 
-/// Writes an entry where the pointer (from one) points; none where it does not fit.
+/// Writes an entry at the pointer (counted from one); `None` if it does not fit.
 fn put<const N: usize>(option: &mut [u8], pointer: usize, entry: [u8; N]) -> Option<()> {
     let slot = option.get_mut(pointer - 1..)?.first_chunk_mut()?;
     *slot = entry;
@@ -286,7 +285,7 @@ mod tests {
         assert_eq!(MalformedOption::Length(21).pointer(), 22);
     }
 
-    /// What a router makes of these options.
+    /// Applies a router's updates to these options.
     fn recorded(options: &[u8]) -> Result<Option<Vec<u8>>, MalformedOption> {
         let (src, dst) = (Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(198, 51, 100, 2));
         let mut header = Vec::new();

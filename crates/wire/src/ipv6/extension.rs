@@ -1,4 +1,4 @@
-//! The extension headers of IPv6 (RFC 8200, 4; AH: RFC 4302) and their options.
+//! IPv6 extension headers (RFC 8200, 4; AH: RFC 4302) and their options.
 
 use super::{EXTENSIONS_MAX, FRAGMENT_HEADER_LEN, Malformed};
 use crate::{Protocol, put_at, u16_at, u32_at};
@@ -6,18 +6,18 @@ use crate::{Protocol, put_at, u16_at, u32_at};
 /// A fragment header as a value (RFC 8200, 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// What the whole packet has at this place.
+    /// Next header of the unfragmented packet at this position.
     pub next_header: Protocol,
-    /// Where this piece belongs, in bytes; a multiple of 8.
+    /// Fragment offset in bytes; a multiple of 8.
     pub offset: u16,
-    /// Whether more pieces follow.
+    /// More fragments follow.
     pub more: bool,
-    /// What tells pieces of one packet from those of others.
+    /// Identification, shared by the fragments of a packet.
     pub id: u32,
 }
 
 impl Fragment {
-    /// Reads a fragment header; reserved bits are ignored.
+    /// Parses a fragment header; reserved bits are ignored.
     pub fn parse(bytes: &[u8; FRAGMENT_HEADER_LEN]) -> Self {
         let word = u16_at(bytes, 2);
         Self {
@@ -28,7 +28,7 @@ impl Fragment {
         }
     }
 
-    /// The header's bytes.
+    /// Encodes the header.
     pub fn to_bytes(&self) -> [u8; FRAGMENT_HEADER_LEN] {
         let mut bytes = [0; FRAGMENT_HEADER_LEN];
         put_at(&mut bytes, 0, [self.next_header.0]);
@@ -41,7 +41,7 @@ impl Fragment {
         bytes
     }
 
-    /// Whether the fragment is the whole packet (RFC 6946).
+    /// True for an atomic fragment, which is the whole packet (RFC 6946).
     pub const fn is_atomic(&self) -> bool {
         self.offset == 0 && !self.more
     }
@@ -50,16 +50,16 @@ impl Fragment {
 /// An extension header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension<'a> {
-    /// Which one.
+    /// Protocol number of the header.
     pub kind: Protocol,
-    /// Bytes from the end of the fixed header to it.
+    /// Offset from the end of the fixed header.
     pub at: usize,
-    /// The whole header, next header field included.
+    /// The whole header, including the next header field.
     pub bytes: &'a [u8],
 }
 
 impl Extension<'_> {
-    /// The fragment header that this is.
+    /// The fragment header, if it is one.
     pub fn fragment(&self) -> Option<Fragment> {
         match self.kind {
             Protocol::FRAGMENT => self.bytes.first_chunk().map(Fragment::parse),
@@ -67,7 +67,7 @@ impl Extension<'_> {
         }
     }
 
-    /// Routing type and segments left of the routing header that this is (RFC 8200, 4.4).
+    /// Routing type and segments left, if it is a routing header (RFC 8200, 4.4).
     pub fn routing(&self) -> Option<(u8, u8)> {
         match (self.kind, self.bytes) {
             (Protocol::ROUTING, &[_, _, kind, left, ..]) => Some((kind, left)),
@@ -75,7 +75,7 @@ impl Extension<'_> {
         }
     }
 
-    /// The options of the hop-by-hop or destination options header that this is.
+    /// Options, if it is a hop-by-hop or destination options header.
     pub fn options(&self) -> Options<'_> {
         let bytes = match self.kind {
             Protocol::HOP_BY_HOP | Protocol::DESTINATION => self.bytes,
@@ -89,8 +89,8 @@ impl Extension<'_> {
     }
 }
 
-/// The extension headers of a packet in order; ends before what is carried, and behind the fragment
-/// header of a later piece, because what follows that is no header.
+/// Iterator over the extension headers of a packet. Ends before the payload, and after the fragment header of a later
+/// fragment, because the bytes after it are no header.
 #[derive(Clone, Debug)]
 pub struct Extensions<'a> {
     next: Protocol,
@@ -100,7 +100,7 @@ pub struct Extensions<'a> {
 }
 
 impl<'a> Extensions<'a> {
-    /// Walks `bytes`, the payload of a packet whose fixed header announces `next`.
+    /// Iterates over `bytes`, the payload of a packet whose fixed header has next header `next`.
     pub const fn new(next: Protocol, bytes: &'a [u8]) -> Self {
         Self {
             next,
@@ -110,7 +110,7 @@ impl<'a> Extensions<'a> {
         }
     }
 
-    /// What is behind the headers walked so far: what it is, where it begins, and its bytes.
+    /// Protocol, offset and bytes of the part after the headers iterated so far.
     pub fn rest(&self) -> (Protocol, usize, &'a [u8]) {
         (
             self.next,
@@ -133,7 +133,7 @@ impl<'a> Extensions<'a> {
         };
         let len = match kind {
             Protocol::FRAGMENT => FRAGMENT_HEADER_LEN,
-            // AH counts in words of four bytes and leaves out two of them (RFC 4302, 2.2).
+            // AH counts in four-byte words minus two (RFC 4302, 2.2).
             Protocol::AH => (usize::from(len) + 2) * 4,
             _ => (usize::from(len) + 1) * 8,
         };
@@ -166,27 +166,27 @@ impl<'a> Iterator for Extensions<'a> {
     }
 }
 
-/// What a receiver that does not know an option does (RFC 8200, 4.2).
+/// Action for an unknown option (RFC 8200, 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// Skips it.
+    /// Skip the option.
     Skip,
-    /// Drops the packet.
+    /// Drop the packet.
     Drop,
-    /// Drops the packet and sends a parameter problem.
+    /// Drop the packet and send a parameter problem.
     Problem,
-    /// The same, unless the packet was for a group.
+    /// Drop the packet and send a parameter problem unless the destination is multicast.
     ProblemIfUnicast,
 }
 
 /// An option of a hop-by-hop or destination options header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpOption<'a> {
-    /// The type.
+    /// Type.
     pub kind: u8,
-    /// Where it begins in the extension header, in bytes.
+    /// Offset in the extension header in bytes.
     pub at: usize,
-    /// Its data.
+    /// Data.
     pub data: &'a [u8],
 }
 
@@ -196,7 +196,7 @@ impl IpOption<'_> {
     /// Jumbo payload (RFC 2675).
     pub const JUMBO: u8 = 0xc2;
 
-    /// What the sender wants who does not know the option to do.
+    /// Action for receivers that do not know the option.
     pub const fn unknown(&self) -> Unknown {
         match self.kind >> 6 {
             0 => Unknown::Skip,
@@ -218,22 +218,22 @@ impl IpOption<'_> {
     }
 }
 
-/// What begins this many bytes into its header leads out of it, or is padding that nobody needs: more than
-/// 7 bytes before the next option, or bytes that are not 0 (RFC 4942, 2.1.9.5).
+/// The option at this offset exceeds its header, or is excessive padding: more than 7 bytes before the next option,
+/// or non-zero bytes (RFC 4942, 2.1.9.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedOption(pub usize);
 
-/// The options of an extension header, padding skipped.
+/// Iterator over the options of an extension header; skips padding.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Bytes of padding since the last option.
+    /// Number of padding bytes since the last option.
     padding: usize,
 }
 
 impl<'a> Options<'a> {
-    /// The option or padding at this place; none where that is malformed.
+    /// Option or padding at the current position; `None` if malformed.
     fn here(&self) -> Option<IpOption<'a>> {
         let at = self.at;
         let (&kind, tail) = self.bytes.get(at..)?.split_first()?;
@@ -269,9 +269,9 @@ impl<'a> Iterator for Options<'a> {
     }
 }
 
-/// One byte of padding.
+/// Padding option of one byte.
 const PAD1: u8 = 0;
-/// Padding with a length.
+/// Padding option with a length.
 const PADN: u8 = 1;
-/// What the next multiple of eight is away at most, which is what padding is for (RFC 8200, 4.2).
+/// Maximum padding needed to align to eight bytes (RFC 8200, 4.2).
 const PADDING_MAX: usize = 7;

@@ -1,4 +1,4 @@
-//! The options of neighbour discovery messages (RFC 4861, 4.6; RFC 4191, 2.3; RFC 8106, 5; RFC 8781, 4).
+//! Options of neighbour discovery messages (RFC 4861, 4.6; RFC 4191, 2.3; RFC 8106, 5; RFC 8781, 4).
 
 use core::net::Ipv6Addr;
 
@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 use super::{Malformed, Preference};
 use crate::{Mac, bytes_at, u16_at, u32_at};
 
-/// How many options are read of one message; the rest is ignored.
+/// Maximum number of parsed options per message; further ones are ignored.
 pub const OPTIONS_MAX: usize = 64;
 
-/// The options of a message, checked for length.
+/// Options of a message, with checked lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options<'a> {
     pub(super) bytes: &'a [u8],
@@ -23,7 +23,7 @@ impl<'a> Options<'a> {
     /// Views `bytes` as options.
     ///
     /// # Errors
-    /// `OptionLengthZero` and `OptionTruncated`.
+    /// Returns `OptionLengthZero` or `OptionTruncated`.
     pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -40,12 +40,12 @@ impl<'a> Options<'a> {
         Ok(Self { bytes })
     }
 
-    /// The options' bytes.
+    /// Bytes of the options.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The options one by one, at most [`OPTIONS_MAX`]; what cannot be understood is `Other`.
+    /// Iterates over the options, at most [`OPTIONS_MAX`]; unknown ones are `Other`.
     pub fn iter(&self) -> impl Iterator<Item = NdpOption<'a>> + use<'a> {
         let mut rest = self.bytes;
         core::iter::from_fn(move || {
@@ -57,7 +57,7 @@ impl<'a> Options<'a> {
         .take(OPTIONS_MAX)
     }
 
-    /// The first source link-layer address.
+    /// First source link-layer address.
     pub fn source(&self) -> Option<Mac> {
         self.iter().find_map(|option| match option {
             NdpOption::Source(mac) => Some(mac),
@@ -65,7 +65,7 @@ impl<'a> Options<'a> {
         })
     }
 
-    /// The first target link-layer address.
+    /// First target link-layer address.
     pub fn target(&self) -> Option<Mac> {
         self.iter().find_map(|option| match option {
             NdpOption::Target(mac) => Some(mac),
@@ -77,84 +77,84 @@ impl<'a> Options<'a> {
 /// An option as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NdpOption<'a> {
-    /// The sender's MAC address (RFC 4861, 4.6.1).
+    /// Source link-layer address (RFC 4861, 4.6.1).
     Source(Mac),
-    /// The target's MAC address (RFC 4861, 4.6.1).
+    /// Target link-layer address (RFC 4861, 4.6.1).
     Target(Mac),
-    /// A prefix of the link (RFC 4861, 4.6.2).
+    /// Prefix information (RFC 4861, 4.6.2).
     Prefix(Prefix),
-    /// The beginning of the packet that caused a redirect (RFC 4861, 4.6.3).
+    /// Redirected header: beginning of the packet that caused a redirect (RFC 4861, 4.6.3).
     Redirected(&'a [u8]),
-    /// The link's MTU in bytes (RFC 4861, 4.6.4).
+    /// MTU of the link in bytes (RFC 4861, 4.6.4).
     Mtu(u32),
-    /// A route through the router (RFC 4191, 2.3).
+    /// Route information (RFC 4191, 2.3).
     Route(Route),
     /// Recursive DNS servers (RFC 8106, 5.1).
     Rdnss(Rdnss<'a>),
-    /// Domains to search (RFC 8106, 5.2).
+    /// DNS search list (RFC 8106, 5.2).
     Dnssl(Dnssl<'a>),
-    /// The NAT64 prefix (RFC 8781).
+    /// NAT64 prefix (RFC 8781).
     Pref64(Pref64),
-    /// Any other, or one whose length does not fit its kind: the whole option.
+    /// Unknown option, or one whose length does not fit its type: the whole option.
     Other(&'a [u8]),
 }
 
 /// A prefix information option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
-    /// The prefix's length in bits, 0 to 128.
+    /// Prefix length in bits, 0 to 128.
     pub len: u8,
-    /// Addresses of it are on the link (L).
+    /// On-link flag (L).
     pub on_link: bool,
-    /// Hosts may make addresses of it (A).
+    /// Autonomous address configuration flag (A).
     pub autonomous: bool,
-    /// How long it is on the link; all ones: for ever.
+    /// Valid lifetime; 0xffffffff is infinite.
     pub valid_s: u32,
-    /// How long addresses of it are preferred; all ones: for ever.
+    /// Preferred lifetime; 0xffffffff is infinite.
     pub preferred_s: u32,
-    /// The prefix; bits behind `len` are to be ignored.
+    /// Prefix; receivers ignore the bits after `len`.
     pub prefix: Ipv6Addr,
 }
 
 /// A route information option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The prefix's length in bits, 0 to 128.
+    /// Prefix length in bits, 0 to 128.
     pub len: u8,
-    /// Among routers with the same route.
+    /// Preference among routers with the same route.
     pub preference: Preference,
-    /// How long it holds; all ones: for ever.
+    /// Lifetime; 0xffffffff is infinite.
     pub lifetime_s: u32,
-    /// The destination; bits behind `len` are zero.
+    /// Destination prefix; the bits after `len` are zero.
     pub prefix: Ipv6Addr,
 }
 
 /// A recursive DNS server option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rdnss<'a> {
-    /// How long the servers may be used; all ones: for ever.
+    /// Lifetime; 0xffffffff is infinite.
     pub lifetime_s: u32,
-    /// The servers.
+    /// Server addresses.
     pub servers: &'a [[u8; 16]],
 }
 
 /// A DNS search list option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dnssl<'a> {
-    /// How long the list may be used; all ones: for ever.
+    /// Lifetime; 0xffffffff is infinite.
     pub lifetime_s: u32,
-    /// Names in the form of RFC 1035, 3.1, one behind the other, filled up with zeros.
+    /// Consecutive names in wire format (RFC 1035, 3.1), padded with zeros.
     pub names: &'a [u8],
 }
 
 /// A PREF64 option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pref64 {
-    /// How long it holds, in units of 8 seconds, 13 bits.
+    /// Lifetime in units of 8 seconds, 13 bits.
     pub lifetime_8s: u16,
-    /// The prefix length code: 0 to 5 for /96, /64, /56, /48, /40, /32.
+    /// Prefix length code: 0 to 5 for /96, /64, /56, /48, /40, /32.
     pub code: u8,
-    /// The highest 96 bits of the prefix.
+    /// Highest 96 bits of the prefix.
     pub prefix: [u8; 12],
 }
 
@@ -164,7 +164,7 @@ impl<'a> NdpOption<'a> {
         Self::parse_kind(kind, option).unwrap_or(Self::Other(option))
     }
 
-    /// The option, if its length fits its kind.
+    /// Parses an option; `None` if its length does not fit its type.
     fn parse_kind(kind: u8, option: &'a [u8]) -> Option<Self> {
         Some(match kind {
             kind::SOURCE => Self::Source(Mac(bytes_at(option.as_array::<8>()?, 2))),
@@ -208,8 +208,8 @@ impl<'a> NdpOption<'a> {
         })
     }
 
-    /// Appends the option, filled up to a multiple of 8 bytes. `Dnssl` names and a redirected
-    /// packet are cut at 2,032 bytes; servers at 127.
+    /// Appends the option, padded to a multiple of 8 bytes. `Dnssl` names and a redirected packet are truncated to
+    /// 2,032 bytes, the list of servers to 127.
     pub fn emit(&self, out: &mut Vec<u8>) {
         match *self {
             Self::Source(mac) => emit(kind::SOURCE, &[&mac.0], out),
@@ -278,7 +278,7 @@ impl Prefix {
 }
 
 impl Route {
-    /// The prefix may be cut to 0, 8 or 16 bytes, but not shorter than it is (RFC 4191, 2.3).
+    /// The prefix field may be shortened to 0, 8 or 16 bytes, but must hold the whole prefix (RFC 4191, 2.3).
     fn parse(option: &[u8]) -> Option<Self> {
         let (head, tail) = option.split_first_chunk::<8>()?;
         let [len, flags] = bytes_at(head, 2);
@@ -312,7 +312,7 @@ impl Route {
 }
 
 impl Pref64 {
-    /// The prefix's length in bits, where the code means one (RFC 8781, 4).
+    /// Prefix length in bits; `None` for an undefined code (RFC 8781, 4).
     pub const fn len(&self) -> Option<u8> {
         Some(match self.code {
             0 => 96,
@@ -325,13 +325,13 @@ impl Pref64 {
         })
     }
 
-    /// Never: a prefix of length 0 has no code.
+    /// Always false: a prefix of length 0 has no code.
     pub const fn is_empty(&self) -> bool {
         false
     }
 }
 
-/// Appends an option made of `parts`, filled up to a multiple of 8 bytes.
+/// Appends an option made of `parts`, padded to a multiple of 8 bytes.
 fn emit(kind: u8, parts: &[&[u8]], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(&[kind, 0]);
@@ -345,7 +345,7 @@ fn emit(kind: u8, parts: &[&[u8]], out: &mut Vec<u8>) {
     }
 }
 
-/// The kinds of options (IANA, "IPv6 Neighbor Discovery Option Formats").
+/// Option types (IANA, "IPv6 Neighbour Discovery Option Formats").
 mod kind {
     pub(super) const SOURCE: u8 = 1;
     pub(super) const TARGET: u8 = 2;
@@ -358,7 +358,7 @@ mod kind {
     pub(super) const PREF64: u8 = 38;
 }
 
-/// Bytes of data behind an 8-byte head in the longest option (255 units of 8).
+/// Maximum data length after the 8-byte header of an option (255 units of 8).
 const DATA_MAX: usize = 255 * 8 - 8;
-/// Servers of the longest option.
+/// Maximum number of servers in an option.
 const SERVERS_MAX: usize = DATA_MAX / 16;
