@@ -13,14 +13,14 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("container-command-lines", PAIRS, "Container command lines").default(""),
         no("auto-update", "Fetches newer versions"),
-        yes("use-https", "Reaches its page over TLS"),
+        yes("use-https", "Serve the web page over TLS"),
         Property::new(
             "network",
             Kind::Or(
                 &["default", "exclude-lan", "host", "internal", "lan"],
                 &Kind::Name,
             ),
-            "Network that it is in",
+            "Network of the application",
         )
         .default("default"),
         Property::new(
@@ -76,7 +76,7 @@ pub(crate) static MENU: Menu = Menu {
     parts: 256,
     columns: &["name", "category", "status"],
     commands: &[
-        idle_command("cleanup", "Remove what it has left", &[NUMBERS]),
+        idle_command("cleanup", "Remove leftover data", &[NUMBERS]),
         idle_command("restart", "Stop and start again", &[NUMBERS]),
         idle_command("setup", "Set applications up", &[]),
         idle_command("update", "Fetch newer versions", &[NUMBERS]),
@@ -126,7 +126,7 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "router-ip",
             Kind::Address(Family::V4),
-            "Address that applications reach the router by",
+            "Router address for applications",
         )
         .default("0.0.0.0"),
         Property::new(
@@ -142,7 +142,7 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "registry-mirrors",
             Kind::List(&Kind::Text),
-            "Where images come from instead",
+            "Alternative image registry",
         )
         .default(""),
         Property::new(

@@ -182,7 +182,7 @@ macro_rules! security {
             list(
                 concat!($start, "authentication-types"),
                 &TYPES,
-                "Ways of authentication",
+                "Authentication types",
             )
             .optional(),
             list(concat!($start, "encryption"), &CIPHERS, "Ciphers for one").optional(),
@@ -204,12 +204,12 @@ macro_rules! security {
             .sensitive(),
             maybe(
                 concat!($start, "disable-pmkid"),
-                "Leaves a value out that can be attacked",
+                "Omit the PMKID from the handshake",
             ),
             list(concat!($start, "eap-methods"), &METHODS, "Ways of EAP").optional(),
             maybe(
                 concat!($start, "eap-radius-accounting"),
-                "Tells a RADIUS server of use",
+                "Account sessions by RADIUS",
             ),
             optional(
                 concat!($start, "tls-mode"),
@@ -240,14 +240,14 @@ macro_rules! configuration {
             optional(
                 concat!($start, "mode"),
                 Kind::Words(&["ap"]),
-                "What the radio does",
+                "Mode of the radio",
             ),
             optional(
                 concat!($start, "ssid"),
                 Kind::Sized { min: 0, max: 32 },
                 "Name of the network",
             ),
-            maybe(concat!($start, "hide-ssid"), "Does not announce the name"),
+            maybe(concat!($start, "hide-ssid"), "Hide the network name"),
             optional(
                 concat!($start, "load-balancing-group"),
                 Kind::Text,
@@ -261,25 +261,25 @@ macro_rules! configuration {
             optional(
                 concat!($start, "hw-retries"),
                 between(0, 15),
-                "How often a frame is tried",
+                "Maximum number of tries per frame",
             ),
             optional(
                 concat!($start, "hw-protection-mode"),
                 PROTECTION,
-                "How frames are protected",
+                "Protection of frames",
             ),
             within(
                 concat!($start, "frame-lifetime"),
                 0,
                 15_000,
-                "How long a frame is tried",
+                "Maximum time for which a frame is tried",
             )
             .optional(),
             within(
                 concat!($start, "disconnect-timeout"),
                 0,
                 15_000,
-                "How long a client may fail",
+                "Time after which an unreachable client is disconnected",
             )
             .optional(),
             optional(
@@ -295,12 +295,12 @@ macro_rules! configuration {
             optional(
                 concat!($start, "installation"),
                 Kind::Words(&["any", "indoor", "outdoor"]),
-                "Where the antenna is",
+                "Location of the antenna",
             ),
             optional(
                 concat!($start, "max-sta-count"),
                 between(1, 2_007),
-                "Most clients",
+                "Maximum number of clients",
             ),
             optional(
                 concat!($start, "multicast-helper"),

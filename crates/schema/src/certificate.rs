@@ -97,7 +97,7 @@ const TEMPLATE: &[&str] = &[
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the certificate").required(),
-        Property::new("trust-store", TRUST, "What the certificate is trusted for").default("all"),
+        Property::new("trust-store", TRUST, "Services that trust the certificate").default("all"),
         Property::new("digest-algorithm", DIGEST, "Hash of the signature").default("sha256"),
         no("trusted", "Whether the certificate is trusted"),
         text("common-name", "Common name"),
@@ -113,13 +113,8 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default(""),
         Property::new("key-size", KEY_SIZE, "Size or curve of the key").default("2048"),
-        Property::new("key-usage", USAGE, "What the key is for").default(USUAL),
-        Property::new(
-            "days-valid",
-            between(0, 36_500),
-            "Days that the certificate is valid",
-        )
-        .default("365"),
+        Property::new("key-usage", USAGE, "Key usage").default(USUAL),
+        Property::new("days-valid", between(0, 36_500), "Validity in days").default("365"),
         shown("ca-crl-host", Kind::Text, "CA CRL host"),
         shown("ca", Kind::Text, "CA"),
         shown("scep-url", Kind::Text, "SCEP URL"),
@@ -144,7 +139,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("der", Kind::Text, "The certificate").kept(),
         Property::new("key", Kind::Text, "The private key").kept(),
         Property::new("key-stays", Kind::Bool, "The private key is not exported").kept(),
-        Property::new("revoked-by", Kind::Text, "What it has revoked").kept(),
+        Property::new("revoked-by", Kind::Text, "Revoked certificates").kept(),
     ],
     flags: &[
         Flag::new('D', "dynamic", 0),
@@ -165,7 +160,7 @@ pub(crate) static MENU: Menu = Menu {
     kind: "cert",
     old: &[Old::gone("fingerprint")],
     commands: &[
-        idle_command("acme-renew", "Renew what an ACME server gave", &[NUMBERS]),
+        idle_command("acme-renew", "Renew an ACME certificate", &[NUMBERS]),
         idle_command(
             "add-acme",
             "Get a certificate from an ACME server",
@@ -270,7 +265,7 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
         command("issued-revoke", "Revoke certificates", &[NUMBERS]),
-        idle_command("scep-renew", "Renew what an SCEP server gave", &[NUMBERS]),
+        idle_command("scep-renew", "Renew an SCEP certificate", &[NUMBERS]),
         command(
             "sign",
             "Sign a template",
@@ -351,7 +346,7 @@ pub(crate) static BUILTIN: Menu = Menu {
 
 pub(crate) static CRL: Menu = Menu {
     properties: &[&[
-        Property::new("url", Kind::Text, "Where the list is").required(),
+        Property::new("url", Kind::Text, "URL of the revocation list").required(),
         shown("cert", Kind::Words(&["none"]), "Cert"),
         shown("trust-store", Kind::Text, "Trust store"),
         shown("num", U32, "Number of"),
@@ -383,19 +378,19 @@ pub(crate) static CRL: Menu = Menu {
 pub(crate) static SCEP_SERVER: Menu = Menu {
     properties: &[&[
         // Exports contain references to certificates, but not the certificates: accept any name.
-        Property::new("ca-cert", Kind::Name, "Certificate that signs").required(),
+        Property::new("ca-cert", Kind::Name, "Signing certificate").required(),
         Property::new(
             "next-ca-cert",
             Kind::Or(&["none"], &Kind::Name),
-            "Certificate that will sign",
+            "Next signing certificate",
         )
         .default("none"),
         text("path", "Path of the server"),
-        Property::new("days-valid", U32, "Days that certificates are valid").default("365"),
+        Property::new("days-valid", U32, "Validity of certificates in days").default("365"),
         Property::new(
             "request-lifetime",
             nanoseconds(300 * SECOND, i64::MAX),
-            "How long a request is kept",
+            "Lifetime of a request",
         )
         .default("1d"),
         DISABLED_SWITCH,
@@ -433,8 +428,8 @@ pub(crate) static OTP: Menu = Menu {
 pub(crate) static RA: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the authority").required(),
-        Property::new("server-url", Kind::Filled, "The server behind it").required(),
-        Property::new("template", CERTIFICATE, "Template of its certificate").required(),
+        Property::new("server-url", Kind::Filled, "The server to forward to").required(),
+        Property::new("template", CERTIFICATE, "Template of the certificate").required(),
         text("challenge-password", "Password for the server").sensitive(),
         text("ca-identity", "Identity of the server's authority"),
         Property::new(
@@ -447,7 +442,7 @@ pub(crate) static RA: Menu = Menu {
         Property::new(
             "ra-transaction-lifetime",
             nanoseconds(300 * SECOND, i64::MAX),
-            "How long a request is kept",
+            "Lifetime of a request",
         )
         .default("1d"),
         no("on-smart-card", "Keeps the key on the smart card"),
@@ -524,7 +519,7 @@ pub(crate) static SETTINGS: Menu = Menu {
                 &["all", "default", "untrusted"],
                 &Kind::List(&Kind::Words(STORES)),
             ),
-            "What the built-in certificates are trusted for",
+            "Services that trust the built-in certificates",
         )
         .default("default"),
         no("crl-download", "Reads lists of revoked certificates").inert(),
@@ -532,7 +527,7 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "crl-store",
             Kind::Words(&["system", "ram"]),
-            "Where the lists are kept",
+            "Storage of revocation lists",
         )
         .default("ram")
         .inert(),

@@ -18,17 +18,17 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         idle_command(
             "clear-history",
-            "Forget what was typed",
+            "Discard typed input",
             &[argument("user", Kind::Name, "User")],
         ),
         Command {
             name: "inspect",
             help: "Tell programs about menus, commands and texts",
             arguments: &[
-                argument("request", REQUESTS, "What is asked; child if nothing is"),
-                argument("path", Kind::Text, "The path, its words between commas"),
-                argument("input", Kind::Text, "The text that is being typed"),
-                argument("proplist", Kind::Text, "What is shown"),
+                argument("request", REQUESTS, "Requests; child by default"),
+                argument("path", Kind::Text, "The path, words separated by commas"),
+                argument("input", Kind::Text, "The input text"),
+                argument("proplist", Kind::Text, "Properties to show"),
                 argument("as-value", Kind::Presence, "Give the result as a value"),
                 argument("without-paging", Kind::Presence, "Show all at once"),
             ],
@@ -44,7 +44,7 @@ pub(crate) static SETTINGS: Menu = Menu {
     properties: &[&[
         no(
             "sanitize-names",
-            "Replaces characters that names should not have",
+            "Replace characters that are invalid in names",
         ),
         yes("log-script-errors", "Writes errors of scripts to the log"),
         Property::new("tab-width", between(1, 32), "Columns of a tab").default("8"),
@@ -63,10 +63,10 @@ pub(crate) static TERMINAL: Menu = Menu {
             "ask",
             "Ask the user for a line",
             &[
-                argument("preinput", Kind::Text, "What stands there to be changed"),
+                argument("preinput", Kind::Text, "Editable initial text"),
                 argument("prompt", Kind::Text, "The question"),
-                argument("sensitive", Kind::Presence, "Do not show what is typed"),
-                argument("value-name", Kind::Text, "What is asked for"),
+                argument("sensitive", Kind::Presence, "Hide typed text"),
+                argument("value-name", Kind::Text, "The prompt"),
             ],
         ),
         command(
@@ -78,18 +78,18 @@ pub(crate) static TERMINAL: Menu = Menu {
                     min: 0,
                     max: 65_535,
                 },
-                "How many lines",
+                "Number of lines",
             )],
         ),
         command("el", "Clear the rest of the line", &[]),
         command(
             "inkey",
             "Read a key",
-            &[argument("timeout", Kind::SPAN, "How long to wait for one")],
+            &[argument("timeout", Kind::SPAN, "Timeout")],
         ),
         command(
             "style",
-            "Set the style of what is printed",
+            "Set the text style",
             &[required_argument(
                 "style",
                 Kind::Text,

@@ -36,7 +36,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "interface",
             Kind::List(&Kind::Reference("interface")),
-            "Interfaces that it has",
+            "Interfaces of the container",
         )
         .required(),
         Property::new("env", WORDS, "Environment").default(""),
@@ -44,9 +44,9 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("entrypoint", WORDS, "Program to run").default(""),
         Property::new("cmd", WORDS, "Arguments of the program").default(""),
         Property::new("shell", WORDS, "Shell").default(""),
-        Property::new("stop-signal", SIGNALS, "Signal to stop it by").optional(),
+        Property::new("stop-signal", SIGNALS, "Stop signal").optional(),
         Property::new("stop-time", Kind::SPAN, "Stop time").default("10s"),
-        Property::new("root-dir", Kind::Text, "Folder of its files").optional(),
+        Property::new("root-dir", Kind::Text, "Root folder").optional(),
         Property::new("layer-dir", Kind::Text, "Layer dir").optional(),
         Property::new("mount", WORDS, "Mount").default(""),
         Property::new("tmpfs", WORDS, "Tmpfs").default(""),
@@ -55,7 +55,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "dns",
             Kind::List(&Kind::Address(Family::Any)),
-            "DNS servers that it asks",
+            "DNS servers",
         )
         .default(""),
         Property::new(
@@ -66,8 +66,8 @@ pub(crate) static MENU: Menu = Menu {
         .optional(),
         text("hostname", "Hostname"),
         text("domain-name", "Domain name"),
-        text("workdir", "Folder that it starts in"),
-        no("logging", "Writes its output to the log"),
+        text("workdir", "Working folder"),
+        no("logging", "Write output to the log"),
         no("start-on-boot", "Starts with the router"),
         no("stop-on-unhealthy", "Stop on unhealthy"),
         Property::new(
@@ -78,14 +78,14 @@ pub(crate) static MENU: Menu = Menu {
         .default("no"),
         Property::new("restart-max-count", U32, "Restart greatest count").default("0"),
         Property::new("restart-interval", Kind::SPAN, "Restart interval").default("0s"),
-        text("user", "Who runs it"),
+        text("user", "User that runs the container"),
         Property::new(
             "cpu-list",
             Kind::List(&between(0, 255)),
-            "Processors that it may use",
+            "Allowed processors",
         )
         .default(""),
-        Property::new("memory-high", SIZE, "Memory above which it is slowed").default("unlimited"),
+        Property::new("memory-high", SIZE, "Memory limit for throttling").default("unlimited"),
         Property::new("memory-max", SIZE, "Memory greatest").default("unlimited"),
         Property::new("devices", WORDS, "Devices").default(""),
         Property::new("hosts", WORDS, "Hosts").default(""),
@@ -243,19 +243,18 @@ pub(crate) static MENU: Menu = Menu {
 
 pub(crate) static CONFIG: Menu = Menu {
     properties: &[&[
-        text("registry-url", "Where images come from"),
+        text("registry-url", "Image registry"),
         text("username", "Name at the registry"),
         text("password", "Password at the registry").sensitive(),
         text("layer-dir", "Folder of shared layers"),
-        text("tmpdir", "Folder for what is being fetched"),
+        text("tmpdir", "Folder for downloads"),
         Property::new(
             "memory-high",
             SIZE,
-            "Memory above which containers are slowed",
+            "Memory limit for throttling containers",
         )
         .default("unlimited"),
-        Property::new("memory-max", SIZE, "Memory that containers can not exceed")
-            .default("unlimited"),
+        Property::new("memory-max", SIZE, "Maximum memory of containers").default("unlimited"),
         Property::new("swap-max", SIZE, "Swap greatest").default("unlimited"),
         shown("assumed-registry-url", Kind::Text, "Assumed registry URL"),
         shown("memory-current", U32, "Memory current"),
@@ -294,7 +293,7 @@ pub(crate) static MOUNTS: Menu = Menu {
             Property::new(
                 "mode",
                 Kind::Words(&["rw", "ro", "rw,noexec", "ro,noexec"]),
-                "Whether it may be written",
+                "Whether writing is allowed",
             )
             .default("rw"),
         ],

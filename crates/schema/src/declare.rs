@@ -213,8 +213,7 @@ pub(crate) const fn certificate(name: &'static str, help: &'static str) -> Prope
 }
 
 /// The VRF of an item.
-pub(crate) const IN_VRF: Property =
-    Property::new("vrf", VRF, "The VRF that it is in").default("main");
+pub(crate) const IN_VRF: Property = Property::new("vrf", VRF, "The VRF").default("main");
 
 /// The `disabled` property, for menus without comments.
 pub(crate) const DISABLED_SWITCH: Property =
@@ -304,7 +303,7 @@ pub(crate) const AS_VALUE: Argument =
 pub(crate) const DO: Argument = argument("do", Kind::Text, "Script to run for each result");
 
 /// Duration of a repeating command.
-pub(crate) const DURATION: Argument = argument("duration", Kind::SPAN, "How long to go on");
+pub(crate) const DURATION: Argument = argument("duration", Kind::SPAN, "Duration of the command");
 
 /// Output file.
 pub(crate) const FILE: Argument = argument("file", Kind::Text, "File to write the output to");
@@ -313,7 +312,7 @@ pub(crate) const FILE: Argument = argument("file", Kind::Text, "File to write th
 pub(crate) const FREEZE: Argument = argument(
     "freeze-frame-interval",
     Kind::SPAN,
-    "How long a page is shown",
+    "Time for which a page is shown",
 );
 
 /// Interval between results.

@@ -35,20 +35,16 @@ pub(crate) static MENU: Menu = Menu {
                     "sshfs",
                     "tmpfs",
                 ]),
-                "What kind of disk it is",
+                "Disk type",
             )
             .default("hardware"),
             Property::new("slot", Kind::Name, "Name of the disk").optional(),
-            Property::new("parent", DISK, "The disk that it is a part of")
+            Property::new("parent", DISK, "Parent disk")
                 .optional()
                 .inert(),
-            Property::new(
-                "mount-point-template",
-                Kind::Text,
-                "How the folder is called",
-            )
-            .optional()
-            .inert(),
+            Property::new("mount-point-template", Kind::Text, "Folder name")
+                .optional()
+                .inert(),
             yes("mount-filesystem", "Mounts the file system").inert(),
             no("mount-read-only", "Mounts the file system for reading only").inert(),
             no("compress", "Compress").inert(),
@@ -184,7 +180,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "media-interface",
                 Kind::Or(&["none"], &Kind::Reference("interface")),
-                "Interface that media are served at",
+                "Interface of the media server",
             )
             .default("none")
             .inert(),
@@ -458,15 +454,10 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle_command(
-            "monitor-traffic",
-            "Show what disks read and write",
-            MONITORED_ITEMS,
-        )
-        .repeating(),
+        idle_command("monitor-traffic", "Show disk throughput", MONITORED_ITEMS).repeating(),
         idle_command(
             "nvme-discover",
-            "Ask a server for its disks",
+            "Discover disks of a server",
             &[
                 argument("address", Kind::Address(Family::V4), "Address"),
                 AS_VALUE,
@@ -488,7 +479,7 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("scan", "Look for new disks", &[AS_VALUE]),
         idle_command(
             "smart-info",
-            "Show what the disk says of itself",
+            "Show SMART data",
             &[AS_VALUE, DURATION, FREEZE, NUMBERS, WITHOUT_PAGING],
         ),
         idle_command(
@@ -509,7 +500,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle_command("trim", "Tell the disk what is not used", &[NUMBERS]),
+        idle_command("trim", "Discard unused blocks", &[NUMBERS]),
     ],
     idle: Some(|item| (item.text("type") != "tmpfs").then_some("disks")),
     conditions: crate::conditions::DISK,
@@ -521,16 +512,16 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "default-mount-point-template",
             Kind::Text,
-            "How folders are called",
+            "Naming of folders",
         )
         .default("[slot]"),
         no("auto-smb-sharing", "Shares disks by SMB"),
-        Property::new("auto-smb-user", Kind::Text, "Who may use shared disks").default("guest"),
+        Property::new("auto-smb-user", Kind::Text, "Users of shared disks").default("guest"),
         no("auto-media-sharing", "Serves media of disks"),
         Property::new(
             "auto-media-interface",
             Kind::Or(&["none"], &Kind::Reference("interface")),
-            "Interface that media are served at",
+            "Interface of the media server",
         )
         .default("none"),
     ]],

@@ -5,24 +5,24 @@ use menu::{Argument, Command, Kind, Menu, Policies, Property, Shape};
 use crate::declare::{argument, command, on_items, shown};
 
 const NUMBERS: Argument = crate::interface::NUMBERS;
-const CONTENTS: Argument = argument("contents", Kind::Text, "What is in the file");
+const CONTENTS: Argument = argument("contents", Kind::Text, "File contents");
 const NEW_NAME: Argument = argument("name", Kind::Name, "The file's name");
 const TYPE: Argument = argument(
     "type",
     Kind::Words(&["file", "directory"]),
-    "Whether it is a file or a folder",
+    "File or folder",
 );
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        shown("name", Kind::Name, "The name, behind those of its folders"),
-        shown("type", Kind::Text, "What it is, by the ending of its name"),
+        shown("name", Kind::Name, "Name including folders"),
+        shown("type", Kind::Text, "File type by name extension"),
         Property::new("size", Kind::COUNTER, "Bytes in the file")
             .read_only()
             .unit("B"),
-        shown("last-modified", Kind::Text, "When it was changed"),
-        shown("creation-time", Kind::Text, "When it was made"),
-        shown("contents", Kind::Text, "What is in a small file of text"),
+        shown("last-modified", Kind::Text, "Time of last change"),
+        shown("creation-time", Kind::Text, "Creation time"),
+        shown("contents", Kind::Text, "Contents of a small text file"),
     ]],
     columns: &["name", "type", "size", "last-modified"],
     key: Some("name"),
@@ -54,7 +54,7 @@ const COMMANDS: &[Command] = &[
                     min: 1,
                     max: 32_768,
                 },
-                "How many bytes",
+                "Size in bytes",
             ),
             argument("as-value", Kind::Presence, "Give the result as a value"),
         ],

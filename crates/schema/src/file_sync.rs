@@ -19,7 +19,7 @@ pub(crate) static RSYNC: Menu = Menu {
 pub(crate) static SYNC: Menu = Menu {
     properties: &[
         &[
-            Property::new("remote-address", Kind::List(&HOST), "The other router").required(),
+            Property::new("remote-address", Kind::List(&HOST), "Remote router").required(),
             Property::new(
                 "mode",
                 Kind::Words(&["upload", "download"]),
@@ -46,7 +46,9 @@ pub(crate) static SYNC: Menu = Menu {
         "remote-path",
         "status",
     ],
-    commands: &[idle_command("monitor", "Show how far copies are", MONITORED_ITEMS).repeating()],
+    commands: &[
+        idle_command("monitor", "Show synchronisation progress", MONITORED_ITEMS).repeating(),
+    ],
     effect: Effect::None,
     ..Menu::new("/file/sync", Shape::List, "Files that are kept alike")
 };

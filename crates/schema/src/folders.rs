@@ -26,9 +26,9 @@ pub(crate) static ROUTING_BGP: Menu = folder("/routing/bgp", "Border Gateway Pro
 pub(crate) static ROUTING_ISIS: Menu = folder("/routing/isis", "IS-IS");
 pub(crate) static ROUTING_OSPF: Menu = folder("/routing/ospf", "Open Shortest Path First");
 pub(crate) static ROUTING_PIMSM: Menu = folder("/routing/pimsm", "Protocol Independent Multicast");
-pub(crate) static ROUTING_STATS: Menu = folder("/routing/stats", "What the routing processes do");
+pub(crate) static ROUTING_STATS: Menu = folder("/routing/stats", "Statistics of routing processes");
 pub(crate) static TOOL_TRAFFIC_GENERATOR_STATS: Menu =
-    folder("/tool/traffic-generator/stats", "What was measured");
+    folder("/tool/traffic-generator/stats", "Measurements");
 
 const fn folder(path: &'static str, help: &'static str) -> Menu {
     Menu::new(path, Shape::Folder, help)

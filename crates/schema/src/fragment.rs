@@ -37,7 +37,7 @@ pub(crate) const ARP: &[Property] = &[
     Property::new(
         "arp-timeout",
         Kind::Or(&["auto"], &Kind::SPAN),
-        "How long an entry is kept after its neighbour was last heard; auto takes the IP settings'",
+        "ARP entry timeout after the last answer; auto: as in the IP settings",
     )
     .default("auto"),
 ];
@@ -48,7 +48,7 @@ pub(crate) const LOOP_PROTECT: &[Property] = &[
     Property::new(
         "loop-protect-status",
         Kind::Words(&["disable", "off", "on"]),
-        "Whether it is on, and whether the interface is disabled because of a loop",
+        "Loop protection state: off, on, or disabled by a loop",
     )
     .read_only(),
     LOOP_PROTECT_INTERVAL,
@@ -75,14 +75,14 @@ const LOOP_PROTECT_INTERVAL: Property = Property::new(
         min: SECOND,
         max: i64::MAX,
     },
-    "How often loop protect packets are sent",
+    "Interval of loop protect packets",
 )
 .default("5s");
 
 const LOOP_PROTECT_TIME: Property = Property::new(
     "loop-protect-disable-time",
     Kind::SPAN,
-    "How long the interface is disabled after a loop; 0 is forever",
+    "Time for which a loop disables the interface; 0: forever",
 )
 .default("5m");
 
@@ -92,11 +92,11 @@ pub(crate) const INTERFACE_COUNTERS: &[Property] = &[
     counter("tx-byte", "Transmitted bytes"),
     counter("rx-packet", "Received packets"),
     counter("tx-packet", "Transmitted packets"),
-    counter("rx-drop", "Received packets that were dropped"),
-    counter("tx-drop", "Packets that were dropped before transmission"),
-    counter("tx-queue-drop", "Packets that a queue dropped"),
+    counter("rx-drop", "Dropped received packets"),
+    counter("tx-drop", "Packets dropped before transmission"),
+    counter("tx-queue-drop", "Packets dropped by a queue"),
     counter("rx-error", "Packets received with errors"),
-    counter("tx-error", "Packets that failed to be transmitted"),
+    counter("tx-error", "Transmit errors"),
     counter("fp-rx-byte", "Bytes received by FastPath"),
     counter("fp-tx-byte", "Bytes transmitted by FastPath"),
     counter("fp-rx-packet", "Packets received by FastPath"),
@@ -122,18 +122,14 @@ pub(crate) const LINK_TIMES: &[Property] = &[
     Property::new(
         "last-link-down-time",
         Kind::Text,
-        "When the link last went down",
+        "Time of the last link loss",
     )
     .bare()
     .read_only(),
-    Property::new(
-        "last-link-up-time",
-        Kind::Text,
-        "When the link last came up",
-    )
-    .bare()
-    .read_only(),
-    Property::new("link-downs", Kind::COUNTER, "How often the link went down").read_only(),
+    Property::new("last-link-up-time", Kind::Text, "Time of the last link up")
+        .bare()
+        .read_only(),
+    Property::new("link-downs", Kind::COUNTER, "Number of link losses").read_only(),
 ];
 
 /// A counter shown by `print stats`.
@@ -174,20 +170,15 @@ pub(crate) const fn route(
         Property::new(
             "gateway",
             Kind::List(gateways),
-            "Where the route leads; several share by flow",
+            "Gateway; several gateways share the load by flow",
         )
         .optional(),
         Property::new("immediate-gw", Kind::Text, "The gateways after resolution").read_only(),
-        Property::new(
-            "blackhole",
-            Kind::Presence,
-            "Silently drops what takes the route",
-        )
-        .optional(),
+        Property::new("blackhole", Kind::Presence, "Drop packets silently").optional(),
         Property::new(
             "type",
             Kind::Words(&["prohibit", "unreachable"]),
-            "Drops what takes the route and tells the sender so",
+            "Drop packets and notify the sender",
         )
         .optional(),
     ]
@@ -203,7 +194,7 @@ pub(crate) const ROUTE: &[Property] = &[
     Property::new(
         "check-gateway",
         Kind::Words(&["arp", "bfd", "bfd-multihop", "none", "ping"]),
-        "How to find out whether the gateway is reachable",
+        "Gateway check method",
     )
     .inert_for(is_bfd)
     .optional(),
@@ -216,19 +207,19 @@ pub(crate) const ROUTE: &[Property] = &[
     Property::new(
         "scope",
         Kind::Number { min: 0, max: 255 },
-        "Which routes may resolve by this one",
+        "Scope for gateway resolution",
     )
     .default("30"),
     Property::new(
         "target-scope",
         Kind::Number { min: 0, max: 255 },
-        "The greatest scope of a route that may resolve the gateway",
+        "Maximum scope of routes that resolve the gateway",
     )
     .default("10"),
     Property::new(
         "vrf-interface",
         Kind::Reference("interface"),
-        "The interface of the VRF that the route leads out of",
+        "Interface of the VRF for the next hop",
     )
     .optional()
     .inert(),
@@ -239,7 +230,7 @@ pub(crate) const ROUTE: &[Property] = &[
     )
     .default("no")
     .inert(),
-    Property::new("belongs-to", Kind::Text, "Who made the route").read_only(),
+    Property::new("belongs-to", Kind::Text, "Origin of the route").read_only(),
 ];
 
 /// Comment and disabled flag; disabled by default.

@@ -160,7 +160,7 @@ pub(crate) const MODEM_UPGRADE: &[Argument] = &[
     ONCE,
     PROPLIST,
     argument("update-channel", Kind::Text, "Channel of versions"),
-    argument("upgrade", Kind::Bool, "Whether it is installed"),
+    argument("upgrade", Kind::Bool, "Whether installed"),
     WITHOUT_PAGING,
 ];
 
@@ -194,12 +194,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the interface").required(),
-            Property::new(
-                "default-name",
-                Kind::Text,
-                "The name that the port has by itself",
-            )
-            .read_only(),
+            Property::new("default-name", Kind::Text, "Default name of the port").read_only(),
             Property::new("type", Kind::Text, "Type of the interface").read_only(),
             Property::new(
                 "mtu",
@@ -233,10 +228,10 @@ pub(crate) static MENU: Menu = Menu {
                     min: 0,
                     max: 65_535,
                 },
-                "The greatest l2mtu that the port can have",
+                "Maximum layer 2 MTU of the port",
             )
             .read_only(),
-            Property::new("vrf", Kind::Text, "The VRF that the interface is in").read_only(),
+            Property::new("vrf", Kind::Text, "VRF of the interface").read_only(),
             Property::new("mac-address", Kind::Mac, "Hardware address").read_only(),
         ],
         LINK_TIMES,

@@ -111,13 +111,13 @@ macro_rules! interworking {
             list(
                 concat!($start, "authentication-types"),
                 &AUTHENTICATION,
-                "Ways of authentication",
+                "Authentication types",
             )
             .optional(),
             list(
                 concat!($start, "connection-capabilities"),
                 &CONNECTION,
-                "What can be reached",
+                "Connection capabilities",
             )
             .optional(),
             list(concat!($start, "domain-names"), &Kind::Name, "Domains").optional(),
@@ -127,7 +127,7 @@ macro_rules! interworking {
                 Kind::Mac,
                 "Hardware address of the network",
             ),
-            maybe(concat!($start, "hotspot20"), "Says that it is Hotspot 2.0"),
+            maybe(concat!($start, "hotspot20"), "Announce Hotspot 2.0"),
             maybe(concat!($start, "hotspot20-dgaf"), "Forwards multicast"),
             maybe(concat!($start, "internet"), "The Internet can be reached"),
             optional(
@@ -160,7 +160,7 @@ macro_rules! interworking {
             list(
                 concat!($start, "realms"),
                 &Kind::Name,
-                "Realms with ways of authentication",
+                "Realms with EAP methods",
             )
             .optional(),
             optional_text(concat!($start, "realms-raw"), "Realms, as sent"),
@@ -189,29 +189,29 @@ macro_rules! interworking {
             optional(
                 concat!($start, "wan-downlink"),
                 RATE,
-                "Its rate down, in kbit/s",
+                "WAN downlink rate in kbit/s",
             ),
             optional(
                 concat!($start, "wan-downlink-load"),
                 LOAD,
-                "Its load down, of 255",
+                "WAN downlink load, 0..255",
             ),
             optional(
                 concat!($start, "wan-measurement-duration"),
                 MINUTES,
-                "Time of that measure",
+                "WAN measurement duration",
             ),
-            optional(concat!($start, "wan-status"), STATUS, "Its state"),
-            maybe(concat!($start, "wan-symmetric"), "Its rates are equal"),
+            optional(concat!($start, "wan-status"), STATUS, "WAN status"),
+            maybe(concat!($start, "wan-symmetric"), "WAN link is symmetric"),
             optional(
                 concat!($start, "wan-uplink"),
                 RATE,
-                "Its rate up, in kbit/s",
+                "WAN uplink rate in kbit/s",
             ),
             optional(
                 concat!($start, "wan-uplink-load"),
                 LOAD,
-                "Its load up, of 255",
+                "WAN uplink load, 0..255",
             ),
         ]
     }};

@@ -11,16 +11,16 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "touch-screen",
             Kind::Words(&["disabled", "enabled"]),
-            "Whether it can be touched",
+            "Whether the touch screen is enabled",
         )
         .default("enabled"),
         Property::new(
             "backlight-timeout",
             Kind::Or(&["never"], &nanoseconds(30 * SECOND, 7_200 * SECOND)),
-            "When it goes dark",
+            "Time after which the screen goes dark",
         )
         .default("30m"),
-        no("read-only-mode", "Whether nothing can be changed at it"),
+        no("read-only-mode", "Whether the screen is read-only"),
         Property::new(
             "time-interval",
             Kind::Words(&["min", "hour", "daily", "weekly"]),
@@ -38,7 +38,7 @@ pub(crate) static MENU: Menu = Menu {
                 "stats",
                 "stats-all",
             ]),
-            "What is shown at first",
+            "First screen shown",
         )
         .default("main-menu"),
         Property::new("color-scheme", Kind::Words(&["dark", "light"]), "Colours").default("dark"),
@@ -55,14 +55,10 @@ pub(crate) static MENU: Menu = Menu {
 
 pub(crate) static PIN: Menu = Menu {
     properties: &[&[
-        Property::new(
-            "pin-number",
-            Kind::Sized { min: 4, max: 16 },
-            "Code that is asked for",
-        )
-        .default("1234")
-        .sensitive(),
-        no("hide-pin-number", "Hides the code while it is typed"),
+        Property::new("pin-number", Kind::Sized { min: 4, max: 16 }, "PIN code")
+            .default("1234")
+            .sensitive(),
+        no("hide-pin-number", "Hide the code while it is typed"),
     ]],
     effect: Effect::None,
     ..Menu::new("/lcd/pin", Shape::Settings, "The screen's code")
@@ -71,7 +67,7 @@ pub(crate) static PIN: Menu = Menu {
 pub(crate) static INTERFACES: Menu = Menu {
     properties: &[&[
         Property::new("interface", Kind::Reference("interface"), "The interface").required(),
-        Property::new("timeout", Kind::SPAN, "How long it is shown").default("10s"),
+        Property::new("timeout", Kind::SPAN, "Time for which the page is shown").default("10s"),
         Property::new(
             "max-speed",
             Kind::Or(&["auto"], &Kind::Rate),
@@ -117,7 +113,7 @@ pub(crate) static PAGES: Menu = Menu {
 
 pub(crate) static SCREEN: Menu = Menu {
     properties: &[&[
-        Property::new("timeout", Kind::SPAN, "How long it is shown").default("10s"),
+        Property::new("timeout", Kind::SPAN, "Time for which the page is shown").default("10s"),
         shown("name", Kind::Text, "Name"),
         DISABLED_SWITCH,
     ]],
@@ -135,7 +131,7 @@ pub(crate) static OLDER: Menu = Menu {
         no("enabled", "Whether the screen is used"),
         Property::new("type", Kind::Text, "Size of the screen, such as 24x4").default("24x4"),
         Property::new("contrast", Kind::Number { min: 0, max: 255 }, "Contrast").default("0"),
-        Property::new("port", Kind::Text, "The port that it is at").default("parallel"),
+        Property::new("port", Kind::Text, "Port of the screen").default("parallel"),
     ]],
     effect: Effect::None,
     older: true,
@@ -144,8 +140,13 @@ pub(crate) static OLDER: Menu = Menu {
 
 pub(crate) static OLDER_PAGE: Menu = Menu {
     properties: &[&[
-        Property::new("name", Kind::Name, "What the page shows"),
-        Property::new("display-time", Kind::SPAN, "How long it is shown").default("5s"),
+        Property::new("name", Kind::Name, "Contents of the page"),
+        Property::new(
+            "display-time",
+            Kind::SPAN,
+            "Time for which the page is shown",
+        )
+        .default("5s"),
         DISABLED_SWITCH,
     ]],
     columns: &["name", "display-time"],

@@ -22,10 +22,10 @@ const fn entry(name: &'static str, help: &'static str) -> Command {
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        Property::new("time", Kind::Text, "When it happened").read_only(),
-        Property::new("topics", Kind::List(&Kind::Text), "What it is about").read_only(),
-        Property::new("message", Kind::Text, "What happened").read_only(),
-        Property::new("extra-info", Kind::Text, "More about it").read_only(),
+        Property::new("time", Kind::Text, "Time of the message").read_only(),
+        Property::new("topics", Kind::List(&Kind::Text), "Topics of the message").read_only(),
+        Property::new("message", Kind::Text, "Text of the message").read_only(),
+        Property::new("extra-info", Kind::Text, "Additional information").read_only(),
     ]],
     columns: &["time", "topics", "message"],
     lines: true,

@@ -28,7 +28,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Version of the protocol",
             )
             .default("default"),
-            Property::new("passive-port", PORT, "Port that controllers connect to").default("6633"),
+            Property::new("passive-port", PORT, "Port for controllers").default("6633"),
             Property::new(
                 "controllers",
                 Kind::List(&Kind::Spelled(&CONTROLLER)),

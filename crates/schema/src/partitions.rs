@@ -12,7 +12,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "fallback-to",
             Kind::Or(&["etherboot", "next"], &Kind::Text),
-            "What is started when this can not be",
+            "Partition to start when this one cannot be started",
         )
         .default("next"),
         shown("version", Kind::Text, "Version"),
@@ -25,10 +25,10 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         idle_command("activate", "Start from this partition next", &[NUMBERS]),
         idle_command("copy-to", "Copy the system to another partition", &[OTHER]),
-        idle_command("repartition", "Divide the flash anew", &[]),
+        idle_command("repartition", "Repartition the flash", &[]),
         idle_command(
             "restore-config-from",
-            "Take the configuration of another partition",
+            "Restore the configuration of another partition",
             &[OTHER],
         ),
         idle_command(

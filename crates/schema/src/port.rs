@@ -57,10 +57,7 @@ pub(crate) static MENU: Menu = Menu {
 pub(crate) static FIRMWARE: Menu = Menu {
     properties: &[&[
         Property::new("directory", Kind::Text, "Folder of firmware").default("firmware"),
-        no(
-            "ignore-directip-modem",
-            "Leaves modems alone that speak DirectIP",
-        ),
+        no("ignore-directip-modem", "Ignore DirectIP modems"),
     ]],
     effect: Effect::None,
     ..Menu::new("/port/firmware", Shape::Settings, "Firmware of modems")
@@ -74,7 +71,7 @@ pub(crate) static REMOTE_ACCESS: Menu = Menu {
             Property::new(
                 "remote-addresses",
                 Kind::List(&HOST),
-                "Who may connect, or where to connect to",
+                "Allowed clients, or the address to connect to",
             )
             .default(""),
             Property::new(
@@ -87,10 +84,10 @@ pub(crate) static REMOTE_ACCESS: Menu = Menu {
             Property::new(
                 "protocol",
                 Kind::Words(&["tcp-server", "rfc2217", "tcp-client", "udp"]),
-                "What is spoken",
+                "Protocol",
             )
             .default("rfc2217"),
-            text("log-file", "File that data is kept in"),
+            text("log-file", "File in which data is stored"),
             shown("active-peer", Kind::Address(Family::V6), "Active peer"),
             shown("active-peer-port", U32, "Active peer port"),
         ],

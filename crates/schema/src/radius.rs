@@ -27,11 +27,11 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::List(&Kind::Words(&[
                     "ppp", "login", "hotspot", "wireless", "dhcp", "ipsec", "dot1x",
                 ])),
-                "What the server is asked about",
+                "Services that use the server",
             )
             .required()
             .inert_for(asks_nothing),
-            text("called-id", "What the called identifier must be").inert(),
+            text("called-id", "Required called identifier").inert(),
             text("domain", "Domain of the users").inert(),
             Property::new("address", HOST, "The server")
                 .required()
@@ -42,17 +42,21 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "timeout",
                 nanoseconds(SECOND / 100, 60 * SECOND),
-                "How long an answer may take",
+                "Timeout of a request",
             )
             .default("300ms"),
             Property::new(
                 "radsec-timeout",
                 nanoseconds(SECOND / 100, 60 * SECOND),
-                "How long an answer over TLS may take",
+                "Timeout of a request over TLS",
             )
             .default("3s300ms")
             .inert(),
-            no("accounting-backup", "Is for accounting when others fail").inert(),
+            no(
+                "accounting-backup",
+                "Use the server as a backup for accounting",
+            )
+            .inert(),
             text("realm", "Realm of the users"),
             Property::new(
                 "src-address",
@@ -63,7 +67,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "protocol",
                 Kind::Words(&["udp", "radsec"]),
-                "Whether it is asked by UDP or over TLS",
+                "Protocol: UDP or TLS",
             )
             .default("udp")
             .inert_for(|protocol| protocol != "udp"),
@@ -105,7 +109,7 @@ pub(crate) static INCOMING: Menu = Menu {
         Property::new("vrf", Kind::Name, "The VRF of the servers").default("main"),
     ]],
     commands: &[
-        idle_command("monitor", "Show what was asked", MONITORED).repeating(),
+        idle_command("monitor", "Show statistics of requests", MONITORED).repeating(),
         idle_command("reset-counters", "Set the counters to zero", &[]),
     ],
     effect: Effect::None,

@@ -7,9 +7,13 @@ use crate::declare::{argument, command, shown};
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("enabled", Kind::Bool, "Whether somebody is in safe mode"),
-        shown("user", Kind::Text, "Who is"),
-        shown("current", Kind::Bool, "Whether it is this session"),
-        shown("owner", Kind::Text, "How its session came here"),
+        shown("user", Kind::Text, "User who is in safe mode"),
+        shown(
+            "current",
+            Kind::Bool,
+            "Whether this session is in safe mode",
+        ),
+        shown("owner", Kind::Text, "Access method of the session"),
     ]],
     commands: &[
         command("release", "Keep the changes and leave safe mode", &[]),
@@ -19,7 +23,7 @@ pub(crate) static MENU: Menu = Menu {
             &[argument(
                 "on-error",
                 Kind::Words(&["abort", "ask", "release", "unroll"]),
-                "What becomes of the changes of who is in safe mode already",
+                "Handling of the changes of a user who is already in safe mode",
             )],
         ),
         command("toggle", "Enter safe mode, or leave it", &[]),

@@ -8,19 +8,19 @@ use crate::fragment::COMMENT_DISABLED;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("enabled", "Whether questions are answered"),
-        text("contact", "Whom to ask about the router"),
-        text("location", "Where the router is"),
+        text("contact", "Contact person for the router"),
+        text("location", "Location of the router"),
         text("engine-id-suffix", "End of the engine's identifier"),
         Property::new(
             "src-address",
             Kind::Address(Family::Any),
-            "Address that traps are sent from",
+            "Source address of traps",
         )
         .default("::"),
         Property::new(
             "trap-target",
             Kind::List(&Kind::Address(Family::Any)),
-            "Who gets traps",
+            "Recipients of traps",
         )
         .default(""),
         Property::new(
@@ -42,16 +42,16 @@ pub(crate) static MENU: Menu = Menu {
                 "start-trap",
                 "temp-exception",
             ])),
-            "What makes traps",
+            "Events that cause traps",
         )
         .default("temp-exception"),
         Property::new(
             "trap-interfaces",
             Kind::List(&Kind::Or(&["all"], &Kind::Reference("interface"))),
-            "Interfaces whose changes make traps",
+            "Interfaces whose changes cause traps",
         )
         .default(""),
-        Property::new("vrf", Kind::Name, "The VRF of those who ask")
+        Property::new("vrf", Kind::Name, "VRF of the requests")
             .default("main")
             .inert_for(|vrf| vrf != "main"),
         shown("engine-id", Kind::Text, "Engine identifier"),
@@ -89,13 +89,13 @@ pub(crate) static COMMUNITY: Menu = Menu {
             Property::new(
                 "addresses",
                 Kind::List(&Kind::Prefix(Family::Any)),
-                "Who may ask",
+                "Communities with access",
             )
             .default("::/0"),
             Property::new(
                 "security",
                 Kind::Words(&["none", "authorized", "private"]),
-                "What is asked of those who ask",
+                "Required security level",
             )
             .default("none"),
             yes("read-access", "Whether values may be read"),

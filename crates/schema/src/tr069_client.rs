@@ -15,19 +15,15 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "periodic-inform-interval",
             nanoseconds(SECOND, i64::MAX),
-            "How often it reports",
+            "Interval of reports",
         )
         .default("1d"),
-        text("connection-request-username", "Name that the server gives"),
-        text(
-            "connection-request-password",
-            "Password that the server gives",
-        )
-        .sensitive(),
+        text("connection-request-username", "User name set by the server"),
+        text("connection-request-password", "Password set by the server").sensitive(),
         Property::new(
             "connection-request-port",
             PORT,
-            "Port that the server connects to",
+            "Port for connection requests of the server",
         )
         .default("7547"),
         text("provisioning-code", "Code for the server"),
@@ -54,7 +50,7 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     commands: &[idle_command(
         "reset-tr069-config",
-        "Forget what the server set",
+        "Reset the values set by the server",
         &[],
     )],
     effect: Effect::None,

@@ -39,16 +39,16 @@ pub(crate) static MENU: Menu = Menu {
                     min: 60 * SECOND,
                     max: 86_400 * SECOND,
                 },
-                "How long a session may be idle",
+                "Idle timeout of a session",
             )
             .default("10m"),
             Property::new(
                 "inactivity-policy",
                 Kind::Words(&["none", "lockscreen", "logout"]),
-                "What happens to a session that is idle for too long",
+                "Action for a session that is idle for too long",
             )
             .default("none"),
-            Property::new("last-logged-in", Kind::Text, "When the user last logged in").read_only(),
+            Property::new("last-logged-in", Kind::Text, "Last login of the user").read_only(),
         ],
         COMMENT_DISABLED,
     ],

@@ -72,7 +72,12 @@ pub(crate) static MENU: Menu = Menu {
                 argument("report-template", Kind::Text, "Report template"),
             ],
         ),
-        idle_command("monitor", "Show what was asked and answered", MONITORED).repeating(),
+        idle_command(
+            "monitor",
+            "Show statistics of requests and answers",
+            MONITORED,
+        )
+        .repeating(),
     ],
     effect: Effect::None,
     ..Menu::new("/user-manager", Shape::Settings, "RADIUS server")
@@ -103,7 +108,7 @@ pub(crate) static ATTRIBUTE: Menu = Menu {
         Property::new(
             "vendor-id",
             Kind::Or(&["Cisco", "Microsoft", "Mikrotik", "standard"], &U32),
-            "Whose attribute it is",
+            "Vendor of the attribute",
         )
         .default("standard"),
         Property::new("type-id", between(0, 255), "Number of the attribute").required(),
@@ -117,13 +122,13 @@ pub(crate) static ATTRIBUTE: Menu = Menu {
                 "string",
                 "uint32",
             ]),
-            "Type of its values",
+            "Type of the values",
         )
         .required(),
         Property::new(
             "packet-types",
             Kind::List(&Kind::Words(&["access-accept", "access-challenge"])),
-            "Messages that it is sent in",
+            "Packet types that contain the attribute",
         )
         .default("access-accept"),
         shown("default-name", Kind::Text, "Default name"),
@@ -188,22 +193,27 @@ pub(crate) static ROUTER: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the router").required(),
-            Property::new("address", HOST, "Its address").required(),
+            Property::new("address", HOST, "Address of the router").required(),
             Property::new(
                 "protocol",
                 Kind::Words(&["udp", "radsec"]),
-                "Whether it asks by UDP or over TLS",
+                "Protocol: UDP or TLS",
             )
             .default("udp"),
-            text("shared-secret", "Secret shared with it").sensitive(),
-            Property::new("coa-port", PORT, "Its port for changes of sessions").default("3799"),
+            text("shared-secret", "Secret shared with the router").sensitive(),
+            Property::new("coa-port", PORT, "Port for changes of sessions").default("3799"),
         ],
         COMMENT_DISABLED,
     ],
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["name", "address", "protocol", "coa-port"],
     commands: &[
-        idle_command("monitor", "Show what it asked", MONITORED_ITEMS).repeating(),
+        idle_command(
+            "monitor",
+            "Show statistics of the router's requests",
+            MONITORED_ITEMS,
+        )
+        .repeating(),
         idle_command("reset-counters", "Set the counters to zero", &[NUMBERS]),
     ],
     effect: Effect::None,
@@ -346,15 +356,10 @@ pub(crate) static USER_MENU: Menu = Menu {
             Property::new(
                 "caller-id",
                 Kind::Or(&["bind"], &Kind::Text),
-                "Address that the user must have",
+                "Required address of the user",
             )
             .default(""),
-            Property::new(
-                "attributes",
-                ATTRIBUTES,
-                "Attributes that are sent for the user",
-            )
-            .default(""),
+            Property::new("attributes", ATTRIBUTES, "Attributes sent for the user").default(""),
         ],
         COMMENT_DISABLED,
     ],
@@ -410,7 +415,7 @@ pub(crate) static USER_MENU: Menu = Menu {
                 argument("voucher-template", Kind::Text, "Voucher template"),
             ],
         ),
-        idle_command("monitor", "Show what users do", MONITORED_ITEMS).repeating(),
+        idle_command("monitor", "Show the sessions of users", MONITORED_ITEMS).repeating(),
     ],
     effect: Effect::None,
     ..Menu::new("/user-manager/user", Shape::List, "Users")
@@ -431,7 +436,7 @@ pub(crate) static GROUP_MENU: Menu = Menu {
                 "eap-peap",
                 "eap-mschap2",
             ])),
-            "Ways to prove oneself",
+            "Outer authentication methods",
         )
         .default("pap,chap,mschap1,mschap2,eap-tls,eap-ttls,eap-peap,eap-mschap2"),
         Property::new(
@@ -443,13 +448,13 @@ pub(crate) static GROUP_MENU: Menu = Menu {
                 "ttls-mschap2",
                 "peap-mschap2",
             ])),
-            "Ways to prove oneself within EAP",
+            "Inner authentication methods",
         )
         .default("ttls-pap,ttls-chap,ttls-mschap1,ttls-mschap2,peap-mschap2"),
         Property::new(
             "attributes",
             ATTRIBUTES,
-            "Attributes that are sent for the group's users",
+            "Attributes sent for the group's users",
         )
         .default(""),
         shown("default-name", Kind::Text, "Default name"),

@@ -94,22 +94,25 @@ macro_rules! channel {
             optional(
                 concat!($start, "reselect-interval"),
                 INTERVAL,
-                "How often another is looked for",
+                "Interval of channel reselection",
             ),
             optional(
                 concat!($start, "reselect-time"),
                 TIMES,
-                "When another is looked for",
+                "Time of channel reselection",
             ),
             maybe(
                 concat!($start, "deprioritize-unii-3-4"),
-                "Takes those channels last",
+                "Deprioritize those channels",
             ),
             maybe(
                 concat!($start, "preamble-puncturing"),
-                "Leaves out busy parts",
+                "Exclude busy channels",
             ),
-            maybe(concat!($start, "afc"), "Asks which frequencies are free"),
+            maybe(
+                concat!($start, "afc"),
+                "Query free frequencies from a database",
+            ),
         ]
     }};
 }
@@ -143,7 +146,7 @@ macro_rules! security {
             list(
                 concat!($start, "authentication-types"),
                 &AUTHENTICATION,
-                "Ways of authentication",
+                "Authentication types",
             )
             .optional(),
             optional(
@@ -155,12 +158,12 @@ macro_rules! security {
             maybe(concat!($start, "beacon-protection"), "Signs beacons"),
             optional_text(
                 concat!($start, "connect-group"),
-                "Networks in which a client is once",
+                "Group of networks in which a client has one connection only",
             ),
             optional(
                 concat!($start, "connect-priority"),
                 PRIORITY,
-                "Who keeps the client",
+                "Holder of the client's keys",
             ),
             list(
                 concat!($start, "dh-groups"),
@@ -170,22 +173,22 @@ macro_rules! security {
             .optional(),
             maybe(
                 concat!($start, "disable-pmkid"),
-                "Leaves a value out that can be attacked",
+                "Omit the PMKID from the handshake",
             ),
             maybe(
                 concat!($start, "eap-accounting"),
-                "Tells a RADIUS server what users use",
+                "Account sessions by RADIUS",
             ),
             optional_text(
                 concat!($start, "eap-anonymous-identity"),
-                "Name that others see",
+                "Identity sent unencrypted",
             ),
             optional(
                 concat!($start, "eap-certificate-mode"),
                 CERTIFICATES,
                 "Check of certificates",
             ),
-            list(concat!($start, "eap-methods"), &METHODS, "Ways of EAP").optional(),
+            list(concat!($start, "eap-methods"), &METHODS, "EAP methods").optional(),
             optional_text(concat!($start, "eap-password"), "Password of EAP").sensitive(),
             optional(
                 concat!($start, "eap-tls-certificate"),
@@ -196,29 +199,32 @@ macro_rules! security {
             list(
                 concat!($start, "encryption"),
                 &Kind::Words(CIPHERS),
-                "Ciphers for one",
+                "Ciphers for unicast",
             )
             .optional(),
             maybe(concat!($start, "ft"), "Clients move fast (IEEE 802.11r)"),
             optional(
                 concat!($start, "ft-mobility-domain"),
                 Kind::Hex { max: 0xffff },
-                "Where they move",
+                "Fast transition domain",
             ),
             optional(
                 concat!($start, "ft-nas-identifier"),
                 Kind::Sized { min: 2, max: 96 },
-                "Its name",
+                "NAS identifier in fast transitions",
             ),
-            maybe(concat!($start, "ft-over-ds"), "They move by the wire"),
+            maybe(
+                concat!($start, "ft-over-ds"),
+                "Use fast transition over the wired network",
+            ),
             maybe(
                 concat!($start, "ft-preserve-vlanid"),
-                "They keep their VLAN",
+                "Keep the VLAN in fast transitions",
             ),
             optional(
                 concat!($start, "ft-r0-key-lifetime"),
                 seconds(1, 3_931_200),
-                "How long keys hold",
+                "Lifetime of keys",
             ),
             optional(
                 concat!($start, "ft-reassociation-deadline"),
@@ -267,7 +273,7 @@ macro_rules! security {
             optional(
                 concat!($start, "sae-pwe"),
                 PWE,
-                "How passwords become points",
+                "Method of deriving SAE points from passwords",
             ),
             optional(
                 concat!($start, "wps"),
@@ -291,7 +297,7 @@ macro_rules! configuration {
         const PROTECTION: Kind = Kind::Words(&["cts-to-self", "none", "rts-cts"]);
         const QOS: Kind = Kind::Words(&["dscp-high-3-bits", "priority"]);
         &[
-            optional(concat!($start, "mode"), MODES, "What the radio does"),
+            optional(concat!($start, "mode"), MODES, "Mode of the radio"),
             optional(
                 concat!($start, "ssid"),
                 Kind::Sized { min: 0, max: 32 },
@@ -313,7 +319,7 @@ macro_rules! configuration {
             optional(
                 concat!($start, "country"),
                 Kind::Name,
-                "Country whose rules hold",
+                "Country whose regulations apply",
             ),
             optional(
                 concat!($start, "distance"),
@@ -325,26 +331,22 @@ macro_rules! configuration {
                 between(1, 255),
                 "Beacons between multicasts",
             ),
-            maybe(concat!($start, "hide-ssid"), "Does not announce the name"),
+            maybe(concat!($start, "hide-ssid"), "Hide the network name"),
             optional(
                 concat!($start, "hw-protection-mode"),
                 PROTECTION,
-                "How frames are protected",
+                "Protection of frames",
             ),
             optional(
                 concat!($start, "installation"),
                 Kind::Words(&["any", "indoor", "outdoor"]),
-                "Where the antenna is",
+                "Location of the antenna",
             ),
-            optional(
-                concat!($start, "manager"),
-                MANAGERS,
-                "Who configures the radio",
-            ),
+            optional(concat!($start, "manager"), MANAGERS, "Manager of the radio"),
             optional(
                 concat!($start, "max-clients"),
                 between(0, 65_535),
-                "Most clients",
+                "Maximum number of clients",
             ),
             optional(
                 concat!($start, "multicast-enhance"),
@@ -354,13 +356,18 @@ macro_rules! configuration {
             optional(
                 concat!($start, "qos-classifier"),
                 QOS,
-                "What decides on priorities",
+                "Classification of priorities",
             ),
             maybe(
                 concat!($start, "station-roaming"),
                 "Looks for better access points",
             ),
-            list(concat!($start, "tx-chains"), &CHAINS, "Antennas that send").optional(),
+            list(
+                concat!($start, "tx-chains"),
+                &CHAINS,
+                "Antennas for sending",
+            )
+            .optional(),
             optional(concat!($start, "tx-power"), between(0, 40), "Power in dBm"),
         ]
     }};
@@ -380,7 +387,7 @@ macro_rules! datapath {
             optional(
                 concat!($start, "bridge"),
                 BRIDGE,
-                "Bridge that it is put into",
+                "Bridge to which the interface is added",
             ),
             optional(
                 concat!($start, "bridge-cost"),
@@ -396,7 +403,7 @@ macro_rules! datapath {
             optional(
                 concat!($start, "interface-list"),
                 LISTS,
-                "List that it is put into",
+                "Interface list to which the interface is added",
             ),
             optional(
                 concat!($start, "openflow-switch"),
@@ -406,7 +413,7 @@ macro_rules! datapath {
             optional(
                 concat!($start, "traffic-processing"),
                 PROCESSING,
-                "Where frames go first",
+                "Datapath of frames",
             ),
             optional(concat!($start, "vlan-id"), VLAN, "VLAN of clients"),
         ]
@@ -421,33 +428,21 @@ macro_rules! aaa {
         use crate::declare::{optional, optional_text};
         const TIME: Kind = Kind::Or(&["disabled"], &Kind::SPAN);
         &[
-            optional_text(
-                concat!($start, "called-format"),
-                "What the access point is called",
-            ),
-            optional_text(
-                concat!($start, "calling-format"),
-                "What the client is called",
-            ),
+            optional_text(concat!($start, "called-format"), "Name of the access point"),
+            optional_text(concat!($start, "calling-format"), "Name of the client"),
             optional(
                 concat!($start, "interim-update"),
                 TIME,
-                "How often it is told",
+                "Interim update interval",
             ),
             optional(
                 concat!($start, "mac-caching"),
                 TIME,
-                "How long it is believed",
+                "Lifetime of cached answers",
             ),
-            optional_text(
-                concat!($start, "nas-identifier"),
-                "What this device is called",
-            ),
-            optional_text(
-                concat!($start, "password-format"),
-                "How passwords are spelled",
-            ),
-            optional_text(concat!($start, "username-format"), "How users are spelled"),
+            optional_text(concat!($start, "nas-identifier"), "Name of this device"),
+            optional_text(concat!($start, "password-format"), "Format of passwords"),
+            optional_text(concat!($start, "username-format"), "Format of user names"),
         ]
     }};
 }

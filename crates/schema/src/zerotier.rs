@@ -19,13 +19,13 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "interfaces",
                 Kind::List(&Kind::Or(&["all"], &Kind::Reference("interface"))),
-                "Interfaces that it is reached by",
+                "Interfaces in use",
             )
             .default("all"),
             Property::new(
                 "route-distance",
                 between(1, 255),
-                "Distance of routes that the controller gives",
+                "Distance of routes set by the controller",
             )
             .default("1"),
             shown("identity.public", Kind::Text, "Identity.public"),
@@ -54,18 +54,21 @@ pub(crate) static INTERFACE: Menu = Menu {
             Property::new(
                 "arp-timeout",
                 Kind::Or(&["auto"], &Kind::SPAN),
-                "How long a neighbour is remembered",
+                "Time for which a neighbour is remembered",
             )
             .default("auto"),
-            yes("disable-running-check", "Takes the interface for running"),
-            Property::new("network", Kind::Name, "Network that it is in").required(),
+            yes(
+                "disable-running-check",
+                "Consider the interface running at all times",
+            ),
+            Property::new("network", Kind::Name, "The network to join").required(),
             Property::new("instance", INSTANCE, "The instance").required(),
             yes(
                 "allow-managed",
-                "Takes addresses and routes of the controller",
+                "Accept addresses and routes of the controller",
             ),
-            no("allow-global", "Takes public addresses and routes"),
-            no("allow-default", "Takes a default route"),
+            no("allow-global", "Accept public addresses and routes"),
+            no("allow-default", "Accept a default route"),
             Property::new("mac-address", Kind::Mac, "Hardware address").optional(),
             shown("mtu", U32, "Mtu"),
             shown("bridge", Kind::Bool, "Bridge"),
@@ -114,7 +117,12 @@ pub(crate) static CONTROLLER: Menu = Menu {
             yes("private", "Whether members need to be let in"),
             yes("broadcast", "Whether broadcast is passed on"),
             Property::new("mtu", between(1_280, 10_000), "Greatest packet").default("2800"),
-            Property::new("multicast-limit", U32, "How many members get a multicast").default("32"),
+            Property::new(
+                "multicast-limit",
+                U32,
+                "Maximum number of recipients of a multicast",
+            )
+            .default("32"),
             Property::new(
                 "ip-range",
                 Kind::Addresses(Family::V4),
@@ -156,12 +164,12 @@ pub(crate) static MEMBER: Menu = Menu {
             )
             .required(),
             Property::new("zt-address", Kind::Digits, "Address of the member").required(),
-            no("authorized", "Whether it is let in"),
-            no("bridge", "Whether it may bridge"),
+            no("authorized", "Whether the member is authorized"),
+            no("bridge", "Whether the member may bridge"),
             Property::new(
                 "ip-address",
                 Kind::List(&Kind::Address(Family::Any)),
-                "Its addresses",
+                "Addresses of the member",
             )
             .default(""),
             shown("lost", Kind::Bool, "Lost"),

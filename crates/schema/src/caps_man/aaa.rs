@@ -11,16 +11,21 @@ const CALLED: &[&str] = &["mac", "mac:ssid", "ssid"];
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        words("mac-format", MAC_FORMATS, "How addresses are spelled").default("XX:XX:XX:XX:XX:XX"),
+        words("mac-format", MAC_FORMATS, "MAC address format").default("XX:XX:XX:XX:XX:XX"),
         words(
             "mac-mode",
             &["as-username", "as-username-and-password"],
-            "What they are",
+            "MAC authentication mode",
         )
         .default("as-username"),
-        Property::new("mac-caching", TIME, "How long it is believed").default("disabled"),
-        Property::new("interim-update", TIME, "How often it is told").default("disabled"),
-        words("called-format", CALLED, "What the radio is called").default("mac:ssid"),
+        Property::new("mac-caching", TIME, "Lifetime of cached answers").default("disabled"),
+        Property::new(
+            "interim-update",
+            TIME,
+            "Interim update interval of accounting",
+        )
+        .default("disabled"),
+        words("called-format", CALLED, "Format of the NAS identifier").default("mac:ssid"),
     ]],
-    ..idle_settings("/caps-man/aaa", "RADIUS for other devices' clients")
+    ..idle_settings("/caps-man/aaa", "RADIUS for CAP clients")
 };

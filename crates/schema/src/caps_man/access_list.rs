@@ -15,33 +15,31 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             mac("mac-address", "Hardware address of the client").optional(),
-            mac("mac-address-mask", "The bits of it that count").optional(),
+            mac("mac-address-mask", "MAC address mask").optional(),
             Property::new("interface", ANY, "The interface").default("any"),
-            optional("signal-range", SIGNAL, "How strong the client is"),
+            optional("signal-range", SIGNAL, "Signal strength range"),
             optional(
                 "allow-signal-out-of-range",
                 Kind::Or(&["always"], &Kind::SPAN),
-                "For how long it may be otherwise",
+                "Allowed time out of range",
             ),
             text("ssid-regexp", "Names of networks"),
-            optional("time", TIME_OF_WEEK, "When the rule counts"),
-            words(
-                "action",
-                &["accept", "query-radius", "reject"],
-                "What happens",
-            )
-            .default("accept"),
-            optional("ap-tx-limit", U32, "Bits a second to it"),
-            optional("client-tx-limit", U32, "Bits a second from it"),
-            maybe("client-to-client-forwarding", "Lets it reach others"),
-            optional_text("private-passphrase", "Its own passphrase").sensitive(),
-            maybe("radius-accounting", "Tells a RADIUS server what it uses"),
-            optional("vlan-mode", Kind::Words(VLAN_MODES), "Its tag"),
-            optional("vlan-id", between(1, 4_095), "Its VLAN"),
+            optional("time", TIME_OF_WEEK, "Time of day"),
+            words("action", &["accept", "query-radius", "reject"], "Action").default("accept"),
+            optional("ap-tx-limit", U32, "Transmit limit in bits per second"),
+            optional("client-tx-limit", U32, "Receive limit in bits per second"),
+            maybe(
+                "client-to-client-forwarding",
+                "Forward frames of the client",
+            ),
+            optional_text("private-passphrase", "Private passphrase").sensitive(),
+            maybe("radius-accounting", "RADIUS accounting"),
+            optional("vlan-mode", Kind::Words(VLAN_MODES), "VLAN tag"),
+            optional("vlan-id", between(1, 4_095), "VLAN id"),
         ],
         COMMENT_DISABLED,
     ],
     flags: DISABLED,
     columns: &["mac-address", "interface", "signal-range", "action"],
-    ..idle_rules("/caps-man/access-list", "Clients of other devices' radios")
+    ..idle_rules("/caps-man/access-list", "Access rules for wireless clients")
 };

@@ -15,7 +15,7 @@ pub(crate) static MENU: Menu = Menu {
             Kind::Text,
             "The radio of a virtual interface",
         ),
-        shown("configuration.mode", Kind::Text, "What the radio does"),
+        shown("configuration.mode", Kind::Text, "Mode of the radio"),
         shown("configuration.ssid", Kind::Text, "Name of the network"),
         shown("channel.frequency", Kind::Text, "Frequency in MHz"),
         shown("channel.band", Kind::Text, "Band and standards"),
@@ -23,13 +23,13 @@ pub(crate) static MENU: Menu = Menu {
         shown(
             "security.authentication-types",
             Kind::Text,
-            "Ways of authentication",
+            "Authentication types",
         ),
     ]],
     flags: &[Flag::new('X', "disabled", 0), Flag::new('R', "running", 0)],
     columns: &["name", "configuration.ssid", "channel.frequency"],
     ..idle_rows(
         "/caps-man/actual-interface-configuration",
-        "What the interfaces of other devices' radios have",
+        "Effective configuration of CAP interfaces",
     )
 };

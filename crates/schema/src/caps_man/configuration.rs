@@ -39,7 +39,7 @@ pub(crate) const SECURITY: &[Property] = security!("security.");
 pub(crate) const PROFILES: &[Property] = &[
     reference("channel", "capsman-channel", "Channel").optional(),
     reference("rates", "capsman-rates", "Rates").optional(),
-    reference("datapath", "capsman-datapath", "Where frames go").optional(),
+    reference("datapath", "capsman-datapath", "Datapath profile").optional(),
     reference("security", "capsman-security", "Security").optional(),
 ];
 
@@ -62,8 +62,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name"],
         failure: "already have such name",
     }],
-    ..idle_list(
-        "/caps-man/configuration",
-        "Networks of other devices' radios",
-    )
+    ..idle_list("/caps-man/configuration", "Configuration profiles for CAPs")
 };

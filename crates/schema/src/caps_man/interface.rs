@@ -22,7 +22,10 @@ pub(crate) static MENU: Menu = Menu {
         ],
         ARP,
         &[
-            no("disable-running-check", "Takes the interface for running"),
+            no(
+                "disable-running-check",
+                "Consider the interface running at all times",
+            ),
             mac("radio-mac", "Hardware address of the radio").default("00:00:00:00:00:00"),
             text("radio-name", "Name of the radio"),
             Property::new(
@@ -54,14 +57,10 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "radio-mac", "master-interface", "configuration"],
     naming: "cap",
     commands: &[
-        idle_command("hw-info", "Show what radios are"),
+        idle_command("hw-info", "Show radio information"),
         idle_command("possible-channels", "Show channels of radios"),
         idle_command("reselect-channel", "Look for better channels"),
         idle_command("scan", "Show networks around"),
     ],
-    ..idle_interfaces(
-        "/caps-man/interface",
-        "cap",
-        "Interfaces of other devices' radios",
-    )
+    ..idle_interfaces("/caps-man/interface", "cap", "Interfaces of CAP radios")
 };

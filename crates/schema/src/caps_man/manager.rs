@@ -11,30 +11,26 @@ const CERTIFICATE: Kind = Kind::Or(&["auto", "none"], &Kind::Name);
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether other devices are configured here"),
+        no("enabled", "Whether CAPsMAN is enabled"),
         Property::new("certificate", CERTIFICATE, "Certificate of this device").default("none"),
         Property::new("ca-certificate", CERTIFICATE, "Authority of certificates").default("none"),
         text("package-path", "Folder of packages"),
         words(
             "upgrade-policy",
             &["none", "require-same-version", "suggest-same-version"],
-            "Version",
+            "Upgrade policy for CAPs",
         )
         .default("none"),
         no(
             "require-peer-certificate",
-            "Takes devices with a certificate only",
+            "Accept only devices with a certificate",
         ),
-        shown(
-            "generated-certificate",
-            Kind::Text,
-            "Certificate that was made",
-        ),
+        shown("generated-certificate", Kind::Text, "Generated certificate"),
         shown(
             "generated-ca-certificate",
             Kind::Text,
-            "Authority that was made",
+            "Generated CA certificate",
         ),
     ]],
-    ..idle_settings("/caps-man/manager", "Configuration of other devices")
+    ..idle_settings("/caps-man/manager", "CAPsMAN settings")
 };

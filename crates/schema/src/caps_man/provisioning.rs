@@ -19,7 +19,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             mac("radio-mac", "Hardware address of the radio").default("00:00:00:00:00:00"),
-            list("hw-supported-modes", &MODES, "What the radio can do").default(""),
+            list("hw-supported-modes", &MODES, "Supported modes").default(""),
             text("identity-regexp", "Names of devices"),
             text("common-name-regexp", "Names in certificates"),
             list(
@@ -28,7 +28,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Addresses of devices",
             )
             .default(""),
-            words("action", ACTIONS, "What happens").default("none"),
+            words("action", ACTIONS, "Action").default("none"),
             optional(
                 "master-configuration",
                 CONFIGURATION,
@@ -36,7 +36,7 @@ pub(crate) static MENU: Menu = Menu {
             ),
             list("slave-configurations", &CONFIGURATION, "Further networks").default(""),
             words("name-format", NAMES, "Names of interfaces").default("cap"),
-            Property::new("name-prefix", Kind::Text, "How names begin").default(""),
+            Property::new("name-prefix", Kind::Text, "Prefix of interface names").default(""),
         ],
         COMMENT_DISABLED,
     ],
@@ -49,6 +49,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     ..idle_rules(
         "/caps-man/provisioning",
-        "How other devices' radios are configured",
+        "Provisioning rules for CAP radios",
     )
 };

@@ -9,7 +9,7 @@ use crate::interface::idle_command;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("radio-mac", Kind::Mac, "Hardware address of the radio"),
-        shown("interface", Kind::Text, "Its interface"),
+        shown("interface", Kind::Text, "Interface of the radio"),
         shown("remote-cap-name", Kind::Text, "The device"),
         shown("remote-cap-identity", Kind::Text, "Name of the device"),
     ]],
@@ -21,8 +21,8 @@ pub(crate) static MENU: Menu = Menu {
         "remote-cap-identity",
     ],
     commands: &[
-        idle_command("hw-info", "Show what radios are"),
+        idle_command("hw-info", "Show radio information"),
         idle_command("provision", "Configure radios"),
     ],
-    ..idle_rows("/caps-man/radio", "Radios of other devices")
+    ..idle_rows("/caps-man/radio", "Radios of CAPs")
 };

@@ -10,15 +10,12 @@ pub(crate) static MENU: Menu = Menu {
         shown("interface", Kind::Text, "The interface"),
         shown("ssid", Kind::Text, "Name of the network"),
         shown("mac-address", Kind::Mac, "Hardware address"),
-        shown("uptime", Kind::SPAN, "How long it has been connected"),
-        shown("tx-rate", Kind::Text, "Rate to it"),
-        shown("rx-rate", Kind::Text, "Rate from it"),
+        shown("uptime", Kind::SPAN, "Uptime of the connection"),
+        shown("tx-rate", Kind::Text, "Transmit rate"),
+        shown("rx-rate", Kind::Text, "Receive rate"),
         shown("rx-signal", Kind::Text, "Signal in dBm"),
         shown("comment", Kind::Text, "Short description of it"),
     ]],
     columns: &["interface", "ssid", "mac-address", "uptime", "rx-signal"],
-    ..idle_rows(
-        "/caps-man/registration-table",
-        "Clients of other devices' radios",
-    )
+    ..idle_rows("/caps-man/registration-table", "Connected wireless clients")
 };

@@ -10,13 +10,13 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("name", Kind::Text, "Name of the device here"),
         shown("address", Kind::Text, "Address of the device"),
-        shown("board", Kind::Text, "What the device is"),
-        shown("serial", Kind::Text, "Its serial number"),
-        shown("version", Kind::Text, "Its version"),
+        shown("board", Kind::Text, "Board name"),
+        shown("serial", Kind::Text, "Serial number"),
+        shown("version", Kind::Text, "Version"),
         shown("identity", Kind::Text, "Name of the device"),
-        shown("base-mac", Kind::Mac, "Its hardware address"),
-        shown("state", Kind::Text, "How far it is"),
-        shown("radios", Kind::COUNTER, "Its radios"),
+        shown("base-mac", Kind::Mac, "Base MAC address"),
+        shown("state", Kind::Text, "State"),
+        shown("radios", Kind::COUNTER, "Radios of the CAP"),
     ]],
     columns: &["address", "name", "state", "radios"],
     commands: &[
@@ -24,5 +24,5 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("set-identity", "Name a device"),
         idle_command("upgrade", "Upgrade devices"),
     ],
-    ..idle_rows("/caps-man/remote-cap", "Devices that are configured here")
+    ..idle_rows("/caps-man/remote-cap", "Connected CAPs")
 };

@@ -8,7 +8,7 @@ use crate::declare::{NUMBERS, PORT, U32, argument, between, idle_command, no, sh
 pub(crate) static FILESYSTEM: Menu = Menu {
     properties: &[&[
         text("label", "Label"),
-        text("default-subvolume", "Subvolume that is mounted"),
+        text("default-subvolume", "Mounted subvolume"),
         shown("uuid", Kind::Text, "UUID"),
         shown("total-devs", U32, "Total devs"),
         shown("dev-ids", Kind::List(&U32), "Deviation ids"),
@@ -39,7 +39,7 @@ pub(crate) static FILESYSTEM: Menu = Menu {
         idle_command("balance-cancel", "Stop to balance", &[NUMBERS]),
         idle_command(
             "balance-start",
-            "Spread data anew",
+            "Balance data",
             &[
                 argument(
                     "data-profile",
@@ -115,11 +115,11 @@ pub(crate) static FILESYSTEM: Menu = Menu {
 pub(crate) static SUBVOLUME: Menu = Menu {
     properties: &[&[
         Property::new("fs", Kind::Text, "The file system").required(),
-        text("parent", "The subvolume that it is made from"),
+        text("parent", "Source subvolume"),
         Property::new("name", Kind::Name, "Name of the subvolume").required(),
         no("read-only", "Whether nothing can be written"),
-        no("mount", "Whether it is mounted"),
-        text("mountpoint", "Where it is mounted"),
+        no("mount", "Whether mounted"),
+        text("mountpoint", "Mount point"),
         shown("top-level", Kind::Text, "Top level"),
         shown("fullname", Kind::Text, "Fullname"),
         shown("uuid", Kind::Text, "UUID"),
@@ -146,12 +146,7 @@ pub(crate) static SUBVOLUME: Menu = Menu {
 
 pub(crate) static TRANSFER: Menu = Menu {
     properties: &[&[
-        Property::new(
-            "type",
-            Kind::Words(&["receive", "send"]),
-            "Whether it is sent or received",
-        )
-        .required(),
+        Property::new("type", Kind::Words(&["receive", "send"]), "Direction").required(),
         Property::new("fs", Kind::Text, "File system").optional(),
         Property::new("send-parent", Kind::Text, "Send parent").optional(),
         Property::new(

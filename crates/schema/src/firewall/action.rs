@@ -24,10 +24,10 @@ pub(crate) const fn head(
         property(
             "action",
             Kind::Words(actions),
-            "What happens to a packet that matches",
+            "Action for packets that match",
         )
         .inert_for(is_idle_action),
-        optional("jump-target", Kind::Name, "The chain that jump goes to")
+        optional("jump-target", Kind::Name, "Target chain of the action jump")
             .bare()
             .shared(chains),
     ]
@@ -35,17 +35,13 @@ pub(crate) const fn head(
 
 /// Arguments of the actions that add addresses to a list.
 pub(crate) const LISTS: &[Property] = &[
-    optional(
-        "address-list",
-        Kind::Name,
-        "The list that the address is added to",
-    )
-    .bare()
-    .shared(LIST_NAMES),
+    optional("address-list", Kind::Name, "Address list for the new entry")
+        .bare()
+        .shared(LIST_NAMES),
     optional(
         "address-list-timeout",
         LIST_TIMEOUT,
-        "How long the address stays in the list",
+        "Lifetime of the address list entry",
     ),
 ];
 
@@ -61,7 +57,7 @@ pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11
         optional(
             "new-routing-mark",
             Kind::Reference("routing-table"),
-            "Table that routes the packet",
+            "Routing table for the packet",
         ),
         optional(
             "new-mss",
@@ -94,7 +90,7 @@ pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11
         optional(
             "sniff-target",
             Kind::Address(Family::V4),
-            "Where copies of packets go",
+            "Address to which copies of packets are sent",
         ),
         optional(
             "sniff-target-port",

@@ -69,14 +69,14 @@ pub(crate) const STATE: &[Property] = &[optional(
 pub(crate) const NAT_STATE: &[Property] = &[optional(
     "connection-nat-state",
     NAT_STATES,
-    "How the connection is translated",
+    "NAT state of the connection",
 )];
 
 /// TCP flags that must be set or, with `!`, clear.
 pub(crate) const FLAGS: &[Property] = &[optional(
     "tcp-flags",
     TCP_FLAGS,
-    "TCP flags that are set or not",
+    "TCP flags that must be set or clear",
 )];
 
 /// Number of connections per network; `bits` bounds the prefix length.
@@ -100,28 +100,24 @@ pub(crate) const fn addresses(kind: &'static Kind) -> [Property; 3] {
 /// Address types; the words depend on the IP version.
 pub(crate) const fn address_types(kinds: &'static Kind) -> [Property; 2] {
     [
-        optional(
-            "src-address-type",
-            *kinds,
-            "What kind of address the source is",
-        ),
+        optional("src-address-type", *kinds, "Type of the source address"),
         optional(
             "dst-address-type",
             *kinds,
-            "What kind of address the destination is",
+            "Type of the destination address",
         ),
     ]
 }
 
 /// Address lists that contain the source or destination.
 pub(crate) const ADDRESS_LISTS: &[Property] = &[
-    optional("src-address-list", NOT_NAME, "A list that the source is in")
+    optional("src-address-list", NOT_NAME, "Address list with the source")
         .bare()
         .shared(LIST_NAMES),
     optional(
         "dst-address-list",
         NOT_NAME,
-        "A list that the destination is in",
+        "Address list with the destination",
     )
     .bare()
     .shared(LIST_NAMES),
@@ -155,50 +151,42 @@ fn has_no_helper(word: &str) -> bool {
 const ROUTING: &[Property] = &[optional(
     "routing-mark",
     Kind::Not(&Kind::Reference("routing-table")),
-    "The routing table that the packet is marked for",
+    "Routing mark of the packet",
 )];
 
 /// Ingress and egress interfaces.
 pub(crate) const INTERFACES: &[Property] = &[
-    optional(
-        "in-interface",
-        ANY_INTERFACE,
-        "The interface that got the packet",
-    ),
-    optional(
-        "out-interface",
-        ANY_INTERFACE,
-        "The interface that sends the packet",
-    ),
+    optional("in-interface", ANY_INTERFACE, "Ingress interface"),
+    optional("out-interface", ANY_INTERFACE, "Egress interface"),
     optional(
         "in-interface-list",
         ANY_INTERFACE_LIST,
-        "A list that the interface of arrival is in",
+        "Interface list with the ingress interface",
     ),
     optional(
         "out-interface-list",
         ANY_INTERFACE_LIST,
-        "A list that the interface of departure is in",
+        "Interface list with the egress interface",
     ),
     optional(
         "in-bridge-port",
         Kind::Not(&INTERFACE),
-        "The port of a bridge that got the packet",
+        "Ingress bridge port",
     ),
     optional(
         "out-bridge-port",
         Kind::Not(&INTERFACE),
-        "The port of a bridge that sends the packet",
+        "Egress bridge port",
     ),
     optional(
         "in-bridge-port-list",
         ANY_INTERFACE_LIST,
-        "A list that the port of arrival is in",
+        "Interface list with the ingress bridge port",
     ),
     optional(
         "out-bridge-port-list",
         ANY_INTERFACE_LIST,
-        "A list that the port of departure is in",
+        "Interface list with the egress bridge port",
     ),
 ];
 
@@ -212,11 +200,7 @@ pub(crate) const PACKET_MARK: &[Property] =
 pub(crate) const PACKET: &[Property] = &[
     optional("src-port", PORT_LIST, "Source ports"),
     optional("dst-port", PORT_LIST, "Destination ports"),
-    optional(
-        "port",
-        PORT_LIST,
-        "Ports, of which the source's or the destination's is one",
-    ),
+    optional("port", PORT_LIST, "Source or destination ports"),
     optional("icmp-options", ICMP, "ICMP type and codes"),
     optional(
         "src-mac-address",
@@ -227,11 +211,11 @@ pub(crate) const PACKET: &[Property] = &[
     optional(
         "ingress-priority",
         PRIORITY,
-        "Priority that the packet came with",
+        "Priority of the received frame",
     ),
     optional("priority", PRIORITY, "Priority of the packet"),
     optional("dscp", PRIORITY, "Differentiated services code point"),
-    optional("tos", TOS, "Type of service, and the bits of it that count"),
+    optional("tos", TOS, "Type of service, with mask"),
     optional("limit", LIMIT, "Matches up to a rate: rate/time,burst:mode"),
     optional(
         "dst-limit",
@@ -244,28 +228,28 @@ pub(crate) const PACKET: &[Property] = &[
         between(1, 99),
         "Matches this percentage of packets",
     ),
-    optional("nth", NTH, "Matches one of so many packets: every,packet"),
+    optional("nth", NTH, "Matches every n-th packet: every,packet"),
     optional("tcp-mss", LENGTHS, "TCP maximum segment size"),
     optional(
         "per-connection-classifier",
         CLASSIFIER,
-        "Matches one of so many groups of flows",
+        "Matches one of n groups of flows",
     ),
     optional("packet-size", LENGTHS, "Length of the packet"),
 ];
 
 /// TLS server name (SNI).
 pub(crate) const TLS: &[Property] =
-    &[optional("tls-host", NOT_NAME, "Name of the server that TLS asks for").bare()];
+    &[optional("tls-host", NOT_NAME, "TLS server name (SNI)").bare()];
 
 /// Logging, and the IPsec policy of the packet.
 pub(crate) const LOG: &[Property] = &[
-    no("log", "Logs packets that match"),
+    no("log", "Log matching packets"),
     with_default(
         "log-prefix",
         Kind::Sized { min: 0, max: 31 },
         "",
-        "What entries of the log begin with",
+        "Prefix of log entries",
     ),
     optional(
         "ipsec-policy",
@@ -276,14 +260,14 @@ pub(crate) const LOG: &[Property] = &[
 
 /// Counters.
 pub(crate) const COUNTS: &[Property] = &[
-    counter("bytes", "Bytes of packets that matched"),
-    counter("packets", "Packets that matched"),
-    Property::new("last-hit", Kind::Text, "When a packet matched last").stats(),
+    counter("bytes", "Bytes of matching packets"),
+    counter("packets", "Matching packets"),
+    Property::new("last-hit", Kind::Text, "Time of the last match").stats(),
 ];
 
 /// IPv4 only, before the address types.
 pub(crate) const V4: &[Property] = &[
-    optional("fragment", Kind::Bool, "Whether it is a later fragment"),
+    optional("fragment", Kind::Bool, "Matches fragments except the first"),
     optional(
         "psd",
         Kind::Tuple(
@@ -326,7 +310,7 @@ pub(crate) const HOTSPOT: &[Property] = &[optional(
         "local-dst",
         "to-client",
     ]))),
-    "What the hotspot knows of the packet",
+    "Hotspot state of the packet",
 )];
 
 /// TTL of IPv4 packets.

@@ -25,30 +25,36 @@ pub(crate) static MENU: Menu = Menu {
         ARP,
         &[
             list("slaves", &Kind::Reference("interface"), "The ports").default(""),
-            words("mode", MODES, "Which port a frame leaves by").default("balance-rr"),
+            words("mode", MODES, "Port selection policy").default("balance-rr"),
             Property::new(
                 "primary",
                 Kind::Or(&["none"], &Kind::Reference("interface")),
-                "The port that is used while it runs",
+                "Primary port",
             )
             .default("none"),
             words(
                 "link-monitoring",
                 &["arp", "mii", "none"],
-                "How ports are watched",
+                "Link monitoring method",
             )
             .default("mii"),
-            span("arp-interval", "How often ARP targets are asked").default("100ms"),
-            list("arp-ip-targets", &Kind::Address(Family::V4), "Who is asked").default(""),
-            span("mii-interval", "How often links are looked at").default("100ms"),
-            span("down-delay", "How long a port may be down").default("0s"),
-            span("up-delay", "How long a port must be up").default("0s"),
-            words("lacp-rate", &["1sec", "30secs"], "How often LACP speaks").default("30secs"),
-            words("lacp-mode", &["active", "passive"], "Who begins LACP").default("active"),
+            span("arp-interval", "Interval of ARP requests").default("100ms"),
+            list("arp-ip-targets", &Kind::Address(Family::V4), "ARP targets").default(""),
+            span("mii-interval", "Interval of link checks").default("100ms"),
+            span("down-delay", "Delay before a port is taken out").default("0s"),
+            span("up-delay", "Delay before a port is used").default("0s"),
+            words("lacp-rate", &["1sec", "30secs"], "LACP rate").default("30secs"),
+            words("lacp-mode", &["active", "passive"], "LACP mode").default("active"),
             mac("lacp-system-id", "System identity of LACP").optional(),
             number("lacp-system-priority", 0, 65_535, "System priority of LACP").default("65535"),
             number("lacp-user-key", 0, 1_023, "Key of LACP").default("0"),
-            number("min-links", 0, 4_294_967_295, "Ports that must be up").default("0"),
+            number(
+                "min-links",
+                0,
+                4_294_967_295,
+                "Minimum number of active ports",
+            )
+            .default("0"),
             words(
                 "transmit-hash-policy",
                 &[
@@ -58,10 +64,10 @@ pub(crate) static MENU: Menu = Menu {
                     "layer-2-and-3",
                     "layer-3-and-4",
                 ],
-                "What decides between ports",
+                "Transmit hash policy",
             )
             .default("layer-2"),
-            mac("forced-mac-address", "Hardware address that it shall have").optional(),
+            mac("forced-mac-address", "Configured MAC address").optional(),
             number("mlag-id", 0, 255, "Number in an MLAG pair")
                 .optional()
                 .inert(),

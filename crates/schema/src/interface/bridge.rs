@@ -44,12 +44,7 @@ pub(crate) const PRIORITY: Property = Property::new(
 .default("0x8000");
 
 /// The bridge of an item.
-pub(crate) const BRIDGE: Property = reference(
-    "bridge",
-    "interface",
-    "The bridge interface that it belongs to",
-)
-.required();
+pub(crate) const BRIDGE: Property = reference("bridge", "interface", "The bridge").required();
 
 /// Maximum of the multicast timers: 71w2h27m52s950ms.
 const LONGEST: i64 = 42_949_672_950;
@@ -63,60 +58,31 @@ const PROTOCOLS: &[Property] = &[
         "Spanning tree protocol",
     )
     .default("rstp"),
-    yes(
-        "fast-forward",
-        "Forwards by the fast path where the bridge has two ports",
-    ),
-    no(
-        "igmp-snooping",
-        "Sends multicast only where it is listened to",
-    ),
-    yes("auto-mac", "Takes the hardware address of a port"),
+    yes("fast-forward", "Allow FastPath for a bridge with two ports"),
+    no("igmp-snooping", "Forward multicast to listeners only"),
+    yes("auto-mac", "Use the MAC address of a port"),
     mac("admin-mac", "Hardware address where auto-mac is off").optional(),
-    within(
-        "ageing-time",
-        10_000,
-        1_000_000_000,
-        "How long a host is remembered",
-    )
-    .default("5m"),
+    within("ageing-time", 10_000, 1_000_000_000, "Ageing time of hosts").default("5m"),
     PRIORITY,
     within(
         "max-message-age",
         6_000,
         40_000,
-        "How long what the root said is true",
+        "Maximum age of spanning tree information",
     )
     .default("20s"),
-    within(
-        "forward-delay",
-        4_000,
-        30_000,
-        "How long a port listens before it forwards",
-    )
-    .default("15s"),
+    within("forward-delay", 4_000, 30_000, "Forward delay").default("15s"),
     number(
         "transmit-hold-count",
         1,
         10,
-        "Most messages that a port sends in a second",
+        "Maximum spanning tree messages per second and port",
     )
     .default("6"),
     text("region-name", "Name of the MSTP region"),
     number("region-revision", 0, 65_535, "Revision of the MSTP region").default("0"),
-    number(
-        "max-hops",
-        6,
-        40,
-        "Bridges that a message passes in a region",
-    )
-    .default("20"),
-    words(
-        "port-cost-mode",
-        &["long", "short"],
-        "Which path costs ports have",
-    )
-    .default("long"),
+    number("max-hops", 6, 40, "Maximum hops in an MST region").default("20"),
+    words("port-cost-mode", &["long", "short"], "Path cost mode").default("long"),
     no(
         "forward-reserved-addresses",
         "Forwards frames to 01:80:C2:00:00:0X",
@@ -130,7 +96,7 @@ const PROTOCOLS: &[Property] = &[
                 max: 4_294_967_295,
             },
         ),
-        "Most hosts that are remembered",
+        "Maximum number of hosts",
     )
     .default("auto"),
 ];
@@ -153,7 +119,7 @@ const VLAN: &[Property] = &[
     words(
         "frame-types",
         FRAME_TYPES,
-        "Frames that the bridge interface takes",
+        "Accepted frame types of the bridge interface",
     )
     .default("admit-all"),
     yes(
@@ -211,20 +177,8 @@ const SNOOPING: &[Property] = &[
         "Time between queries after a leave",
     )
     .default("1s"),
-    within(
-        "membership-interval",
-        1_000,
-        LONGEST,
-        "How long a member is remembered",
-    )
-    .default("4m20s"),
-    within(
-        "querier-interval",
-        1_000,
-        LONGEST,
-        "How long another querier is waited for",
-    )
-    .default("4m15s"),
+    within("membership-interval", 1_000, LONGEST, "Membership interval").default("4m20s"),
+    within("querier-interval", 1_000, LONGEST, "Querier timeout").default("4m15s"),
     within("query-interval", 1_000, LONGEST, "Time between queries").default("2m5s"),
     within(
         "query-response-interval",
@@ -250,7 +204,7 @@ const SNOOPING: &[Property] = &[
     Property::new(
         "mlag-peer-port",
         Kind::Or(&["none"], &Kind::Reference("interface")),
-        "The port that leads to the other device of the MLAG pair",
+        "Port to the MLAG peer",
     )
     .default("none")
     .inert(),
@@ -260,7 +214,7 @@ const SNOOPING: &[Property] = &[
     Property::new(
         "mlag-heartbeat",
         Kind::Or(&["none"], &Kind::SPAN),
-        "How often the pair greets",
+        "MLAG heartbeat interval",
     )
     .default("5s")
     .inert(),

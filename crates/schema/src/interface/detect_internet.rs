@@ -14,26 +14,14 @@ const fn lists(name: &'static str, help: &'static str) -> Property {
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        lists("detect-interface-list", "Interfaces that are looked at"),
-        lists(
-            "lan-interface-list",
-            "The list that LAN interfaces are put into",
-        ),
-        lists(
-            "wan-interface-list",
-            "The list that WAN interfaces are put into",
-        ),
+        lists("detect-interface-list", "Monitored interfaces"),
+        lists("lan-interface-list", "Interface list for LAN interfaces"),
+        lists("wan-interface-list", "Interface list for WAN interfaces"),
         lists(
             "internet-interface-list",
-            "The list that interfaces to the Internet are put into",
+            "Interface list for Internet interfaces",
         ),
-        within(
-            "request-interval",
-            60_000,
-            86_400_000,
-            "How often they are looked at",
-        )
-        .default("1m"),
+        within("request-interval", 60_000, 86_400_000, "Check interval").default("1m"),
     ]],
     off: Some(("detect-interface-list", "none")),
     ..idle_settings("/interface/detect-internet", "Detection of the Internet")

@@ -20,8 +20,8 @@ pub(crate) const USER: &[Property] = &[
 /// MTU, MRU and MRRU.
 pub(crate) const fn units(kind: Kind, default: &'static str) -> [Property; 3] {
     [
-        Property::new("max-mtu", kind, "Largest packet that is sent").default(default),
-        Property::new("max-mru", kind, "Largest packet that is received").default(default),
+        Property::new("max-mtu", kind, "Maximum transmit unit").default(default),
+        Property::new("max-mru", kind, "Maximum receive unit").default(default),
         Property::new(
             "mrru",
             Kind::Or(
@@ -31,7 +31,7 @@ pub(crate) const fn units(kind: Kind, default: &'static str) -> [Property; 3] {
                     max: 65_535,
                 },
             ),
-            "Largest packet that is received in pieces (RFC 1990)",
+            "Maximum reconstructed receive unit (RFC 1990)",
         )
         .default("disabled"),
     ]
@@ -67,36 +67,42 @@ pub(crate) const fn keepalive(default: &'static str) -> Property {
                 max: 65_535,
             },
         ),
-        "Seconds of silence after which the session is over",
+        "Keepalive timeout in seconds",
     )
     .default(default)
 }
 
 /// Dial on demand and default route.
 pub(crate) const ROUTES: &[Property] = &[
-    no("dial-on-demand", "Connects when there is something to send"),
-    no("add-default-route", "Adds a default route to the other end"),
-    number("default-route-distance", 0, 255, "Distance of that route").default("1"),
+    no("dial-on-demand", "Connect on demand"),
+    no("add-default-route", "Add a default route to the peer"),
+    number(
+        "default-route-distance",
+        0,
+        255,
+        "Distance of the default route",
+    )
+    .default("1"),
 ];
 
 /// Use of the peer's DNS servers.
 pub(crate) const PEER_DNS: Property = words(
     "use-peer-dns",
     &["exclusively", "no", "yes"],
-    "Asks the other end's DNS servers",
+    "Use the peer's DNS servers",
 )
 .default("no");
 
 /// Authentication methods that a client offers.
-pub(crate) const ALLOW: Property = list("allow", &PPP_AUTHENTICATION, "Ways of authentication")
-    .default("pap,chap,mschap1,mschap2");
+pub(crate) const ALLOW: Property =
+    list("allow", &PPP_AUTHENTICATION, "Authentication types").default("pap,chap,mschap1,mschap2");
 
 /// Authentication methods that a server accepts.
 pub(crate) const fn authentication(default: &'static str) -> Property {
     list(
         "authentication",
         &PPP_AUTHENTICATION,
-        "Ways of authentication",
+        "Authentication types",
     )
     .default(default)
 }
@@ -111,11 +117,11 @@ pub(crate) const TLS: Property =
 /// A server interface for the sessions of one user.
 pub(crate) const BINDING: &[Property] = &[
     Property::new("name", Kind::Name, "Name of the interface"),
-    text("user", "The user whose sessions it is for"),
+    text("user", "User of the session"),
     Property::new("mtu", Kind::COUNTER, "The transmission unit in force").read_only(),
-    Property::new("mru", Kind::COUNTER, "The largest packet that is received").read_only(),
-    Property::new("client-address", Kind::Text, "Where the session comes from").read_only(),
-    Property::new("uptime", Kind::SPAN, "How long the session has been up").read_only(),
+    Property::new("mru", Kind::COUNTER, "Maximum receive unit").read_only(),
+    Property::new("client-address", Kind::Text, "Address of the client").read_only(),
+    Property::new("uptime", Kind::SPAN, "Uptime of the session").read_only(),
     Property::new("encoding", Kind::Text, "Encryption and compression").read_only(),
 ];
 

@@ -92,12 +92,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the interface"),
-            Property::new(
-                "default-name",
-                Kind::Text,
-                "The name that the port has by itself",
-            )
-            .read_only(),
+            Property::new("default-name", Kind::Text, "Default name of the port").read_only(),
             Property::new(
                 "mtu",
                 Kind::Number {
@@ -134,7 +129,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "disable-running-check",
                 Kind::Bool,
-                "Takes the interface for running whatever the link's state",
+                "Consider the interface running whatever the link's state",
             )
             .default("yes"),
             Property::new(
@@ -170,21 +165,21 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "combo-mode",
                 Kind::Words(&["auto", "copper", "sfp"]),
-                "Which socket is used",
+                "Active connector",
             )
             .inert(),
             Property::new("mdix-enable", Kind::Bool, "Finds out about crossed cables").inert(),
             Property::new(
                 "master-port",
                 Kind::Or(&["none"], &Kind::Reference("interface")),
-                "Older versions: the port that a switch chip joins this one to",
+                "Older versions: master port of the switch chip group",
             )
             .optional()
             .inert(),
             Property::new(
                 "passthrough-interface",
                 Kind::Reference("interface"),
-                "Where frames are passed through to",
+                "Passthrough interface",
             )
             .optional()
             .inert(),
@@ -203,7 +198,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "sfp-shutdown-temperature",
                 crate::spelling::DEGREES,
-                "Temperature at which the module is switched off",
+                "Shutdown temperature of the module",
             )
             .inert(),
         ],

@@ -28,7 +28,7 @@ pub(crate) static MENU: Menu = Menu {
             profile("profile", "default-encryption"),
             keepalive("60"),
             no("use-ipsec", "Encrypts the tunnel with IPsec"),
-            secret("ipsec-secret", "Secret of that encryption"),
+            secret("ipsec-secret", "IPsec secret"),
             no("allow-fast-path", "Allows FastPath"),
         ],
         ROUTES,
@@ -41,7 +41,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Address of this end",
             )
             .optional(),
-            no("random-source-port", "Takes any source port"),
+            no("random-source-port", "Accept any source port"),
             words(
                 "l2tp-proto-version",
                 &["l2tpv2", "l2tpv3-ip", "l2tpv3-udp"],
@@ -49,7 +49,7 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("l2tpv2"),
             words("l2tpv3-cookie-length", COOKIE, "Length of cookies").default("0"),
-            words("l2tpv3-digest-hash", DIGEST, "How messages are signed").default("md5"),
+            words("l2tpv3-digest-hash", DIGEST, "Authentication of messages").default("md5"),
             text("l2tpv3-circuit-id", "Identity of the circuit"),
         ],
         LINK_TIMES,

@@ -21,44 +21,32 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "l2tp-proto-version",
                 &["l2tpv3-ip", "l2tpv3-udp"],
-                "What carries the tunnel",
+                "Transport protocol",
             )
             .default("l2tpv3-udp"),
             no("unmanaged-mode", "Sets sessions up by hand"),
             number("local-tunnel-id", 0, 4_294_967_295, "Tunnel at this end").optional(),
-            number(
-                "remote-tunnel-id",
-                0,
-                4_294_967_295,
-                "Tunnel at the other end",
-            )
-            .optional(),
+            number("remote-tunnel-id", 0, 4_294_967_295, "Remote tunnel id").optional(),
             number("local-session-id", 0, 4_294_967_295, "Session at this end").optional(),
-            number(
-                "remote-session-id",
-                0,
-                4_294_967_295,
-                "Session at the other end",
-            )
-            .optional(),
+            number("remote-session-id", 0, 4_294_967_295, "Remote session id").optional(),
             Property::new(
                 "send-cookie",
                 Kind::Sized { min: 0, max: 16 },
-                "Cookie that is sent",
+                "Transmit cookie",
             )
             .default(""),
             Property::new(
                 "peer-cookie",
                 Kind::Sized { min: 0, max: 16 },
-                "Cookie that comes",
+                "Receive cookie",
             )
             .default(""),
             words("cookie-length", COOKIE, "Length of cookies").default("0"),
-            words("digest-hash", DIGEST, "How messages are signed").default("md5"),
+            words("digest-hash", DIGEST, "Authentication of messages").default("md5"),
             text("circuit-id", "Identity of the circuit"),
             no("use-l2-specific-sublayer", "Sends sequence numbers"),
             no("use-ipsec", "Encrypts the tunnel with IPsec"),
-            secret("ipsec-secret", "Secret of that encryption"),
+            secret("ipsec-secret", "IPsec secret"),
         ],
         SLOW,
         LINK_TIMES,

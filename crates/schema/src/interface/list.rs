@@ -11,20 +11,12 @@ const LISTS: Kind = Kind::List(&Kind::Reference("interface-list"));
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the interface list").required(),
-        Property::new(
-            "include",
-            LISTS,
-            "Lists whose members are members of this one",
-        )
-        .default("")
-        .apart(),
-        Property::new(
-            "exclude",
-            LISTS,
-            "Lists whose members are no members of this one",
-        )
-        .default("")
-        .apart(),
+        Property::new("include", LISTS, "Lists whose members are included")
+            .default("")
+            .apart(),
+        Property::new("exclude", LISTS, "Lists whose members are excluded")
+            .default("")
+            .apart(),
         COMMENT,
     ]],
     flags: &[Flag::new('*', "builtin", 0), Flag::new('D', "dynamic", 1)],

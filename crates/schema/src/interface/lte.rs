@@ -16,11 +16,7 @@ const BAND: Kind = Kind::Number { min: 0, max: 512 };
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            shown(
-                "default-name",
-                Kind::Text,
-                "The name that the modem has by itself",
-            ),
+            shown("default-name", Kind::Text, "Default name of the modem"),
             Property::new("name", Kind::Name, "Name of the interface"),
             number("mtu", 68, 65_535, "Maximum transmission unit of layer 3").default("1500"),
             shown("mac-address", Kind::Mac, "Hardware address"),
@@ -37,10 +33,10 @@ pub(crate) static MENU: Menu = Menu {
                 "modem-init",
                 "Commands that the modem gets at the beginning",
             ),
-            text("operator", "The only operator that is used"),
-            yes("allow-roaming", "Uses other operators' networks"),
+            text("operator", "Operator to use"),
+            yes("allow-roaming", "Allow roaming"),
             optional("sms-read", Kind::Bool, "Reads short messages"),
-            words("sms-protocol", &["auto", "mbim", "at"], "How they are read").optional(),
+            words("sms-protocol", &["auto", "mbim", "at"], "SMS read method").optional(),
             list("network-mode", &MODES, "Kinds of networks").optional(),
             list("band", &BAND, "LTE bands").optional(),
             list("nr-band", &BAND, "5G bands").optional(),
@@ -57,9 +53,9 @@ pub(crate) static MENU: Menu = Menu {
         idle_command_on_one("at-chat", "Send a command to the modem", AT_CHAT),
         idle_command_on_one("cell-monitor", "Show cells around", &[NUMBER]),
         idle_command_on_one("firmware-upgrade", "Upgrade the modem", MODEM_UPGRADE),
-        idle_command("info", "Show what the modem is"),
+        idle_command("info", "Show modem information"),
         idle_command_on_one("scan", "Show networks around", &[NUMBER]),
-        idle_command_on_one("show-capabilities", "Show what the modem can do", &[NUMBER]),
+        idle_command_on_one("show-capabilities", "Show modem capabilities", &[NUMBER]),
     ],
     old: &[Old::gone("mac-address")],
     conditions: crate::conditions::LTE,

@@ -20,7 +20,7 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "mode",
                 &["bridge", "private"],
-                "Whether they reach each other",
+                "Communication between macvlan interfaces",
             )
             .default("bridge"),
         ],

@@ -9,12 +9,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the interface"),
-            Property::new(
-                "default-name",
-                Kind::Text,
-                "The name that the port has by itself",
-            )
-            .read_only(),
+            Property::new("default-name", Kind::Text, "Default name of the port").read_only(),
             Property::new(
                 "mtu",
                 Kind::Number {

@@ -22,7 +22,7 @@ const MODEM: &[Property] = &[
         "Channel of the port that carries packets",
     )
     .default("0"),
-    number("info-channel", 0, 255, "Channel of the port that is asked").default("0"),
+    number("info-channel", 0, 255, "Information channel of the port").default("0"),
     text("apn", "Name of the access point").default("internet"),
     Property::new("pin", Kind::Text, "PIN of the card")
         .default("")
@@ -59,7 +59,7 @@ pub(crate) static MENU: Menu = Menu {
         idle_command_on_one("firmware-upgrade", "Upgrade the modem", MODEM_UPGRADE),
         idle_command_on_one(
             "info",
-            "Show what the modem is",
+            "Show modem information",
             &[
                 APPEND,
                 AS_VALUE,

@@ -27,7 +27,7 @@ pub(crate) static MENU: Menu = Menu {
                 "modem-init",
                 "Commands that the modem gets at the beginning",
             ),
-            number("ring-count", 1, 10, "Rings before it answers").default("1"),
+            number("ring-count", 1, 10, "Number of rings before answering").default("1"),
             no("null-modem", "There is no modem but a cable"),
         ],
         LINK_TIMES,

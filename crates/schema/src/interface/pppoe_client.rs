@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
             profile("profile", "default"),
             text("service-name", "The service that is asked for"),
             text("ac-name", "The server that is asked for"),
-            Property::new("host-uniq", Kind::Text, "The tag that tells clients apart").optional(),
+            Property::new("host-uniq", Kind::Text, "Host-Uniq tag").optional(),
         ],
         &[keepalive("10")],
         ROUTES,

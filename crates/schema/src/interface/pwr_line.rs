@@ -10,7 +10,7 @@ use crate::fragment::{
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
-        &idle_port("The name that the port has by itself"),
+        &idle_port("Default name of the port"),
         ARP,
         IDLE_LOOP_PROTECT,
         LINK_TIMES,

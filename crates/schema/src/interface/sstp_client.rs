@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             CONNECT_TO,
             number("port", 0, 65_535, "Port of the server").default("443"),
-            Property::new("http-proxy", HOST, "Proxy on the way").default("0.0.0.0"),
+            Property::new("http-proxy", HOST, "HTTP proxy").default("0.0.0.0"),
             number("proxy-port", 0, 65_535, "Port of the proxy").default("443"),
             certificate("certificate", "The client's certificate"),
             VERIFY,
@@ -35,7 +35,7 @@ pub(crate) static MENU: Menu = Menu {
             words("pfs", &["no", "required", "yes"], "Perfect forward secrecy").default("no"),
             TLS,
             list("ciphers", &CIPHERS, "Ciphers of TLS").default("aes256-sha,aes256-gcm-sha384"),
-            no("add-sni", "Says the server's name to the server"),
+            no("add-sni", "Send the server name (SNI)"),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,

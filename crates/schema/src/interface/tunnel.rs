@@ -34,16 +34,11 @@ pub(crate) const fn ends(family: Family, nowhere: &'static str) -> [Property; 3]
             "Address of this end",
         )
         .default(nowhere),
-        Property::new(
-            "remote-address",
-            HOST,
-            "Address of the other end, or its DNS name",
-        )
-        .default(nowhere),
+        Property::new("remote-address", HOST, "Remote address or DNS name").default(nowhere),
         shown(
             "current-remote-address",
             Kind::Address(family),
-            "The address of the other end that is in use",
+            "Remote address in use",
         ),
     ]
 }
@@ -58,7 +53,7 @@ pub(crate) const OUTER: &[Property] = &[
     Property::new(
         "keepalive",
         Kind::Tuple(",", &[Kind::SPAN, Kind::COUNTER]),
-        "How often the other end is asked, and how many times before it is given up",
+        "Keepalive interval and retries",
     )
     .default("10s,10")
     .optional(),
@@ -68,10 +63,7 @@ pub(crate) const OUTER: &[Property] = &[
         "DSCP of the outer header",
     )
     .default("inherit"),
-    yes(
-        "clamp-tcp-mss",
-        "Lowers the segment size of TCP to what fits",
-    ),
+    yes("clamp-tcp-mss", "Clamp the TCP MSS to the MTU"),
     words(
         "dont-fragment",
         &["inherit", "no"],

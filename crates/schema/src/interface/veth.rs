@@ -32,7 +32,7 @@ pub(crate) static MENU: Menu = Menu {
             .inert(),
             mac("mac-address", "Hardware address of the interface"),
             mac("container-mac-address", "Hardware address of the container"),
-            no("dhcp", "The container asks for its address by DHCP").inert(),
+            no("dhcp", "DHCP client in the container").inert(),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,

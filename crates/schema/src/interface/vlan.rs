@@ -47,13 +47,9 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("mvrp", Kind::Bool, "Declares the VLAN by MVRP")
                 .default("no")
                 .inert(),
-            Property::new(
-                "l3-hw-offloading",
-                Kind::Bool,
-                "Lets the switch chip route what comes in here",
-            )
-            .optional()
-            .inert(),
+            Property::new("l3-hw-offloading", Kind::Bool, "Layer 3 hardware offload")
+                .optional()
+                .inert(),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,

@@ -27,8 +27,11 @@ pub(crate) static MENU: Menu = Menu {
         &[mac("mac-address", "Hardware address of the interface")],
         ARP,
         &[
-            no("disable-running-check", "Takes the interface for running"),
-            address("peer", "The other end").required(),
+            no(
+                "disable-running-check",
+                "Consider the interface running at all times",
+            ),
+            address("peer", "Remote endpoint").required(),
             Property::new("vpls-id", RD, "Number of the service").optional(),
             number(
                 "cisco-static-id",
@@ -40,7 +43,7 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "pw-type",
                 &["raw-ethernet", "tagged-ethernet", "vpls"],
-                "What is carried",
+                "Payload type",
             )
             .default("raw-ethernet"),
             number("pw-l2mtu", 0, 65_535, "Largest frame").default("1500"),
@@ -56,7 +59,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Bridge that it is put into",
             )
             .optional(),
-            number("bridge-cost", 1, 200_000_000, "Path cost in that bridge").optional(),
+            number("bridge-cost", 1, 200_000_000, "Bridge path cost").optional(),
             Property::new(
                 "bridge-horizon",
                 Kind::Or(
@@ -66,10 +69,10 @@ pub(crate) static MENU: Menu = Menu {
                         max: 4_294_967_295,
                     },
                 ),
-                "Horizon in that bridge",
+                "Bridge horizon",
             )
             .optional(),
-            number("bridge-pvid", 1, 4_094, "VLAN of its port of that bridge").default("1"),
+            number("bridge-pvid", 1, 4_094, "Bridge port VLAN id").default("1"),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,

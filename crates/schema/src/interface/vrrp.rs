@@ -20,9 +20,9 @@ pub(crate) static MENU: Menu = Menu {
         ],
         ARP,
         &[
-            interface("The interface that the routers share"),
+            interface("Shared interface"),
             number("vrid", 1, 255, "Number of the virtual router").default("1"),
-            number("priority", 1, 254, "Who is master").default("100"),
+            number("priority", 1, 254, "Priority for the master election").default("100"),
             within("interval", 10, 255_000, "Time between advertisements").default("1s"),
             yes("preemption-mode", "A higher priority takes over"),
             words(
@@ -34,7 +34,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "password",
                 Kind::Sized { min: 0, max: 16 },
-                "Password of that",
+                "Authentication password",
             )
             .default("")
             .sensitive(),
@@ -47,7 +47,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "group-authority",
                 Kind::Or(&["none", "self"], &Kind::Reference("interface")),
-                "The interface that decides for a group",
+                "Interface that represents the group",
             )
             .or_itself()
             .default("none"),
@@ -58,16 +58,24 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "connection-tracking-mode",
                 &["active-active", "passive-active"],
-                "Who is told",
+                "Addresses for connection tracking synchronisation",
             )
             .default("passive-active")
             .inert(),
-            number("connection-tracking-port", 0, 65_535, "Port for that")
-                .default("8275")
-                .inert(),
-            ipv4("remote-address", "Address of the other router for that")
-                .optional()
-                .inert(),
+            number(
+                "connection-tracking-port",
+                0,
+                65_535,
+                "Port for connection tracking synchronisation",
+            )
+            .default("8275")
+            .inert(),
+            ipv4(
+                "remote-address",
+                "Address of the other router for connection tracking synchronisation",
+            )
+            .optional()
+            .inert(),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,

@@ -32,18 +32,12 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "vteps-ip-version",
                 &["ipv4", "ipv6"],
-                "Family of the other ends",
+                "IP version of the remote endpoints",
             )
             .default("ipv4"),
             Property::new("vtep-vrf", LATER_VRF, "VRF of the remote endpoints").default("main"),
-            number(
-                "max-fdb-size",
-                0,
-                4_294_967_295,
-                "Most hosts that are remembered",
-            )
-            .default("4096"),
-            yes("learning", "Learns where hosts are"),
+            number("max-fdb-size", 0, 4_294_967_295, "Maximum number of hosts").default("4096"),
+            yes("learning", "Learn MAC addresses"),
             no("checksum", "Sends UDP checksums"),
             words(
                 "rem-csum",
@@ -72,10 +66,10 @@ pub(crate) static MENU: Menu = Menu {
             )
             .optional()
             .inert(),
-            number("bridge-pvid", 1, 4_094, "VLAN of its port of that bridge")
+            number("bridge-pvid", 1, 4_094, "Bridge port VLAN id")
                 .default("1")
                 .inert(),
-            yes("hw", "Lets a switch chip carry it").inert(),
+            yes("hw", "Hardware offload").inert(),
         ],
         FAST,
         LINK_TIMES,

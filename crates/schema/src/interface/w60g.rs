@@ -35,33 +35,28 @@ const REGIONS: &[&str] = &[
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
-        &idle_port("The name that the radio has by itself"),
+        &idle_port("Default name of the radio"),
         ARP,
         &[
-            words("mode", MODES, "What the radio is").optional(),
+            words("mode", MODES, "Radio type").optional(),
             text("ssid", "Name of the network"),
             secret("password", "Password of the network"),
             words("frequency", CHANNELS, "Frequency in MHz").default("auto"),
             Property::new(
                 "scan-list",
                 Kind::List(&Kind::Words(CHANNELS)),
-                "Frequencies that are looked at",
+                "Scanned frequencies",
             )
             .optional(),
-            words("region", REGIONS, "Where the radio is").default("no-region-set"),
+            words("region", REGIONS, "Region").default("no-region-set"),
             Property::new(
                 "tx-sector",
                 Kind::Or(&["auto"], &Kind::Number { min: 0, max: 63 }),
-                "Direction that is sent into",
+                "Transmit sector",
             )
             .default("auto"),
-            Property::new(
-                "put-stations-in-bridge",
-                BRIDGE,
-                "Bridge that stations are put into",
-            )
-            .default("none"),
-            no("isolate-stations", "Keeps stations from each other"),
+            Property::new("put-stations-in-bridge", BRIDGE, "Bridge for stations").default("none"),
+            no("isolate-stations", "Isolate stations"),
             Property::new("mdmg-fix", Kind::Bool, "Works with older devices").optional(),
         ],
         LINK_TIMES,

@@ -29,11 +29,7 @@ const MASTER: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            shown(
-                "default-name",
-                Kind::Text,
-                "The name that the radio has by itself",
-            ),
+            shown("default-name", Kind::Text, "Default name of the radio"),
             Property::new("name", Kind::Name, "Name of the interface"),
             number("mtu", 32, 65_535, "Maximum transmission unit of layer 3").default("1500"),
             number("l2mtu", 32, 65_535, "Maximum transmission unit of layer 2").default("1560"),
@@ -55,7 +51,10 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Name,
                 "Name of the interface of several links",
             ),
-            maybe("disable-running-check", "Takes the interface for running"),
+            maybe(
+                "disable-running-check",
+                "Consider the interface running at all times",
+            ),
         ],
         ARP,
         &[reference("configuration", "wifi-configuration", "The network").optional()],
@@ -90,8 +89,8 @@ pub(crate) static MENU: Menu = Menu {
     ports: &[("wifi", "wifi")],
     commands: &[
         IDLE_MONITOR,
-        idle_command("flat-snoop", "Show who uses the air, as a list"),
-        idle_command("frequency-scan", "Show how busy frequencies are"),
+        idle_command("flat-snoop", "Scan for networks"),
+        idle_command("frequency-scan", "Show channel usage"),
         idle_command("liberate", "Let clients go"),
         idle_command(
             "reset-mac-address",
@@ -101,7 +100,7 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("sniffer", "Record frames"),
         idle_command("spectral-history", "Show the spectrum over time"),
         idle_command("spectral-scan", "Show the spectrum"),
-        idle_command("wps-client", "Ask an access point for its settings"),
+        idle_command("wps-client", "Start WPS client"),
         idle_command("wps-push-button", "Press the WPS button"),
         RESET_COUNTERS,
     ],

@@ -18,11 +18,15 @@ pub(crate) static MENU: Menu = Menu {
                 "listen-port",
                 0,
                 65_535,
-                "UDP port that it listens on; 0 has one chosen",
+                "UDP listen port; 0: chosen automatically",
             )
             .default("13231"),
             Property::new("private-key", Kind::Text, "Private key in base64").sensitive(),
-            shown("public-key", Kind::Text, "Public key that follows from it"),
+            shown(
+                "public-key",
+                Kind::Text,
+                "Public key, derived from the private key",
+            ),
             Property::new("vrf", LATER_VRF, "VRF of the outer packets").default("main"),
         ],
         LINK_TIMES,
@@ -42,7 +46,7 @@ pub(crate) static MENU: Menu = Menu {
         RESET_COUNTERS,
         command(
             "wg-export",
-            "Show the configuration with its keys, as wg-quick reads it",
+            "Show the configuration with keys in wg-quick format",
             EXPORT,
         ),
         command(
@@ -59,7 +63,7 @@ const EXPORT: &[Argument] = &[NUMBER, FILE];
 
 const IMPORT: &[Argument] = &[
     argument("config-file", Kind::Text, "File with the configuration"),
-    argument("config-string", Kind::Text, "The configuration itself"),
+    argument("config-string", Kind::Text, "Configuration text"),
 ];
 
 fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {

@@ -79,7 +79,7 @@ const MODES: &[&str] = &[
 ];
 
 const RADIO: &[Property] = &[
-    words("mode", MODES, "What the radio does").default("station"),
+    words("mode", MODES, "Mode of the radio").default("station"),
     optional(
         "ssid",
         Kind::Sized { min: 0, max: 32 },
@@ -93,14 +93,9 @@ const RADIO: &[Property] = &[
         Kind::Or(&["auto", ""], &MHZ),
         "Second part of a split channel",
     ),
-    list("scan-list", &SCAN, "Frequencies that are looked at").default("default"),
-    words("wireless-protocol", PROTOCOLS, "What the radio speaks").default("any"),
-    optional(
-        "vlan-mode",
-        Kind::Words(VLAN_MODES),
-        "How frames are tagged",
-    )
-    .default("no-tag"),
+    list("scan-list", &SCAN, "Scanned frequencies").default("default"),
+    words("wireless-protocol", PROTOCOLS, "Wireless protocol").default("any"),
+    optional("vlan-mode", Kind::Words(VLAN_MODES), "VLAN mode").default("no-tag"),
     number("vlan-id", 1, 4_095, "VLAN of frames").default("1"),
     words(
         "wds-mode",
@@ -134,14 +129,17 @@ const RADIO: &[Property] = &[
         "Path costs by signal",
     )
     .default("50-150"),
-    no("wds-ignore-ssid", "Takes other networks for WDS"),
+    no("wds-ignore-ssid", "Ignore the SSID for WDS"),
     words(
         "bridge-mode",
         &["disabled", "enabled"],
-        "Takes stations with hosts behind",
+        "Accept stations in bridge mode",
     )
     .default("enabled"),
-    yes("default-authentication", "Takes clients that no list names"),
+    yes(
+        "default-authentication",
+        "Accept clients that are not in the access list",
+    ),
     yes("default-forwarding", "Lets clients reach each other"),
     number(
         "default-ap-tx-limit",
@@ -157,7 +155,7 @@ const RADIO: &[Property] = &[
         "Bits a second from a client",
     )
     .default("0"),
-    no("hide-ssid", "Does not announce the name"),
+    no("hide-ssid", "Hide the network name"),
     reference("security-profile", "wireless-security", "Security").default("default"),
     Property::new(
         "interworking-profile",
@@ -182,11 +180,7 @@ const RADIO: &[Property] = &[
         "Looks for better access points",
     )
     .default("disabled"),
-    mac(
-        "station-bridge-clone-mac",
-        "Hardware address that is taken over",
-    )
-    .default("00:00:00:00:00:00"),
+    mac("station-bridge-clone-mac", "Cloned MAC address").default("00:00:00:00:00:00"),
 ];
 
 const LINK: &[Property] = &[
@@ -194,7 +188,7 @@ const LINK: &[Property] = &[
     words(
         "installation",
         &["any", "indoor", "outdoor"],
-        "Where the antenna is",
+        "Location of the antenna",
     )
     .default("any"),
     words(
@@ -217,12 +211,7 @@ const LINK: &[Property] = &[
         "Antennas",
     )
     .optional(),
-    words(
-        "rate-set",
-        &["configured", "default"],
-        "Whether rates are those below",
-    )
-    .default("default"),
+    words("rate-set", &["configured", "default"], "Rate set").default("default"),
     list("supported-rates-b", &RATES_B, "Rates of 802.11b").default("1Mbps,2Mbps,5.5Mbps,11Mbps"),
     list("supported-rates-a/g", &RATES_AG, "Rates of 802.11a and g")
         .default("6Mbps,9Mbps,12Mbps,18Mbps,24Mbps,36Mbps,48Mbps,54Mbps"),
@@ -246,12 +235,7 @@ const LINK: &[Property] = &[
         "Power",
     )
     .default("default"),
-    words(
-        "rate-selection",
-        &["advanced", "legacy"],
-        "How rates are chosen",
-    )
-    .default("advanced"),
+    words("rate-selection", &["advanced", "legacy"], "Rate selection").default("advanced"),
     words("guard-interval", &["any", "long"], "Guard interval").default("any"),
     list("ampdu-priorities", &CHAINS, "Priorities that are bundled").default("0"),
     number("amsdu-limit", 0, 8_192, "Largest bundle").default("8192"),
@@ -275,7 +259,7 @@ const LINK: &[Property] = &[
             &["dynamic", "indoors"],
             &Kind::Number { min: 1, max: 1_000 },
         ),
-        "How far the farthest host is, in km",
+        "Maximum distance in km",
     )
     .default("dynamic"),
     words(
@@ -303,16 +287,10 @@ const FRAMES: &[Property] = &[
         "disconnect-timeout",
         0,
         15_000,
-        "How long a client may fail",
+        "Time after which an unreachable client is disconnected",
     )
     .default("3s"),
-    within(
-        "on-fail-retry-time",
-        100,
-        1_000,
-        "When a frame is tried again",
-    )
-    .default("100ms"),
+    within("on-fail-retry-time", 100, 1_000, "Frame retry limit").default("100ms"),
     number(
         "frame-lifetime",
         0,
@@ -320,7 +298,7 @@ const FRAMES: &[Property] = &[
         "Hundredths of a second of a frame",
     )
     .default("0"),
-    number("hw-retries", 0, 15, "How often a frame is tried").default("7"),
+    number("hw-retries", 0, 15, "Maximum number of tries per frame").default("7"),
     Property::new(
         "hw-fragmentation-threshold",
         Kind::Or(
@@ -330,23 +308,17 @@ const FRAMES: &[Property] = &[
                 max: 3_000,
             },
         ),
-        "Largest frame in one piece",
+        "Fragmentation threshold",
     )
     .default("disabled"),
     words(
         "hw-protection-mode",
         &["cts-to-self", "none", "rts-cts"],
-        "How frames are protected",
+        "Protection of frames",
     )
     .default("none"),
-    number(
-        "hw-protection-threshold",
-        0,
-        65_535,
-        "Largest frame without that",
-    )
-    .default("0"),
-    number("max-station-count", 1, 2_007, "Most clients").default("2007"),
+    number("hw-protection-threshold", 0, 65_535, "RTS/CTS threshold").default("0"),
+    number("max-station-count", 1, 2_007, "Maximum number of clients").default("2007"),
     words(
         "multicast-buffering",
         &["disabled", "enabled"],
@@ -369,13 +341,13 @@ const FRAMES: &[Property] = &[
                 max: i64::MAX,
             },
         ),
-        "How often clients' signal is asked",
+        "Signal polling interval",
     )
     .default("disabled"),
-    no("allow-sharedkey", "Takes shared key authentication"),
+    no("allow-sharedkey", "Accept shared key authentication"),
     no("compression", "Compresses"),
     text("area", "Name of a group of access points"),
-    text("radio-name", "Name of the device that others see").optional(),
+    text("radio-name", "Radio name").optional(),
     optional(
         "prism-cardtype",
         Kind::Words(&["100mW", "200mW", "30mW"]),
@@ -398,13 +370,7 @@ const NV2: &[Property] = &[
         "Milliseconds of a turn",
     )
     .default("2"),
-    number(
-        "nv2-cell-radius",
-        10,
-        200,
-        "How far the farthest client is, in km",
-    )
-    .default("30"),
+    number("nv2-cell-radius", 10, 200, "Cell radius in km").default("30"),
     words(
         "nv2-mode",
         &[
@@ -417,15 +383,10 @@ const NV2: &[Property] = &[
     )
     .default("dynamic-downlink"),
     number("nv2-downlink-ratio", 20, 80, "Percent of time to clients").default("50"),
-    words(
-        "nv2-qos",
-        &["default", "frame-priority"],
-        "How frames are sorted",
-    )
-    .default("default"),
+    words("nv2-qos", &["default", "frame-priority"], "Queue type").default("default"),
     number("nv2-queue-count", 2, 8, "Queues").default("2"),
     words("nv2-security", &["disabled", "enabled"], "Encrypts").default("disabled"),
-    secret("nv2-preshared-key", "Key of that"),
+    secret("nv2-preshared-key", "Encryption key"),
     secret("nv2-sync-secret", "Secret of access points in step"),
     Property::new(
         "nv2-noise-floor-offset",
@@ -437,7 +398,7 @@ const NV2: &[Property] = &[
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
-        &idle_port("The name that the radio has by itself"),
+        &idle_port("Default name of the radio"),
         &[shown(
             "orig-mac-address",
             Kind::Mac,
@@ -445,8 +406,11 @@ pub(crate) static MENU: Menu = Menu {
         )],
         ARP,
         &[
-            no("disable-running-check", "Takes the interface for running"),
-            shown("interface-type", Kind::Text, "What the radio is"),
+            no(
+                "disable-running-check",
+                "Consider the interface running at all times",
+            ),
+            shown("interface-type", Kind::Text, "Radio type"),
             Property::new(
                 "master-interface",
                 MASTER,
@@ -475,7 +439,7 @@ pub(crate) static MENU: Menu = Menu {
     ports: &[("wlan", "wlan")],
     commands: &[
         IDLE_MONITOR,
-        idle_command("frequency-monitor", "Show how busy frequencies are"),
+        idle_command("frequency-monitor", "Show channel usage"),
         idle_command("reset-configuration", "Reset radios to their defaults"),
         idle_command(
             "reset-mac-address",
@@ -490,16 +454,16 @@ pub(crate) static MENU: Menu = Menu {
                 DURATION,
                 FREEZE,
                 NUMBER,
-                argument("passive", Kind::Bool, "Whether it only listens"),
+                argument("passive", Kind::Bool, "Passive scan"),
                 PROPLIST,
-                argument("rounds", U32, "How often it looks"),
-                argument("save-file", Kind::Text, "The file that it goes to"),
+                argument("rounds", U32, "Scan interval"),
+                argument("save-file", Kind::Text, "Output file"),
                 WITHOUT_PAGING,
             ],
         ),
         crate::declare::idle_command(
             "setup-repeater",
-            "Repeat another access point",
+            "Set up a repeater",
             &[
                 argument("address", Kind::Mac, "The access point's hardware address"),
                 APPEND,
@@ -512,9 +476,9 @@ pub(crate) static MENU: Menu = Menu {
                 INTERVAL,
                 NUMBER,
                 ONCE,
-                argument("passphrase", Kind::Text, "Its passphrase"),
+                argument("passphrase", Kind::Text, "Passphrase"),
                 PROPLIST,
-                argument("ssid", Kind::Text, "Its name"),
+                argument("ssid", Kind::Text, "Network name"),
                 WITHOUT_PAGING,
             ],
         ),
@@ -522,11 +486,11 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("spectral-scan", "Show the spectrum"),
         crate::declare::idle_command(
             "wps-client",
-            "Ask an access point for its settings",
+            "Start WPS client",
             &[
                 APPEND,
                 AS_VALUE,
-                argument("create-profile", Kind::Text, "Profile that is made of them"),
+                argument("create-profile", Kind::Text, "Name of the new profile"),
                 DO,
                 DURATION,
                 FILE,
@@ -540,7 +504,7 @@ pub(crate) static MENU: Menu = Menu {
                 NUMBER,
                 ONCE,
                 PROPLIST,
-                argument("ssid", Kind::Text, "Its name"),
+                argument("ssid", Kind::Text, "Network name"),
                 WITHOUT_PAGING,
             ],
         ),

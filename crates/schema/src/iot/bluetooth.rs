@@ -88,7 +88,7 @@ pub(crate) static ADVERTISERS: Menu = Menu {
         Property::new(
             "ad-structures",
             Kind::List(&Kind::Reference("bluetooth-ad")),
-            "What is sent",
+            "Data sent",
         )
         .default(""),
         shown("device", Kind::Text, "Device"),
@@ -222,7 +222,7 @@ pub(crate) static ASYNC_DATA: Menu = Menu {
         shown("type", Kind::Words(&["notification", "indication"]), "Type"),
         shown("time", Kind::Text, "Time"),
     ]],
-    commands: &[idle_command("clear", "Forget them", &[])],
+    commands: &[idle_command("clear", "Clear the list", &[])],
     effect: Effect::None,
     ..Menu::new(
         "/iot/bluetooth/connections/async-data",
@@ -362,7 +362,7 @@ pub(crate) static ADVERTISEMENTS: Menu = Menu {
         shown("legacy", Kind::Bool, "Legacy"),
         shown("filter-comment", Kind::Text, "Filter comment"),
     ]],
-    commands: &[idle_command("clear", "Forget them", &[])],
+    commands: &[idle_command("clear", "Clear the list", &[])],
     effect: Effect::None,
     ..Menu::new(
         "/iot/bluetooth/scanners/advertisements",

@@ -287,7 +287,7 @@ pub(crate) static TRAFFIC: Menu = Menu {
         shown("size", Kind::Text, "Size"),
         shown("data", Kind::Text, "Data"),
     ]],
-    commands: &[idle_command("clear", "Forget them", &[])],
+    commands: &[idle_command("clear", "Clear the list", &[])],
     effect: Effect::None,
     old_paths: &["/lora/traffic"],
     ..Menu::new("/iot/lora/traffic", Shape::Rows, "Packets")

@@ -25,7 +25,7 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default("0"),
         Property::new("interframe-gap", U32, "Interframe gap").default("50"),
-        yes("disable-security-rules", "Lets everybody ask"),
+        yes("disable-security-rules", "Allow requests of all hosts"),
         DISABLED_SWITCH,
     ]],
     commands: &[
@@ -75,12 +75,12 @@ pub(crate) static MENU: Menu = Menu {
 pub(crate) static RULES: Menu = Menu {
     properties: &[
         &[
-            Property::new("ip-range", Kind::Addresses(Family::V4), "Who may ask")
+            Property::new("ip-range", Kind::Addresses(Family::V4), "Allowed hosts")
                 .default("0.0.0.0/0"),
             Property::new(
                 "allowed-function-codes",
                 Kind::List(&between(0, 255)),
-                "What may be asked",
+                "Allowed function codes",
             )
             .default(""),
         ],

@@ -107,7 +107,7 @@ pub(crate) static SUBSCRIPTIONS: Menu = Menu {
         text("on-message", "Script to run for a message").script(),
     ]],
     columns: &["broker", "topic", "qos"],
-    commands: &[idle_command("monitor-data", "Show messages as they come", MONITORED).repeating()],
+    commands: &[idle_command("monitor-data", "Show received messages", MONITORED).repeating()],
     effect: Effect::None,
     ..Menu::new(
         "/iot/mqtt/subscriptions",
@@ -123,7 +123,7 @@ pub(crate) static RECEIVED: Menu = Menu {
         shown("data", Kind::Text, "Data"),
         shown("time", Kind::Text, "Time"),
     ]],
-    commands: &[idle_command("clear", "Forget them", &[])],
+    commands: &[idle_command("clear", "Clear the list", &[])],
     effect: Effect::None,
     ..Menu::new(
         "/iot/mqtt/subscriptions/recv",

@@ -35,7 +35,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("type", Kind::Text, "Type"),
         shown("owner", Kind::Text, "Owner"),
     ]],
-    commands: &[idle_command("clear", "Forget what was heard", &[])],
+    commands: &[idle_command("clear", "Clear received data", &[])],
     effect: Effect::None,
     ..Menu::new("/iot/wiliot", Shape::Settings, "Wiliot tags")
 };
@@ -47,7 +47,7 @@ pub(crate) static BLUETOOTH: Menu = Menu {
         shown("rssi", U32, "Rssi"),
         shown("payload", Kind::Text, "Payload"),
     ]],
-    commands: &[idle_command("clear", "Forget them", &[])],
+    commands: &[idle_command("clear", "Clear the list", &[])],
     effect: Effect::None,
     ..Menu::new(
         "/iot/wiliot/bluetooth-traffic",
@@ -62,7 +62,7 @@ pub(crate) static MQTT: Menu = Menu {
         shown("topic", Kind::Text, "Topic"),
         shown("data", Kind::Text, "Data"),
     ]],
-    commands: &[idle_command("clear", "Forget them", &[])],
+    commands: &[idle_command("clear", "Clear the list", &[])],
     effect: Effect::None,
     ..Menu::new(
         "/iot/wiliot/mqtt-traffic",

@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
             "threshold",
             between(1, 8_192),
             "256",
-            "Most pairs that are counted",
+            "Maximum number of address pairs",
         ),
     ]],
     effect: Effect::None,

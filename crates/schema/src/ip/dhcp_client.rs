@@ -13,7 +13,7 @@ use crate::fragment::{COMMENT_DISABLED, interface};
 pub(crate) const CHECK_GATEWAY: Kind = Kind::Words(&["none", "arp", "ping", "bfd"]);
 
 const LEASE: &[Property] = &[
-    shown("status", Kind::Text, "How far the client has come"),
+    shown("status", Kind::Text, "State of the client"),
     shown("address", Kind::Local(menu::Family::V4), "The address"),
     shown("gateway", IPV4, "The gateway"),
     shown("dhcp-server", IPV4, "The server"),
@@ -26,11 +26,7 @@ const LEASE: &[Property] = &[
         Kind::List(&IPV4),
         "Managers of access points",
     ),
-    shown(
-        "expires-after",
-        Kind::SPAN,
-        "How long the lease still holds",
-    ),
+    shown("expires-after", Kind::SPAN, "Remaining lease time"),
 ];
 
 pub(crate) static MENU: Menu = Menu {
@@ -54,13 +50,13 @@ pub(crate) static MENU: Menu = Menu {
                 "default-route-tables",
                 TABLES,
                 "default",
-                "Tables that get the default route",
+                "Routing tables in which the default route is installed",
             ),
             with_default(
                 "check-gateway",
                 CHECK_GATEWAY,
                 "none",
-                "How the gateway is watched",
+                "Monitoring of the gateway",
             ),
             yes("use-peer-dns", "Whether the server's DNS servers are used"),
             yes("use-peer-ntp", "Whether the server's time servers are used"),
@@ -91,7 +87,13 @@ pub(crate) static MENU: Menu = Menu {
                 "hostname,clientid",
                 "Options to send",
             ),
-            with_default("script", Kind::Text, "", "Runs when the lease changes").script(),
+            with_default(
+                "script",
+                Kind::Text,
+                "",
+                "Script to run when the lease changes",
+            )
+            .script(),
         ],
         LEASE,
         COMMENT_DISABLED,
@@ -112,7 +114,7 @@ pub(crate) static MENU: Menu = Menu {
         failure: "dhcp-client on that interface already exists",
     }],
     commands: &[
-        on_items("release", "Give the address back and ask for another"),
+        on_items("release", "Release the address and request a new one"),
         on_items("renew", "Ask for a longer lease"),
     ],
     ..Menu::new("/ip/dhcp-client", Shape::List, "DHCP client settings")

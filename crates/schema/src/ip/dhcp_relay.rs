@@ -25,13 +25,13 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the relay"),
-            interface("The interface that requests come in by"),
+            interface("The interface on which requests are received"),
             Property::new("dhcp-server", Kind::List(&IPV4), "The servers").required(),
             with_default(
                 "dhcp-server-vrf",
                 Kind::Reference("routing-table"),
                 "main",
-                "The VRF that the servers are reached in",
+                "The VRF of the servers",
             )
             .inert(),
             THRESHOLD,
@@ -42,8 +42,8 @@ pub(crate) static MENU: Menu = Menu {
                 "local-address-as-src-ip",
                 "Whether requests come from the relay's address",
             ),
-            counter("requests", "Requests that were passed on"),
-            counter("responses", "Answers that were passed back"),
+            counter("requests", "Number of forwarded requests"),
+            counter("responses", "Number of forwarded replies"),
         ],
         COMMENT_DISABLED,
     ],

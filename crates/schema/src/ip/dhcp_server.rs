@@ -45,7 +45,7 @@ const BOOT: &[Property] = &[
         "bootp-lease-time",
         Kind::Or(&["lease-time", "forever"], &Kind::SPAN),
         "forever",
-        "How long a BOOTP client keeps its address",
+        "Lease time of BOOTP clients",
     )
     .quiet(),
 ];
@@ -77,7 +77,7 @@ const SERVING: &[Property] = &[
         "authoritative",
         Kind::Words(&["no", "after-10sec-delay", "after-2sec-delay", "yes"]),
         "yes",
-        "Whether clients that ask for a foreign address are refused",
+        "Whether requests for foreign addresses are refused",
     ),
     no("always-broadcast", "Whether all answers are broadcast").quiet(),
     with_default("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked").inert(),
@@ -85,14 +85,14 @@ const SERVING: &[Property] = &[
         "client-mac-limit",
         Kind::Or(&["unlimited"], &between(0, 4_294_967_295)),
         "unlimited",
-        "Most leases of one hardware address",
+        "Maximum number of leases per hardware address",
     )
     .quiet(),
     with_default(
         "conflict-detection",
         Kind::Bool,
         "yes",
-        "Whether an address is probed before it is given",
+        "Whether an address is probed before it is offered",
     )
     .quiet(),
     with_default(
@@ -103,31 +103,30 @@ const SERVING: &[Property] = &[
     )
     .quiet()
     .inert(),
-    no("use-reconfigure", "Whether clients can be told to renew").inert(),
-    text("lease-script", "Runs when a lease begins or ends").script(),
+    no(
+        "use-reconfigure",
+        "Whether the server may force clients to renew",
+    )
+    .inert(),
+    text("lease-script", "Script to run when a lease begins or ends").script(),
 ];
 
 const QUEUES: &[Property] = &[
     optional(
         "insert-queue-before",
         QUEUE_PLACE,
-        "Where queues for clients are put",
+        "Position of client queues",
     )
     .inert(),
-    with_default(
-        "parent-queue",
-        PARENT,
-        "none",
-        "The queue above those for clients",
-    )
-    .quiet()
-    .inert(),
+    with_default("parent-queue", PARENT, "none", "Parent of client queues")
+        .quiet()
+        .inert(),
     with_default("dhcp-option-set", OPTION_SET, "none", "Options to send").quiet(),
     with_default(
         "address-lists",
         Kind::List(&Kind::Name),
         "",
-        "Lists that clients' addresses are added to",
+        "Address lists for clients' addresses",
     ),
     with_default(
         "allow-dual-stack-queue",
@@ -155,19 +154,14 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("name", Kind::Name, "Name of the server"),
             interface("The interface that is served"),
-            with_default("relay", IPV4, "0.0.0.0", "The relay that requests come by").quiet(),
-            with_default(
-                "lease-time",
-                seconds(1, 4_294_967_295),
-                "30m",
-                "How long a lease holds",
-            ),
+            with_default("relay", IPV4, "0.0.0.0", "Address of the relay").quiet(),
+            with_default("lease-time", seconds(1, 4_294_967_295), "30m", "Lease time"),
             with_default("address-pool", POOL, "static-only", "The pool of addresses"),
             with_default(
                 "dynamic-lease-identifiers",
                 Kind::Set(&["client-mac", "client-id", "opt-82"]),
                 "client-mac,client-id",
-                "What tells clients apart",
+                "Identification of clients",
             ),
         ],
         BOOT,

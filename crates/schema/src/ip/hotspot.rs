@@ -29,7 +29,7 @@ pub(crate) static MENU: Menu = Menu {
             "address-pool",
             POOL,
             "none",
-            "The pool that guests' addresses are translated to",
+            "The pool to which guests' addresses are translated",
         )
         .quiet(),
         with_default(
@@ -38,29 +38,24 @@ pub(crate) static MENU: Menu = Menu {
             "default",
             "The profile",
         ),
-        with_default(
-            "idle-timeout",
-            NONE_OR_SPAN,
-            "5m",
-            "How long a guest may be silent",
-        ),
+        with_default("idle-timeout", NONE_OR_SPAN, "5m", "Idle timeout of guests"),
         with_default(
             "keepalive-timeout",
             NONE_OR_SPAN,
             "none",
-            "How long a guest may be out of reach",
+            "Keepalive timeout of guests",
         ),
         with_default(
             "login-timeout",
             NONE_OR_SPAN,
             "none",
-            "How long a guest may take to log in",
+            "Login timeout of guests",
         ),
         with_default(
             "addresses-per-mac",
             Kind::Or(&["unlimited"], &between(1, 4_294_967_295)),
             "2",
-            "Most addresses of one hardware address",
+            "Maximum number of addresses per hardware address",
         ),
         shown(
             "ip-of-dns-name",
@@ -87,7 +82,7 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "hotspot",
     commands: &[
-        on_items("reset-html", "Write the pages anew"),
+        on_items("reset-html", "Reset the pages to their defaults"),
         command(
             "setup",
             "Set up a server",

@@ -12,14 +12,14 @@ pub(crate) static MENU: Menu = Menu {
         &[
             interface("The interface that is served"),
             text("path", "The folder"),
-            text("friendly-name", "What the server calls itself"),
+            text("friendly-name", "Name of the server"),
             with_default(
                 "allowed-ip",
                 Kind::List(&Kind::Address(Family::V4)),
                 "",
-                "Hosts that are served",
+                "Allowed hosts",
             ),
-            text("allowed-hostname", "Names of hosts that are served"),
+            text("allowed-hostname", "Names of allowed hosts"),
             shown("status", Kind::Text, "State of the server"),
         ],
         ONLY_DISABLED,

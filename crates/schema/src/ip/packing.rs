@@ -11,13 +11,13 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             interface("The interface"),
-            with_default("packing", HOW, "simple", "How packets are put together"),
-            with_default("unpacking", HOW, "simple", "How packets are taken apart"),
+            with_default("packing", HOW, "simple", "Packing of packets"),
+            with_default("unpacking", HOW, "simple", "Unpacking of packets"),
             with_default(
                 "aggregated-size",
                 between(20, 16_384),
                 "1500",
-                "Longest packet",
+                "Maximum packet size",
             ),
         ],
         ONLY_DISABLED,

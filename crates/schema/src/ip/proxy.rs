@@ -34,7 +34,7 @@ pub(crate) const ALLOW: &[Property] = &[with_default(
     "action",
     Kind::Words(&["allow", "deny"]),
     "allow",
-    "What happens to a request that matches",
+    "Action for requests that match",
 )];
 
 /// A rule menu for requests.
@@ -63,30 +63,30 @@ const CACHE: &[Property] = &[
         "max-cache-object-size",
         Kind::Kib,
         "2048KiB",
-        "Longest page in the cache",
+        "Maximum size of a page in the cache",
     ),
     no("cache-on-disk", "Whether the cache is on disk"),
     with_default(
         "max-client-connections",
         U32,
         "600",
-        "Most connections of clients",
+        "Maximum number of connections of clients",
     ),
     with_default(
         "max-server-connections",
         U32,
         "600",
-        "Most connections to servers",
+        "Maximum number of connections to servers",
     ),
     with_default(
         "max-fresh-time",
         Kind::SPAN,
         "3d",
-        "How long a page counts as new",
+        "Maximum age of a page considered fresh",
     ),
     no(
         "serialize-connections",
-        "Whether a server gets one request at a time",
+        "Whether requests to a server are serialized",
     ),
     no(
         "always-from-cache",
@@ -98,13 +98,18 @@ const CACHE: &[Property] = &[
         "4",
         "Code point of pages from the cache",
     ),
-    with_default("cache-path", Kind::Text, "web-proxy", "Where the cache is"),
+    with_default(
+        "cache-path",
+        Kind::Text,
+        "web-proxy",
+        "Location of the cache",
+    ),
 ];
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            no("enabled", "Whether pages are fetched for others"),
+            no("enabled", "Whether the proxy is enabled"),
             with_default(
                 "src-address",
                 Kind::List(&ANY),
@@ -112,15 +117,13 @@ pub(crate) static MENU: Menu = Menu {
                 "The router's address",
             ),
             with_default("port", Kind::List(&PORT), "8080", "The proxy's ports"),
-            no("anonymous", "Whether servers are not told of clients"),
-            with_default("parent-proxy", ANY, "::", "The proxy that is asked"),
-            with_default(
-                "parent-proxy-port",
-                PORT,
-                "0",
-                "The port of the proxy that is asked",
+            no(
+                "anonymous",
+                "Whether the client's address is hidden from servers",
             ),
-            text("cache-administrator", "Whom users may write to").default("webmaster"),
+            with_default("parent-proxy", ANY, "::", "Address of the parent proxy"),
+            with_default("parent-proxy-port", PORT, "0", "Port of the parent proxy"),
+            text("cache-administrator", "Mail address of the administrator").default("webmaster"),
         ],
         CACHE,
     ],

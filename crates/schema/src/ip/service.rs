@@ -9,11 +9,7 @@ use crate::declare::{between, counter, no, optional, property, shown, with_defau
 const CERTIFICATE: Kind = Kind::Or(&["none"], &Kind::Reference("certificate"));
 
 const SERVICE: &[Property] = &[
-    shown(
-        "container",
-        Kind::Text,
-        "The container that has the service",
-    ),
+    shown("container", Kind::Text, "Container of the service"),
     counter("netns", "The network namespace of the service"),
     shown("name", Kind::Name, "Name of the service"),
     property("port", between(1, 65_535), "The port of the service"),
@@ -26,17 +22,17 @@ const SERVICE: &[Property] = &[
         "address",
         Kind::List(&Kind::Prefix(Family::Any)),
         "",
-        "Networks that may use it; all if empty",
+        "Networks with access to the service; all if empty",
     ),
     optional(
         "certificate",
         CERTIFICATE,
-        "The certificate that the service shows; without one it is the router's own",
+        "Certificate of the service; the router's own if none is set",
     ),
     optional(
         "tls-version",
         Kind::Words(&["any", "only-1.2"]),
-        "Versions of TLS that are taken",
+        "Accepted versions of TLS",
     ),
     with_default(
         "vrf",
@@ -49,7 +45,7 @@ const SERVICE: &[Property] = &[
         "max-sessions",
         between(1, 1_000),
         "20",
-        "Most sessions at a time",
+        "Maximum number of concurrent sessions",
     ),
     shown("local", Kind::Text, "This end of a connection"),
     shown("remote", Kind::Text, "The other end of a connection"),

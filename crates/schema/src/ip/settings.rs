@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "send-redirects",
             Kind::Bool,
-            "Tells hosts of a better router",
+            "Send redirects to hosts that have a better router",
         )
         .default("yes"),
         Property::new(
@@ -66,13 +66,13 @@ pub(crate) static MENU: Menu = Menu {
                 min: 0,
                 max: 4_294_967_295,
             },
-            "Most neighbours that are kept",
+            "Maximum number of neighbours",
         )
         .default("16384"),
         Property::new(
             "arp-timeout",
             Kind::SPAN,
-            "How long a neighbour is kept after it was last heard",
+            "Time after which a silent neighbour is removed",
         )
         .default("30s"),
         Property::new(
@@ -93,7 +93,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "icmp-errors-use-inbound-interface-address",
             Kind::Bool,
-            "ICMP errors have the address of the interface that got the packet",
+            "Send ICMP errors from the address of the interface that received the packet",
         )
         .default("no"),
         Property::new(
@@ -102,7 +102,7 @@ pub(crate) static MENU: Menu = Menu {
                 min: 0,
                 max: 4_294_967_295,
             },
-            "Bytes of fragments that await the others",
+            "Memory in bytes for incomplete packets",
         )
         .default("4194304")
         .unit("B"),
@@ -112,13 +112,13 @@ pub(crate) static MENU: Menu = Menu {
                 min: SECOND,
                 max: i64::MAX,
             },
-            "How long a fragment awaits the others",
+            "Time after which incomplete packets are dropped",
         )
         .default("30s"),
         Property::new(
             "ipv4-multipath-hash-policy",
             Kind::Words(&["l3", "l3-inner", "l4"]),
-            "What decides between the gateways of a route",
+            "Hash policy for routes with several gateways",
         )
         .default("l3"),
         Property::new("allow-fast-path", Kind::Bool, "Allows FastPath").default("yes"),

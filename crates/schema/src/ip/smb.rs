@@ -16,7 +16,7 @@ pub(crate) static MENU: Menu = Menu {
             "Whether files are served",
         ),
         text("domain", "Name of the work group").default("MSHOME"),
-        text("comment", "What the server says of itself").default("MikrotikSMB"),
+        text("comment", "Comment of the server").default("MikrotikSMB"),
         with_default(
             "interfaces",
             Kind::List(&Kind::Or(&["all"], &INTERFACE)),

@@ -10,15 +10,20 @@ use crate::declare::{PORT, U32, no, with_default};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether connections are made for others"),
+        no("enabled", "Whether the SOCKS server is enabled"),
         with_default("port", PORT, "1080", "The server's port"),
         with_default(
             "connection-idle-timeout",
             Kind::SPAN,
             "2m",
-            "How long a connection may be silent",
+            "Idle timeout of connections",
         ),
-        with_default("max-connections", U32, "200", "Most connections"),
+        with_default(
+            "max-connections",
+            U32,
+            "200",
+            "Maximum number of connections",
+        ),
         with_default(
             "vrf",
             Kind::Reference("routing-table"),

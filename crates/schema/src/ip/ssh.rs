@@ -48,13 +48,13 @@ pub(crate) static MENU: Menu = Menu {
                 "aes-gcm", "aes-ctr", "aes-cbc", "3des-cbc", "null", "auto",
             ])),
             "auto",
-            "Ciphers that are taken",
+            "Accepted ciphers",
         ),
         with_default(
             "forwarding-enabled",
             Kind::Words(&["no", "local", "remote", "both"]),
             "no",
-            "Which connections are forwarded",
+            "Allowed forwarding of connections",
         ),
         with_default(
             "password-authentication",
@@ -66,7 +66,7 @@ pub(crate) static MENU: Menu = Menu {
             "publickey-authentication-options",
             Kind::Words(&["none", "touch-required", "verify-required"]),
             "none",
-            "What hardware keys must prove",
+            "Proof required of hardware keys",
         )
         .inert(),
         no("strong-crypto", "Whether only strong algorithms are taken"),
@@ -89,7 +89,7 @@ pub(crate) static MENU: Menu = Menu {
             "export-host-key",
             "Write the key to files",
             &[
-                argument("key-file-prefix", Kind::Text, "How the files' names begin"),
+                argument("key-file-prefix", Kind::Text, "Prefix of the file names"),
                 PASSPHRASE,
             ],
         ),

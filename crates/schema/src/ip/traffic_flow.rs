@@ -15,7 +15,7 @@ const SPAN: Kind = seconds(1, 4_294_967_295);
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether collectors are told"),
+        no("enabled", "Whether flows are exported"),
         with_default(
             "interfaces",
             Kind::List(&Kind::Or(
@@ -23,24 +23,41 @@ pub(crate) static MENU: Menu = Menu {
                 &Kind::Either(&INTERFACE, &INTERFACE_LIST),
             )),
             "all",
-            "Interfaces whose flows are told of",
+            "Interfaces whose flows are exported",
         ),
-        with_default("cache-entries", FLOWS, "32k", "Most flows at a time"),
+        with_default(
+            "cache-entries",
+            FLOWS,
+            "32k",
+            "Maximum number of concurrent flows",
+        ),
         with_default(
             "active-flow-timeout",
             SPAN,
             "30m",
-            "How often a flow is told of",
+            "Export interval of active flows",
         ),
         with_default(
             "inactive-flow-timeout",
             SPAN,
             "15s",
-            "How long a flow may be silent",
+            "Idle timeout of flows",
         ),
         no("packet-sampling", "Whether some packets count for all").inert(),
-        with_default("sampling-interval", U32, "0", "Packets in a row that count").inert(),
-        with_default("sampling-space", U32, "0", "Packets in a row that do not").inert(),
+        with_default(
+            "sampling-interval",
+            U32,
+            "0",
+            "Number of successive packets that are sampled",
+        )
+        .inert(),
+        with_default(
+            "sampling-space",
+            U32,
+            "0",
+            "Number of successive packets that are skipped",
+        )
+        .inert(),
     ]],
     commands: &[idle_command("monitor", "Monitor flows", &[crate::interface::ONCE]).repeating()],
     idle: Some(some_only),

@@ -13,10 +13,7 @@ pub(crate) static MENU: Menu = Menu {
             "allow-disable-external-interface",
             "Whether hosts may switch the line off",
         ),
-        yes(
-            "show-dummy-rule",
-            "Whether a rule is shown that means nothing",
-        ),
+        yes("show-dummy-rule", "Whether a dummy rule is shown"),
     ]],
     effect: Effect::None,
     ..Menu::new("/ip/upnp", Shape::Settings, "Universal Plug and Play")

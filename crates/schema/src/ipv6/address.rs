@@ -11,11 +11,16 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("address", Kind::Local(Family::V6), "IPv6 address"),
-            Property::new("from-pool", Kind::Text, "The pool that gives the prefix").default(""),
+            Property::new(
+                "from-pool",
+                Kind::Text,
+                "Pool from which the prefix is taken",
+            )
+            .default(""),
             Property::new(
                 "from-pool-policy",
                 Kind::Words(&["any", "exact", "recommended", "strict", "without-acquire"]),
-                "What to take from the pool",
+                "Selection of the prefix from the pool",
             )
             .default("recommended")
             .inert(),
@@ -29,20 +34,20 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "eui-64",
                 Kind::Bool,
-                "Makes the last 64 bits from the MAC address",
+                "Build the last 64 bits from the MAC address",
             )
             .default("no"),
             Property::new("advertise", Kind::Bool, "Advertises the prefix to hosts").default("yes"),
             Property::new(
                 "no-dad",
                 Kind::Bool,
-                "Does not look for a duplicate first (RFC 4862)",
+                "Skip duplicate address detection (RFC 4862)",
             )
             .default("no"),
             Property::new(
                 "auto-link-local",
                 Kind::Bool,
-                "Gives the interface a link-local address too",
+                "Give the interface a link-local address too",
             )
             .default("yes"),
             Property::new("vrf", Kind::Text, "The VRF of the interface").read_only(),

@@ -12,11 +12,11 @@ use crate::ip::dhcp_client::CHECK_GATEWAY;
 use crate::ip::dhcp_server::FLAGS;
 
 const ASK: &[Property] = &[
-    interface("The interface that asks"),
+    interface("Interface of the client"),
     property(
         "request",
         Kind::Set(&["info", "address", "prefix"]),
-        "What is asked for",
+        "Requested data",
     )
     .required(),
     no(
@@ -40,14 +40,14 @@ const ASK: &[Property] = &[
         "check-gateway",
         CHECK_GATEWAY,
         "none",
-        "How the gateway is watched",
+        "Monitoring of the gateway",
     ),
     yes("use-peer-dns", "Whether the server's DNS servers are used"),
     no(
         "use-interface-duid",
         "Whether the interface's address names this router",
     ),
-    with_default("custom-duid", Kind::Digits, "", "What names this router"),
+    with_default("custom-duid", Kind::Digits, "", "DUID of this router"),
     yes(
         "validate-server-duid",
         "Whether the server's name is checked",
@@ -64,7 +64,7 @@ const ASK: &[Property] = &[
 ];
 
 const POOL: &[Property] = &[
-    text("pool-name", "The pool that prefixes go to"),
+    text("pool-name", "Pool for received prefixes"),
     with_default(
         "pool-prefix-length",
         between(0, 128),
@@ -75,16 +75,16 @@ const POOL: &[Property] = &[
         "prefix-hint",
         Kind::Prefix(Family::V6),
         "::/0",
-        "The prefix that is asked for",
+        "Requested prefix",
     ),
     with_default(
         "prefix-address-lists",
         Kind::List(&Kind::Name),
         "",
-        "Lists that prefixes are added to",
+        "Address lists for received prefixes",
     )
     .inert(),
-    text("script", "Runs when what was got changes").script(),
+    text("script", "Script to run when the lease changes").script(),
     optional("custom-iapd-id", U32, "Number of the request for a prefix"),
     optional(
         "custom-iana-id",
@@ -94,11 +94,11 @@ const POOL: &[Property] = &[
 ];
 
 const GOT: &[Property] = &[
-    shown("status", Kind::Text, "How far the client has come"),
-    shown("duid", Kind::Text, "What names this router"),
+    shown("status", Kind::Text, "State of the client"),
+    shown("duid", Kind::Text, "DUID of this router"),
     shown("dhcp-server-v6", IPV6, "The server"),
-    shown("prefix", Kind::Text, "The prefix, and how long it holds"),
-    shown("address", Kind::Text, "The address, and how long it holds"),
+    shown("prefix", Kind::Text, "Prefix and its remaining lifetime"),
+    shown("address", Kind::Text, "Address and its remaining lifetime"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

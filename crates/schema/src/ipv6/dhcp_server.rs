@@ -23,7 +23,7 @@ const SERVER: &[Property] = &[
     interface("The interface that is served"),
     with_default("prefix-pool", POOL, "static-only", "The pool of prefixes"),
     with_default("address-pool", POOL, "static-only", "The pool of addresses"),
-    with_default("lease-time", Kind::SPAN, "3d", "How long a binding holds"),
+    with_default("lease-time", Kind::SPAN, "3d", "Lifetime of a binding"),
     yes("rapid-commit", "Whether two messages will do"),
     with_default("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
     with_default(
@@ -32,7 +32,11 @@ const SERVER: &[Property] = &[
         "255",
         "Preference among servers",
     ),
-    text("binding-script", "Runs when a binding begins or ends").script(),
+    text(
+        "binding-script",
+        "Script to run when a binding begins or ends",
+    )
+    .script(),
     with_default("dhcp-option", OPTIONS, "", "Options to send"),
 ];
 
@@ -40,7 +44,7 @@ const MORE: &[Property] = &[
     optional(
         "insert-queue-before",
         QUEUE_PLACE,
-        "Where queues for clients are put",
+        "Position of client queues",
     ),
     with_default(
         "parent-queue",
@@ -73,7 +77,7 @@ const MORE: &[Property] = &[
         "ignore-ia-na-bindings",
         "Whether clients get prefixes alone",
     ),
-    shown("duid", Kind::Text, "What names this router"),
+    shown("duid", Kind::Text, "DUID of this router"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

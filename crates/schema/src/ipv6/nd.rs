@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "interface",
                 Kind::Or(&["all"], &Kind::Reference("interface")),
-                "The interface that advertises; all stands for those without an entry",
+                "Interface for advertisements; all for interfaces without an entry of their own",
             )
             .required(),
             Property::new(
@@ -50,7 +50,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "reachable-time",
                 MILLISECONDS,
-                "How long a neighbour is taken for reachable",
+                "Time for which a neighbour is considered reachable",
             )
             .default("unspecified"),
             Property::new(
@@ -68,7 +68,7 @@ pub(crate) static MENU: Menu = Menu {
                         max: 65_535 * SECOND,
                     },
                 ),
-                "How long this router is a default router; none if it is not",
+                "Lifetime as a default router; none if this router is not one",
             )
             .default("30m"),
             Property::new(

@@ -16,25 +16,21 @@ pub(crate) static MENU: Menu = Menu {
         property(
             "prefix-length",
             between(1, 128),
-            "Length of the prefixes that are given out",
+            "Length of assigned prefixes",
         )
         .required(),
         optional(
             "from-pool",
             Kind::Name,
-            "The pool that the prefix comes from",
+            "Pool from which the prefix is taken",
         )
         .inert(),
         shown("actual-prefix", PREFIX, "The prefix in use"),
-        shown(
-            "valid-lifetime",
-            Kind::SPAN,
-            "How long the prefix may be used",
-        ),
+        shown("valid-lifetime", Kind::SPAN, "Valid lifetime of the prefix"),
         shown(
             "preferred-lifetime",
             Kind::SPAN,
-            "How long the prefix should be used",
+            "Preferred lifetime of the prefix",
         ),
         COMMENT,
     ]],

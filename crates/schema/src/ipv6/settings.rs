@@ -19,7 +19,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "accept-router-advertisements",
             ACCEPT,
-            "Takes addresses and routes of routers",
+            "Accept addresses and routes of routers",
         )
         .default("yes-if-forwarding-disabled")
         .inert(),
@@ -33,13 +33,13 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "disable-link-local-address",
             Kind::Bool,
-            "Gives no interface a link-local address by itself",
+            "Do not create link-local addresses automatically",
         )
         .default("no"),
         Property::new(
             "stale-neighbor-timeout",
             ENTRIES,
-            "Seconds after which a stale neighbour is forgotten",
+            "Seconds after which a stale neighbour is removed",
         )
         .default("60"),
         Property::new(
@@ -51,25 +51,25 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "min-neighbor-entries",
             ENTRIES,
-            "Neighbours that are kept in any case",
+            "Number of neighbours below which none is removed",
         )
         .default("4096"),
         Property::new(
             "soft-max-neighbor-entries",
             ENTRIES,
-            "Neighbours beyond which the oldest go",
+            "Number of neighbours above which the oldest are removed",
         )
         .default("8192"),
         Property::new(
             "max-neighbor-entries",
             ENTRIES,
-            "Most neighbours that are kept",
+            "Maximum number of neighbours",
         )
         .default("16384"),
         Property::new(
             "multipath-hash-policy",
             Kind::Words(&["l3", "l3-inner", "l4"]),
-            "What decides between the gateways of a route",
+            "Hash policy for routes with several gateways",
         )
         .default("l3"),
         Property::new("allow-fast-path", Kind::Bool, "Allows FastPath").default("yes"),

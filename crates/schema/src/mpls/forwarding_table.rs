@@ -13,7 +13,7 @@ pub(crate) static MENU: Menu = Menu {
         shown(
             "nexthops",
             Kind::Text,
-            "Where packets go, and with which labels",
+            "Next hop of packets and their labels",
         ),
     ]],
     flags: &[
@@ -22,5 +22,5 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('T', "traffic-eng", 0),
     ],
     columns: &["label", "vrf", "prefix", "nexthops"],
-    ..idle_rows("/mpls/forwarding-table", "What happens to labels")
+    ..idle_rows("/mpls/forwarding-table", "Forwarding table of labels")
 };

@@ -13,9 +13,9 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "mpls-mtu",
                 between(512, 65_535),
-                "Largest packet with its labels",
+                "Largest packet including its labels",
             ),
-            maybe("input", "Takes labelled packets"),
+            maybe("input", "Accept labelled packets"),
         ],
         COMMENT_SAID,
     ],

@@ -26,7 +26,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             list("afi", &FAMILIES, "Families").optional(),
-            optional("vrf", VRF, "The VRF that it is in"),
+            optional("vrf", VRF, "The VRF"),
             ipv4("lsr-id", "Number of the router").optional(),
             list(
                 "transport-addresses",
@@ -35,11 +35,25 @@ pub(crate) static MENU: Menu = Menu {
             )
             .optional(),
             optional("preferred-afi", FAMILIES, "Family of sessions"),
-            maybe("distribute-for-default", "Gives the default route a label"),
-            optional("path-vector-limit", between(0, 255), "Routers on a way"),
-            optional("hop-limit", between(0, 255), "Hops on a way"),
+            maybe(
+                "distribute-for-default",
+                "Assign a label to the default route",
+            ),
+            optional(
+                "path-vector-limit",
+                between(0, 255),
+                "Maximum number of routers on a path",
+            ),
+            optional(
+                "hop-limit",
+                between(0, 255),
+                "Maximum number of hops on a path",
+            ),
             maybe("loop-detect", "Looks for loops"),
-            maybe("use-explicit-null", "Keeps the label up to the last router"),
+            maybe(
+                "use-explicit-null",
+                "Keep the label up to the last router (explicit null)",
+            ),
         ],
         COMMENT_SAID,
     ],
@@ -63,5 +77,5 @@ pub(crate) static MENU: Menu = Menu {
         Old::renamed("transport-address", "transport-addresses"),
         Old::renamed("distribute-for-default-route", "distribute-for-default"),
     ],
-    ..idle_list("/mpls/ldp", "Routers that speak LDP")
+    ..idle_list("/mpls/ldp", "LDP instances")
 };

@@ -12,7 +12,7 @@ const PRIORITY: Kind = between(0, 7);
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            list("chain", &CHAINS, "Where packets are looked at").optional(),
+            list("chain", &CHAINS, "Chain in which packets are matched").optional(),
             list("exp", &PRIORITY, "Their priorities").optional(),
             optional("set-exp", PRIORITY, "New priority"),
             optional("set-mark", Kind::Name, "New mark"),

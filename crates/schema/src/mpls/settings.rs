@@ -15,7 +15,7 @@ const LABELS: Kind = Kind::Range(
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        Property::new("dynamic-label-range", LABELS, "Labels that are given away")
+        Property::new("dynamic-label-range", LABELS, "Range of dynamic labels")
             .default("16-1048575"),
         yes("propagate-ttl", "Copies the TTL between packet and label"),
         yes("allow-fast-path", "Allows FastPath"),

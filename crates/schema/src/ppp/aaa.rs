@@ -7,14 +7,14 @@ use crate::fragment::idle_settings;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("use-radius", "Asks a RADIUS server who users are"),
-        yes("accounting", "Tells it what was used"),
-        span("interim-update", "How often it is told").default("0s"),
+        no("use-radius", "Authenticate users by RADIUS"),
+        yes("accounting", "Account sessions by RADIUS"),
+        span("interim-update", "Interim update interval of accounting").default("0s"),
         no(
             "use-circuit-id-in-nas-port-id",
-            "Tells it the circuit of PPPoE clients",
+            "Send the circuit identifier of PPPoE clients to RADIUS",
         ),
-        no("enable-ipv6-accounting", "Counts IPv6 apart"),
+        no("enable-ipv6-accounting", "Count IPv6 separately"),
     ]],
     ..idle_settings("/ppp/aaa", "Authentication of PPP users by RADIUS")
 };

@@ -8,21 +8,25 @@ use crate::fragment::idle_rows;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("name", Kind::Text, "Name of the user"),
-        shown("service", Kind::Text, "What carries the session"),
-        shown("caller-id", Kind::Text, "Where the user is"),
+        shown("service", Kind::Text, "Service of the session"),
+        shown(
+            "caller-id",
+            Kind::Text,
+            "Address or number from which the user connects",
+        ),
         shown("address", Kind::Text, "Address of the user"),
-        shown("uptime", Kind::SPAN, "How long the session has been up"),
+        shown("uptime", Kind::SPAN, "Uptime of the session"),
         shown("encoding", Kind::Text, "Encryption and compression"),
         shown("session-id", Kind::Text, "Number of the session"),
         shown(
             "limit-bytes-in",
             Kind::COUNTER,
-            "Bytes that the user may send",
+            "Maximum number of bytes from the user",
         ),
         shown(
             "limit-bytes-out",
             Kind::COUNTER,
-            "Bytes that the user may receive",
+            "Maximum number of bytes to the user",
         ),
         shown(
             "radius",

@@ -13,7 +13,7 @@ pub(crate) static MENU: Menu = Menu {
             "Network of the other ends",
         )
         .default("0.0.0.0/0"),
-        secret("secret", "The secret that both ends know"),
+        secret("secret", "Shared secret"),
         COMMENT,
     ]],
     columns: &["address"],

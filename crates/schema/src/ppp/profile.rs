@@ -35,7 +35,7 @@ const ADDRESSES: &[Property] = &[
     words(
         "remote-ipv6-prefix-reuse",
         YES_NO,
-        "Gives a user the same prefix again",
+        "Assign a user the same prefix again",
     )
     .default("default"),
     Property::new(
@@ -44,7 +44,7 @@ const ADDRESSES: &[Property] = &[
         "Pool of delegated prefixes",
     )
     .optional(),
-    span("dhcpv6-lease-time", "How long such a prefix is lent").default("1d"),
+    span("dhcpv6-lease-time", "Lease time of delegated prefixes").default("1d"),
     words(
         "dhcpv6-use-radius",
         &["accounting", "no", "yes"],
@@ -54,7 +54,7 @@ const ADDRESSES: &[Property] = &[
 ];
 
 const BRIDGING: &[Property] = &[
-    reference("bridge", "interface", "Bridge that sessions are put into").optional(),
+    reference("bridge", "interface", "Bridge to which sessions are added").optional(),
     Property::new(
         "bridge-horizon",
         Kind::Or(
@@ -64,21 +64,15 @@ const BRIDGING: &[Property] = &[
                 max: 4_294_967_295,
             },
         ),
-        "Horizon in that bridge",
+        "Bridge horizon",
     )
     .optional(),
     words("bridge-learning", YES_NO, "Whether hosts are learned").default("default"),
-    number(
-        "bridge-path-cost",
-        1,
-        200_000_000,
-        "Path cost in that bridge",
-    )
-    .optional(),
+    number("bridge-path-cost", 1, 200_000_000, "Bridge path cost").optional(),
     Property::new(
         "bridge-port-priority",
         Kind::Hex { max: 0xff },
-        "Priority in that bridge",
+        "Priority of the bridge port",
     )
     .optional(),
     words(
@@ -91,29 +85,25 @@ const BRIDGING: &[Property] = &[
 ];
 
 const LIMITS: &[Property] = &[
-    optional_text("incoming-filter", "Chain that packets from the user pass"),
-    optional_text("outgoing-filter", "Chain that packets to the user pass"),
-    text(
-        "address-list",
-        "Address list that the user's address is put into",
+    optional_text(
+        "incoming-filter",
+        "Firewall chain for packets from the user",
     ),
+    optional_text("outgoing-filter", "Firewall chain for packets to the user"),
+    text("address-list", "Address list for the user's address"),
     reference(
         "interface-list",
         "interface-list",
-        "List that sessions are put into",
+        "Interface list for sessions",
     )
     .optional(),
-    list("dns-server", &IPV4, "DNS servers that users are told").optional(),
-    list("wins-server", &IPV4, "WINS servers that users are told").optional(),
-    span("session-timeout", "After how long a session ends").optional(),
-    span(
-        "idle-timeout",
-        "After how long without traffic a session ends",
-    )
-    .optional(),
+    list("dns-server", &IPV4, "DNS servers sent to users").optional(),
+    list("wins-server", &IPV4, "WINS servers sent to users").optional(),
+    span("session-timeout", "Session timeout").optional(),
+    span("idle-timeout", "Idle timeout").optional(),
     optional_text(
         "rate-limit",
-        "Rates of a user, as a queue for each session has them",
+        "Rate limit of a user, enforced by a queue for each session",
     ),
     words(
         "only-one",
@@ -127,11 +117,11 @@ const LIMITS: &[Property] = &[
         "Place",
     )
     .optional(),
-    Property::new("parent-queue", QUEUE, "Parent of that queue").optional(),
+    Property::new("parent-queue", QUEUE, "Parent of the session's queue").optional(),
     Property::new(
         "queue-type",
         Kind::Pair(&Kind::Reference("queue-type")),
-        "Type of that queue",
+        "Type of the session's queue",
     )
     .optional(),
 ];
@@ -142,14 +132,9 @@ const USES: &[Property] = &[
     words("use-compression", YES_NO, "Compresses").default("default"),
     words("use-encryption", YES_NO_REQUIRED, "Encrypts").default("default"),
     words("use-upnp", YES_NO, "Users may open ports by UPnP").default("default"),
-    words(
-        "change-tcp-mss",
-        YES_NO,
-        "Lowers the segment size of TCP to what fits",
-    )
-    .default("default"),
-    text("on-up", "Script that runs when a session is up").script(),
-    text("on-down", "Script that runs when a session is down").script(),
+    words("change-tcp-mss", YES_NO, "Clamp the TCP MSS to the MTU").default("default"),
+    text("on-up", "Script to run when a session comes up").script(),
+    text("on-down", "Script to run when a session goes down").script(),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -11,8 +11,8 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the user"),
-            words("service", SERVICES, "What may carry the user's sessions").default("any"),
-            text("caller-id", "Where the user must be"),
+            words("service", SERVICES, "Services that the user may use").default("any"),
+            text("caller-id", "Required address or number of the caller"),
             secret("password", "Password of the user"),
             reference("profile", "ppp-profile", "Profile of the sessions").default("default"),
             ipv4("local-address", "Address of this end").optional(),
@@ -23,8 +23,8 @@ pub(crate) static MENU: Menu = Menu {
                 "Prefix of the user",
             )
             .optional(),
-            text("routes", "Routes that lead to the user"),
-            text("ipv6-routes", "IPv6 routes that lead to the user"),
+            text("routes", "Routes through the user"),
+            text("ipv6-routes", "IPv6 routes through the user"),
             number(
                 "limit-bytes-in",
                 0,
@@ -39,9 +39,13 @@ pub(crate) static MENU: Menu = Menu {
                 "Bytes that the user may receive",
             )
             .default("0"),
-            shown("last-logged-out", Kind::Text, "When the last session ended"),
-            shown("last-caller-id", Kind::Text, "Where the user was then"),
-            shown("last-disconnect-reason", Kind::Text, "Why it ended"),
+            shown("last-logged-out", Kind::Text, "End of the last session"),
+            shown("last-caller-id", Kind::Text, "Caller of the last session"),
+            shown(
+                "last-disconnect-reason",
+                Kind::Text,
+                "Reason for which the last session ended",
+            ),
         ],
         COMMENT_DISABLED,
     ],

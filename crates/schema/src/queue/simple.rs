@@ -19,57 +19,68 @@ const fn total(name: &'static str, help: &'static str) -> Property {
 
 const EACH: &[Property] = &[
     Property::new("name", Kind::Name, "Name of the queue"),
-    list("target", &TARGET, "Networks or interfaces that are limited").required(),
-    Property::new("dst", TARGET, "Where to or from").optional(),
+    list("target", &TARGET, "Networks or interfaces to limit").required(),
+    Property::new("dst", TARGET, "Destination network or interface").optional(),
     Property::new(
         "parent",
         Kind::Or(&["none"], &Kind::Reference("queue-simple")),
-        "Its parent",
+        "Parent queue",
     )
     .default("none"),
     list("packet-marks", &Kind::Name, "Marks of packets").default(""),
-    Property::new("priority", Kind::Pair(&PRIORITY), "Who comes first").default("8/8"),
+    Property::new(
+        "priority",
+        Kind::Pair(&PRIORITY),
+        "Priority, 1 (highest) to 8",
+    )
+    .default("8/8"),
     Property::new("queue", Kind::Pair(&TYPE), "Types of the queues")
         .default("default-small/default-small"),
-    rates("limit-at", "Rates that are kept free"),
-    rates("max-limit", "Rates that are not exceeded"),
+    rates("limit-at", "Guaranteed rates"),
+    rates("max-limit", "Maximum rates"),
     rates("burst-limit", "Rates of a burst"),
-    rates("burst-threshold", "Average rates at which a burst ends"),
+    rates("burst-threshold", "Average rates above which bursts end"),
     Property::new(
         "burst-time",
         Kind::Pair(&Kind::SPAN),
-        "Time of that average",
+        "Averaging time of the burst threshold",
     )
     .default("0s/0s"),
     Property::new(
         "bucket-size",
         Kind::Pair(&Kind::Thousandths),
-        "Seconds that may be saved up",
+        "Bucket size in seconds of the maximum rate",
     )
     .default("0.1/0.1"),
 ];
 
 const TOTAL: &[Property] = &[
-    number("total-priority", 1, 8, "Who comes first, both ways")
+    number("total-priority", 1, 8, "Priority, total of both directions")
         .default("8")
         .quiet(),
-    Property::new("total-queue", TYPE, "Type of the queue for both ways")
+    Property::new("total-queue", TYPE, "Type of the queue for both directions")
         .default("default-small")
         .quiet(),
-    total("total-limit-at", "Rate that is kept free, both ways"),
-    total("total-max-limit", "Rate that is not exceeded, both ways"),
-    total("total-burst-limit", "Rate of a burst, both ways"),
+    total(
+        "total-limit-at",
+        "Guaranteed rate, total of both directions",
+    ),
+    total("total-max-limit", "Maximum rate, total of both directions"),
+    total("total-burst-limit", "Burst rate, total of both directions"),
     total(
         "total-burst-threshold",
-        "Average rate at which a burst ends, both ways",
+        "Average rate above which bursts end, total of both directions",
     ),
-    span("total-burst-time", "Time of that average, both ways")
-        .default("0s")
-        .quiet(),
+    span(
+        "total-burst-time",
+        "Averaging time of the burst threshold, total of both directions",
+    )
+    .default("0s")
+    .quiet(),
     Property::new(
         "total-bucket-size",
         Kind::Thousandths,
-        "Seconds that may be saved up",
+        "Bucket size in seconds of the maximum rate",
     )
     .default("0.1")
     .quiet(),
@@ -77,27 +88,39 @@ const TOTAL: &[Property] = &[
     Property::new(
         "time",
         crate::declare::TIME_OF_WEEK,
-        "When the queue counts",
+        "Time at which the queue is active",
     )
     .optional(),
-    count("total-bytes", "Bytes both ways"),
+    count("total-bytes", "Bytes, total of both directions"),
     count("packets", "Packets up and down"),
-    count("total-packets", "Packets both ways"),
-    count("dropped", "Packets that were dropped"),
-    count("total-dropped", "Packets that were dropped, both ways"),
+    count("total-packets", "Packets, total of both directions"),
+    count("dropped", "Dropped packets"),
+    count("total-dropped", "Dropped packets, total of both directions"),
     count("rate", "Bits a second at present"),
-    count("total-rate", "Bits a second at present, both ways"),
+    count(
+        "total-rate",
+        "Current rate in bits a second, total of both directions",
+    ),
     count("packet-rate", "Packets a second at present"),
     count(
         "total-packet-rate",
-        "Packets a second at present, both ways",
+        "Current rate in packets a second, total of both directions",
     ),
-    count("queued-packets", "Packets that wait"),
-    count("total-queued-packets", "Packets that wait, both ways"),
-    count("queued-bytes", "Bytes that wait"),
-    count("total-queued-bytes", "Bytes that wait, both ways"),
+    count("queued-packets", "Queued packets"),
+    count(
+        "total-queued-packets",
+        "Queued packets, total of both directions",
+    ),
+    count("queued-bytes", "Queued bytes"),
+    count(
+        "total-queued-bytes",
+        "Queued bytes, total of both directions",
+    ),
     count("pcq-queues", "Queues within PCQ"),
-    count("total-pcq-queues", "Queues within PCQ, both ways"),
+    count(
+        "total-pcq-queues",
+        "PCQ subqueues, total of both directions",
+    ),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -22,12 +22,12 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the queue"),
-            Property::new("parent", PARENT, "The queue or interface that it is within").required(),
+            Property::new("parent", PARENT, "Parent queue or interface").required(),
             list("packet-mark", &Kind::Name, "Marks of packets").default(""),
-            rate("limit-at", "Rate that is kept free"),
+            rate("limit-at", "Guaranteed rate"),
             Property::new("queue", TYPE, "Type of the queue").default("default-small"),
-            Property::new("priority", PRIORITY, "Who comes first").default("8"),
-            rate("max-limit", "Rate that is not exceeded"),
+            Property::new("priority", PRIORITY, "Priority, 1 (highest) to 8").default("8"),
+            rate("max-limit", "Maximum rate"),
             rate("burst-limit", "Rate of a burst"),
             rate("burst-threshold", "Average rate at which a burst ends"),
             span("burst-time", "Time of that average").default("0s"),

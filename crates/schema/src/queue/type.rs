@@ -25,73 +25,92 @@ const SIMPLE: &[Property] = &[
     count(
         "mq-pfifo-limit",
         "50",
-        "Packets that wait, for each hardware queue",
+        "Queue length in packets, for each hardware queue",
     ),
     count("red-limit", "60", "Packets that wait"),
     count(
         "red-min-threshold",
         "10",
-        "Packets at which dropping may begin",
+        "Average queue length at which dropping begins",
     ),
     count(
         "red-max-threshold",
         "50",
-        "Packets at which dropping is surest",
+        "Average queue length at which dropping is most likely",
     ),
     count("red-burst", "20", "Packets of a burst"),
     count("red-avg-packet", "1000", "Bytes of a usual packet"),
     count(
         "sfq-perturb",
         "5",
-        "Seconds after which flows are mixed anew",
+        "Seconds after which the hash of flows changes",
     ),
     count("sfq-allot", "1514", "Bytes at a turn"),
 ];
 
 const PCQ: &[Property] = &[
     rate("pcq-rate", "Rate of each"),
-    Property::new("pcq-limit", Kind::Kib, "What waits of each").default("50KiB"),
-    list("pcq-classifier", &CLASSES, "What tells them apart").default(""),
-    Property::new("pcq-total-limit", Kind::Kib, "What waits of all").default("2000KiB"),
+    Property::new("pcq-limit", Kind::Kib, "Length of each subqueue").default("50KiB"),
+    list("pcq-classifier", &CLASSES, "Classifier of subqueues").default(""),
+    Property::new(
+        "pcq-total-limit",
+        Kind::Kib,
+        "Total length of all subqueues",
+    )
+    .default("2000KiB"),
     rate("pcq-burst-rate", "Rate of a burst"),
-    rate("pcq-burst-threshold", "Average rate at which a burst ends"),
+    rate("pcq-burst-threshold", "Average rate above which bursts end"),
     within("pcq-burst-time", 1_000, U32 * 1_000, "Time of that average").default("10s"),
-    number("pcq-src-address-mask", 0, 32, "Bits of a source that count").default("32"),
+    number(
+        "pcq-src-address-mask",
+        0,
+        32,
+        "Prefix length of IPv4 sources",
+    )
+    .default("32"),
     number(
         "pcq-dst-address-mask",
         0,
         32,
-        "Bits of a destination that count",
+        "Prefix length of IPv4 destinations",
     )
     .default("32"),
     number(
         "pcq-src-address6-mask",
         0,
         128,
-        "Bits of an IPv6 source that count",
+        "Prefix length of IPv6 sources",
     )
     .default("128"),
     number(
         "pcq-dst-address6-mask",
         0,
         128,
-        "Bits of an IPv6 destination that count",
+        "Prefix length of IPv6 destinations",
     )
     .default("128"),
 ];
 
 const CODEL: &[Property] = &[
     count("codel-limit", "1000", "Packets that wait"),
-    span("codel-target", "Delay that is accepted").default("5ms"),
-    span("codel-interval", "Time in which it may be exceeded").default("100ms"),
-    no("codel-ecn", "Marks packets before it drops them"),
+    span("codel-target", "Target delay").default("5ms"),
+    span(
+        "codel-interval",
+        "Interval in which the target delay may be exceeded",
+    )
+    .default("100ms"),
+    no("codel-ecn", "Mark packets (ECN) before dropping them"),
     span("codel-ce-threshold", "Delay at which packets are marked").optional(),
     count("fq-codel-limit", "10240", "Packets that wait"),
     count("fq-codel-flows", "1024", "Flows"),
-    span("fq-codel-target", "Delay that is accepted").default("5ms"),
-    span("fq-codel-interval", "Time in which it may be exceeded").default("100ms"),
+    span("fq-codel-target", "Target delay").default("5ms"),
+    span(
+        "fq-codel-interval",
+        "Interval in which the target delay may be exceeded",
+    )
+    .default("100ms"),
     count("fq-codel-quantum", "1514", "Bytes at a turn"),
-    yes("fq-codel-ecn", "Marks packets before it drops them"),
+    yes("fq-codel-ecn", "Mark packets (ECN) before dropping them"),
     count("fq-codel-memlimit", "33554432", "Bytes that wait").unit("B"),
     span("fq-codel-ce-threshold", "Delay at which packets are marked").optional(),
 ];
@@ -100,18 +119,18 @@ const CAKE: &[Property] = &[
     rate("cake-bandwidth", "Rate; 0 is no limit"),
     no("cake-autorate-ingress", "Finds the rate out").inert(),
     words("cake-atm", &["atm", "none", "ptm"], "Cells of the line").default("none"),
-    number("cake-overhead", -64, 256, "Bytes that the line adds").default("0"),
+    number("cake-overhead", -64, 256, "Overhead of the line in bytes").default("0"),
     number("cake-mpu", 0, 256, "Bytes of the smallest packet").default("0"),
     list(
         "cake-overhead-scheme",
         &Kind::Words(OVERHEAD),
-        "What the line is, and what it adds besides",
+        "Preset for the line type and its overhead",
     )
     .optional(),
-    span("cake-rtt", "Round trip that flows have").default("100ms"),
-    words("cake-rtt-scheme", RTT, "How far flows go").optional(),
-    words("cake-diffserv", DIFFSERV, "How packets are sorted").default("diffserv3"),
-    words("cake-flowmode", FLOWS, "What tells flows apart").default("triple-isolate"),
+    span("cake-rtt", "Expected round-trip time").default("100ms"),
+    words("cake-rtt-scheme", RTT, "Preset of the round-trip time").optional(),
+    words("cake-diffserv", DIFFSERV, "Priority scheme").default("diffserv3"),
+    words("cake-flowmode", FLOWS, "Flow isolation mode").default("triple-isolate"),
     no("cake-nat", "Looks at addresses before NAT").inert(),
     no("cake-wash", "Clears the DSCP"),
     words(
@@ -188,7 +207,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the type"),
-            words("kind", KINDS, "How packets wait").required(),
+            words("kind", KINDS, "Kinds of queues").required(),
         ],
         SIMPLE,
         PCQ,

@@ -60,91 +60,99 @@ pub(crate) const WHOLE: &[Property] = &[
         Kind::Address(Family::V4),
         "Number of the reflectors' group",
     ),
-    list("afi", &CARRIED, "What is carried").optional(),
+    list("afi", &CARRIED, "Address families").optional(),
     reference("routing-table", "routing-table", "Table of its routes").optional(),
-    optional("vrf", VRF, "The VRF that it is in"),
+    optional("vrf", VRF, "The VRF"),
     list("templates", &Kind::Reference("bgp-template"), "Templates").optional(),
     maybe(
         "multihop",
-        "The other end is farther away than the next router",
+        "Whether the other end may be more than one hop away",
     ),
-    maybe("use-bfd", "Watches the other end by BFD"),
-    optional("hold-time", HOLD, "After which silence it is gone"),
+    maybe("use-bfd", "Monitor the other end by BFD"),
+    optional("hold-time", HOLD, "Hold time"),
     optional(
         "keepalive-time",
         seconds(1, 1_800),
-        "How often it is greeted",
+        "Interval of keepalive messages",
     ),
-    optional("nexthop-choice", NEXT_HOP, "Which next hop others are told"),
+    optional("nexthop-choice", NEXT_HOP, "Next hop that is advertised"),
     optional(
         "cisco-vpls-nlri-len-fmt",
         Kind::Words(&["auto-bits", "auto-bytes", "bits", "bytes"]),
         "Of VPLS",
     ),
-    optional_text("save-to", "File that messages are saved to"),
+    optional_text("save-to", "File to which messages are saved"),
 ];
 
 /// Properties of received routes.
 pub(crate) const INPUT: &[Property] = &[
+    chain("input.filter", "Filter chain for received routes"),
     chain(
-        "input.filter",
-        "Chain that routes pass before they are used",
+        "input.accept-nlri",
+        "Address list of networks accepted before filtering",
     ),
-    chain("input.accept-nlri", "List of networks that are taken early"),
     chain(
         "input.accept-communities",
-        "List of communities that are taken early",
+        "List of communities accepted before filtering",
     ),
     chain(
         "input.accept-ext-communities",
-        "List of extended communities that are taken early",
+        "List of extended communities accepted before filtering",
     ),
     chain(
         "input.accept-large-communities",
-        "List of large communities that are taken early",
+        "List of large communities accepted before filtering",
     ),
-    list("input.add-path", &FAMILIES, "Takes several ways").optional(),
+    list("input.add-path", &FAMILIES, "Accept several paths").optional(),
     optional(
         "input.affinity",
         AFFINITY,
-        "What its work is done together with",
+        "Process that handles the session",
     ),
     optional(
         "input.allow-as",
         between(0, 10),
-        "How often the own number may be on the way",
+        "How many times the own AS number may be in the path",
     ),
     optional(
         "input.attr-error-handling",
         ERRORS,
-        "What becomes of damaged routes",
+        "Handling of malformed routes",
     ),
-    chain("input.filter-unknown", "Attributes that are left out"),
-    chain("input.filter-communities", "Communities that are left out"),
+    chain("input.filter-unknown", "Attributes to remove"),
+    chain("input.filter-communities", "Communities to remove"),
     chain(
         "input.filter-ext-communities",
-        "Extended communities that are left out",
+        "Extended communities to remove",
     ),
     chain(
         "input.filter-large-communities",
-        "Large communities that are left out",
+        "Large communities to remove",
     ),
-    chain("input.filter-nlri", "Networks that are left out"),
-    optional("input.limit-process-routes-ipv4", U32, "Most routes"),
-    optional("input.limit-process-routes-ipv6", U32, "Most IPv6 routes"),
+    chain("input.filter-nlri", "Networks to remove"),
+    optional(
+        "input.limit-process-routes-ipv4",
+        U32,
+        "Maximum number of routes",
+    ),
+    optional(
+        "input.limit-process-routes-ipv6",
+        U32,
+        "Maximum number of IPv6 routes",
+    ),
 ];
 
 /// Properties of advertised routes.
 pub(crate) const OUTPUT: &[Property] = &[
-    list("output.add-path", &FAMILIES, "Tells several ways").optional(),
+    list("output.add-path", &FAMILIES, "Advertise several paths").optional(),
     optional(
         "output.affinity",
         AFFINITY,
-        "What its work is done together with",
+        "Process that handles the session",
     ),
     maybe(
         "output.as-override",
-        "Puts the own number in place of the other's",
+        "Replace the other end's AS number by the own",
     ),
     optional(
         "output.default-originate",
@@ -154,35 +162,30 @@ pub(crate) const OUTPUT: &[Property] = &[
     optional(
         "output.default-prepend",
         PREPEND,
-        "How often the own number is put before",
+        "How many times the own AS number is prepended",
     ),
+    chain("output.filter-chain", "Filter chain for advertised routes"),
     chain(
-        "output.filter-chain",
-        "Chain that routes pass before others are told",
+        "output.filter-select",
+        "Filter chain that selects advertised routes",
     ),
-    chain("output.filter-select", "Chain that chooses such routes"),
     maybe(
         "output.keep-sent-attributes",
-        "Remembers what others were told",
+        "Keep a copy of sent attributes",
     ),
-    chain(
-        "output.network",
-        "Address list of networks that others are told",
-    ),
+    chain("output.network", "Address list of advertised networks"),
     maybe(
         "output.network-blackhole",
-        "Drops what is for such a network as a whole",
+        "Add a blackhole route for the advertised networks",
     ),
     maybe(
         "output.no-client-to-client-reflection",
-        "Does not tell clients of each other",
+        "Do not reflect routes between clients",
     ),
-    maybe("output.no-early-cut", "Tells others of what they know"),
-    list(
-        "output.redistribute",
-        &SOURCES,
-        "Routes that others are told",
-    )
-    .optional(),
-    maybe("output.remove-private-as", "Leaves out private numbers"),
+    maybe(
+        "output.no-early-cut",
+        "Also send routes that the other end already knows",
+    ),
+    list("output.redistribute", &SOURCES, "Advertised routes").optional(),
+    maybe("output.remove-private-as", "Remove private AS numbers"),
 ];

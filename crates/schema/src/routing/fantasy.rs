@@ -9,22 +9,27 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the routes"),
-            Property::new("dst-address", Kind::Prefix(Family::Any), "Where they begin").optional(),
+            Property::new(
+                "dst-address",
+                Kind::Prefix(Family::Any),
+                "First destination",
+            )
+            .optional(),
             optional(
                 "prefix-length",
                 Kind::Range("-", &U32),
                 "Lengths of their prefixes",
             ),
-            optional("count", U32, "How many"),
+            optional("count", U32, "Number of routes"),
             optional("offset", U32, "How many are left out"),
-            optional("gateway", Kind::Text, "Where they lead"),
+            optional("gateway", Kind::Text, "Gateway"),
             optional("scope", U32, "Scope"),
             optional("target-scope", U32, "Target scope"),
-            optional("dealer-id", U32, "Who deals them"),
+            optional("dealer-id", U32, "Route source"),
             optional("instance-id", U32, "Number of the instance"),
             optional("priv-offs", U32, "Offset of their own data"),
             optional("priv-size", U32, "Size of their own data"),
-            optional_text("seed", "Where chance begins"),
+            optional_text("seed", "Seed of the random numbers"),
             maybe("use-hold", "Holds them back at first"),
         ],
         COMMENT_SAID,

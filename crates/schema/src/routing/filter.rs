@@ -42,7 +42,7 @@ const OSPF: Kind = Kind::Words(&[
 ]);
 
 const MATCHERS: &[Property] = &[
-    optional_text("chain", "The chain that the rule is in"),
+    optional_text("chain", "Chain of the rule"),
     optional("prefix", Kind::Prefix(Family::Any), "Destination"),
     optional(
         "prefix-length",
@@ -50,7 +50,7 @@ const MATCHERS: &[Property] = &[
         "Length of the destination's prefix",
     ),
     optional_text("match-chain", "Chain that must accept the route"),
-    optional("protocol", PROTOCOLS, "Where the route comes from"),
+    optional("protocol", PROTOCOLS, "Origin of the route"),
     optional("distance", BYTES, "Distance"),
     optional("scope", BYTES, "Scope"),
     optional("target-scope", BYTES, "Target scope"),
@@ -58,8 +58,8 @@ const MATCHERS: &[Property] = &[
     optional_text("routing-mark", "Table"),
     optional("route-tag", NUMBERS, "Tag"),
     optional_text("route-comment", "Comment"),
-    optional_text("bgp-as-path", "Way, as a regular expression"),
-    optional("bgp-as-path-length", NUMBERS, "Length of the way"),
+    optional_text("bgp-as-path", "AS path, as a regular expression"),
+    optional("bgp-as-path-length", NUMBERS, "Length of the AS path"),
     optional(
         "bgp-atomic-aggregate",
         Kind::Words(&["absent", "present"]),
@@ -72,7 +72,7 @@ const MATCHERS: &[Property] = &[
     optional("bgp-weight", NUMBERS, "Weight"),
     optional("ospf-type", OSPF, "Kind of OSPF route"),
     maybe("locally-originated-bgp", "Made here"),
-    maybe("invert-match", "The rule is for other routes"),
+    maybe("invert-match", "Invert the match"),
     optional(
         "address-family",
         Kind::List(&Kind::Words(FAMILIES)),
@@ -81,7 +81,7 @@ const MATCHERS: &[Property] = &[
 ];
 
 const ACTION: &[Property] = &[
-    words("action", ACTIONS, "What happens").default("passthrough"),
+    words("action", ACTIONS, "Action").default("passthrough"),
     optional_text("jump-target", "Chain of jump"),
     optional("set-distance", between(0, 255), "New distance"),
     optional("set-scope", between(0, 255), "New scope"),
@@ -99,11 +99,11 @@ const ACTION: &[Property] = &[
         Kind::Address(Family::V6),
         "New IPv6 gateways",
     ),
-    optional("set-out-nexthop", ADDRESS, "Gateway that others are told"),
+    optional("set-out-nexthop", ADDRESS, "Advertised gateway"),
     optional(
         "set-out-nexthop-ipv6",
         Kind::Address(Family::V6),
-        "IPv6 gateway that others are told",
+        "Advertised IPv6 gateway",
     ),
     optional_text("set-routing-mark", "New table"),
     optional_text("set-route-comment", "New comment"),
@@ -111,9 +111,9 @@ const ACTION: &[Property] = &[
     optional(
         "set-check-gateway",
         Kind::Words(&["arp", "none", "ping"]),
-        "How the gateway is watched",
+        "Monitoring of the gateway",
     ),
-    maybe("set-disabled", "Does not use the route"),
+    maybe("set-disabled", "Do not use the route"),
     optional("set-type", TYPES, "New kind"),
     maybe("set-use-te-nexthop", "Uses tunnels of traffic engineering"),
     optional("set-bgp-local-pref", U32, "New preference"),
@@ -121,9 +121,9 @@ const ACTION: &[Property] = &[
     optional(
         "set-bgp-prepend",
         between(0, 16),
-        "How often the own number is put before",
+        "How many times the own AS number is prepended",
     ),
-    list("set-bgp-prepend-path", &U32, "Numbers that are put before").optional(),
+    list("set-bgp-prepend-path", &U32, "AS numbers to prepend").optional(),
     optional("set-bgp-weight", U32, "New weight"),
     list("set-bgp-communities", &Kind::Name, "New communities").optional(),
     list("append-bgp-communities", &Kind::Name, "Further communities").optional(),

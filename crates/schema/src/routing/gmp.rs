@@ -14,7 +14,7 @@ pub(crate) static MENU: Menu = Menu {
             list("interfaces", &INTERFACES, "Interfaces").optional(),
             list("groups", &ADDRESS, "Groups").optional(),
             list("sources", &ADDRESS, "Senders").optional(),
-            maybe("exclude", "All senders but those"),
+            maybe("exclude", "Whether the senders are excluded"),
         ],
         COMMENT_SAID,
     ],

@@ -22,10 +22,10 @@ pub(crate) static MENU: Menu = Menu {
             list(
                 "select-dynamic-id",
                 &SELECT,
-                "Which addresses it may be, if none is given",
+                "Choice of the router ID if none is set",
             )
             .optional(),
-            optional("select-from-vrf", VRF, "The VRF of those"),
+            optional("select-from-vrf", VRF, "VRF whose addresses are considered"),
             shown("dynamic-id", Kind::Text, "The number at present"),
         ],
         COMMENT_SAID,

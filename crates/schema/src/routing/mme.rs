@@ -10,20 +10,20 @@ use crate::fragment::idle_settings;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        span("origination-interval", "How often others are told").default("5s"),
-        span("timeout", "After which silence a router is gone").default("1m"),
+        span("origination-interval", "Interval of originator messages").default("5s"),
+        span("timeout", "Time after which a silent router is removed").default("1m"),
         number(
             "bidirectional-timeout",
             1,
             65_535,
-            "Messages until a link counts as one way",
+            "Number of messages after which a link is considered unidirectional",
         )
         .default("2"),
-        number("ttl", 1, 255, "How far messages go").default("50"),
-        words("gateway-class", CLASSES, "What kind of gateway this is").default("none"),
-        words("gateway-selection", SELECTIONS, "Which gateway is chosen").default("no-gateway"),
-        span("gateway-keepalive", "How often it is asked").default("1m"),
-        ipv4("preferred-gateway", "The gateway that is preferred").default("0.0.0.0"),
+        number("ttl", 1, 255, "Time to live of messages").default("50"),
+        words("gateway-class", CLASSES, "Gateway class of this router").default("none"),
+        words("gateway-selection", SELECTIONS, "Choice of the gateway").default("no-gateway"),
+        span("gateway-keepalive", "Keepalive interval of the gateway").default("1m"),
+        ipv4("preferred-gateway", "Preferred gateway").default("0.0.0.0"),
     ]],
     older: true,
     ..idle_settings("/routing/mme", "Version 6: mesh protocol")

@@ -10,8 +10,8 @@ pub(crate) static MENU: Menu = Menu {
         shown("address", Kind::Text, "Address of the next hop"),
         shown("interface", Kind::Text, "The interface"),
         shown("scope", Kind::COUNTER, "Scope"),
-        shown("check-gateway", Kind::Text, "How it is watched"),
-        shown("hash", Kind::Text, "What it is known by"),
+        shown("check-gateway", Kind::Text, "Monitoring of the next hop"),
+        shown("hash", Kind::Text, "Identifier of the next hop"),
     ]],
     columns: &["address", "interface", "scope"],
     ..idle_rows("/routing/nexthop", "Next hops of routes")

@@ -31,18 +31,14 @@ pub(crate) const AREA: Property = reference("area", "ospf-area", "The area");
 
 /// OSPF properties of an interface.
 pub(crate) const HOW: &[Property] = &[
-    optional("type", TYPES, "What kind of network it is"),
-    optional(
-        "cost",
-        between(0, 65_535),
-        "Cost of the way over the interface",
-    ),
+    optional("type", TYPES, "Network type"),
+    optional("cost", between(0, 65_535), "Cost of the interface"),
     optional(
         "priority",
         between(0, 255),
-        "Who becomes the designated router",
+        "Priority in the election of the designated router",
     ),
-    optional("auth", SIGNATURES, "How messages are signed"),
+    optional("auth", SIGNATURES, "Authentication of messages"),
     optional("auth-id", between(0, 255), "Number of the key"),
     optional("auth-key", Kind::Text, "The key").sensitive(),
     optional(
@@ -53,23 +49,15 @@ pub(crate) const HOW: &[Property] = &[
     optional(
         "retransmit-interval",
         seconds(1, 65_535),
-        "When a message is sent again",
+        "Retransmit interval",
     ),
-    optional(
-        "transmit-delay",
-        seconds(1, 65_535),
-        "How long a message is under way",
-    ),
+    optional("transmit-delay", seconds(1, 65_535), "Transmit delay"),
     optional(
         "hello-interval",
         seconds(1, 65_535),
-        "How often neighbours are greeted",
+        "Interval of hello messages",
     ),
-    optional(
-        "dead-interval",
-        seconds(1, 65_535),
-        "After which silence they are gone",
-    ),
+    optional("dead-interval", seconds(1, 65_535), "Dead interval"),
     maybe("use-bfd", "Watches neighbours by BFD"),
     optional("passive", Kind::Presence, "Speaks to nobody"),
 ];

@@ -25,22 +25,28 @@ pub(crate) static MENU: Menu = Menu {
             "Default route",
         )
         .default("never"),
-        no("redistribute-static", "Tells others of static routes"),
-        no(
-            "redistribute-connected",
-            "Tells others of connected networks",
-        ),
-        no("redistribute-ospf", "Tells others of routes of OSPF"),
-        no("redistribute-bgp", "Tells others of routes of BGP"),
+        no("redistribute-static", "Redistribute static routes"),
+        no("redistribute-connected", "Redistribute connected networks"),
+        no("redistribute-ospf", "Redistribute OSPF routes"),
+        no("redistribute-bgp", "Redistribute BGP routes"),
         metric("metric-default", "Metric of the default route"),
         metric("metric-static", "Metric of static routes"),
         metric("metric-connected", "Metric of connected networks"),
         metric("metric-ospf", "Metric of routes of OSPF"),
         metric("metric-bgp", "Metric of routes of BGP"),
-        span("update-timer", "How often others are told").default("30s"),
-        span("timeout-timer", "After which silence a route is gone").default("3m"),
-        span("garbage-timer", "How long others are told that it is").default("2m"),
-        reference("routing-table", "routing-table", "Table of its routes").default("main"),
+        span("update-timer", "Update interval").default("30s"),
+        span("timeout-timer", "Timeout of routes").default("3m"),
+        span(
+            "garbage-timer",
+            "Time for which an expired route is announced as unreachable",
+        )
+        .default("2m"),
+        reference(
+            "routing-table",
+            "routing-table",
+            "Routing table of the routes",
+        )
+        .default("main"),
     ]],
     ..idle_settings("/routing/rip", "Version 6: RIP")
 };

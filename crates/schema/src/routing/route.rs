@@ -17,14 +17,10 @@ pub(crate) static MENU: Menu = Menu {
             Kind::Reference("routing-table"),
             "The table of the route",
         ),
-        shown("gateway", Kind::Text, "Where the route leads"),
+        shown("gateway", Kind::Text, "Gateway of the route"),
         shown("immediate-gw", Kind::Text, "The gateways after resolution"),
         shown("distance", Kind::COUNTER, "The smallest distance wins"),
-        shown(
-            "scope",
-            Kind::COUNTER,
-            "Which routes may resolve by this one",
-        ),
+        shown("scope", Kind::COUNTER, "Scope for gateway resolution"),
         shown(
             "target-scope",
             Kind::COUNTER,
@@ -34,7 +30,7 @@ pub(crate) static MENU: Menu = Menu {
         shown(
             "belongs-to",
             Kind::Words(&["connected", "static"]),
-            "Who made the route",
+            "Origin of the route",
         ),
     ]],
     flags: FLAGS,

@@ -13,14 +13,14 @@ const TIME: Kind = seconds(1, 172_800);
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            Property::new("group", Kind::Name, "Group of servers that rules name").required(),
+            Property::new("group", Kind::Name, "Group of servers to which rules refer").required(),
             Property::new("address", HOST, "Address of the server").required(),
-            optional("port", PORT, "Its TCP port"),
-            optional("preference", U32, "Which server comes first"),
-            optional("refresh-interval", TIME, "How often it is asked"),
-            optional("retry-interval", TIME, "When it is asked again"),
-            optional("expire-interval", TIME, "How long answers hold"),
-            optional("vrf", VRF, "The VRF that it is in"),
+            optional("port", PORT, "TCP port of the server"),
+            optional("preference", U32, "Preference of the server"),
+            optional("refresh-interval", TIME, "Refresh interval"),
+            optional("retry-interval", TIME, "Retry interval"),
+            optional("expire-interval", TIME, "Expiry time of answers"),
+            optional("vrf", VRF, "The VRF"),
         ],
         COMMENT_SAID,
     ],
@@ -28,7 +28,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["group", "address", "port"],
     commands: &[
         idle_command("rpki-check", "Show whether an origin is allowed"),
-        idle_command("rpki-query", "Show who may announce a network"),
+        idle_command("rpki-query", "Show the valid origins of a network"),
     ],
     ..idle_list("/routing/rpki", "Servers of RPKI")
 };

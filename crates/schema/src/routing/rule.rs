@@ -21,7 +21,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "interface",
                 Kind::Reference("interface"),
-                "Packets that came in here match",
+                "Interface on which packets are received",
             )
             .optional(),
             Property::new(
@@ -33,7 +33,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "action",
                 Kind::Words(&["drop", "lookup", "lookup-only-in-table", "unreachable"]),
-                "What happens to a packet that matches",
+                "Action for packets that match",
             )
             .default("lookup"),
             Property::new("table", TABLE, "The table to look in").optional(),
@@ -50,7 +50,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "vrf",
                 crate::declare::VRF,
-                "The VRF that packets came in by",
+                "VRF of the interface on which packets are received",
             )
             .optional()
             .inert(),

@@ -11,34 +11,37 @@ const RULES: Kind = Kind::List(&Kind::Name);
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        maybe("single-process", "Does all in one process"),
+        maybe("single-process", "Run all protocols in one process"),
         number(
             "check-gateway-ping-count",
             1,
             255,
-            "Probes that may be missed",
+            "Number of missed probes after which a gateway is down",
         )
         .default("2"),
         within(
             "check-gateway-ping-interval",
             100,
             600_000,
-            "How often gateways are asked",
+            "Interval of gateway checks",
         )
         .default("10s"),
         within(
             "check-gateway-ping-timeout",
             1,
             1_000,
-            "How long an answer may take",
+            "Timeout of an answer",
         )
         .default("1s"),
-        chain("connected-in-chain", "Chain that connected networks pass"),
-        chain("dynamic-in-chain", "Chain that routes of clients pass"),
+        chain("connected-in-chain", "Filter chain for connected networks"),
+        chain(
+            "dynamic-in-chain",
+            "Filter chain for routes of dynamic clients",
+        ),
         optional(
             "policy-rules",
             RULES,
-            "What decides about packets, in order",
+            "Order in which policies decide about packets",
         )
         .default("mangle,vrf-lookup,vrf-unreach,local,user,main"),
     ]],

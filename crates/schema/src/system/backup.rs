@@ -4,7 +4,7 @@ use menu::{Argument, Kind, Menu, Policies, Shape};
 
 use crate::declare::{argument, command};
 
-const PASSWORD: Argument = argument("password", Kind::Text, "What the file is encrypted with");
+const PASSWORD: Argument = argument("password", Kind::Text, "Password of the file");
 
 pub(crate) static MENU: Menu = Menu {
     commands: &[
@@ -38,7 +38,7 @@ pub(crate) static MENU: Menu = Menu {
                 argument(
                     "encryption",
                     Kind::Words(&["aes-sha256"]),
-                    "How the file is encrypted",
+                    "Encryption of the file",
                 ),
             ],
         ),

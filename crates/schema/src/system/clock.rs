@@ -24,7 +24,7 @@ pub(crate) static MENU: Menu = Menu {
             "Name of the time zone; manual takes what the menu below says",
         )
         .default("manual"),
-        shown("gmt-offset", OFFSET, "What local time is ahead of UTC"),
+        shown("gmt-offset", OFFSET, "Offset of local time from UTC"),
         shown(
             "dst-active",
             Kind::Bool,
@@ -40,10 +40,11 @@ pub(crate) static MANUAL: Menu = Menu {
         Property::new(
             "time-zone",
             OFFSET,
-            "What local time is ahead of UTC, without daylight saving time",
+            "Offset of local time from UTC, without daylight saving time",
         )
         .default("+00:00"),
-        Property::new("dst-delta", OFFSET, "What daylight saving time adds").default("+00:00"),
+        Property::new("dst-delta", OFFSET, "Offset added by daylight saving time")
+            .default("+00:00"),
         Property::new("dst-start", DATE_TIME, "When daylight saving time begins")
             .default("1970-01-01 00:00:00"),
         Property::new("dst-end", DATE_TIME, "When daylight saving time ends")

@@ -21,20 +21,16 @@ pub(crate) static MENU: Menu = Menu {
         shown(
             "unconfirmed",
             Kind::COUNTER,
-            "The revision that is to be confirmed",
+            "The revision that awaits confirmation",
         ),
-        shown("by", Kind::Text, "Who applied it, and can confirm it"),
-        shown(
-            "confirm-within",
-            Kind::SPAN,
-            "The time until it is taken back",
-        ),
+        shown("by", Kind::Text, "User who applied it and can confirm it"),
+        shown("confirm-within", Kind::SPAN, "Time until it is undone"),
         shown("fault", Kind::Text, "Why changes cannot be stored"),
     ]],
     commands: &[
         command(
             "accept",
-            "Accept the state that damaged files were found to have",
+            "Accept the state that was read from damaged files",
             &[],
         ),
         command(
@@ -45,15 +41,15 @@ pub(crate) static MENU: Menu = Menu {
                 argument(
                     "confirm",
                     Kind::SPAN,
-                    "Take it back unless it is confirmed within",
+                    "Time for confirmation, after which the change is undone",
                 ),
             ],
         ),
-        command("cancel", "Take back what is not confirmed", &[]),
-        command("confirm", "Keep what was applied", &[]),
+        command("cancel", "Undo the unconfirmed change", &[]),
+        command("confirm", "Confirm the applied change", &[]),
         command(
             "diff",
-            "Show what a file, or an earlier revision, has otherwise",
+            "Show the differences to a file or an earlier revision",
             &[FILE, REVISION],
         ),
         command(
@@ -64,7 +60,7 @@ pub(crate) static MENU: Menu = Menu {
                 argument(
                     "confirm",
                     Kind::SPAN,
-                    "Take it back unless it is confirmed within",
+                    "Time for confirmation, after which the change is undone",
                 ),
             ],
         ),
@@ -82,12 +78,12 @@ pub(crate) static MENU: Menu = Menu {
 /// `/system/configuration/history`
 pub(crate) static HISTORY: Menu = Menu {
     properties: &[&[
-        counter("revision", "The revision that the change made"),
-        shown("time", Kind::Text, "When it was made"),
-        shown("by", Kind::Text, "Who made it"),
-        shown("action", Kind::Text, "What was done"),
-        counter("items", "How many items changed"),
-        shown("diff", Kind::List(&Kind::Text), "What changed"),
+        counter("revision", "Revision number of the change"),
+        shown("time", Kind::Text, "Creation time"),
+        shown("by", Kind::Text, "User who made the change"),
+        shown("action", Kind::Text, "Description of the change"),
+        counter("items", "Number of changed items"),
+        shown("diff", Kind::List(&Kind::Text), "Summary of the change"),
     ]],
     columns: &["revision", "time", "by", "action", "items"],
     unnumbered_dynamic: true,
@@ -103,7 +99,7 @@ pub(crate) static EFFECTS: Menu = Menu {
     properties: &[&[
         shown("menu", Kind::Text, "The menu"),
         shown("item", Kind::Text, "The item, as a command names it"),
-        shown("missing", Kind::Text, "What is missing for it"),
+        shown("missing", Kind::Text, "Missing part of the implementation"),
     ]],
     columns: &["menu", "item", "missing"],
     unnumbered_dynamic: true,

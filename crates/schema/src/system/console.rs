@@ -45,7 +45,7 @@ pub(crate) static SCREEN: Menu = Menu {
         Property::new(
             "blank-interval",
             Kind::Words(&["never", "1min", "10min", "60min"]),
-            "How long after the last key the screen goes dark",
+            "Time without key presses after which the screen goes dark",
         )
         .default("10min"),
     ]],

@@ -38,7 +38,7 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     commands: &[idle_command(
         "update",
-        "Ask for another mode, to be confirmed at the device",
+        "Request another mode, to be confirmed at the device",
         &[
             argument("activation-timeout", Kind::SPAN, "Activation timeout"),
             APPEND,

@@ -7,16 +7,16 @@ use crate::declare::shown;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("severity", Kind::Text, "error, warning or advice"),
-        shown("rule", Kind::Text, "What kind of mistake it is"),
+        shown("rule", Kind::Text, "Kind of the mistake"),
         shown("menu", Kind::Text, "The menu of the item at fault"),
         shown("item", Kind::Text, "The item at fault"),
-        shown("finding", Kind::Text, "What is wrong with it"),
-        shown("cause", Kind::Text, "Why that is a mistake"),
-        shown("mend", Kind::Text, "What is right instead"),
+        shown("finding", Kind::Text, "Incorrect part"),
+        shown("cause", Kind::Text, "Explanation of the mistake"),
+        shown("mend", Kind::Text, "Correct form"),
         shown(
             "fix",
             Kind::Text,
-            "Commands that mend it, if nobody has to decide",
+            "Commands that correct the mistake, if no decision is needed",
         ),
     ]],
     columns: &["severity", "rule", "finding"],

@@ -14,18 +14,13 @@ pub(crate) static GPS: Menu = Menu {
         )
         .default("none"),
         Property::new("channel", U32, "The channel of the port").default("0"),
-        Property::new(
-            "init-channel",
-            U32,
-            "The channel that the receiver is set up by",
-        )
-        .default("0"),
-        text("init-string", "What is sent to set the receiver up"),
+        Property::new("init-channel", U32, "Channel used to set up the receiver").default("0"),
+        text("init-string", "String sent to set up the receiver"),
         no("set-system-time", "Sets the clock"),
         Property::new(
             "coordinate-format",
             Kind::Words(&["dms", "dd", "ddmm"]),
-            "How positions are written",
+            "Format of positions",
         )
         .default("dms"),
     ]],

@@ -38,15 +38,15 @@ pub(crate) static HEALTH_SETTINGS: Menu = Menu {
         Property::new(
             "fan-mode",
             Kind::Words(&["auto", "manual"]),
-            "Who controls the fans",
+            "Fan control mode",
         )
         .optional(),
-        Property::new("use-fan", FAN, "The fan that is used").optional(),
-        Property::new("use-fan2", FAN, "The second fan that is used").optional(),
+        Property::new("use-fan", FAN, "Fan in use").optional(),
+        Property::new("use-fan2", FAN, "Second fan in use").optional(),
         Property::new(
             "fan-switch",
             Kind::Words(&["auto", "off", "on"]),
-            "When fans turn",
+            "Conditions under which fans turn",
         )
         .optional(),
         Property::new(
@@ -56,25 +56,30 @@ pub(crate) static HEALTH_SETTINGS: Menu = Menu {
         )
         .optional(),
         Property::new("fan-full-speed-temp", DEGREES, "Temperature of full speed").optional(),
-        Property::new("fan-target-temp", DEGREES, "Temperature that is aimed at").optional(),
+        Property::new("fan-target-temp", DEGREES, "Target temperature").optional(),
         Property::new("fan-min-speed-percent", PERCENT, "Least speed in percent").optional(),
         Property::new(
             "fan-control-interval",
             Kind::SPAN,
-            "How often speeds are set",
+            "Interval of speed control",
         )
         .optional(),
         Property::new(
             "cpu-overtemp-check",
             Kind::Bool,
-            "Restarts when the processor is too hot",
+            "Restart when the processor is too hot",
         )
         .optional(),
-        Property::new("cpu-overtemp-threshold", DEGREES, "What is too hot").optional(),
+        Property::new(
+            "cpu-overtemp-threshold",
+            DEGREES,
+            "Temperature that is too hot",
+        )
+        .optional(),
         Property::new(
             "cpu-overtemp-startup-delay",
             Kind::SPAN,
-            "When looking begins",
+            "Delay before monitoring begins",
         )
         .optional(),
     ]],
@@ -91,7 +96,7 @@ pub(crate) static SWOS: Menu = Menu {
         Property::new(
             "address-acquisition-mode",
             Kind::Words(&["dhcp-only", "dhcp-with-fallback", "static"]),
-            "Where the address comes from",
+            "Origin of the address",
         )
         .default("dhcp-with-fallback"),
         Property::new(
@@ -104,19 +109,19 @@ pub(crate) static SWOS: Menu = Menu {
         Property::new(
             "allow-from",
             Kind::Prefix(Family::V4),
-            "Who may manage the switch",
+            "Addresses with access to the switch",
         )
         .default("0.0.0.0/0"),
         Property::new(
             "allow-from-ports",
             Kind::List(&Kind::Name),
-            "By which ports",
+            "Ports for access",
         )
         .optional(),
         Property::new(
             "allow-from-vlan",
             between(0, 4_095),
-            "From which VLAN; 0 is any",
+            "VLAN for access; 0 for any",
         )
         .default("0"),
     ]],
@@ -158,7 +163,7 @@ pub(crate) static LEDS: Menu = Menu {
                 "align-up",
                 "align-down",
             ]),
-            "What is shown",
+            "Contents of the screen",
         )
         .default("interface-activity"),
         Property::new("leds", Kind::List(&Kind::Text), "Names of the LEDs").default(""),
@@ -210,7 +215,7 @@ pub(crate) static LED_SETTINGS: Menu = Menu {
     properties: &[&[Property::new(
         "all-leds-off",
         Kind::Words(&["never", "immediate", "after-1min", "after-1h"]),
-        "When the LEDs go dark",
+        "Time at which the LEDs go dark",
     )
     .default("never")]],
     effect: Effect::None,

@@ -6,12 +6,12 @@ use crate::declare::shown;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        shown("redo", Kind::Text, "The command that does it again"),
-        shown("undo", Kind::Text, "The command that takes it back"),
-        shown("action", Kind::Text, "What was done"),
-        shown("by", Kind::Text, "Who did it"),
-        shown("policy", Kind::Text, "What right it takes"),
-        shown("time", Kind::Text, "When it was done"),
+        shown("redo", Kind::Text, "Command that redoes the action"),
+        shown("undo", Kind::Text, "Command that undoes the action"),
+        shown("action", Kind::Text, "Description of the action"),
+        shown("by", Kind::Text, "User who performed the action"),
+        shown("policy", Kind::Text, "Required policy"),
+        shown("time", Kind::Text, "Time of the action"),
     ]],
     flags: &[
         Flag::new('U', "undoable", 0),

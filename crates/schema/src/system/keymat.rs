@@ -9,22 +9,17 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "hkdf-hash",
             Kind::Words(&["sha1", "sha256", "sha384", "sha512"]),
-            "Hash that keys are derived by",
+            "Hash for key derivation",
         )
         .default("sha256"),
-        Property::new(
-            "hkdf-secret",
-            Kind::Digits,
-            "Secret that keys are derived from",
-        )
-        .sensitive(),
+        Property::new("hkdf-secret", Kind::Digits, "Secret for key derivation").sensitive(),
         Property::new("key-size", between(128, 4_096), "Length of a key in bits").default("256"),
         Property::new("name", Kind::Name, "Name of the provider").required(),
         Property::new("qkd-address", Kind::Text, "Address of the key server"),
         Property::new(
             "qkd-cache-size",
             between(0, 1_000),
-            "How many keys are kept ready",
+            "Number of keys kept ready",
         )
         .default("0"),
         Property::new(
@@ -35,7 +30,12 @@ pub(crate) static MENU: Menu = Menu {
         .default("none"),
         Property::new("qkd-kme-id", Kind::Text, "QKD KME identifier"),
         Property::new("qkd-peer-sae-id", Kind::Text, "QKD peer SAE identifier"),
-        Property::new("type", Kind::Words(&["hkdf", "qkd"]), "How keys are made").default("qkd"),
+        Property::new(
+            "type",
+            Kind::Words(&["hkdf", "qkd"]),
+            "Method of key generation",
+        )
+        .default("qkd"),
         DISABLED_SWITCH,
     ]],
     columns: &["name", "type", "key-size"],
@@ -56,7 +56,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         idle_command(
             "qkd-get-status",
-            "Ask the server for its state",
+            "Show the state of the server",
             &[NUMBERS, argument("sae-id", Kind::Text, "SAE identifier")],
         ),
     ],

@@ -34,7 +34,7 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         idle_command(
             "generate-new-id",
-            "Give the machine another identifier",
+            "Assign a new identifier to the machine",
             &[],
         ),
         idle_command(

@@ -129,7 +129,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "topics",
                 Kind::List(&Kind::Not(&Kind::Words(TOPICS))),
-                "What a message must be about, and with ! what it must not be about",
+                "Topics that a message must have, and with ! must not have",
             )
             .default("info"),
             text("prefix", "Text to put before the message"),
@@ -137,7 +137,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "action",
                 Kind::Reference("logging-action"),
-                "Where the message goes",
+                "Action for messages",
             )
             .default("memory"),
         ],
@@ -179,13 +179,13 @@ pub(crate) static ACTION: Menu = Menu {
         Property::new(
             "target",
             Kind::Words(&["disk", "echo", "email", "memory", "remote", "script"]),
-            "What is done with a message",
+            "Type of the action",
         )
         .default("memory"),
         Property::new(
             "memory-lines",
             between(1, 65_535),
-            "How many messages are kept in memory",
+            "Number of messages kept in memory",
         )
         .default("1000"),
         no(
@@ -201,25 +201,20 @@ pub(crate) static ACTION: Menu = Menu {
         Property::new(
             "disk-lines-per-file",
             between(1, 65_535),
-            "How many messages a file holds",
+            "Number of messages per file",
         )
         .default("1000"),
-        Property::new(
-            "disk-file-count",
-            between(1, 65_535),
-            "How many files there are",
-        )
-        .default("2"),
+        Property::new("disk-file-count", between(1, 65_535), "Number of files").default("2"),
         no(
             "disk-stop-on-full",
             "Keeps the oldest rather than the newest files",
         ),
-        Property::new("remote", HOST, "The server that messages are sent to").default("0.0.0.0"),
+        Property::new("remote", HOST, "Address of the log server").default("0.0.0.0"),
         Property::new("remote-port", between(1, 65_535), "The server's port").default("514"),
         Property::new(
             "src-address",
             Kind::Address(Family::Any),
-            "Address that messages are sent from",
+            "Source address of messages",
         )
         .default("0.0.0.0"),
         Property::new(
@@ -238,13 +233,13 @@ pub(crate) static ACTION: Menu = Menu {
         Property::new(
             "cef-event-delimiter",
             Kind::Text,
-            "What stands between two messages in CEF",
+            "Separator of messages in CEF",
         )
         .inert(),
         Property::new(
             "syslog-time-format",
             Kind::Words(&["bsd-syslog", "iso8601"]),
-            "How the time is written",
+            "Format of the time",
         )
         .default("bsd-syslog"),
         Property::new(
@@ -254,7 +249,7 @@ pub(crate) static ACTION: Menu = Menu {
                 "authpriv", "ftp", "ntp", "local0", "local1", "local2", "local3", "local4",
                 "local5", "local6", "local7",
             ]),
-            "Facility that messages bear",
+            "Facility of messages",
         )
         .default("daemon"),
         Property::new(
@@ -270,20 +265,20 @@ pub(crate) static ACTION: Menu = Menu {
                 "info",
                 "debug",
             ]),
-            "Severity that messages bear",
+            "Severity of messages",
         )
         .default("auto"),
-        text("email-to", "Who gets messages by mail"),
+        text("email-to", "Recipient of messages by mail"),
         Property::new(
             "email-cc",
             Kind::List(&Kind::Text),
-            "Who else gets messages by mail",
+            "Further recipients of messages by mail",
         )
         .default(""),
         no("email-start-tls", "Sends mail over TLS"),
         yes(
             "remember",
-            "Keeps messages for a console that is not open yet",
+            "Keep messages for a console that is not open yet",
         )
         .inert(),
         no("add-topics-string", "Puts the topics before the message"),
@@ -327,7 +322,7 @@ pub(crate) static ACTION: Menu = Menu {
     ],
     commands: &[Command {
         name: "clear",
-        help: "Forget what an action keeps in memory",
+        help: "Clear the messages that an action keeps in memory",
         arguments: &[
             required_argument("action", Kind::Reference("logging-action"), "Action"),
             AS_VALUE,

@@ -12,7 +12,7 @@ use crate::spelling::HOST;
 pub(crate) static MENU: Menu = Menu {
     commands: &[idle_command(
         "monitor-peers",
-        "Show the servers that the time comes from",
+        "Show the servers in use",
         &[AS_VALUE, DURATION, FREEZE, PROPLIST, WITHOUT_PAGING],
     )
     .repeating()],
@@ -26,7 +26,7 @@ pub(crate) static CLIENT: Menu = Menu {
         Property::new(
             "mode",
             Kind::Words(&["unicast", "broadcast", "multicast", "manycast"]),
-            "How servers are found",
+            "Mode of the client",
         )
         .default("unicast"),
         Property::new(
@@ -38,7 +38,7 @@ pub(crate) static CLIENT: Menu = Menu {
         Property::new("vrf", Kind::Name, "The VRF of the servers")
             .default("main")
             .inert(),
-        shown("freq-drift", Kind::Text, "How much the clock runs wrong"),
+        shown("freq-drift", Kind::Text, "Frequency error of the clock"),
         shown(
             "status",
             Kind::Words(&["stopped", "waiting", "synchronized", "using-local-clock"]),
@@ -70,7 +70,7 @@ pub(crate) static CLIENT: Menu = Menu {
     idle: Some(unheard),
     commands: &[command(
         "reset-freq-drift",
-        "Forget how much the clock runs wrong",
+        "Reset the frequency error of the clock",
         &[],
     )],
     ..Menu::new(
@@ -109,7 +109,7 @@ pub(crate) static SERVERS: Menu = Menu {
             Property::new(
                 "auth-key",
                 Kind::Or(&["none"], &between(1, 65_535)),
-                "Key that the server proves itself with",
+                "Key for authentication of the server",
             )
             .default("none"),
             shown(
@@ -157,11 +157,11 @@ pub(crate) static SERVER: Menu = Menu {
         no("enabled", "Whether questions are answered"),
         no("broadcast", "Sends the time to broadcast addresses"),
         no("multicast", "Sends the time to a multicast group").inert(),
-        no("manycast", "Answers those who look for a server").inert(),
+        no("manycast", "Answer manycast requests").inert(),
         Property::new(
             "broadcast-addresses",
             Kind::List(&Kind::Address(Family::V4)),
-            "Broadcast addresses that the time is sent to",
+            "Broadcast addresses to which the time is sent",
         )
         .default(""),
         Property::new("vrf", Kind::Name, "The VRF of those who ask")
@@ -169,18 +169,18 @@ pub(crate) static SERVER: Menu = Menu {
             .inert(),
         no(
             "use-local-clock",
-            "Answers by the own clock when no server is known",
+            "Use the local clock when no server is reachable",
         ),
         Property::new(
             "local-clock-stratum",
             between(0, 16),
-            "Stratum that the own clock is said to have",
+            "Stratum of the local clock",
         )
         .default("5"),
         Property::new(
             "auth-key",
             Kind::Or(&["none"], &between(1, 65_535)),
-            "Key that the router proves itself with",
+            "Key for authentication of the router",
         )
         .default("none"),
     ]],

@@ -35,14 +35,14 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         idle_command(
             "apply-changes",
-            "Do what is scheduled",
+            "Apply the scheduled changes",
             &[argument("ignore-missing", Kind::Bool, "Ignore missing")],
         ),
         idle_command("disable", "Schedule packages to be disabled", &[NUMBERS]),
         idle_command("downgrade", "Install an older version", &[]),
         idle_command("enable", "Schedule packages to be enabled", &[NUMBERS]),
         idle_command("uninstall", "Schedule packages for removal", &[NUMBERS]),
-        idle_command("unschedule", "Take back what is scheduled", &[NUMBERS]),
+        idle_command("unschedule", "Cancel the scheduled changes", &[NUMBERS]),
     ],
     effect: Effect::None,
     ..Menu::new("/system/package", Shape::Rows, "Installed packages")
@@ -80,7 +80,7 @@ pub(crate) static LOCAL_UPDATE: Menu = Menu {
                 argument("reboot-after-download", Kind::Bool, "Reboot after download"),
             ],
         ),
-        idle_command("refresh", "Ask the other routers", &[]),
+        idle_command("refresh", "Refresh the list of packages", &[]),
     ],
     effect: Effect::None,
     ..Menu::new(
@@ -96,19 +96,19 @@ pub(crate) static MIRROR: Menu = Menu {
         Property::new(
             "primary-server",
             Kind::Address(Family::Any),
-            "Where packages come from",
+            "Primary source of packages",
         )
         .default("0.0.0.0"),
         Property::new(
             "secondary-server",
             Kind::Address(Family::Any),
-            "Where packages come from otherwise",
+            "Secondary source of packages",
         )
         .default("0.0.0.0"),
         Property::new(
             "check-interval",
             nanoseconds(300 * SECOND, i64::MAX),
-            "How often new packages are looked for",
+            "Interval of checks for new packages",
         )
         .default("1d"),
         text("user", "Name at the server"),
@@ -160,14 +160,14 @@ pub(crate) static UPDATE: Menu = Menu {
                 "testing",
                 "upgrade",
             ]),
-            "Which versions are offered",
+            "Release channel",
         )
         .default("stable")
         .inert(),
         Property::new(
             "mode",
             Kind::Words(&["auto", "manual"]),
-            "Whether a new version is installed by itself",
+            "Whether new versions are installed automatically",
         )
         .default("manual")
         .inert(),
@@ -181,7 +181,7 @@ pub(crate) static UPDATE: Menu = Menu {
         Property::new(
             "ip-version",
             Kind::Words(&["any", "ipv4", "ipv6"]),
-            "How the update server is reached",
+            "Access to the update server",
         )
         .default("any")
         .inert(),

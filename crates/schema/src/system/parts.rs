@@ -76,10 +76,7 @@ pub(crate) static HARDWARE: Menu = Menu {
 };
 
 pub(crate) static USB_SETTINGS: Menu = Menu {
-    properties: &[&[no(
-        "authorization",
-        "Lets devices be used that are authorized only",
-    )]],
+    properties: &[&[no("authorization", "Allow authorized devices only")]],
     old_paths: &["/system/resource/usb/settings"],
     effect: Effect::None,
     ..Menu::new(
@@ -104,7 +101,7 @@ pub(crate) static IRQ: Menu = Menu {
             Kind::Or(&["auto"], &between(0, 255)),
             "Active CPU",
         ),
-        shown("count", U32, "How often it came"),
+        shown("count", U32, "Number of interrupts"),
         shown("per-cpu-count", Kind::List(&U32), "Per CPU count"),
     ]],
     flags: &[Flag::new('o', "read-only", 0)],

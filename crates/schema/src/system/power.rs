@@ -34,10 +34,13 @@ pub(crate) static UPS: Menu = Menu {
             Property::new(
                 "alarm-setting",
                 Kind::Words(&["delayed", "immediate", "low-battery", "none"]),
-                "When the supply sounds an alarm",
+                "Alarm setting of the supply",
             )
             .default("immediate"),
-            yes("check-capabilities", "Finds out what the supply can do"),
+            yes(
+                "check-capabilities",
+                "Detect the capabilities of the supply",
+            ),
             shown("model", Kind::Text, "Model"),
             shown("version", Kind::Text, "Version"),
             shown("serial", Kind::Text, "Serial"),
@@ -58,7 +61,7 @@ pub(crate) static UPS: Menu = Menu {
         idle_command("monitor", "Show the state of supplies", MONITORED_ITEMS).repeating(),
         idle_command(
             "rtc",
-            "Measure how long the battery lasts",
+            "Calibrate the runtime of the battery",
             &[AS_VALUE, NUMBER],
         ),
         idle_command(
@@ -89,18 +92,18 @@ pub(crate) static WATCHDOG: Menu = Menu {
         .default("none"),
         yes(
             "watchdog-timer",
-            "Restarts the router when its software hangs",
+            "Restart the router when its software hangs",
         ),
         Property::new(
             "ping-start-after-boot",
             Kind::SPAN,
-            "How long after the start the address is first asked",
+            "Delay after the start before the address is first checked",
         )
         .default("5m"),
         Property::new(
             "ping-timeout",
             nanoseconds(10 * SECOND, 600 * SECOND),
-            "How long the address may not answer",
+            "Time without an answer after which the router restarts",
         )
         .default("1m"),
         yes(
@@ -108,8 +111,8 @@ pub(crate) static WATCHDOG: Menu = Menu {
             "Writes a file for support after a crash",
         ),
         no("auto-send-supout", "Sends the file by mail"),
-        text("send-email-to", "Who gets the mail"),
-        text("send-email-from", "Who sends the mail"),
+        text("send-email-to", "Recipient of the mail"),
+        text("send-email-from", "Sender of the mail"),
         Property::new("send-smtp-server", HOST, "The mail server").default("0.0.0.0"),
     ]],
     old: &[Old::gone("no-ping-delay")],

@@ -24,25 +24,25 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "delay-mode",
                 Kind::Words(&["auto", "e2e", "p2p"]),
-                "How the delay is measured",
+                "Delay measurement mode",
             )
             .default("auto"),
             Property::new(
                 "transport",
                 Kind::Words(&["auto", "ipv4", "l2-non-forwardable", "l2-forwardable"]),
-                "What carries the messages",
+                "Transport of the messages",
             )
             .default("auto"),
             Property::new(
                 "profile",
                 Kind::Words(&["default", "802.1as", "g8275.1", "aes67", "smpte"]),
-                "Which profile of the standard is followed",
+                "Profile of the standard",
             )
             .default("default"),
             Property::new(
                 "domain",
                 Kind::Or(&["auto"], &between(0, 255)),
-                "Which domain the clock is in",
+                "Domain of the clock",
             )
             .default("auto"),
         ],

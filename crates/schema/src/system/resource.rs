@@ -9,8 +9,8 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("uptime", Kind::SPAN, "Time since the start").read_only(),
         Property::new("version", TEXT, "Version of the configuration language").read_only(),
-        Property::new("build-time", TEXT, "When the program was built").read_only(),
-        Property::new("free-memory", BYTES, "Memory that is free")
+        Property::new("build-time", TEXT, "Build time of the program").read_only(),
+        Property::new("free-memory", BYTES, "Free memory")
             .read_only()
             .unit("B"),
         Property::new("total-memory", BYTES, "Memory of the machine")
@@ -21,10 +21,10 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("cpu-frequency", Kind::COUNTER, "Clock of the processor")
             .read_only()
             .unit("MHz"),
-        Property::new("cpu-load", Kind::COUNTER, "How busy the processor is")
+        Property::new("cpu-load", Kind::COUNTER, "Load of the processor")
             .read_only()
             .unit("%"),
-        Property::new("free-hdd-space", BYTES, "Space that is free for the state")
+        Property::new("free-hdd-space", BYTES, "Free space for the state")
             .read_only()
             .unit("B"),
         Property::new("total-hdd-space", BYTES, "Space of the state's disk")

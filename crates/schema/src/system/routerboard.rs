@@ -41,7 +41,7 @@ pub(crate) static SETTINGS: Menu = Menu {
     properties: &[&[
         no(
             "auto-upgrade",
-            "Writes the boot loader that comes with a new version",
+            "Update the boot loader with each new version",
         ),
         Property::new(
             "baud-rate",
@@ -54,13 +54,13 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "boot-delay",
             Kind::SPAN,
-            "How long a key can stop the start",
+            "Time in which a key press stops the start",
         )
         .default("2s"),
         Property::new(
             "init-delay",
             Kind::SPAN,
-            "How long the start waits for devices",
+            "Delay of the start for slow devices",
         )
         .default("0s"),
         Property::new(
@@ -80,13 +80,13 @@ pub(crate) static SETTINGS: Menu = Menu {
                 "flash-boot-once-then-nand",
                 "ether-once-then-nand",
             ]),
-            "What it starts from",
+            "Boot device",
         )
         .default("nand-if-fail-then-ethernet"),
         Property::new(
             "preboot-etherboot",
             Kind::Or(&["disabled"], &nanoseconds(SECOND, 30 * SECOND)),
-            "How long a start from the network is tried first",
+            "Time for which a start from the network is tried first",
         )
         .default("disabled"),
         Property::new(
@@ -140,7 +140,7 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "boot-protocol",
             Kind::Words(&["bootp", "dhcp"]),
-            "How the start from the network asks for an address",
+            "Protocol for the address when starting from the network",
         )
         .default("bootp"),
         yes(
@@ -153,25 +153,25 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "gpio-function",
             Kind::List(&Kind::Words(&["serial1"])),
-            "What the pins are used for",
+            "Function of the pins",
         )
         .default(""),
         Property::new(
             "protected-routerboot",
             DISABLED_OR_ENABLED,
-            "Locks the boot loader's menu and its reset",
+            "Lock the boot loader's menu and its reset",
         )
         .default("disabled"),
         Property::new(
             "reformat-hold-button",
             nanoseconds(5 * SECOND, 600 * SECOND),
-            "How long the button is held to erase all",
+            "Time for which the button must be held to erase everything",
         )
         .default("20s"),
         Property::new(
             "reformat-hold-button-max",
             nanoseconds(5 * SECOND, 600 * SECOND),
-            "How long it may be held at most",
+            "Maximum time for which the button may be held",
         )
         .default("10m"),
         shown("safe-cpu-frequency", Kind::Text, "Safe CPU frequency"),
@@ -194,7 +194,8 @@ pub(crate) static SETTINGS: Menu = Menu {
 pub(crate) static MODE_BUTTON: Menu = Menu {
     properties: &[&[
         no("enabled", "Whether the button runs the script"),
-        Property::new("hold-time", HOLD, "How long the button is held").default("0s..1m"),
+        Property::new("hold-time", HOLD, "Time for which the button must be held")
+            .default("0s..1m"),
         text("on-event", "Script to run").script(),
     ]],
     effect: Effect::None,
@@ -208,7 +209,8 @@ pub(crate) static MODE_BUTTON: Menu = Menu {
 pub(crate) static RESET_BUTTON: Menu = Menu {
     properties: &[&[
         no("enabled", "Whether the button runs the script"),
-        Property::new("hold-time", HOLD, "How long the button is held").default("0s..1m"),
+        Property::new("hold-time", HOLD, "Time for which the button must be held")
+            .default("0s..1m"),
         text("on-event", "Script to run").script(),
     ]],
     effect: Effect::None,
@@ -222,7 +224,8 @@ pub(crate) static RESET_BUTTON: Menu = Menu {
 pub(crate) static WPS_BUTTON: Menu = Menu {
     properties: &[&[
         no("enabled", "Whether the button runs the script"),
-        Property::new("hold-time", HOLD, "How long the button is held").default("0s..1m"),
+        Property::new("hold-time", HOLD, "Time for which the button must be held")
+            .default("0s..1m"),
         text("on-event", "Script to run").script(),
     ]],
     effect: Effect::None,
@@ -238,13 +241,13 @@ pub(crate) static USB: Menu = Menu {
         Property::new(
             "type",
             Kind::Words(&["USB-type-A", "mini-PCIe", "auto"]),
-            "Which of two sockets is used",
+            "Socket in use, of two",
         )
         .default("auto"),
         Property::new(
             "usb-mode",
             Kind::Words(&["automatic", "force-host"]),
-            "Which end of USB the board is",
+            "USB role of the board",
         )
         .default("automatic"),
         shown(

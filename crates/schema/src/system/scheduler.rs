@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "interval",
                 Kind::SPAN,
-                "How long after a run the next is; 0s for one run only",
+                "Interval between runs; 0s for one run only",
             )
             .default("0s"),
             Property::new(
@@ -31,8 +31,8 @@ pub(crate) static MENU: Menu = Menu {
         ],
         OWNER,
         &[
-            Property::new("run-count", Kind::COUNTER, "How often the event ran").read_only(),
-            Property::new("next-run", Kind::Text, "When the event runs next").read_only(),
+            Property::new("run-count", Kind::COUNTER, "Number of runs").read_only(),
+            Property::new("next-run", Kind::Text, "Time of the next run").read_only(),
         ],
         COMMENT_DISABLED,
     ],

@@ -14,7 +14,7 @@ pub(crate) const OWNER: &[Property] = &[
     Property::new(
         "policy",
         Kind::Set(Policies::WORDS),
-        "What the script may do",
+        "Policies of the script",
     )
     .default(POLICY),
 ];
@@ -30,13 +30,8 @@ pub(crate) static MENU: Menu = Menu {
                 "Whether a user with fewer permissions than the script may run it",
             )
             .default("no"),
-            Property::new(
-                "last-started",
-                Kind::Text,
-                "When the script was last started",
-            )
-            .read_only(),
-            Property::new("run-count", Kind::COUNTER, "How often the script ran").read_only(),
+            Property::new("last-started", Kind::Text, "Last start of the script").read_only(),
+            Property::new("run-count", Kind::COUNTER, "Number of runs").read_only(),
             Property::new("source", Kind::Text, "The script")
                 .default("")
                 .script(),
@@ -66,7 +61,7 @@ pub(crate) static MENU: Menu = Menu {
             Argument {
                 name: "use-script-permissions",
                 kind: Kind::Presence,
-                help: "Run it with what the script may do, not with what the user may",
+                help: "Run it with the policies of the script instead of those of the user",
                 required: false,
                 unnamed: false,
             },
@@ -83,11 +78,11 @@ pub(crate) mod job {
 
     pub(crate) static MENU: Menu = Menu {
         properties: &[&[
-            Property::new("type", Kind::Text, "What runs").read_only(),
+            Property::new("type", Kind::Text, "Script or command that is running").read_only(),
             Property::new("script", Kind::Text, "Name of the script").read_only(),
-            Property::new("owner", Kind::Text, "Whose it is").read_only(),
-            Property::new("parent", Kind::Text, "The job that started it").read_only(),
-            Property::new("started", Kind::Text, "When it was started").read_only(),
+            Property::new("owner", Kind::Text, "Owner").read_only(),
+            Property::new("parent", Kind::Text, "Parent job").read_only(),
+            Property::new("started", Kind::Text, "Start time").read_only(),
         ]],
         columns: &["type", "script", "owner", "parent", "started"],
         commands: &[const { on_items("remove", "Stop jobs") }],
@@ -103,8 +98,8 @@ pub(crate) mod environment {
 
     const PROPERTIES: &[&[Property]] = &[&[
         Property::new("name", Kind::Text, "Name of the variable").read_only(),
-        Property::new("user", Kind::Text, "Whose it is").read_only(),
-        Property::new("value", Kind::Text, "Its value").read_only(),
+        Property::new("user", Kind::Text, "Owner").read_only(),
+        Property::new("value", Kind::Text, "Value of the variable").read_only(),
     ]];
 
     const COMMANDS: &[Command] = &[

@@ -11,25 +11,25 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "allocate-udp-ports-from",
             between(1_000, 64_000),
-            "The first UDP port that tests use",
+            "First UDP port for tests",
         )
         .default("2000"),
         Property::new(
             "max-sessions",
             between(1, 1_000),
-            "How many tests may run at once",
+            "Maximum number of concurrent tests",
         )
         .default("100"),
         Property::new(
             "allowed-addresses4",
             Kind::List(&Kind::Prefix(Family::V4)),
-            "IPv4 networks that may test; all if empty",
+            "IPv4 networks with access; all if empty",
         )
         .default(""),
         Property::new(
             "allowed-addresses6",
             Kind::List(&Kind::Prefix(Family::V6)),
-            "IPv6 networks that may test; all if empty",
+            "IPv6 networks with access; all if empty",
         )
         .default(""),
     ]],

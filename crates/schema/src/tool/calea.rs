@@ -13,14 +13,15 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "intercept-ip",
                 Kind::Address(Family::V4),
-                "Who sends the packets",
+                "Sender of the packets",
             )
             .optional(),
-            Property::new("intercept-port", PORT, "Port that the packets come to").default("0"),
+            Property::new("intercept-port", PORT, "Port on which packets are received")
+                .default("0"),
             Property::new(
                 "action",
                 Kind::Words(&["pcap", "limited"]),
-                "What is written",
+                "Action for the packets",
             )
             .default("pcap"),
             text("file-root", "Beginning of the files' names"),
@@ -36,7 +37,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Size in KiB after which the next file begins",
             )
             .default("1024"),
-            Property::new("pcap-file-stop-count", U32, "How many files are kept").default("0"),
+            Property::new("pcap-file-stop-count", U32, "Number of files kept").default("0"),
             Property::new(
                 "pcap-file-hash-method",
                 Kind::Words(&["none", "md5", "sha1", "sha256"]),

@@ -10,10 +10,10 @@ pub(crate) static MENU: Menu = Menu {
         shown(
             "service",
             Kind::Text,
-            "Which service of this router they were for",
+            "Service of this router for which the packets were",
         ),
-        counter("packets", "How many since the start"),
-        shown("meaning", Kind::Text, "What the reason means"),
+        counter("packets", "Number of packets since the start"),
+        shown("meaning", Kind::Text, "Explanation of the reason"),
     ]],
     columns: &["reason", "service", "packets", "meaning"],
     unnumbered_dynamic: true,

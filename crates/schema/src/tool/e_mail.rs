@@ -22,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("vrf", Kind::Name, "The VRF of the mail server")
             .default("main")
             .inert(),
-        Property::new("from", Kind::Text, "Who sends the mail").default("<>"),
+        Property::new("from", Kind::Text, "Sender of the mail").default("<>"),
         text("user", "Name at the mail server"),
         text("password", "Password at the mail server").sensitive(),
         Property::new(

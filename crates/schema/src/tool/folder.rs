@@ -78,13 +78,13 @@ pub(crate) static MENU: Menu = Menu {
                     Kind::Words(&[
                         "rates", "capacity", "window", "bucket", "tunnel", "wireless", "network",
                     ]),
-                    "Which one",
+                    "Name of the test to run",
                 ),
                 PROPLIST,
                 argument(
                     "values",
                     Kind::Text,
-                    "What it takes, such as \"frame=1518 speed=10G\"; what is left out has a usual value",
+                    "Parameters such as \"frame=1518 speed=10G\"; omitted ones have default values",
                 ),
                 WITHOUT_PAGING,
             ],
@@ -240,21 +240,21 @@ pub(crate) static MENU: Menu = Menu {
             name: "ping",
             help: "Send echo requests",
             arguments: &[
-                required_argument("address", ASKED, "Whom they are for"),
+                required_argument("address", ASKED, "Destination address"),
                 argument("arp-ping", Kind::Bool, "Ask by ARP instead"),
                 AS_VALUE,
-                argument("count", COUNT, "How many; 0 for no end"),
+                argument("count", COUNT, "Number of packets; 0 for no limit"),
                 argument(
                     "do-not-fragment",
                     Kind::Presence,
-                    "Do not cut them into fragments",
+                    "Do not fragment packets",
                 ),
                 argument("dscp", DSCP, "DSCP"),
-                argument("interface", INTERFACE, "Interface that they leave by"),
+                argument("interface", INTERFACE, "Outgoing interface"),
                 argument(
                     "interval",
                     milliseconds(10, 5_000),
-                    "Time between two of them",
+                    "Time between two packets",
                 ),
                 PROPLIST,
                 argument("size", SIZE, "Length of the packet with its IP header"),
@@ -289,7 +289,7 @@ pub(crate) static MENU: Menu = Menu {
         .repeating(),
         command(
             "profile",
-            "Show what the processors do",
+            "Show the use of the processors",
             &[AS_VALUE, DURATION, FREEZE, WITHOUT_PAGING],
         )
         .repeating(),
@@ -436,11 +436,11 @@ pub(crate) static MENU: Menu = Menu {
         super::trace::TRACE,
         Command {
             name: "traceroute",
-            help: "Show the routers on the way",
+            help: "Show the routers on the path",
             arguments: &[
                 required_argument("address", ASKED, "Address"),
                 AS_VALUE,
-                argument("count", COUNT, "How many rounds; 0 for no end"),
+                argument("count", COUNT, "Number of rounds; 0 for no limit"),
                 argument(
                     "do-not-fragment",
                     Kind::Presence,
@@ -449,8 +449,8 @@ pub(crate) static MENU: Menu = Menu {
                 argument("dscp", DSCP, "DSCP"),
                 DURATION,
                 FREEZE,
-                argument("interface", INTERFACE, "Interface that they leave by"),
-                argument("max-hops", TTL, "Routers that are asked for at most"),
+                argument("interface", INTERFACE, "Outgoing interface"),
+                argument("max-hops", TTL, "Maximum number of hops"),
                 argument("port", U32, "Port of UDP; not used by requests of ICMP"),
                 PROPLIST,
                 argument(
@@ -463,7 +463,7 @@ pub(crate) static MENU: Menu = Menu {
                 argument(
                     "timeout",
                     milliseconds(1_000, 8_000),
-                    "How long an answer is waited for",
+                    "Timeout of an answer",
                 ),
                 argument("use-dns", Kind::Bool, "Show names; not supported"),
                 argument("vrf", Kind::Name, "VRF; main only"),

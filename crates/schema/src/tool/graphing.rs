@@ -12,13 +12,13 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "store-every",
             Kind::Words(&["5min", "hour", "24hours"]),
-            "How often what was measured is stored",
+            "Interval at which measurements are stored",
         )
         .default("5min"),
         Property::new(
             "page-refresh",
             Kind::Or(&["never"], &between(1, 86_400)),
-            "After how many seconds a page is loaded again",
+            "Seconds after which a page is reloaded",
         )
         .default("300"),
     ]],
@@ -35,8 +35,9 @@ pub(crate) static INTERFACES: Menu = Menu {
                 "The interface",
             )
             .default("all"),
-            Property::new("allow-address", ALLOWED, "Who may see the graphs").default("0.0.0.0/0"),
-            yes("store-on-disk", "Keeps what was measured over a restart"),
+            Property::new("allow-address", ALLOWED, "Networks that may see the graphs")
+                .default("0.0.0.0/0"),
+            yes("store-on-disk", "Keep measurements across restarts"),
         ],
         COMMENT_DISABLED,
     ],
@@ -59,8 +60,9 @@ pub(crate) static QUEUES: Menu = Menu {
                 "The simple queue",
             )
             .default("all"),
-            Property::new("allow-address", ALLOWED, "Who may see the graphs").default("0.0.0.0/0"),
-            yes("store-on-disk", "Keeps what was measured over a restart"),
+            Property::new("allow-address", ALLOWED, "Networks that may see the graphs")
+                .default("0.0.0.0/0"),
+            yes("store-on-disk", "Keep measurements across restarts"),
             yes("allow-target", "Lets the queue's target see the graphs"),
         ],
         COMMENT_DISABLED,
@@ -79,8 +81,9 @@ pub(crate) static QUEUES: Menu = Menu {
 pub(crate) static RESOURCES: Menu = Menu {
     properties: &[
         &[
-            Property::new("allow-address", ALLOWED, "Who may see the graphs").default("0.0.0.0/0"),
-            yes("store-on-disk", "Keeps what was measured over a restart"),
+            Property::new("allow-address", ALLOWED, "Networks that may see the graphs")
+                .default("0.0.0.0/0"),
+            yes("store-on-disk", "Keep measurements across restarts"),
         ],
         COMMENT_DISABLED,
     ],

@@ -8,7 +8,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[Property::new(
         "allowed-interface-list",
         Kind::Reference("interface-list"),
-        "Interfaces that sessions may come by",
+        "Interfaces on which sessions are accepted",
     )
     .default("all")]],
     effect: Effect::None,
@@ -23,7 +23,7 @@ pub(crate) static MAC_WINBOX: Menu = Menu {
     properties: &[&[Property::new(
         "allowed-interface-list",
         Kind::Reference("interface-list"),
-        "Interfaces that sessions may come by",
+        "Interfaces on which sessions are accepted",
     )
     .default("all")]],
     effect: Effect::None,

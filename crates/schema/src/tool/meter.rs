@@ -7,13 +7,9 @@ use crate::declare::{counter, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        shown("name", Kind::Text, "What workers were busy with"),
-        counter("clocks", "How many clocks since the start, of all workers"),
-        shown(
-            "usage",
-            Kind::Text,
-            "Its share of all clocks since the start",
-        ),
+        shown("name", Kind::Text, "Work for which the cycles were used"),
+        counter("clocks", "Cycles of all workers since the start"),
+        shown("usage", Kind::Text, "Share of all cycles since the start"),
     ]],
     columns: &["name", "clocks", "usage"],
     unnumbered_dynamic: true,

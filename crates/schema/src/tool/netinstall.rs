@@ -10,17 +10,17 @@ pub(crate) static MENU: Menu = Menu {
         &[
             yes(
                 "allow-etherboot",
-                "Answers routers that start from the network",
+                "Answer routers that start from the network",
             ),
             no(
                 "allow-flashfig",
-                "Answers routers that ask for a configuration",
+                "Answer routers that ask for a configuration",
             ),
             yes(
                 "apply-default-configuration",
                 "Gives the new router the factory's configuration",
             ),
-            yes("auto-reboot", "Restarts the router when it is installed"),
+            yes("auto-reboot", "Restart the router after installation"),
             Property::new(
                 "branding-package",
                 Kind::Text,
@@ -43,16 +43,16 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "ip-range",
                 Kind::Addresses(Family::V4),
-                "Addresses that routers get",
+                "Addresses assigned to routers",
             )
             .optional(),
             no("keep-old-configuration", "Keeps the router's configuration"),
             Property::new("mac-address", Kind::Mac, "The router's hardware address").optional(),
             Property::new("mode-file", Kind::Text, "File with the device mode").optional(),
-            no("remove-branding", "Removes another's branding"),
+            no("remove-branding", "Remove existing branding"),
             Property::new("script-file", Kind::Text, "Script of the configuration").optional(),
             Property::new("version", Kind::Text, "Version to install").optional(),
-            no("wait", "Waits for a command before it installs"),
+            no("wait", "Wait for a command before installing"),
         ],
         COMMENT_DISABLED,
     ],
@@ -112,7 +112,7 @@ pub(crate) static DEVICES: Menu = Menu {
 };
 
 pub(crate) static SETTINGS: Menu = Menu {
-    properties: &[&[text("cache-directory", "Folder of packages that are kept")]],
+    properties: &[&[text("cache-directory", "Folder of stored packages")]],
     effect: Effect::None,
     ..Menu::new(
         "/tool/netinstall/settings",

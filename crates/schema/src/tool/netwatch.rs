@@ -14,7 +14,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "type",
                 Kind::Words(&["simple", "icmp", "tcp-conn", "http-get", "https-get", "dns"]),
-                "What is asked",
+                "Type of the test",
             )
             .default("simple"),
             Property::new(
@@ -32,26 +32,26 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "timeout",
                 nanoseconds(SECOND / 100, i64::MAX),
-                "How long an answer may take",
+                "Timeout of an answer",
             )
             .default("3s"),
-            Property::new("start-delay", Kind::SPAN, "How long the first test waits").default("3s"),
+            Property::new("start-delay", Kind::SPAN, "Delay of the first test").default("3s"),
             Property::new(
                 "startup-delay",
                 Kind::SPAN,
-                "How long the first test waits after the router's start",
+                "Delay of the first test after the router's start",
             )
             .default("5m"),
             no(
                 "ignore-initial-up",
-                "Does not run the script when the host is up at first",
+                "Do not run the script if the host is up at the first test",
             ),
             no(
                 "ignore-initial-down",
-                "Does not run the script when the host is down at first",
+                "Do not run the script if the host is down at the first test",
             ),
-            text("up-script", "Script to run when the host has come").script(),
-            text("down-script", "Script to run when the host has gone").script(),
+            text("up-script", "Script to run when the host comes up").script(),
+            text("down-script", "Script to run when the host goes down").script(),
             text("test-script", "Script to run after every test").script(),
             Property::new(
                 "packet-interval",
@@ -59,7 +59,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Time between two echo requests",
             )
             .default("50ms"),
-            Property::new("packet-count", U32, "How many echo requests make a test").default("10"),
+            Property::new("packet-count", U32, "Number of echo requests per test").default("10"),
             Property::new("packet-size", between(28, 65_535), "Size of echo requests")
                 .default("54"),
             Property::new("ttl", between(1, 255), "TTL of echo requests")
@@ -67,15 +67,15 @@ pub(crate) static MENU: Menu = Menu {
                 .quiet(),
             no(
                 "accept-icmp-time-exceeded",
-                "Takes an expired TTL for an answer",
+                "Count an expired TTL as an answer",
             ),
             no(
                 "early-success-detection",
-                "Ends the test when it can no longer fail",
+                "End the test as soon as it can no longer fail",
             ),
             no(
                 "early-failure-detection",
-                "Ends the test when it can no longer succeed",
+                "End the test as soon as it can no longer succeed",
             ),
             Property::new(
                 "thr-max",
@@ -112,10 +112,10 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "thr-tcp-conn-time",
                 Kind::SPAN,
-                "How long a connection may take",
+                "Maximum time for the connection",
             )
             .default("1s"),
-            Property::new("thr-http-time", Kind::SPAN, "How long a page may take").default("10s"),
+            Property::new("thr-http-time", Kind::SPAN, "Maximum time for the page").default("10s"),
             Property::new(
                 "http-codes",
                 Kind::List(&Kind::Range("-", &between(100, 599))),

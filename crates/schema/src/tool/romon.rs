@@ -11,15 +11,19 @@ use crate::fragment::COMMENT_DISABLED;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("enabled", "Whether the router takes part"),
-        Property::new("id", Kind::Mac, "Own identifier; chosen by itself if zero")
-            .default("00:00:00:00:00:00"),
-        text("secrets", "Secrets that messages are proved by").sensitive(),
+        Property::new(
+            "id",
+            Kind::Mac,
+            "Own identifier; chosen automatically if zero",
+        )
+        .default("00:00:00:00:00:00"),
+        text("secrets", "Secrets for authentication of messages").sensitive(),
         shown("current-id", Kind::Mac, "Current identifier"),
     ]],
     commands: &[
         idle_command(
             "discover",
-            "Show the routers that take part",
+            "Show the routers in the network",
             &[AS_VALUE, DURATION, FREEZE, PROPLIST, WITHOUT_PAGING],
         ),
         idle_command(
@@ -60,13 +64,8 @@ pub(crate) static PORTS: Menu = Menu {
                 "The interface",
             )
             .default("all"),
-            no("forbid", "Keeps the interface out"),
-            Property::new(
-                "cost",
-                between(1, 65_535),
-                "Cost of the way by this interface",
-            )
-            .default("100"),
+            no("forbid", "Exclude the interface"),
+            Property::new("cost", between(1, 65_535), "Cost of this interface").default("100"),
             text("secrets", "Secrets of this interface").sensitive(),
         ],
         COMMENT_DISABLED,

@@ -144,8 +144,16 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("file-limit", Kind::Kib, "Size of the file").default("1000KiB"),
         no("streaming-enabled", "Sends packets to a server"),
         Property::new("streaming-server", SOCKET, "The server, by TZSP").default("0.0.0.0:37008"),
-        Property::new("max-packet-size", U32, "Bytes of a packet that are kept").default("2048"),
-        no("filter-stream", "Leaves out what is sent to the server"),
+        Property::new(
+            "max-packet-size",
+            U32,
+            "Maximum number of bytes kept per packet",
+        )
+        .default("2048"),
+        no(
+            "filter-stream",
+            "Leave out packets that are streamed to the server",
+        ),
         Property::new("filter-interface", INTERFACES, "Interfaces to capture at").default(""),
         Property::new("filter-mac-address", MACS, "Hardware addresses to capture").default(""),
         Property::new(
@@ -216,7 +224,7 @@ pub(crate) static MENU: Menu = Menu {
             "Whether any or all filters must match",
         )
         .default("or"),
-        Property::new("quick-rows", U32, "Lines that the quick display keeps").default("20"),
+        Property::new("quick-rows", U32, "Number of lines in the quick display").default("20"),
         no("quick-show-frame", "Shows the bytes in the quick display"),
         shown("running", Kind::Bool, "Running"),
     ]],
@@ -261,7 +269,7 @@ pub(crate) static MENU: Menu = Menu {
         .repeating(),
         command(
             "save",
-            "Write what was captured to a file",
+            "Write the captured packets to a file",
             &[argument("file-name", Kind::Text, "File name")],
         ),
         command(
@@ -342,7 +350,7 @@ pub(crate) static PACKET: Menu = Menu {
         shown(
             "path",
             Kind::Text,
-            "The way through the router, as far as it was known",
+            "Path through the router, as far as known",
         ),
         shown("src-mac", Kind::Mac, "Source MAC"),
         shown("dst-mac", Kind::Mac, "Destination MAC"),

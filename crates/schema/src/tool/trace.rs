@@ -11,10 +11,14 @@ const FLAGS: Kind = Kind::Set(&["fin", "syn", "rst", "psh", "ack", "urg", "ece",
 
 pub(crate) const TRACE: Command = Command {
     name: "trace",
-    help: "Show which way a packet would take, and why; nothing is sent or counted",
+    help: "Show the path that a packet would take, and why; nothing is sent or counted",
     arguments: &[
         AS_VALUE,
-        needed("in-interface", INTERFACE, "Where the packet arrives"),
+        needed(
+            "in-interface",
+            INTERFACE,
+            "Interface on which the packet arrives",
+        ),
         needed("src-address", Kind::Address(Family::Any), "Source address"),
         needed(
             "dst-address",
@@ -66,23 +70,23 @@ pub(crate) const TRACE: Command = Command {
         argument(
             "connection-state",
             STATES,
-            "State that its connection is taken to have, whatever is known of it",
+            "Assumed state of the connection, in place of the tracked one",
         ),
         argument(
             "connection-nat-state",
             NAT_STATES,
-            "How its connection is taken to be translated",
+            "Assumed translation of the connection",
         ),
         argument(
             "connection-mark",
             Kind::Name,
-            "Mark that its connection is taken to have",
+            "Assumed mark of the connection",
         ),
-        argument("packet-mark", Kind::Name, "Mark that it comes with"),
+        argument("packet-mark", Kind::Name, "Packet mark at the start"),
         argument(
             "routing-mark",
             Kind::Reference("routing-table"),
-            "Routing table that it is marked for",
+            "Routing mark at the start",
         ),
     ],
     effect: Effect::Full,

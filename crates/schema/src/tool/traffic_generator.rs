@@ -68,20 +68,17 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "test-id",
             between(0, 255),
-            "Number that packets of this router bear",
+            "Identifier in packets of this router",
         )
         .default("0"),
-        yes(
-            "measure-out-of-order",
-            "Counts packets that overtook others",
-        ),
+        yes("measure-out-of-order", "Count reordered packets"),
         Property::new(
             "latency-distribution-max",
             Kind::SPAN,
             "Greatest delay of the distribution",
         )
         .default("100us"),
-        Property::new("stats-samples-to-keep", U32, "Samples that are kept").default("100"),
+        Property::new("stats-samples-to-keep", U32, "Number of samples kept").default("100"),
         shown("running", Kind::Bool, "Running"),
         shown(
             "latency-distribution-samples",
@@ -126,7 +123,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         idle_command(
             "quick",
-            "Send packets and show what comes back",
+            "Send packets and show the packets received",
             &[
                 AS_VALUE,
                 argument("cpu-core", NUMBERS_RANGES, "CPU core"),
@@ -251,13 +248,13 @@ pub(crate) static PACKET_TEMPLATE: Menu = Menu {
         Property::new(
             "data",
             Kind::Words(&["uninitialized", "random", "specific-byte", "incrementing"]),
-            "What follows the headers",
+            "Data after the headers",
         )
         .default("uninitialized"),
         Property::new(
             "data-byte",
             between(0, 255),
-            "The byte that follows the headers",
+            "Byte that fills the data after the headers",
         )
         .default("0"),
         Property::new(
@@ -269,14 +266,9 @@ pub(crate) static PACKET_TEMPLATE: Menu = Menu {
         Property::new("random-ranges", RANDOM_RANGES, "Random ranges").optional(),
         yes(
             "special-footer",
-            "Ends with what delay and loss are measured by",
+            "Append the fields for measuring delay and loss",
         ),
-        Property::new(
-            "compute-checksum-from-offset",
-            U32,
-            "Where the checksum begins",
-        )
-        .optional(),
+        Property::new("compute-checksum-from-offset", U32, "Start of the checksum").optional(),
         shown("assumed-port", Kind::Words(&["none"]), "Assumed port"),
         shown(
             "assumed-interface",
@@ -452,13 +444,13 @@ pub(crate) static RAW_TEMPLATE: Menu = Menu {
         Property::new(
             "data",
             Kind::Words(&["uninitialized", "random", "specific-byte", "incrementing"]),
-            "What follows the header",
+            "Data after the header",
         )
         .default("uninitialized"),
         Property::new(
             "data-byte",
             between(0, 255),
-            "The byte that follows the header",
+            "Byte that fills the data after the header",
         )
         .default("0"),
         Property::new(
@@ -480,14 +472,9 @@ pub(crate) static RAW_TEMPLATE: Menu = Menu {
         Property::new("tcp-header-offset", OFFSETS, "TCP header offset").optional(),
         yes(
             "special-footer",
-            "Ends with what delay and loss are measured by",
+            "Append the fields for measuring delay and loss",
         ),
-        Property::new(
-            "compute-checksum-from-offset",
-            U32,
-            "Where the checksum begins",
-        )
-        .optional(),
+        Property::new("compute-checksum-from-offset", U32, "Start of the checksum").optional(),
         shown("header-length", U32, "Header length"),
         COMMENT,
     ]],
@@ -512,8 +499,8 @@ pub(crate) static STREAM: Menu = Menu {
         Property::new("packet-size", Kind::Range("-", &PORT), "Size of packets").default("64"),
         Property::new("pps", U32, "Packets a second; 0 is as many as can be").default("0"),
         Property::new("mbps", U32, "Megabits a second; 0 is as many as can be").default("0"),
-        Property::new("packet-count", U32, "How many packets; 0 is without end").default("0"),
-        Property::new("cpu-core", Kind::Range("-", &PORT), "Processor that sends").optional(),
+        Property::new("packet-count", U32, "Number of packets; 0 for no limit").default("0"),
+        Property::new("cpu-core", Kind::Range("-", &PORT), "Processor for sending").optional(),
         Property::new(
             "tx-template",
             Kind::Reference("packet-template"),

@@ -13,7 +13,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "traffic",
                 Kind::Words(&["transmitted", "received"]),
-                "Which traffic",
+                "Direction of traffic",
             )
             .default("transmitted"),
             Property::new(

@@ -36,16 +36,16 @@ const DAYS: Kind = Kind::Set(WEEKDAYS);
 pub(crate) static CUSTOMER: Menu = Menu {
     properties: &[
         &[
-            Property::new("login", Kind::Name, "Name of who manages users").required(),
+            Property::new("login", Kind::Name, "Name of the customer").required(),
             secret("password", "Password"),
-            Property::new("parent", CUSTOMER_NAME, "Who manages the customer").optional(),
+            Property::new("parent", CUSTOMER_NAME, "Parent of the customer").optional(),
             words(
                 "permissions",
                 &["full", "owner", "read-only", "read-write"],
-                "What is allowed",
+                "Permissions",
             )
             .default("owner"),
-            Property::new("access", RIGHTS, "What is managed").default(""),
+            Property::new("access", RIGHTS, "Managed objects").default(""),
             text("public-id", "Identifier of the page for users"),
             text("public-host", "Address of the page for users"),
             text("company", "Company"),
@@ -54,7 +54,7 @@ pub(crate) static CUSTOMER: Menu = Menu {
             text("email", "Address for mail"),
             text("currency", "Currency of prices"),
             text("time-zone", "Difference from universal time"),
-            text("date-format", "How dates are shown"),
+            text("date-format", "Format of dates"),
             text("user-prefix", "Beginning of users' names"),
             text("signup-email-subject", "Subject of mail to new users"),
             text("signup-email-body", "Text of mail to new users"),
@@ -95,16 +95,16 @@ pub(crate) static ROUTER: Menu = Menu {
     properties: &[
         &[
             named("Name of the router"),
-            Property::new("customer", CUSTOMER_NAME, "Whose router it is").default("admin"),
-            Property::new("ip-address", HOST, "Its address").required(),
+            Property::new("customer", CUSTOMER_NAME, "Customer of the router").default("admin"),
+            Property::new("ip-address", HOST, "Address of the router").required(),
             secret("shared-secret", "Secret of RADIUS"),
             list(
                 "log",
                 &Kind::Words(&["acct-fail", "acct-ok", "auth-fail", "auth-ok"]),
-                "What is logged",
+                "Events that are logged",
             )
             .default(""),
-            no("use-coa", "Tells the router of changes"),
+            no("use-coa", "Send changes to the router"),
             number("coa-port", 1, 65_535, "Port for changes").default("1700"),
         ],
         COMMENT_DISABLED,
@@ -122,11 +122,11 @@ pub(crate) static ROUTER: Menu = Menu {
 pub(crate) static PROFILE: Menu = Menu {
     properties: &[&[
         named("Name of the plan"),
-        text("name-for-users", "Its name for users"),
-        Property::new("owner", CUSTOMER_NAME, "Whose plan it is").default("admin"),
-        span("validity", "How long it lasts").default("0s"),
+        text("name-for-users", "Name shown to users"),
+        Property::new("owner", CUSTOMER_NAME, "Customer of the plan").default("admin"),
+        span("validity", "Validity of the plan").default("0s"),
         words("starts-at", &["logon", "now"], "When it begins").default("logon"),
-        Property::new("price", Kind::Thousandths, "Its price").default("0"),
+        Property::new("price", Kind::Thousandths, "Price of the plan").default("0"),
         Property::new(
             "override-shared-users",
             Kind::Or(
@@ -153,11 +153,21 @@ pub(crate) static PROFILE: Menu = Menu {
 pub(crate) static LIMITATION: Menu = Menu {
     properties: &[&[
         named("Name of the limitation"),
-        Property::new("owner", CUSTOMER_NAME, "Whose it is").default("admin"),
-        Property::new("download-limit", BYTES, "Most bytes to the user").default("0"),
-        Property::new("upload-limit", BYTES, "Most bytes from the user").default("0"),
-        Property::new("transfer-limit", BYTES, "Most bytes in all").default("0"),
-        span("uptime-limit", "Longest time in all").default("0s"),
+        Property::new("owner", CUSTOMER_NAME, "Customer").default("admin"),
+        Property::new(
+            "download-limit",
+            BYTES,
+            "Maximum number of bytes to the user",
+        )
+        .default("0"),
+        Property::new(
+            "upload-limit",
+            BYTES,
+            "Maximum number of bytes from the user",
+        )
+        .default("0"),
+        Property::new("transfer-limit", BYTES, "Maximum number of bytes in total").default("0"),
+        span("uptime-limit", "Maximum total time").default("0s"),
         Property::new("rate-limit-rx", BYTES, "Bits a second from the user").optional(),
         Property::new("rate-limit-tx", BYTES, "Bits a second to the user").optional(),
         Property::new("rate-limit-burst-rx", BYTES, "The same for a while").optional(),
@@ -165,24 +175,24 @@ pub(crate) static LIMITATION: Menu = Menu {
         Property::new(
             "rate-limit-burst-treshold-rx",
             BYTES,
-            "Rate below which it may burst",
+            "Rate below which bursts are allowed",
         )
         .optional(),
         Property::new(
             "rate-limit-burst-treshold-tx",
             BYTES,
-            "Rate below which it may burst",
+            "Rate below which bursts are allowed",
         )
         .optional(),
-        span("rate-limit-burst-time-rx", "Time of that rate").optional(),
-        span("rate-limit-burst-time-tx", "Time of that rate").optional(),
+        span("rate-limit-burst-time-rx", "Averaging time of that rate").optional(),
+        span("rate-limit-burst-time-tx", "Averaging time of that rate").optional(),
         Property::new("rate-limit-min-rx", BYTES, "Bits a second for sure").optional(),
         Property::new("rate-limit-min-tx", BYTES, "Bits a second for sure").optional(),
-        number("rate-limit-priority", 1, 8, "Who comes first").optional(),
+        number("rate-limit-priority", 1, 8, "Priority").optional(),
         text("group-name", "Name of the group of users"),
         text("ip-pool", "Pool of addresses"),
         text("ip-pool6", "Pool of IPv6 prefixes"),
-        text("address-list", "List that users are added to"),
+        text("address-list", "Address list for users"),
     ]],
     columns: &["name", "owner", "download-limit", "upload-limit"],
     space: Some("userman-limitation"),
@@ -203,9 +213,9 @@ pub(crate) static PROFILE_LIMITATION: Menu = Menu {
             "The limits",
         )
         .required(),
-        span("from-time", "From when in the day").default("0s"),
-        span("till-time", "Till when in the day").default("23h59m59s"),
-        Property::new("weekdays", DAYS, "On which days")
+        span("from-time", "Start of the day time").default("0s"),
+        span("till-time", "End of the day time").default("23h59m59s"),
+        Property::new("weekdays", DAYS, "Weekdays")
             .default("sunday,monday,tuesday,wednesday,thursday,friday,saturday"),
     ]],
     columns: &["profile", "limitation", "weekdays"],
@@ -221,7 +231,7 @@ pub(crate) static USER: Menu = Menu {
         &[
             Property::new("username", Kind::Name, "Name of the user").required(),
             secret("password", "Password"),
-            Property::new("customer", CUSTOMER_NAME, "Who manages the user").default("admin"),
+            Property::new("customer", CUSTOMER_NAME, "Customer of the user").default("admin"),
             Property::new(
                 "shared-users",
                 Kind::Or(
@@ -234,8 +244,11 @@ pub(crate) static USER: Menu = Menu {
                 "Sessions at a time",
             )
             .default("1"),
-            optional_text("caller-id", "Where the user comes from"),
-            no("caller-id-bind-on-first-use", "Takes the first for that"),
+            optional_text("caller-id", "Caller identifier of the user"),
+            no(
+                "caller-id-bind-on-first-use",
+                "Bind the user to the first caller identifier",
+            ),
             Property::new(
                 "ip-address",
                 Kind::Address(Family::V4),
@@ -248,7 +261,7 @@ pub(crate) static USER: Menu = Menu {
             text("phone", "Telephone"),
             text("location", "Place"),
             text("email", "Address for mail"),
-            optional_text("registration-date", "When the user signed up"),
+            optional_text("registration-date", "Registration date of the user"),
             words("wireless-enc-algo", ENCRYPTION, "Encryption by radio").default("none"),
             secret("wireless-enc-key", "Key by radio"),
             secret("wireless-psk", "Shared key by radio"),

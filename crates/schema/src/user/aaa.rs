@@ -9,19 +9,19 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "interim-update",
             Kind::SPAN,
-            "How often the RADIUS server is told of a session",
+            "Interim update interval of accounting",
         )
         .default("0s"),
         Property::new(
             "default-group",
             Kind::Reference("user-group"),
-            "Group of users about whom the RADIUS server says nothing else",
+            "Group of users for whom the RADIUS server sends no group",
         )
         .default("read"),
         Property::new(
             "exclude-groups",
             Kind::List(&Kind::Reference("user-group")),
-            "Groups that the RADIUS server can not give",
+            "Groups that the RADIUS server cannot assign",
         )
         .default(""),
     ]],

@@ -12,15 +12,15 @@ const NUMBERS: &[Argument] = &[Argument {
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        Property::new("when", Kind::Text, "When the user logged in").read_only(),
+        Property::new("when", Kind::Text, "Time of login").read_only(),
         Property::new("name", Kind::Text, "Name of the user").read_only(),
         Property::new(
             "address",
             Kind::Address(Family::Any),
-            "Where the user logged in from",
+            "Address from which the user logged in",
         )
         .read_only(),
-        Property::new("via", Kind::Text, "How the user logged in").read_only(),
+        Property::new("via", Kind::Text, "Login method").read_only(),
         Property::new("group", Kind::Text, "Group of the user").read_only(),
     ]],
     flags: &[Flag::new('R', "radius", 0), Flag::new('M', "by-romon", 1)],

@@ -10,7 +10,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "policy",
             Kind::Marked(Policies::WORDS),
-            "What users of the group may do",
+            "Policies of the group's users",
         )
         .default(
             "!local,!telnet,!ssh,!ftp,!reboot,!read,!write,!policy,!test,!winbox,!password,!web,\

@@ -7,13 +7,13 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "minimum-password-length",
             Kind::Number { min: 0, max: 255 },
-            "Fewest characters of a password",
+            "Minimum length of a password",
         )
         .default("0"),
         Property::new(
             "minimum-categories",
             Kind::Number { min: 0, max: 4 },
-            "Fewest kinds of characters: capital letters, small letters, digits, others",
+            "Minimum number of kinds of characters: capital letters, small letters, digits, others",
         )
         .default("0"),
     ]],

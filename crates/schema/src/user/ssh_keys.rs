@@ -17,7 +17,7 @@ const IMPORT: &[Argument] = &[
     Argument {
         name: "user",
         kind: Kind::Name,
-        help: "The user whose key it is",
+        help: "Owner of the key",
         required: true,
         unnamed: false,
     },
@@ -41,16 +41,16 @@ const TYPES: &[&str] = &[
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        Property::new("user", Kind::Reference("user"), "The user whose key it is").required(),
+        Property::new("user", Kind::Reference("user"), "Owner of the key").required(),
         Property::new("key", Kind::Filled, "The key as in an authorized_keys file").required(),
         Property::new("key-type", Kind::Text, "Kind of the key").read_only(),
-        Property::new("info", Kind::Text, "What the key says about itself").read_only(),
+        Property::new("info", Kind::Text, "Comment in the key").read_only(),
         COMMENT,
     ]],
     columns: &["user", "key-type", "info"],
     commands: &[Command {
         name: "import",
-        help: "Takes a public key from a file",
+        help: "Import a public key from a file",
         arguments: IMPORT,
         effect: Effect::Full,
         repeats: false,

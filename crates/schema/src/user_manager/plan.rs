@@ -23,19 +23,15 @@ pub(crate) static LIMITATION_MENU: Menu = Menu {
         Property::new("upload-limit", BYTES, "Bytes from the user").default("0"),
         Property::new("transfer-limit", BYTES, "Bytes in both directions").default("0"),
         Property::new("uptime-limit", Kind::SPAN, "Time of use").default("0s"),
-        Property::new(
-            "reset-counters-start-time",
-            DATE_TIME,
-            "When counting begins",
-        )
-        .default("1970-01-01 00:00:00"),
+        Property::new("reset-counters-start-time", DATE_TIME, "Start of counting")
+            .default("1970-01-01 00:00:00"),
         Property::new(
             "reset-counters-interval",
             Kind::Or(
                 &["daily", "disabled", "hourly", "monthly", "weekly"],
                 &Kind::SPAN,
             ),
-            "When counting begins anew",
+            "Reset interval of counters",
         )
         .default("disabled"),
         Property::new("rate-limit-rx", Kind::Rate, "Speed from the user").default("0"),
@@ -96,9 +92,9 @@ pub(crate) static LIMITATION_MENU: Menu = Menu {
 
 pub(crate) static PAYMENT: Menu = Menu {
     properties: &[&[
-        Property::new("user", USER, "Who pays").required(),
-        Property::new("profile", PROFILE, "What is paid for").required(),
-        Property::new("price", PRICE, "How much").default("0"),
+        Property::new("user", USER, "User who pays").required(),
+        Property::new("profile", PROFILE, "Profile that is paid for").required(),
+        Property::new("price", PRICE, "Amount").default("0"),
         Property::new("currency", Kind::Text, "Currency").default("USD"),
         Property::new("trans-start", DATE_TIME, "Trans start").optional(),
         Property::new(
@@ -119,13 +115,13 @@ pub(crate) static PAYMENT: Menu = Menu {
                 "aborted",
                 "user-approved",
             ]),
-            "What became of it",
+            "Status of the payment",
         )
         .optional(),
         Property::new(
             "method",
             Kind::Words(&["authorize-net", "paypal"]),
-            "How it is paid",
+            "Payment method",
         )
         .optional(),
         text("user-message", "User message"),
@@ -141,17 +137,17 @@ pub(crate) static PROFILE_MENU: Menu = Menu {
         Property::new(
             "validity",
             Kind::Or(&["unlimited"], &Kind::SPAN),
-            "How long it is valid",
+            "Validity of the plan",
         )
         .default("unlimited"),
-        text("name-for-users", "What users see"),
+        text("name-for-users", "Name shown to users"),
         Property::new(
             "starts-when",
             Kind::Words(&["first-auth", "assigned"]),
-            "When it begins",
+            "Start of validity",
         )
         .default("assigned"),
-        Property::new("price", PRICE, "What it costs").default("0"),
+        Property::new("price", PRICE, "Price").default("0"),
         Property::new(
             "override-shared-users",
             Kind::Or(&["off", "unlimited"], &between(1, 65_535)),
@@ -175,19 +171,19 @@ pub(crate) static PROFILE_LIMITATION: Menu = Menu {
         Property::new(
             "from-time",
             Kind::SPAN,
-            "From what time of day it is in force",
+            "Time of day from which it is in force",
         )
         .default("0s"),
         Property::new(
             "till-time",
             Kind::SPAN,
-            "Until what time of day it is in force",
+            "Time of day until which it is in force",
         )
         .default("23h59m59s"),
         Property::new(
             "weekdays",
             Kind::List(&Kind::Words(WEEKDAYS)),
-            "On which days it is in force",
+            "Days on which it is in force",
         )
         .default("sunday,monday,tuesday,wednesday,thursday,friday,saturday"),
         COMMENT,

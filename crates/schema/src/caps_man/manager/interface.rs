@@ -11,7 +11,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("interface", ALL, "The interface").required(),
-            no("forbid", "Takes no devices there"),
+            no("forbid", "Reject devices on this interface"),
         ],
         COMMENT_DISABLED,
     ],
@@ -32,6 +32,6 @@ pub(crate) static MENU: Menu = Menu {
     pick: Pick::Default,
     ..idle_list(
         "/caps-man/manager/interface",
-        "Interfaces that other devices are behind",
+        "Interfaces on which CAPs may connect",
     )
 };

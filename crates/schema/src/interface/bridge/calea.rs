@@ -13,8 +13,8 @@ const CHAINS: &Shared = &chains(&["forward", "input", "output"]);
 const HEAD: &[Property] = &head(CHAINS, &["sniff", "sniff-pc"], "sniff");
 
 const TARGET: &[Property] = &[
-    optional("sniff-target", Kind::Address(Family::V4), "Where copies go"),
-    optional("sniff-target-port", PORT, "UDP port of that"),
+    optional("sniff-target", Kind::Address(Family::V4), "Mirror target"),
+    optional("sniff-target-port", PORT, "UDP port of the receiver"),
     optional("sniff-id", U32, "Number of the case"),
 ];
 

@@ -10,14 +10,10 @@ use crate::fragment::COMMENT_DISABLED;
 const HOST: &[Property] = &[
     mac("mac-address", "Hardware address of the host").required(),
     number("vid", 0, 4_094, "VLAN of the host").optional(),
-    reference("interface", "interface", "Port that leads to the host").required(),
+    reference("interface", "interface", "Port of the host").required(),
     BRIDGE,
-    shown(
-        "on-interface",
-        Kind::Text,
-        "Interface that leads to the host",
-    ),
-    shown("age", Kind::SPAN, "When the host was last heard"),
+    shown("on-interface", Kind::Text, "Interface of the host"),
+    shown("age", Kind::SPAN, "Time since the last frame of the host"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -80,7 +80,7 @@ pub(crate) const fn head(
             "action",
             Kind::Words(actions),
             default,
-            "What happens to a frame that matches",
+            "Action for matching frames",
         ),
     ]
 }
@@ -135,21 +135,33 @@ const OUT: [&str; 4] = [
 
 /// Ingress and egress ports and bridges, and addresses.
 pub(crate) const PLACES: &[Property] = &[
-    optional("in-interface", NOT_INTERFACE, "Port that it came in by"),
-    optional("in-interface-list", NOT_LIST, "List with that port"),
-    optional("in-bridge", NOT_INTERFACE, "Bridge of that port"),
-    optional("in-bridge-list", NOT_LIST, "List with that bridge"),
-    optional("out-interface", NOT_INTERFACE, "Port that it goes out by"),
-    optional("out-interface-list", NOT_LIST, "List with that port"),
-    optional("out-bridge", NOT_INTERFACE, "Bridge of that port"),
-    optional("out-bridge-list", NOT_LIST, "List with that bridge"),
+    optional("in-interface", NOT_INTERFACE, "Ingress port"),
+    optional(
+        "in-interface-list",
+        NOT_LIST,
+        "Interface list with the port",
+    ),
+    optional("in-bridge", NOT_INTERFACE, "Bridge of the port"),
+    optional("in-bridge-list", NOT_LIST, "Interface list with the bridge"),
+    optional("out-interface", NOT_INTERFACE, "Egress port"),
+    optional(
+        "out-interface-list",
+        NOT_LIST,
+        "Interface list with the port",
+    ),
+    optional("out-bridge", NOT_INTERFACE, "Bridge of the port"),
+    optional(
+        "out-bridge-list",
+        NOT_LIST,
+        "Interface list with the bridge",
+    ),
     optional("src-mac-address", MASKED, "Hardware address of the sender"),
     optional(
         "dst-mac-address",
         MASKED,
         "Hardware address of the receiver",
     ),
-    optional("mac-protocol", ETHERTYPE, "What the frame carries"),
+    optional("mac-protocol", ETHERTYPE, "EtherType"),
 ];
 
 /// Fields of the encapsulated IP packet.
@@ -163,9 +175,17 @@ pub(crate) const PACKETS: &[Property] = &[
     optional("ip-protocol", PROTOCOL, "IP protocol"),
     optional("tls-host", Kind::Not(&Kind::Name), "Host name of TLS"),
     optional("packet-mark", MARK, "Mark of the packet"),
-    optional("packet-type", TYPES, "Whom it is for"),
-    optional("ingress-priority", PRIORITY, "Priority that it came with"),
-    optional("limit", LIMIT, "How many match"),
+    optional(
+        "packet-type",
+        TYPES,
+        "Packet type: host, broadcast, multicast, other host",
+    ),
+    optional(
+        "ingress-priority",
+        PRIORITY,
+        "Priority of the received frame",
+    ),
+    optional("limit", LIMIT, "Limit of matching frames"),
 ];
 
 /// Fields of VLAN tags, ARP and IEEE 802.2 headers.
@@ -180,11 +200,11 @@ pub(crate) const TAGS: &[Property] = &[
         Kind::Not(&between(0, 7)),
         "Priority of the tag",
     ),
-    optional("vlan-encap", ETHERTYPE, "What is behind the tag"),
+    optional("vlan-encap", ETHERTYPE, "EtherType after the VLAN tag"),
     optional("802.3-sap", SAP, "Service access point"),
     optional("802.3-type", WORD, "Type behind SNAP"),
     optional("arp-hardware-type", WORD, "Hardware type of ARP"),
-    optional("arp-opcode", OPCODES, "What ARP says"),
+    optional("arp-opcode", OPCODES, "ARP operation"),
     optional("arp-packet-type", ETHERTYPE, "Protocol of ARP"),
     optional("arp-src-address", NET4, "Sender's network of ARP"),
     optional(
@@ -210,15 +230,15 @@ pub(crate) const TREE: &[Property] = &[
     optional(
         "stp-root-cost",
         Kind::Not(&Kind::Range("-", &U32)),
-        "Cost of the way to the root",
+        "Root path cost",
     ),
     optional("stp-sender-priority", STP_TIME, "Priority of the sender"),
     optional("stp-sender-address", MASKED, "Address of the sender"),
     optional("stp-port", STP_TIME, "Port of the sender"),
     optional("stp-msg-age", STP_TIME, "Age of the message"),
-    optional("stp-max-age", STP_TIME, "Longest age"),
+    optional("stp-max-age", STP_TIME, "Maximum age"),
     optional("stp-hello-time", STP_TIME, "Time between messages"),
-    optional("stp-forward-delay", STP_TIME, "How long a port listens"),
+    optional("stp-forward-delay", STP_TIME, "Forward delay"),
 ];
 
 /// New marks and priorities.
@@ -240,7 +260,7 @@ pub(crate) const CHANGES: &[Property] = &[
 /// Logging and counters.
 pub(crate) const TAIL: &[Property] = &[
     no("log", "Writes to the log"),
-    text("log-prefix", "How such a line begins"),
-    counter("bytes", "Bytes that matched"),
-    counter("packets", "Frames that matched"),
+    text("log-prefix", "Prefix of log entries"),
+    counter("bytes", "Matching bytes"),
+    counter("packets", "Matching frames"),
 ];

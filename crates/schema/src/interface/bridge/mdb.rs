@@ -12,9 +12,14 @@ pub(crate) static MENU: Menu = Menu {
         &[
             address("group", "The multicast group").required(),
             number("vid", 1, 4_094, "VLAN of the group").optional(),
-            list("interface", &PORT, "Ports that listen").default(""),
+            list("interface", &PORT, "Ports with listeners").default(""),
             BRIDGE,
-            Property::new("on-ports", menu::Kind::Text, "Ports that listen at present").read_only(),
+            Property::new(
+                "on-ports",
+                menu::Kind::Text,
+                "Ports with listeners at present",
+            )
+            .read_only(),
         ],
         COMMENT_DISABLED,
     ],

@@ -9,14 +9,9 @@ const INTERFACE: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("bridge", INTERFACE, "The bridge").default("none"),
-        Property::new(
-            "peer-port",
-            INTERFACE,
-            "The port that leads to the other switch",
-        )
-        .default("none"),
-        number("priority", 0, 255, "Which of the two decides").default("128"),
-        span("heartbeat", "How often they hear of each other").default("5s"),
+        Property::new("peer-port", INTERFACE, "Port to the other switch").default("none"),
+        number("priority", 0, 255, "Priority of the switch").default("128"),
+        span("heartbeat", "Heartbeat interval").default("5s"),
     ]],
     effect: Effect::None,
     older: true,

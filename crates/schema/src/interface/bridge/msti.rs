@@ -12,7 +12,7 @@ pub(crate) static MENU: Menu = Menu {
             BRIDGE,
             number("identifier", 1, 31, "The number of the spanning tree").required(),
             PRIORITY,
-            Property::new("vlan-mapping", VLANS, "The VLANs that use it").default(""),
+            Property::new("vlan-mapping", VLANS, "VLANs of the instance").default(""),
         ],
         COMMENT_DISABLED,
     ],

@@ -32,7 +32,7 @@ const ADDRESSES: &[Property] = &[
     optional(
         "to-arp-reply-mac-address",
         Kind::Mac,
-        "Address that ARP is answered with",
+        "MAC address for ARP replies",
     ),
     optional("to-src-mac-address", Kind::Mac, "New address of the sender"),
     optional(

@@ -33,11 +33,8 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("interface", PORT, "Interface, or list of interfaces").required(),
             BRIDGE,
             PRIORITY,
-            cost("path-cost", "Cost of the way over the port"),
-            cost(
-                "internal-path-cost",
-                "Cost of the way over the port within a region",
-            ),
+            cost("path-cost", "Path cost of the port"),
+            cost("internal-path-cost", "Internal path cost of the port"),
             words(
                 "edge",
                 &["auto", "no", "no-discover", "yes", "yes-discover"],
@@ -47,7 +44,7 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "point-to-point",
                 &["auto", "yes", "no"],
-                "One bridge behind the port",
+                "Point-to-point link",
             )
             .default("auto"),
             words("learn", &["auto", "no", "yes"], "Learns hosts").default("auto"),
@@ -60,15 +57,11 @@ pub(crate) static MENU: Menu = Menu {
                         max: 4_294_967_295,
                     },
                 ),
-                "Frames do not go between ports of one horizon",
+                "Split horizon: no forwarding between ports with equal values",
             )
             .default("none"),
             yes("hw", "Lets a switch chip forward"),
-            shown(
-                "hw-offload-group",
-                Kind::Text,
-                "The switch chip that forwards",
-            ),
+            shown("hw-offload-group", Kind::Text, "Switch chip of the port"),
             shown(
                 "hw-offload-reason",
                 Kind::Text,
@@ -78,7 +71,7 @@ pub(crate) static MENU: Menu = Menu {
             no("restricted-role", "The port never leads to the root"),
             no("restricted-tcn", "Passes no news of changes on"),
             number("pvid", 1, 4_094, "VLAN of untagged frames").default("1"),
-            words("frame-types", FRAME_TYPES, "Frames that the port takes").default("admit-all"),
+            words("frame-types", FRAME_TYPES, "Accepted frame types").default("admit-all"),
             yes(
                 "ingress-filtering",
                 "Checks whether the port is a member of a frame's VLAN",
@@ -87,14 +80,14 @@ pub(crate) static MENU: Menu = Menu {
             yes("unknown-unicast-flood", "Sends frames to unknown hosts"),
             yes("unknown-multicast-flood", "Sends frames of unknown groups"),
             yes("broadcast-flood", "Sends broadcasts"),
-            no("bpdu-guard", "Disables the port when a bridge is behind it"),
+            no(
+                "bpdu-guard",
+                "BPDU guard: disable the port on spanning tree messages",
+            ),
             no("trusted", "DHCP servers may be behind the port"),
             no("trusted-dhcpv6", "DHCPv6 servers may be behind the port"),
-            no(
-                "trusted-ra",
-                "Routers that advertise may be behind the port",
-            ),
-            no("fast-leave", "Stops multicast at once when a host leaves"),
+            no("trusted-ra", "Trusted for router advertisements"),
+            no("fast-leave", "Fast leave of multicast groups"),
             words(
                 "multicast-router",
                 MULTICAST_ROUTER,

@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
         list(
             "cascade-ports",
             &Kind::Reference("interface"),
-            "Ports that lead to extenders",
+            "Ports to extenders",
         )
         .default(""),
         Property::new("switch", Kind::Or(&["none"], &SWITCH), "The switch chip").default("none"),

@@ -10,12 +10,9 @@ const PORTS: Kind = Kind::Reference("interface");
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        list("control-ports", &PORTS, "Ports that lead to the controller").default(""),
-        list("excluded-ports", &PORTS, "Ports that stay its own").default(""),
+        list("control-ports", &PORTS, "Ports to the controller").default(""),
+        list("excluded-ports", &PORTS, "Excluded ports").default(""),
         Property::new("switch", Kind::Or(&["none"], &SWITCH), "The switch chip").default("none"),
     ]],
-    ..idle_settings(
-        "/interface/bridge/port-extender",
-        "Ports of another device's bridge",
-    )
+    ..idle_settings("/interface/bridge/port-extender", "Port extender settings")
 };

@@ -7,8 +7,11 @@ use crate::declare::{no, shown, yes};
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("use-ip-firewall", "Bridged packets pass the IP firewall"),
-        no("use-ip-firewall-for-vlan", "Those with a VLAN tag too"),
-        no("use-ip-firewall-for-pppoe", "Those of PPPoE too"),
+        no(
+            "use-ip-firewall-for-vlan",
+            "Also for frames with a VLAN tag",
+        ),
+        no("use-ip-firewall-for-pppoe", "Also for PPPoE frames"),
         yes("allow-fast-path", "Allows FastPath"),
         shown(
             "bridge-fast-path-active",

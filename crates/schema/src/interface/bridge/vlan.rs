@@ -13,22 +13,21 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             BRIDGE,
-            Property::new("vlan-ids", VLANS, "The VLANs, alone or from one to another")
-                .default("1"),
-            list("tagged", &PORT, "Ports that send the VLANs with their tag").default(""),
-            list("untagged", &PORT, "Ports that send the VLANs without a tag").default(""),
-            list("mvrp-forbidden", &PORT, "Ports that MVRP adds no VLAN to")
+            Property::new("vlan-ids", VLANS, "VLAN ids and ranges").default("1"),
+            list("tagged", &PORT, "Tagged ports").default(""),
+            list("untagged", &PORT, "Untagged ports").default(""),
+            list("mvrp-forbidden", &PORT, "Ports excluded from MVRP")
                 .default("")
                 .inert(),
             shown(
                 "current-tagged",
                 menu::Kind::Text,
-                "Ports that send tags at present",
+                "Tagged ports at present",
             ),
             shown(
                 "current-untagged",
                 menu::Kind::Text,
-                "Ports that send no tags at present",
+                "Untagged ports at present",
             ),
         ],
         COMMENT_DISABLED,

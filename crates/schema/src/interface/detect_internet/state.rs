@@ -8,17 +8,13 @@ use crate::fragment::idle_rows;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("name", Kind::Text, "The interface"),
-        shown("state", Kind::Text, "What it leads to"),
-        shown("state-change-time", Kind::Text, "Since when"),
-        shown(
-            "cloud-rtt",
-            Kind::SPAN,
-            "How long the Internet takes to answer",
-        ),
+        shown("state", Kind::Text, "Detected state"),
+        shown("state-change-time", Kind::Text, "Time of the last change"),
+        shown("cloud-rtt", Kind::SPAN, "Response time of the Internet"),
     ]],
     columns: &["name", "state", "state-change-time", "cloud-rtt"],
     ..idle_rows(
         "/interface/detect-internet/state",
-        "What interfaces lead to",
+        "Detected interface states",
     )
 };

@@ -11,12 +11,12 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             interface("The port"),
-            list("eap-methods", &METHODS, "Ways to say who one is").required(),
+            list("eap-methods", &METHODS, "EAP methods").required(),
             text("identity", "Name of the user"),
             text("anon-identity", "Name that others see"),
             secret("password", "Password of the user"),
             certificate("certificate", "The router's certificate"),
-            shown("status", Kind::Text, "How far it is"),
+            shown("status", Kind::Text, "State"),
         ],
         COMMENT_DISABLED,
     ],
@@ -26,8 +26,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["interface"],
         failure: "already have such client",
     }],
-    ..idle_list(
-        "/interface/dot1x/client",
-        "Ports on which the router authenticates itself",
-    )
+    ..idle_list("/interface/dot1x/client", "802.1X supplicant")
 };

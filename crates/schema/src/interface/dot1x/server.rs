@@ -39,24 +39,20 @@ pub(crate) static MENU: Menu = Menu {
             list(
                 "auth-types",
                 &Kind::Words(&["dot1x", "mac-auth"]),
-                "Ways of authentication",
+                "Authentication types",
             )
             .default("dot1x"),
-            yes("accounting", "Tells the RADIUS server what was used"),
-            span("interim-update", "How often it is told").default("0s"),
+            yes("accounting", "RADIUS accounting"),
+            span("interim-update", "Interim update interval of accounting").default("0s"),
             words(
                 "mac-auth-mode",
                 &["mac-as-username", "mac-as-username-and-password"],
                 "Of hosts",
             )
             .default("mac-as-username"),
-            words(
-                "radius-mac-format",
-                MAC_FORMATS,
-                "How addresses are spelled",
-            )
-            .default("XX:XX:XX:XX:XX:XX"),
-            within("auth-timeout", 100, LONGEST, "How long that may take").default("1m"),
+            words("radius-mac-format", MAC_FORMATS, "MAC address format")
+                .default("XX:XX:XX:XX:XX:XX"),
+            within("auth-timeout", 100, LONGEST, "Timeout of authentication").default("1m"),
             within(
                 "retrans-timeout",
                 100,
@@ -64,16 +60,10 @@ pub(crate) static MENU: Menu = Menu {
                 "When a message is sent again",
             )
             .default("30s"),
-            within("reauth-timeout", 1_000, YEARS, "When users are asked again").optional(),
-            within(
-                "reauth-period",
-                1_000,
-                YEARS,
-                "How often users are asked again",
-            )
-            .optional(),
-            vlan("guest-vlan-id", "VLAN of those who do not answer"),
-            vlan("reject-vlan-id", "VLAN of those who are refused"),
+            within("reauth-timeout", 1_000, YEARS, "Retry interval").optional(),
+            within("reauth-period", 1_000, YEARS, "Reauthentication interval").optional(),
+            vlan("guest-vlan-id", "VLAN for devices that do not answer"),
+            vlan("reject-vlan-id", "VLAN for rejected devices"),
             vlan(
                 "server-fail-vlan-id",
                 "VLAN while the RADIUS server is silent",
@@ -83,8 +73,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["interface", "auth-types", "accounting"],
-    ..idle_list(
-        "/interface/dot1x/server",
-        "Ports whose users authenticate themselves",
-    )
+    ..idle_list("/interface/dot1x/server", "802.1X authenticator")
 };

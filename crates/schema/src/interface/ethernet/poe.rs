@@ -13,27 +13,21 @@ const OUT: &[&str] = &["auto-on", "forced-on", "forced-on-a", "forced-on-bt", "o
 /// Power output properties of Ethernet ports, without effect.
 pub(super) const OF_PORT: &[Property] = &[
     words("poe-out", OUT, "Whether power is given").inert(),
-    number(
-        "poe-priority",
-        0,
-        99,
-        "Who keeps power when there is too little",
-    )
-    .inert(),
+    number("poe-priority", 0, 99, "Power priority").inert(),
     words("poe-voltage", &["auto", "high", "low"], "The voltage").inert(),
     Property::new("poe-lldp-enabled", Kind::Bool, "Agrees on power by LLDP").inert(),
     Property::new(
         "power-cycle-ping-enabled",
         Kind::Bool,
-        "Cycles power when a host does not answer",
+        "Power cycle on ping failure",
     )
     .inert(),
     Property::new("power-cycle-ping-address", HOST, "The host").inert(),
-    span("power-cycle-ping-timeout", "How long it may be silent").inert(),
+    span("power-cycle-ping-timeout", "Ping timeout").inert(),
     Property::new(
         "power-cycle-interval",
         Kind::Or(&["none"], &Kind::SPAN),
-        "How often power is cycled",
+        "Power cycle interval",
     )
     .inert(),
 ];
@@ -45,27 +39,14 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         reference("name", "interface", "The port").read_only(),
         words("poe-out", OUT, "Whether power is given").default("auto-on"),
-        number(
-            "poe-priority",
-            0,
-            99,
-            "Who keeps power when there is too little",
-        )
-        .default("10"),
+        number("poe-priority", 0, 99, "Power priority").default("10"),
         words("poe-voltage", &["auto", "high", "low"], "The voltage").default("auto"),
         no("poe-lldp-enabled", "Agrees on power by LLDP"),
-        no(
-            "power-cycle-ping-enabled",
-            "Cycles power when a host does not answer",
-        ),
+        no("power-cycle-ping-enabled", "Power cycle on ping failure"),
         address("power-cycle-ping-address", "The host").optional(),
-        span("power-cycle-ping-timeout", "How long it may be silent").default("5s"),
-        span("power-cycle-interval", "How often power is cycled").optional(),
-        shown(
-            "poe-out-status",
-            Kind::Text,
-            "What the port does at present",
-        ),
+        span("power-cycle-ping-timeout", "Ping timeout").default("5s"),
+        span("power-cycle-interval", "Power cycle interval").optional(),
+        shown("poe-out-status", Kind::Text, "Port status"),
     ]],
     columns: &["name", "poe-out", "poe-priority", "poe-voltage"],
     key: Some("name"),

@@ -69,15 +69,15 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         text("name", "Name of the switch chip"),
         shown("type", Kind::Text, "Type of the chip"),
-        Property::new("mirror-source", MIRROR, "Port whose frames are copied").default("none"),
-        Property::new("mirror-target", MIRROR, "Port that gets the copies").default("none"),
+        Property::new("mirror-source", MIRROR, "Mirror source port").default("none"),
+        Property::new("mirror-target", MIRROR, "Mirror target port").default("none"),
         Property::new(
             "mirror-egress-target",
             MIRROR,
-            "Port that gets copies of what is sent",
+            "Mirror target port for egress",
         )
         .default("none"),
-        no("switch-all-ports", "Makes all ports one group").inert(),
+        no("switch-all-ports", "Join all ports to one group").inert(),
         yes("cpu-flow-control", "Sends pause frames to the processor").inert(),
         maybe("l3-hw-offloading", "Lets the chip route").inert(),
         maybe("qos-hw-offloading", "Lets the chip prioritise").inert(),
@@ -103,7 +103,7 @@ pub(crate) static MENU: Menu = Menu {
         list(
             "drop-if-invalid-or-src-port-not-member-of-vlan-on-ports",
             &PORT,
-            "Ports that take their VLANs' frames only",
+            "Ports that accept frames of their VLANs only",
         )
         .optional()
         .inert(),
@@ -120,7 +120,7 @@ pub(crate) static MENU: Menu = Menu {
         words(
             "forwarding-mode",
             &["bridge", "vlan"],
-            "How the chip forwards",
+            "Forwarding mode of the chip",
         )
         .optional()
         .inert(),
@@ -132,21 +132,21 @@ pub(crate) static MENU: Menu = Menu {
         words(
             "multicast-lookup-mode",
             &["dst-ip-and-vid-for-ipv4", "dst-mac-and-vid-always"],
-            "How multicast is looked up",
+            "Multicast lookup mode",
         )
         .optional()
         .inert(),
         maybe(
             "override-existing-when-ufdb-full",
-            "Forgets hosts for new ones",
+            "Replace old hosts when the table is full",
         )
         .inert(),
-        span("unicast-fdb-timeout", "How long hosts are remembered")
+        span("unicast-fdb-timeout", "Ageing time of hosts")
             .optional()
             .inert(),
         maybe(
             "unknown-vlan-lookup-mode",
-            "Looks unknown VLANs up as known ones",
+            "Look unknown VLANs up like known VLANs",
         )
         .inert(),
         maybe("forward-unknown-vlan", "Forwards frames of unknown VLANs").inert(),
@@ -155,7 +155,7 @@ pub(crate) static MENU: Menu = Menu {
             "rspan-ingress-vlan-id",
             0,
             4_095,
-            "VLAN of copies of what comes in",
+            "VLAN of ingress mirror copies",
         )
         .optional()
         .inert(),
@@ -163,7 +163,7 @@ pub(crate) static MENU: Menu = Menu {
             "rspan-egress-vlan-id",
             0,
             4_095,
-            "VLAN of copies of what goes out",
+            "VLAN of egress mirror copies",
         )
         .optional()
         .inert(),
@@ -183,7 +183,7 @@ pub(crate) static MENU: Menu = Menu {
         .inert(),
         text(
             "ingress-mirror-ratio",
-            "How many of the frames are copied, such as 1/1",
+            "Ratio of mirrored frames, such as 1/1",
         )
         .inert(),
         Property::new(
@@ -202,7 +202,7 @@ pub(crate) static MENU: Menu = Menu {
         .inert(),
         text(
             "egress-mirror-ratio",
-            "How many of the frames are copied, such as 1/1",
+            "Ratio of mirrored frames, such as 1/1",
         )
         .inert(),
         words("fdb-uses", MIRRORS, "Mirror of hosts' frames")
@@ -213,12 +213,12 @@ pub(crate) static MENU: Menu = Menu {
             .inert(),
         maybe(
             "mirror-egress-if-ingress-mirrored",
-            "Copies on the way out what was copied on the way in",
+            "Mirror on egress as well as on ingress",
         )
         .inert(),
         maybe(
             "mirror-tx-on-mirror-port",
-            "Copies what the mirror's port sends",
+            "Mirror frames sent by the mirror port",
         )
         .inert(),
         number("mirrored-packet-qos-priority", 0, 7, "Priority of copies")
@@ -227,14 +227,14 @@ pub(crate) static MENU: Menu = Menu {
         words(
             "mirrored-packet-drop-precedence",
             crs_qos::COLOURS,
-            "How readily copies are dropped",
+            "Drop precedence of mirror copies",
         )
         .optional()
         .inert(),
         Property::new(
             "bypass-vlan-ingress-filter-for",
             BYPASSES,
-            "Protocols that come in from outside the VLAN, too",
+            "Protocols accepted from outside the VLAN",
         )
         .optional()
         .inert(),

@@ -23,7 +23,7 @@ pub(crate) static MENU: Menu = Menu {
                         max: 4_294_967_295,
                     },
                 ),
-                "Most sessions",
+                "Maximum number of sessions",
             )
             .default("unlimited"),
             profile("default-profile", "default-encryption"),
@@ -33,19 +33,19 @@ pub(crate) static MENU: Menu = Menu {
                 "Encrypts tunnels with IPsec",
             )
             .default("no"),
-            secret("ipsec-secret", "Secret of that encryption"),
+            secret("ipsec-secret", "IPsec secret"),
             words(
                 "caller-id-type",
                 &["ip-address", "number"],
-                "What identifies callers",
+                "Caller id type",
             )
             .default("ip-address"),
-            no("one-session-per-host", "Lets a host have one session"),
+            no("one-session-per-host", "One session per host"),
             no("allow-fast-path", "Allows FastPath"),
             words(
                 "accept-pseudowire-type",
                 &["all", "ether", "ppp"],
-                "What may be carried",
+                "Allowed payloads",
             )
             .default("all"),
             words(
@@ -55,12 +55,12 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("all"),
             words("l2tpv3-cookie-length", COOKIE, "Length of cookies").default("0"),
-            words("l2tpv3-digest-hash", DIGEST, "How messages are signed").default("md5"),
+            words("l2tpv3-digest-hash", DIGEST, "Authentication of messages").default("md5"),
             text("l2tpv3-circuit-id", "Identity of the circuit"),
             Property::new(
                 "l2tpv3-ether-interface-list",
                 Kind::Or(&["none"], &Kind::Reference("interface-list")),
-                "The list that interfaces of sessions are put into",
+                "Interface list for session interfaces",
             )
             .default("none"),
         ],

@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "interface",
                 Kind::Reference("interface"),
-                "The interface that is in the list",
+                "Member interface",
             )
             .optional(),
         ],

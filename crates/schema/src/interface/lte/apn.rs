@@ -11,11 +11,17 @@ pub(crate) static MENU: Menu = Menu {
         text("apn", "Name of the access point"),
         yes("use-peer-dns", "Asks the operator's DNS servers"),
         yes("add-default-route", "Adds a default route"),
-        number("default-route-distance", 0, 255, "Distance of that route").default("2"),
+        number(
+            "default-route-distance",
+            0,
+            255,
+            "Distance of the default route",
+        )
+        .default("2"),
         words(
             "ip-type",
             &["auto", "ipv4", "ipv4-ipv6", "ipv6"],
-            "What is asked for",
+            "IP version requested from the network",
         )
         .default("auto"),
         Property::new(
@@ -28,7 +34,7 @@ pub(crate) static MENU: Menu = Menu {
         words(
             "authentication",
             &["chap", "none", "pap"],
-            "Way of authentication",
+            "Authentication type",
         )
         .default("none"),
         text("user", "User name"),
@@ -43,13 +49,13 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "passthrough-mac",
             Kind::Or(&["auto"], &Kind::Mac),
-            "That host",
+            "MAC address of the host",
         )
         .default("auto"),
         optional(
             "passthrough-subnet-size",
             Kind::Or(&["auto", "p2p"], &Kind::Number { min: 0, max: 32 }),
-            "Its prefix",
+            "Prefix length of the host's address",
         ),
         COMMENT,
     ]],

@@ -7,12 +7,7 @@ use crate::fragment::idle_settings;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        words(
-            "mode",
-            &["auto", "mbim", "serial"],
-            "How modems are spoken to",
-        )
-        .default("auto"),
+        words("mode", &["auto", "mbim", "serial"], "Modem mode").default("auto"),
         text("firmware-path", "Folder of modem firmware"),
         Property::new(
             "link-recovery-timer",
@@ -23,19 +18,19 @@ pub(crate) static MENU: Menu = Menu {
                     max: 4_294_967_295,
                 },
             ),
-            "Seconds after which a modem without a network is started again",
+            "Seconds before a modem without a network is restarted",
         )
         .default("120"),
         words(
             "esim-channel",
             &["at", "auto", "mbim", "qmi"],
-            "How eSIMs are spoken to",
+            "eSIM channel",
         )
         .default("auto"),
         Property::new(
             "info-polling-interval",
             Kind::Or(&["disabled"], &Kind::SPAN),
-            "How often modems are asked",
+            "Polling interval of modems",
         )
         .optional(),
     ]],

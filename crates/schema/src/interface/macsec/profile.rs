@@ -8,7 +8,7 @@ use crate::fragment::idle_list;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         named("Name of the profile"),
-        number("server-priority", 0, 255, "Who makes keys").default("10"),
+        number("server-priority", 0, 255, "Key server priority").default("10"),
         list(
             "ciphers",
             &Kind::Words(&[

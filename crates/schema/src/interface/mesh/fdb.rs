@@ -8,13 +8,13 @@ use crate::fragment::idle_rows;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("mesh", Kind::Text, "The mesh"),
-        shown("type", Kind::Text, "What is known of the host"),
+        shown("type", Kind::Text, "Type of the entry"),
         shown("mac-address", Kind::Mac, "Hardware address of the host"),
-        shown("on-interface", Kind::Text, "Interface that leads there"),
-        shown("lifetime", Kind::SPAN, "How long that holds"),
-        shown("age", Kind::SPAN, "How long that has been known"),
+        shown("on-interface", Kind::Text, "Egress interface"),
+        shown("lifetime", Kind::SPAN, "Lifetime of the entry"),
+        shown("age", Kind::SPAN, "Age of the entry"),
         shown("metric", Kind::COUNTER, "Cost of the way"),
-        shown("seqnum", Kind::COUNTER, "How new that is"),
+        shown("seqnum", Kind::COUNTER, "Sequence number"),
     ]],
     flags: &[Flag::new('A', "active", 0), Flag::new('R', "root", 1)],
     columns: &["mesh", "type", "mac-address", "on-interface"],

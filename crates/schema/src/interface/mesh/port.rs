@@ -10,18 +10,18 @@ pub(crate) static MENU: Menu = Menu {
         &[
             interface("The interface"),
             reference("mesh", "interface", "The mesh").required(),
-            number("path-cost", 0, 65_535, "Cost of the way over the port").default("10"),
+            number("path-cost", 0, 65_535, "Path cost of the port").default("10"),
             within(
                 "hello-interval",
                 1_000,
                 60_000,
-                "How often neighbours are greeted",
+                "Interval of hello messages",
             )
             .default("10s"),
             words(
                 "port-type",
                 &["WDS", "auto", "ethernet", "wireless"],
-                "What it is",
+                "Type",
             )
             .default("auto"),
         ],

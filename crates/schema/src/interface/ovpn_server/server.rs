@@ -20,23 +20,22 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("name", Kind::Name, "Name of the server"),
             number("port", 1, 65_535, "Port of the server").default("1194"),
-            words("mode", &["ethernet", "ip"], "What tunnels carry").default("ip"),
-            words("protocol", &["tcp", "udp"], "What carries tunnels").default("tcp"),
-            number("netmask", 0, 32, "Length of the prefix that clients get").default("24"),
+            words("mode", &["ethernet", "ip"], "Mode: ip or ethernet").default("ip"),
+            words("protocol", &["tcp", "udp"], "Transport protocol").default("tcp"),
+            number("netmask", 0, 32, "Prefix length for clients").default("24"),
             mac("mac-address", "Hardware address of the server"),
-            number("max-mtu", 64, 65_535, "Largest packet that is sent").default("1500"),
+            number("max-mtu", 64, 65_535, "Maximum transmit unit").default("1500"),
             keepalive("60"),
             profile("default-profile", "default"),
             certificate("certificate", "The server's certificate"),
             no(
                 "require-client-certificate",
-                "Takes clients with a certificate only",
+                "Accept only clients with a certificate",
             ),
             TLS,
-            list("auth", &Kind::Words(DIGESTS), "How packets are signed")
+            list("auth", &Kind::Words(DIGESTS), "Message authentication")
                 .default("sha1,md5,sha256,sha512"),
-            list("cipher", &Kind::Words(CIPHERS), "How packets are encrypted")
-                .default("blowfish128,aes128-cbc"),
+            list("cipher", &Kind::Words(CIPHERS), "Cipher").default("blowfish128,aes128-cbc"),
             number(
                 "reneg-sec",
                 0,
@@ -47,7 +46,7 @@ pub(crate) static MENU: Menu = Menu {
             list(
                 "redirect-gateway",
                 &Kind::Words(&["def1", "disabled", "ipv6"]),
-                "Sends all that clients send through the tunnel",
+                "Redirect all client traffic through the tunnel",
             )
             .default("disabled"),
             text("push-routes", "Routes that clients get"),
@@ -63,7 +62,7 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "user-auth-method",
                 &["mschap2", "pap"],
-                "How users are checked",
+                "User authentication method",
             )
             .default("pap"),
             IN_VRF,

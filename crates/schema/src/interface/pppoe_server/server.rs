@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             authentication("pap,chap,mschap1,mschap2"),
             keepalive("10"),
-            no("one-session-per-host", "Lets a host have one session"),
+            no("one-session-per-host", "One session per host"),
             Property::new(
                 "max-sessions",
                 Kind::Or(
@@ -28,14 +28,14 @@ pub(crate) static MENU: Menu = Menu {
                         max: 65_535,
                     },
                 ),
-                "Most sessions",
+                "Maximum number of sessions",
             )
             .default("unlimited"),
             number("pado-delay", 0, 65_535, "Milliseconds before an offer").default("0"),
             profile("default-profile", "default"),
             yes(
                 "accept-empty-service",
-                "Offers the service to who asks for any",
+                "Accept clients that request any service",
             ),
             yes("accept-untagged", "Serves clients without a VLAN"),
             Property::new("pppoe-over-vlan-range", VLANS, "VLANs of clients").default(""),

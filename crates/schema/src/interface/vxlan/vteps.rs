@@ -10,7 +10,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             interface("The VXLAN interface"),
             address("remote-ip", "Address of the other end").required(),
-            number("port", 1, 65_535, "UDP port of the other end").optional(),
+            number("port", 1, 65_535, "UDP port of the remote endpoint").optional(),
         ],
         COMMENT_DISABLED,
     ],

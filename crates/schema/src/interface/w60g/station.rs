@@ -19,7 +19,7 @@ pub(crate) static MENU: Menu = Menu {
         &[Property::new(
             "put-in-bridge",
             Kind::Or(&["parent"], &BRIDGE),
-            "Bridge that the station is put into",
+            "Bridge for the station",
         )
         .default("parent")],
         LINK_TIMES,

@@ -10,49 +10,45 @@ const DATAPATH: Kind = Kind::Reference("wifi-datapath");
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether another device configures this one"),
+        no("enabled", "Whether CAP mode is enabled"),
         list(
             "discovery-interfaces",
             &Kind::Reference("interface"),
-            "Where it is looked for",
+            "Discovery interfaces",
         )
         .optional(),
         optional("certificate", CERTIFICATE, "Certificate of this device"),
-        maybe("lock-to-caps-man", "Takes no other device"),
+        maybe("lock-to-caps-man", "Lock to one CAPsMAN"),
         list(
             "caps-man-addresses",
             &Kind::Address(Family::Any),
-            "Its addresses",
+            "CAPsMAN addresses",
         )
         .optional(),
-        list("caps-man-names", &Kind::Name, "Its names").optional(),
+        list("caps-man-names", &Kind::Name, "CAPsMAN names").optional(),
         list(
             "caps-man-certificate-common-names",
             &Kind::Name,
-            "Its certificates",
+            "CAPsMAN certificate names",
         )
         .optional(),
         maybe("slaves-static", "Virtual interfaces stay"),
-        optional("slaves-datapath", DATAPATH, "Where their frames go"),
+        optional("slaves-datapath", DATAPATH, "Datapath for slave interfaces"),
         maybe("mld-static", "Interfaces of several links stay"),
-        optional("mld-datapath", DATAPATH, "Where their frames go"),
-        shown(
-            "requested-certificate",
-            Kind::Text,
-            "Certificate that was asked for",
-        ),
+        optional("mld-datapath", DATAPATH, "Datapath for slave interfaces"),
+        shown("requested-certificate", Kind::Text, "Requested certificate"),
         shown("locked-caps-man-common-name", Kind::Text, "The only device"),
         shown(
             "current-caps-man-address",
             Kind::Text,
-            "Its address at present",
+            "Current CAPsMAN address",
         ),
         shown(
             "current-caps-man-identity",
             Kind::Text,
-            "Its name at present",
+            "Current CAPsMAN name",
         ),
     ]],
     old_paths: &["/interface/wifiwave2/cap"],
-    ..idle_settings("/interface/wifi/cap", "Configuration by another device")
+    ..idle_settings("/interface/wifi/cap", "CAP settings")
 };

@@ -13,27 +13,23 @@ const POLICY: Kind = Kind::Words(&["none", "require-same-version", "suggest-same
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether this device configures others"),
-        list("interfaces", &PORT, "Interfaces that they are behind").optional(),
+        no("enabled", "Whether CAPsMAN is enabled"),
+        list("interfaces", &PORT, "Interfaces on which CAPs may connect").optional(),
         optional("ca-certificate", CERTIFICATE, "Authority of certificates"),
         optional("certificate", CERTIFICATE, "Certificate of this device"),
         maybe(
             "require-peer-certificate",
-            "Takes devices with a certificate only",
+            "Accept only devices with a certificate",
         ),
         optional_text("package-path", "Folder of packages"),
-        optional("upgrade-policy", POLICY, "Which versions they shall have"),
+        optional("upgrade-policy", POLICY, "Upgrade policy for CAPs"),
         shown(
             "generated-ca-certificate",
             Kind::Text,
-            "Authority that was made",
+            "Generated CA certificate",
         ),
-        shown(
-            "generated-certificate",
-            Kind::Text,
-            "Certificate that was made",
-        ),
+        shown("generated-certificate", Kind::Text, "Generated certificate"),
     ]],
     old_paths: &["/interface/wifiwave2/capsman"],
-    ..idle_settings("/interface/wifi/capsman", "Configuration of other devices")
+    ..idle_settings("/interface/wifi/capsman", "CAPsMAN settings")
 };

@@ -25,15 +25,10 @@ pub(crate) const INTERWORKING: &[Property] = interworking!("interworking.");
 pub(crate) const PROFILES: &[Property] = &[
     reference("channel", "wifi-channel", "Channel").optional(),
     reference("security", "wifi-security", "Security").optional(),
-    reference("datapath", "wifi-datapath", "Where frames go").optional(),
-    reference("aaa", "wifi-aaa", "What a RADIUS server is told").optional(),
-    reference(
-        "interworking",
-        "wifi-interworking",
-        "What is said before one joins",
-    )
-    .optional(),
-    reference("steering", "wifi-steering", "How clients are moved").optional(),
+    reference("datapath", "wifi-datapath", "Datapath profile").optional(),
+    reference("aaa", "wifi-aaa", "AAA profile").optional(),
+    reference("interworking", "wifi-interworking", "Interworking profile").optional(),
+    reference("steering", "wifi-steering", "Steering profile").optional(),
 ];
 
 pub(crate) static MENU: Menu = Menu {

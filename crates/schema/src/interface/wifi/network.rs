@@ -12,7 +12,7 @@ const OWN: &[Property] = &[
     optional(
         "mode",
         Kind::Words(&["ap", "station", "station-bridge", "station-pseudobridge"]),
-        "What radios do",
+        "Radio mode",
     ),
     optional(
         "ssid",
@@ -22,13 +22,17 @@ const OWN: &[Property] = &[
     list("labels", &Kind::Name, "Labels of radios").optional(),
     within("beacon-interval", 100, 1_000, "Time between beacons").optional(),
     optional("dtim-period", between(1, 255), "Beacons between multicasts"),
-    maybe("hide-ssid", "Does not announce the name"),
+    maybe("hide-ssid", "Hide the network name"),
     optional(
         "hw-protection-mode",
         Kind::Words(&["cts-to-self", "none", "rts-cts"]),
         "Protection",
     ),
-    optional("max-clients", between(0, 65_535), "Most clients"),
+    optional(
+        "max-clients",
+        between(0, 65_535),
+        "Maximum number of clients",
+    ),
     maybe("mlo", "Uses several links at once"),
     optional(
         "multicast-enhance",

@@ -19,7 +19,7 @@ const CAPABILITIES: Kind = Kind::Words(&["mlo"]);
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            optional("action", ACTIONS, "What happens"),
+            optional("action", ACTIONS, "Action"),
             optional(
                 "master-configuration",
                 CONFIGURATION,
@@ -29,7 +29,7 @@ pub(crate) static MENU: Menu = Menu {
             optional_text("name-format", "Names of interfaces"),
             optional_text("slave-name-format", "Names of further interfaces"),
             list("supported-bands", &Kind::Words(BANDS), "Bands of the radio").optional(),
-            list("supported-hw-caps", &CAPABILITIES, "What the radio can do").optional(),
+            list("supported-hw-caps", &CAPABILITIES, "Supported modes").optional(),
             optional_text("identity-regexp", "Names of devices"),
             optional_text("common-name-regexp", "Names in certificates"),
             list(
@@ -55,5 +55,5 @@ pub(crate) static MENU: Menu = Menu {
         "identity-regexp",
     ],
     old_paths: &["/interface/wifiwave2/provisioning"],
-    ..idle_rules("/interface/wifi/provisioning", "How radios are configured")
+    ..idle_rules("/interface/wifi/provisioning", "Provisioning rules")
 };

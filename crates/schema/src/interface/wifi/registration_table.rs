@@ -10,14 +10,14 @@ pub(crate) static MENU: Menu = Menu {
         shown("interface", Kind::Text, "The interface"),
         shown("ssid", Kind::Text, "Name of the network"),
         shown("mac-address", Kind::Mac, "Hardware address"),
-        shown("uptime", Kind::SPAN, "How long it has been connected"),
+        shown("uptime", Kind::SPAN, "Uptime of the connection"),
         shown("last-activity", Kind::SPAN, "When it was last heard"),
         shown("signal", Kind::Text, "Signal in dBm"),
-        shown("auth-type", Kind::Text, "Way of authentication"),
+        shown("auth-type", Kind::Text, "Authentication type"),
         shown("band", Kind::Text, "Band and standard"),
-        shown("tx-rate", Kind::Text, "Rate to it"),
-        shown("rx-rate", Kind::Text, "Rate from it"),
-        shown("vlan-id", Kind::COUNTER, "Its VLAN"),
+        shown("tx-rate", Kind::Text, "Transmit rate"),
+        shown("rx-rate", Kind::Text, "Receive rate"),
+        shown("vlan-id", Kind::COUNTER, "VLAN id"),
         shown("comment", Kind::Text, "Short description of it"),
     ]],
     flags: &[Flag::new('A', "authorized", 0)],
@@ -31,8 +31,5 @@ pub(crate) static MENU: Menu = Menu {
         "band",
     ],
     old_paths: &["/interface/wifiwave2/registration-table"],
-    ..idle_rows(
-        "/interface/wifi/registration-table",
-        "Clients that are connected",
-    )
+    ..idle_rows("/interface/wifi/registration-table", "Connected clients")
 };

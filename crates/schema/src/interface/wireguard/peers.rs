@@ -24,28 +24,37 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "public-key",
                 Kind::Text,
-                "Public key of the peer in base64; it follows from the private one where that is given",
+                "Public key of the peer in base64; derived from the private key if given",
             ),
             Property::new(
                 "private-key",
                 Kind::Text,
-                "Private key of the peer, for its export; auto makes one",
+                "Private key of the peer, for export; auto: generate",
             )
             .default("")
             .sensitive(),
-            Property::new("endpoint-address", HOST_OR_NONE, "Where the peer is").default(""),
+            Property::new(
+                "endpoint-address",
+                HOST_OR_NONE,
+                "Endpoint address of the peer",
+            )
+            .default(""),
             number("endpoint-port", 0, 65_535, "UDP port of the peer").default("0"),
             shown(
                 "current-endpoint-address",
                 Kind::Text,
-                "Where the peer was heard from",
+                "Current endpoint address of the peer",
             ),
-            shown("current-endpoint-port", Kind::COUNTER, "The port of that"),
+            shown(
+                "current-endpoint-port",
+                Kind::COUNTER,
+                "Current endpoint port of the peer",
+            ),
             list("allowed-address", &PREFIX, "Networks behind the peer").default(""),
             Property::new(
                 "preshared-key",
                 Kind::Text,
-                "Key that both share besides, in base64; auto makes one",
+                "Preshared key in base64; auto: generate",
             )
             .default("")
             .sensitive(),
@@ -53,46 +62,50 @@ pub(crate) static MENU: Menu = Menu {
                 "persistent-keepalive",
                 0,
                 HOURS_18,
-                "How often the peer is greeted",
+                "Persistent keepalive interval",
             )
             .default("0s"),
             list(
                 "client-address",
                 &LOCAL,
-                "Addresses of the peer, for its export",
+                "Addresses of the peer, for export",
             )
             .default(""),
-            list("client-dns", &ADDRESS, "DNS servers, for its export").default(""),
+            list("client-dns", &ADDRESS, "DNS servers, for export").default(""),
             Property::new(
                 "client-endpoint",
                 HOST_OR_NONE,
-                "Where this router is, for its export",
+                "Endpoint of this router, for export",
             )
             .default(""),
             within(
                 "client-keepalive",
                 0,
                 HOURS_18,
-                "How often it greets, for its export",
+                "Keepalive interval of the peer, for export",
             )
             .default("0s"),
             number(
                 "client-listen-port",
                 0,
                 65_535,
-                "Port of the peer, for its export",
+                "Listen port of the peer, for export",
             )
             .default("0"),
             list(
                 "client-allowed-address",
                 &PREFIX,
-                "Networks behind this router, for its export",
+                "Allowed networks behind this router, for export",
             )
             .default(""),
             no("responder", "Waits for the peer to begin"),
             shown("rx", Kind::COUNTER, "Received bytes").unit("B"),
             shown("tx", Kind::COUNTER, "Sent bytes").unit("B"),
-            shown("last-handshake", Kind::SPAN, "When the peer was last heard"),
+            shown(
+                "last-handshake",
+                Kind::SPAN,
+                "Time since the last handshake",
+            ),
         ],
         COMMENT_DISABLED,
     ],
@@ -115,7 +128,7 @@ pub(crate) static MENU: Menu = Menu {
     idle: Some(no_networks),
     commands: &[Command {
         name: "show-client-config",
-        help: "Show the peer's configuration, as wg-quick and the apps of WireGuard read it",
+        help: "Show the peer's configuration for wg-quick and the WireGuard apps",
         arguments: SHOW,
         effect: Effect::Full,
         repeats: false,

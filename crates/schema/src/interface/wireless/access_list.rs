@@ -17,29 +17,41 @@ pub(crate) static MENU: Menu = Menu {
                 "The interface",
             )
             .default("any"),
-            Property::new("signal-range", SIGNAL, "How strong the client is").default("-120..120"),
+            Property::new("signal-range", SIGNAL, "Signal strength range").default("-120..120"),
             optional(
                 "allow-signal-out-of-range",
                 Kind::Or(&["always"], &Kind::SPAN),
-                "For how long it may be otherwise",
+                "Allowed time out of range",
             )
             .default("10s"),
-            yes("authentication", "Takes the client"),
-            yes("forwarding", "Lets it reach others"),
-            number("ap-tx-limit", 0, 4_294_967_295, "Bits a second to it").default("0"),
-            number("client-tx-limit", 0, 4_294_967_295, "Bits a second from it").default("0"),
-            words("private-algo", ALGORITHMS, "Cipher of its own key").default("none"),
-            secret("private-key", "Its own key"),
-            secret("private-pre-shared-key", "Its own passphrase"),
+            yes("authentication", "Accept the client"),
+            yes("forwarding", "Forward frames of the client"),
+            number(
+                "ap-tx-limit",
+                0,
+                4_294_967_295,
+                "Transmit limit in bits per second",
+            )
+            .default("0"),
+            number(
+                "client-tx-limit",
+                0,
+                4_294_967_295,
+                "Receive limit in bits per second",
+            )
+            .default("0"),
+            words("private-algo", ALGORITHMS, "Private key cipher").default("none"),
+            secret("private-key", "Private key"),
+            secret("private-pre-shared-key", "Private passphrase"),
             secret("management-protection-key", "Key that protects management"),
             words(
                 "vlan-mode",
                 &["default", "no-tag", "use-service-tag", "use-tag"],
-                "Its tag",
+                "VLAN tag",
             )
             .default("default"),
-            number("vlan-id", 1, 4_095, "Its VLAN").default("1"),
-            optional("time", TIME_OF_WEEK, "When the rule counts"),
+            number("vlan-id", 1, 4_095, "VLAN id").default("1"),
+            optional("time", TIME_OF_WEEK, "Time of day"),
         ],
         COMMENT_DISABLED,
     ],

@@ -10,47 +10,43 @@ const INTERFACE: Kind = Kind::Reference("interface");
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether another device configures this one"),
-        list("interfaces", &INTERFACE, "Radios that it configures").default(""),
+        no("enabled", "Whether CAP mode is enabled"),
+        list("interfaces", &INTERFACE, "Radios controlled by CAPsMAN").default(""),
         Property::new(
             "certificate",
             Kind::Or(&["none", "request"], &Kind::Name),
             "Certificate of this device",
         )
         .default("none"),
-        no("lock-to-caps-man", "Takes no other device"),
-        list("discovery-interfaces", &INTERFACE, "Where it is looked for").default(""),
+        no("lock-to-caps-man", "Lock to one CAPsMAN"),
+        list("discovery-interfaces", &INTERFACE, "Discovery interfaces").default(""),
         list(
             "caps-man-addresses",
             &Kind::Address(Family::Any),
-            "Its addresses",
+            "CAPsMAN addresses",
         )
         .default(""),
-        list("caps-man-names", &Kind::Name, "Its names").default(""),
+        list("caps-man-names", &Kind::Name, "CAPsMAN names").default(""),
         list(
             "caps-man-certificate-common-names",
             &Kind::Name,
-            "Its certificates",
+            "CAPsMAN certificate names",
         )
         .default(""),
         Property::new("bridge", MASTER, "Bridge of radios that forward here").default("none"),
         no("static-virtual", "Virtual interfaces stay"),
-        shown(
-            "requested-certificate",
-            Kind::Text,
-            "Certificate that was asked for",
-        ),
+        shown("requested-certificate", Kind::Text, "Requested certificate"),
         shown("locked-caps-man-common-name", Kind::Text, "The only device"),
         shown(
             "current-caps-man-address",
             Kind::Text,
-            "Its address at present",
+            "Current CAPsMAN address",
         ),
         shown(
             "current-caps-man-identity",
             Kind::Text,
-            "Its name at present",
+            "Current CAPsMAN name",
         ),
     ]],
-    ..idle_settings("/interface/wireless/cap", "Configuration by another device")
+    ..idle_settings("/interface/wireless/cap", "CAP settings")
 };

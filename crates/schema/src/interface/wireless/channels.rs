@@ -15,7 +15,7 @@ const WIDTH: Kind = Kind::Either(
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            text("list", "List that the channel is in"),
+            text("list", "Channel list"),
             named("Name of the channel"),
             Property::new(
                 "frequency",

@@ -13,30 +13,25 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("interface", Kind::Reference("interface"), "The interface").required(),
             mac("mac-address", "Hardware address of the access point").default("00:00:00:00:00:00"),
             text("ssid", "Name of the network"),
-            text("area-prefix", "How the area's name begins"),
-            Property::new("signal-range", SIGNAL, "How strong it is").default("-120..120"),
+            text("area-prefix", "Area prefix"),
+            Property::new("signal-range", SIGNAL, "Signal strength range").default("-120..120"),
             optional(
                 "allow-signal-out-of-range",
                 Kind::Or(&["always"], &Kind::SPAN),
-                "For how long it may be otherwise",
+                "Allowed time out of range",
             )
             .default("10s"),
-            words("wireless-protocol", PROTOCOLS, "What it speaks").default("any"),
+            words("wireless-protocol", PROTOCOLS, "Wireless protocol").default("any"),
             Property::new(
                 "security-profile",
                 Kind::Or(&["none"], &Kind::Reference("wireless-security")),
                 "Security",
             )
             .default("none"),
-            yes("connect", "Takes the access point"),
-            words(
-                "interworking",
-                &["any", "no", "yes"],
-                "Whether it says more of itself",
-            )
-            .default("any"),
-            optional_text("iw-authentication-types", "How it authenticates"),
-            optional_text("iw-connection-capabilities", "What can be reached"),
+            yes("connect", "Connect to the access point"),
+            words("interworking", &["any", "no", "yes"], "Interworking").default("any"),
+            optional_text("iw-authentication-types", "Authentication type"),
+            optional_text("iw-connection-capabilities", "Connection capabilities"),
             mac("iw-hessid", "Hardware address of the network").optional(),
             optional_text("iw-realms", "Realms"),
             optional_text("iw-roaming-ois", "Roaming partners"),

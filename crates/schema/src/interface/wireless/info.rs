@@ -24,12 +24,12 @@ const fn show(name: &'static str, help: &'static str) -> Command {
 pub(crate) static MENU: Menu = Menu {
     shape: Shape::Folder,
     commands: &[
-        show("allowed-channels", "Show channels that are allowed"),
+        show("allowed-channels", "Show allowed channels"),
         show("country-info", "Show the rules of a country"),
         show("country-list", "Show countries"),
-        show("default-scan-list", "Show frequencies that are looked at"),
-        show("hw-info", "Show what a radio can do"),
-        show("scan-list", "Show frequencies that are looked at"),
+        show("default-scan-list", "Show scanned frequencies"),
+        show("hw-info", "Show radio capabilities"),
+        show("scan-list", "Show scanned frequencies"),
     ],
-    ..idle_rows("/interface/wireless/info", "What radios can do")
+    ..idle_rows("/interface/wireless/info", "Radio capabilities")
 };

@@ -23,6 +23,6 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     ..idle_list(
         "/interface/wireless/interworking-profiles",
-        "What access points say of themselves",
+        "Interworking profiles",
     )
 };

@@ -13,8 +13,8 @@ pub(crate) static MENU: Menu = Menu {
         reference("name", "interface", "The radio").read_only(),
         no("enable-nstreme", "Speaks Nstreme"),
         yes("enable-polling", "Asks clients in turn"),
-        no("disable-csma", "Does not listen before it sends"),
-        words("framer-policy", FRAMERS, "How frames are put together").default("none"),
+        no("disable-csma", "Disable carrier sense"),
+        words("framer-policy", FRAMERS, "Frame aggregation policy").default("none"),
         number("framer-limit", 100, 4_000, "Largest frame").default("3200"),
     ]],
     columns: &[

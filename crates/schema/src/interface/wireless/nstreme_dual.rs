@@ -20,10 +20,13 @@ pub(crate) static MENU: Menu = Menu {
         ],
         ARP,
         &[
-            no("disable-running-check", "Takes the interface for running"),
+            no(
+                "disable-running-check",
+                "Consider the interface running at all times",
+            ),
             Property::new("tx-radio", RADIO, "The radio that sends").default("none"),
             Property::new("rx-radio", RADIO, "The radio that receives").default("none"),
-            mac("remote-mac", "Hardware address of the other end").default("00:00:00:00:00:00"),
+            mac("remote-mac", "Remote MAC address").default("00:00:00:00:00:00"),
             words("tx-band", BANDS, "Band and standards of sending").optional(),
             words("tx-channel-width", WIDTHS, "Width of sending").default("20mhz"),
             Property::new("tx-frequency", MHZ, "Frequency of sending").optional(),
@@ -33,9 +36,9 @@ pub(crate) static MENU: Menu = Menu {
             list("rates-b", &RATES_B, "Rates of 802.11b").default("1Mbps,2Mbps,5.5Mbps,11Mbps"),
             list("rates-a/g", &RATES_AG, "Rates of 802.11a and g")
                 .default("6Mbps,9Mbps,12Mbps,18Mbps,24Mbps,36Mbps,48Mbps,54Mbps"),
-            words("framer-policy", FRAMERS, "How frames are put together").default("none"),
+            words("framer-policy", FRAMERS, "Frame aggregation policy").default("none"),
             number("framer-limit", 64, 4_000, "Largest frame").default("2560"),
-            no("disable-csma", "Does not listen before it sends"),
+            no("disable-csma", "Disable carrier sense"),
             list(
                 "ht-rates",
                 &Kind::Number { min: 1, max: 8 },

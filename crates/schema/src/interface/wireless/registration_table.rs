@@ -11,12 +11,12 @@ pub(crate) static MENU: Menu = Menu {
         shown("interface", Kind::Text, "The interface"),
         shown("radio-name", Kind::Text, "Name of the device"),
         shown("mac-address", Kind::Mac, "Hardware address"),
-        shown("ap", Kind::Bool, "Whether it is an access point"),
+        shown("ap", Kind::Bool, "Whether the peer is an access point"),
         shown("signal-strength", Kind::Text, "Signal in dBm"),
-        shown("tx-rate", Kind::Text, "Rate to it"),
-        shown("rx-rate", Kind::Text, "Rate from it"),
-        shown("uptime", Kind::SPAN, "How long it has been connected"),
-        shown("last-ip", Kind::Text, "Its address"),
+        shown("tx-rate", Kind::Text, "Transmit rate"),
+        shown("rx-rate", Kind::Text, "Receive rate"),
+        shown("uptime", Kind::SPAN, "Uptime of the connection"),
+        shown("last-ip", Kind::Text, "MAC address"),
         shown("comment", Kind::Text, "Short description of it"),
     ]],
     flags: &[Flag::new('A', "ap", 0)],
@@ -32,6 +32,6 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[idle_command("reset-counters", "Reset counters")],
     ..idle_rows(
         "/interface/wireless/registration-table",
-        "Devices that are connected",
+        "Connected devices",
     )
 };

@@ -31,18 +31,18 @@ const WPA: &[Property] = &[
         "Keys",
     )
     .default("none"),
-    list("authentication-types", &TYPES, "Ways of authentication").default(""),
+    list("authentication-types", &TYPES, "Authentication types").default(""),
     list("unicast-ciphers", &CIPHERS, "Ciphers for one").default("aes-ccm"),
     list("group-ciphers", &CIPHERS, "Ciphers for many").default("aes-ccm"),
     secret("wpa-pre-shared-key", "Passphrase of WPA"),
     secret("wpa2-pre-shared-key", "Passphrase of WPA2"),
-    text("supplicant-identity", "Name of a client that speaks EAP"),
+    text("supplicant-identity", "EAP identity"),
     list("eap-methods", &METHODS, "Ways of EAP").default("passthrough"),
     words("tls-mode", TLS, "Whether certificates are checked").default("no-certificates"),
     certificate("tls-certificate", "Certificate of EAP"),
     text("mschapv2-username", "User name of EAP"),
     secret("mschapv2-password", "Password of EAP"),
-    no("disable-pmkid", "Leaves a value out that can be attacked"),
+    no("disable-pmkid", "Omit the PMKID from the handshake"),
 ];
 
 const KEYS: &[Property] = &[
@@ -84,38 +84,28 @@ const RADIUS: &[Property] = &[
         "radius-mac-authentication",
         "Asks a RADIUS server about hardware addresses",
     ),
-    no("radius-mac-accounting", "Tells it what they use"),
-    no("radius-eap-accounting", "Tells it what users of EAP use"),
-    span("interim-update", "How often it is told").default("0s"),
-    words(
-        "radius-mac-format",
-        MAC_FORMATS,
-        "How addresses are spelled",
-    )
-    .default("XX:XX:XX:XX:XX:XX"),
+    no("radius-mac-accounting", "RADIUS accounting"),
+    no("radius-eap-accounting", "RADIUS EAP accounting"),
+    span("interim-update", "Interim update interval of accounting").default("0s"),
+    words("radius-mac-format", MAC_FORMATS, "MAC address format").default("XX:XX:XX:XX:XX:XX"),
     words(
         "radius-mac-mode",
         &["as-username", "as-username-and-password"],
-        "What they are",
+        "MAC authentication mode",
     )
     .default("as-username"),
-    words(
-        "radius-called-format",
-        CALLED,
-        "What the access point is called",
-    )
-    .default("mac:ssid"),
+    words("radius-called-format", CALLED, "Name of the access point").default("mac:ssid"),
     Property::new(
         "radius-mac-caching",
         Kind::Or(&["disabled"], &Kind::SPAN),
-        "How long it is believed",
+        "Lifetime of cached answers",
     )
     .default("disabled"),
     within(
         "group-key-update",
         30_000,
         86_400_000,
-        "How often the group's key changes",
+        "Group key update interval",
     )
     .default("5m"),
     words(
@@ -124,7 +114,7 @@ const RADIUS: &[Property] = &[
         "Protects management",
     )
     .default("disabled"),
-    secret("management-protection-key", "Key of that"),
+    secret("management-protection-key", "Encryption key"),
     COMMENT,
 ];
 

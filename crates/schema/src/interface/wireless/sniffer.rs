@@ -14,9 +14,9 @@ use crate::interface::idle_command;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("multiple-channels", "Looks at all channels"),
-        span("channel-time", "How long at each").default("200ms"),
-        no("only-headers", "Leaves contents out"),
-        no("receive-errors", "Takes damaged frames"),
+        span("channel-time", "Time per channel").default("200ms"),
+        no("only-headers", "Capture headers only"),
+        no("receive-errors", "Include damaged frames"),
         number("memory-limit", 10, 4_294_967_295, "KiB of memory").default("10"),
         text("file-name", "The file"),
         number("file-limit", 10, 4_294_967_295, "KiB of the file").default("10"),
@@ -25,10 +25,10 @@ pub(crate) static MENU: Menu = Menu {
             "streaming-max-rate",
             0,
             4_294_967_295,
-            "Packets a second to it",
+            "Streaming rate in packets per second",
         )
         .default("0"),
-        ipv4("streaming-server", "That host").default("0.0.0.0"),
+        ipv4("streaming-server", "Address of the streaming server").default("0.0.0.0"),
     ]],
     commands: &[
         idle_command("save", "Save frames"),

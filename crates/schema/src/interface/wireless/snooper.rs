@@ -9,12 +9,12 @@ use crate::interface::idle_command;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         yes("multiple-channels", "Looks at all channels"),
-        span("channel-time", "How long at each").default("200ms"),
-        no("receive-errors", "Takes damaged frames"),
+        span("channel-time", "Time per channel").default("200ms"),
+        no("receive-errors", "Include damaged frames"),
     ]],
     commands: &[
-        idle_command("snoop", "Show who uses the air"),
-        idle_command("flat-snoop", "Show who uses the air, as a list"),
+        idle_command("snoop", "Show channel usage"),
+        idle_command("flat-snoop", "Scan for networks"),
     ],
     ..idle_settings("/interface/wireless/snooper", "Users of the air")
 };

@@ -15,9 +15,12 @@ pub(crate) static MENU: Menu = Menu {
         ],
         ARP,
         &[
-            no("disable-running-check", "Takes the interface for running"),
+            no(
+                "disable-running-check",
+                "Consider the interface running at all times",
+            ),
             Property::new("master-interface", MASTER, "The radio").default("none"),
-            mac("wds-address", "Hardware address of the other end").default("00:00:00:00:00:00"),
+            mac("wds-address", "Remote MAC address").default("00:00:00:00:00:00"),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,

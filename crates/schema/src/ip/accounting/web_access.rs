@@ -6,12 +6,15 @@ use crate::declare::{no, with_default};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("accessible-via-web", "Whether it is shown by HTTP"),
+        no(
+            "accessible-via-web",
+            "Whether counters are available by HTTP",
+        ),
         with_default(
             "address",
             Kind::Prefix(Family::V4),
             "0.0.0.0/0",
-            "Networks that may see it",
+            "Networks with access",
         ),
     ]],
     effect: Effect::None,

@@ -7,7 +7,7 @@ use crate::declare::no;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[no(
         "use-local-address",
-        "Whether the router's own address is told",
+        "Whether the service is sent the router's own address",
     )]],
     effect: Effect::None,
     ..Menu::new(

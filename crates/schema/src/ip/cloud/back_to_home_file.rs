@@ -19,21 +19,21 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             property("path", Kind::Name, "The file or folder").required(),
-            no("allow-uploads", "Whether others may add files"),
+            no("allow-uploads", "Whether others may upload files"),
             with_default(
                 "expires",
                 Kind::Or(&["never"], &Kind::Name),
                 "never",
-                "When sharing ends",
+                "Time at which sharing ends",
             ),
             shown("key", Kind::Text, "The key of the share").sensitive(),
-            shown("url", Kind::Text, "Where the share is found"),
+            shown("url", Kind::Text, "URL of the share"),
             shown(
                 "direct-url",
                 Kind::Text,
-                "Where the share is found without the service",
+                "Direct URL of the share, without the service",
             ),
-            counter("downloads", "How often it was fetched"),
+            counter("downloads", "Number of downloads"),
         ],
         COMMENT_DISABLED,
     ],

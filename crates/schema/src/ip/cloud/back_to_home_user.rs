@@ -13,7 +13,7 @@ pub(crate) static MENU: Menu = Menu {
                 "expires",
                 Kind::Or(&["never"], &Kind::Name),
                 "never",
-                "When access ends",
+                "Time at which access ends",
             ),
             no(
                 "allow-lan",
@@ -25,7 +25,7 @@ pub(crate) static MENU: Menu = Menu {
                 "file-access",
                 Kind::Words(&["disabled", "read-only", "full"]),
                 "disabled",
-                "What the user may do with files",
+                "Permissions for files",
             ),
             text("file-access-path", "The folder that the user sees"),
             shown("client-address", Kind::Text, "The user's addresses"),

@@ -11,8 +11,8 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         named("Name of the option"),
         OPTION_CODE,
-        text("value", "What is sent"),
-        shown("raw-value", Kind::Text, "What is sent, as bytes"),
+        text("value", "Value of the option"),
+        shown("raw-value", Kind::Text, "Value of the option in bytes"),
         COMMENT,
     ]],
     flags: DEFAULT,

@@ -8,34 +8,31 @@ use crate::fragment::{COMMENT_DISABLED, interface};
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            interface("The interface that is watched"),
+            interface("The interface to watch"),
             with_default(
                 "valid-server",
                 Kind::List(&Kind::Mac),
                 "",
-                "Servers that may be there",
+                "Hardware addresses of valid servers",
             ),
             with_default(
                 "alert-timeout",
                 Kind::Or(&["none"], &Kind::SPAN),
                 "1h",
-                "How long a server that was found is not reported again",
+                "Time before a known rogue server is reported again",
             ),
-            text("on-alert", "Runs when a server is found").script(),
+            text("on-alert", "Script to run when a rogue server is found").script(),
             shown(
                 "unknown-server",
                 Kind::List(&Kind::Mac),
-                "Servers that were found",
+                "Rogue servers found",
             ),
         ],
         COMMENT_DISABLED,
     ],
     flags: DISABLED_INVALID,
     columns: &["interface", "valid-server", "unknown-server"],
-    commands: &[on_items(
-        "reset-alert",
-        "Forget the servers that were found",
-    )],
+    commands: &[on_items("reset-alert", "Clear the list of servers found")],
     ..Menu::new(
         "/ip/dhcp-server/alert",
         Shape::List,

@@ -10,21 +10,21 @@ pub(crate) static MENU: Menu = Menu {
             "store-leases-disk",
             Kind::Or(&["immediately", "never"], &Kind::SPAN),
             "5m",
-            "How often leases are written to disk",
+            "Interval at which leases are written to disk",
         ),
-        yes("accounting", "Whether RADIUS is told of leases").inert(),
+        yes("accounting", "Whether leases are accounted by RADIUS").inert(),
         with_default(
             "interim-update",
             Kind::SPAN,
             "0s",
-            "How often RADIUS is told in between",
+            "Interim update interval of RADIUS accounting",
         )
         .inert(),
         with_default(
             "radius-password",
             Kind::Or(&["empty", "same-as-user"], &Kind::Text),
             "empty",
-            "The password that RADIUS is asked with",
+            "Password for RADIUS requests",
         )
         .sensitive()
         .inert(),

@@ -22,13 +22,13 @@ const CLIENT: &[Property] = &[
         "use-src-mac",
         "Whether the frame's source is the client's address",
     ),
-    text("client-id", "What the client calls itself"),
+    text("client-id", "Identifier of the client"),
     text("rate-limit", "Limit of the client's rate"),
     text("routes", "Routes to the client's networks").inert(),
     optional(
         "insert-queue-before",
         QUEUE_PLACE,
-        "Where the client's queue is put",
+        "Position of the client's queue",
     )
     .inert_for(is_named_place),
     optional("parent-queue", PARENT, "The queue above the client's"),
@@ -37,7 +37,7 @@ const CLIENT: &[Property] = &[
         "address-lists",
         Kind::List(&Kind::Name),
         "",
-        "Lists that the address is added to",
+        "Address lists for the address",
     ),
     with_default(
         "server",
@@ -57,7 +57,7 @@ const CLIENT: &[Property] = &[
         "lease-time",
         Kind::SPAN,
         "0s",
-        "How long the lease holds; 0 is as the server says",
+        "Lease time; 0 for the time of the server",
     )
     .quiet(),
     optional(
@@ -71,13 +71,13 @@ const CLIENT: &[Property] = &[
         "agent-circuit-id",
         Kind::Digits,
         "",
-        "The circuit of the relay that the client is on",
+        "Circuit identifier set by the relay",
     ),
     with_default(
         "agent-remote-id",
         Kind::Digits,
         "",
-        "The relay that the client is on",
+        "Remote identifier set by the relay",
     ),
 ];
 
@@ -93,13 +93,13 @@ const STATUS: &[&str] = &[
 
 const STATE: &[Property] = &[
     shown("status", Kind::Words(STATUS), "State of the lease"),
+    shown("expires-after", Kind::SPAN, "Remaining lease time"),
     shown(
-        "expires-after",
+        "last-seen",
         Kind::SPAN,
-        "How long the lease still holds",
+        "Time since the client's last message",
     ),
-    shown("last-seen", Kind::SPAN, "When the client was last heard"),
-    shown("age", Kind::SPAN, "How long the lease is there"),
+    shown("age", Kind::SPAN, "Age of the lease"),
     shown("active-address", IPV4, "The address in use"),
     shown(
         "active-mac-address",
@@ -109,7 +109,7 @@ const STATE: &[Property] = &[
     shown(
         "active-client-id",
         Kind::Text,
-        "What the client calls itself now",
+        "Current identifier of the client",
     ),
     shown(
         "active-server",
@@ -119,12 +119,12 @@ const STATE: &[Property] = &[
     shown(
         "active-agent-circuit-id",
         Kind::Text,
-        "The circuit that the client is on now",
+        "Current circuit identifier",
     ),
     shown(
         "active-agent-remote-id",
         Kind::Text,
-        "The relay that the client is on now",
+        "Current remote identifier",
     ),
     shown("host-name", Kind::Text, "The client's name"),
     shown("class-id", Kind::Text, "The client's class"),
@@ -153,7 +153,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     commands: &[
         on_items("check-status", "Check whether the client is there"),
-        on_items("make-static", "Make a lease one of the configuration"),
+        on_items("make-static", "Make a dynamic lease static"),
         on_items("send-reconfigure", "Tell the client to renew"),
     ],
     distinct: &[

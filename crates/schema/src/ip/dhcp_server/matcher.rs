@@ -20,14 +20,14 @@ pub(crate) static MENU: Menu = Menu {
             property(
                 "value",
                 Kind::Sized { min: 1, max: 510 },
-                "What the option says",
+                "Value of the option",
             )
             .required(),
             with_default(
                 "matching-type",
                 Kind::Words(&["exact", "substring"]),
                 "exact",
-                "Whether the option says just this",
+                "Whether the whole value must match",
             ),
             with_default(
                 "address-pool",

@@ -28,7 +28,7 @@ pub(crate) static MENU: Menu = Menu {
             "",
             "The DNS servers; the router's if empty",
         ),
-        no("dns-none", "Whether no DNS server is told"),
+        no("dns-none", "Whether no DNS server is sent"),
         with_default("wins-server", ADDRESSES, "", "The WINS servers"),
         with_default(
             "ntp-server",
@@ -36,7 +36,7 @@ pub(crate) static MENU: Menu = Menu {
             "",
             "The time servers; the router's if empty",
         ),
-        no("ntp-none", "Whether no time server is told"),
+        no("ntp-none", "Whether no time server is sent"),
         with_default("caps-manager", ADDRESSES, "", "Managers of access points"),
         text("domain", "The domain"),
         optional("next-server", IPV4, "The server to boot from"),

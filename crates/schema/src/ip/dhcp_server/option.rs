@@ -12,9 +12,12 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         named("Name of the option"),
         property("code", between(1, 254), "Number of the option (RFC 2132)").required(),
-        text("value", "What is sent"),
-        no("force", "Whether it is sent to clients that do not ask"),
-        shown("raw-value", Kind::Text, "What is sent, as bytes"),
+        text("value", "Value of the option"),
+        no(
+            "force",
+            "Whether the option is sent to clients that do not request it",
+        ),
+        shown("raw-value", Kind::Text, "Value of the option in bytes"),
         COMMENT,
     ]],
     columns: &["name", "code", "value", "raw-value", "force"],

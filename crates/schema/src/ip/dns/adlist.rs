@@ -9,9 +9,9 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             text("file", "The file with the list"),
-            text("url", "Where the list is fetched from"),
+            text("url", "URL of the list"),
             yes("ssl-verify", "Whether the server's certificate is checked"),
-            counter("match-count", "Questions that were answered by the list"),
+            counter("match-count", "Number of queries that matched the list"),
             counter("name-count", "Names in the list"),
         ],
         COMMENT_DISABLED,

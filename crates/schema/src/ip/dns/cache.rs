@@ -11,7 +11,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("name", Kind::Text, "The name"),
         shown("type", Kind::Text, "Type of the record"),
         shown("data", Kind::Text, "The answer"),
-        shown("ttl", Kind::SPAN, "How long it is kept"),
+        shown("ttl", Kind::SPAN, "Remaining time to live"),
     ]],
     flags: &[Flag::new('S', "static", 0)],
     columns: &["name", "type", "data", "ttl"],

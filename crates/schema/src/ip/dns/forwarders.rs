@@ -31,7 +31,7 @@ pub(crate) static MENU: Menu = Menu {
             ),
             yes(
                 "verify-doh-cert",
-                "Whether those servers' certificates are checked",
+                "Whether the certificates of DoH servers are checked",
             ),
         ],
         COMMENT_DISABLED,

@@ -26,24 +26,22 @@ const NAME: &[Property] = &[
 const RECORDS: &[Property] = &[
     optional("mx-preference", PORT, "Preference of the mail server"),
     optional("mx-exchange", Kind::Name, "Name of the mail server"),
-    optional("cname", Kind::Name, "The name that it stands for"),
+    optional("cname", Kind::Name, "Target name of a CNAME record"),
     optional("text", Kind::Filled, "The text of the name"),
     optional("ns", Kind::Name, "The name server"),
     optional("srv-priority", PORT, "Priority of the service"),
     optional("srv-weight", PORT, "Weight of the service"),
     optional("srv-port", PORT, "Port of the service"),
     optional("srv-target", Kind::Name, "Host of the service"),
-    with_default(
-        "ttl",
-        Kind::SPAN,
-        "1d",
-        "How long others may keep the answer",
+    with_default("ttl", Kind::SPAN, "1d", "Time to live of the answer"),
+    no(
+        "match-subdomain",
+        "Whether the entry applies to subdomains too",
     ),
-    no("match-subdomain", "Whether names below it are answered too"),
     optional(
         "address-list",
         Kind::Name,
-        "A list that the addresses are added to",
+        "Address list for resolved addresses",
     ),
 ];
 

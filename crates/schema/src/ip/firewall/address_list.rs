@@ -62,11 +62,11 @@ pub(crate) static MENU: Menu = Menu {
                 "An address, several of them, or the name of a host",
             )
             .default("0.0.0.0"),
-            shown("creation-time", Kind::Text, "When the entry was made").bare(),
+            shown("creation-time", Kind::Text, "Creation time of the entry").bare(),
             optional(
                 "timeout",
                 seconds(0, 21_474_836),
-                "How long the entry is kept",
+                "Time after which the entry is removed",
             )
             .runs_down(),
             no("dynamic", "Whether the entry is gone after a restart"),

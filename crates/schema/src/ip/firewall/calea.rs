@@ -7,11 +7,15 @@ use crate::firewall as fw;
 
 const ACTION: &[Property] = &[
     optional("sniff-id", U32, "Number of the case"),
-    optional("sniff-target", IPV4, "Where copies of packets go"),
+    optional(
+        "sniff-target",
+        IPV4,
+        "Address to which copies of packets are sent",
+    ),
     optional(
         "sniff-target-port",
         PORT,
-        "The port that copies of packets go to",
+        "Port to which copies of packets are sent",
     ),
 ];
 

@@ -36,11 +36,7 @@ const ENDS: &[Property] = &[
         Kind::Text,
         "The helper that expected the connection",
     ),
-    shown(
-        "timeout",
-        Kind::SPAN,
-        "How long until the connection is forgotten",
-    ),
+    shown("timeout", Kind::SPAN, "Time until the connection expires"),
     shown("connection-mark", Kind::Text, "Mark of the connection"),
     shown(
         "slow-path-reason",

@@ -19,17 +19,17 @@ pub(crate) static MENU: Menu = Menu {
         optional(
             "sip-direct-media",
             Kind::Bool,
-            "Whether streams come from the other end of the signalling alone",
+            "Whether streams are accepted only from the other end of the signalling",
         ),
         optional(
             "sip-timeout",
             Kind::SPAN,
-            "How long a signalling connection may be idle",
+            "Idle timeout of signalling connections",
         ),
         no("disabled", "Defines whether item is ignored or used"),
         counter(
             "cut-messages",
-            "Segments that passed unread because the message in them began in one that had left",
+            "Segments passed unread because their message began in a segment already forwarded",
         ),
     ]],
     flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "invalid", 0)],

@@ -9,7 +9,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("user", Kind::Text, "The user"),
         shown("domain", Kind::Text, "The user's domain"),
         shown("mac-address", Kind::Mac, "The guest's hardware address"),
-        shown("expires-in", Kind::SPAN, "How long the cookie holds"),
+        shown("expires-in", Kind::SPAN, "Time until the cookie expires"),
     ]],
     flags: &[Flag::new('M', "mac-cookie", 0)],
     columns: &["user", "domain", "mac-address", "expires-in"],

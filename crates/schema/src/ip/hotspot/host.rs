@@ -9,33 +9,29 @@ use crate::interface::NUMBERS;
 const HOST: &[Property] = &[
     shown("mac-address", Kind::Mac, "The host's hardware address"),
     shown("address", IPV4, "The host's address"),
-    shown("to-address", IPV4, "What the address is translated to"),
+    shown("to-address", IPV4, "Address after translation"),
     shown("server", Kind::Text, "The server"),
-    shown("uptime", Kind::SPAN, "How long the host is there"),
-    shown("idle-time", Kind::SPAN, "How long the host is silent"),
-    shown(
-        "idle-timeout",
-        Kind::SPAN,
-        "How long the host may be silent",
-    ),
-    shown(
-        "keepalive-timeout",
-        Kind::SPAN,
-        "How long the host may be out of reach",
-    ),
+    shown("uptime", Kind::SPAN, "Time since the host appeared"),
+    shown("idle-time", Kind::SPAN, "Idle time of the host"),
+    shown("idle-timeout", Kind::SPAN, "Idle timeout"),
+    shown("keepalive-timeout", Kind::SPAN, "Keepalive timeout"),
     shown(
         "host-dead-time",
         Kind::SPAN,
-        "How long the host is out of reach",
+        "Time since the host was last reached",
     ),
     shown("bridge-port", Kind::Text, "The port that the host is on"),
     counter("vlan-id", "The VLAN that the host is in"),
-    shown("http-proxy", Kind::Text, "The proxy that the host asks for"),
+    shown("http-proxy", Kind::Text, "The proxy that the host uses"),
     counter("bytes-in", "Bytes from the host"),
     counter("bytes-out", "Bytes to the host"),
     counter("packets-in", "Packets from the host"),
     counter("packets-out", "Packets to the host"),
-    shown("found-by", Kind::Text, "What made the host known"),
+    shown(
+        "found-by",
+        Kind::Text,
+        "Reason for which the host was found",
+    ),
 ];
 
 pub(crate) static MENU: Menu = Menu {
@@ -60,7 +56,7 @@ pub(crate) static MENU: Menu = Menu {
             "Make bindings of hosts",
             &[
                 NUMBERS,
-                argument("type", TYPES, "What the host may do"),
+                argument("type", TYPES, "Type of the binding"),
                 argument("comment", Kind::COMMENT, "Short description of the item"),
             ],
         ),

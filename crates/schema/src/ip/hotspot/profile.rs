@@ -15,21 +15,19 @@ const PAGES: &[Property] = &[
         "flash/hotspot",
         "Folder of the pages",
     ),
-    text("html-directory-override", "Folder of pages that come first"),
+    text(
+        "html-directory-override",
+        "Folder whose pages override the others",
+    ),
     no("install-hotspot-queue", "Whether unknown hosts get a queue"),
     text("rate-limit", "Limit of the rate of unknown hosts"),
     with_default(
         "http-proxy",
         Kind::Tuple(":", &[IPV4, crate::declare::PORT]),
         "0.0.0.0:0",
-        "The proxy that requests are sent to",
+        "The proxy for requests",
     ),
-    with_default(
-        "smtp-server",
-        IPV4,
-        "0.0.0.0",
-        "The server that mail is sent to",
-    ),
+    with_default("smtp-server", IPV4, "0.0.0.0", "The server for mail"),
 ];
 
 const LOGIN: &[Property] = &[
@@ -45,20 +43,20 @@ const LOGIN: &[Property] = &[
             "mac-cookie",
         ]),
         "cookie,http-chap",
-        "How guests log in",
+        "Login methods",
     ),
     with_default(
         "mac-auth-mode",
         Kind::Words(&["mac-as-username", "mac-as-username-and-password"]),
         "mac-as-username",
-        "What a hardware address logs in as",
+        "User name and password format of hardware address logins",
     ),
     text("mac-auth-password", "The password of hardware addresses").sensitive(),
     with_default(
         "http-cookie-lifetime",
         Kind::SPAN,
         "3d",
-        "How long a cookie holds",
+        "Lifetime of a cookie",
     ),
     with_default(
         "ssl-certificate",
@@ -67,17 +65,12 @@ const LOGIN: &[Property] = &[
         "The server's certificate",
     ),
     no("split-user-domain", "Whether a user's name has a domain"),
-    with_default(
-        "trial-uptime-limit",
-        Kind::SPAN,
-        "30m",
-        "How long a trial lasts",
-    ),
+    with_default("trial-uptime-limit", Kind::SPAN, "30m", "Length of a trial"),
     with_default(
         "trial-uptime-reset",
         Kind::SPAN,
         "1d",
-        "When a trial can be had again",
+        "Time until a new trial is possible",
     ),
     with_default(
         "trial-user-profile",
@@ -89,25 +82,25 @@ const LOGIN: &[Property] = &[
 
 const RADIUS: &[Property] = &[
     with_default("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
-    yes("radius-accounting", "Whether RADIUS is told of guests"),
+    yes(
+        "radius-accounting",
+        "Whether guests are accounted by RADIUS",
+    ),
     with_default(
         "radius-interim-update",
         Kind::Or(&["received"], &Kind::SPAN),
         "received",
-        "How often RADIUS is told in between",
+        "Interim update interval of RADIUS accounting",
     ),
     with_default(
         "nas-port-type",
         Kind::Words(&["ethernet", "cable", "wireless-802.11"]),
         "wireless-802.11",
-        "The kind of port that RADIUS is told",
+        "Port type sent to RADIUS",
     ),
-    text("radius-default-domain", "The domain of users without one"),
-    text(
-        "radius-location-id",
-        "The place that RADIUS is told, as a number",
-    ),
-    text("radius-location-name", "The place that RADIUS is told"),
+    text("radius-default-domain", "Default domain of users"),
+    text("radius-location-id", "Location identifier sent to RADIUS"),
+    text("radius-location-name", "Location name sent to RADIUS"),
     with_default(
         "radius-mac-format",
         Kind::Words(&[
@@ -120,7 +113,7 @@ const RADIUS: &[Property] = &[
             "XX XX XX XX XX XX",
         ]),
         "XX:XX:XX:XX:XX:XX",
-        "How RADIUS is told hardware addresses",
+        "Format of hardware addresses sent to RADIUS",
     ),
 ];
 

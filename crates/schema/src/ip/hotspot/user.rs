@@ -18,12 +18,16 @@ const USER: &[Property] = &[
     Property::new("name", Kind::Name, "Name of the user"),
     text("password", "Password of the user").sensitive(),
     text("otp-secret", "Secret of the user's one-time passwords").sensitive(),
-    text("totp-secret", "The same, where they go by time").sensitive(),
+    text(
+        "totp-secret",
+        "Secret of the user's time-based one-time passwords",
+    )
+    .sensitive(),
     optional("address", IPV4, "The address that the user gets"),
     optional(
         "mac-address",
         Kind::Mac,
-        "The hardware address that the user must have",
+        "Required hardware address of the user",
     ),
     with_default(
         "profile",
@@ -37,31 +41,31 @@ const USER: &[Property] = &[
         "limit-uptime",
         Kind::SPAN,
         "0s",
-        "How long the user may be there; 0 is no limit",
+        "Limit of the user's total session time; 0 for no limit",
     )
     .quiet(),
     with_default(
         "limit-bytes-in",
         Kind::COUNTER,
         "0",
-        "Most bytes from the user; 0 is no limit",
+        "Maximum number of bytes from the user; 0 for no limit",
     ),
     with_default(
         "limit-bytes-out",
         Kind::COUNTER,
         "0",
-        "Most bytes to the user; 0 is no limit",
+        "Maximum number of bytes to the user; 0 for no limit",
     ),
     with_default(
         "limit-bytes-total",
         Kind::COUNTER,
         "0",
-        "Most bytes in all; 0 is no limit",
+        "Maximum number of bytes in total; 0 for no limit",
     ),
 ];
 
 const COUNTERS: &[Property] = &[
-    shown("uptime", Kind::SPAN, "How long the user has been there"),
+    shown("uptime", Kind::SPAN, "Total session time of the user"),
     counter("bytes-in", "Bytes from the user"),
     counter("bytes-out", "Bytes to the user"),
     counter("packets-in", "Packets from the user"),

@@ -30,7 +30,7 @@ const PROOF: &[Property] = &[
             "rsa-signature-hybrid",
         ]),
         "pre-shared-key",
-        "What proves who the peer is",
+        "Authentication method",
     ),
     with_default(
         "eap-methods",
@@ -47,32 +47,28 @@ const PROOF: &[Property] = &[
         "mode-config",
         Kind::Or(&["none"], &Kind::Reference("ipsec-mode-config")),
         "none",
-        "What the peer is told, or tells",
+        "Mode config of the peer",
     ),
-    text(
-        "notrack-chain",
-        "The raw chain that gets rules for the peer",
-    )
-    .inert(),
-    with_default("my-id", MY_ID, "auto", "What this router calls itself"),
+    text("notrack-chain", "Raw chain for the rules of the peer").inert(),
+    with_default("my-id", MY_ID, "auto", "Identity of this router"),
     with_default(
         "remote-id",
         REMOTE_ID,
         "auto",
-        "What the peer must call itself",
+        "Required identity of the peer",
     ),
     with_default(
         "match-by",
         Kind::Words(&["remote-id", "certificate"]),
         "remote-id",
-        "What tells which identity a peer has",
+        "Property by which a peer is matched",
     ),
 ];
 
 const SECRETS: &[Property] = &[
     optional("key", Kind::Name, "This router's key"),
     optional("remote-key", Kind::Name, "The peer's key"),
-    text("secret", "The secret that both know").sensitive(),
+    text("secret", "Pre-shared key").sensitive(),
     with_default(
         "certificate",
         Kind::List(&Kind::Name),

@@ -90,7 +90,7 @@ pub(crate) static MENU: Menu = Menu {
                 "profile",
                 Kind::Reference("ipsec-profile"),
                 "default",
-                "How keys are exchanged",
+                "Settings of the key exchange",
             ),
             with_default(
                 "exchange-mode",
@@ -100,7 +100,7 @@ pub(crate) static MENU: Menu = Menu {
             ),
             yes(
                 "send-initial-contact",
-                "Whether the peer is told to forget older keys",
+                "Whether initial contact is sent, which deletes older keys",
             ),
             text("ppk-secret", "A secret against computers to come").sensitive(),
             crate::declare::shown("current-address", ADDRESS, "The peer's address now"),

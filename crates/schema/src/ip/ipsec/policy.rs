@@ -37,19 +37,19 @@ const HOW: &[Property] = &[
         "action",
         Kind::Words(&["encrypt", "discard", "none"]),
         "encrypt",
-        "What happens to packets",
+        "Action for packets",
     ),
     with_default(
         "level",
         Kind::Words(&["require", "use", "unique"]),
         "require",
-        "What happens while there are no keys",
+        "Action while there are no keys",
     ),
     with_default(
         "ipsec-protocols",
         Kind::Words(&["ah", "esp"]),
         "esp",
-        "How packets are protected",
+        "Protection protocol",
     ),
     optional("sa-src-address", ADDRESS, "This end of the tunnel"),
     optional("sa-dst-address", ADDRESS, "The other end of the tunnel"),
@@ -59,9 +59,9 @@ const HOW: &[Property] = &[
         "default",
         "The algorithms",
     ),
-    no("template", "Whether policies are made from this one"),
+    no("template", "Whether the policy is a template"),
     shown("ph2-count", Kind::COUNTER, "Pairs of keys in use"),
-    shown("ph2-state", Kind::Text, "How far the exchange has come"),
+    shown("ph2-state", Kind::Text, "State of the exchange"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

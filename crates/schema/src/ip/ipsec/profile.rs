@@ -14,7 +14,7 @@ const GROUPS: Kind = Kind::Set(&[
 pub(crate) const BINARY_GROUPS: Lost = Lost {
     words: &["dh-group", "pfs-group"],
     values: &["ec2n155", "ec2n185"],
-    why: "RouterOS 7 has no groups over binary fields; ecp256 and modp2048 are stronger ones that peers have",
+    why: "RouterOS 7 has no groups over binary fields; ecp256 and modp2048 are stronger and widely supported",
 };
 
 pub(crate) static MENU: Menu = Menu {
@@ -24,39 +24,39 @@ pub(crate) static MENU: Menu = Menu {
             "hash-algorithm",
             Kind::Words(&["md5", "sha1", "sha256", "sha384", "sha512"]),
             "sha1",
-            "What signs the exchange",
+            "Hash algorithm of the exchange",
         ),
         with_default(
             "prf-algorithm",
             Kind::Words(&["auto", "sha1", "sha256", "sha384", "sha512"]),
             "auto",
-            "What keys are derived by",
+            "Function for key derivation",
         )
         .quiet(),
         with_default(
             "enc-algorithm",
             Kind::Set(&["aes-256", "aes-192", "aes-128", "3des", "des"]),
             "aes-128,3des",
-            "What encrypts the exchange",
+            "Encryption algorithms of the exchange",
         ),
         with_default(
             "dh-group",
             GROUPS,
             "modp2048,modp1024",
-            "What keys are agreed on in",
+            "Diffie-Hellman groups",
         ),
-        with_default("lifetime", Kind::SPAN, "1d", "How long keys hold"),
+        with_default("lifetime", Kind::SPAN, "1d", "Lifetime of keys"),
         with_default(
             "lifebytes",
             between(0, 4_294_967_295),
             "0",
-            "How many bytes keys hold for",
+            "Lifetime of keys in bytes",
         ),
         with_default(
             "proposal-check",
             Kind::Words(&["obey", "strict", "claim", "exact"]),
             "obey",
-            "Whose lifetime counts",
+            "Handling of different lifetimes",
         ),
         yes(
             "nat-traversal",
@@ -72,13 +72,13 @@ pub(crate) static MENU: Menu = Menu {
             "dpd-interval",
             Kind::Or(&["disable-dpd"], &crate::declare::seconds(0, 3_600)),
             "2m",
-            "How often a silent peer is asked whether it is there",
+            "Interval of dead peer detection",
         ),
         with_default(
             "dpd-maximum-failures",
             between(1, 100),
             "5",
-            "How often it may not answer",
+            "Maximum number of missed answers",
         ),
     ]],
     flags: DEFAULT,

@@ -7,18 +7,18 @@ use crate::declare::{U32, no, with_default, yes};
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("xauth-use-radius", "Whether RADIUS is asked").inert(),
-        yes("accounting", "Whether RADIUS is told of users"),
+        yes("accounting", "Whether users are accounted by RADIUS"),
         with_default(
             "interim-update",
             Kind::SPAN,
             "0s",
-            "How often RADIUS is told in between",
+            "Interim update interval of RADIUS accounting",
         ),
         with_default(
             "ddos-cookie-threshold",
             U32,
             "1000",
-            "Exchanges under way beyond which peers must prove their address",
+            "Number of half-open exchanges above which peers must prove their address",
         ),
     ]],
     old_paths: &["/ip/ipsec/user/settings"],

@@ -10,39 +10,40 @@ pub(crate) static MENU: Menu = Menu {
             "discover-interface-list",
             Kind::Not(&INTERFACE_LIST),
             "static",
-            "Interfaces that tell and listen",
+            "Interfaces for discovery",
         ),
         with_default(
             "discover-interval",
             seconds(5, 32_767),
             "30s",
-            "How often the router tells of itself",
+            "Interval of discovery messages",
         ),
-        yes("lldp-med", "Whether LLDP tells of voice"),
+        yes("lldp-med", "Whether LLDP sends the voice VLAN"),
         with_default(
             "lldp-med-net-policy-vlan",
             Kind::Or(&["disabled"], &between(0, 4_094)),
             "disabled",
             "The VLAN for voice",
         ),
-        no(
-            "lldp-mac-phy-config",
-            "Whether LLDP tells of the port's speed",
-        ),
+        no("lldp-mac-phy-config", "Whether LLDP sends the port's speed"),
         no(
             "lldp-max-frame-size",
-            "Whether LLDP tells of the longest frame",
+            "Whether LLDP sends the maximum frame size",
         ),
-        no("lldp-vlan-info", "Whether LLDP tells of VLANs"),
+        no("lldp-vlan-info", "Whether LLDP sends VLANs"),
         yes(
             "lldp-poe-power",
-            "Whether LLDP tells of power over Ethernet",
+            "Whether LLDP sends the state of power over Ethernet",
         )
         .inert(),
-        no("lldp-dcbx", "Whether LLDP tells of data center bridging").inert(),
+        no(
+            "lldp-dcbx",
+            "Whether LLDP sends the settings of data center bridging",
+        )
+        .inert(),
         no(
             "dying-gasp",
-            "Whether the router tells that its power fails",
+            "Whether a message is sent when the router loses power",
         )
         .inert(),
         with_default(
@@ -55,7 +56,7 @@ pub(crate) static MENU: Menu = Menu {
             "mode",
             Kind::Words(&["tx-and-rx", "tx-only", "rx-only"]),
             "tx-and-rx",
-            "Whether the router tells, listens, or both",
+            "Whether discovery messages are sent, received, or both",
         ),
         no(
             "add-dns-entries",

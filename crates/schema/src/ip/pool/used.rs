@@ -8,8 +8,8 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("pool", Kind::Text, "The pool"),
         shown("address", IPV4, "The address"),
-        shown("owner", Kind::Text, "The service that gave it out"),
-        shown("info", Kind::Text, "Who has it"),
+        shown("owner", Kind::Text, "Service that assigned the address"),
+        shown("info", Kind::Text, "Owner of the address"),
     ]],
     columns: &["pool", "address", "owner", "info"],
     ..Menu::new("/ip/pool/used", Shape::Rows, "Used addresses of pools")

@@ -12,9 +12,9 @@ const ACTION: &[Property] = &[
         "action",
         Kind::Words(&["allow", "deny", "redirect", "url-append"]),
         "allow",
-        "What happens to a request that matches",
+        "Action for requests that match",
     ),
-    text("action-data", "Where the client is sent, or what is added"),
+    text("action-data", "Target of a redirect, or added data"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

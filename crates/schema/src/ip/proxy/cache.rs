@@ -5,5 +5,5 @@ use menu::Menu;
 use super::rules;
 
 pub(crate) static MENU: Menu = Menu {
-    ..rules("/ip/proxy/cache", "Which pages are kept")
+    ..rules("/ip/proxy/cache", "Rules for caching")
 };

@@ -7,19 +7,11 @@ use crate::declare::{counter, on_items, shown};
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("uri", Kind::Text, "The page"),
-        counter("file-size", "Its size"),
-        shown("last-modified", Kind::Text, "When it was changed"),
-        shown(
-            "last-modified-time",
-            Kind::Text,
-            "The time of day when it was changed",
-        ),
-        shown("last-accessed", Kind::Text, "When it was asked for"),
-        shown(
-            "last-accessed-time",
-            Kind::Text,
-            "The time of day when it was asked for",
-        ),
+        counter("file-size", "Size of the page"),
+        shown("last-modified", Kind::Text, "Time of last change"),
+        shown("last-modified-time", Kind::Text, "Time of the last change"),
+        shown("last-accessed", Kind::Text, "Last access"),
+        shown("last-accessed-time", Kind::Text, "Time of the last access"),
     ]],
     columns: &["uri", "last-modified", "file-size"],
     commands: &[on_items("remove", "Forget pages")],

@@ -6,14 +6,14 @@ use crate::declare::{counter, on_items, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        shown("src-address", Kind::Text, "Who connected"),
-        shown("dst-address", Kind::Text, "Who was connected to"),
+        shown("src-address", Kind::Text, "Source of the connection"),
+        shown("dst-address", Kind::Text, "Destination of the connection"),
         shown(
             "last-protocol",
             Kind::Text,
             "The protocol of the last request",
         ),
-        shown("state", Kind::Text, "What the connection does"),
+        shown("state", Kind::Text, "State of the connection"),
         counter("tx-bytes", "Bytes sent"),
         counter("rx-bytes", "Bytes received"),
     ]],

@@ -7,6 +7,6 @@ use super::rules;
 pub(crate) static MENU: Menu = Menu {
     ..rules(
         "/ip/proxy/direct",
-        "Which pages are fetched without the other proxy",
+        "Rules for requests that bypass the parent proxy",
     )
 };

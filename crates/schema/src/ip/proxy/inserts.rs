@@ -6,11 +6,11 @@ use crate::declare::counter;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        counter("successes", "Pages that were kept"),
+        counter("successes", "Pages stored"),
         counter("denied", "Pages that rules refused"),
-        counter("too-large", "Pages that were too long"),
+        counter("too-large", "Pages too long to store"),
         counter("no-memory", "Pages without memory"),
-        counter("errors", "Pages with other errors"),
+        counter("errors", "Pages not stored because of other errors"),
     ]],
     effect: Effect::None,
     ..Menu::new("/ip/proxy/inserts", Shape::Status, "Pages that were kept")

@@ -6,11 +6,11 @@ use crate::declare::counter;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        counter("successes", "Pages that were found"),
-        counter("not-found", "Pages that were not there"),
-        counter("non-cacheable", "Pages that cannot be kept"),
-        counter("denied", "Pages that rules refused"),
-        counter("expired", "Pages that were too old"),
+        counter("successes", "Pages found in the cache"),
+        counter("not-found", "Pages not found in the cache"),
+        counter("non-cacheable", "Pages that cannot be cached"),
+        counter("denied", "Pages refused by rules"),
+        counter("expired", "Expired pages"),
         counter("no-expiration-info", "Pages of unknown age"),
     ]],
     effect: Effect::None,

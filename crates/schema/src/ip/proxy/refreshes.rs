@@ -9,16 +9,16 @@ pub(crate) static MENU: Menu = Menu {
         counter("url-requests", "Because the client asked"),
         counter(
             "request-max-age",
-            "Because of the age that the client takes",
+            "Refreshes because of the client's maximum age",
         ),
-        counter("expired", "Because they had expired"),
+        counter("expired", "Refreshes of expired pages"),
         counter(
             "response-max-age",
-            "Because of the age that the server gave",
+            "Refreshes because of the server's maximum age",
         ),
         counter("config-max-fresh", "Because of the configuration"),
         counter("heuristic", "Because of a guess"),
-        counter("other", "For other reasons"),
+        counter("other", "Refreshes for other reasons"),
     ]],
     effect: Effect::None,
     ..Menu::new(

@@ -6,9 +6,9 @@ use crate::declare::{counter, on_items, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        shown("src-address", Kind::Text, "Who connected"),
-        shown("dst-address", Kind::Text, "Who was connected to"),
-        shown("user", Kind::Text, "Who logged in"),
+        shown("src-address", Kind::Text, "Source of the connection"),
+        shown("dst-address", Kind::Text, "Destination of the connection"),
+        shown("user", Kind::Text, "User who logged in"),
         shown("type", Kind::Text, "The direction"),
         counter("tx", "Bytes sent"),
         counter("rx", "Bytes received"),

@@ -9,7 +9,7 @@ pub(crate) static MENU: Menu = Menu {
         "max-block-size",
         between(512, 65_536),
         "4096",
-        "Longest block",
+        "Maximum block size",
     )]],
     effect: Effect::None,
     ..Menu::new("/ip/tftp/settings", Shape::Settings, "TFTP settings")

@@ -5,12 +5,12 @@ use menu::{Effect, Menu, Property, Shape};
 use crate::declare::{no, yes};
 
 const fn field(name: &'static str) -> Property {
-    yes(name, "Whether collectors are told this")
+    yes(name, "Whether this field is exported")
 }
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("nat-events", "Whether collectors are told of translations"),
+        no("nat-events", "Whether address translations are exported"),
         field("first-forwarded"),
         field("last-forwarded"),
         field("sys-init-time"),

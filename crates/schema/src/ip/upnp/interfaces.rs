@@ -11,10 +11,10 @@ pub(crate) const SIDES: &[Property] = &[
     property(
         "type",
         Kind::Words(&["external", "internal"]),
-        "Which side it is on",
+        "Side of the interface",
     )
     .required(),
-    optional("forced-ip", IPV4, "The address that hosts are told"),
+    optional("forced-ip", IPV4, "Address announced to hosts"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -10,12 +10,12 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         named("Name of the option"),
         property("code", PORT, "Number of the option").required(),
-        text("value", "What is added"),
+        text("value", "Value of the option"),
         no(
             "only-if-mac-available",
-            "Whether it is added for known hardware addresses only",
+            "Whether the option is added only for known hardware addresses",
         ),
-        shown("raw-value", Kind::Text, "What is added, as bytes"),
+        shown("raw-value", Kind::Text, "Value of the option in bytes"),
         COMMENT,
     ]],
     flags: DEFAULT,

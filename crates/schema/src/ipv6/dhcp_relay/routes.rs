@@ -9,7 +9,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("relay", Kind::Text, "The relay"),
         shown("prefix", Kind::Prefix(Family::V6), "The prefix"),
         shown("peer-address", IPV6, "The client"),
-        shown("life-time", Kind::SPAN, "How long the prefix holds"),
+        shown("life-time", Kind::SPAN, "Lifetime of the prefix"),
         shown("last-seen", Kind::SPAN, "When the client was last heard"),
     ]],
     columns: &["relay", "prefix", "peer-address", "life-time", "last-seen"],

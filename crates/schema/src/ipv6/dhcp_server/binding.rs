@@ -9,13 +9,13 @@ use crate::ip::dhcp_server::{PARENT, QUEUE_PLACE};
 
 const CLIENT: &[Property] = &[
     optional("address", Kind::Prefix(Family::V6), "The prefix or address"),
-    property("duid", Kind::Filled, "What names the client").required(),
+    property("duid", Kind::Filled, "DUID of the client").required(),
     property("iaid", U32, "Number of the request").required(),
     with_default(
         "ia-type",
         Kind::Words(&["na", "pd"]),
         "pd",
-        "Whether it is an address or a prefix",
+        "Type of the binding: address or prefix",
     ),
     with_default(
         "server",
@@ -23,7 +23,7 @@ const CLIENT: &[Property] = &[
         "all",
         "The server",
     ),
-    with_default("life-time", Kind::SPAN, "3d", "How long the binding holds"),
+    with_default("life-time", Kind::SPAN, "3d", "Lifetime of the binding"),
     optional(
         "prefix-pool",
         Kind::Name,
@@ -41,21 +41,21 @@ const CLIENT: &[Property] = &[
         "address-lists",
         Kind::List(&Kind::Name),
         "",
-        "Lists that the prefix is added to",
+        "Address lists for the prefix",
     ),
     optional(
         "insert-queue-before",
         QUEUE_PLACE,
-        "Where the client's queue is put",
+        "Position of the client's queue",
     ),
     optional("parent-queue", PARENT, "The queue above the client's"),
     optional("queue-type", Kind::Name, "The type of the client's queue"),
 ];
 
 const STATE: &[Property] = &[
-    shown("active-server", Kind::Text, "The server that gave it"),
+    shown("active-server", Kind::Text, "Server that made the binding"),
     shown("status", Kind::Text, "State of the binding"),
-    shown("expires-after", Kind::SPAN, "How long it still holds"),
+    shown("expires-after", Kind::SPAN, "Remaining lifetime"),
     shown("last-seen", Kind::SPAN, "When the client was last heard"),
     shown("client-address", IPV6, "The client"),
 ];
@@ -70,7 +70,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["address", "duid", "server", "status", "last-seen"],
     commands: &[
-        on_items("make-static", "Make a binding one of the configuration"),
+        on_items("make-static", "Make a dynamic binding static"),
         on_items("send-reconfigure", "Tell the client to renew"),
     ],
     effect: Effect::None,

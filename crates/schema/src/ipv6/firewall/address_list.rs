@@ -21,7 +21,12 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("::/0"),
             shown("creation-time", Kind::Text, "When the entry was made").bare(),
-            optional("timeout", Kind::SPAN, "How long the entry is kept").runs_down(),
+            optional(
+                "timeout",
+                Kind::SPAN,
+                "Time after which the entry is removed",
+            )
+            .runs_down(),
             no("dynamic", "Whether the entry is gone after a restart"),
         ],
         COMMENT_DISABLED,

@@ -10,12 +10,12 @@ const PREFIXES: &[Property] = &[
     optional(
         "src-prefix",
         Kind::Prefix(Family::V6),
-        "The prefix that is translated",
+        "Prefix before translation",
     ),
     optional(
         "dst-prefix",
         Kind::Prefix(Family::V6),
-        "The prefix that it becomes",
+        "Prefix after translation",
     ),
 ];
 

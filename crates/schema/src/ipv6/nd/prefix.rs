@@ -32,19 +32,15 @@ pub(crate) static MENU: Menu = Menu {
                 "The 6to4 interface that the prefix comes from",
             )
             .inert(),
-            interface("The interface that advertises"),
+            interface("Interface for advertisements"),
             yes("on-link", "Whether hosts of the prefix are on the link"),
             yes("autonomous", "Whether hosts make addresses of the prefix"),
             BY_DHCP,
-            optional(
-                "valid-lifetime",
-                LIFETIME,
-                "How long the prefix may be used",
-            ),
+            optional("valid-lifetime", LIFETIME, "Valid lifetime of the prefix"),
             optional(
                 "preferred-lifetime",
                 LIFETIME,
-                "How long the prefix should be used",
+                "Preferred lifetime of the prefix",
             ),
         ],
         COMMENT_DISABLED,

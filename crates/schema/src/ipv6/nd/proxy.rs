@@ -9,7 +9,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             property("address", IPV6, "The address").required(),
-            interface("The interface that answers"),
+            interface("Interface for answers"),
         ],
         COMMENT_DISABLED,
     ],

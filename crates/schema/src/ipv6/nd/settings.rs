@@ -16,7 +16,7 @@ pub(crate) static MENU: Menu = Menu {
             "router-advertisement-ignored-options",
             Kind::Set(&["dns", "mtu"]),
             "",
-            "What is not taken",
+            "Information to ignore",
         ),
     ]],
     effect: Effect::None,

@@ -9,7 +9,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("pool", Kind::Text, "The pool"),
         shown("prefix", Kind::Prefix(Family::V6), "The prefix"),
         shown("owner", Kind::Text, "The service that gave it out"),
-        shown("info", Kind::Text, "Who has it"),
+        shown("info", Kind::Text, "Owner of the prefix"),
     ]],
     columns: &["pool", "prefix", "owner", "info"],
     ..Menu::new("/ipv6/pool/used", Shape::Rows, "Used prefixes of pools")

@@ -11,12 +11,15 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("prefix", Kind::Prefix(Family::Any), "The network").optional(),
             optional("neighbor", ADDRESSES, "The neighbour"),
-            yes("accept", "Takes them"),
+            yes("accept", "Accept matching labels"),
             optional("vrf", VRF, "The VRF"),
         ],
         COMMENT_SAID,
     ],
     flags: DISABLED,
     columns: &["prefix", "neighbor", "accept"],
-    ..idle_rules("/mpls/ldp/accept-filter", "Labels that are taken")
+    ..idle_rules(
+        "/mpls/ldp/accept-filter",
+        "Filter for labels received from neighbours",
+    )
 };

@@ -11,7 +11,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("prefix", Kind::Prefix(Family::Any), "The network").optional(),
             optional("neighbor", ADDRESSES, "The neighbour"),
-            yes("advertise", "Tells them"),
+            yes("advertise", "Advertise matching labels"),
             optional("vrf", VRF, "The VRF"),
         ],
         COMMENT_SAID,
@@ -20,6 +20,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["prefix", "neighbor", "advertise"],
     ..idle_rules(
         "/mpls/ldp/advertise-filter",
-        "Labels that neighbours are told",
+        "Filter for labels advertised to neighbours",
     )
 };

@@ -11,7 +11,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("interface", INTERFACES, "The interface").required(),
-            span("hello-interval", "How often neighbours are greeted").optional(),
+            span("hello-interval", "Interval of hello messages").optional(),
             span("hold-time", "After which silence they are gone").optional(),
             list(
                 "transport-addresses",
@@ -22,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
             list("afi", &FAMILIES, "Families").optional(),
             maybe(
                 "accept-dynamic-neighbors",
-                "Takes neighbours that nobody named",
+                "Accept neighbours that are not configured",
             ),
         ],
         COMMENT_SAID,

@@ -15,9 +15,13 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("dst-address", Kind::Prefix(Family::Any), "The network").required(),
-            optional("label", LABEL, "Its label"),
+            optional("label", LABEL, "Label"),
             optional("vrf", VRF, "The VRF"),
-            shown("peers", Kind::Text, "Neighbours that were told"),
+            shown(
+                "peers",
+                Kind::Text,
+                "Neighbours to which the label was advertised",
+            ),
         ],
         COMMENT_SAID,
     ],

@@ -10,10 +10,10 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("transport", ADDRESSES, "Address of the neighbour").required(),
-            maybe("send-targeted", "Greets it by its address"),
+            maybe("send-targeted", "Send targeted hello messages"),
             shown("local-transport", Kind::Text, "Own address"),
-            shown("peer", Kind::Text, "Its number"),
-            shown("addresses", Kind::Text, "Its addresses"),
+            shown("peer", Kind::Text, "LDP identifier of the neighbour"),
+            shown("addresses", Kind::Text, "Addresses of the neighbour"),
         ],
         COMMENT_SAID,
     ],

@@ -11,9 +11,9 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("dst-address", Kind::Prefix(Family::Any), "The network").required(),
             optional("nexthop", Kind::Gateway(Family::Any), "The neighbour"),
-            optional("label", LABEL, "Its label"),
+            optional("label", LABEL, "Label"),
             optional("vrf", VRF, "The VRF"),
-            shown("peer", Kind::Text, "Who told it"),
+            shown("peer", Kind::Text, "Neighbour that advertised the label"),
         ],
         COMMENT_SAID,
     ],

@@ -8,12 +8,12 @@ use crate::fragment::idle_rows;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("tunnel", Kind::Text, "The tunnel"),
-        shown("src", Kind::Text, "Where it begins"),
-        shown("dst", Kind::Text, "Where it leads"),
-        shown("bandwidth", Kind::Text, "Its bandwidth"),
-        shown("out-interface", Kind::Text, "Where it goes on"),
-        shown("out-label", Kind::Text, "With which label"),
+        shown("src", Kind::Text, "Source of the tunnel"),
+        shown("dst", Kind::Text, "Destination of the tunnel"),
+        shown("bandwidth", Kind::Text, "Bandwidth of the tunnel"),
+        shown("out-interface", Kind::Text, "Next hop of the flow"),
+        shown("out-label", Kind::Text, "Label of the next hop"),
     ]],
     columns: &["tunnel", "src", "dst", "bandwidth"],
-    ..idle_rows("/mpls/traffic-eng/flow", "Tunnels that pass here")
+    ..idle_rows("/mpls/traffic-eng/flow", "Tunnels through this router")
 };

@@ -11,27 +11,31 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             interface("The interface"),
-            Property::new("bandwidth", Kind::Rate, "Its bandwidth").default("0"),
-            optional("resource-class", U32, "Its classes"),
-            optional("te-metric", U32, "Its metric"),
-            span("refresh-time", "How often tunnels are told of").optional(),
-            optional("k-factor", U32, "How often that may fail"),
-            optional("blockade-k-factor", U32, "How long a refused tunnel waits"),
+            Property::new("bandwidth", Kind::Rate, "Bandwidth of the interface").default("0"),
+            optional("resource-class", U32, "Affinity bits of the interface"),
+            optional("te-metric", U32, "Metric of the interface"),
+            span("refresh-time", "Refresh interval of tunnels").optional(),
+            optional("k-factor", U32, "Maximum number of missed refreshes"),
+            optional(
+                "blockade-k-factor",
+                U32,
+                "Blockade time of a refused tunnel",
+            ),
             span(
                 "igp-flood-period",
-                "How often others are told of free bandwidth",
+                "Interval at which free bandwidth is announced",
             )
             .optional(),
             list(
                 "up-flood-thresholds",
                 &PERCENT,
-                "Percent at which they are told",
+                "Percentages of use at which free bandwidth is announced",
             )
             .optional(),
             list(
                 "down-flood-thresholds",
                 &PERCENT,
-                "Percent at which they are told",
+                "Percentages of use at which free bandwidth is announced",
             )
             .optional(),
             maybe("use-udp", "Speaks over UDP"),

@@ -14,9 +14,9 @@ const HOP: Kind = Kind::Tuple(
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            named("Name of the way"),
-            maybe("use-cspf", "Finds the way here"),
-            list("hops", &HOP, "Routers on the way: 10.0.0.1/strict").optional(),
+            named("Name of the path"),
+            maybe("use-cspf", "Compute the path on this router"),
+            list("hops", &HOP, "Routers on the path: 10.0.0.1/strict").optional(),
         ],
         AFFINITY,
         COMMENT_SAID,
@@ -25,5 +25,5 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "use-cspf", "hops"],
     space: Some("tunnel-path"),
     key: Some("name"),
-    ..idle_list("/mpls/traffic-eng/path", "Ways of tunnels")
+    ..idle_list("/mpls/traffic-eng/path", "Paths of tunnels")
 };

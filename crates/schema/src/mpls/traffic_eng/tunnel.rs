@@ -13,14 +13,23 @@ const PATH: Kind = Kind::Reference("tunnel-path");
 
 const OWN: &[Property] = &[
     named("Name of the tunnel"),
-    Property::new("to-address", Kind::Address(Family::V4), "Where it leads").required(),
-    optional("from-address", FROM, "Where it begins"),
-    optional("vrf", VRF, "The VRF that it is in"),
-    reference("primary-path", "tunnel-path", "Its way").optional(),
-    list("secondary-paths", &PATH, "Its ways otherwise").optional(),
-    span("primary-retry-interval", "When its way is tried again").optional(),
-    maybe("secondary-standby", "Keeps a second way ready"),
-    optional("bandwidth", Kind::Rate, "Its bandwidth"),
+    Property::new(
+        "to-address",
+        Kind::Address(Family::V4),
+        "Destination address",
+    )
+    .required(),
+    optional("from-address", FROM, "Source address"),
+    optional("vrf", VRF, "The VRF"),
+    reference("primary-path", "tunnel-path", "Primary path").optional(),
+    list("secondary-paths", &PATH, "Secondary paths").optional(),
+    span(
+        "primary-retry-interval",
+        "Time after which the primary path is tried again",
+    )
+    .optional(),
+    maybe("secondary-standby", "Keep a secondary path ready"),
+    optional("bandwidth", Kind::Rate, "Bandwidth of the tunnel"),
     optional(
         "bandwidth-limit",
         Kind::Or(&["disabled"], &between(0, 1_000)),
@@ -44,7 +53,7 @@ const OWN: &[Property] = &[
     optional(
         "auto-bandwidth-update-interval",
         seconds(60, 42_949_672),
-        "How often it changes",
+        "Update interval of the bandwidth",
     ),
 ];
 
@@ -53,6 +62,6 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED_INVALID,
     columns: &["name", "to-address", "bandwidth", "primary-path"],
     key: Some("name"),
-    commands: &[idle_command("reoptimize", "Look for better ways")],
+    commands: &[idle_command("reoptimize", "Look for better paths")],
     ..idle_list("/mpls/traffic-eng/tunnel", "Tunnels with a bandwidth")
 };

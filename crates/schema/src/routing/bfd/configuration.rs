@@ -17,11 +17,15 @@ pub(crate) static MENU: Menu = Menu {
             )
             .optional(),
             optional("address-list", Kind::Name, "List of their addresses"),
-            maybe("forbid-bfd", "Does not watch them"),
-            optional("vrf", VRF, "The VRF that they are in"),
-            span("min-tx", "Shortest time between messages to them").optional(),
-            span("min-rx", "Shortest time between messages from them").optional(),
-            optional("multiplier", U32, "Messages that may be missed"),
+            maybe("forbid-bfd", "Do not monitor these neighbours"),
+            optional("vrf", VRF, "VRF of the neighbours"),
+            span("min-tx", "Minimum interval of sent messages").optional(),
+            span("min-rx", "Minimum interval of received messages").optional(),
+            optional(
+                "multiplier",
+                U32,
+                "Number of missed messages after which the neighbour is down",
+            ),
         ],
         COMMENT_SAID,
     ],
@@ -29,6 +33,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["interfaces", "addresses", "min-tx", "min-rx", "multiplier"],
     ..idle_rules(
         "/routing/bfd/configuration",
-        "How neighbours are watched by BFD",
+        "Monitoring of neighbours by BFD",
     )
 };

@@ -9,14 +9,11 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("peer", Kind::Text, "The connection"),
         shown("dst", Kind::Text, "The network"),
-        shown("afi", Kind::Text, "What is carried"),
-        shown("nexthop", Kind::Text, "Where it leads"),
-        shown("origin", Kind::COUNTER, "Where it comes from"),
-        shown("as-path", Kind::Text, "The way"),
+        shown("afi", Kind::Text, "Address family"),
+        shown("nexthop", Kind::Text, "Next hop"),
+        shown("origin", Kind::COUNTER, "Origin"),
+        shown("as-path", Kind::Text, "AS path"),
     ]],
     columns: &["peer", "dst", "nexthop", "as-path"],
-    ..idle_rows(
-        "/routing/bgp/advertisements",
-        "Routes that others were told",
-    )
+    ..idle_rows("/routing/bgp/advertisements", "Advertised routes")
 };

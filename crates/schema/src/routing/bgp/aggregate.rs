@@ -11,23 +11,26 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("prefix", Kind::Prefix(Family::Any), "The network").required(),
             reference("instance", "bgp-instance", "The instance").required(),
-            yes("summary-only", "Leaves out its parts"),
-            yes("inherit-attributes", "Has the attributes of its parts"),
-            no("include-igp", "Other protocols' routes are parts too"),
-            chain("attribute-filter", "Chain that gives attributes"),
+            yes(
+                "summary-only",
+                "Advertise only the aggregate, not its parts",
+            ),
+            yes(
+                "inherit-attributes",
+                "Take over the attributes of its parts",
+            ),
+            no("include-igp", "Include routes of other protocols"),
+            chain("attribute-filter", "Filter chain that sets attributes"),
             chain(
                 "suppress-filter",
-                "Chain that names parts which are left out",
+                "Filter chain that selects suppressed parts",
             ),
-            chain("advertise-filter", "Chain that names parts which count"),
+            chain("advertise-filter", "Filter chain that selects the parts"),
         ],
         COMMENT_DISABLED,
     ],
     flags: DISABLED,
     columns: &["prefix", "instance", "summary-only"],
     older: true,
-    ..idle_list(
-        "/routing/bgp/aggregate",
-        "Version 6: routes that others are told as one",
-    )
+    ..idle_list("/routing/bgp/aggregate", "Version 6: aggregated routes")
 };

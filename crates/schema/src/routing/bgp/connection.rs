@@ -29,23 +29,28 @@ const ENDS: &[Property] = &[
     optional(
         "remote.address",
         REMOTE,
-        "Address of the other end, or the network that it is in",
+        "Address of the other end, or its network",
     ),
-    optional("remote.as", OWN_AS, "Number of its autonomous system"),
-    list("remote.allowed-as", &RANGE, "Numbers that it may have").optional(),
-    optional("remote.port", PORT, "Its TCP port"),
-    optional("remote.ttl", TTL, "How far away it may be"),
+    optional("remote.as", OWN_AS, "AS number of the other end"),
+    list(
+        "remote.allowed-as",
+        &RANGE,
+        "Allowed AS numbers of the other end",
+    )
+    .optional(),
+    optional("remote.port", PORT, "TCP port of the other end"),
+    optional("remote.ttl", TTL, "Maximum number of hops to the other end"),
     optional(
         "local.address",
         LOCAL,
         "Address of this end, or its interface",
     ),
-    optional("local.role", ROLES, "What this end is to the other"),
+    optional("local.role", ROLES, "BGP role of this end"),
     optional("local.port", PORT, "TCP port of this end"),
-    optional("local.ttl", TTL, "How far packets go"),
-    maybe("connect", "Connects to it"),
-    maybe("listen", "Lets it connect"),
-    optional("tcp-md5-key", KEY, "Key that signs TCP segments").sensitive(),
+    optional("local.ttl", TTL, "Time to live of packets"),
+    maybe("connect", "Open connections to the other end"),
+    maybe("listen", "Accept connections of the other end"),
+    optional("tcp-md5-key", KEY, "Key for TCP MD5 signatures").sensitive(),
 ];
 
 const fn old(name: &'static str, becomes: &'static str) -> Old {

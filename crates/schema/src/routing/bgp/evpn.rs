@@ -11,16 +11,16 @@ pub(crate) static MENU: Menu = Menu {
         &[
             named("Name of the network"),
             reference("instance", "bgp-instance", "The instance").optional(),
-            optional("vrf", VRF, "The VRF that it is in"),
+            optional("vrf", VRF, "The VRF"),
             list(
                 "vni",
                 &menu::Kind::Range("-", &between(0, 16_777_215)),
                 "Networks of VXLAN",
             )
             .optional(),
-            optional("rd", TARGET, "What tells networks apart"),
-            list("import.route-targets", &TARGET, "Hosts that are taken").optional(),
-            list("export.route-targets", &TARGET, "What others know hosts by").optional(),
+            optional("rd", TARGET, "Route distinguisher"),
+            list("import.route-targets", &TARGET, "Imported route targets").optional(),
+            list("export.route-targets", &TARGET, "Exported route targets").optional(),
         ],
         COMMENT_SAID,
     ],

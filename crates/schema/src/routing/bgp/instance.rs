@@ -12,32 +12,37 @@ use crate::fragment::{COMMENT_SAID, idle_list};
 const OWN: &[Property] = &[
     optional("as", OWN_AS, "Number of the own autonomous system"),
     optional("router-id", ROUTER_ID, "Number of the router"),
-    optional("vrf", VRF, "The VRF that it is in"),
+    optional("vrf", VRF, "The VRF"),
     reference("routing-table", "routing-table", "Table of its routes").optional(),
     optional(
         "cluster-id",
         Kind::Address(Family::V4),
         "Number of the reflectors' group",
     ),
-    optional("multipath", Kind::Bool, "Uses several ways"),
-    maybe("ignore-as-path-len", "Does not prefer short ways"),
+    optional("multipath", Kind::Bool, "Use several paths"),
+    maybe("ignore-as-path-len", "Ignore the length of the AS path"),
 ];
 
 /// Properties of RouterOS 6, stored unchanged.
 const SIX: &[Property] = &[
     maybe(
         "client-to-client-reflection",
-        "Version 6: tells clients of each other",
+        "Version 6: reflect routes between clients",
     ),
     optional(
         "confederation",
         AS,
         "Version 6: number of the confederation",
     ),
-    list("confederation-peers", &AS, "Version 6: numbers within it").optional(),
+    list(
+        "confederation-peers",
+        &AS,
+        "Version 6: AS numbers of the confederation",
+    )
+    .optional(),
     chain(
         "out-filter",
-        "Version 6: chain that routes pass before others are told",
+        "Version 6: filter chain for advertised routes",
     ),
     maybe(
         "redistribute-connected",
@@ -51,13 +56,10 @@ const SIX: &[Property] = &[
         "redistribute-rip",
         "Version 6: tells others of routes of RIP",
     ),
-    maybe(
-        "redistribute-ospf",
-        "Version 6: tells others of routes of OSPF",
-    ),
+    maybe("redistribute-ospf", "Version 6: redistribute OSPF routes"),
     maybe(
         "redistribute-other-bgp",
-        "Version 6: tells others of other instances",
+        "Version 6: redistribute routes of other BGP instances",
     ),
 ];
 

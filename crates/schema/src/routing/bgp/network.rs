@@ -9,15 +9,15 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("network", Kind::Prefix(Family::Any), "The network").required(),
-            yes("synchronize", "Tells others while there is a route"),
+            yes(
+                "synchronize",
+                "Advertise the network only while there is a route",
+            ),
         ],
         COMMENT_DISABLED,
     ],
     flags: DISABLED,
     columns: &["network", "synchronize"],
     older: true,
-    ..idle_list(
-        "/routing/bgp/network",
-        "Version 6: networks that others are told",
-    )
+    ..idle_list("/routing/bgp/network", "Version 6: advertised networks")
 };

@@ -12,22 +12,17 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the network"),
-            optional("vrf", VRF, "The VRF of its tunnels"),
-            optional("rd", TARGET, "What tells customers apart"),
+            optional("vrf", VRF, "VRF of the tunnels"),
+            optional("rd", TARGET, "Route distinguisher"),
             optional("site-id", between(0, 65_535), "Number of the site"),
             optional(
                 "cisco-id",
                 Kind::Either(&U32, &Kind::Address(menu::Family::V4)),
                 "Of Cisco's kind",
             ),
-            list("import-route-targets", &TARGET, "Sites that are taken").optional(),
-            list(
-                "export-route-targets",
-                &TARGET,
-                "What others know the site by",
-            )
-            .optional(),
-            optional("bridge", BRIDGE, "Bridge that tunnels are put into"),
+            list("import-route-targets", &TARGET, "Imported route targets").optional(),
+            list("export-route-targets", &TARGET, "Exported route targets").optional(),
+            optional("bridge", BRIDGE, "Bridge to which tunnels are added"),
             optional("bridge-cost", between(1, 200_000_000), "Path cost there"),
             optional("bridge-horizon", Kind::Or(&["none"], &U32), "Horizon there"),
             optional("bridge-pvid", between(1, 4_094), "VLAN there"),

@@ -15,28 +15,22 @@ pub(crate) static MENU: Menu = Menu {
             optional_text("name", "Name of the customer"),
             reference("instance", "bgp-instance", "The instance").optional(),
             optional("vrf", VRF, "The customer's VRF"),
-            optional(
-                "route-distinguisher",
-                TARGET,
-                "What tells customers' routes apart",
-            ),
+            optional("route-distinguisher", TARGET, "Route distinguisher"),
             optional("label-allocation-policy", LABELS, "Labels"),
-            list("import.route-targets", &TARGET, "Routes that are taken").optional(),
-            chain("import.filter-chain", "Chain that they pass"),
-            list(
-                "export.route-targets",
-                &TARGET,
-                "What others know the routes by",
-            )
-            .optional(),
+            list("import.route-targets", &TARGET, "Imported route targets").optional(),
+            chain("import.filter-chain", "Filter chain of the routes"),
+            list("export.route-targets", &TARGET, "Exported route targets").optional(),
             list(
                 "export.redistribute",
                 &SOURCES,
                 "Routes that others are told",
             )
             .optional(),
-            chain("export.filter-chain", "Chain that they pass"),
-            chain("export.filter-select", "Chain that chooses them"),
+            chain("export.filter-chain", "Filter chain of the routes"),
+            chain(
+                "export.filter-select",
+                "Filter chain that selects exported routes",
+            ),
         ],
         COMMENT_SAID,
     ],

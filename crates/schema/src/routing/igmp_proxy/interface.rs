@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default(""),
             no("upstream", "Senders are there"),
-            shown("status", Kind::Text, "How far it is"),
+            shown("status", Kind::Text, "State"),
         ],
         COMMENT_DISABLED,
     ],

@@ -12,8 +12,13 @@ pub(crate) static MENU: Menu = Menu {
         &[
             ipv4("group", "The group").required(),
             ipv4("source", "The sender").required(),
-            Property::new("upstream-interface", INTERFACE, "Where the sender is").required(),
-            list("downstream-interfaces", &INTERFACE, "Where listeners are").default(""),
+            Property::new("upstream-interface", INTERFACE, "Interface of the sender").required(),
+            list(
+                "downstream-interfaces",
+                &INTERFACE,
+                "Interfaces of listeners",
+            )
+            .default(""),
         ],
         COMMENT_DISABLED,
     ],

@@ -10,11 +10,7 @@ use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
 macro_rules! level {
     ($start:literal) => {
         &[
-            span(
-                concat!($start, "lsp-max-age"),
-                "How long what is said holds",
-            )
-            .optional(),
+            span(concat!($start, "lsp-max-age"), "Lifetime of LSPs").optional(),
             optional(
                 concat!($start, "lsp-max-size"),
                 between(512, 65_535),
@@ -22,12 +18,12 @@ macro_rules! level {
             ),
             span(
                 concat!($start, "lsp-refresh-interval"),
-                "How often it is said again",
+                "Refresh interval of LSPs",
             )
             .optional(),
             span(
                 concat!($start, "lsp-update-interval"),
-                "How often it may change",
+                "Minimum interval between changes of an LSP",
             )
             .optional(),
             optional(
@@ -37,11 +33,11 @@ macro_rules! level {
             ),
             chain(
                 concat!($start, "out-filter-chain"),
-                "Chain that routes pass",
+                "Filter chain for advertised routes",
             ),
             chain(
                 concat!($start, "out-filter-select"),
-                "Chain that chooses routes",
+                "Filter chain that selects advertised routes",
             ),
             list(
                 concat!($start, "redistribute"),
@@ -61,10 +57,10 @@ pub(crate) static MENU: Menu = Menu {
         &[
             named("Name of the instance"),
             list("afi", &FAMILIES, "Families").optional(),
-            optional("vrf", VRF, "The VRF that it is in"),
+            optional("vrf", VRF, "The VRF"),
             optional_text("system-id", "Number of the router, such as 0000.0000.0001"),
             list("areas", &Kind::Name, "Areas, such as 49.0001").optional(),
-            optional("areas-max", U32, "Most areas"),
+            optional("areas-max", U32, "Maximum number of areas"),
             chain(
                 "in-filter-chain",
                 "Chain that routes pass before they are used",

@@ -14,35 +14,27 @@ macro_rules! broadcast {
         &[
             span(
                 concat!($start, "hello-interval"),
-                "How often others are greeted",
+                "Interval of hello messages",
             )
             .optional(),
             span(
                 concat!($start, "hello-interval-dr"),
-                "The same of the designated one",
+                "Hello interval of the designated router",
             )
             .optional(),
             optional(
                 concat!($start, "hello-multiplier"),
                 between(2, 255),
-                "Greetings until it is gone",
+                "Number of missed hello messages after which a neighbour is down",
             ),
-            optional(concat!($start, "metric"), U32, "Cost of the way"),
+            optional(concat!($start, "metric"), U32, "Metric"),
             optional(
                 concat!($start, "priority"),
                 between(0, 127),
-                "Who becomes the designated one",
+                "Priority in the election of the designated router",
             ),
-            span(
-                concat!($start, "csnp-interval"),
-                "How often all is summed up",
-            )
-            .optional(),
-            span(
-                concat!($start, "psnp-interval"),
-                "How often what is missing is asked",
-            )
-            .optional(),
+            span(concat!($start, "csnp-interval"), "Interval of CSNPs").optional(),
+            span(concat!($start, "psnp-interval"), "Interval of PSNPs").optional(),
         ]
     };
 }
@@ -51,17 +43,9 @@ macro_rules! broadcast {
 macro_rules! ptp {
     ($start:literal) => {
         &[
-            optional(concat!($start, "metric"), U32, "Cost of the way"),
-            span(
-                concat!($start, "csnp-interval"),
-                "How often all is summed up",
-            )
-            .optional(),
-            span(
-                concat!($start, "psnp-interval"),
-                "How often what is missing is asked",
-            )
-            .optional(),
+            optional(concat!($start, "metric"), U32, "Metric"),
+            span(concat!($start, "csnp-interval"), "Interval of CSNPs").optional(),
+            span(concat!($start, "psnp-interval"), "Interval of PSNPs").optional(),
         ]
     };
 }
@@ -83,12 +67,12 @@ pub(crate) static MENU: Menu = Menu {
         BROADCAST1,
         BROADCAST2,
         &[
-            maybe("ptp.hello-3way", "Makes sure that both hear"),
-            span("ptp.hello-interval", "How often the other is greeted").optional(),
+            maybe("ptp.hello-3way", "Use the three-way handshake"),
+            span("ptp.hello-interval", "Interval of hello messages").optional(),
             optional(
                 "ptp.hello-multiplier",
                 between(2, 255),
-                "Greetings until it is gone",
+                "Number of missed hello messages after which a neighbour is down",
             ),
         ],
         PTP1,

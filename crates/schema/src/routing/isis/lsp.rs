@@ -9,15 +9,12 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("instance", Kind::Text, "The instance"),
         shown("level", Kind::Text, "The level"),
-        shown("lsp-id", Kind::Text, "Who said it"),
-        shown("sequence", Kind::Text, "How new it is"),
-        shown("age", Kind::SPAN, "How old it is"),
-        shown("checksum", Kind::Text, "Its checksum"),
-        shown("body", Kind::Text, "What it says"),
+        shown("lsp-id", Kind::Text, "Originating router"),
+        shown("sequence", Kind::Text, "Sequence number"),
+        shown("age", Kind::SPAN, "Age"),
+        shown("checksum", Kind::Text, "Checksum"),
+        shown("body", Kind::Text, "Contents"),
     ]],
     columns: &["instance", "level", "lsp-id", "sequence"],
-    ..idle_rows(
-        "/routing/isis/lsp",
-        "What routers of IS-IS have said of themselves",
-    )
+    ..idle_rows("/routing/isis/lsp", "Link-state database of IS-IS")
 };

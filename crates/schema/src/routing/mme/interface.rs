@@ -10,7 +10,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("interface", INTERFACES, "The interface").default("all"),
-            no("passive", "Tells nobody"),
+            no("passive", "Do not send messages"),
             no("primary", "Names the router"),
         ],
         COMMENT_DISABLED,

@@ -23,23 +23,23 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "type",
                 Kind::Words(&["default", "nssa", "stub"]),
-                "Which routes go in",
+                "Type of the area",
             )
             .default("default"),
             optional(
                 "no-summaries",
                 Kind::Presence,
-                "No routes of other areas go in",
+                "Do not advertise routes of other areas into the area",
             ),
             optional(
                 "default-cost",
                 U32,
-                "Cost of the default route that goes in",
+                "Cost of the default route advertised into the area",
             ),
             optional(
                 "nssa-translator",
                 Kind::Words(&["candidate", "no", "yes"]),
-                "Who passes outer routes on",
+                "Translator of external routes",
             ),
         ],
         COMMENT_SAID,

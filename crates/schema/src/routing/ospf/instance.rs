@@ -8,7 +8,7 @@ use crate::fragment::{COMMENT_SAID, idle_list};
 
 const SEVEN: &[Property] = &[
     optional("version", Kind::Words(&["2", "3"]), "Version of OSPF").default("2"),
-    optional("vrf", VRF, "The VRF that it is in").default("main"),
+    optional("vrf", VRF, "The VRF").default("main"),
     optional("router-id", ROUTER_ID, "Number of the router").default("main"),
     optional(
         "routing-table",
@@ -16,11 +16,8 @@ const SEVEN: &[Property] = &[
         "Table of its routes",
     ),
     optional("domain-id", Kind::Text, "Domain of routes between sites"),
-    optional("domain-tag", U32, "Tag of such routes"),
-    maybe(
-        "use-dn",
-        "Heeds the bit that keeps such routes from coming back",
-    ),
+    optional("domain-tag", U32, "Route tag for redistribution in VPNs"),
+    maybe("use-dn", "Honour the down bit"),
     chain(
         "in-filter-chain",
         "Chain that routes pass before they are used",
@@ -59,28 +56,22 @@ const SIX: &[Property] = &[
             "if-installed-as-type-2",
             "never",
         ],
-        "Version 6: when others are told a default route",
+        "Version 6: distribution of a default route",
     )
     .optional(),
     as_type(
         "redistribute-connected",
-        "Version 6: tells others of connected networks",
+        "Version 6: redistribute connected networks",
     ),
     as_type(
         "redistribute-static",
-        "Version 6: tells others of static routes",
+        "Version 6: redistribute static routes",
     ),
-    as_type(
-        "redistribute-rip",
-        "Version 6: tells others of routes of RIP",
-    ),
-    as_type(
-        "redistribute-bgp",
-        "Version 6: tells others of routes of BGP",
-    ),
+    as_type("redistribute-rip", "Version 6: redistribute RIP routes"),
+    as_type("redistribute-bgp", "Version 6: redistribute BGP routes"),
     as_type(
         "redistribute-other-ospf",
-        "Version 6: tells others of routes of other instances",
+        "Version 6: redistribute routes of other OSPF instances",
     ),
     metric("metric-default", "Version 6: metric of the default route"),
     metric(

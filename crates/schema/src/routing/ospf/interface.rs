@@ -23,10 +23,10 @@ const WHICH: &[Property] = &[
     reference(
         "vlink-transit-area",
         "ospf-area",
-        "Area that such a link passes",
+        "Transit area of a virtual link",
     )
     .optional(),
-    shown("state", Kind::Text, "How far it is"),
+    shown("state", Kind::Text, "State"),
     shown("neighbors", Kind::COUNTER, "Neighbours"),
 ];
 
@@ -35,5 +35,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 1)],
     columns: &["interface", "area", "type", "state"],
     old: OLD,
-    ..idle_list("/routing/ospf/interface", "Interfaces that OSPF speaks on")
+    ..idle_list("/routing/ospf/interface", "Interfaces on which OSPF runs")
 };

@@ -13,7 +13,7 @@ const WHICH: &[Property] = &[
     list("interfaces", &INTERFACES, "The interfaces").optional(),
     list("networks", &NETWORKS, "Networks of interfaces").optional(),
     AREA.required(),
-    optional("prefix-list", Kind::Text, "Networks that others are told"),
+    optional("prefix-list", Kind::Text, "Networks on which OSPF runs"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

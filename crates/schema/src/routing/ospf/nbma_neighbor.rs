@@ -9,11 +9,11 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             ipv4("address", "Address of the neighbour").required(),
-            span("poll-interval", "How often a silent neighbour is asked").default("2m"),
+            span("poll-interval", "Poll interval of silent neighbours").default("2m"),
             optional(
                 "priority",
                 between(0, 255),
-                "Whether it may be the designated router",
+                "Whether the neighbour may be the designated router",
             )
             .default("0"),
             optional(

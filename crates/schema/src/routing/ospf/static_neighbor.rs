@@ -24,7 +24,7 @@ pub(crate) static MENU: Menu = Menu {
                 between(0, 255),
                 "Number of the instance on the link",
             ),
-            span("poll-interval", "How often a silent neighbour is asked").optional(),
+            span("poll-interval", "Poll interval of silent neighbours").optional(),
         ],
         COMMENT_SAID,
     ],

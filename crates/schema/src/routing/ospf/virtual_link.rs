@@ -8,12 +8,12 @@ use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            ipv4("neighbor-id", "Number of the other router").required(),
-            reference("transit-area", "ospf-area", "Area that the link passes").required(),
+            ipv4("neighbor-id", "Router ID of the other router").required(),
+            reference("transit-area", "ospf-area", "Transit area").required(),
             words(
                 "authentication",
                 &["md5", "none", "simple"],
-                "How messages are signed",
+                "Authentication of messages",
             )
             .default("none"),
             secret("authentication-key", "The key"),

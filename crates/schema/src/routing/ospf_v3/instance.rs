@@ -30,21 +30,25 @@ pub(crate) static MENU: Menu = Menu {
                 "When others are told a default route",
             )
             .default("never"),
+            as_type("redistribute-connected", "Redistribute connected networks").default("no"),
+            as_type("redistribute-static", "Redistribute static routes").default("no"),
+            as_type("redistribute-rip", "Redistribute RIP routes").default("no"),
+            as_type("redistribute-bgp", "Redistribute BGP routes").default("no"),
             as_type(
-                "redistribute-connected",
-                "Tells others of connected networks",
+                "redistribute-other-ospf",
+                "Redistribute routes of other OSPF instances",
             )
             .default("no"),
-            as_type("redistribute-static", "Tells others of static routes").default("no"),
-            as_type("redistribute-rip", "Tells others of routes of RIP").default("no"),
-            as_type("redistribute-bgp", "Tells others of routes of BGP").default("no"),
-            as_type("redistribute-other-ospf", "Tells others of other instances").default("no"),
             metric("metric-default", "Metric of the default route").default("1"),
             metric("metric-connected", "Metric of connected networks").default("20"),
             metric("metric-static", "Metric of static routes").default("20"),
             metric("metric-rip", "Metric of routes of RIP").default("20"),
             metric("metric-bgp", "Metric of routes of BGP").default("auto"),
-            metric("metric-other-ospf", "Metric of other instances").default("auto"),
+            metric(
+                "metric-other-ospf",
+                "Metric of routes of other OSPF instances",
+            )
+            .default("auto"),
         ],
         COMMENT_DISABLED,
     ],

@@ -22,10 +22,10 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "priority",
                 between(0, 255),
-                "Who becomes the designated router",
+                "Priority in the election of the designated router",
             )
             .default("1"),
-            words("network-type", TYPES, "What kind of network it is").default("default"),
+            words("network-type", TYPES, "Network type").default("default"),
             optional(
                 "instance-id",
                 between(0, 255),
@@ -40,16 +40,11 @@ pub(crate) static MENU: Menu = Menu {
                 "When a message is sent again",
             )
             .default("5s"),
-            optional(
-                "transmit-delay",
-                seconds(1, 65_535),
-                "How long a message is under way",
-            )
-            .default("1s"),
+            optional("transmit-delay", seconds(1, 65_535), "Transmit delay").default("1s"),
             optional(
                 "hello-interval",
                 seconds(1, 65_535),
-                "How often neighbours are greeted",
+                "Interval of hello messages",
             )
             .default("10s"),
             optional(

@@ -12,10 +12,14 @@ use crate::fragment::idle_rows;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("instance", Kind::Text, "The instance"),
-        shown("address", Kind::Text, "Address of who tells meeting points"),
-        shown("priority", Kind::COUNTER, "Its priority"),
-        shown("state", Kind::Text, "How far it is"),
+        shown("address", Kind::Text, "Address of the bootstrap router"),
+        shown(
+            "priority",
+            Kind::COUNTER,
+            "Priority of the bootstrap router",
+        ),
+        shown("state", Kind::Text, "State of the election"),
     ]],
     columns: &["instance", "address", "priority", "state"],
-    ..idle_rows("/routing/pimsm/bsr", "Who tells meeting points")
+    ..idle_rows("/routing/pimsm/bsr", "Bootstrap routers")
 };

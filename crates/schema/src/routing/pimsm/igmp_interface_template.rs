@@ -13,6 +13,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["instance", "interfaces"],
     ..idle_rows(
         "/routing/pimsm/igmp-interface-template",
-        "Interfaces on which listeners are asked",
+        "Interfaces on which IGMP queries are sent",
     )
 };

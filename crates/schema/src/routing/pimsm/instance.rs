@@ -11,30 +11,38 @@ pub(crate) static MENU: Menu = Menu {
         &[
             named("Name of the instance"),
             optional("afi", FAMILIES, "Family"),
-            optional("vrf", VRF, "The VRF that it is in"),
+            optional("vrf", VRF, "The VRF"),
             maybe(
                 "bsm-forward-back",
-                "Sends messages back where they came from",
+                "Forward bootstrap messages on the interface on which they were received",
             ),
             optional(
                 "crp-advertise-contained",
                 Kind::Bool,
-                "Tells of groups within others",
+                "Announce groups contained in others",
             ),
             optional(
                 "rp-hash-mask-length",
                 between(0, 128),
-                "Groups that share a meeting point",
+                "Groups per rendezvous point (hash mask)",
             ),
             maybe("rp-static-override", "Meeting points by hand come first"),
             optional(
                 "ssm-range",
                 Kind::Prefix(Family::Any),
-                "Groups with one sender",
+                "Range of source-specific multicast",
             ),
-            maybe("switch-to-spt", "Changes to the shortest way"),
-            optional("switch-to-spt-bytes", U32, "Bytes at which it does"),
-            span("switch-to-spt-interval", "Time of those bytes").optional(),
+            maybe("switch-to-spt", "Switch to the shortest-path tree"),
+            optional(
+                "switch-to-spt-bytes",
+                U32,
+                "Bytes after which the switch is made",
+            ),
+            span(
+                "switch-to-spt-interval",
+                "Interval in which those bytes are counted",
+            )
+            .optional(),
         ],
         COMMENT_SAID,
     ],

@@ -14,5 +14,5 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     flags: &[Flag::new('D', "dynamic", 0), Flag::new('R', "dr", 1)],
     columns: &["instance", "interface", "address"],
-    ..idle_rows("/routing/pimsm/interface", "Interfaces that PIM speaks on")
+    ..idle_rows("/routing/pimsm/interface", "Interfaces on which PIM runs")
 };

@@ -12,13 +12,20 @@ pub(crate) static MENU: Menu = Menu {
         &[
             INSTANCE,
             list("interfaces", &INTERFACES, "The interfaces").optional(),
-            span("hello-delay", "How long a first greeting may wait").optional(),
-            span("hello-period", "How often others are greeted").optional(),
-            span("join-prune-period", "How often groups are asked for").optional(),
-            maybe("join-tracking-support", "Knows who asks for groups"),
-            span("override-interval", "How long an objection may wait").optional(),
-            optional("priority", U32, "Who becomes the designated router"),
-            span("propagation-delay", "How long a message is under way").optional(),
+            span("hello-delay", "Maximum delay of the first hello message").optional(),
+            span("hello-period", "Interval of hello messages").optional(),
+            span("join-prune-period", "Interval of join and prune messages").optional(),
+            maybe(
+                "join-tracking-support",
+                "Track the sources of join messages",
+            ),
+            span("override-interval", "Override interval").optional(),
+            optional(
+                "priority",
+                U32,
+                "Priority in the election of the designated router",
+            ),
+            span("propagation-delay", "Transmit delay").optional(),
             list(
                 "source-addresses",
                 &Kind::Address(Family::Any),

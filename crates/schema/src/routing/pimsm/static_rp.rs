@@ -10,8 +10,13 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             INSTANCE,
-            address("address", "Address of the meeting point").required(),
-            Property::new("group", Kind::Prefix(Family::Any), "Its groups").optional(),
+            address("address", "Address of the rendezvous point").required(),
+            Property::new(
+                "group",
+                Kind::Prefix(Family::Any),
+                "Groups of the rendezvous point",
+            )
+            .optional(),
         ],
         COMMENT_SAID,
     ],

@@ -9,7 +9,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("instance", Kind::Text, "The instance"),
         shown("group", Kind::Text, "The group"),
-        shown("rp", Kind::Text, "Its meeting point"),
+        shown("rp", Kind::Text, "Rendezvous point"),
     ]],
     columns: &["instance", "group", "rp"],
     ..idle_rows("/routing/pimsm/uib-g", "Multicast groups")

@@ -10,7 +10,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("instance", Kind::Text, "The instance"),
         shown("group", Kind::Text, "The group"),
         shown("source", Kind::Text, "The sender"),
-        shown("rp", Kind::Text, "Its meeting point"),
+        shown("rp", Kind::Text, "Rendezvous point"),
     ]],
     columns: &["instance", "group", "source"],
     ..idle_rows("/routing/pimsm/uib-sg", "Senders of multicast groups")

@@ -11,7 +11,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             named("Name of the instance"),
             list("afi", &FAMILIES, "Families").optional(),
-            optional("vrf", VRF, "The VRF that it is in"),
+            optional("vrf", VRF, "The VRF"),
             reference("routing-table", "routing-table", "Table of its routes").optional(),
             chain(
                 "in-filter-chain",
@@ -25,12 +25,16 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "originate-default",
                 Kind::Words(ORIGINATE),
-                "When others are told a default route",
+                "Distribution of a default route",
             ),
             list("redistribute", &SOURCES, "Routes that others are told").optional(),
-            span("update-interval", "How often others are told").optional(),
+            span("update-interval", "Update interval").optional(),
             span("route-timeout", "After which silence a route is gone").optional(),
-            span("route-gc-timeout", "How long others are told that it is").optional(),
+            span(
+                "route-gc-timeout",
+                "Time for which an expired route is announced as unreachable",
+            )
+            .optional(),
         ],
         COMMENT_SAID,
     ],

@@ -12,25 +12,19 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("interface", INTERFACES, "The interface").default("all"),
-            no("passive", "Tells nobody"),
-            words("receive", VERSIONS, "Versions that are heard").default("v2"),
-            words("send", VERSIONS, "Version that is spoken").default("v2"),
+            no("passive", "Do not send messages"),
+            words("receive", VERSIONS, "Accepted versions").default("v2"),
+            words("send", VERSIONS, "Sent version").default("v2"),
             words(
                 "authentication",
                 &["md5", "none", "simple"],
-                "How messages are signed",
+                "Authentication of messages",
             )
             .default("none"),
             secret("authentication-key", "The key"),
             optional("key-chain", Kind::Name, "Keys"),
-            chain(
-                "in-prefix-list",
-                "List that routes pass before they are used",
-            ),
-            chain(
-                "out-prefix-list",
-                "List that routes pass before others are told",
-            ),
+            chain("in-prefix-list", "Filter list for received routes"),
+            chain("out-prefix-list", "Filter list for advertised routes"),
         ],
         COMMENT_DISABLED,
     ],

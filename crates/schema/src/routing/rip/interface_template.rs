@@ -14,12 +14,12 @@ pub(crate) static MENU: Menu = Menu {
         &[
             list("interfaces", &INTERFACES, "The interfaces").optional(),
             reference("instance", "rip-instance", "The instance").required(),
-            optional("cost", between(1, 16), "Cost of the way over them"),
+            optional("cost", between(1, 16), "Cost of the interfaces"),
             optional("key-chain", Kind::Name, "Keys"),
             optional("password", KEY, "Password of messages").sensitive(),
-            optional("mode", Kind::List(&MODES), "How it speaks"),
-            maybe("poison-reverse", "Tells back that a way is none"),
-            maybe("split-horizon", "Does not tell back"),
+            optional("mode", Kind::List(&MODES), "Mode of the interfaces"),
+            maybe("poison-reverse", "Use poison reverse"),
+            maybe("split-horizon", "Use split horizon"),
             list(
                 "source-addresses",
                 &Kind::Address(Family::Any),

@@ -10,14 +10,10 @@ pub(crate) static MENU: Menu = Menu {
         &[
             address("address", "Address of the neighbour").required(),
             shown("instance", Kind::Text, "The instance"),
-            shown("routes", Kind::COUNTER, "Routes that came"),
-            shown("packets-total", Kind::COUNTER, "Messages that came"),
-            shown(
-                "packets-bad",
-                Kind::COUNTER,
-                "Messages that could not be read",
-            ),
-            shown("last-update", Kind::SPAN, "When it was last heard"),
+            shown("routes", Kind::COUNTER, "Received routes"),
+            shown("packets-total", Kind::COUNTER, "Received messages"),
+            shown("packets-bad", Kind::COUNTER, "Invalid messages"),
+            shown("last-update", Kind::SPAN, "Time of the last message"),
         ],
         COMMENT_DISABLED,
     ],

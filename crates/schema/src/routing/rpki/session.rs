@@ -9,9 +9,13 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("group", Kind::Text, "Group of servers"),
         shown("address", Kind::Text, "Address of the server"),
-        shown("state", Kind::Text, "How far it is"),
-        shown("uptime", Kind::SPAN, "How long it has been up"),
-        shown("prefix-count", Kind::COUNTER, "Networks that it knows"),
+        shown("state", Kind::Text, "State of the session"),
+        shown("uptime", Kind::SPAN, "Uptime of the session"),
+        shown(
+            "prefix-count",
+            Kind::COUNTER,
+            "Number of networks received from the server",
+        ),
     ]],
     columns: &["group", "address", "state", "prefix-count"],
     ..idle_rows("/routing/rpki/session", "Sessions of RPKI")

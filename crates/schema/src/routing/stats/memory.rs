@@ -7,7 +7,7 @@ use crate::fragment::idle_rows;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        shown("name", Kind::Text, "What it is for"),
+        shown("name", Kind::Text, "Purpose of the memory"),
         shown("size", Kind::COUNTER, "Bytes"),
     ]],
     columns: &["name", "size"],

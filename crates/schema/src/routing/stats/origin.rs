@@ -7,11 +7,11 @@ use crate::fragment::idle_rows;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        shown("name", Kind::Text, "Where they come from"),
+        shown("name", Kind::Text, "Origin of the routes"),
         shown("instance-id", Kind::Text, "The instance"),
         shown("total-route-count", Kind::COUNTER, "Routes"),
         shown("afi", Kind::Text, "The family"),
     ]],
     columns: &["name", "total-route-count"],
-    ..idle_rows("/routing/stats/origin", "Where routes come from")
+    ..idle_rows("/routing/stats/origin", "Origins of routes")
 };

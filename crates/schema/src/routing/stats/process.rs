@@ -8,12 +8,12 @@ use crate::fragment::idle_rows;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("id", Kind::Text, "The process"),
-        shown("tasks", Kind::Text, "What it does"),
-        shown("private-mem-blocks", Kind::Text, "Its own memory"),
-        shown("shared-mem-blocks", Kind::Text, "Memory that it shares"),
-        shown("rss", Kind::Text, "Memory that it has"),
-        shown("cpu", Kind::Text, "Processor that it uses"),
-        shown("pid", Kind::COUNTER, "Its number"),
+        shown("tasks", Kind::Text, "Tasks of the process"),
+        shown("private-mem-blocks", Kind::Text, "Private memory"),
+        shown("shared-mem-blocks", Kind::Text, "Shared memory"),
+        shown("rss", Kind::Text, "Memory in use"),
+        shown("cpu", Kind::Text, "Processor in use"),
+        shown("pid", Kind::COUNTER, "Process number"),
     ]],
     columns: &["id", "tasks", "private-mem-blocks"],
     commands: &[crate::interface::idle_command("kill", "End processes")],

@@ -12,10 +12,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("interface", PORT, "The port").required(),
             number("identifier", 1, 31, "The spanning tree").required(),
             PRIORITY,
-            cost(
-                "internal-path-cost",
-                "Cost of the way over the port within a region",
-            ),
+            cost("internal-path-cost", "Internal path cost of the port"),
         ],
         COMMENT_DISABLED,
     ],

@@ -9,14 +9,11 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("bridge", Kind::Text, "The bridge"),
         shown("vlan-id", Kind::COUNTER, "The VLAN"),
-        shown("registrar-state", Kind::Text, "What has been heard"),
-        shown("applicant-state", Kind::Text, "What is declared"),
-        shown("last-event", Kind::Text, "What happened last"),
+        shown("registrar-state", Kind::Text, "Registrar state"),
+        shown("applicant-state", Kind::Text, "Applicant state"),
+        shown("last-event", Kind::Text, "Last event"),
         shown("port", Kind::Text, "The port"),
     ]],
     columns: &["port", "vlan-id", "registrar-state", "applicant-state"],
-    ..idle_rows(
-        "/interface/bridge/vlan/mvrp",
-        "VLANs that MVRP has registered",
-    )
+    ..idle_rows("/interface/bridge/vlan/mvrp", "VLANs registered by MVRP")
 };

@@ -11,7 +11,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("client-mac", Kind::Mac, "Hardware address of the user"),
         shown("username", Kind::Text, "Name of the user"),
         shown("vlan-id", Kind::COUNTER, "VLAN of the user"),
-        shown("status", Kind::Text, "What has been decided"),
+        shown("status", Kind::Text, "Port status"),
     ]],
     columns: &["interface", "client-mac", "username", "vlan-id"],
     ..idle_rows("/interface/dot1x/server/active", "Users of ports")

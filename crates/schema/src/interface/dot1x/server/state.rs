@@ -8,7 +8,7 @@ use crate::fragment::idle_rows;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("interface", Kind::Text, "The port"),
-        shown("status", Kind::Text, "What has been decided"),
+        shown("status", Kind::Text, "Port status"),
     ]],
     columns: &["interface", "status"],
     ..idle_rows("/interface/dot1x/server/state", "States of ports")

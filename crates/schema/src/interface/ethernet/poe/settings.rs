@@ -7,10 +7,7 @@ use crate::fragment::idle_settings;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no(
-            "ether1-poe-in-long-cable",
-            "Takes less power where the cable is long",
-        ),
+        no("ether1-poe-in-long-cable", "Extended range"),
         number("psu1-max-power", 0, 100_000, "Watts of the first supply").optional(),
         number("psu2-max-power", 0, 100_000, "Watts of the second supply").optional(),
         number("psu-max-power", 0, 100_000, "Watts of the only supply").optional(),
@@ -26,7 +23,7 @@ pub(crate) static MENU: Menu = Menu {
             "Watts of the second terminal",
         )
         .optional(),
-        number("poe-in-max-power", 0, 100_000, "Watts that the port takes").optional(),
+        number("poe-in-max-power", 0, 100_000, "Power consumption in watts").optional(),
     ]],
     older: true,
     ..idle_settings(

@@ -23,7 +23,7 @@ const TAGS: &[&str] = &[
 
 /// Further matchers.
 const FRAME: &[Property] = &[
-    maybe("invert-match", "Takes what does not match"),
+    maybe("invert-match", "Invert the match"),
     Property::new("mac-src-address", MASKED, "Source hardware address").optional(),
     Property::new("mac-dst-address", MASKED, "Destination hardware address").optional(),
     words("service-tag", TAGS, "Whether there is an outer tag").optional(),
@@ -40,7 +40,7 @@ const FRAME: &[Property] = &[
     optional_text("custom-fields", "Bytes at a place of the frame"),
     maybe("dst-addr-registered", "Whether the receiver is known"),
     maybe("fragmented", "Whether the packet is a fragment"),
-    maybe("first-fragment", "Whether it is the first fragment"),
+    maybe("first-fragment", "Matches the first fragment"),
     words("ttl", &["0", "1", "max", "other"], "Time to live").optional(),
     number("dscp", 0, 63, "DSCP").optional(),
     number("ecn", 0, 3, "Congestion notification").optional(),
@@ -54,7 +54,7 @@ const FRAME: &[Property] = &[
     words(
         "mac-isolation-profile",
         ISOLATION,
-        "Whom the host may talk to",
+        "Isolation profile of the host",
     )
     .optional(),
     words(
@@ -74,23 +74,23 @@ const FRAME: &[Property] = &[
 /// Further actions.
 const TREATMENT: &[Property] = &[
     number("new-flow-id", 0, 63, "New flow").optional(),
-    maybe("attack-filter-bypass", "Leaves the filter of attacks out"),
+    maybe("attack-filter-bypass", "Bypass the attack filter"),
     maybe(
         "ingress-vlan-filter-bypass",
-        "Takes frames from outside the VLAN, too",
+        "Accept frames from outside the VLAN, too",
     ),
     maybe(
         "egress-vlan-filter-bypass",
-        "Sends to ports outside the VLAN, too",
+        "Send to ports outside the VLAN, too",
     ),
-    maybe("isolation-filter-bypass", "Leaves isolation out"),
+    maybe("isolation-filter-bypass", "Bypass isolation"),
     maybe(
         "egress-vlan-translate-bypass",
-        "Leaves new VLANs on the way out away",
+        "Bypass egress VLAN translation",
     ),
-    maybe("new-registered-state", "Takes the receiver for known"),
+    maybe("new-registered-state", "Consider the receiver known"),
     maybe("src-mac-learn", "Learns the sender"),
-    words("mirror-to", &["mirror0", "mirror1"], "Gets copies").optional(),
+    words("mirror-to", &["mirror0", "mirror1"], "Target of copies").optional(),
     number("new-service-vid", 0, 4_095, "New VLAN of the outer tag").optional(),
     number("new-service-pcp", 0, 7, "New priority of the outer tag").optional(),
     number(
@@ -111,12 +111,7 @@ const TREATMENT: &[Property] = &[
     .optional(),
     number("new-dscp", 0, 63, "New DSCP").optional(),
     number("new-priority", 0, 15, "New priority in the chip").optional(),
-    words(
-        "new-drop-precedence",
-        COLOURS,
-        "How readily the frame is dropped from here on",
-    )
-    .optional(),
+    words("new-drop-precedence", COLOURS, "New drop precedence").optional(),
     reference("policer", "switch-policer", "The limit that is applied").optional(),
 ];
 
@@ -133,13 +128,13 @@ pub(crate) static MENU: Menu = Menu {
                     "redirect-to-cpu",
                     "send-to-new-dst-ports",
                 ],
-                "What happens",
+                "Action",
             )
             .default("forward"),
-            words("table", &["egress", "ingress"], "When it is looked at").default("ingress"),
+            words("table", &["egress", "ingress"], "Processing stage").default("ingress"),
             Property::new("src-ports", PORTS, "Ports that the frame comes in by").optional(),
             Property::new("dst-ports", PORTS, "Ports that the frame leaves by").optional(),
-            Property::new("new-dst-ports", PORTS, "Where frames go instead").optional(),
+            Property::new("new-dst-ports", PORTS, "Redirect target ports").optional(),
             Property::new("src-mac-address", Kind::Mac, "Source hardware address").optional(),
             Property::new("dst-mac-address", Kind::Mac, "Destination hardware address").optional(),
             Property::new("mac-protocol", MAC_PROTOCOL, "EtherType").optional(),

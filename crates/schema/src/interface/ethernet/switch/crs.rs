@@ -55,7 +55,7 @@ pub(crate) static EGRESS_VLAN_TAG: Menu = Menu {
     columns: &["switch", "vlan-id", "tagged-ports"],
     ..idle_list(
         "/interface/ethernet/switch/egress-vlan-tag",
-        "Which ports tag a VLAN's frames on the way out",
+        "Egress VLAN tagging by port",
     )
 };
 
@@ -63,11 +63,11 @@ pub(crate) static EGRESS_VLAN_TAG: Menu = Menu {
 const TRANSLATION: &[Property] = &[
     ON,
     Property::new("ports", PORTS, "The ports").optional(),
-    words("service-vlan-format", TAGS, "Which outer tags match").optional(),
+    words("service-vlan-format", TAGS, "Outer tag matcher").optional(),
     number("service-vid", 0, 4095, "VLAN of the outer tag").optional(),
     number("service-pcp", 0, 7, "Priority of the outer tag").optional(),
     number("service-dei", 0, 1, "Drop eligibility of the outer tag").optional(),
-    words("customer-vlan-format", TAGS, "Which inner tags match").optional(),
+    words("customer-vlan-format", TAGS, "Inner tag matcher").optional(),
     number("customer-vid", 0, 4095, "VLAN of the inner tag").optional(),
     number("customer-pcp", 0, 7, "Priority of the inner tag").optional(),
     number("customer-dei", 0, 1, "Drop eligibility of the inner tag").optional(),
@@ -82,7 +82,7 @@ const TRANSLATION: &[Property] = &[
     words(
         "swap-vids",
         &["assign-cvid-to-svid", "no"],
-        "Makes the inner VLAN the outer one",
+        "Swap inner and outer VLAN",
     )
     .optional(),
 ];
@@ -100,7 +100,7 @@ pub(crate) static INGRESS_VLAN_TRANSLATION: Menu = Menu {
     columns: &["switch", "ports", "customer-vid", "new-customer-vid"],
     ..idle_rules(
         "/interface/ethernet/switch/ingress-vlan-translation",
-        "New VLANs on the way in",
+        "Ingress VLAN translation",
     )
 };
 
@@ -110,7 +110,7 @@ pub(crate) static EGRESS_VLAN_TRANSLATION: Menu = Menu {
     columns: &["switch", "ports", "customer-vid", "new-customer-vid"],
     ..idle_rules(
         "/interface/ethernet/switch/egress-vlan-translation",
-        "New VLANs on the way out",
+        "Egress VLAN translation",
     )
 };
 
@@ -140,7 +140,7 @@ pub(crate) static PROTOCOL_BASED_VLAN: Menu = Menu {
             words(
                 "frame-type",
                 &["ethernet", "llc", "rfc-1042"],
-                "How the frame says its protocol",
+                "Protocol encapsulation of the frame",
             )
             .optional(),
             Property::new("protocol", ETHER_TYPE, "The protocol").optional(),
@@ -164,7 +164,7 @@ pub(crate) static PROTOCOL_BASED_VLAN: Menu = Menu {
                 "Frames that get a quality of service",
             )
             .optional(),
-            Property::new("qos-group", GROUP, "Quality of service that the frames get").optional(),
+            Property::new("qos-group", GROUP, "QoS group").optional(),
         ],
         COMMENT_DISABLED,
     ],
@@ -201,11 +201,11 @@ pub(crate) static UNICAST_FDB: Menu = Menu {
             Property::new("mac-address", Kind::Mac, "The host").optional(),
             Property::new("port", PORT, "The port").optional(),
             number("vlan-id", 0, 4095, "The VLAN").optional(),
-            words("action", FDB_ACTIONS, "What happens to its frames").optional(),
-            maybe("mirror", "Copies its frames to the mirror"),
-            words("isolation-profile", ISOLATION, "Whom it may talk to").optional(),
-            maybe("svl", "Shares what is learned by all VLANs"),
-            Property::new("qos-group", GROUP, "Quality of service that the frames get").optional(),
+            words("action", FDB_ACTIONS, "Action for frames of the host").optional(),
+            maybe("mirror", "Mirror frames of the host"),
+            words("isolation-profile", ISOLATION, "Isolation profile").optional(),
+            maybe("svl", "Shared VLAN learning"),
+            Property::new("qos-group", GROUP, "QoS group").optional(),
         ],
         COMMENT_DISABLED,
     ],
@@ -213,7 +213,7 @@ pub(crate) static UNICAST_FDB: Menu = Menu {
     columns: &["switch", "mac-address", "port", "vlan-id"],
     ..idle_list(
         "/interface/ethernet/switch/unicast-fdb",
-        "Hosts and the ports that they are at",
+        "Hosts and their ports",
     )
 };
 
@@ -224,9 +224,9 @@ pub(crate) static MULTICAST_FDB: Menu = Menu {
             Property::new("address", GROUP_ADDRESS, "The group").optional(),
             Property::new("ports", PORTS, "The ports").optional(),
             number("vlan-id", 0, 4095, "The VLAN").optional(),
-            maybe("svl", "Shares what is learned by all VLANs"),
-            maybe("bypass-vlan-filter", "Sends to ports outside the VLAN, too"),
-            Property::new("qos-group", GROUP, "Quality of service that the frames get").optional(),
+            maybe("svl", "Shared VLAN learning"),
+            maybe("bypass-vlan-filter", "Send to ports outside the VLAN, too"),
+            Property::new("qos-group", GROUP, "QoS group").optional(),
         ],
         COMMENT_DISABLED,
     ],
@@ -234,7 +234,7 @@ pub(crate) static MULTICAST_FDB: Menu = Menu {
     columns: &["switch", "address", "ports", "vlan-id"],
     ..idle_list(
         "/interface/ethernet/switch/multicast-fdb",
-        "Groups and the ports that they go to",
+        "Multicast groups and their ports",
     )
 };
 
@@ -243,16 +243,16 @@ pub(crate) static RESERVED_FDB: Menu = Menu {
         &[
             ON,
             Property::new("mac-address", Kind::Mac, "The host").optional(),
-            words("action", HANDLED, "What happens to frames for it").optional(),
+            words("action", HANDLED, "Action for frames to the group").optional(),
             maybe(
                 "bypass-ingress-vlan-filter",
-                "Takes frames from outside the VLAN, too",
+                "Accept frames from outside the VLAN, too",
             ),
             maybe(
                 "bypass-ingress-port-policing",
-                "Takes frames beyond the limit, too",
+                "Accept frames beyond the limit, too",
             ),
-            Property::new("qos-group", GROUP, "Quality of service that the frames get").optional(),
+            Property::new("qos-group", GROUP, "QoS group").optional(),
         ],
         COMMENT_DISABLED,
     ],
@@ -269,25 +269,20 @@ pub(crate) static PORT_LEAKAGE: Menu = Menu {
         &[
             ON,
             Property::new("ports", PORTS, "The ports").optional(),
-            words(
-                "type",
-                &["dst", "src"],
-                "Which of its ports the profile is of",
-            )
-            .optional(),
+            words("type", &["dst", "src"], "Port of the profile").optional(),
             number("port-profile", 0, 31, "The profile of ports").optional(),
             words("vlan-profile", ISOLATION, "The profile of VLANs").optional(),
             words("mac-profile", ISOLATION, "The profile of hosts").optional(),
             number("flow-id", 0, 63, "The flow").optional(),
             Property::new("forwarding-type", FORWARDED, "Whether bridged or routed").optional(),
-            Property::new("traffic-type", TRAFFIC, "Whether to one, some or all").optional(),
+            Property::new("traffic-type", TRAFFIC, "Unicast, multicast or broadcast").optional(),
             Property::new(
                 "registration-status",
                 REGISTERED,
                 "Whether the receiver is known",
             )
             .optional(),
-            Property::new("protocol-type", PROTOCOLS, "Protocols that are concerned").optional(),
+            Property::new("protocol-type", PROTOCOLS, "Protocols").optional(),
         ],
         COMMENT_DISABLED,
     ],

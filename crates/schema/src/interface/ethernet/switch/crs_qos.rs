@@ -13,12 +13,8 @@ pub(super) const COLOURS: &[&str] = &["drop", "green", "red", "yellow"];
 /// Queue of the chip.
 pub(super) const PRIORITY: Property = number("priority", 0, 15, "Priority in the chip").optional();
 /// Drop precedence of a frame when queues are full.
-pub(super) const PRECEDENCE: Property = words(
-    "drop-precedence",
-    COLOURS,
-    "How readily the frame is dropped",
-)
-.optional();
+pub(super) const PRECEDENCE: Property =
+    words("drop-precedence", COLOURS, "Drop precedence").optional();
 const MARKED: &[&str] = &["drop", "forward", "remark"];
 const UNITS: &[&str] = &["bit", "packet"];
 const LAYERS: &[&str] = &["layer-1", "layer-2", "layer-3"];
@@ -110,36 +106,12 @@ pub(crate) static POLICER_QOS_MAP: Menu = Menu {
     properties: &[
         &[
             ON,
-            number("dscp-for-yellow", 0, 63, "DSCP of what is above the limit").optional(),
-            number(
-                "pcp-for-yellow",
-                0,
-                7,
-                "Priority of what is above the limit",
-            )
-            .optional(),
-            number(
-                "dei-for-yellow",
-                0,
-                1,
-                "Drop eligibility of what is above the limit",
-            )
-            .optional(),
-            number("dscp-for-red", 0, 63, "DSCP of what is far above the limit").optional(),
-            number(
-                "pcp-for-red",
-                0,
-                7,
-                "Priority of what is far above the limit",
-            )
-            .optional(),
-            number(
-                "dei-for-red",
-                0,
-                1,
-                "Drop eligibility of what is far above the limit",
-            )
-            .optional(),
+            number("dscp-for-yellow", 0, 63, "DSCP of yellow frames").optional(),
+            number("pcp-for-yellow", 0, 7, "Priority of yellow frames").optional(),
+            number("dei-for-yellow", 0, 1, "Drop eligibility of yellow frames").optional(),
+            number("dscp-for-red", 0, 63, "DSCP of red frames").optional(),
+            number("pcp-for-red", 0, 7, "Priority of red frames").optional(),
+            number("dei-for-red", 0, 1, "Drop eligibility of red frames").optional(),
         ],
         COMMENT_DISABLED,
     ],
@@ -148,7 +120,7 @@ pub(crate) static POLICER_QOS_MAP: Menu = Menu {
     parts: 64,
     ..idle_list(
         "/interface/ethernet/switch/policer-qos-map",
-        "What policers write into frames",
+        "Remarking by policers",
     )
 };
 
@@ -157,12 +129,12 @@ pub(crate) static INGRESS_PORT_POLICER: Menu = Menu {
         &[
             ON,
             Property::new("port", PORT, "The port").optional(),
-            Property::new("rate", RATE, "Most bits or packets a second").optional(),
-            Property::new("burst", RATE, "How much may come at once").optional(),
-            words("meter-unit", UNITS, "What is counted").optional(),
-            words("meter-len", LAYERS, "Which layer is counted from").optional(),
+            Property::new("rate", RATE, "Maximum rate in bits or packets a second").optional(),
+            Property::new("burst", RATE, "Burst size").optional(),
+            words("meter-unit", UNITS, "Counted unit").optional(),
+            words("meter-len", LAYERS, "Layer of the counted bytes").optional(),
             Property::new("packet-types", PACKETS, "Frames that are limited").optional(),
-            words("yellow-action", MARKED, "What happens to excess frames").optional(),
+            words("yellow-action", MARKED, "Action for excess frames").optional(),
             Property::new(
                 "new-dei-for-yellow",
                 REMAP_DEI,
@@ -188,7 +160,7 @@ pub(crate) static INGRESS_PORT_POLICER: Menu = Menu {
     columns: &["switch", "port", "rate"],
     ..idle_list(
         "/interface/ethernet/switch/ingress-port-policer",
-        "Limits for what comes in by a port",
+        "Ingress rate limits of ports",
     )
 };
 
@@ -198,9 +170,9 @@ pub(crate) static SHAPER: Menu = Menu {
             ON,
             Property::new("port", PORT, "The port").optional(),
             words("target", TARGETS, "Queue or port that is limited").optional(),
-            words("meter-unit", UNITS, "What is counted").optional(),
-            Property::new("rate", RATE, "Most bits or packets a second").optional(),
-            Property::new("burst", RATE, "How much may go at once").optional(),
+            words("meter-unit", UNITS, "Counted unit").optional(),
+            Property::new("rate", RATE, "Maximum rate in bits or packets a second").optional(),
+            Property::new("burst", RATE, "Burst size").optional(),
         ],
         COMMENT_DISABLED,
     ],
@@ -208,7 +180,7 @@ pub(crate) static SHAPER: Menu = Menu {
     columns: &["switch", "port", "target", "rate"],
     ..idle_list(
         "/interface/ethernet/switch/shaper",
-        "Limits for what goes out by a port",
+        "Egress rate limits of ports",
     )
 };
 
@@ -223,32 +195,22 @@ pub(crate) static ACL_POLICER: Menu = Menu {
                 "Bits or packets a second from which frames are yellow",
             )
             .optional(),
-            Property::new(
-                "yellow-burst",
-                RATE,
-                "How much may come at once before frames are yellow",
-            )
-            .optional(),
+            Property::new("yellow-burst", RATE, "Burst size before frames are yellow").optional(),
             Property::new(
                 "red-rate",
                 RATE,
                 "Bits or packets a second from which frames are red",
             )
             .optional(),
-            Property::new(
-                "red-burst",
-                RATE,
-                "How much may come at once before frames are red",
-            )
-            .optional(),
-            words("meter-unit", UNITS, "What is counted").optional(),
-            words("meter-len", LAYERS, "Which layer is counted from").optional(),
+            Property::new("red-burst", RATE, "Burst size before frames are red").optional(),
+            words("meter-unit", UNITS, "Counted unit").optional(),
+            words("meter-len", LAYERS, "Layer of the counted bytes").optional(),
             maybe("color-awareness", "Heeds the colour that a frame has"),
             maybe(
                 "bucket-coupling",
-                "Lets yellow frames use what green ones left",
+                "Let yellow frames use bandwidth left by green frames",
             ),
-            words("yellow-action", MARKED, "What happens to yellow frames").optional(),
+            words("yellow-action", MARKED, "Action for yellow frames").optional(),
             Property::new(
                 "new-dei-for-yellow",
                 REMAP_DEI,
@@ -267,7 +229,7 @@ pub(crate) static ACL_POLICER: Menu = Menu {
                 "New DSCP of yellow frames",
             )
             .optional(),
-            words("red-action", MARKED, "What happens to red frames").optional(),
+            words("red-action", MARKED, "Action for red frames").optional(),
             Property::new(
                 "new-dei-for-red",
                 REMAP_DEI,

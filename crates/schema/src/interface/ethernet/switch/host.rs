@@ -15,7 +15,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("ports", PORTS, "Ports that lead there").default(""),
             no(
                 "share-vlan-learned",
-                "Holds for all VLANs that share what is learned",
+                "Valid for all VLANs with shared learning",
             ),
             no("drop", "Drops the host's frames"),
             no("copy-to-cpu", "Copies the frames to the processor"),

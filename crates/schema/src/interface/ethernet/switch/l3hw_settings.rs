@@ -12,7 +12,7 @@ pub(crate) static MENU: Menu = Menu {
             "fasttrack-hw",
             "Lets the chip carry FastTracked connections",
         ),
-        yes("icmp-reply-on-error", "Tells senders of errors"),
+        yes("icmp-reply-on-error", "Send ICMP errors"),
         no("ipv6-hw", "Lets the chip route IPv6"),
         number(
             "neigh-discovery-interval",
@@ -59,41 +59,47 @@ pub(crate) static MENU: Menu = Menu {
 
 pub(crate) static ADVANCED: Menu = Menu {
     properties: &[&[
-        number("route-queue-limit-high", 0, COUNT, "Routes that may wait").default("256"),
+        number(
+            "route-queue-limit-high",
+            0,
+            COUNT,
+            "Maximum number of pending routes",
+        )
+        .default("256"),
         number(
             "route-queue-limit-low",
             0,
             COUNT,
-            "Routes below which the chip takes more",
+            "Threshold to offload more routes",
         )
         .default("0"),
         number(
             "shwp-reset-counter",
             0,
             COUNT,
-            "Changes after which the shortest prefix is sought anew",
+            "Changes before the shortest prefix is searched again",
         )
         .default("128"),
         number(
             "partial-offload-chunk",
             0,
             COUNT,
-            "Routes at a time where not all fit",
+            "Batch size of partial offload",
         )
         .default("1024"),
         span(
             "route-index-delay-min",
-            "Shortest wait before routes are counted anew",
+            "Minimum delay before routes are counted again",
         )
         .default("1s"),
         span(
             "route-index-delay-max",
-            "Longest wait before routes are counted anew",
+            "Maximum delay before routes are counted again",
         )
         .default("10s"),
         span(
             "neigh-keepalive-interval",
-            "How long a neighbour stays without traffic",
+            "Neighbour timeout without traffic",
         )
         .default("15s"),
         span(
@@ -113,7 +119,7 @@ pub(crate) static ADVANCED: Menu = Menu {
     ]],
     ..idle_settings(
         "/interface/ethernet/switch/l3hw-settings/advanced",
-        "How routes and neighbours get into the chip",
+        "Offload of routes and neighbours",
     )
 };
 

@@ -49,23 +49,23 @@ const CRS: &[Property] = &idle([
     Property::new(
         "learn-limit",
         Kind::Or(&["unlimited"], &Kind::Number { min: 0, max: 1_023 }),
-        "Most hosts that are learned here",
+        "Maximum number of learned hosts",
     )
     .optional(),
     maybe(
         "allow-unicast-loopback",
-        "Sends frames back to the port that they came by",
+        "Allow forwarding to the ingress port",
     ),
     maybe("allow-multicast-loopback", "The same for multicast"),
     words(
         "action-on-static-station-move",
         HANDLED,
-        "What happens to frames of such hosts",
+        "Action for frames of these hosts",
     )
     .optional(),
     maybe(
         "drop-when-ufdb-entry-src-drop",
-        "Drops what hosts are barred from sending",
+        "Drop frames of barred hosts",
     ),
     Property::new(
         "isolation-leakage-profile-override",
@@ -81,7 +81,7 @@ const CRS: &[Property] = &idle([
     .optional(),
     maybe(
         "allow-fdb-based-vlan-translate",
-        "Takes new VLANs from the table of hosts",
+        "Take new VLANs from the table of hosts",
     ),
     words(
         "allow-mac-based-service-vlan-assignment-for",
@@ -104,24 +104,19 @@ const CRS: &[Property] = &idle([
     words(
         "egress-vlan-tag-table-lookup-key",
         &["according-to-bridge-type", "egress-vid"],
-        "By which VLAN tagging is looked up",
+        "VLAN used for the tagging lookup",
     )
     .optional(),
     words(
         "egress-vlan-mode",
         &["tagged", "unmodified", "untagged"],
-        "Tags on the way out",
+        "Egress VLAN tagging",
     )
     .optional(),
-    words("ingress-mirror-to", MIRROR_TO, "Mirror of what comes in").optional(),
+    words("ingress-mirror-to", MIRROR_TO, "Ingress mirror").optional(),
     maybe("ingress-mirroring-according-to-vlan", "Copies by VLAN"),
-    words("egress-mirror-to", MIRROR_TO, "Mirror of what goes out").optional(),
-    Property::new(
-        "qos-scheme-precedence",
-        SCHEMES,
-        "What decides about the quality of service, the first first",
-    )
-    .optional(),
+    words("egress-mirror-to", MIRROR_TO, "Egress mirror").optional(),
+    Property::new("qos-scheme-precedence", SCHEMES, "Order of QoS schemes").optional(),
     number(
         "default-customer-pcp",
         0,
@@ -138,11 +133,11 @@ const CRS: &[Property] = &idle([
     .optional(),
     maybe(
         "pcp-propagation-for-initial-pcp",
-        "Copies the priority from tag to tag on the way in",
+        "Copy the priority between tags on ingress",
     ),
     maybe(
         "egress-pcp-propagation",
-        "Copies the priority from tag to tag on the way out",
+        "Copy the priority between tags on egress",
     ),
     maybe(
         "dscp-based-qos-dscp-to-dscp-mapping",
@@ -150,16 +145,13 @@ const CRS: &[Property] = &idle([
     ),
     maybe(
         "pcp-or-dscp-based-qos-change-dei",
-        "Writes the drop eligibility anew",
+        "Remark the drop eligibility",
     ),
-    maybe(
-        "pcp-or-dscp-based-qos-change-pcp",
-        "Writes the priority anew",
-    ),
-    maybe("pcp-or-dscp-based-qos-change-dscp", "Writes the DSCP anew"),
+    maybe("pcp-or-dscp-based-qos-change-pcp", "Remark the priority"),
+    maybe("pcp-or-dscp-based-qos-change-dscp", "Remark the DSCP"),
     optional_text(
         "pcp-based-qos-drop-precedence-mapping",
-        "How readily frames are dropped, by priority: 0-7:green",
+        "Drop precedence by priority: 0-7:green",
     ),
     optional_text("pcp-based-qos-dscp-mapping", "New DSCP by priority: 0-7:0"),
     optional_text(
@@ -182,12 +174,7 @@ const CRS: &[Property] = &idle([
         "per-queue-scheduling",
         "Turns of the queues: wrr-group0:1,strict-priority:0",
     ),
-    list(
-        "custom-drop-counter-includes",
-        &Kind::Name,
-        "What is counted as dropped",
-    )
-    .optional(),
+    list("custom-drop-counter-includes", &Kind::Name, "Counted drops").optional(),
     list(
         "queue-custom-drop-counter0-includes",
         &QUEUES,
@@ -261,7 +248,7 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "vlan-header",
                 &["add-if-missing", "always-strip", "leave-as-is"],
-                "What becomes of tags on the way out",
+                "Egress tag handling",
             )
             .default("leave-as-is"),
             Property::new(
@@ -270,13 +257,21 @@ pub(crate) static MENU: Menu = Menu {
                 "VLAN of untagged frames",
             )
             .default("auto"),
-            maybe("l3-hw-offloading", "Lets the chip route what comes in here").inert(),
-            Property::new("ingress-rate", RATE, "Most bits a second in")
-                .default("unlimited")
-                .inert(),
-            Property::new("egress-rate", RATE, "Most bits a second out")
-                .default("unlimited")
-                .inert(),
+            maybe("l3-hw-offloading", "Layer 3 hardware offload for this port").inert(),
+            Property::new(
+                "ingress-rate",
+                RATE,
+                "Maximum rate of received frames in bits a second",
+            )
+            .default("unlimited")
+            .inert(),
+            Property::new(
+                "egress-rate",
+                RATE,
+                "Maximum rate of sent frames in bits a second",
+            )
+            .default("unlimited")
+            .inert(),
             Property::new(
                 "storm-rate",
                 Kind::Number { min: 1, max: 100 },
@@ -287,19 +282,15 @@ pub(crate) static MENU: Menu = Menu {
             yes("limit-broadcasts", "Limits broadcasts").inert(),
             no("limit-unknown-multicasts", "Limits unknown multicasts").inert(),
             no("limit-unknown-unicasts", "Limits unknown unicasts").inert(),
-            no("mirror-egress", "Copies what goes out"),
-            no("mirror-ingress", "Copies what comes in"),
+            no("mirror-egress", "Mirror egress frames"),
+            no("mirror-ingress", "Mirror ingress frames"),
             Property::new(
                 "mirror-ingress-target",
                 Kind::Or(&["none"], &PORT),
-                "Gets the copies",
+                "Target of the copies",
             )
             .default("none"),
-            shown(
-                "status",
-                Kind::Text,
-                "What of it the chip of this board cannot do",
-            ),
+            shown("status", Kind::Text, "Features that the switch chip lacks"),
         ],
         CRS,
     ],

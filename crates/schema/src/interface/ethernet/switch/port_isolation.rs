@@ -14,14 +14,10 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "forwarding-override",
             PORTS,
-            "The ports that it may talk to",
+            "Ports to which this port may forward",
         )
         .default(""),
-        shown(
-            "status",
-            Kind::Text,
-            "What of it the chip of this board cannot do",
-        ),
+        shown("status", Kind::Text, "Features that the switch chip lacks"),
     ]],
     columns: &["name", "switch", "forwarding-override"],
     key: Some("name"),

@@ -115,15 +115,10 @@ pub(crate) static SETTINGS: Menu = Menu {
         words(
             "treat-yellow-as",
             &["green", "red"],
-            "What yellow frames count as",
+            "Handling of yellow frames",
         )
         .optional(),
-        words(
-            "wred-threshold",
-            LEVELS,
-            "From where on frames are dropped early",
-        )
-        .optional(),
+        words("wred-threshold", LEVELS, "Thresholds of early drops").optional(),
         words("wred-shared-threshold", LEVELS, "The same in shared memory").optional(),
     ]],
     ..idle_settings(
@@ -135,14 +130,14 @@ pub(crate) static SETTINGS: Menu = Menu {
 pub(crate) static PORT: Menu = Menu {
     properties: &[&[
         reference("name", "interface", "The port").read_only(),
-        Property::new("profile", PROFILE_NAME, "Profile of what comes in").optional(),
+        Property::new("profile", PROFILE_NAME, "Profile of received frames").optional(),
         Property::new("map", Kind::Reference("switch-qos-map"), "The map").optional(),
         words("trust-l2", TRUST, "Whether the tag is believed").optional(),
         words("trust-l3", TRUST, "Whether the DSCP is believed").optional(),
         Property::new(
             "tx-manager",
             Kind::Reference("switch-tx-manager"),
-            "How the port sends",
+            "Transmit manager of the port",
         )
         .optional(),
         Property::new(
@@ -154,49 +149,49 @@ pub(crate) static PORT: Menu = Menu {
         Property::new(
             "egress-rate-queue0",
             Kind::Rate,
-            "Most bits a second of queue 0",
+            "Maximum rate of queue 0 in bits a second",
         )
         .optional(),
         Property::new(
             "egress-rate-queue1",
             Kind::Rate,
-            "Most bits a second of queue 1",
+            "Maximum rate of queue 1 in bits a second",
         )
         .optional(),
         Property::new(
             "egress-rate-queue2",
             Kind::Rate,
-            "Most bits a second of queue 2",
+            "Maximum rate of queue 2 in bits a second",
         )
         .optional(),
         Property::new(
             "egress-rate-queue3",
             Kind::Rate,
-            "Most bits a second of queue 3",
+            "Maximum rate of queue 3 in bits a second",
         )
         .optional(),
         Property::new(
             "egress-rate-queue4",
             Kind::Rate,
-            "Most bits a second of queue 4",
+            "Maximum rate of queue 4 in bits a second",
         )
         .optional(),
         Property::new(
             "egress-rate-queue5",
             Kind::Rate,
-            "Most bits a second of queue 5",
+            "Maximum rate of queue 5 in bits a second",
         )
         .optional(),
         Property::new(
             "egress-rate-queue6",
             Kind::Rate,
-            "Most bits a second of queue 6",
+            "Maximum rate of queue 6 in bits a second",
         )
         .optional(),
         Property::new(
             "egress-rate-queue7",
             Kind::Rate,
-            "Most bits a second of queue 7",
+            "Maximum rate of queue 7 in bits a second",
         )
         .optional(),
     ]],
@@ -218,17 +213,12 @@ pub(crate) static PROFILE: Menu = Menu {
         &[
             named("Name of the profile"),
             number("traffic-class", 0, 7, "Queue and treatment in the chip").optional(),
-            number("pcp", 0, 7, "Priority that tags get").optional(),
-            number("dscp", 0, 63, "DSCP that packets get").optional(),
-            words(
-                "color",
-                &["green", "red", "yellow"],
-                "How readily the frame is dropped",
-            )
-            .optional(),
+            number("pcp", 0, 7, "Priority written into VLAN tags").optional(),
+            number("dscp", 0, 63, "DSCP written into packets").optional(),
+            words("color", &["green", "red", "yellow"], "Drop precedence").optional(),
             maybe(
                 "automap",
-                "Maps what comes with this priority and DSCP to the profile",
+                "Map frames with these priorities and DSCPs to the profile",
             ),
         ],
         COMMENT_DISABLED,
@@ -257,7 +247,7 @@ pub(crate) static MAP: Menu = Menu {
     }],
     ..idle_list(
         "/interface/ethernet/switch/qos/map",
-        "Maps from what frames say to profiles",
+        "Maps from header fields to profiles",
     )
 };
 
@@ -271,7 +261,7 @@ pub(crate) static MAP_VLAN: Menu = Menu {
                 "Priorities of the tag",
             )
             .optional(),
-            maybe("dei-only", "Only where the tag says that it may be dropped"),
+            maybe("dei-only", "Only for frames with drop eligibility"),
             Property::new("profile", PROFILE_NAME, "The profile").optional(),
         ],
         COMMENT_DISABLED,
@@ -326,7 +316,7 @@ pub(crate) static TX_MANAGER: Menu = Menu {
     }],
     ..idle_list(
         "/interface/ethernet/switch/qos/tx-manager",
-        "How ports send from their queues",
+        "Transmit managers",
     )
 };
 
@@ -340,7 +330,7 @@ pub(crate) static QUEUE: Menu = Menu {
                     "low-priority-group",
                     "strict-priority",
                 ],
-                "When the queue's turn comes",
+                "Scheduling of the queue",
             )
             .optional(),
             number("weight", 0, 255, "Share within the group").optional(),
@@ -352,7 +342,7 @@ pub(crate) static QUEUE: Menu = Menu {
             .optional(),
             maybe("use-shared-buffers", "Uses memory of all queues, too"),
             number("shared-pool-index", 0, 7, "The shared memory").optional(),
-            maybe("wred", "Drops early where the queue is congested"),
+            maybe("wred", "Early drops in a congested queue"),
             maybe("ecn", "Marks packets where the queue is congested"),
         ],
         COMMENT_DISABLED,
@@ -362,7 +352,7 @@ pub(crate) static QUEUE: Menu = Menu {
     parts: 64,
     ..idle_list(
         "/interface/ethernet/switch/qos/tx-manager/queue",
-        "Queues of such a manager",
+        "Queues of transmit managers",
     )
 };
 
@@ -378,18 +368,8 @@ pub(crate) static PFC: Menu = Menu {
             .optional(),
             maybe("rx", "Obeys pauses"),
             maybe("tx", "Asks for pauses"),
-            Property::new(
-                "pause-threshold",
-                BUFFERS,
-                "From where on pauses are asked for",
-            )
-            .optional(),
-            Property::new(
-                "resume-threshold",
-                BUFFERS,
-                "From where on sending may go on",
-            )
-            .optional(),
+            Property::new("pause-threshold", BUFFERS, "Threshold to send pause frames").optional(),
+            Property::new("resume-threshold", BUFFERS, "Threshold to resume sending").optional(),
         ],
         COMMENT_DISABLED,
     ],

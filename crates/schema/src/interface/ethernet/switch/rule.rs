@@ -59,7 +59,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "new-dst-ports",
                 PORTS,
-                "Where frames go instead; nowhere if empty",
+                "Redirect target ports; none if empty",
             )
             .optional()
             .inert_for(|value| !value.is_empty()),
@@ -67,17 +67,17 @@ pub(crate) static MENU: Menu = Menu {
                 .optional()
                 .inert(),
             number("new-vlan-priority", 0, 7, "New priority").optional(),
-            Property::new("rate", RATE, "Most bits a second").optional(),
+            Property::new("rate", RATE, "Maximum rate in bits a second").optional(),
             maybe("copy-to-cpu", "Copies the frames to the processor").inert(),
             maybe("redirect-to-cpu", "Sends the frames to the processor").inert(),
             maybe("mirror", "Copies the frames to the mirror").inert(),
-            Property::new("mirror-ports", PORTS, "Where copies go")
+            Property::new("mirror-ports", PORTS, "Mirror target")
                 .optional()
                 .inert(),
             Property::new("new-qos-profile", PROFILE_NAME, "New quality of service")
                 .optional()
                 .inert(),
-            maybe("keep-qos-fields", "Leaves priority and DSCP as they are").inert(),
+            maybe("keep-qos-fields", "Keep priority and DSCP").inert(),
             Property::new("new-vrf", Kind::Name, "New VRF")
                 .optional()
                 .inert(),

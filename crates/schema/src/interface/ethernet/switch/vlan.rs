@@ -16,9 +16,9 @@ pub(crate) static MENU: Menu = Menu {
             yes("independent-learning", "Remembers hosts for each VLAN").inert(),
             maybe("learn", "Learns hosts").inert(),
             maybe("flood", "Sends to all members").inert(),
-            maybe("svl", "Shares what is learned").inert(),
+            maybe("svl", "Shared VLAN learning").inert(),
             maybe("ingress-mirror", "Copies the VLAN's frames").inert(),
-            Property::new("qos-group", GROUP, "Quality of service that the frames get")
+            Property::new("qos-group", GROUP, "QoS group")
                 .optional()
                 .inert(),
         ],

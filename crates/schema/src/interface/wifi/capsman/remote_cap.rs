@@ -10,12 +10,12 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("address", Kind::Text, "Address of the device"),
         shown("identity", Kind::Text, "Name of the device"),
-        shown("board-name", Kind::Text, "What the device is"),
-        shown("serial", Kind::Text, "Its serial number"),
-        shown("version", Kind::Text, "Its version"),
-        shown("base-mac", Kind::Mac, "Its hardware address"),
-        shown("common-name", Kind::Text, "Name in its certificate"),
-        shown("state", Kind::Text, "How far it is"),
+        shown("board-name", Kind::Text, "Board name"),
+        shown("serial", Kind::Text, "Serial number"),
+        shown("version", Kind::Text, "Version"),
+        shown("base-mac", Kind::Mac, "Base MAC address"),
+        shown("common-name", Kind::Text, "Common name of the certificate"),
+        shown("state", Kind::Text, "State"),
     ]],
     columns: &["address", "identity", "board-name", "version", "state"],
     commands: &[
@@ -23,8 +23,5 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("set-identity", "Name a device"),
         idle_command("upgrade", "Upgrade devices"),
     ],
-    ..idle_rows(
-        "/interface/wifi/capsman/remote-cap",
-        "Devices that are configured here",
-    )
+    ..idle_rows("/interface/wifi/capsman/remote-cap", "Connected CAPs")
 };

@@ -10,7 +10,7 @@ use crate::wifi::AUTHENTICATION;
 
 const OWN: &[Property] = &[
     list("labels", &Kind::Name, "Labels of the radios").optional(),
-    list("extra-labels", &Kind::Name, "Further labels that they get").optional(),
+    list("extra-labels", &Kind::Name, "Additional labels").optional(),
     optional("configuration.antenna-gain", between(0, 30), "Gain in dBi"),
     list("configuration.chains", &CHAINS, "Antennas").optional(),
     optional(
@@ -33,7 +33,7 @@ const OWN: &[Property] = &[
     list(
         "security.authentication-types",
         &AUTHENTICATION,
-        "Ways of authentication",
+        "Authentication types",
     )
     .optional(),
 ];
@@ -44,6 +44,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["labels", "channel.band", "channel.frequency"],
     ..idle_list(
         "/interface/wifi/network/radio",
-        "What labelled radios are like",
+        "Settings of labelled radios",
     )
 };

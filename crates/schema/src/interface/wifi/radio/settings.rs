@@ -18,5 +18,5 @@ pub(crate) static MENU: Menu = Menu {
             "Band of a radio with several",
         ),
     ]],
-    ..idle_settings("/interface/wifi/radio/settings", "What radios are used for")
+    ..idle_settings("/interface/wifi/radio/settings", "Radio settings")
 };

@@ -19,7 +19,7 @@ pub(crate) static MENU: Menu = Menu {
             .sensitive(),
             optional("vlan-id", VLAN, "VLAN of clients"),
             maybe("isolation", "Keeps clients apart"),
-            optional_text("expires", "When it does not hold any more"),
+            optional_text("expires", "Expiry time"),
         ],
         COMMENT_SAID,
     ],

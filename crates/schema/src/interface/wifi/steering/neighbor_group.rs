@@ -9,7 +9,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("name", Kind::Text, "Name of the group"),
         shown("ssid", Kind::Text, "Name of the network"),
-        shown("members", Kind::Text, "Its access points"),
+        shown("members", Kind::Text, "Access points of the group"),
         shown("comment", Kind::Text, "Short description of it"),
     ]],
     flags: &[Flag::new('D', "dynamic", 0)],

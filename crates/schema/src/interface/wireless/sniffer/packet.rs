@@ -8,12 +8,12 @@ use crate::fragment::idle_rows;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("interface", Kind::Text, "The interface"),
-        shown("time", Kind::SPAN, "When it came"),
-        shown("freq", Kind::Text, "Its frequency"),
-        shown("signal-at-rate", Kind::Text, "Its signal and rate"),
+        shown("time", Kind::SPAN, "Receive time"),
+        shown("freq", Kind::Text, "Frequency"),
+        shown("signal-at-rate", Kind::Text, "Signal and rate"),
         shown("src", Kind::Mac, "Hardware address of the sender"),
         shown("dst", Kind::Mac, "Hardware address of the receiver"),
-        shown("type", Kind::Text, "What it is"),
+        shown("type", Kind::Text, "Type"),
     ]],
     columns: &["interface", "time", "freq", "src", "dst", "type"],
     ..idle_rows(

@@ -8,46 +8,32 @@ use crate::ip::hotspot::POOL;
 
 const SESSION: &[Property] = &[
     Property::new("name", Kind::Name, "Name of the profile"),
-    with_default(
-        "address-pool",
-        POOL,
-        "none",
-        "The pool that users' addresses come from",
-    )
-    .quiet(),
+    with_default("address-pool", POOL, "none", "The pool of users' addresses").quiet(),
     with_default(
         "session-timeout",
         Kind::SPAN,
         "0s",
-        "How long a user may stay; 0 is no limit",
+        "Session timeout; 0 for no limit",
     ),
-    optional(
-        "idle-timeout",
-        NONE_OR_SPAN,
-        "How long a user may be silent",
-    ),
-    optional(
-        "keepalive-timeout",
-        NONE_OR_SPAN,
-        "How long a user may be out of reach",
-    ),
+    optional("idle-timeout", NONE_OR_SPAN, "Idle timeout"),
+    optional("keepalive-timeout", NONE_OR_SPAN, "Keepalive timeout"),
     with_default(
         "status-autorefresh",
         NONE_OR_SPAN,
         "1m",
-        "How often the page of the state is shown anew",
+        "Refresh interval of the status page",
     ),
     with_default(
         "shared-users",
         Kind::Or(&["unlimited"], &between(1, 4_294_967_295)),
         "1",
-        "How many may log in as one user",
+        "Maximum number of sessions per user",
     ),
     yes("add-mac-cookie", "Whether users need not log in again"),
     optional(
         "mac-cookie-timeout",
         Kind::SPAN,
-        "How long they need not log in again",
+        "Lifetime of a login cookie",
     ),
 ];
 
@@ -56,15 +42,15 @@ const TRAFFIC: &[Property] = &[
     optional(
         "insert-queue-before",
         QUEUE_PLACE,
-        "Where users' queues are put",
+        "Position of users' queues",
     ),
-    optional("parent-queue", PARENT, "The queue above those of users"),
+    optional("parent-queue", PARENT, "Parent of users' queues"),
     optional("queue-type", Kind::Name, "The type of users' queues"),
     with_default(
         "address-list",
         Kind::List(&Kind::Name),
         "",
-        "Lists that users' addresses are added to",
+        "Address lists for users' addresses",
     ),
     text("incoming-filter", "The chain for packets from users"),
     text("outgoing-filter", "The chain for packets to users"),
@@ -73,14 +59,14 @@ const TRAFFIC: &[Property] = &[
 ];
 
 const PAGES: &[Property] = &[
-    text("on-login", "Runs when a user logs in").script(),
-    text("on-logout", "Runs when a user logs out").script(),
+    text("on-login", "Script to run when a user logs in").script(),
+    text("on-logout", "Script to run when a user logs out").script(),
     yes("transparent-proxy", "Whether requests go through the proxy"),
     with_default(
         "open-status-page",
         Kind::Words(&["always", "http-login"]),
         "always",
-        "When the page of the state is opened",
+        "Time at which the status page opens",
     ),
     no("advertise", "Whether advertisements are shown"),
     with_default(
@@ -93,13 +79,13 @@ const PAGES: &[Property] = &[
         "advertise-interval",
         Kind::List(&Kind::SPAN),
         "",
-        "How often they are shown",
+        "Interval between advertisements",
     ),
     with_default(
         "advertise-timeout",
         Kind::Or(&["immediately", "never"], &Kind::SPAN),
         "1m",
-        "When a user who does not look is blocked",
+        "Time after which a user who does not open the advertisement is blocked",
     ),
 ];
 

@@ -17,13 +17,13 @@ const RULE: &[Property] = &[
     optional("dst-host", Kind::Name, "Name of the host"),
     optional("protocol", Kind::Not(&PROTOCOL), "Protocol above IP"),
     optional("dst-port", Kind::Not(&PORTS), "Port of the host"),
-    optional("src-address-list", LIST, "A list that the guest is in"),
-    optional("dst-address-list", LIST, "A list that the host is in"),
+    optional("src-address-list", LIST, "Address list of the guest"),
+    optional("dst-address-list", LIST, "Address list of the host"),
     with_default(
         "action",
         Kind::Words(&["accept", "drop", "reject"]),
         "accept",
-        "What happens to a packet that matches",
+        "Action for packets that match",
     ),
 ];
 

@@ -19,7 +19,7 @@ pub(crate) static MENU: Menu = Menu {
         "Make keys",
         &[
             argument("peer", PEER, "The peer"),
-            argument("count", between(1, 1_000_000), "How many"),
+            argument("count", between(1, 1_000_000), "Number of keys"),
             argument("size", between(64, 65_535), "Length of a key"),
         ],
     )],

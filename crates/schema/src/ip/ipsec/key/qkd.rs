@@ -22,14 +22,9 @@ pub(crate) static MENU: Menu = Menu {
             "This router's certificate",
         ),
         text("peer-sae-id", "Name of the peer"),
-        with_default(
-            "cache-size",
-            between(0, 65_535),
-            "0",
-            "How many keys are kept",
-        ),
-        counter("cache-state", "Keys that are kept"),
-        counter("total-keys-received", "Keys that were fetched"),
+        with_default("cache-size", between(0, 65_535), "0", "Number of keys kept"),
+        counter("cache-state", "Keys in store"),
+        counter("total-keys-received", "Fetched keys"),
     ]],
     effect: Effect::None,
     ..Menu::new(

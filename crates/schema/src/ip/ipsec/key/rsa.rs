@@ -29,7 +29,7 @@ pub(crate) static MENU: Menu = Menu {
                 argument(
                     "key-size",
                     Kind::Words(&["2048", "4096", "8192"]),
-                    "Its length in bits",
+                    "Key length in bits",
                 ),
             ],
         ),

@@ -13,13 +13,13 @@ pub(crate) static MENU: Menu = Menu {
             "valid-lifetime",
             LIFETIME,
             "4w2d",
-            "How long the prefix may be used",
+            "Valid lifetime of the prefix",
         ),
         with_default(
             "preferred-lifetime",
             LIFETIME,
             "1w",
-            "How long the prefix should be used",
+            "Preferred lifetime of the prefix",
         ),
     ]],
     ..Menu::new(

@@ -11,14 +11,14 @@ pub(crate) static MENU: Menu = Menu {
         &[
             reference("instance", "bgp-instance", "The instance").optional(),
             optional("routing-mark", Kind::Name, "The customer's routes"),
+            no("redistribute-connected", "Redistribute connected networks"),
+            no("redistribute-static", "Redistribute static routes"),
+            no("redistribute-rip", "Redistribute RIP routes"),
+            no("redistribute-ospf", "Redistribute OSPF routes"),
             no(
-                "redistribute-connected",
-                "Tells others of connected networks",
+                "redistribute-other-bgp",
+                "Redistribute routes of other instances",
             ),
-            no("redistribute-static", "Tells others of static routes"),
-            no("redistribute-rip", "Tells others of routes of RIP"),
-            no("redistribute-ospf", "Tells others of routes of OSPF"),
-            no("redistribute-other-bgp", "Tells others of other instances"),
             chain("in-filter", "Chain that routes pass before they are used"),
             chain(
                 "out-filter",

@@ -13,8 +13,8 @@ pub(crate) static MENU: Menu = Menu {
         &[
             AREA.required(),
             Property::new("prefix", Kind::Prefix(Family::Any), "The network").required(),
-            maybe("advertise", "Tells others of it"),
-            optional("cost", COST, "Its cost"),
+            maybe("advertise", "Advertise the range"),
+            optional("cost", COST, "Cost of the range"),
         ],
         COMMENT_SAID,
     ],

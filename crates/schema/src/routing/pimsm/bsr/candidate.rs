@@ -11,11 +11,15 @@ pub(crate) static MENU: Menu = Menu {
         &[
             INSTANCE,
             address("address", "Own address").required(),
-            optional("priority", between(0, 255), "Who tells them"),
+            optional(
+                "priority",
+                between(0, 255),
+                "Priority in the election of the bootstrap router",
+            ),
             optional(
                 "hash-mask-length",
                 between(0, 128),
-                "Groups that share a meeting point",
+                "Groups per rendezvous point (hash mask)",
             ),
             optional("scope4", Kind::Prefix(Family::V4), "Groups"),
             optional("scope6", Kind::Prefix(Family::V6), "Groups of IPv6"),
@@ -26,6 +30,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["instance", "address", "priority"],
     ..idle_list(
         "/routing/pimsm/bsr/candidate",
-        "Whether this router tells meeting points",
+        "This router as a candidate bootstrap router",
     )
 };

@@ -12,8 +12,12 @@ pub(crate) static MENU: Menu = Menu {
             INSTANCE,
             address("address", "Own address").required(),
             optional("group", Kind::Prefix(Family::Any), "Groups"),
-            optional("holdtime", seconds(0, 65_535), "How long that holds"),
-            optional("priority", between(0, 255), "Which meeting point is taken"),
+            optional("holdtime", seconds(0, 65_535), "Hold time"),
+            optional(
+                "priority",
+                between(0, 255),
+                "Priority of the rendezvous point",
+            ),
         ],
         COMMENT_SAID,
     ],
@@ -21,6 +25,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["instance", "address", "group", "priority"],
     ..idle_list(
         "/routing/pimsm/bsr/rp-candidate",
-        "Whether this router is a meeting point",
+        "Whether this router is a rendezvous point",
     )
 };

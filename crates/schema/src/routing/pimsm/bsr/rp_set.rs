@@ -8,11 +8,18 @@ use crate::fragment::idle_rows;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("instance", Kind::Text, "The instance"),
-        shown("group", Kind::Text, "Its groups"),
-        shown("address", Kind::Text, "Address of the meeting point"),
-        shown("priority", Kind::COUNTER, "Its priority"),
-        shown("holdtime", Kind::SPAN, "How long that holds"),
+        shown("group", Kind::Text, "Groups of the rendezvous point"),
+        shown("address", Kind::Text, "Address of the rendezvous point"),
+        shown(
+            "priority",
+            Kind::COUNTER,
+            "Priority of the rendezvous point",
+        ),
+        shown("holdtime", Kind::SPAN, "Hold time"),
     ]],
     columns: &["instance", "group", "address"],
-    ..idle_rows("/routing/pimsm/bsr/rp-set", "Meeting points that were told")
+    ..idle_rows(
+        "/routing/pimsm/bsr/rp-set",
+        "Rendezvous points learned from the bootstrap router",
+    )
 };
