@@ -67,7 +67,7 @@ macro_rules! channel {
             ),
             maybe(
                 concat!($start, "skip-dfs-channels"),
-                "Leaves out radar channels",
+                "Exclude radar (DFS) channels",
             ),
         ]
     }};
@@ -98,7 +98,7 @@ macro_rules! datapath {
             ),
             maybe(
                 concat!($start, "client-to-client-forwarding"),
-                "Lets clients reach each other",
+                "Allow traffic between clients",
             ),
             optional(
                 concat!($start, "interface-list"),
@@ -285,7 +285,7 @@ macro_rules! configuration {
             optional(
                 concat!($start, "keepalive-frames"),
                 ENABLED,
-                "Asks silent clients",
+                "Send keepalive frames to silent clients",
             ),
             optional(
                 concat!($start, "country"),

@@ -445,7 +445,7 @@ pub(crate) static RA: Menu = Menu {
             "Lifetime of a request",
         )
         .default("1d"),
-        no("on-smart-card", "Keeps the key on the smart card"),
+        no("on-smart-card", "Store the key on the smart card"),
         shown("req-fingerprint", Kind::Text, "Req fingerprint"),
         shown("ca-fingerprint", Kind::Text, "CA fingerprint"),
         shown("status", Kind::Text, "Status"),

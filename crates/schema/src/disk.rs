@@ -218,7 +218,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("sshfs-path", Kind::Text, "SSHFS path")
                 .optional()
                 .inert(),
-            no("swap", "Uses the disk as memory").inert(),
+            no("swap", "Use the disk as swap space").inert(),
             Property::new("file-path", Kind::Text, "File path")
                 .optional()
                 .inert(),

@@ -226,7 +226,7 @@ pub(crate) const ROUTE: &[Property] = &[
     Property::new(
         "suppress-hw-offload",
         Kind::Bool,
-        "Keeps the route from being offloaded to the switch",
+        "Do not offload the route to the switch",
     )
     .default("no")
     .inert(),

@@ -47,7 +47,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Checks the controllers' certificates",
             )
             .default("none"),
-            no("isolate-controllers", "Keeps controllers from each other"),
+            no("isolate-controllers", "Isolate controllers from each other"),
             shown(
                 "openflow-fast-path-packets",
                 U32,

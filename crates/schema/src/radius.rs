@@ -81,7 +81,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "require-message-auth",
                 Kind::Words(&["no", "yes-for-request-resp"]),
-                "Asks for proof of every answer",
+                "Require a message authenticator in every answer",
             )
             .default("yes-for-request-resp"),
             shown("status", Kind::Text, "Status"),

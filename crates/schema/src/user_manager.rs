@@ -40,7 +40,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "require-message-auth",
             Kind::Words(&["no", "yes-access-request"]),
-            "Asks for proof of every question",
+            "Require a message authenticator in every request",
         )
         .default("yes-access-request"),
     ]],
@@ -87,7 +87,7 @@ pub(crate) static ADVANCED: Menu = Menu {
     properties: &[&[
         text("web-private-username", "Web private username"),
         text("web-private-password", "Web private password").sensitive(),
-        no("paypal-allow", "Lets users pay by PayPal"),
+        no("paypal-allow", "Allow payment by PayPal"),
         no("paypal-use-sandbox", "Paypal use sandbox"),
         text("paypal-user", "Paypal user"),
         text("paypal-password", "Paypal password").sensitive(),

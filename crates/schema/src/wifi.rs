@@ -89,7 +89,7 @@ macro_rules! channel {
             optional(
                 concat!($start, "skip-dfs-channels"),
                 Kind::Words(&["10min-cac", "all", "disabled"]),
-                "Leaves out radar channels",
+                "Exclude radar (DFS) channels",
             ),
             optional(
                 concat!($start, "reselect-interval"),
@@ -229,7 +229,7 @@ macro_rules! security {
             optional(
                 concat!($start, "ft-reassociation-deadline"),
                 seconds(0, 70),
-                "How long that takes",
+                "Maximum duration of a fast transition",
             ),
             optional(
                 concat!($start, "group-encryption"),
@@ -399,7 +399,10 @@ macro_rules! datapath {
                 Kind::Or(&["none"], &U32),
                 "Horizon there",
             ),
-            maybe(concat!($start, "client-isolation"), "Keeps clients apart"),
+            maybe(
+                concat!($start, "client-isolation"),
+                "Isolate clients from each other",
+            ),
             optional(
                 concat!($start, "interface-list"),
                 LISTS,
@@ -482,7 +485,7 @@ macro_rules! steering {
             ),
             span(
                 concat!($start, "transition-threshold-time"),
-                "How long it is less",
+                "Time below the threshold before the client is asked to roam",
             )
             .optional(),
             optional(
@@ -490,10 +493,7 @@ macro_rules! steering {
                 between(0, 4_294_967_295),
                 "Seconds to go",
             ),
-            maybe(
-                concat!($start, "wnm"),
-                "Asks clients to move (IEEE 802.11v)",
-            ),
+            maybe(concat!($start, "wnm"), "Ask clients to roam (IEEE 802.11v)"),
         ]
     }};
 }

@@ -135,8 +135,8 @@ pub(crate) static CONTROLLER: Menu = Menu {
                 "IPv6 addresses of members",
             )
             .optional(),
-            no("ip6-rfc4193", "Gives members addresses by RFC 4193"),
-            no("ip6-6plane", "Gives members networks of 6PLANE"),
+            no("ip6-rfc4193", "Assign members RFC 4193 addresses"),
+            no("ip6-6plane", "Assign members 6PLANE networks"),
             Property::new("routes", TO_ROUTES, "Routes of members").default(""),
         ],
         COMMENT_DISABLED,

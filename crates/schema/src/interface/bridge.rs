@@ -130,14 +130,17 @@ const VLAN: &[Property] = &[
 ];
 
 const SNOOPING: &[Property] = &[
-    no("dhcp-snooping", "Keeps DHCP servers to trusted ports"),
+    no("dhcp-snooping", "Accept DHCP servers only on trusted ports"),
     no(
         "add-dhcp-option82",
         "Adds the port to DHCP requests (RFC 3046)",
     ),
     text("dhcp-agent-circuit-id", "Circuit of option 82"),
     text("dhcp-agent-remote-id", "Remote identity of option 82"),
-    no("dhcpv6-snooping", "Keeps DHCPv6 servers to trusted ports"),
+    no(
+        "dhcpv6-snooping",
+        "Accept DHCPv6 servers only on trusted ports",
+    ),
     text(
         "dhcpv6-agent-circuit-id",
         "Interface identity of DHCPv6 relaying",
@@ -148,7 +151,10 @@ const SNOOPING: &[Property] = &[
         "Remote identity of DHCPv6 relaying",
     )
     .inert(),
-    no("ra-guard", "Keeps router advertisements to trusted ports"),
+    no(
+        "ra-guard",
+        "Accept router advertisements only on trusted ports",
+    ),
     number("igmp-version", 2, 3, "IGMP version of queries").default("2"),
     number("mld-version", 1, 2, "MLD version of queries").default("1"),
     words(

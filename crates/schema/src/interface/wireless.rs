@@ -140,7 +140,7 @@ const RADIO: &[Property] = &[
         "default-authentication",
         "Accept clients that are not in the access list",
     ),
-    yes("default-forwarding", "Lets clients reach each other"),
+    yes("default-forwarding", "Allow traffic between clients"),
     number(
         "default-ap-tx-limit",
         0,
@@ -271,13 +271,13 @@ const LINK: &[Property] = &[
     words(
         "skip-dfs-channels",
         &["10min-cac", "all", "disabled"],
-        "Leaves out radar channels",
+        "Exclude radar (DFS) channels",
     )
     .default("disabled"),
     words(
         "keepalive-frames",
         &["disabled", "enabled"],
-        "Asks silent clients",
+        "Send keepalive frames to silent clients",
     )
     .default("enabled"),
 ];
@@ -322,7 +322,7 @@ const FRAMES: &[Property] = &[
     words(
         "multicast-buffering",
         &["disabled", "enabled"],
-        "Keeps frames for sleeping clients",
+        "Buffer frames for sleeping clients",
     )
     .default("enabled"),
     words(

@@ -48,7 +48,7 @@ const ADDRESSES: &[Property] = &[
     words(
         "dhcpv6-use-radius",
         &["accounting", "no", "yes"],
-        "Asks a RADIUS server for prefixes",
+        "Request prefixes from a RADIUS server",
     )
     .default("no"),
 ];

@@ -136,7 +136,7 @@ const CAKE: &[Property] = &[
     words(
         "cake-ack-filter",
         &["aggressive", "filter", "none"],
-        "Drops needless acknowledgements",
+        "Drop redundant acknowledgements",
     )
     .default("none"),
     count("cake-memlimit", "0", "Bytes that wait").unit("B"),

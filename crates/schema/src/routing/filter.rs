@@ -115,7 +115,7 @@ const ACTION: &[Property] = &[
     ),
     maybe("set-disabled", "Do not use the route"),
     optional("set-type", TYPES, "New kind"),
-    maybe("set-use-te-nexthop", "Uses tunnels of traffic engineering"),
+    maybe("set-use-te-nexthop", "Use traffic engineering tunnels"),
     optional("set-bgp-local-pref", U32, "New preference"),
     optional("set-bgp-med", Kind::Or(&["absent"], &U32), "New metric"),
     optional(

@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
             "Time to answer a query",
         )
         .default("10s"),
-        no("quick-leave", "Leaves a group at once"),
+        no("quick-leave", "Leave a multicast group at once"),
     ]],
     ..idle_settings("/routing/igmp-proxy", "IGMP proxy")
 };

@@ -190,7 +190,7 @@ pub(crate) static ACTION: Menu = Menu {
         .default("1000"),
         no(
             "memory-stop-on-full",
-            "Keeps the oldest rather than the newest messages",
+            "Stop at the limit instead of discarding the oldest messages",
         ),
         Property::new(
             "disk-file-name",
@@ -207,7 +207,7 @@ pub(crate) static ACTION: Menu = Menu {
         Property::new("disk-file-count", between(1, 65_535), "Number of files").default("2"),
         no(
             "disk-stop-on-full",
-            "Keeps the oldest rather than the newest files",
+            "Stop at the limit instead of discarding the oldest files",
         ),
         Property::new("remote", HOST, "Address of the log server").default("0.0.0.0"),
         Property::new("remote-port", between(1, 65_535), "The server's port").default("514"),
@@ -281,7 +281,7 @@ pub(crate) static ACTION: Menu = Menu {
             "Keep messages for a console that is not open yet",
         )
         .inert(),
-        no("add-topics-string", "Puts the topics before the message"),
+        no("add-topics-string", "Prefix the message with its topics"),
         Property::new("script", Kind::Name, "Script to run for a message")
             .optional()
             .inert(),

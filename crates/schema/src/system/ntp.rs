@@ -105,7 +105,7 @@ pub(crate) static SERVERS: Menu = Menu {
                 "Greatest time between two questions, as a power of two seconds",
             )
             .default("10"),
-            yes("iburst", "Asks several times at the beginning"),
+            yes("iburst", "Send several requests at the beginning"),
             Property::new(
                 "auth-key",
                 Kind::Or(&["none"], &between(1, 65_535)),

@@ -107,7 +107,10 @@ pub(crate) static SETTINGS: Menu = Menu {
             "The system that is started",
         )
         .default("router-os"),
-        no("regulatory-domain-ce", "Keeps the radio to European rules"),
+        no(
+            "regulatory-domain-ce",
+            "Restrict the radio to European rules",
+        ),
         Property::new(
             "cpu-mode",
             Kind::Words(&["power-save", "regular"]),
@@ -149,7 +152,7 @@ pub(crate) static SETTINGS: Menu = Menu {
         ),
         no("force-backup-booter", "Starts by the spare boot loader"),
         no("silent-boot", "Starts without a beep and without output"),
-        no("disable-pci", "Leaves the PCI bus off"),
+        no("disable-pci", "Disable the PCI bus"),
         Property::new(
             "gpio-function",
             Kind::List(&Kind::Words(&["serial1"])),

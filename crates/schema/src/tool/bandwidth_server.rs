@@ -7,7 +7,7 @@ use crate::declare::{NUMBERS, U32, between, idle_command, shown, yes};
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         yes("enabled", "Whether tests are answered"),
-        yes("authenticate", "Asks for name and password"),
+        yes("authenticate", "Require name and password"),
         Property::new(
             "allocate-udp-ports-from",
             between(1_000, 64_000),

@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
             ),
             yes(
                 "apply-default-configuration",
-                "Gives the new router the factory's configuration",
+                "Apply the factory configuration to the new router",
             ),
             yes("auto-reboot", "Restart the router after installation"),
             Property::new(
@@ -46,7 +46,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Addresses assigned to routers",
             )
             .optional(),
-            no("keep-old-configuration", "Keeps the router's configuration"),
+            no("keep-old-configuration", "Keep the router's configuration"),
             Property::new("mac-address", Kind::Mac, "The router's hardware address").optional(),
             Property::new("mode-file", Kind::Text, "File with the device mode").optional(),
             no("remove-branding", "Remove existing branding"),

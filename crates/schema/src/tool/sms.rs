@@ -26,7 +26,7 @@ pub(crate) static MENU: Menu = Menu {
             "Storage of messages",
         )
         .default("modem"),
-        no("polling", "Asks the modem for messages"),
+        no("polling", "Poll the modem for messages"),
         no(
             "remove-sent-sms-after-send",
             "Delete messages after sending",

@@ -134,12 +134,9 @@ const INTERFACES: Kind = Kind::List(&Kind::Or(&["all"], &Kind::Reference("interf
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("only-headers", "Keeps headers only"),
+        no("only-headers", "Capture headers only"),
         Property::new("memory-limit", Kind::Kib, "Memory for packets").default("100KiB"),
-        yes(
-            "memory-scroll",
-            "Keeps the newest rather than the oldest packets",
-        ),
+        yes("memory-scroll", "Discard the oldest packets at the limit"),
         text("file-name", "File for packets"),
         Property::new("file-limit", Kind::Kib, "Size of the file").default("1000KiB"),
         no("streaming-enabled", "Sends packets to a server"),

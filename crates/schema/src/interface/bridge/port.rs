@@ -60,7 +60,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Split horizon: no forwarding between ports with equal values",
             )
             .default("none"),
-            yes("hw", "Lets a switch chip forward"),
+            yes("hw", "Hardware offload to a switch chip"),
             shown("hw-offload-group", Kind::Text, "Switch chip of the port"),
             shown(
                 "hw-offload-reason",
@@ -77,9 +77,12 @@ pub(crate) static MENU: Menu = Menu {
                 "Checks whether the port is a member of a frame's VLAN",
             ),
             no("tag-stacking", "Treats every frame as untagged"),
-            yes("unknown-unicast-flood", "Sends frames to unknown hosts"),
-            yes("unknown-multicast-flood", "Sends frames of unknown groups"),
-            yes("broadcast-flood", "Sends broadcasts"),
+            yes("unknown-unicast-flood", "Flood frames to unknown hosts"),
+            yes(
+                "unknown-multicast-flood",
+                "Flood frames of unknown multicast groups",
+            ),
+            yes("broadcast-flood", "Flood broadcasts"),
             no(
                 "bpdu-guard",
                 "BPDU guard: disable the port on spanning tree messages",

@@ -79,8 +79,8 @@ pub(crate) static MENU: Menu = Menu {
         .default("none"),
         no("switch-all-ports", "Join all ports to one group").inert(),
         yes("cpu-flow-control", "Sends pause frames to the processor").inert(),
-        maybe("l3-hw-offloading", "Lets the chip route").inert(),
-        maybe("qos-hw-offloading", "Lets the chip prioritise").inert(),
+        maybe("l3-hw-offloading", "Layer 3 hardware offload").inert(),
+        maybe("qos-hw-offloading", "Hardware offload of QoS").inert(),
         words(
             "bridge-type",
             &[

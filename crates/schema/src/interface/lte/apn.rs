@@ -9,7 +9,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the profile"),
         text("apn", "Name of the access point"),
-        yes("use-peer-dns", "Asks the operator's DNS servers"),
+        yes("use-peer-dns", "Use the operator's DNS servers"),
         yes("add-default-route", "Adds a default route"),
         number(
             "default-route-distance",
@@ -39,7 +39,10 @@ pub(crate) static MENU: Menu = Menu {
         .default("none"),
         text("user", "User name"),
         secret("password", "Password of the user"),
-        yes("use-network-apn", "Uses the operator's own access point"),
+        yes(
+            "use-network-apn",
+            "Use the access point name set by the operator",
+        ),
         Property::new(
             "passthrough-interface",
             Kind::Or(&["none"], &Kind::Reference("interface")),

@@ -35,7 +35,11 @@ pub(crate) static MENU: Menu = Menu {
                 argument("confirmation-code", Kind::Text, "Confirmation code"),
                 DO,
                 FILE,
-                argument("force-confirmation", Kind::Bool, "Asks for the code"),
+                argument(
+                    "force-confirmation",
+                    Kind::Bool,
+                    "Ask for the confirmation code",
+                ),
                 FREEZE,
                 argument("interface", Kind::Text, "The modem"),
                 INTERVAL,

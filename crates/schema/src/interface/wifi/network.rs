@@ -33,7 +33,7 @@ const OWN: &[Property] = &[
         between(0, 65_535),
         "Maximum number of clients",
     ),
-    maybe("mlo", "Uses several links at once"),
+    maybe("mlo", "Use several links at once (MLO)"),
     optional(
         "multicast-enhance",
         Kind::Words(&["disabled", "enabled"]),

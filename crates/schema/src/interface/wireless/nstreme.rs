@@ -12,7 +12,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         reference("name", "interface", "The radio").read_only(),
         no("enable-nstreme", "Speaks Nstreme"),
-        yes("enable-polling", "Asks clients in turn"),
+        yes("enable-polling", "Poll clients in turn"),
         no("disable-csma", "Disable carrier sense"),
         words("framer-policy", FRAMERS, "Frame aggregation policy").default("none"),
         number("framer-limit", 100, 4_000, "Largest frame").default("3200"),

@@ -82,7 +82,7 @@ const KEYS: &[Property] = &[
 const RADIUS: &[Property] = &[
     no(
         "radius-mac-authentication",
-        "Asks a RADIUS server about hardware addresses",
+        "Authenticate MAC addresses by RADIUS",
     ),
     no("radius-mac-accounting", "RADIUS accounting"),
     no("radius-eap-accounting", "RADIUS EAP accounting"),

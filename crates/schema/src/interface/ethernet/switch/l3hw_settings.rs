@@ -10,10 +10,10 @@ pub(crate) static MENU: Menu = Menu {
         yes("autorestart", "Starts again after an error"),
         yes(
             "fasttrack-hw",
-            "Lets the chip carry FastTracked connections",
+            "Hardware offload of FastTracked connections",
         ),
         yes("icmp-reply-on-error", "Send ICMP errors"),
-        no("ipv6-hw", "Lets the chip route IPv6"),
+        no("ipv6-hw", "Hardware offload of IPv6"),
         number(
             "neigh-discovery-interval",
             0,

@@ -40,11 +40,11 @@ const CRS: &[Property] = &idle([
     .optional(),
     maybe(
         "drop-secure-static-mac-move",
-        "Drops frames of hosts that belong elsewhere",
+        "Drop frames of static hosts from other ports",
     ),
     maybe(
         "drop-dynamic-mac-move",
-        "Drops frames of hosts that were elsewhere",
+        "Drop frames of learned hosts from other ports",
     ),
     Property::new(
         "learn-limit",
@@ -190,7 +190,7 @@ const CRS: &[Property] = &idle([
     Property::new(
         "policy-drop-counter-includes",
         POLICIES,
-        "Drops by rules that are counted",
+        "Counted drops by policies",
     )
     .optional(),
 ]);

@@ -340,7 +340,10 @@ pub(crate) static QUEUE: Menu = Menu {
                 "Memory of the queue in percent or bytes",
             )
             .optional(),
-            maybe("use-shared-buffers", "Uses memory of all queues, too"),
+            maybe(
+                "use-shared-buffers",
+                "Use the memory shared by all queues, too",
+            ),
             number("shared-pool-index", 0, 7, "The shared memory").optional(),
             maybe("wred", "Early drops in a congested queue"),
             maybe("ecn", "Marks packets where the queue is congested"),
@@ -366,8 +369,8 @@ pub(crate) static PFC: Menu = Menu {
                 "Classes that are paused",
             )
             .optional(),
-            maybe("rx", "Obeys pauses"),
-            maybe("tx", "Asks for pauses"),
+            maybe("rx", "Obey pause frames"),
+            maybe("tx", "Send pause frames"),
             Property::new("pause-threshold", BUFFERS, "Threshold to send pause frames").optional(),
             Property::new("resume-threshold", BUFFERS, "Threshold to resume sending").optional(),
         ],

@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
             .required()
             .sensitive(),
             optional("vlan-id", VLAN, "VLAN of clients"),
-            maybe("isolation", "Keeps clients apart"),
+            maybe("isolation", "Isolate clients from each other"),
             optional_text("expires", "Expiry time"),
         ],
         COMMENT_SAID,
