@@ -41,8 +41,7 @@ impl<K> Default for Limiter<K> {
 }
 
 impl<K: Ord + Clone> Limiter<K> {
-    /// Takes a token and returns the time at which the attempt may start; `None` if that is more than `patience` from
-    /// now.
+    /// Takes a token and returns the time at which the attempt may start; `None` if the wait exceeds `patience`.
     pub(crate) fn take(
         &mut self,
         key: &K,

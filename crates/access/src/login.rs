@@ -77,7 +77,7 @@ impl std::fmt::Display for Refused {
 /// Source of an attempt, for rate limits. An IPv6 address counts as its /64.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
-    /// A user at an address from which the user logged in before.
+    /// A user at an address with an earlier successful login.
     Known(Id, IpAddr),
     /// Any other address.
     Stranger(IpAddr),
@@ -257,12 +257,7 @@ impl Answer {
 
 impl Access {
     /// Starts an attempt. A password attempt must wait for its [`Access::turn`].
-    pub fn attempt(
-        &self,
-        store: &Store,
-        name: &str,
-        (address, service): (IpAddr, Service),
-    ) -> Attempt {
+    pub fn attempt(&self, store: &Store, name: &str, address: IpAddr, service: Service) -> Attempt {
         let name = short(name);
         let user = User::find(store, &name);
         let network = network(address);
@@ -358,7 +353,8 @@ impl Access {
     pub fn local(
         &mut self,
         store: &Store,
-        (name, quiet): (&str, bool),
+        name: &str,
+        quiet: bool,
         clock: Clock,
         out: &mut Vec<Line>,
     ) -> Result<Login, Refused> {

@@ -15,7 +15,7 @@ const WAITING: usize = 512;
 pub struct Turns<T> {
     known: Line<T>,
     strangers: Line<T>,
-    /// True if it is the turn of a stranger.
+    /// True if the next turn is a stranger's.
     strangers_next: bool,
 }
 

@@ -25,7 +25,7 @@ impl Seal {
 }
 
 impl PartialEq for Seal {
-    /// Compares in constant time: the duration does not depend on the position of the first difference.
+    /// Compares in constant time.
     fn eq(&self, other: &Self) -> bool {
         self.0.as_bytes().ct_eq(other.0.as_bytes()).into()
     }

@@ -14,7 +14,7 @@ pub(crate) fn read(body: &[u8], request: &mut Request) -> Result<(), String> {
     }
     let value: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let Value::Object(members) = value else {
-        return Err(String::from("an object is wanted"));
+        return Err(String::from("an object is expected"));
     };
     for (name, value) in members {
         if name != ".query" {

@@ -7,7 +7,7 @@ use menu::{Reason, Refusal, bytes};
 use script::{Done, Request};
 
 use crate::sentence::{Reply, Sentence};
-use crate::word::{Broken, Decoder, Limits};
+use crate::word::{DecodeError, Decoder, Limits};
 
 /// Maximum number of commands that run concurrently on a connection.
 pub const RUNNING: usize = 64;
@@ -100,8 +100,8 @@ impl Connection {
             match self.decoder.sentence() {
                 Ok(Some(words)) => self.sentence(&Sentence::read(&words), out),
                 Ok(None) => return,
-                Err(Broken::Control) => self.fatal("control byte in sentence", out),
-                Err(Broken::TooLong) => self.fatal("too long sentence", out),
+                Err(DecodeError::Control) => self.fatal("control byte in sentence", out),
+                Err(DecodeError::TooLong) => self.fatal("too long sentence", out),
             }
         }
     }

@@ -19,4 +19,4 @@ mod word;
 pub use body::unescape;
 pub use connection::{Action, Connection, RUNNING};
 pub use sentence::{Reply, Sentence};
-pub use word::{Broken, Decoder, Limits, encode_word};
+pub use word::{DecodeError, Decoder, Limits, encode_word};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, Property};
 use serde_json::{Map, Value, json};
 
 /// Returns the description of all current menus as JSON.
@@ -11,7 +11,7 @@ pub fn describe(menus: &'static [&'static Menu], version: &str) -> String {
     let mut schemas = Map::new();
     schemas.insert(String::from("error"), error());
     for menu in menus.iter().filter(|menu| !menu.hidden && !menu.older) {
-        if menu.shape != Shape::Folder {
+        if menu.shape != MenuShape::Folder {
             schemas.insert(name(menu), row(menu));
             describe_rows(menu, &mut paths);
         }
@@ -104,7 +104,7 @@ fn describe_rows(menu: &'static Menu, paths: &mut Map<String, Value>) {
     let mut item = Map::from_iter([(String::from("parameters"), id)]);
     let read = operation(menu, "Reads one", None, Some(one.clone()));
     item.insert(String::from("get"), read);
-    if menu.is_configuration() || menu.shape == Shape::View {
+    if menu.is_configuration() || menu.shape == MenuShape::View {
         let set = operation(menu, "Changes one", Some(&one), Some(one.clone()));
         item.insert(String::from("patch"), set);
     }
@@ -133,7 +133,7 @@ fn describe_commands(menu: &'static Menu, paths: &mut Map<String, Value>) {
     for (command, help) in commands.iter().filter(|(name, _)| *name != "find") {
         let takes = json!({ "type": "object", "properties": arguments(menu, command) });
         let row = match menu.shape {
-            Shape::Folder => json!({ "type": "object" }),
+            MenuShape::Folder => json!({ "type": "object" }),
             _ => reference(menu),
         };
         let gives = json!({

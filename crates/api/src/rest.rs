@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Menu, Reason, Refusal, Shape, json};
+use menu::{Menu, MenuShape, Reason, Refusal, json};
 use script::{Done, Request, Rows};
 
 use crate::body;
@@ -14,7 +14,7 @@ use crate::connection::message;
 
 /// An HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub struct HttpRequest<'a> {
     /// The method in upper case.
     pub method: &'a str,
     /// The undecoded path after `/rest`, with its leading slash.
@@ -35,7 +35,7 @@ pub trait Answer {
 }
 
 /// Runs a request.
-pub type Run<'a> = dyn FnMut(&Request, &mut dyn Rows) -> Result<Done, Refusal> + 'a;
+pub type RequestRunner<'a> = dyn FnMut(&Request, &mut dyn Rows) -> Result<Done, Refusal> + 'a;
 
 /// An error answer: status and detail text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,13 +45,13 @@ pub struct Fault {
 }
 
 /// Number of bytes buffered before the status is sent, so that an early error can still change it.
-const HELD: usize = 64 << 10;
+const BUFFERED_BYTES: usize = 64 << 10;
 
 /// Answers a request.
 pub fn answer(
     menus: &'static [&'static Menu],
-    asked: &Asked<'_>,
-    run: &mut Run<'_>,
+    asked: &HttpRequest<'_>,
+    run: &mut RequestRunner<'_>,
     out: &mut dyn Answer,
 ) {
     let fault = match served(menus, asked, run, out) {
@@ -64,8 +64,8 @@ pub fn answer(
 
 fn served(
     menus: &'static [&'static Menu],
-    asked: &Asked<'_>,
-    run: &mut Run<'_>,
+    asked: &HttpRequest<'_>,
+    run: &mut RequestRunner<'_>,
     out: &mut dyn Answer,
 ) -> Result<(), Fault> {
     let mut request = Request::default();
@@ -91,7 +91,7 @@ fn served(
         }
         ("PUT", None) if menu.takes("add") => {
             request.path = format!("{}/add", menu.path);
-            let done = run(&request, &mut Nobody).map_err(|refusal| Fault::of(&refusal))?;
+            let done = run(&request, &mut DiscardRows).map_err(|refusal| Fault::of(&refusal))?;
             let Done::Ret(id) = done else {
                 return whole(201, "{}", out);
             };
@@ -104,14 +104,14 @@ fn served(
                 request.arguments.extend(one(&item));
                 chosen(&item)
             });
-            run(&request, &mut Nobody).map_err(|refusal| Fault::of_item(&refusal))?;
+            run(&request, &mut DiscardRows).map_err(|refusal| Fault::of_item(&refusal))?;
             let object = found(menu, chosen, run)?;
             whole(200, &object, out)
         }
         ("DELETE", Some(item)) if menu.takes("remove") => {
             request.path = format!("{}/remove", menu.path);
             request.arguments.extend(one(&item));
-            run(&request, &mut Nobody).map_err(|refusal| Fault::of_item(&refusal))?;
+            run(&request, &mut DiscardRows).map_err(|refusal| Fault::of_item(&refusal))?;
             out.begin(204);
             Ok(())
         }
@@ -147,7 +147,7 @@ fn place(
         // Empty words are not ignored.
         let whole = words.iter().all(|word| !word.is_empty());
         let found = script::menu_at(menus, &words.join("/")).filter(|_| whole);
-        found.filter(|menu| menu.shape != Shape::Folder)
+        found.filter(|menu| menu.shape != MenuShape::Folder)
     };
     let unknown = |words: &[String]| {
         let word = words.last().map_or("", String::as_str);
@@ -169,7 +169,7 @@ fn place(
 fn print(
     menu: &'static Menu,
     mut request: Request,
-    run: &mut Run<'_>,
+    run: &mut RequestRunner<'_>,
     out: &mut dyn Answer,
 ) -> Result<(), Fault> {
     request.path = format!("{}/print", menu.path);
@@ -178,25 +178,33 @@ fn print(
         let object = one_row(&request, run)?;
         return whole(200, object.as_deref().unwrap_or("[]"), out);
     }
-    let mut list = List::new(out);
+    let mut list = JsonArrayWriter::new(out);
     let done = run(&request, &mut list);
     list.end(done)
 }
 
 /// Returns the row that a request for a single item finds.
-fn found(menu: &'static Menu, mut request: Request, run: &mut Run<'_>) -> Result<String, Fault> {
+fn found(
+    menu: &'static Menu,
+    mut request: Request,
+    run: &mut RequestRunner<'_>,
+) -> Result<String, Fault> {
     request.path = format!("{}/print", menu.path);
     one_row(&request, run)?.ok_or_else(Fault::not_found)
 }
 
-fn one_row(request: &Request, run: &mut Run<'_>) -> Result<Option<String>, Fault> {
-    let mut row = First(None);
+fn one_row(request: &Request, run: &mut RequestRunner<'_>) -> Result<Option<String>, Fault> {
+    let mut row = FirstRow(None);
     run(request, &mut row).map_err(|refusal| Fault::of_item(&refusal))?;
     Ok(row.0)
 }
 
-fn command(request: &Request, run: &mut Run<'_>, out: &mut dyn Answer) -> Result<(), Fault> {
-    let mut list = List::new(out);
+fn command(
+    request: &Request,
+    run: &mut RequestRunner<'_>,
+    out: &mut dyn Answer,
+) -> Result<(), Fault> {
+    let mut list = JsonArrayWriter::new(out);
     let done = run(request, &mut list);
     list.end(done)
 }
@@ -222,18 +230,18 @@ fn object(fields: &[(&str, String)]) -> String {
 }
 
 /// Discards rows.
-struct Nobody;
+struct DiscardRows;
 
-impl Rows for Nobody {
+impl Rows for DiscardRows {
     fn row(&mut self, _fields: &[(&str, String)]) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }
 
 /// Keeps the first row as JSON.
-struct First(Option<String>);
+struct FirstRow(Option<String>);
 
-impl Rows for First {
+impl Rows for FirstRow {
     fn row(&mut self, fields: &[(&str, String)]) -> ControlFlow<()> {
         self.0.get_or_insert_with(|| object(fields));
         ControlFlow::Continue(())
@@ -241,14 +249,14 @@ impl Rows for First {
 }
 
 /// Writes rows as a JSON array. The beginning is buffered.
-struct List<'a> {
+struct JsonArrayWriter<'a> {
     out: &'a mut dyn Answer,
     text: String,
     any: bool,
     begun: bool,
 }
 
-impl<'a> List<'a> {
+impl<'a> JsonArrayWriter<'a> {
     fn new(out: &'a mut dyn Answer) -> Self {
         let text = String::new();
         Self {
@@ -282,12 +290,12 @@ impl<'a> List<'a> {
     }
 }
 
-impl Rows for List<'_> {
+impl Rows for JsonArrayWriter<'_> {
     fn row(&mut self, fields: &[(&str, String)]) -> ControlFlow<()> {
         let first = !std::mem::replace(&mut self.any, true);
         self.text.push_str(if first { "[" } else { "," });
         self.text.push_str(&object(fields));
-        if self.text.len() < HELD {
+        if self.text.len() < BUFFERED_BYTES {
             return ControlFlow::Continue(());
         }
         self.flush()

@@ -36,7 +36,7 @@ impl Limits {
 
 /// The reason why a byte stream cannot be decoded further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Broken {
+pub enum DecodeError {
     /// A reserved byte in place of a length.
     Control,
     /// A sentence exceeds the limits.
@@ -83,7 +83,7 @@ impl Decoder {
     ///
     /// # Errors
     /// The stream cannot be decoded. All later calls fail as well.
-    pub fn sentence(&mut self) -> Result<Option<Vec<Vec<u8>>>, Broken> {
+    pub fn sentence(&mut self) -> Result<Option<Vec<Vec<u8>>>, DecodeError> {
         loop {
             let Some((len, head)) = length(self.bytes.get(self.at..).unwrap_or_default())? else {
                 return Ok(None);
@@ -91,7 +91,7 @@ impl Decoder {
             // Refuse a word over the limit before it has arrived, so that it is never buffered.
             let most = self.limits.bytes.saturating_sub(self.taken);
             if len > most || self.words.len() >= self.limits.words {
-                return Err(Broken::TooLong);
+                return Err(DecodeError::TooLong);
             }
             let begin = self.at + head;
             let Some(word) = self.bytes.get(begin..begin + len) else {
@@ -115,7 +115,7 @@ impl Decoder {
 
 /// Decodes the length of a word. Returns the length and the number of bytes that encode it; `None` if more
 /// bytes are needed.
-fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Broken> {
+fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, DecodeError> {
     let Some(first) = bytes.first() else {
         return Ok(None);
     };
@@ -125,7 +125,7 @@ fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Broken> {
         0xc0..=0xdf => (3, 0x1f_ffff),
         0xe0..=0xef => (4, 0x0fff_ffff),
         0xf0..=0xf7 => (5, 0xffff_ffff),
-        0xf8..=0xff => return Err(Broken::Control),
+        0xf8..=0xff => return Err(DecodeError::Control),
     };
     let Some(bytes) = bytes.get(..head) else {
         return Ok(None);
@@ -133,7 +133,7 @@ fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Broken> {
     let value = bytes
         .iter()
         .fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-    let value = usize::try_from(value & mask).map_err(|_| Broken::TooLong)?;
+    let value = usize::try_from(value & mask).map_err(|_| DecodeError::TooLong)?;
     Ok(Some((value, head)))
 }
 
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn decoded(bytes: &[u8], step: usize) -> Result<Vec<Vec<Vec<u8>>>, Broken> {
+    fn decoded(bytes: &[u8], step: usize) -> Result<Vec<Vec<Vec<u8>>>, DecodeError> {
         let mut decoder = Decoder::new(Limits::USER);
         let mut sentences = Vec::new();
         for piece in bytes.chunks(step.max(1)) {
@@ -198,11 +198,11 @@ mod tests {
     fn what_is_too_long_is_refused_before_it_has_arrived() {
         let mut decoder = Decoder::new(Limits::STRANGER);
         decoder.push(&[0xe1, 0, 0, 0]);
-        assert_eq!(decoder.sentence(), Err(Broken::TooLong));
+        assert_eq!(decoder.sentence(), Err(DecodeError::TooLong));
 
         let mut decoder = Decoder::new(Limits::STRANGER);
         decoder.push(&[1, b'x'].repeat(17));
-        assert_eq!(decoder.sentence(), Err(Broken::TooLong));
+        assert_eq!(decoder.sentence(), Err(DecodeError::TooLong));
 
         let mut decoder = Decoder::new(Limits::STRANGER);
         for _ in 0..10 {
@@ -210,12 +210,12 @@ mod tests {
             encode_word(&[b'x'; 500], &mut word);
             decoder.push(&word);
         }
-        assert_eq!(decoder.sentence(), Err(Broken::TooLong));
+        assert_eq!(decoder.sentence(), Err(DecodeError::TooLong));
     }
 
     #[test]
     fn control_bytes_end_the_stream() {
-        assert_eq!(decoded(b"\xf8\0", 1), Err(Broken::Control));
+        assert_eq!(decoded(b"\xf8\0", 1), Err(DecodeError::Control));
     }
 
     proptest! {

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use dataplane::connection::{Settings, Setup, TOGETHER, Table, Tick, Tracker, Ways};
+use dataplane::connection::{BatchLookup, Settings, Setup, TOGETHER, Table, Tick, Tracker};
 use dataplane::packet::{Fields, Tuple, protocol};
 use machine::{Instant, Rng};
 
@@ -67,7 +67,7 @@ fn tracker(entries_max: u32) -> (Arc<Table>, Tracker) {
     let setup = Setup {
         table: Arc::clone(&table),
         worker: 0,
-        homes: None,
+        tuple_claims: None,
         settings: &settings,
     };
     let tracker = Tracker::new(setup, &mut Rng::seeded(1), Tick(64));
@@ -101,7 +101,7 @@ fn vector<const IPV6: bool>(
 ) -> u64 {
     let start = kernels::tsc();
     for (fields, packets) in fields.chunks(TOGETHER).zip(packets.chunks(TOGETHER)) {
-        let (mut ways, all) = (Ways::default(), 0..fields.len());
+        let (mut ways, all) = (BatchLookup::default(), 0..fields.len());
         tracker.ask::<IPV6>(&mut ways, all.clone(), |at| fields[at].tuple);
         tracker.candidates::<_, IPV6>(kernels::Baseline, &mut ways, all.clone());
         tracker.verify::<IPV6>(&mut ways, all, |at| fields[at].tuple);

@@ -3,7 +3,7 @@
 //! A vector of packets is rewritten there and back, all of it in the first-level cache: what is
 //! measured is the arithmetic, and not the memory that a walk waits for elsewhere.
 
-use dataplane::nat::{Action, Context, Rewrite, Shape, Side, Target, Unique, choose};
+use dataplane::nat::{Action, Context, PacketLayout, Rewrite, Side, Target, Unique, choose};
 use dataplane::packet::{Fields, Tuple, protocol};
 
 const VECTOR: usize = 64;
@@ -64,7 +64,7 @@ fn family<const BYTES: usize>(family: &str, name: &str, number: u8) {
     let there = core::hint::black_box(Rewrite::<BYTES>::of(&before, &after));
     let back = core::hint::black_box(Rewrite::<BYTES>::of(&after, &before));
     let mut packets: Vec<[u8; 64]> = (0..VECTOR).map(|_| packet(&before)).collect();
-    let shape = Shape::of(&Fields::of(&packets[0]), &frame::Offload::FINISHED, 0);
+    let shape = PacketLayout::of(&Fields::of(&packets[0]), &frame::Offload::FINISHED, 0);
     let apply = clocks(&mut packets, |packet, turn| {
         let rewrite = if turn % 2 == 0 { &there } else { &back };
         rewrite.apply(packet, shape).is_ok()

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use dataplane::packet::{Fields, Tuple, protocol};
 use dataplane::rule::{
-    Action, AddressTypes, Carrier, Chain, ChainId, Class, Facts, Glob, Helper, Hotspot, Kept,
-    Layer7, List, Making, Match, Matcher, Nothing, Rule, RuleCounters, Sought, Subject, Table,
-    Watch, Worker, run,
+    Action, AddressTypes, Carrier, Chain, ChainId, Class, CompileMode, Facts, Glob, Helper,
+    Hotspot, Layer7, List, Match, Matcher, Nothing, Rule, RuleCounters, StreamPatterns,
+    StreamState, Subject, Table, Watch, Worker, run,
 };
 use kernels::tsc;
 
@@ -20,8 +20,8 @@ const ROUNDS: usize = 501;
 
 /// A connection that is known.
 struct Known {
-    kept: Cell<Kept>,
-    sought: Sought,
+    kept: Cell<StreamState>,
+    sought: StreamPatterns,
 }
 
 impl Facts for Known {
@@ -32,11 +32,11 @@ impl Facts for Known {
         }
     }
 
-    fn keep(&self, kept: Kept) {
+    fn keep(&self, kept: StreamState) {
         self.kept.set(kept);
     }
 
-    fn sought(&self) -> Option<&Sought> {
+    fn sought(&self) -> Option<&StreamPatterns> {
         Some(&self.sought)
     }
 
@@ -125,7 +125,7 @@ fn row(name: &str, matchers: impl Iterator<Item = Match>, packet: &[u8]) {
         .map(|(what, id)| Arc::new(Rule::new(id, vec![what.into()], Action::Drop)));
     let table = Table::compile(None, vec![(Arc::from("forward"), rules.collect())]);
     let start = std::time::Instant::now();
-    let sought = Sought::default().follow([&table].into_iter(), Making::Joined);
+    let sought = StreamPatterns::default().follow([&table].into_iter(), CompileMode::Joined);
     let compiled = start.elapsed();
     let mut worker = Worker::new(Arc::new(RuleCounters::default()), 1);
     let fields = Fields::of(packet);

@@ -171,7 +171,7 @@ pub(super) fn learn(rig: &Rig, host: (u16, u64), port: InterfaceId) {
         mac,
     };
     let hosts = rig.interfaces().bridges().hosts();
-    hosts.learn(&key, port, (0, ROOM));
+    hosts.learn(&key, port, 0, ROOM);
 }
 
 /// How many hosts there are behind each port.

@@ -82,14 +82,22 @@ impl Data {
             (0, Protocol::Udp) => wire::UDP_SIZE,
             _ => size,
         };
-        let kind = (command.protocol, command.fill);
         let overhead_sent = match command.protocol {
             Protocol::Udp => overhead,
             Protocol::Tcp => 0,
         };
         Self {
             protocol: command.protocol,
-            flow: sends.then(|| Flow::new(kind, size, overhead_sent, limit_bps, now)),
+            flow: sends.then(|| {
+                Flow::new(
+                    command.protocol,
+                    command.fill,
+                    size,
+                    overhead_sent,
+                    limit_bps,
+                    now,
+                )
+            }),
             receives,
             overhead,
             lines: vec![Line::new(line)],
@@ -170,10 +178,10 @@ impl Data {
     pub(crate) fn receive_datagram(&mut self, port: u16, datagram: &[u8]) {
         // Empty datagrams open firewalls, and are no data.
         if let Some(number) = wire::datagram_number(datagram) {
-            self.losses.hear(port, number);
+            self.losses.record(port, number);
             self.received += datagram.len() as u64 + u64::from(self.overhead);
         } else {
-            self.losses.know(port);
+            self.losses.add_port(port);
         }
     }
 

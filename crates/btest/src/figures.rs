@@ -33,12 +33,12 @@ pub struct Rates {
 }
 
 /// Seconds in the moving average.
-const KEPT: usize = 10;
+const AVERAGED_SECONDS: usize = 10;
 
 /// Measures one direction, second by second.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meter {
-    last: [(u64, Duration); KEPT],
+    last: [(u64, Duration); AVERAGED_SECONDS],
     count: usize,
     total: (u64, Duration),
 }
@@ -46,28 +46,32 @@ pub(crate) struct Meter {
 impl Meter {
     /// Adds the bytes of one interval of about a second.
     pub(crate) fn push(&mut self, bytes: u64, span: Duration) {
-        self.last[self.count % KEPT] = (bytes, span);
+        self.last[self.count % AVERAGED_SECONDS] = (bytes, span);
         self.count += 1;
         let (total, spans) = self.total;
         self.total = (total.saturating_add(bytes), spans.saturating_add(span));
     }
 
     pub(crate) fn rates(&self) -> Rates {
-        let newest = self.count.checked_sub(1).map(|at| self.last[at % KEPT]);
+        let newest = self
+            .count
+            .checked_sub(1)
+            .map(|at| self.last[at % AVERAGED_SECONDS]);
+        let newest = newest.unwrap_or_default();
         let sum = |sum: (u64, Duration), one: &(u64, Duration)| {
             (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
         };
         let last = self.last.iter().fold((0, Duration::ZERO), sum);
         Rates {
-            current_bps: bps(newest.unwrap_or_default()),
-            ten_second_average_bps: bps(last),
-            total_average_bps: bps(self.total),
+            current_bps: rate(newest.0, newest.1),
+            ten_second_average_bps: rate(last.0, last.1),
+            total_average_bps: rate(self.total.0, self.total.1),
             total_bytes: self.total.0,
         }
     }
 }
 
-fn bps((bytes, span): (u64, Duration)) -> u64 {
+fn rate(bytes: u64, span: Duration) -> u64 {
     let bits = u128::from(bytes) * 8 * 1_000_000_000;
     let bps = bits.checked_div(span.as_nanos()).unwrap_or_default();
     u64::try_from(bps).unwrap_or(u64::MAX)

@@ -8,7 +8,7 @@
 use crate::wire::{STATUS_LEN, Status};
 
 /// Maximum distance between the seconds of two messages.
-const AHEAD: u32 = 8;
+const MAX_DISTANCE: u32 = 8;
 
 /// Incremental search over the bytes of one connection.
 #[derive(Clone, Debug, Default)]
@@ -95,7 +95,7 @@ impl Finder {
             return Look::Data;
         };
         let ahead = status.second.wrapping_sub(self.second);
-        if ahead == 0 || ahead > AHEAD {
+        if ahead == 0 || ahead > MAX_DISTANCE {
             return Look::Data;
         }
         self.second = status.second;

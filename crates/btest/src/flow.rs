@@ -15,11 +15,11 @@ use machine::{Duration, Instant, Rng};
 use crate::wire::{self, Fill, Protocol};
 
 /// Maximum of an allowance in bytes.
-const ALLOWANCE_BYTES: usize = 1 << 20;
+const MAX_ALLOWANCE_BYTES: usize = 1 << 20;
 /// Backlog that a late sender may catch up on.
-const LATE: Duration = Duration::from_millis(20);
+const MAX_BACKLOG: Duration = Duration::from_millis(20);
 /// Minimum rate of an adaptive sender in bit/s.
-const SLOWEST_BPS: u64 = 1_000_000;
+const MIN_RATE_BPS: u64 = 1_000_000;
 /// Minimum number of chunks per second of a rate-limited TCP sender, for an even rate.
 const CHUNKS_PER_SECOND: u64 = 20;
 
@@ -56,7 +56,8 @@ impl Flow {
     /// Creates a flow of units of `size` bytes, `overhead` of them IP and UDP headers, at `limit_bps` bit/s; 0
     /// means no limit.
     pub(crate) fn new(
-        (protocol, fill): (Protocol, Fill),
+        protocol: Protocol,
+        fill: Fill,
         size: u16,
         overhead: u16,
         limit_bps: u64,
@@ -104,7 +105,7 @@ impl Flow {
 
     /// Returns the amount that may be sent now.
     pub fn allowance(&self, now: Instant) -> Allowance {
-        let most = (ALLOWANCE_BYTES / self.counted().max(1)).max(1);
+        let most = (MAX_ALLOWANCE_BYTES / self.counted().max(1)).max(1);
         if self.interval.is_zero() {
             return Allowance {
                 units: most,
@@ -148,7 +149,7 @@ impl Flow {
     /// captures show half as much again.
     pub(crate) fn adapt(&mut self, received: u64) {
         if self.protocol == Protocol::Udp && self.limit_bps == 0 && received > 0 {
-            let bps = received.saturating_mul(12).max(SLOWEST_BPS);
+            let bps = received.saturating_mul(12).max(MIN_RATE_BPS);
             self.interval = self.interval_at(bps);
         }
     }
@@ -166,7 +167,7 @@ impl Flow {
 
     /// Returns the maximum backlog.
     fn latest(&self) -> Duration {
-        LATE.max(self.interval)
+        MAX_BACKLOG.max(self.interval)
     }
 
     fn interval_at(&self, bps: u64) -> Duration {
@@ -218,7 +219,7 @@ mod tests {
             Protocol::Udp => 28,
             Protocol::Tcp => 0,
         };
-        Flow::new((protocol, Fill::Zeros), size, overhead, limit_bps, START)
+        Flow::new(protocol, Fill::Zeros, size, overhead, limit_bps, START)
     }
 
     /// Returns the bytes that a driver sends in a time span if it uses its whole allowance.

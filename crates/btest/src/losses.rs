@@ -5,32 +5,32 @@
 //! count.
 
 /// Maximum number of separately counted ports. A command can request 255.
-const PORTS: usize = 255;
+const MAX_PORTS: usize = 255;
 /// A larger jump restarts the sequence.
-const JUMP: u32 = 1 << 20;
+const RESTART_JUMP: u32 = 1 << 20;
 
 /// Received datagrams by port and in total.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses {
-    all: Run,
-    ports: Vec<(u16, Run)>,
+    all: Sequence,
+    ports: Vec<(u16, Sequence)>,
 }
 
 impl Losses {
     /// Counts a datagram with its sequence number.
-    pub(crate) fn hear(&mut self, port: u16, number: u32) {
-        self.all.hear(number);
-        self.know(port);
+    pub(crate) fn record(&mut self, port: u16, number: u32) {
+        self.all.record(number);
+        self.add_port(port);
         if let Some((_, run)) = self.ports.iter_mut().find(|(own, _)| *own == port) {
-            run.hear(number);
+            run.record(number);
         }
     }
 
     /// Notes the source port of a datagram without a number.
-    pub(crate) fn know(&mut self, port: u16) {
+    pub(crate) fn add_port(&mut self, port: u16) {
         let known = self.ports.iter().any(|(own, _)| *own == port);
-        if !known && self.ports.len() < PORTS {
-            self.ports.push((port, Run::default()));
+        if !known && self.ports.len() < MAX_PORTS {
+            self.ports.push((port, Sequence::default()));
         }
     }
 
@@ -51,7 +51,7 @@ impl Losses {
 
 /// A sequence of numbered datagrams.
 #[derive(Clone, Copy, Debug, Default)]
-struct Run {
+struct Sequence {
     /// Highest number; `None` before the first datagram.
     highest: Option<u32>,
     /// Length of the range between first and highest number, inclusive.
@@ -61,17 +61,17 @@ struct Run {
     before: u64,
 }
 
-impl Run {
-    fn hear(&mut self, number: u32) {
+impl Sequence {
+    fn record(&mut self, number: u32) {
         let ahead = self.highest.map(|highest| number.wrapping_sub(highest));
         match ahead {
-            Some(ahead) if ahead <= JUMP => {
+            Some(ahead) if ahead <= RESTART_JUMP => {
                 self.received += 1;
                 self.numbers += u64::from(ahead);
                 self.highest = Some(number);
             }
             // Late or duplicate.
-            Some(ahead) if ahead.wrapping_neg() <= JUMP => self.received += 1,
+            Some(ahead) if ahead.wrapping_neg() <= RESTART_JUMP => self.received += 1,
             _ => {
                 *self = Self {
                     highest: Some(number),
@@ -100,7 +100,7 @@ mod tests {
     fn losses(heard: impl IntoIterator<Item = (u16, u32)>) -> Losses {
         let mut losses = Losses::default();
         for (port, number) in heard {
-            losses.hear(port, number);
+            losses.record(port, number);
         }
         losses
     }
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn ports_are_bounded() {
         let losses = losses((0..=u16::MAX).map(|port| (port, u32::from(port))));
-        assert_eq!(losses.ports().len(), PORTS);
+        assert_eq!(losses.ports().len(), MAX_PORTS);
         assert_eq!(losses.lost(), 0);
     }
 }

@@ -1,27 +1,23 @@
 //! Token buckets and bursts of RouterOS queues.
 
 use crate::units::{as_rate, as_span, number, rate, span};
-use crate::{Calculator, Given, Rows, argument, row};
+use crate::{ArgumentValues, Calculator, Rows, argument, row};
 
 pub(crate) const BUCKET: Calculator = Calculator {
     name: "bucket",
-    help: "What a queue lets through at first, and how long a burst lasts",
+    help: "Initial throughput of a queue, and the length of a burst",
     arguments: &[
         argument("max-limit", "in bits a second", "20M"),
-        argument(
-            "bucket-size",
-            "seconds of max-limit that the bucket holds",
-            "0.1",
-        ),
+        argument("bucket-size", "bucket size, in seconds of max-limit", "0.1"),
         argument("burst-limit", "in bits a second; 0 for no burst", "0"),
         argument("burst-threshold", "in bits a second", "0"),
-        argument("burst-time", "over which the mean is taken", "8s"),
-        argument("link", "what comes, in bits a second", "1G"),
+        argument("burst-time", "averaging time of the burst", "8s"),
+        argument("link", "rate of arriving packets, in bits a second", "1G"),
     ],
     run: bucket,
 };
 
-fn bucket(given: &Given<'_>) -> Result<Rows, String> {
+fn bucket(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     let (limit, size) = (
         given.read("max-limit", rate)?,
         given.read("bucket-size", number)?,
@@ -44,11 +40,11 @@ fn bucket(given: &Given<'_>) -> Result<Rows, String> {
     if burst > 0.0 {
         if burst <= limit {
             return Err(format!(
-                "burst-limit={burst}: it is to be more than max-limit"
+                "burst-limit={burst}: it must be more than max-limit"
             ));
         }
         if threshold <= 0.0 || threshold >= burst {
-            let text = "it is to be more than 0 and less than burst-limit";
+            let text = "it must be more than 0 and less than burst-limit";
             return Err(format!("burst-threshold={threshold}: {text}"));
         }
         // RouterOS, "Queues", burst: from rest, the average over burst-time reaches the threshold after this

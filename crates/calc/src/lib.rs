@@ -22,7 +22,7 @@ pub struct Calculator {
     pub help: &'static str,
     /// The arguments.
     pub arguments: &'static [Argument],
-    run: fn(&Given<'_>) -> Result<Rows, String>,
+    run: fn(&ArgumentValues<'_>) -> Result<Rows, String>,
 }
 
 /// An argument of a calculator.
@@ -83,7 +83,7 @@ pub fn named(name: &str) -> Result<&'static Calculator, String> {
 /// # Errors Unknown calculator, or an error of [`Calculator::run`].
 pub fn calculate<'a>(name: &str, words: impl Iterator<Item = &'a str>) -> Result<Rows, String> {
     let pairs = words.map(|word| {
-        let wrong = || format!("{word}: name=value is wanted");
+        let wrong = || format!("{word}: name=value is expected");
         word.split_once('=').ok_or_else(wrong)
     });
     let pairs: Result<Vec<_>, String> = pairs.collect();
@@ -103,7 +103,7 @@ impl Calculator {
                 return Err(format!("{name}: {} takes {names}", self.name));
             }
         }
-        (self.run)(&Given {
+        (self.run)(&ArgumentValues {
             calculator: self,
             values,
         })
@@ -111,12 +111,12 @@ impl Calculator {
 }
 
 /// The argument values of a run.
-struct Given<'a> {
+struct ArgumentValues<'a> {
     calculator: &'a Calculator,
     values: &'a [(&'a str, &'a str)],
 }
 
-impl<'a> Given<'a> {
+impl<'a> ArgumentValues<'a> {
     /// Returns the text of an argument; its default if not given, otherwise empty.
     fn text(&self, name: &str) -> &'a str {
         let mut said = self.values.iter();

@@ -2,11 +2,11 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::{Calculator, Given, Rows, argument, row};
+use crate::{ArgumentValues, Calculator, Rows, argument, row};
 
 pub(crate) const NETWORK: Calculator = Calculator {
     name: "network",
-    help: "The network of an address with the length of its prefix",
+    help: "Network of an address with a prefix length",
     arguments: &[argument(
         "address",
         "with the length of the prefix",
@@ -15,7 +15,7 @@ pub(crate) const NETWORK: Calculator = Calculator {
     run: network,
 };
 
-fn network(given: &Given<'_>) -> Result<Rows, String> {
+fn network(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     let (address, length) = given.read("address", prefix)?;
     Ok(match address {
         IpAddr::V4(address) => v4(address, length),
@@ -25,7 +25,7 @@ fn network(given: &Given<'_>) -> Result<Rows, String> {
 
 fn prefix(text: &str) -> Result<(IpAddr, u32), String> {
     let wrong = || {
-        "an address with a prefix's length is wanted, such as 10.0.0.1/24 or 2001:db8::1/64"
+        "an address with a prefix's length is expected, such as 10.0.0.1/24 or 2001:db8::1/64"
             .to_owned()
     };
     let (address, length) = text.split_once('/').ok_or_else(wrong)?;

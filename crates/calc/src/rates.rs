@@ -4,7 +4,7 @@
 //! interframe gap. Layer 2 adds 18 bytes to layer 3: header and FCS (IEEE 802.3, 3.1.1 and 4.4.2).
 
 use crate::units::{as_rate, as_share, length, rate};
-use crate::{Calculator, Given, Rows, argument, row};
+use crate::{ArgumentValues, Calculator, Rows, argument, row};
 
 /// Overhead in bytes of layer 1 and of layer 2.
 const WIRE: f64 = 20.0;
@@ -16,7 +16,7 @@ const MIX: [(f64, f64); 3] = [(40.0, 7.0), (576.0, 4.0), (1_500.0, 1.0)];
 
 pub(crate) const RATES: Calculator = Calculator {
     name: "rates",
-    help: "What a link carries on layers 1, 2 and 3, by the length of its frames",
+    help: "Rates of a link on layers 1, 2 and 3, by the length of its frames",
     arguments: &[
         argument("frame", "length of a frame with FCS, in bytes", "64"),
         argument("speed", "of the link, in bits a second", "1G"),
@@ -24,7 +24,7 @@ pub(crate) const RATES: Calculator = Calculator {
     run: rates,
 };
 
-fn rates(given: &Given<'_>) -> Result<Rows, String> {
+fn rates(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     let (frame, speed) = (given.read("frame", length)?, given.read("speed", rate)?);
     if frame < SHORTEST {
         return Err(format!(
@@ -48,7 +48,7 @@ fn rates(given: &Given<'_>) -> Result<Rows, String> {
 
 pub(crate) const CAPACITY: Calculator = Calculator {
     name: "capacity",
-    help: "What leaves a router at most whose ports all send and receive at full speed",
+    help: "Maximum throughput of a router whose ports all send and receive at full speed",
     arguments: &[argument(
         "ports",
         "speeds of the ports with their number, such as 10x1G,1x10G",
@@ -57,7 +57,7 @@ pub(crate) const CAPACITY: Calculator = Calculator {
     run: capacity,
 };
 
-fn capacity(given: &Given<'_>) -> Result<Rows, String> {
+fn capacity(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     let speed = given.read("ports", ports)?;
     let mut rows = vec![
         row("throughput", format!("{} leave it", as_rate(speed))),
@@ -87,7 +87,7 @@ fn capacity(given: &Given<'_>) -> Result<Rows, String> {
 
 /// Parses `10x1G,1x10G` to the sum of all speeds.
 fn ports(text: &str) -> Result<f64, String> {
-    let wrong = || "numbers and speeds are wanted, such as 10x1G,1x10G".to_owned();
+    let wrong = || "numbers and speeds are expected, such as 10x1G,1x10G".to_owned();
     let parts = text.split(',').map(|part| {
         let (count, speed) = part.split_once('x').unwrap_or(("1", part));
         let count: u16 = count.parse().map_err(|_| wrong())?;

@@ -7,7 +7,7 @@
 
 use crate::units::as_share;
 use crate::units::length;
-use crate::{Calculator, Given, Rows, argument, row};
+use crate::{ArgumentValues, Calculator, Rows, argument, row};
 
 const IP4: u32 = 20;
 const IP6: u32 = 40;
@@ -18,7 +18,7 @@ const DEPTH: usize = 6;
 
 pub(crate) const TUNNEL: Calculator = Calculator {
     name: "tunnel",
-    help: "Overhead of tunnels, one in the other, and the MTU that is left inside",
+    help: "Overhead of nested tunnels, and the MTU that remains inside",
     arguments: &[
         argument(
             "layers",
@@ -66,7 +66,7 @@ impl Layer {
     }
 }
 
-fn tunnel(given: &Given<'_>) -> Result<Rows, String> {
+fn tunnel(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     let layers = given.read("layers", layers)?;
     let mtu = given.read("mtu", length)?;
     let mut left = mtu;
@@ -177,13 +177,13 @@ fn esp(tunnel: bool, parts: &[&str]) -> Result<Layer, String> {
             }
         }
     }
-    let check = check.ok_or_else(|| "a hash is wanted, such as sha1 or sha256".to_owned())?;
+    let check = check.ok_or_else(|| "a hash is expected, such as sha1 or sha256".to_owned())?;
     if aead
         && parts
             .iter()
             .any(|part| part.starts_with("sha") || *part == "md5")
     {
-        return Err("this cipher has no hash beside it".to_owned());
+        return Err("this cipher needs no hash".to_owned());
     }
     Ok(Layer {
         // Transport mode keeps the IP header in front of ESP: it adds no overhead and is not padded.
@@ -243,8 +243,8 @@ mod tests {
     #[test]
     fn what_is_no_tunnel_is_said() {
         assert!(inside("tunnel").contains("no tunnel `tunnel`: eoip"));
-        assert!(inside("esp-tunnel:aes-cbc-128").contains("a hash is wanted"));
-        assert!(inside("esp-tunnel:aes-gcm-128:sha1").contains("no hash beside it"));
+        assert!(inside("esp-tunnel:aes-cbc-128").contains("a hash is expected"));
+        assert!(inside("esp-tunnel:aes-gcm-128:sha1").contains("needs no hash"));
         assert!(inside("gre,gre,gre,gre,gre,gre,gre").contains("at most"));
         assert!(inside("sstp").contains("a stream"));
         let small = TUNNEL

@@ -1,30 +1,30 @@
 //! Throughput of a TCP connection: at most one window per round-trip time (RFC 9293, 3.8.6; RFC 7323, 1.1).
 
 use crate::units::{as_rate, bytes, number, rate, span};
-use crate::{Calculator, Given, Rows, argument, row};
+use crate::{ArgumentValues, Calculator, Rows, argument, row};
 
 pub(crate) const WINDOW: Calculator = Calculator {
     name: "window",
-    help: "What a connection of TCP carries by its window and round-trip time, and which window a rate needs",
+    help: "Throughput of a TCP connection by its window and round-trip time, and the window for a given rate",
     arguments: &[
         argument("rtt", "round-trip time", "60ms"),
         argument("window", "the window in bytes, with its scaling", "65535"),
-        argument("rate", "the rate that is wanted, in bits a second", "1G"),
-        argument("loss", "packets that are lost, in percent", "0"),
+        argument("rate", "target rate, in bits a second", "1G"),
+        argument("loss", "packet loss, in percent", "0"),
         argument("mss", "bytes of data in a segment", "1460"),
     ],
     run: window,
 };
 
-fn window(given: &Given<'_>) -> Result<Rows, String> {
+fn window(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     let (rtt, size) = (given.read("rtt", span)?, given.read("window", bytes)?);
     let (wanted, loss) = (given.read("rate", rate)?, given.read("loss", number)?);
     let mss = given.read("mss", number)?;
     if rtt == 0.0 {
-        return Err("rtt=0: a time is wanted that is not 0".to_owned());
+        return Err("rtt=0: a time is expected that is not 0".to_owned());
     }
     if loss >= 100.0 {
-        return Err(format!("loss={loss}: less than 100 percent are wanted"));
+        return Err(format!("loss={loss}: less than 100 percent are expected"));
     }
     let (carries, needs) = (size * 8.0 / rtt, wanted * rtt / 8.0);
     let mut rows = vec![

@@ -2,7 +2,7 @@
 //! 802.11ad).
 
 use crate::units::as_rate;
-use crate::{Calculator, Given, Rows, argument, row};
+use crate::{ArgumentValues, Calculator, Rows, argument, row};
 
 pub(crate) const WIRELESS: Calculator = Calculator {
     name: "wireless",
@@ -29,17 +29,17 @@ const AD: [f64; 12] = [
     4_620.0,
 ];
 
-fn wireless(given: &Given<'_>) -> Result<Rows, String> {
+fn wireless(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     let mcs = given.read("mcs", |text| {
         text.parse::<usize>()
-            .map_err(|_| "a number is wanted".to_owned())
+            .map_err(|_| "a number is expected".to_owned())
     })?;
     let streams = given.read("streams", streams)?;
     let carriers = given.read("width", carriers)?;
     let symbol = given.read("guard", |text| match text {
         "short" => Ok(3.6e-6),
         "long" => Ok(4.0e-6),
-        _ => Err("short or long is wanted".to_owned()),
+        _ => Err("short or long is expected".to_owned()),
     })?;
     let rate = match given.text("standard") {
         "n" if mcs > 31 => return Err(format!("mcs={mcs}: 802.11n has 0 to 31")),
@@ -53,7 +53,7 @@ fn wireless(given: &Given<'_>) -> Result<Rows, String> {
             let rate = mcs.checked_sub(1).and_then(|mcs| AD.get(mcs));
             rate.ok_or_else(|| format!("mcs={mcs}: 802.11ad has 1 to 12"))? * 1e6
         }
-        other => return Err(format!("standard={other}: n, ac or ad is wanted")),
+        other => return Err(format!("standard={other}: n, ac or ad is expected")),
     };
     Ok(vec![row("data rate", as_rate(rate))])
 }
@@ -80,7 +80,7 @@ fn streams(text: &str) -> Result<u8, String> {
         .parse()
         .ok()
         .filter(|streams| (1..=8).contains(streams));
-    streams.ok_or_else(|| "1 to 8 are wanted".to_owned())
+    streams.ok_or_else(|| "1 to 8 are expected".to_owned())
 }
 
 /// Returns the number of data subcarriers for a channel width in MHz.
@@ -90,7 +90,7 @@ fn carriers(text: &str) -> Result<f64, String> {
         "40" => Ok(108.0),
         "80" => Ok(234.0),
         "160" => Ok(468.0),
-        _ => Err("20, 40, 80 or 160 is wanted".to_owned()),
+        _ => Err("20, 40, 80 or 160 is expected".to_owned()),
     }
 }
 

@@ -55,7 +55,7 @@ pub struct Facts {
     pub is_authority: bool,
     /// Issuer and subject are equal.
     pub is_self_issued: bool,
-    /// Hash of the signature, if it has a name.
+    /// Hash algorithm of the signature, if RouterOS has a name for it.
     pub digest: Option<&'static str>,
     /// URLs of revocation lists.
     pub lists: Vec<String>,

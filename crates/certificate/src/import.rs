@@ -25,7 +25,7 @@ const OLD_PEM: &str =
 
 /// Contents of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct ImportedFile {
     /// Certificates in DER, each with its private key in DER if the file has it.
     pub certificates: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     /// Keys without a certificate in the file, in DER.
@@ -40,7 +40,7 @@ pub struct Found {
 ///
 /// # Errors
 /// Fails if the file is too large or contains neither certificate nor private key.
-pub fn read(file: &[u8], passphrase: &str) -> Result<Found, String> {
+pub fn read(file: &[u8], passphrase: &str) -> Result<ImportedFile, String> {
     if file.len() > FILE_BYTES {
         return Err(format!("the file has more than {} MiB", FILE_BYTES >> 20));
     }
@@ -130,11 +130,11 @@ impl Pieces {
     }
 
     /// Matches each key to the certificate with its public key.
-    fn matched(self) -> Result<Found, String> {
-        let mut found = Found {
+    fn matched(self) -> Result<ImportedFile, String> {
+        let mut found = ImportedFile {
             not_opened: self.not_opened,
             why: self.why,
-            ..Found::default()
+            ..ImportedFile::default()
         };
         for der in self.certificates {
             if found.certificates.iter().all(|(known, _)| *known != der) {

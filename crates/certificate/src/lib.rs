@@ -7,31 +7,31 @@
 //! template + key ──▶ make ──▶ certificate, request, revocation list
 //! file ──▶ import ──▶ certificates and keys        certificate, key ──▶ export ──▶ files
 //! certificate ──▶ Facts (fields in menus)          trusted authorities ──▶ Trust (verification of peers)
-//! key ──▶ Signing ──▶ signature ──▶ verify         chain, Trust ──▶ judge
+//! key ──▶ Signing ──▶ signature ──▶ verify         chain, Trust ──▶ verify_chain
 //! ```
 //! The crate has no clock, files or store: callers pass in time and random serial numbers; keys come from the
 //! library's generator. Start reading at `make.rs`.
 
 #![forbid(unsafe_code)]
 
+mod chain;
 pub mod export;
 mod facts;
 pub mod import;
-mod judge;
 mod key;
 mod make;
 mod pbes1;
 mod sign;
 mod trust;
 
+pub use chain::{is_revoked, verify_chain};
 pub use facts::{Facts, issued_by, of_text, to_text};
-pub use judge::{is_revoked, judge};
 pub use key::{Digest, Key, KeySize};
 pub use make::{
     Authority, Revoked, Subject, Template, request, revocation_list, self_signed, signed,
     signed_request,
 };
-pub use sign::{Hash, Signing, Way, sha1, verify};
+pub use sign::{Hash, SignatureScheme, Signing, sha1, verify};
 pub use trust::{Check, Trust, builtin};
 
 #[cfg(test)]

@@ -151,7 +151,8 @@ pub fn revocation_list(
     authority: Authority<'_>,
     revoked: &[Revoked],
     number: u64,
-    (from, days): (i64, i64),
+    from: i64,
+    days: i64,
 ) -> Result<Vec<u8>, String> {
     let certificate = authority.certificate;
     let entry = |revoked: &Revoked| {

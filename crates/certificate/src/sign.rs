@@ -17,7 +17,7 @@ use crate::Key;
 
 /// Signature scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum SignatureScheme {
     /// RSA with PKCS #1 padding over the DigestInfo of the message (RFC 8017, 8.2).
     RsaPkcs1(Hash),
     /// RSA-PSS (RFC 8017, 8.1); the salt is as long as the hash.
@@ -54,7 +54,7 @@ enum Kind {
         /// Key for schemes that `pair` lacks: SHA-1, and messages without hash.
         old: Box<RsaPrivateKey>,
     },
-    Curve(EcdsaKeyPair, Way),
+    Curve(EcdsaKeyPair, SignatureScheme),
 }
 
 impl std::fmt::Debug for Signing {
@@ -116,10 +116,19 @@ impl Signing {
             let old = Box::new(old.map_err(|error| format!("the key: {error}"))?);
             return Ok(Self(Kind::Rsa { pair, old }));
         }
-        let curves: [(&EcdsaSigningAlgorithm, Way); 3] = [
-            (&signature::ECDSA_P256_SHA256_FIXED_SIGNING, Way::P256),
-            (&signature::ECDSA_P384_SHA384_FIXED_SIGNING, Way::P384),
-            (&signature::ECDSA_P521_SHA512_FIXED_SIGNING, Way::P521),
+        let curves: [(&EcdsaSigningAlgorithm, SignatureScheme); 3] = [
+            (
+                &signature::ECDSA_P256_SHA256_FIXED_SIGNING,
+                SignatureScheme::P256,
+            ),
+            (
+                &signature::ECDSA_P384_SHA384_FIXED_SIGNING,
+                SignatureScheme::P384,
+            ),
+            (
+                &signature::ECDSA_P521_SHA512_FIXED_SIGNING,
+                SignatureScheme::P521,
+            ),
         ];
         let mut read = curves.iter().filter_map(|(algorithm, way)| {
             let pair = EcdsaKeyPair::from_pkcs8(algorithm, &der).ok()?;
@@ -130,18 +139,18 @@ impl Signing {
     }
 
     /// True if the key supports this scheme.
-    pub fn can(&self, way: Way) -> bool {
+    pub fn can(&self, way: SignatureScheme) -> bool {
         match &self.0 {
             Kind::Rsa { .. } => match way {
-                Way::RsaPss(hash) => hash != Hash::Sha1,
-                way => matches!(way, Way::RsaPkcs1(_) | Way::RsaRaw),
+                SignatureScheme::RsaPss(hash) => hash != Hash::Sha1,
+                way => matches!(way, SignatureScheme::RsaPkcs1(_) | SignatureScheme::RsaRaw),
             },
             Kind::Curve(_, own) => *own == way,
         }
     }
 
     /// Signs a message; `None` if the key does not support the scheme.
-    pub fn sign(&self, way: Way, message: &[u8]) -> Option<Vec<u8>> {
+    pub fn sign(&self, way: SignatureScheme, message: &[u8]) -> Option<Vec<u8>> {
         let random = SystemRandom::new();
         let (pair, old) = match &self.0 {
             Kind::Curve(pair, own) if *own == way => {
@@ -155,14 +164,14 @@ impl Signing {
             old.sign_with_rng(&mut System, padding, text).ok()
         };
         let encoding: &dyn RsaEncoding = match way {
-            Way::RsaRaw => return raw(message),
-            Way::RsaPkcs1(Hash::Sha1) => return raw(&named_sha1(message)),
-            Way::RsaPkcs1(Hash::Sha256) => &signature::RSA_PKCS1_SHA256,
-            Way::RsaPkcs1(Hash::Sha384) => &signature::RSA_PKCS1_SHA384,
-            Way::RsaPkcs1(Hash::Sha512) => &signature::RSA_PKCS1_SHA512,
-            Way::RsaPss(Hash::Sha256) => &signature::RSA_PSS_SHA256,
-            Way::RsaPss(Hash::Sha384) => &signature::RSA_PSS_SHA384,
-            Way::RsaPss(Hash::Sha512) => &signature::RSA_PSS_SHA512,
+            SignatureScheme::RsaRaw => return raw(message),
+            SignatureScheme::RsaPkcs1(Hash::Sha1) => return raw(&named_sha1(message)),
+            SignatureScheme::RsaPkcs1(Hash::Sha256) => &signature::RSA_PKCS1_SHA256,
+            SignatureScheme::RsaPkcs1(Hash::Sha384) => &signature::RSA_PKCS1_SHA384,
+            SignatureScheme::RsaPkcs1(Hash::Sha512) => &signature::RSA_PKCS1_SHA512,
+            SignatureScheme::RsaPss(Hash::Sha256) => &signature::RSA_PSS_SHA256,
+            SignatureScheme::RsaPss(Hash::Sha384) => &signature::RSA_PSS_SHA384,
+            SignatureScheme::RsaPss(Hash::Sha512) => &signature::RSA_PSS_SHA512,
             _ => return None,
         };
         let mut signature = vec![0; pair.public_modulus_len()];
@@ -183,28 +192,37 @@ impl Signing {
 ///
 /// # Errors
 /// Fails if the signature or the certificate is invalid.
-pub fn verify(certificate: &[u8], way: Way, message: &[u8], made: &[u8]) -> Result<(), String> {
+pub fn verify(
+    certificate: &[u8],
+    way: SignatureScheme,
+    message: &[u8],
+    made: &[u8],
+) -> Result<(), String> {
     let (_, read) = X509Certificate::from_der(certificate)
         .map_err(|error| format!("no certificate: {error}"))?;
     let key = &read.public_key().subject_public_key.data;
     let algorithm: &'static dyn VerificationAlgorithm = match way {
-        Way::RsaRaw => {
+        SignatureScheme::RsaRaw => {
             let key = RsaPublicKey::from_pkcs1_der(key);
             let key = key.map_err(|error| format!("the certificate's key: {error}"))?;
             let verified = key.verify(Pkcs1v15Sign::new_unprefixed(), message, made);
             return verified.map_err(|_| String::from("the signature is wrong"));
         }
-        Way::RsaPkcs1(Hash::Sha1) => &signature::RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY,
-        Way::RsaPkcs1(Hash::Sha256) => &signature::RSA_PKCS1_2048_8192_SHA256,
-        Way::RsaPkcs1(Hash::Sha384) => &signature::RSA_PKCS1_2048_8192_SHA384,
-        Way::RsaPkcs1(Hash::Sha512) => &signature::RSA_PKCS1_2048_8192_SHA512,
-        Way::RsaPss(Hash::Sha256) => &signature::RSA_PSS_2048_8192_SHA256,
-        Way::RsaPss(Hash::Sha384) => &signature::RSA_PSS_2048_8192_SHA384,
-        Way::RsaPss(Hash::Sha512) => &signature::RSA_PSS_2048_8192_SHA512,
-        Way::RsaPss(Hash::Sha1) => return Err(String::from("PSS with SHA-1 is not verified")),
-        Way::P256 => &signature::ECDSA_P256_SHA256_FIXED,
-        Way::P384 => &signature::ECDSA_P384_SHA384_FIXED,
-        Way::P521 => &signature::ECDSA_P521_SHA512_FIXED,
+        SignatureScheme::RsaPkcs1(Hash::Sha1) => {
+            &signature::RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY
+        }
+        SignatureScheme::RsaPkcs1(Hash::Sha256) => &signature::RSA_PKCS1_2048_8192_SHA256,
+        SignatureScheme::RsaPkcs1(Hash::Sha384) => &signature::RSA_PKCS1_2048_8192_SHA384,
+        SignatureScheme::RsaPkcs1(Hash::Sha512) => &signature::RSA_PKCS1_2048_8192_SHA512,
+        SignatureScheme::RsaPss(Hash::Sha256) => &signature::RSA_PSS_2048_8192_SHA256,
+        SignatureScheme::RsaPss(Hash::Sha384) => &signature::RSA_PSS_2048_8192_SHA384,
+        SignatureScheme::RsaPss(Hash::Sha512) => &signature::RSA_PSS_2048_8192_SHA512,
+        SignatureScheme::RsaPss(Hash::Sha1) => {
+            return Err(String::from("PSS with SHA-1 is not verified"));
+        }
+        SignatureScheme::P256 => &signature::ECDSA_P256_SHA256_FIXED,
+        SignatureScheme::P384 => &signature::ECDSA_P384_SHA384_FIXED,
+        SignatureScheme::P521 => &signature::ECDSA_P521_SHA512_FIXED,
     };
     let verified = UnparsedPublicKey::new(algorithm, key).verify(message, made);
     verified.map_err(|_| String::from("the signature is wrong"))

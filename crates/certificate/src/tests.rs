@@ -142,7 +142,7 @@ fn a_list_names_what_was_revoked() {
         at: NOW,
     }];
 
-    let list = revocation_list(of(&ca), &revoked, 7, (NOW, 1)).expect("a list");
+    let list = revocation_list(of(&ca), &revoked, 7, NOW, 1).expect("a list");
 
     let (_, read) =
         x509_parser::revocation_list::CertificateRevocationList::from_der(&list).expect("a list");
@@ -214,16 +214,16 @@ fn damaged_files_are_refused() {
 fn what_a_key_signs_its_certificate_verifies() {
     let ca = authority();
     let hashes = [Hash::Sha1, Hash::Sha256, Hash::Sha384, Hash::Sha512];
-    let of_rsa = hashes.map(Way::RsaPkcs1).into_iter().chain([
-        Way::RsaRaw,
-        Way::RsaPss(Hash::Sha256),
-        Way::RsaPss(Hash::Sha512),
+    let of_rsa = hashes.map(SignatureScheme::RsaPkcs1).into_iter().chain([
+        SignatureScheme::RsaRaw,
+        SignatureScheme::RsaPss(Hash::Sha256),
+        SignatureScheme::RsaPss(Hash::Sha512),
     ]);
     for (size, ways) in [
         (KeySize::Rsa2048, of_rsa.collect::<Vec<_>>()),
-        (KeySize::P256, vec![Way::P256]),
-        (KeySize::P384, vec![Way::P384]),
-        (KeySize::P521, vec![Way::P521]),
+        (KeySize::P256, vec![SignatureScheme::P256]),
+        (KeySize::P384, vec![SignatureScheme::P384]),
+        (KeySize::P521, vec![SignatureScheme::P521]),
     ] {
         let (certificate, key) = server(&ca, size);
         let signing = Signing::read(&key).expect("a key that signs");
@@ -243,8 +243,8 @@ fn what_a_key_signs_its_certificate_verifies() {
             assert!(verify(other, way, b"a message", &made).is_err(), "{way:?}");
         }
         let (curve, foreign) = match size {
-            KeySize::Rsa2048 => (false, Way::P256),
-            _ => (true, Way::RsaRaw),
+            KeySize::Rsa2048 => (false, SignatureScheme::P256),
+            _ => (true, SignatureScheme::RsaRaw),
         };
         assert_eq!((signing.can(foreign), curve), (false, curve));
         assert!(signing.sign(foreign, b"a message").is_none());
@@ -257,26 +257,26 @@ fn a_chain_is_judged_by_who_is_trusted_and_by_time() {
     let (certificate, _) = server(&ca, KeySize::P256);
     let chain = vec![certificate.clone()];
     let mut trust = Trust::new("untrusted");
-    let no = |trust: &Trust, at| judge(&chain, trust, "ipsec", at).expect_err("not trusted");
+    let no = |trust: &Trust, at| verify_chain(&chain, trust, "ipsec", at).expect_err("not trusted");
     assert!(no(&trust, NOW + 60).contains("trusted=yes"));
     trust.add(&authority().0, "all");
     assert!(no(&trust, NOW + 60).contains("not trusted"));
     trust.add(&ca.0, "ipsec");
-    assert_eq!(judge(&chain, &trust, "ipsec", NOW + 60), Ok(()));
+    assert_eq!(verify_chain(&chain, &trust, "ipsec", NOW + 60), Ok(()));
     assert!(no(&trust, NOW - 60).contains("not trusted"));
     assert!(no(&trust, NOW + 400 * 86_400).contains("not trusted"));
-    // Trusted for something else.
-    assert!(judge(&chain, &trust, "dns", NOW + 60).is_err());
+    // The chain is trusted for another use only.
+    assert!(verify_chain(&chain, &trust, "dns", NOW + 60).is_err());
     let revoked = Revoked {
         serial: Facts::read(&certificate).expect("it is one").serial,
         at: NOW,
     };
-    let list = revocation_list(of(&ca), &[revoked], 1, (NOW, 7)).expect("a list");
+    let list = revocation_list(of(&ca), &[revoked], 1, NOW, 7).expect("a list");
     trust.add_list(list);
     assert!(no(&trust, NOW + 60).contains("not trusted"));
 }
 
-/// One key, encrypted by openssl in every way that programs of the last decades use.
+/// One key, encrypted by openssl in every format of the last decades.
 const OLD_KEYS: [(&str, &str); 7] = [
     ("PBES2, SHA-1", include_str!("tests/pbes2-sha1.pem")),
     ("PBES2, 3DES", include_str!("tests/pbes2-3des.pem")),

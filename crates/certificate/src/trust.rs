@@ -53,7 +53,7 @@ pub enum Check {
     Nothing,
     /// Signature, names and validity.
     WithoutLists,
-    /// Also revocation, if there is a list of its authority.
+    /// Signature, names, validity, and revocation if the authority's list is known.
     Full,
 }
 

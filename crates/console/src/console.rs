@@ -1,11 +1,11 @@
 //! The interactive console: turns keys into terminal output, backed by a [`Shell`].
 
-use crate::editor::{Edit, Editor, LINE_BYTES};
+use crate::editor::{EditAction, Editor, LINE_BYTES};
 use crate::history::History;
 use crate::keys::{Decoder, Key};
 use crate::pager::{PIECE, Page, Wire, write_lines};
 use crate::screen::Screen;
-use crate::{Candidate, Outcome, Said, Shell, Span};
+use crate::{Candidate, Outcome, SafeModeReply, Shell, Span};
 
 /// Properties of the terminal.
 #[derive(Clone, Copy, Debug)]
@@ -44,11 +44,11 @@ enum Mode {
     /// Ctrl-R: the search text.
     Search(String),
     /// A question that one key answers.
-    Ask(About),
+    Ask(QuestionSubject),
 }
 
 /// The subject of a question.
-enum About {
+enum QuestionSubject {
     /// Whether to run this line.
     Line(String),
     /// Whether to take over another session's safe mode.
@@ -172,12 +172,12 @@ impl<S: Shell> Console<S> {
     fn safe_mode(&mut self, out: &mut Vec<u8>) {
         self.leave_line(out);
         match self.shell.safe_mode() {
-            Said::Done(text) => self.tell(&text, out),
-            Said::Ask(question) => self.ask(&question, About::SafeMode, out),
+            SafeModeReply::Done(text) => self.tell(&text, out),
+            SafeModeReply::Ask(question) => self.ask(&question, QuestionSubject::SafeMode, out),
         }
     }
 
-    fn ask(&mut self, question: &str, about: About, out: &mut Vec<u8>) {
+    fn ask(&mut self, question: &str, about: QuestionSubject, out: &mut Vec<u8>) {
         write_lines(question.as_bytes(), out);
         self.mode = Mode::Ask(about);
     }
@@ -193,9 +193,9 @@ impl<S: Shell> Console<S> {
         };
         write_lines(format!("{key}\n").as_bytes(), out);
         match about {
-            About::Line(line) if key == 'y' => return self.run(&line, out, wire),
-            About::Line(_) => self.tell("action cancelled", out),
-            About::SafeMode => {
+            QuestionSubject::Line(line) if key == 'y' => return self.run(&line, out, wire),
+            QuestionSubject::Line(_) => self.tell("action cancelled", out),
+            QuestionSubject::SafeMode => {
                 let text = self.shell.take_over(key);
                 self.tell(&text, out);
             }
@@ -219,42 +219,42 @@ impl<S: Shell> Console<S> {
             key => self.editor.key(key),
         };
         match edit {
-            Edit::Nothing => {}
-            Edit::SafeMode => self.safe_mode(out),
-            Edit::Changed => self.stale = true,
-            Edit::Submit => return self.submit(out, wire),
-            Edit::Complete => self.complete(again, out),
-            Edit::Help => self.help(out, wire),
-            Edit::Older => {
+            EditAction::Nothing => {}
+            EditAction::SafeMode => self.safe_mode(out),
+            EditAction::Changed => self.stale = true,
+            EditAction::Submit => return self.submit(out, wire),
+            EditAction::Complete => self.complete(again, out),
+            EditAction::Help => self.help(out, wire),
+            EditAction::Older => {
                 if let Some(line) = self.history.older(self.editor.text()) {
                     self.editor.set(line);
                     self.draw(out);
                 }
             }
-            Edit::Newer => {
+            EditAction::Newer => {
                 if let Some(line) = self.history.newer() {
                     self.editor.set(line);
                     self.draw(out);
                 }
             }
-            Edit::Interrupt => {
+            EditAction::Interrupt => {
                 self.leave_line(out);
                 self.before.clear();
                 self.editor.take();
                 self.draw(out);
             }
-            Edit::EndOfInput => {
+            EditAction::EndOfInput => {
                 self.leave_line(out);
                 return Outcome::Quit;
             }
-            Edit::Repaint => {
+            EditAction::Repaint => {
                 if !self.settings.dumb {
                     out.extend_from_slice(b"\x1b[H\x1b[2J");
                 }
                 self.screen.forget();
                 self.draw(out);
             }
-            Edit::Search => {
+            EditAction::Search => {
                 self.mode = Mode::Search(String::new());
                 self.draw_search("", out);
             }
@@ -289,7 +289,7 @@ impl<S: Shell> Console<S> {
         }
         let command = std::mem::take(&mut self.before);
         if let Some(question) = self.shell.question(&command) {
-            self.ask(&question, About::Line(command), out);
+            self.ask(&question, QuestionSubject::Line(command), out);
             return Outcome::Continue;
         }
         self.run(&command, out, wire)

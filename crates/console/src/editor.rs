@@ -7,7 +7,7 @@ pub const LINE_BYTES: usize = 64 << 10;
 
 /// The action that the caller must take after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edit {
+pub enum EditAction {
     /// Nothing changed.
     Nothing,
     /// Redraw: the line or the cursor changed.
@@ -84,20 +84,20 @@ impl Editor {
     }
 
     /// Applies a key.
-    pub fn key(&mut self, key: Key) -> Edit {
+    pub fn key(&mut self, key: Key) -> EditAction {
         match key {
-            Key::Char('?') if !self.in_quotes() => Edit::Help,
+            Key::Char('?') if !self.in_quotes() => EditAction::Help,
             Key::Char(character) => self.insert(character),
-            Key::Enter => Edit::Submit,
-            Key::Tab => Edit::Complete,
-            Key::Function(1) => Edit::Help,
-            Key::Function(4) | Key::Ctrl('x') => Edit::SafeMode,
-            Key::Function(5) | Key::Ctrl('l') => Edit::Repaint,
-            Key::Up | Key::Ctrl('p') => Edit::Older,
-            Key::Down | Key::Ctrl('n') => Edit::Newer,
-            Key::Ctrl('c') => Edit::Interrupt,
-            Key::Ctrl('d') if self.text.is_empty() => Edit::EndOfInput,
-            Key::Ctrl('r') => Edit::Search,
+            Key::Enter => EditAction::Submit,
+            Key::Tab => EditAction::Complete,
+            Key::Function(1) => EditAction::Help,
+            Key::Function(4) | Key::Ctrl('x') => EditAction::SafeMode,
+            Key::Function(5) | Key::Ctrl('l') => EditAction::Repaint,
+            Key::Up | Key::Ctrl('p') => EditAction::Older,
+            Key::Down | Key::Ctrl('n') => EditAction::Newer,
+            Key::Ctrl('c') => EditAction::Interrupt,
+            Key::Ctrl('d') if self.text.is_empty() => EditAction::EndOfInput,
+            Key::Ctrl('r') => EditAction::Search,
             Key::Left | Key::Ctrl('b') => self.go(self.before(self.cursor)),
             Key::Right | Key::Ctrl('f') => self.go(self.after(self.cursor)),
             Key::Home | Key::Ctrl('a') => self.go(0),
@@ -114,9 +114,9 @@ impl Editor {
                 cut.chars()
                     .map(|c| self.insert(c))
                     .last()
-                    .unwrap_or(Edit::Nothing)
+                    .unwrap_or(EditAction::Nothing)
             }
-            _ => Edit::Nothing,
+            _ => EditAction::Nothing,
         }
     }
 
@@ -136,39 +136,39 @@ impl Editor {
     }
 
     /// Inserts a character literally.
-    pub(crate) fn insert(&mut self, character: char) -> Edit {
+    pub(crate) fn insert(&mut self, character: char) -> EditAction {
         if character.is_control() {
-            return Edit::Nothing;
+            return EditAction::Nothing;
         }
         if self.text.len() + character.len_utf8() > LINE_BYTES {
             self.overflown = true;
-            return Edit::Nothing;
+            return EditAction::Nothing;
         }
         self.text.insert(self.cursor, character);
         self.cursor += character.len_utf8();
-        Edit::Changed
+        EditAction::Changed
     }
 
-    fn go(&mut self, to: usize) -> Edit {
+    fn go(&mut self, to: usize) -> EditAction {
         if to == self.cursor {
-            return Edit::Nothing;
+            return EditAction::Nothing;
         }
         self.cursor = to;
-        Edit::Changed
+        EditAction::Changed
     }
 
-    fn remove(&mut self, from: usize, to: usize) -> Edit {
+    fn remove(&mut self, from: usize, to: usize) -> EditAction {
         // A user who deletes from an overlong line has seen that its end is missing.
         self.overflown &= from == to;
         if from == to {
-            return Edit::Nothing;
+            return EditAction::Nothing;
         }
         self.text.replace_range(from..to, "");
         self.cursor = from;
-        Edit::Changed
+        EditAction::Changed
     }
 
-    fn cut(&mut self, from: usize, to: usize) -> Edit {
+    fn cut(&mut self, from: usize, to: usize) -> EditAction {
         if from < to {
             self.text[from..to].clone_into(&mut self.cut);
         }
@@ -240,9 +240,9 @@ mod tests {
     #[test]
     fn help_is_asked_for_outside_quotes_only() {
         let mut editor = typed(&chars("comment=\"who"));
-        assert_eq!(editor.key(Key::Char('?')), Edit::Changed);
+        assert_eq!(editor.key(Key::Char('?')), EditAction::Changed);
         editor.key(Key::Char('"'));
-        assert_eq!(editor.key(Key::Char('?')), Edit::Help);
+        assert_eq!(editor.key(Key::Char('?')), EditAction::Help);
     }
 
     #[test]
@@ -269,7 +269,7 @@ mod tests {
         editor.set(&"x".repeat(LINE_BYTES));
 
         assert!(!editor.is_overflown());
-        assert_eq!(editor.key(Key::Char('y')), Edit::Nothing);
+        assert_eq!(editor.key(Key::Char('y')), EditAction::Nothing);
         assert!(editor.is_overflown());
         editor.key(Key::Backspace);
         assert!(!editor.is_overflown());

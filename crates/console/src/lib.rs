@@ -16,9 +16,9 @@ pub mod pager;
 pub mod protocol;
 pub mod screen;
 mod shell;
-pub mod text;
+pub mod text_editor;
 
 pub use colour::{Colour, Span};
 pub use console::{Console, Settings};
 pub use pager::{Page, Wire};
-pub use shell::{Candidate, Outcome, Said, Shell};
+pub use shell::{Candidate, Outcome, SafeModeReply, Shell};

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::Colour;
 use crate::keys::{Decoder, Key};
 
-mod ask;
-mod wide;
+mod input;
+mod wide_table;
 
 /// RouterOS: the footer below output that is redrawn until the user quits.
 const FOOTER: &[u8] = b"-- [Q quit]";
@@ -53,7 +53,7 @@ pub struct Page<'a> {
     ended: bool,
     quit: bool,
     /// Content of the page, for tables wider than the terminal.
-    wide: wide::Wide,
+    wide: wide_table::WideTable,
     /// True if the footer is shown.
     footed: bool,
 }
@@ -84,7 +84,7 @@ impl<'a> Page<'a> {
             ready: Vec::new(),
             ended: true,
             quit: false,
-            wide: wide::Wide::default(),
+            wide: wide_table::WideTable::default(),
             footed: false,
         }
     }
@@ -242,7 +242,7 @@ impl<'a> Page<'a> {
             let answer = self.answering_key();
             self.ready.extend_from_slice(ERASE);
             let lines = match answer {
-                Answer::Turn(turn) => {
+                Answer::Scroll(turn) => {
                     self.turn_columns(turn);
                     continue;
                 }
@@ -267,8 +267,8 @@ impl<'a> Page<'a> {
                 None | Some(Key::Char('q' | 'Q') | Key::Ctrl('c') | Key::Escape) => Answer::Quit,
                 Some(Key::Char('d' | 'D')) => Answer::Dump,
                 Some(Key::Enter | Key::Down) => Answer::Line,
-                Some(Key::Right) if wide => Answer::Turn(wide::Turn::Right),
-                Some(Key::Left) if wide => Answer::Turn(wide::Turn::Left),
+                Some(Key::Right) if wide => Answer::Scroll(wide_table::ScrollDirection::Right),
+                Some(Key::Left) if wide => Answer::Scroll(wide_table::ScrollDirection::Left),
                 Some(Key::Char(' ') | Key::PageDown | Key::Right) => Answer::Page,
                 Some(_) => continue,
             };
@@ -284,7 +284,7 @@ enum Answer {
     Line,
     Page,
     /// Show other columns.
-    Turn(wide::Turn),
+    Scroll(wide_table::ScrollDirection),
 }
 
 /// Writes text with CR LF line ends, as a terminal in raw mode needs.
@@ -301,13 +301,13 @@ pub(crate) fn write_lines(text: &[u8], out: &mut Vec<u8>) {
 
 /// A recording wire for tests, with prepared input.
 #[cfg(test)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordingWire {
     pub(crate) sent: Vec<u8>,
     pub(crate) keys: std::collections::VecDeque<u8>,
 }
 
 #[cfg(test)]
-impl Recorded {
+impl RecordingWire {
     pub(crate) fn new(keys: &[u8]) -> Self {
         Self {
             sent: Vec::new(),
@@ -321,7 +321,7 @@ impl Recorded {
 }
 
 #[cfg(test)]
-impl Wire for Recorded {
+impl Wire for RecordingWire {
     fn send(&mut self, bytes: &[u8]) -> ControlFlow<()> {
         self.sent.extend_from_slice(bytes);
         ControlFlow::Continue(())
@@ -346,8 +346,8 @@ mod tests {
             .collect()
     }
 
-    fn shown(count: usize, keys: &[u8]) -> (ControlFlow<()>, Recorded) {
-        let (mut wire, mut decoder) = (Recorded::new(keys), Decoder::default());
+    fn shown(count: usize, keys: &[u8]) -> (ControlFlow<()>, RecordingWire) {
+        let (mut wire, mut decoder) = (RecordingWire::new(keys), Decoder::default());
         let mut page = Page::new(&mut wire, &mut decoder, 80, Some(10));
         let flow = page.write(&lines(count));
         let _ = page.finish();
@@ -400,7 +400,7 @@ mod tests {
 
     #[test]
     fn a_sequence_that_was_begun_before_the_page_ends_there() {
-        let (mut wire, mut decoder) = (Recorded::new(b"[6~q"), Decoder::default());
+        let (mut wire, mut decoder) = (RecordingWire::new(b"[6~q"), Decoder::default());
         decoder.decode(b"\x1b", &mut Vec::new());
         let mut page = Page::new(&mut wire, &mut decoder, 80, Some(10));
 
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn what_does_not_stop_at_pages_does_not_ask() {
-        let (mut wire, mut decoder) = (Recorded::new(b"rest"), Decoder::default());
+        let (mut wire, mut decoder) = (RecordingWire::new(b"rest"), Decoder::default());
         let mut page = Page::new(&mut wire, &mut decoder, 80, Some(10));
 
         let _ = page.write(&lines(9));
@@ -426,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_long_line_takes_several_rows() {
-        let (mut wire, mut decoder) = (Recorded::new(b"q"), Decoder::default());
+        let (mut wire, mut decoder) = (RecordingWire::new(b"q"), Decoder::default());
         let mut page = Page::new(&mut wire, &mut decoder, 20, Some(4));
 
         let flow = page.write(format!("{}\nmore\n", "x".repeat(41)).as_bytes());
@@ -437,7 +437,7 @@ mod tests {
 
     #[test]
     fn what_is_painted_again_stands_where_it_stood() {
-        let (mut wire, mut decoder) = (Recorded::new(b""), Decoder::default());
+        let (mut wire, mut decoder) = (RecordingWire::new(b""), Decoder::default());
         let mut page = Page::new(&mut wire, &mut decoder, 80, Some(10));
 
         for n in 0..2 {

@@ -17,11 +17,11 @@ pub struct Screen {
     /// Row of the cursor, counted from the first row of the prompt.
     row: usize,
     /// Prompt and line as drawn; `None` if the row is empty.
-    drawn: Option<Drawn>,
+    drawn: Option<DrawnLine>,
 }
 
 #[derive(Debug)]
-struct Drawn {
+struct DrawnLine {
     text: String,
     /// True if the cursor is at the end.
     at_end: bool,
@@ -74,7 +74,7 @@ impl Screen {
         } else if !self.write_on(&whole, at_end, out) {
             self.draw_anew(prompt, line, cursor, spans, out);
         }
-        self.drawn = Some(Drawn {
+        self.drawn = Some(DrawnLine {
             text: whole,
             at_end,
         });

@@ -28,7 +28,7 @@ pub enum Outcome {
 
 /// The result of a safe mode key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum SafeModeReply {
     /// Done; show this text.
     Done(String),
     /// Ask the user this question, which one key answers.
@@ -55,8 +55,8 @@ pub trait Shell {
     }
 
     /// Handles the safe mode key: enters or leaves safe mode.
-    fn safe_mode(&mut self) -> Said {
-        Said::Done(String::from("safe mode is not supported"))
+    fn safe_mode(&mut self) -> SafeModeReply {
+        SafeModeReply::Done(String::from("safe mode is not supported"))
     }
 
     /// Handles the answer to a question of [`Shell::safe_mode`].

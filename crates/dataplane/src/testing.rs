@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use frame::shortcut::{Between, FlowOffload, Gathered, Service, Shortcut};
+use frame::shortcut::{AddressPair, ConnectionTraffic, FlowOffload, Service, Shortcut};
 use frame::{
     Frame, InterfaceId, Offload, Offloads, Pool, Port, PortCounters, Sizes, Transmitted, Vector,
 };
@@ -51,8 +51,8 @@ pub(crate) struct Line {
     pub(crate) device: Option<u32>,
     pub(crate) learned: Vec<Shortcut>,
     /// What went by shortcuts of connections, and which of these have been forgotten.
-    pub(crate) gathered: Vec<Gathered>,
-    pub(crate) forgotten: Vec<(Between, Service)>,
+    pub(crate) gathered: Vec<ConnectionTraffic>,
+    pub(crate) forgotten: Vec<(AddressPair, Service)>,
 }
 
 /// A port whose other end is a test.
@@ -130,12 +130,12 @@ impl FlowOffload for TestPort {
         !self.line().gathered.is_empty()
     }
 
-    fn gather(&mut self, _: Option<u32>, gathered: &mut dyn FnMut(Gathered) -> bool) {
+    fn gather(&mut self, _: Option<u32>, gathered: &mut dyn FnMut(ConnectionTraffic) -> bool) {
         // Of a connection that is gone nothing more is told.
         self.line().gathered.retain(|one| gathered(*one));
     }
 
-    fn remove(&mut self, between: &Between, service: &Service) {
+    fn remove(&mut self, between: &AddressPair, service: &Service) {
         self.line().forgotten.push((*between, *service));
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use frame::{InterfaceId, Pool, Sizes};
 use machine::Rng;
 
-use crate::connection::{self, Awaited, Known, Tick};
+use crate::connection::{self, ConnectionCopy, ExpectedConnection, Tick};
 use crate::drop::DropReason;
 use crate::interface::InterfaceTable;
 use crate::nat::Mappings;
@@ -330,9 +330,9 @@ pub struct Question<'a> {
     /// The endpoints that stand for others, if there are any; nothing is added to them.
     pub mappings: Option<&'a Arc<Mappings>>,
     /// The connection that it belongs to, if there is one.
-    pub known: Option<&'a Known>,
+    pub known: Option<&'a ConnectionCopy>,
     /// What expects the connection that it begins, if anything does.
-    pub awaited: Option<&'a Awaited>,
+    pub awaited: Option<&'a ExpectedConnection>,
     /// Where the connections of outer packets are looked up; they begin new ones without it.
     pub connections: Option<&'a connection::Table>,
     /// What takes frames behind the queues of an interface, by the interface's slot.

@@ -26,7 +26,7 @@ use crate::meter::Facility;
 use crate::outlet::Outlet;
 use crate::queueing;
 use crate::rings::{Command, Handed, Rings};
-use crate::rule::{Clock, Kept};
+use crate::rule::{Clock, StreamState};
 use crate::snapshot::{Role, Snapshot};
 use crate::table::Fib;
 use crate::table::grace::Reader;
@@ -277,7 +277,7 @@ impl Worker {
             tables.leave(&original);
         }
         while let Some(kept) = self.outlet.memory.tracker.take_attached() {
-            self.outlet.memory.rules.forget(Kept(kept));
+            self.outlet.memory.rules.forget(StreamState(kept));
         }
         self.outlet.end_shortcuts();
     }

@@ -10,7 +10,7 @@ pub(crate) const NAT: &str = "/ip/firewall/nat";
 pub(crate) const MANGLE: &str = "/ip/firewall/mangle";
 pub(crate) const RAW: &str = "/ip/firewall/raw";
 /// Maximum nesting of interface lists that is followed.
-const LISTS_DEEP: usize = 8;
+const MAX_LIST_DEPTH: usize = 8;
 
 /// Configuration with indices for the queries of rules.
 #[derive(Debug)]
@@ -128,7 +128,7 @@ impl<'a> Config<'a> {
 
     /// Returns true if an interface list contains the interface, directly or by an included list.
     pub(crate) fn is_in(&self, interface: &str, list: &str) -> bool {
-        self.is_within(interface, list, LISTS_DEEP)
+        self.is_within(interface, list, MAX_LIST_DEPTH)
     }
 
     fn is_within(&self, interface: &str, list: &str, deep: usize) -> bool {

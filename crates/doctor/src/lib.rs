@@ -53,11 +53,11 @@ pub struct Rule {
     pub cause: &'static str,
     /// Advice.
     pub mend: &'static str,
-    find: fn(&Config<'_>, &mut Found),
+    find: fn(&Config<'_>, &mut RuleFindings),
 }
 
 /// Menu and number of an item.
-pub type Place = (&'static str, Id);
+pub type ItemId = (&'static str, Id);
 
 /// A mistake in a configuration.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ pub struct Finding {
     /// The rule.
     pub rule: &'static Rule,
     /// Items: the faulty one first, then items that conflict with it.
-    pub places: Vec<Place>,
+    pub places: Vec<ItemId>,
     /// Message about these items.
     pub said: String,
     /// Commands that correct the mistake; empty if the user has to decide.
@@ -74,17 +74,17 @@ pub struct Finding {
 
 /// Findings of one rule.
 #[derive(Debug, Default)]
-struct Found(Vec<One>);
+struct RuleFindings(Vec<RawFinding>);
 
 /// A finding without its rule.
 #[derive(Debug)]
-struct One {
-    places: Vec<Place>,
+struct RawFinding {
+    places: Vec<ItemId>,
     said: String,
     fix: Vec<String>,
 }
 
-impl Found {
+impl RuleFindings {
     /// Adds a finding without commands.
     fn add(&mut self, items: &[&menu::Item], said: String) {
         self.fixed(items, said, Vec::new());
@@ -93,7 +93,7 @@ impl Found {
     /// Adds a finding with the commands that correct it.
     fn fixed(&mut self, items: &[&menu::Item], said: String, fix: Vec<String>) {
         let places = items.iter().map(|item| (item.menu.path, item.id)).collect();
-        self.0.push(One { places, said, fix });
+        self.0.push(RawFinding { places, said, fix });
     }
 }
 
@@ -102,7 +102,7 @@ pub fn examine(store: &Store) -> Vec<Finding> {
     let config = Config::of(store);
     let mut all = Vec::new();
     for rule in RULES {
-        let mut found = Found::default();
+        let mut found = RuleFindings::default();
         (rule.find)(&config, &mut found);
         all.extend(found.0.into_iter().map(|one| Finding {
             rule,

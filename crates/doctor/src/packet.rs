@@ -14,7 +14,7 @@ pub(crate) struct Packet<'a> {
 
 /// Verdict of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Verdict {
     Accepted,
     Dropped,
     /// Depends on unknown properties of the packet.
@@ -22,10 +22,10 @@ pub(crate) enum Fate {
 }
 
 /// Whether a rule matches the packet; `None` if unknown.
-type Sure = Option<bool>;
+type MatchResult = Option<bool>;
 
 /// Properties that are no matchers.
-const NOT_ASKED: &[&str] = &[
+const NO_MATCHERS: &[&str] = &[
     "chain",
     "action",
     "comment",
@@ -43,69 +43,71 @@ const NOT_ASKED: &[&str] = &[
     "hw-offload",
 ];
 /// Maximum depth of jumps, and maximum number of evaluated rules: chains may jump to each other many times.
-const DEEP: usize = 8;
-const RULES: usize = 20_000;
+const MAX_DEPTH: usize = 8;
+const MAX_RULES: usize = 20_000;
 
 /// Returns the verdict of a chain; `None` if the packet passes the end of the chain.
-pub(crate) fn through(
+pub(crate) fn chain_verdict(
     config: &Config<'_>,
     path: &str,
     chain: &str,
     packet: Packet<'_>,
-) -> Option<Fate> {
-    let mut left = RULES;
-    follow(config, (path, chain), packet, (DEEP, &mut left))
+) -> Option<Verdict> {
+    let mut left = MAX_RULES;
+    follow(config, path, chain, packet, MAX_DEPTH, &mut left)
 }
 
 fn follow(
     config: &Config<'_>,
-    (path, chain): (&str, &str),
+    path: &str,
+    chain: &str,
     packet: Packet<'_>,
-    (deep, left): (usize, &mut usize),
-) -> Option<Fate> {
+    depth: usize,
+    left: &mut usize,
+) -> Option<Verdict> {
     let mut unsure = false;
     for rule in config.chain(path, chain) {
         let Some(less) = left.checked_sub(1) else {
-            return Some(Fate::Unknown);
+            return Some(Verdict::Unknown);
         };
         *left = less;
-        let sure = meets(config, rule, packet);
+        let sure = rule_matches(config, rule, packet);
         if sure == Some(false) {
             continue;
         }
-        let fate = match rule.text("action") {
-            "accept" | "" => Some(Fate::Accepted),
-            "drop" | "reject" | "tarpit" => Some(Fate::Dropped),
-            "return" if sure == Some(true) => return unsure.then_some(Fate::Unknown),
-            "return" => Some(Fate::Unknown),
-            "jump" if deep > 0 => {
-                let target = (path, rule.text("jump-target"));
-                follow(config, target, packet, (deep - 1, left))
+        let verdict = match rule.text("action") {
+            "accept" | "" => Some(Verdict::Accepted),
+            "drop" | "reject" | "tarpit" => Some(Verdict::Dropped),
+            "return" if sure == Some(true) => return unsure.then_some(Verdict::Unknown),
+            "return" => Some(Verdict::Unknown),
+            "jump" if depth > 0 => {
+                let target = rule.text("jump-target");
+                follow(config, path, target, packet, depth - 1, left)
             }
             _ => None,
         };
-        match (fate, sure) {
-            (Some(Fate::Unknown), _) | (Some(_), None) => unsure = true,
-            (Some(Fate::Accepted), _) if unsure => return Some(Fate::Unknown),
-            (Some(fate), _) => return Some(fate),
+        match (verdict, sure) {
+            (Some(Verdict::Unknown), _) | (Some(_), None) => unsure = true,
+            (Some(Verdict::Accepted), _) if unsure => return Some(Verdict::Unknown),
+            (Some(verdict), _) => return Some(verdict),
             (None, _) => {}
         }
     }
-    unsure.then_some(Fate::Unknown)
+    unsure.then_some(Verdict::Unknown)
 }
 
 /// Evaluates the matchers of a rule.
-fn meets(config: &Config<'_>, rule: &Item, packet: Packet<'_>) -> Sure {
+fn rule_matches(config: &Config<'_>, rule: &Item, packet: Packet<'_>) -> MatchResult {
     let mut all = Some(true);
     for (property, value) in rule.values() {
-        if NOT_ASKED.contains(&property.name) || property.read_only || value.is_empty() {
+        if NO_MATCHERS.contains(&property.name) || property.read_only || value.is_empty() {
             continue;
         }
         let (value, negated) = match value {
             Value::Not(value) => (&**value, true),
             value => (value, false),
         };
-        match asks(config, property.name, value, packet).map(|meets| meets != negated) {
+        match matcher_result(config, property.name, value, packet).map(|meets| meets != negated) {
             Some(true) => {}
             Some(false) => return Some(false),
             None => all = None,
@@ -114,7 +116,12 @@ fn meets(config: &Config<'_>, rule: &Item, packet: Packet<'_>) -> Sure {
     all
 }
 
-fn asks(config: &Config<'_>, property: &str, value: &Value, packet: Packet<'_>) -> Sure {
+fn matcher_result(
+    config: &Config<'_>,
+    property: &str,
+    value: &Value,
+    packet: Packet<'_>,
+) -> MatchResult {
     let has = |word: &str| match value {
         Value::List(list) => list.iter().any(|one| one.as_str() == Some(word)),
         one => one.as_str() == Some(word),

@@ -22,7 +22,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     fn new(spi: u32, suite: Suite, keys: &Keys, numbering: Numbering) -> Result<Self, Refused> {
-        if spi <= RESERVED {
+        if spi <= LAST_RESERVED_SPI {
             return Err(Refused::Spi(spi));
         }
         keys.check(suite)?;
@@ -40,13 +40,13 @@ impl Shared {
 
     /// Length of the headers before the payload, in bytes.
     pub(crate) fn front(&self) -> usize {
-        HEADER + self.suite.encryption.iv_len()
+        HEADER_BYTES + self.suite.encryption.iv_len()
     }
 
     /// Length of padding and trailer after a payload, in bytes, without the ICV.
     pub(crate) fn trailer(&self, payload: usize) -> usize {
         let block = self.suite.encryption.block_len();
-        (payload + TRAILER).next_multiple_of(block) - payload
+        (payload + TRAILER_BYTES).next_multiple_of(block) - payload
     }
 
     /// Returns the implied authenticated data: upper half of an extended sequence number (RFC 4303, 2.2.1).
@@ -127,7 +127,7 @@ impl Outbound {
     pub fn payload_max(&self, len: usize) -> Option<usize> {
         let fixed = self.shared.front() + self.shared.suite.icv_len();
         let blocks = len.checked_sub(fixed)? / self.shared.suite.encryption.block_len();
-        (blocks * self.shared.suite.encryption.block_len()).checked_sub(TRAILER)
+        (blocks * self.shared.suite.encryption.block_len()).checked_sub(TRAILER_BYTES)
     }
 
     /// Returns the last assigned sequence number; 0 before the first.
@@ -233,7 +233,7 @@ impl Inbound {
         if window == 0 && numbering == Numbering::Extended {
             return Err(Refused::ExtendedWithoutWindow);
         }
-        if !window.is_multiple_of(32) || window > WIDEST {
+        if !window.is_multiple_of(32) || window > MAX_WINDOW {
             return Err(Refused::Window(window));
         }
         Ok(Self {
@@ -309,10 +309,10 @@ impl Inbound {
 }
 
 /// Length of SPI and sequence number.
-pub(crate) const HEADER: usize = 8;
+pub(crate) const HEADER_BYTES: usize = 8;
 /// Length of pad length and next header.
-pub(crate) const TRAILER: usize = 2;
+pub(crate) const TRAILER_BYTES: usize = 2;
 /// Largest replay window.
-const WIDEST: u32 = 1024;
+const MAX_WINDOW: u32 = 1024;
 /// Highest reserved SPI (RFC 4303, 2.1).
-const RESERVED: u32 = 255;
+const LAST_RESERVED_SPI: u32 = 255;

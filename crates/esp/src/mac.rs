@@ -18,9 +18,9 @@ pub(crate) enum Mac {
 }
 
 /// Length of the longest digest in bytes.
-pub(crate) const LONGEST: usize = 64;
+pub(crate) const MAX_DIGEST_BYTES: usize = 64;
 /// Length of the longest hash block in bytes.
-const BLOCK_MAX: usize = 128;
+const MAX_BLOCK_BYTES: usize = 128;
 
 impl Mac {
     /// Creates the key schedule. `key` has the length of the algorithm, which is at most one block.
@@ -44,13 +44,13 @@ pub(crate) struct Message<'m> {
 }
 
 /// An untruncated HMAC; bytes beyond the digest length are meaningless.
-pub(crate) type Sum = [u8; LONGEST];
+pub(crate) type Sum = [u8; MAX_DIGEST_BYTES];
 
 impl Message<'_> {
     /// Returns the HMAC.
     pub(crate) fn sum(&self) -> Sum {
         match self.mac {
-            Mac::None => [0; LONGEST],
+            Mac::None => [0; MAX_DIGEST_BYTES],
             Mac::Md5(keyed) => keyed.sum(self),
             Mac::Sha1(keyed) => keyed.sum(self),
             Mac::Sha256(keyed) => keyed.sum(self),
@@ -134,7 +134,7 @@ impl<H: Hash> Drop for Keyed<H> {
 impl<H: Hash> Keyed<H> {
     fn new(start: H, key: &[u8]) -> Self {
         let padded = |pad: u8| {
-            let mut block = Zeroizing::new([pad; BLOCK_MAX]);
+            let mut block = Zeroizing::new([pad; MAX_BLOCK_BYTES]);
             for (byte, key) in block.iter_mut().zip(key) {
                 *byte ^= key;
             }
@@ -182,8 +182,8 @@ impl<H: Hash> Finish for H {
 
 /// Returns the last blocks of a message with padding, and their length in bytes.
 #[inline(always)]
-fn last<H: Hash>(rest: &[u8], implied: &[u8], len: usize) -> ([u8; 2 * BLOCK_MAX], usize) {
-    let mut blocks = [0; 2 * BLOCK_MAX];
+fn last<H: Hash>(rest: &[u8], implied: &[u8], len: usize) -> ([u8; 2 * MAX_BLOCK_BYTES], usize) {
+    let mut blocks = [0; 2 * MAX_BLOCK_BYTES];
     let end = rest.len() + implied.len();
     blocks[..rest.len()].copy_from_slice(rest);
     blocks[rest.len()..end].copy_from_slice(implied);
@@ -334,7 +334,7 @@ impl<const SIZE: usize> Hash for Sha512<SIZE> {
 
 /// Concatenates words.
 fn words<const BYTES: usize>(words: &[[u8; BYTES]]) -> Sum {
-    let mut bytes = [0; LONGEST];
+    let mut bytes = [0; MAX_DIGEST_BYTES];
     for (place, word) in bytes.chunks_exact_mut(BYTES).zip(words) {
         place.copy_from_slice(word);
     }

@@ -5,7 +5,7 @@ use core::ops::Range;
 use smallvec::SmallVec;
 use subtle::ConstantTimeEq;
 
-use crate::association::{HEADER, Inbound, TRAILER};
+use crate::association::{HEADER_BYTES, Inbound, TRAILER_BYTES};
 use crate::work::{Work, authenticate, group, parts, runs};
 use crate::{BATCH, Fault};
 
@@ -92,10 +92,10 @@ fn look(sa: &Inbound, bytes: &[u8]) -> Result<(usize, usize, u64), Fault> {
     let (Some(end), Some(text)) = (end, text) else {
         return Err(Fault::Malformed);
     };
-    let Some(&[s0, s1, s2, s3, n0, n1, n2, n3]) = bytes.first_chunk::<HEADER>() else {
+    let Some(&[s0, s1, s2, s3, n0, n1, n2, n3]) = bytes.first_chunk::<HEADER_BYTES>() else {
         return Err(Fault::Malformed);
     };
-    let is_whole = text >= TRAILER && text.is_multiple_of(suite.encryption.block_len());
+    let is_whole = text >= TRAILER_BYTES && text.is_multiple_of(suite.encryption.block_len());
     if !is_whole || u32::from_be_bytes([s0, s1, s2, s3]) != sa.shared.spi {
         return Err(Fault::Malformed);
     }
@@ -161,7 +161,7 @@ fn finish(run: &mut [Packet<'_>]) {
 /// Checks and removes the padding.
 fn unwrap(work: &mut Packet<'_>) -> Result<Opened, Fault> {
     let (front, number) = (work.front, work.number);
-    let Some((text, &mut [pad, next_header])) = work.text().split_last_chunk_mut::<TRAILER>()
+    let Some((text, &mut [pad, next_header])) = work.text().split_last_chunk_mut::<TRAILER_BYTES>()
     else {
         return Err(Fault::Malformed);
     };

@@ -3,7 +3,7 @@
 use cipher::Array;
 use smallvec::SmallVec;
 
-use crate::association::{HEADER, Outbound, TRAILER};
+use crate::association::{HEADER_BYTES, Outbound, TRAILER_BYTES};
 use crate::cipher::Cipher;
 use crate::work::{Work, authenticate, group, parts, runs};
 use crate::{BATCH, Fault, suite::Encryption};
@@ -85,7 +85,7 @@ fn seal_part(part: &mut [Sealing<'_>]) {
 
 /// Writes padding, pad length and next header (RFC 4303, 2.4 to 2.6).
 fn pad(trailer: &mut [u8], next_header: u8) {
-    let Some((padding, end)) = trailer.split_last_chunk_mut::<TRAILER>() else {
+    let Some((padding, end)) = trailer.split_last_chunk_mut::<TRAILER_BYTES>() else {
         return;
     };
     *end = [padding.len() as u8, next_header];
@@ -107,7 +107,7 @@ fn begin(run: &mut [Packet<'_>]) {
     }
     for (work, number) in run.iter_mut().zip(numbers) {
         work.number = number;
-        if let Some(header) = work.bytes.first_chunk_mut::<HEADER>() {
+        if let Some(header) = work.bytes.first_chunk_mut::<HEADER_BYTES>() {
             header[..4].copy_from_slice(&sa.shared.spi.to_be_bytes());
             header[4..].copy_from_slice(&(number as u32).to_be_bytes());
         }
@@ -165,18 +165,18 @@ fn write_vectors(sa: &Outbound, run: &mut [Packet<'_>]) {
         Encryption::AesCtr(_) | Encryption::AesGcm(_) | Encryption::ChaCha20Poly1305 => {
             for work in run {
                 let number = work.number.to_be_bytes();
-                work.bytes[HEADER..work.front].copy_from_slice(&number);
+                work.bytes[HEADER_BYTES..work.front].copy_from_slice(&number);
             }
         }
         _ => {
-            for part in run.chunks_mut(VECTORS) {
-                let mut vectors = [Array::default(); VECTORS];
+            for part in run.chunks_mut(CHUNK_VECTORS) {
+                let mut vectors = [Array::default(); CHUNK_VECTORS];
                 for (vector, work) in vectors.iter_mut().zip(&*part) {
                     vector[..8].copy_from_slice(&work.number.to_be_bytes());
                 }
                 sa.unpredictable(&mut vectors[..part.len()]);
                 for (vector, work) in vectors.iter().zip(part) {
-                    let place = &mut work.bytes[HEADER..work.front];
+                    let place = &mut work.bytes[HEADER_BYTES..work.front];
                     place.copy_from_slice(&vector[..place.len()]);
                 }
             }
@@ -185,4 +185,4 @@ fn write_vectors(sa: &Outbound, run: &mut [Packet<'_>]) {
 }
 
 /// Initialization vectors encrypted at once.
-const VECTORS: usize = 32;
+const CHUNK_VECTORS: usize = 32;

@@ -3,7 +3,7 @@
 use core::ptr;
 
 use crate::Fault;
-use crate::association::{HEADER, Shared};
+use crate::association::{HEADER_BYTES, Shared};
 use crate::mac::{Message, Sum, sums};
 
 /// A packet of a batch during processing.
@@ -59,7 +59,7 @@ impl<S, O> Work<'_, S, O> {
 
     /// Returns the initialization vector.
     pub(crate) fn iv(&self) -> &[u8] {
-        self.bytes.get(HEADER..self.front).unwrap_or_default()
+        self.bytes.get(HEADER_BYTES..self.front).unwrap_or_default()
     }
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn parts<'w, 'p, S: AsRef<Shared>, O>(
 ) -> impl Iterator<Item = &'w mut [Work<'p, S, O>]> {
     let suite = |work: &Work<'_, S, O>| work.sa.as_ref().suite;
     work.chunk_by_mut(move |one, other| ptr::eq(one.sa, other.sa) || suite(one) == suite(other))
-        .flat_map(|alike| alike.chunks_mut(PART))
+        .flat_map(|alike| alike.chunks_mut(CHUNK_PACKETS))
 }
 
 /// Calls `give` with each packet without a fault and its HMAC.
@@ -118,4 +118,4 @@ pub(crate) fn authenticate<S: AsRef<Shared>, O>(
 }
 
 /// Packets per chunk: the widest cipher's interleaved chains on most processors.
-const PART: usize = 30;
+const CHUNK_PACKETS: usize = 30;

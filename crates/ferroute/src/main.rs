@@ -2,67 +2,24 @@
 
 #![forbid(unsafe_code)]
 
-mod access;
-mod adlists;
-mod assume;
 mod bench;
-mod calculate;
 mod cli;
-mod client;
-mod config;
-mod confine;
-mod control;
-mod core;
-mod devices;
-mod docs;
-mod ending;
-mod ends;
-mod expect;
-mod fair;
-mod fetches;
-mod findings;
-mod hashing;
-mod heap;
+mod command;
 mod host;
-mod jobs;
-mod judge;
-mod keyboard;
+mod inlet;
 mod labs;
-mod mails;
-mod memory;
-mod names;
-mod notify;
-mod outgoing;
-mod past;
-mod patterns;
-mod planner;
-mod priority;
-mod probes;
-mod radius;
-mod reach;
-mod resolve;
-mod resources;
 mod run;
-mod say;
-mod seat;
-mod secure;
 mod services;
-mod shown;
-mod syslog;
-mod terminal;
-mod trace;
-mod trust;
-mod visit;
-mod web;
-mod workers;
-mod zone;
+mod session;
+mod system;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use cli::location::Location;
 use cli::{Cli, Command, Host};
-use reach::Place;
+use command::{calculate, client, docs, expect, planner, trace};
 
 /// Counts allocations, so that the benchmark can say that a packet costs none.
 #[global_allocator]
@@ -71,17 +28,17 @@ static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(run) => run::run(&run),
-        Command::Console(reach) => client::console(&Place::of(&reach).control),
+        Command::Console(reach) => client::console(&Location::of(&reach).control),
         Command::Exec(exec) => client::exec(&exec),
-        Command::Check(check) => config::check(&check),
+        Command::Check(check) => run::config::check(&check),
         Command::Trace(asked) => trace::trace(&asked),
         Command::Test(test) => expect::test(&test),
         Command::Plan(asked) => planner::plan(&asked),
         Command::Calc(asked) => calculate::calculate(&asked),
-        Command::Parse(parse) => config::parse(&parse),
+        Command::Parse(parse) => run::config::parse(&parse),
         Command::Lab(command) => labs::run(&command),
         Command::Host(Host::Exec { reach, command }) => {
-            host::exec::exec(&Place::of(&reach), &command)
+            host::exec::exec(&Location::of(&reach), &command)
         }
         Command::Bench(bench) => bench::run(&bench),
         Command::Docs(docs) => docs::run(&docs).map(|()| 0),

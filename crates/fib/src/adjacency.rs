@@ -8,7 +8,7 @@ use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
 use frame::InterfaceId;
-use frame::shortcut::Footing;
+use frame::shortcut::Dependency;
 use kernels::{Pages, Zeroed};
 use packet::out::OutId;
 
@@ -40,7 +40,7 @@ pub enum Kind {
     NoRoute,
     /// Write the link header and send the packet. The fast path handles only this kind.
     Forward,
-    /// A connected network: the destination itself is the neighbour, which is not resolved yet.
+    /// A connected network: the destination itself is the neighbour, still unresolved.
     Glean,
     /// A gateway whose MAC address is not known yet.
     Incomplete,
@@ -121,10 +121,10 @@ impl Adjacency {
 
     /// Returns the dependency of shortcuts to this next hop; `None` if shortcuts are impossible, because
     /// frames leave tagged or not by a port.
-    pub fn footing(&self) -> Option<Footing> {
+    pub fn footing(&self) -> Option<Dependency> {
         let plain = self.header_len == 14 && self.out.as_port().is_some();
         let link = *self.header.first_chunk()?;
-        plain.then_some(Footing::Link {
+        plain.then_some(Dependency::Link {
             egress: self.egress,
             link,
         })

@@ -112,7 +112,7 @@ pub enum Learned {
 
 /// Position of a host's lines in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct HostPosition {
     line: u32,
     elsewhere: u32,
 }
@@ -149,12 +149,12 @@ impl BridgeHosts {
 
     /// Returns the position of a host for the functions below, which permits prefetching.
     #[inline(always)]
-    pub fn place(&self, key: &HostKey) -> Place {
+    pub fn place(&self, key: &HostKey) -> HostPosition {
         let word = key.word() ^ self.seed;
         let with = 0x9e37_79b9_7f4a_7c15 ^ u64::from(key.bridge.0) << 1;
         let product = u128::from(word) * u128::from(with);
         let hash = (product >> 64) as u64 ^ product as u64;
-        Place {
+        HostPosition {
             line: hash as u32 & self.mask,
             elsewhere: (hash >> 32) as u32 & self.mask,
         }
@@ -162,7 +162,7 @@ impl BridgeHosts {
 
     /// Prefetches the line that most likely contains the host.
     #[inline(always)]
-    pub fn prefetch(&self, place: Place) {
+    pub fn prefetch(&self, place: HostPosition) {
         kernels::prefetch(self.line(place.line));
     }
 
@@ -174,7 +174,7 @@ impl BridgeHosts {
 
     /// Looks up a host at its position.
     #[inline(always)]
-    pub fn get_at(&self, place: Place, key: &HostKey) -> Option<Host> {
+    pub fn get_at(&self, place: HostPosition, key: &HostKey) -> Option<Host> {
         let line = self.line(place.line);
         match find(line, key) {
             Some((_, host)) => Some(host),
@@ -185,7 +185,7 @@ impl BridgeHosts {
 
     #[cold]
     #[inline(never)]
-    fn get_displaced(&self, place: Place, key: &HostKey) -> Option<Host> {
+    fn get_displaced(&self, place: HostPosition, key: &HostKey) -> Option<Host> {
         let mut others = place.lines().into_iter().skip(1);
         others.find_map(|at| find(self.line(at), key).map(|(_, host)| host))
     }
@@ -193,18 +193,19 @@ impl BridgeHosts {
     /// Learns a host from a frame received on `port` in second `now`; its bridge may have `max` learned
     /// hosts.
     #[inline]
-    pub fn learn(&self, key: &HostKey, port: InterfaceId, (now, max): (u32, u32)) -> Learned {
-        self.learn_at(self.place(key), key, port, (now, max))
+    pub fn learn(&self, key: &HostKey, port: InterfaceId, now: u32, max: u32) -> Learned {
+        self.learn_at(self.place(key), key, port, now, max)
     }
 
     /// Learns a host at its position.
     #[inline(always)]
     pub fn learn_at(
         &self,
-        place: Place,
+        place: HostPosition,
         key: &HostKey,
         port: InterfaceId,
-        (now, max): (u32, u32),
+        now: u32,
+        max: u32,
     ) -> Learned {
         let (line, word) = (self.line(place.line), key.word());
         let behind = value(port, key.bridge);
@@ -217,19 +218,20 @@ impl BridgeHosts {
                 return Learned::Known;
             }
         }
-        self.teach(place, key, port, (now, max))
+        self.teach(place, key, port, now, max)
     }
 
     #[inline(never)]
     fn teach(
         &self,
-        place: Place,
+        place: HostPosition,
         key: &HostKey,
         port: InterfaceId,
-        (now, max): (u32, u32),
+        now: u32,
+        max: u32,
     ) -> Learned {
         let Some((at, slot, host)) = self.search(place, key) else {
-            return self.insert(place, key, port, (now, max));
+            return self.insert(place, key, port, now, max);
         };
         if host.kind.is_fixed() {
             return Learned::Fixed;
@@ -252,10 +254,11 @@ impl BridgeHosts {
     #[inline(never)]
     fn insert(
         &self,
-        place: Place,
+        place: HostPosition,
         key: &HostKey,
         port: InterfaceId,
-        (now, max): (u32, u32),
+        now: u32,
+        max: u32,
     ) -> Learned {
         let learned = &self.learned[key.bridge.slot()];
         if learned.fetch_add(1, Ordering::Relaxed) >= max {
@@ -276,7 +279,7 @@ impl BridgeHosts {
 
     /// Adds a host to the first of its lines that has room. With `waits` (control plane) it waits for claimed
     /// lines.
-    fn add(&self, place: Place, key: &HostKey, host: Host, waits: bool) -> Learned {
+    fn add(&self, place: HostPosition, key: &HostKey, host: Host, waits: bool) -> Learned {
         let claim = |at| match waits {
             true => Some(self.wait_for(at)),
             false => self.claim(at),
@@ -400,7 +403,8 @@ impl BridgeHosts {
     /// bridge; `None` disables ageing. Calls `gone` for each. Returns the same as [`Self::walk`].
     pub fn age(
         &self,
-        (from, count): (u32, u32),
+        from: u32,
+        count: u32,
         now: u32,
         ageing: impl Fn(InterfaceId) -> Option<u32>,
         mut gone: impl FnMut(&HostKey, &Host),
@@ -434,7 +438,7 @@ impl BridgeHosts {
     }
 
     /// Returns the position of a host (line and slot) and its entry.
-    fn search(&self, place: Place, key: &HostKey) -> Option<(u32, usize, Host)> {
+    fn search(&self, place: HostPosition, key: &HostKey) -> Option<(u32, usize, Host)> {
         let mut lines = place.lines().into_iter();
         lines.find_map(|at| find(self.line(at), key).map(|(slot, host)| (at, slot, host)))
     }
@@ -466,7 +470,7 @@ impl Drop for Claimed<'_> {
     }
 }
 
-impl Place {
+impl HostPosition {
     /// Returns the lines that may contain the host, the likeliest first, without duplicates.
     fn lines(self) -> impl IntoIterator<Item = u32> + Clone {
         let [first, second] = [self.line, self.line ^ 1];

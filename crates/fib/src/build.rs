@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use super::entry::{Content, Entry, Lines};
 use super::heap::{Block, Heap, LINES_UNITS, block};
-use super::line::{Range, Shape};
+use super::line::{LineFormat, Range};
 use super::network::{Address, Network};
 
 /// A route, or a split that takes the place of routes.
@@ -20,7 +20,7 @@ pub(super) struct Crowded;
 
 /// Maximum number of lines per block, as a power of two.
 const FAN: u32 = 4;
-/// Maximum for next hops of more than two bytes: each line of eight keys then holds what 256 keys lead to.
+/// Maximum for next hops of more than two bytes: 32 lines then cover eight of the 256 keys each.
 const WIDE_FAN: u32 = 5;
 /// The bits of a key that distinguish routes in lines with entries.
 const FIRST_32: u64 = !0 << 32;
@@ -63,17 +63,17 @@ pub(super) fn blocks<A: Address>(heap: &Heap, entry: Entry, out: &mut Vec<Block>
     let Content::Lines(lines) = entry.content() else {
         return;
     };
-    let shape = &A::SHAPES[lines.shape as usize];
-    out.push(block(lines.unit, shape.units << lines.fan));
-    if shape.value_bytes == 2 {
+    let format = &A::FORMATS[lines.format as usize];
+    out.push(block(lines.unit, format.units << lines.fan));
+    if format.value_bytes == 2 {
         return;
     }
     for line in 0..1 << lines.fan {
-        let unit = lines.unit + line * shape.units;
+        let unit = lines.unit + line * format.units;
         let words = heap.memory().line(unit);
         let mut last = Entry::NONE;
-        for at in 0..shape.ranges {
-            let entry = shape.value(words, unit % 4, at);
+        for at in 0..format.ranges {
+            let entry = format.value(words, unit % 4, at);
             // Unused positions at the end repeat an entry.
             if entry != last {
                 blocks::<A>(heap, entry, out);
@@ -112,31 +112,31 @@ impl<A: Address> Builder<'_, A> {
             return Err(Crowded);
         }
         let most = if leaves && !narrow { WIDE_FAN } else { FAN };
-        let (shape, fan) = A::SHAPES
+        let (format, fan) = A::FORMATS
             .iter()
-            .filter(|shape| (short || shape.key_bits > 8) && (narrow || shape.value_bytes > 2))
-            .filter_map(|shape| Some((shape, fan(shape, &ranges, most)?)))
-            .min_by_key(|(shape, fan)| shape.units << fan)
+            .filter(|format| (short || format.key_bits > 8) && (narrow || format.value_bytes > 2))
+            .filter_map(|format| Some((format, fan(format, &ranges, most)?)))
+            .min_by_key(|(format, fan)| format.units << fan)
             .ok_or(Crowded)?;
-        Ok(self.write(shape, fan, &ranges))
+        Ok(self.write(format, fan, &ranges))
     }
 
     /// Builds one line with 64-bit keys if a few routes need more than 32 bits after `depth`.
     fn wide(&mut self, items: &[Item<A>], depth: u8, outer: Entry) -> Option<Entry> {
-        let shape = A::SHAPES.last().filter(|shape| shape.key_bits == 64)?;
+        let format = A::FORMATS.last().filter(|format| format.key_bits == 64)?;
         let behind = |item: &Item<A>| item.network.len() - depth;
         let leaves_fit = |item: &Item<A>| item.entry.is_narrow() && behind(item) <= 64;
         // Each item adds at least one range, so more items than ranges cannot fit.
-        if items.len() > shape.ranges || !items.iter().all(leaves_fit) || !outer.is_narrow() {
+        if items.len() > format.ranges || !items.iter().all(leaves_fit) || !outer.is_narrow() {
             return None;
         }
         if items.iter().all(|item| behind(item) <= 32) {
             return None;
         }
         let ranges = leaves(items, depth, outer);
-        (2..=shape.ranges)
+        (2..=format.ranges)
             .contains(&ranges.len())
-            .then(|| self.write(shape, 0, &ranges))
+            .then(|| self.write(format, 0, &ranges))
     }
 
     /// Returns the ranges of the 32 bits after `depth` by a sweep over the sorted prefixes: a stack contains
@@ -170,29 +170,29 @@ impl<A: Address> Builder<'_, A> {
         Ok(sweep.finish())
     }
 
-    /// Stores in a split what the addresses around it lead to.
+    /// Stores in a split the entry for the addresses around it.
     fn enclose(&mut self, entry: Entry, outer: Entry) {
         if let Content::Split(split) = entry.content() {
             self.heap.publish(split.outer_slot(), outer);
         }
     }
 
-    fn write(&mut self, shape: &Shape, fan: u32, ranges: &[Range]) -> Entry {
-        let block = self.heap.allocate(shape.units << fan);
+    fn write(&mut self, format: &LineFormat, fan: u32, ranges: &[Range]) -> Entry {
+        let block = self.heap.allocate(format.units << fan);
         self.made.push(block);
         let mut first = 0;
         for line in 0..1_u32 << fan {
-            let unit = block.unit + line * shape.units;
+            let unit = block.unit + line * format.units;
             let last_key = key_end(line, fan);
             // The range in which the line begins, up to the last range that begins in the line.
             let behind = first + ranges[first..].partition_point(|range| range.start <= last_key);
             let mine = &ranges[first..behind];
             let mut words = [0; super::line::LINE_WORDS];
-            let words = &mut words[..shape.units as usize * 4];
-            shape.write(mine, words);
+            let words = &mut words[..format.units as usize * 4];
+            format.write(mine, words);
             self.heap.write(unit, words);
-            if shape.value_bytes == 2 {
-                self.write_lens(shape, unit, mine);
+            if format.value_bytes == 2 {
+                self.write_lens(format, unit, mine);
             }
             let next_line_starts = ranges.get(behind).map(|range| range.start);
             let aligned = next_line_starts == last_key.checked_add(1);
@@ -200,19 +200,19 @@ impl<A: Address> Builder<'_, A> {
         }
         Entry::lines(Lines {
             unit: block.unit,
-            shape: shape.number,
+            format: format.number,
             fan,
         })
     }
 
-    fn write_lens(&mut self, shape: &Shape, unit: u32, mine: &[Range]) {
+    fn write_lens(&mut self, format: &LineFormat, unit: u32, mine: &[Range]) {
         for (at, range) in mine.iter().enumerate() {
             self.heap.write_len(unit, at, range.entry.len());
         }
         // A search may end in the last unused position.
         if let Some(last) = mine.last() {
             self.heap
-                .write_len(unit, shape.ranges - 1, last.entry.len());
+                .write_len(unit, format.ranges - 1, last.entry.len());
         }
     }
 }
@@ -223,15 +223,15 @@ fn last_key<A: Address>(network: Network<A>, depth: u8) -> u64 {
     network.bits().key(depth) | u64::MAX.checked_shr(behind).unwrap_or(0)
 }
 
-/// Returns the smallest power of two of lines with this shape that holds the ranges, at most `most`.
-fn fan(shape: &Shape, ranges: &[Range], most: u32) -> Option<u32> {
+/// Returns the smallest power of two of lines with this format that holds the ranges, at most `most`.
+fn fan(format: &LineFormat, ranges: &[Range], most: u32) -> Option<u32> {
     // Several lines are always whole cache lines, so that one shift converts a key to a line.
-    let most = if shape.units == 4 { most } else { 0 };
+    let most = if format.units == 4 { most } else { 0 };
     (0..=most).find(|fan| {
-        let units = shape.units << fan;
+        let units = format.units << fan;
         units <= LINES_UNITS
-            && ranges.len() <= shape.ranges << fan
-            && most_in_a_line(*fan, ranges) <= shape.ranges
+            && ranges.len() <= format.ranges << fan
+            && most_in_a_line(*fan, ranges) <= format.ranges
     })
 }
 

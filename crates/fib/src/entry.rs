@@ -3,7 +3,7 @@
 //! ```text
 //! leaf   lll 00 lll lliiiiiiiiiiiiiiiiiiiiii    next hop i of a prefix of l bits; 0: no route
 //! split  ddd 01 ddd uuuuuuuuuuuuuuuuuuuuuuuu    256 slots for the eight bits after depth d, at unit u
-//! lines  sss 11 fff uuuuuuuuuuuuuuuuuuuuuuuu    lines of shape s, from unit u on
+//! lines  sss 11 fff uuuuuuuuuuuuuuuuuuuuuuuu    lines of format s, from unit u on
 //! hosts  --- 10 --- uuuuuuuuuuuuuuuuuuuuuuuu    a directory of single addresses, at unit u
 //! ```
 //!
@@ -44,11 +44,11 @@ pub(super) enum Content {
     Split(Split),
 }
 
-/// Position and shape of lines.
+/// Position and format of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lines {
     pub(super) unit: u32,
-    pub(super) shape: u32,
+    pub(super) format: u32,
     pub(super) fan: u32,
 }
 
@@ -69,7 +69,7 @@ impl Entry {
     }
 
     pub(super) fn lines(lines: Lines) -> Self {
-        Self((lines.shape << 29) | LINES | ((FAN - lines.fan) << 24) | lines.unit)
+        Self((lines.format << 29) | LINES | ((FAN - lines.fan) << 24) | lines.unit)
     }
 
     pub(super) fn split(split: Split) -> Self {
@@ -89,7 +89,7 @@ impl Entry {
         match self.0 & KIND {
             LINES => Content::Lines(Lines {
                 unit,
-                shape: self.0 >> 29,
+                format: self.0 >> 29,
                 fan: FAN - ((self.0 >> 24) & 7),
             }),
             SPLIT => Content::Split(self.split_there()),
@@ -138,9 +138,9 @@ impl Entry {
         (self.0 & (UNITS - 1)) + (key.wrapping_shr(self.0 >> 24) & !3)
     }
 
-    /// Returns the shape of lines; the entry must be lines.
+    /// Returns the format of lines; the entry must be lines.
     #[inline(always)]
-    pub(super) fn shape(self) -> u32 {
+    pub(super) fn format(self) -> u32 {
         self.0 >> 29
     }
 
@@ -175,7 +175,7 @@ mod tests {
         };
         let lines = Lines {
             unit: 0xff_fffc,
-            shape: 6,
+            format: 6,
             fan: 4,
         };
 
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(directory.unit(), 0xab_cdef);
         assert_eq!(Entry::split(split).content(), Content::Split(split));
         assert_eq!(Entry::lines(lines).content(), Content::Lines(lines));
-        assert!(Entry::lines(lines).is_lines() && Entry::lines(lines).shape() == 6);
+        assert!(Entry::lines(lines).is_lines() && Entry::lines(lines).format() == 6);
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
         let lines = |fan| {
             Entry::lines(Lines {
                 unit: 8,
-                shape: 2,
+                format: 2,
                 fan,
             })
         };

@@ -8,7 +8,7 @@ use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use frame::shortcut::{Footing, Shortcuts};
+use frame::shortcut::{Dependency, Shortcuts};
 use kernels::Pages;
 
 use super::adjacency::{Adjacency, AdjacencyTable, Kind, NEXT_HOPS, NextHopId};
@@ -24,7 +24,7 @@ pub const GENERATION_BITS: u32 = 28;
 const GENERATIONS: u32 = (1 << GENERATION_BITS) - 1;
 
 /// Maximum number of changes that are checked again; beyond it all shortcuts are removed.
-const DOUBTS: usize = 4096;
+const RECHECKS_MAX: usize = 4096;
 
 /// The routing tables and next hops, as workers read them.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ pub struct FibWriter {
     /// Shortcuts of ports that depend on routes.
     shortcuts: Option<Arc<dyn Shortcuts>>,
     /// Changes on which no shortcut depended, although a worker may be about to install one.
-    doubts: Limbo<Footing>,
+    doubts: Limbo<Dependency>,
 }
 
 /// The writers of a routing table.
@@ -148,12 +148,12 @@ impl FibWriter {
     }
 
     /// Removes all shortcuts if one may depend on a changed object.
-    pub fn forget_shortcuts_on(&mut self, footings: impl IntoIterator<Item = Footing>) {
+    pub fn forget_shortcuts_on(&mut self, footings: impl IntoIterator<Item = Dependency>) {
         let Some(shortcuts) = &self.shortcuts else {
             return;
         };
         for footing in footings {
-            if self.doubts.len() >= DOUBTS || shortcuts.rests_on(&footing) {
+            if self.doubts.len() >= RECHECKS_MAX || shortcuts.rests_on(&footing) {
                 return self.forget_shortcuts();
             }
             self.doubts.push(footing);
@@ -293,7 +293,7 @@ impl NextHops {
 
 #[cfg(test)]
 mod tests {
-    use frame::shortcut::{Between, Gathered, Service, Went, Which};
+    use frame::shortcut::{AddressPair, ConnectionTraffic, LaneSelector, LaneTraffic, Service};
 
     use super::super::network::Network;
     use super::*;
@@ -302,7 +302,7 @@ mod tests {
     /// Shortcuts that depend on some next hops and count their removals.
     #[derive(Debug)]
     struct Learned {
-        on: Vec<Footing>,
+        on: Vec<Dependency>,
         forgotten: AtomicU32,
     }
 
@@ -311,13 +311,13 @@ mod tests {
             self.forgotten.fetch_add(1, Ordering::Relaxed);
         }
 
-        fn rests_on(&self, footing: &Footing) -> bool {
+        fn rests_on(&self, footing: &Dependency) -> bool {
             self.on.contains(footing)
         }
 
-        fn take(&self, _: Which, _: &mut dyn FnMut(Went)) {}
+        fn take(&self, _: LaneSelector, _: &mut dyn FnMut(LaneTraffic)) {}
 
-        fn waiting(&self, _: &Between, _: &Service) -> Option<Gathered> {
+        fn waiting(&self, _: &AddressPair, _: &Service) -> Option<ConnectionTraffic> {
             None
         }
     }
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn only_a_change_that_shortcuts_rest_on_forgets_them() {
         let mut writer = FibWriter::new();
-        let host = |first| Footing::Network {
+        let host = |first| Dependency::Network {
             first,
             len: 32,
             ipv6: false,

@@ -1,4 +1,4 @@
-//! Quiescent-state reclamation: tells a writer when no worker can still read what it removed from a table.
+//! Quiescent-state reclamation: tells a writer when no worker can still read data removed from a table.
 //!
 //! A worker holds no reference into a shared table for longer than one vector. Between vectors it publishes
 //! the current epoch number ([`Reader::pass`]: a load and a store on cache lines of its own); a sleeping
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub const READERS: usize = 128;
 
 /// A sleeping reader holds no references.
-const ASLEEP: u64 = u64::MAX;
+const SLEEPING: u64 = u64::MAX;
 
 /// The epochs of all workers, on one cache line each.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ struct Line(AtomicU64);
 #[derive(Debug)]
 #[repr(align(64))]
 struct Slot {
-    /// The latest epoch that the reader published between vectors, or `ASLEEP`.
+    /// The latest epoch that the reader published between vectors, or `SLEEPING`.
     seen: AtomicU64,
     taken: AtomicBool,
 }
@@ -42,7 +42,7 @@ impl Default for Grace {
             epoch: Line::default(),
             readers: (0..READERS)
                 .map(|_| Slot {
-                    seen: AtomicU64::new(ASLEEP),
+                    seen: AtomicU64::new(SLEEPING),
                     taken: AtomicBool::new(false),
                 })
                 .collect(),
@@ -76,7 +76,7 @@ impl Grace {
         Stamp(stamp)
     }
 
-    /// Returns true if no reader can hold what has this stamp.
+    /// Returns true if no reader can hold data with this stamp.
     #[inline]
     pub fn passed(&self, stamp: Stamp) -> bool {
         self.oldest() >= stamp.0
@@ -109,7 +109,7 @@ impl Reader {
     pub fn pass(&mut self) {
         let seen = &self.grace.readers[self.slot].seen;
         let epoch = self.grace.epoch.0.load(Ordering::Acquire);
-        let slept = seen.load(Ordering::Relaxed) == ASLEEP;
+        let slept = seen.load(Ordering::Relaxed) == SLEEPING;
         // Publishes that nothing from before is held, including from before a sleep.
         seen.store(epoch, Ordering::Release);
         if slept {
@@ -123,7 +123,7 @@ impl Reader {
     pub fn sleep(&mut self) {
         self.grace.readers[self.slot]
             .seen
-            .store(ASLEEP, Ordering::Release);
+            .store(SLEEPING, Ordering::Release);
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Reserves address space for at most `bytes`; less if the kernel does not grant as much.
+    /// Reserves address space for at most `bytes`; less if the kernel refuses.
     pub(super) fn new(bytes: usize, pages: Pages) -> Result<Self, Full> {
         let mut bytes = bytes.min(UNITS as usize * UNIT_BYTES);
         loop {
@@ -122,7 +122,7 @@ pub(super) struct Heap {
     memory: Arc<Memory>,
     /// Units from here on were never used.
     fresh: u32,
-    /// The kernel has committed the memory up to here.
+    /// End of the memory that the kernel has committed.
     ready: u32,
     /// Free blocks of 2^n units; the last list contains splits.
     free: [Vec<u32>; 9],
@@ -141,7 +141,7 @@ const SPLIT_CLASS: u8 = 8;
 const PREPARED_UNITS: u32 = 1 << 16;
 const PAGE_BYTES: usize = 4096;
 /// Maximum number of retired blocks that an allocation reclaims.
-const THAW: usize = 8;
+const RECLAIMS_MAX: usize = 8;
 
 impl Heap {
     /// Creates the allocator of `memory`, whose first `reserved` units are in use.
@@ -239,7 +239,7 @@ impl Heap {
     }
 
     fn thaw(&mut self) {
-        for _ in 0..THAW {
+        for _ in 0..RECLAIMS_MAX {
             let Some(block) = self.limbo.pop() else {
                 break;
             };

@@ -31,7 +31,7 @@ const LINE_UNITS: u32 = 4;
 /// Word number of the first id.
 const IDS: usize = 12;
 /// Shape number of these lines; unused, because only directories refer to them.
-const SHAPE: u32 = 7;
+const FORMAT: u32 = 7;
 /// Maximum nesting of directories: each uses eight bits of the hash.
 const LEVELS: u8 = 4;
 /// A nested directory with this number of hosts or fewer is dissolved.
@@ -166,14 +166,15 @@ impl Directory {
     pub(super) fn put(
         &mut self,
         heap: &mut Heap,
-        (seed, address): (u64, u128),
+        seed: u64,
+        address: u128,
         id: NextHopId,
     ) -> Result<Option<NextHopId>, Crowded> {
         let hash = hash(seed, address);
         let (number, slot) = (self.number(hash), slot(self.block.unit, hash, self.level));
         let old = match &mut self.buckets[number] {
             Bucket::More(below) => {
-                let old = below.put(heap, (seed, address), id)?;
+                let old = below.put(heap, seed, address, id)?;
                 if below.count <= SPARSE {
                     let mut hosts = Hosts::new();
                     below.for_each(&mut |address, id| hosts.push((address, id)));
@@ -193,7 +194,7 @@ impl Directory {
                     hosts.pop();
                     return Err(Crowded);
                 } else {
-                    let Ok(below) = Self::with(heap, self.level + 1, (seed, hosts)) else {
+                    let Ok(below) = Self::with(heap, self.level + 1, seed, hosts) else {
                         hosts.pop();
                         return Err(Crowded);
                     };
@@ -209,10 +210,10 @@ impl Directory {
     }
 
     /// Creates a directory with some hosts.
-    fn with(heap: &mut Heap, level: u8, (seed, hosts): (u64, &Hosts)) -> Result<Self, Crowded> {
+    fn with(heap: &mut Heap, level: u8, seed: u64, hosts: &Hosts) -> Result<Self, Crowded> {
         let mut below = Self::at_level(heap, level, Entry::NONE);
         for (address, id) in hosts {
-            if let Err(crowded) = below.put(heap, (seed, *address), *id) {
+            if let Err(crowded) = below.put(heap, seed, *address, *id) {
                 let mut blocks = Vec::new();
                 below.blocks(heap, &mut blocks);
                 blocks.into_iter().for_each(|block| heap.free(block));
@@ -269,7 +270,7 @@ fn publish(heap: &mut Heap, slot: u32, hosts: &Hosts) {
     heap.write(block.unit, &words);
     let line = Lines {
         unit: block.unit,
-        shape: SHAPE,
+        format: FORMAT,
         fan: 0,
     };
     replace(heap, slot, Entry::lines(line));

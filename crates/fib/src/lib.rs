@@ -1,7 +1,7 @@
 //! Forwarding tables that the control plane writes and workers read, without copies or locks.
 //!
 //! `fib` finds the next hop of an address; `adjacency` describes next hops; `grace` tells the writer when no
-//! worker can still read what it removed. `bridge_hosts` is also written by workers.
+//! worker can still read removed data. `bridge_hosts` is also written by workers.
 
 #![forbid(unsafe_code)]
 
@@ -10,11 +10,11 @@ pub mod bridge_hosts;
 mod build;
 mod entry;
 pub mod fib;
-mod first;
 pub mod grace;
 mod heap;
 mod hosts;
 mod line;
+mod lookup_start;
 pub mod lpm;
 pub mod network;
 mod node;

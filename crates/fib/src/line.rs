@@ -1,13 +1,13 @@
 //! A line: the addresses below some depth as sorted ranges in at most one cache line.
 //!
-//! It contains the first address of every range but the first, then the target of each range; unused
-//! positions at the end repeat the last range. A search counts the first addresses that are at most the key,
-//! all at once and without branches.
+//! It contains the start address of every range except the first, then the target of each range; unused
+//! positions at the end repeat the last range. A search counts the start addresses up to the key, all at
+//! once and without branches.
 //!
-//! A line gets the smallest shape that holds its ranges. The key is the 64 bits of the address after the
-//! line's depth; a shape compares the first 8, 16, 32 or all of them.
+//! A line gets the smallest format that holds its ranges. The key is the 64 bits of the address after the
+//! line's depth; a format compares the first 8, 16, 32 or all of them.
 //!
-//! | shape | family | bytes | ranges | key | target |
+//! | format | family | bytes | ranges | key | target |
 //! |---|---|---|---|---|---|
 //! | 0, 1, 2 | both | 16, 32, 64 | 5, 11, 21 | 8 bits | next hops |
 //! | 3, 4, 5 | IPv4 | 16, 32, 64 | 4, 8, 16 | 16 bits | next hops |
@@ -27,7 +27,7 @@ use super::entry::Entry;
 
 /// Format of a line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct LineFormat {
     pub(super) number: u32,
     /// Size in units of 16 bytes.
     pub(super) units: u32,
@@ -39,8 +39,14 @@ pub(super) struct Shape {
     pub(super) value_bytes: usize,
 }
 
-const fn shape(number: u32, units: u32, ranges: usize, key_bits: u8, value_bytes: usize) -> Shape {
-    Shape {
+const fn format(
+    number: u32,
+    units: u32,
+    ranges: usize,
+    key_bits: u8,
+    value_bytes: usize,
+) -> LineFormat {
+    LineFormat {
         number,
         units,
         ranges,
@@ -49,29 +55,29 @@ const fn shape(number: u32, units: u32, ranges: usize, key_bits: u8, value_bytes
     }
 }
 
-/// The shapes of IPv4 tables.
-pub(super) const SHAPES4: [Shape; 8] = [
-    shape(0, 1, 5, 8, 2),
-    shape(1, 2, 11, 8, 2),
-    shape(2, 4, 21, 8, 2),
-    shape(3, 1, 4, 16, 2),
-    shape(4, 2, 8, 16, 2),
-    shape(5, 4, 16, 16, 2),
-    shape(6, 2, 5, 16, 4),
-    shape(7, 4, 11, 16, 4),
+/// The formats of IPv4 tables.
+pub(super) const FORMATS4: [LineFormat; 8] = [
+    format(0, 1, 5, 8, 2),
+    format(1, 2, 11, 8, 2),
+    format(2, 4, 21, 8, 2),
+    format(3, 1, 4, 16, 2),
+    format(4, 2, 8, 16, 2),
+    format(5, 4, 16, 16, 2),
+    format(6, 2, 5, 16, 4),
+    format(7, 4, 11, 16, 4),
 ];
-/// The shapes of IPv6 tables.
-pub(super) const SHAPES6: [Shape; 8] = [
-    shape(0, 1, 5, 8, 2),
-    shape(1, 2, 11, 8, 2),
-    shape(2, 4, 21, 8, 2),
-    shape(3, 2, 6, 32, 2),
-    shape(4, 4, 11, 32, 2),
-    shape(5, 2, 4, 32, 4),
-    shape(6, 4, 8, 32, 4),
-    shape(WIDE, 4, 7, 64, 2),
+/// The formats of IPv6 tables.
+pub(super) const FORMATS6: [LineFormat; 8] = [
+    format(0, 1, 5, 8, 2),
+    format(1, 2, 11, 8, 2),
+    format(2, 4, 21, 8, 2),
+    format(3, 2, 6, 32, 2),
+    format(4, 4, 11, 32, 2),
+    format(5, 2, 4, 32, 4),
+    format(6, 4, 8, 32, 4),
+    format(WIDE, 4, 7, 64, 2),
 ];
-/// The shape for a few networks that need more than 32 bits of key, as on nearly all links.
+/// The format for a few networks that need more than 32 bits of key, as on nearly all links.
 const WIDE: u32 = 7;
 
 /// Words of the longest line, a cache line, in which shorter lines lie side by side. A search may read the
@@ -86,7 +92,7 @@ pub(super) struct Range {
     pub(super) entry: Entry,
 }
 
-impl Shape {
+impl LineFormat {
     /// Writes `ranges`; the first must begin at or before the line's first key.
     pub(super) fn write(&self, ranges: &[Range], out: &mut [u32]) {
         let Some(last) = ranges.last() else { return };
@@ -135,7 +141,7 @@ fn put(bytes: &mut [u8; LINE_WORDS * 4], place: usize, size: usize, number: u64)
 }
 
 /// The number of a range in its line, and its target.
-pub(super) type Found = (usize, Entry);
+pub(super) type RangeMatch = (usize, Entry);
 
 #[inline(always)]
 fn value16<L: Lanes>(lanes: L, line: &Line, at: u32, place: u32) -> Entry {
@@ -149,24 +155,30 @@ fn value32(line: &Line, at: u32, place: u32) -> Entry {
     Entry(line[word].load(Ordering::Relaxed))
 }
 
-/// Searches a line of shape 0, 1 or 2 that begins at quarter `at` of a cache line.
+/// Searches a line of format 0, 1 or 2 that begins at quarter `at` of a cache line.
 #[inline(always)]
-pub(super) fn find8<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
-    let starts = (0x14_0a04 >> (shape * 8)) & 0xff;
+pub(super) fn find8<L: Lanes>(lanes: L, line: &Line, at: u32, format: u32, key: u32) -> RangeMatch {
+    let starts = (0x14_0a04 >> (format * 8)) & 0xff;
     let range = lanes.count(lanes.at_most_u8(line, at, (key >> 24) as u8), starts);
     (range as usize, value16(lanes, line, at, starts + range * 2))
 }
 
-/// Searches a line of shape 3 to 7 of IPv4.
+/// Searches a line of format 3 to 7 of IPv4.
 #[inline(always)]
-pub(super) fn find16<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
+pub(super) fn find16<L: Lanes>(
+    lanes: L,
+    line: &Line,
+    at: u32,
+    format: u32,
+    key: u32,
+) -> RangeMatch {
     let below = lanes.at_most_u16(line, at, (key >> 16) as u16);
-    if shape > 5 {
-        let starts = if shape == 6 { 4 } else { 10 };
+    if format > 5 {
+        let starts = if format == 6 { 4 } else { 10 };
         let range = lanes.count(below, starts);
         return (range as usize, value32(line, at, starts * 2 + range * 4));
     }
-    let starts = (4 << (shape - 3)) - 1;
+    let starts = (4 << (format - 3)) - 1;
     let range = lanes.count(below, starts);
     (
         range as usize,
@@ -174,22 +186,22 @@ pub(super) fn find16<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: 
     )
 }
 
-/// Searches a line of shape 3 to 7 of IPv6; `whole` returns all 64 bits of the key.
+/// Searches a line of format 3 to 7 of IPv6; `whole` returns all 64 bits of the key.
 #[inline(always)]
 pub(super) fn find32<L: Lanes>(
     lanes: L,
     line: &Line,
     at: u32,
-    shape: u32,
+    format: u32,
     key: u32,
     whole: impl FnOnce() -> u64,
-) -> Found {
-    if shape == WIDE {
+) -> RangeMatch {
+    if format == WIDE {
         return find64(lanes, line, whole());
     }
-    let starts = (0x0703_0a05 >> ((shape - 3) * 8)) & 0xff;
+    let starts = (0x0703_0a05 >> ((format - 3) * 8)) & 0xff;
     let range = lanes.count(lanes.at_most_u32(line, at, key), starts);
-    let found = if shape < 5 {
+    let found = if format < 5 {
         value16(lanes, line, at, starts * 4 + range * 2)
     } else {
         value32(line, at, starts * 4 + range * 4)
@@ -197,9 +209,9 @@ pub(super) fn find32<L: Lanes>(
     (range as usize, found)
 }
 
-/// Searches a line of shape 7 of IPv6.
+/// Searches a line of format 7 of IPv6.
 #[inline(always)]
-fn find64<L: Lanes>(lanes: L, line: &Line, key: u64) -> Found {
+fn find64<L: Lanes>(lanes: L, line: &Line, key: u64) -> RangeMatch {
     const STARTS: u32 = 6;
     let range = lanes.count(lanes.at_most_u64(line, key), STARTS);
     (
@@ -214,59 +226,59 @@ mod tests {
     use core::sync::atomic::AtomicU32;
     use proptest::prelude::*;
 
-    fn line_of(shape: &Shape, at: usize, ranges: &[Range]) -> Line {
+    fn line_of(format: &LineFormat, at: usize, ranges: &[Range]) -> Line {
         // The rest of the cache line must not matter.
         let mut words = [0x5555_5555; LINE_WORDS];
-        shape.write(ranges, &mut words[at * 4..][..shape.units as usize * 4]);
+        format.write(ranges, &mut words[at * 4..][..format.units as usize * 4]);
         words.map(AtomicU32::new)
     }
 
     #[test]
-    fn every_shape_fits_its_size() {
-        let mut all = SHAPES4.iter().chain(&SHAPES6);
+    fn every_format_fits_its_size() {
+        let mut all = FORMATS4.iter().chain(&FORMATS6);
 
         assert!(all.all(|s| s.units * 16 >= size(s) && LINE_WORDS as u32 * 4 >= s.units * 16));
     }
 
-    fn size(shape: &Shape) -> u32 {
-        let starts = (shape.ranges - 1) * usize::from(shape.key_bits / 8);
-        (starts + shape.ranges * shape.value_bytes) as u32
+    fn size(format: &LineFormat) -> u32 {
+        let starts = (format.ranges - 1) * usize::from(format.key_bits / 8);
+        (starts + format.ranges * format.value_bytes) as u32
     }
 
     proptest! {
         #[test]
-        fn every_shape_finds_the_range_that_a_key_lies_in(
+        fn every_format_finds_the_range_that_a_key_lies_in(
             family6: bool,
             which in 0..8_usize,
             at in 0..4_u32,
             starts in prop::collection::btree_set(1_u64.., 0..20),
             keys in prop::collection::vec(any::<u64>(), 20),
         ) {
-            let shapes: &[Shape] = if family6 { &SHAPES6 } else { &SHAPES4 };
-            let shape = &shapes[which % shapes.len()];
-            let mask = u64::MAX << (64 - shape.key_bits);
+            let formats: &[LineFormat] = if family6 { &FORMATS6 } else { &FORMATS4 };
+            let format = &formats[which % formats.len()];
+            let mask = u64::MAX << (64 - format.key_bits);
             let mut starts: Vec<u64> = starts.into_iter().map(|s| s & mask).filter(|s| *s > 0).collect();
             starts.dedup();
-            starts.truncate(shape.ranges - 1);
+            starts.truncate(format.ranges - 1);
             starts.insert(0, 0);
             let ranges: Vec<Range> = starts
                 .iter()
                 .zip(1..)
                 .map(|(start, id)| Range { start: *start, entry: Entry(id * 3000) })
                 .collect();
-            let at = at / shape.units * shape.units;
-            let line = line_of(shape, at as usize, &ranges);
+            let at = at / format.units * format.units;
+            let line = line_of(format, at as usize, &ranges);
 
             for key in keys.into_iter().chain(starts).chain([0, u64::MAX]) {
                 let right = ranges.iter().rfind(|range| range.start <= key).expect("0 is a start");
                 let first = (key >> 32) as u32;
-                let (range, entry) = match shape.key_bits {
-                    8 => find8(Baseline, &line, at, shape.number, first),
-                    16 => find16(Baseline, &line, at, shape.number, first),
-                    _ => find32(Baseline, &line, at, shape.number, first, || key),
+                let (range, entry) = match format.key_bits {
+                    8 => find8(Baseline, &line, at, format.number, first),
+                    16 => find16(Baseline, &line, at, format.number, first),
+                    _ => find32(Baseline, &line, at, format.number, first, || key),
                 };
                 prop_assert_eq!(entry, right.entry);
-                prop_assert_eq!(shape.value(&line, at, range), right.entry);
+                prop_assert_eq!(format.value(&line, at, range), right.entry);
             }
         }
     }

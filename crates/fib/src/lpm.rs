@@ -22,12 +22,12 @@ use kernels::{Baseline, Lanes};
 
 use super::adjacency::NextHopId;
 use super::entry::{Content, Entry, Lines, Split};
-use super::first::{First, Led};
 use super::heap::{Memory, UNIT_WORDS, Words};
 use super::hosts;
-use super::line::Found;
+use super::line::RangeMatch;
+use super::lookup_start::{IndirectLookups, LookupStart};
 use super::network::{Address, Key};
-use super::slots::{Places, by_slots};
+use super::slots::{BatchIndices, by_slots};
 
 /// IPv4 routes of one routing table, as workers read them.
 pub type Fib4 = Lpm<u32>;
@@ -51,7 +51,7 @@ pub(super) const OTHER_SLOT: u32 = SHORT_LEAVES + 256;
 pub(super) const RESERVED: u32 = OTHER_SLOT / UNIT_WORDS + 4;
 
 /// Maximum number of lookups per batch.
-pub(super) const ABREAST: usize = 128;
+pub(super) const BATCH_MAX: usize = 128;
 
 /// Routes of one family in one routing table. Workers read it, a [`Routes`](super::Routes) writes it.
 #[derive(Debug)]
@@ -72,12 +72,12 @@ impl<A: Address> Lpm<A> {
     #[inline]
     pub fn lookup(&self, destination: A) -> NextHopId {
         let words = self.memory.words();
-        let mut first = First::of(words, destination);
-        if A::HOSTED && first.entry.is_directory() {
+        let mut first = LookupStart::of(words, destination);
+        if A::HASHES_HOSTS && first.entry.is_directory() {
             if let Some(hop) = self.host(first.entry, destination) {
                 return hop;
             }
-            first = First::beside(words, first.entry, destination);
+            first = LookupStart::beside(words, first.entry, destination);
         }
         match self.second(Baseline, words, first, destination) {
             Ok(hop) => hop,
@@ -103,7 +103,7 @@ impl<A: Address> Lpm<A> {
             None => (OTHER_SLOT, 0),
         };
         let mut entry = self.memory.slot(slot);
-        if A::HOSTED && entry.is_directory() {
+        if A::HASHES_HOSTS && entry.is_directory() {
             if let Some(hop) = self.host(entry, destination) {
                 return Some((hop, A::BITS));
             }
@@ -131,17 +131,17 @@ impl<A: Address> Lpm<A> {
         &self,
         lanes: L,
         words: Words<'_>,
-        first: First,
+        first: LookupStart,
         destination: A,
-    ) -> Result<NextHopId, First> {
+    ) -> Result<NextHopId, LookupStart> {
         let mut found = first.entry;
         if found.is_lines() {
             let key = Key::at_root(destination);
             let (line, at) = (words.line(first.unit), first.unit % 4);
-            found = A::find(lanes, line, at, found.shape(), key).1;
+            found = A::find(lanes, line, at, found.format(), key).1;
             if A::NESTED && found.is_lines() {
                 let unit = found.line(destination.window(depth_below(destination)));
-                return Err(First { entry: found, unit });
+                return Err(LookupStart { entry: found, unit });
             }
         }
         if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
@@ -166,12 +166,12 @@ impl<A: Address> Lpm<A> {
         &self,
         lanes: L,
         words: Words<'_>,
-        First { entry, unit }: First,
+        LookupStart { entry, unit }: LookupStart,
         destination: A,
     ) -> NextHopId {
         let depth = depth_below(destination);
         let (line, key) = (words.line(unit), Key::behind(depth, destination));
-        let found = A::find(lanes, line, unit % 4, entry.shape(), key).1;
+        let found = A::find(lanes, line, unit % 4, entry.format(), key).1;
         if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
             return found.id();
         }
@@ -207,8 +207,8 @@ impl<A: Address> Lpm<A> {
             Content::Split(split) => self.in_split(split, depth, destination),
             Content::Lines(lines) => {
                 let (unit, (at, found)) = self.find(lines, Key::behind(depth, destination));
-                let shape = &A::SHAPES[lines.shape as usize];
-                if shape.value_bytes > 2 {
+                let format = &A::FORMATS[lines.format as usize];
+                if format.value_bytes > 2 {
                     return self.resolve(found, depth + 32, destination);
                 }
                 Entry::leaf(found.id(), self.memory.len(unit, at))
@@ -231,11 +231,17 @@ impl<A: Address> Lpm<A> {
     }
 
     /// Searches the line of a key; returns its unit and the range.
-    fn find(&self, lines: Lines, key: Key<A>) -> (u32, Found) {
+    fn find(&self, lines: Lines, key: Key<A>) -> (u32, RangeMatch) {
         let unit = Entry::lines(lines).line(key.first());
         (
             unit,
-            A::find(Baseline, self.memory.line(unit), unit % 4, lines.shape, key),
+            A::find(
+                Baseline,
+                self.memory.line(unit),
+                unit % 4,
+                lines.format,
+                key,
+            ),
         )
     }
 }
@@ -253,8 +259,8 @@ impl<A: Address> kernels::Work for Vector<'_, A> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let words = self.table.memory.words();
-        let chunks = self.destinations.chunks(ABREAST);
-        for (destinations, out) in chunks.zip(self.out.chunks_mut(ABREAST)) {
+        let chunks = self.destinations.chunks(BATCH_MAX);
+        for (destinations, out) in chunks.zip(self.out.chunks_mut(BATCH_MAX)) {
             match by_slots(lanes, words, destinations, out) {
                 Some(left) => self
                     .table
@@ -279,18 +285,21 @@ impl<A: Address> Lpm<A> {
         out: &mut [NextHopId],
         places: impl Iterator<Item = usize> + Clone,
     ) {
-        let mut firsts = [First::default(); ABREAST];
-        let (mut led, mut deep) = (Led::new(self.memory.seed()), Places::default());
+        let mut firsts = [LookupStart::default(); BATCH_MAX];
+        let (mut indirect, mut deep) = (
+            IndirectLookups::new(self.memory.seed()),
+            BatchIndices::default(),
+        );
         for at in places.clone() {
-            firsts[at % ABREAST] = led.ask(words, destinations[at], at);
+            firsts[at % BATCH_MAX] = indirect.ask(words, destinations[at], at);
         }
-        led.follow(words, destinations, &mut firsts);
+        indirect.follow(words, destinations, &mut firsts);
         for at in places {
-            match self.second(lanes, words, firsts[at % ABREAST], destinations[at]) {
+            match self.second(lanes, words, firsts[at % BATCH_MAX], destinations[at]) {
                 Ok(hop) => out[at] = hop,
                 Err(below) => {
                     words.prefetch(below.unit);
-                    firsts[at % ABREAST] = below;
+                    firsts[at % BATCH_MAX] = below;
                     deep.push(at);
                 }
             }

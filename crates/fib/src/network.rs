@@ -4,7 +4,7 @@ use core::fmt::Debug;
 
 use kernels::{Lanes, Line};
 
-use super::line::{Found, SHAPES4, SHAPES6, Shape, find8, find16, find32};
+use super::line::{FORMATS4, FORMATS6, LineFormat, RangeMatch, find8, find16, find32};
 
 /// An address as a number: IPv4 with 32 bits (`u32`), IPv6 with 128 bits (`u128`).
 #[expect(private_bounds, reason = "how a family is laid out is not for others")]
@@ -27,8 +27,8 @@ pub trait Address: Layout + Copy + Ord + Debug + Default + Send + Sync + 'static
 
 /// Layout of a family's routes.
 pub(super) trait Layout {
-    /// The shapes of lines, by number.
-    const SHAPES: &'static [Shape];
+    /// The formats of lines, by number.
+    const FORMATS: &'static [LineFormat];
     /// Depth at which the root's 16 bits begin.
     const SHORT_DEPTH: u8;
     /// An address that the root covers.
@@ -36,7 +36,7 @@ pub(super) trait Layout {
     /// Depth at which the root's bits end.
     const ROOT_DEPTH: u8 = Self::SHORT_DEPTH + 16;
     /// True if routes to single addresses are found by hash.
-    const HOSTED: bool;
+    const HASHES_HOSTS: bool;
     /// True if a line may lead to further lines and splits.
     const NESTED: bool;
 
@@ -69,14 +69,14 @@ pub(super) trait Layout {
     /// Returns the 32 bits after the root's depth.
     fn below_root(self) -> u32;
 
-    /// Searches a line of a shape that begins at quarter `at` of a cache line.
-    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: Key<Self>) -> Found
+    /// Searches a line of a format that begins at quarter `at` of a cache line.
+    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, format: u32, key: Key<Self>) -> RangeMatch
     where
         Self: Sized;
 }
 
 /// Search key of a destination in lines: the 64 bits after a depth. Few lines compare more than the first 32
-/// bits, so the others are computed on demand.
+/// bits, so the remaining bits are computed on demand.
 #[derive(Clone, Copy)]
 pub(super) struct Key<A> {
     first: u32,
@@ -121,10 +121,10 @@ impl<A: Address> Key<A> {
 }
 
 impl Layout for u32 {
-    const SHAPES: &'static [Shape] = &SHAPES4;
+    const FORMATS: &'static [LineFormat] = &FORMATS4;
     const SHORT_DEPTH: u8 = 0;
     const WITHIN: Self = 0;
-    const HOSTED: bool = false;
+    const HASHES_HOSTS: bool = false;
     const NESTED: bool = false;
 
     #[inline(always)]
@@ -158,20 +158,20 @@ impl Layout for u32 {
     }
 
     #[inline(always)]
-    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: Key<Self>) -> Found {
-        if shape < 3 {
-            find8(lanes, line, at, shape, key.first())
+    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, format: u32, key: Key<Self>) -> RangeMatch {
+        if format < 3 {
+            find8(lanes, line, at, format, key.first())
         } else {
-            find16(lanes, line, at, shape, key.first())
+            find16(lanes, line, at, format, key.first())
         }
     }
 }
 
 impl Layout for u128 {
-    const SHAPES: &'static [Shape] = &SHAPES6;
+    const FORMATS: &'static [LineFormat] = &FORMATS6;
     const SHORT_DEPTH: u8 = 3;
     const WITHIN: Self = 0x2000 << 112;
-    const HOSTED: bool = true;
+    const HASHES_HOSTS: bool = true;
     const NESTED: bool = true;
 
     #[inline(always)]
@@ -206,11 +206,11 @@ impl Layout for u128 {
     }
 
     #[inline(always)]
-    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: Key<Self>) -> Found {
-        if shape < 3 {
-            find8(lanes, line, at, shape, key.first())
+    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, format: u32, key: Key<Self>) -> RangeMatch {
+        if format < 3 {
+            find8(lanes, line, at, format, key.first())
         } else {
-            find32(lanes, line, at, shape, key.first(), || key.whole())
+            find32(lanes, line, at, format, key.first(), || key.whole())
         }
     }
 }

@@ -11,7 +11,7 @@ use super::heap::{Block, Heap, SPLIT_UNITS, block};
 use super::network::{Address, Network};
 
 /// Maximum number of items of a node, unless lines with the smallest key can distinguish them all.
-const CROWD: usize = 64;
+const ITEMS_MAX: usize = 64;
 /// A split with this number of routes or fewer is dissolved.
 const SPARSE: usize = 4;
 
@@ -37,10 +37,11 @@ struct Split<A> {
 
 /// The slot that a node publishes, and its depth.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct PublishedSlot {
     pub(super) slot: u32,
     pub(super) depth: u8,
 }
+
 impl<A: Address> Node<A> {
     /// Returns true if the node has no routes.
     pub(super) fn is_empty(&self) -> bool {
@@ -56,7 +57,7 @@ impl<A: Address> Node<A> {
     pub(super) fn put(
         &mut self,
         heap: &mut Heap,
-        place: Place,
+        place: PublishedSlot,
         network: Network<A>,
         id: NextHopId,
     ) -> Option<NextHopId> {
@@ -101,7 +102,7 @@ impl<A: Address> Node<A> {
     }
 
     /// Publishes the node, after moving routes to splits as necessary.
-    pub(super) fn settle(&mut self, heap: &mut Heap, place: Place) {
+    pub(super) fn settle(&mut self, heap: &mut Heap, place: PublishedSlot) {
         let built = loop {
             match self.build(heap, place.depth) {
                 Ok(entry) => break entry,
@@ -121,7 +122,7 @@ impl<A: Address> Node<A> {
     fn build(&self, heap: &mut Heap, depth: u8) -> Result<Entry, Crowded> {
         let count = self.items.len() + self.splits.len();
         let mut networks = self.items.iter().map(|item| item.network);
-        if count > CROWD && (!self.splits.is_empty() || networks.any(|n| n.len() > depth + 8)) {
+        if count > ITEMS_MAX && (!self.splits.is_empty() || networks.any(|n| n.len() > depth + 8)) {
             return Err(Crowded);
         }
         if self.splits.is_empty() {
@@ -163,7 +164,7 @@ impl<A: Address> Node<A> {
     }
 
     /// Moves the routes of a split back to the node.
-    fn dissolve(&mut self, heap: &mut Heap, place: Place, at: usize) {
+    fn dissolve(&mut self, heap: &mut Heap, place: PublishedSlot, at: usize) {
         let split = self.splits.swap_remove(at);
         let mut unlinked = Vec::new();
         split.blocks(heap, &mut unlinked);
@@ -255,26 +256,26 @@ impl<A: Address> Split<A> {
     fn settle(&mut self, heap: &mut Heap) {
         let depth = self.depth();
         let slot = self.place.base_slot();
-        self.base.settle(heap, Place { slot, depth });
+        self.base.settle(heap, PublishedSlot { slot, depth });
         for (slot, node) in (self.place.slot(0)..).zip(&mut self.nodes) {
             if let Some(node) = node {
                 let depth = depth + 8;
-                node.settle(heap, Place { slot, depth });
+                node.settle(heap, PublishedSlot { slot, depth });
             }
         }
     }
 
-    fn node(&mut self, network: Network<A>) -> (&mut Node<A>, Place) {
+    fn node(&mut self, network: Network<A>) -> (&mut Node<A>, PublishedSlot) {
         let depth = self.depth();
         if network.len() <= depth + 8 {
             let slot = self.place.base_slot();
-            return (&mut self.base, Place { slot, depth });
+            return (&mut self.base, PublishedSlot { slot, depth });
         }
         let index = self.index(network);
         let slot = self.place.slot(index as u32);
         let depth = depth + 8;
         let node = self.nodes[index].get_or_insert_default();
-        (node, Place { slot, depth })
+        (node, PublishedSlot { slot, depth })
     }
 
     fn node_below(&mut self, network: Network<A>) -> &mut Node<A> {

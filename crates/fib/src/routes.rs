@@ -1,4 +1,4 @@
-//! Writer of a route table. It stores every route, and rebuilds what a change affects: one node of bounded
+//! Writer of a route table. It stores every route. A change rebuilds only the affected part: one node of bounded
 //! size (`node`), however many routes there are. If IPv6 hosts lie below a slot of the root, the slot leads
 //! to their directory (`hosts`), and the slot's node publishes there.
 
@@ -15,11 +15,11 @@ use super::heap::{Heap, Memory};
 use super::hosts::{Directory, hash};
 use super::lpm::{Full, Lpm, OTHER_SLOT, RESERVED, ROOT_SLOTS};
 use super::network::{Address, Network};
-use super::node::{Node, Place};
+use super::node::{Node, PublishedSlot};
 use super::short::Short;
 
 /// Minimum number of free bytes before a change; more than any change needs.
-const ROOM: usize = 1 << 20;
+const FREE_MIN: usize = 1 << 20;
 /// Maximum number of bytes per route of a bulk change.
 const ROOM_PER_ROUTE: usize = 256;
 /// Maximum memory of a table in bytes.
@@ -73,7 +73,7 @@ impl<A: Address> Routes<A> {
         network: Network<A>,
         id: NextHopId,
     ) -> Result<Option<NextHopId>, Full> {
-        if self.heap.room() < ROOM {
+        if self.heap.room() < FREE_MIN {
             return Err(Full);
         }
         let old = if is_short(network) {
@@ -115,7 +115,7 @@ impl<A: Address> Routes<A> {
             (kind, root_slot(network))
         };
         for group in changes.chunk_by(|one, two| place_of(one.0) == place_of(two.0)) {
-            if self.heap.room() < ROOM + group.len() * ROOM_PER_ROUTE {
+            if self.heap.room() < FREE_MIN + group.len() * ROOM_PER_ROUTE {
                 return Err(Full);
             }
             if is_short(group[0].0) || is_host(group[0].0) {
@@ -201,10 +201,10 @@ impl<A: Address> Routes<A> {
     }
 
     /// Returns the node of a network.
-    fn node(&mut self, network: Network<A>) -> (&mut Node<A>, Place, &mut Heap) {
+    fn node(&mut self, network: Network<A>) -> (&mut Node<A>, PublishedSlot, &mut Heap) {
         let published = |slot| self.hosts.get(&slot).map_or(slot, Directory::others);
         let Some(slot) = root_slot(network) else {
-            let place = Place {
+            let place = PublishedSlot {
                 slot: published(OTHER_SLOT),
                 depth: 0,
             };
@@ -212,7 +212,7 @@ impl<A: Address> Routes<A> {
         };
         let page = self.root[slot as usize / PAGE]
             .get_or_insert_with(|| (0..PAGE).map(|_| Node::default()).collect());
-        let place = Place {
+        let place = PublishedSlot {
             slot: published(slot),
             depth: A::ROOT_DEPTH,
         };
@@ -237,8 +237,8 @@ impl<A: Address> Routes<A> {
             heap.publish(slot, hosts.entry());
             hosts
         });
-        let host = (heap.memory().seed(), network.bits().wide());
-        let put = hosts.put(heap, host, id);
+        let seed = heap.memory().seed();
+        let put = hosts.put(heap, seed, network.bits().wide(), id);
         if hosts.is_empty() {
             heap.publish(slot, heap.memory().slot(hosts.others()));
             let mut unlinked = Vec::new();
@@ -279,7 +279,7 @@ fn is_short<A: Address>(network: Network<A>) -> bool {
 
 /// Returns true if the network is a single address that is found by hash.
 fn is_host<A: Address>(network: Network<A>) -> bool {
-    A::HOSTED && network.len() == A::BITS
+    A::HASHES_HOSTS && network.len() == A::BITS
 }
 
 /// Returns the root's slot of a network; `None` if the root does not cover it.

@@ -10,7 +10,7 @@ use super::entry::Entry;
 use super::heap::Heap;
 use super::lpm::{SHORT_LEAVES, SHORT_SLOTS};
 use super::network::{Address, Network};
-use super::node::{Node, Place};
+use super::node::{Node, PublishedSlot};
 
 /// The routes whose length lies within the root's bits.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl<A: Address> Short<A> {
             return old;
         }
         let at = index(network);
-        let place = Place {
+        let place = PublishedSlot {
             slot: SHORT_SLOTS + at as u32,
             depth: Self::SPREAD,
         };

@@ -5,41 +5,41 @@ use kernels::Lanes;
 use super::adjacency::NextHopId;
 use super::entry::Entry;
 use super::heap::Words;
-use super::lpm::{ABREAST, OTHER_SLOT, SHORT_SLOTS};
+use super::lpm::{BATCH_MAX, OTHER_SLOT, SHORT_SLOTS};
 use super::network::Address;
 
 /// Indices of destinations in a batch.
-pub(super) struct Places {
-    /// 16 more than the maximum, because 16 are written at once.
-    places: [u8; ABREAST + 16],
+pub(super) struct BatchIndices {
+    /// 16 extra indices, because 16 are written at once.
+    indices: [u8; BATCH_MAX + 16],
     count: usize,
 }
 
-impl Default for Places {
+impl Default for BatchIndices {
     #[inline(always)]
     fn default() -> Self {
         Self {
-            places: [0; ABREAST + 16],
+            indices: [0; BATCH_MAX + 16],
             count: 0,
         }
     }
 }
 
-impl Places {
+impl BatchIndices {
     #[inline(always)]
-    pub(super) fn push(&mut self, place: usize) {
-        self.places[self.count % ABREAST] = place as u8;
+    pub(super) fn push(&mut self, index: usize) {
+        self.indices[self.count % BATCH_MAX] = index as u8;
         self.count += 1;
     }
 
     /// Adds the indices, from `from` on, whose bit is set.
     #[inline(always)]
     fn push_16<L: Lanes>(&mut self, lanes: L, from: usize, bits: u32) {
-        let behind = self.places.get_mut(self.count..).unwrap_or_default();
+        let behind = self.indices.get_mut(self.count..).unwrap_or_default();
         if let Some(to) = behind.first_chunk_mut::<16>() {
             *to = lanes.places(bits);
-            for place in to {
-                *place += from as u8;
+            for index in to {
+                *index += from as u8;
             }
         }
         self.count += bits.count_ones() as usize;
@@ -52,8 +52,8 @@ impl Places {
 
     #[inline(always)]
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> + Clone {
-        let places = self.places.iter().take(self.count);
-        places.map(|place| usize::from(*place) % ABREAST)
+        let indices = self.indices.iter().take(self.count);
+        indices.map(|index| usize::from(*index) % BATCH_MAX)
     }
 }
 
@@ -65,10 +65,10 @@ pub(super) fn by_slots<A: Address, L: Lanes>(
     words: Words<'_>,
     destinations: &[A],
     out: &mut [NextHopId],
-) -> Option<Places> {
+) -> Option<BatchIndices> {
     let (parts, rest) = destinations.as_chunks();
     let (outs, _) = out.as_chunks_mut();
-    let mut left = Places::default();
+    let mut left = BatchIndices::default();
     for (number, (part, out)) in parts.iter().zip(outs).enumerate() {
         let open = by_slots_16(lanes, words, part, out);
         if number == 0 && open.count_ones() > 8 {

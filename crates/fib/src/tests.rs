@@ -1,4 +1,4 @@
-//! The route tables against an ordered map that is searched length by length.
+//! Compares the route tables with an ordered map that is searched prefix length by prefix length.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::grace::Grace;
 use super::{Address, Network, NextHopId, Routes};
 
-/// The obviously right table.
+/// A simple model of the table.
 #[derive(Debug)]
 struct Model<A>(BTreeMap<Network<A>, NextHopId>);
 
@@ -37,7 +37,7 @@ fn empty<A: Address>() -> (Routes<A>, Model<A>) {
     (routes, Model(BTreeMap::new()))
 }
 
-/// Both tables answer alike: at the edges of every network, and just outside.
+/// Checks that both tables give equal results at the edges of every network and just outside.
 fn agree<A: Address + Edges>(routes: &Routes<A>, model: &Model<A>, also: &[A]) {
     let edges = model.0.keys().flat_map(|network| A::edges(*network));
     let mut destinations: Vec<A> = edges.chain(also.iter().copied()).collect();
@@ -94,7 +94,7 @@ impl Edges for u128 {
     }
 }
 
-/// Networks that crowd together: bits are drawn from few, lengths from all.
+/// Networks with few different bits but all prefix lengths, so that many overlap.
 fn crowded<A: Edges>() -> impl Strategy<Value = Network<A>> {
     let tops = prop::sample::select(vec![
         0_u128,
@@ -108,7 +108,7 @@ fn crowded<A: Edges>() -> impl Strategy<Value = Network<A>> {
     let len = prop_oneof![Just(A::BITS), 0..=A::BITS];
     (tops, low, shift, len).prop_map(|(top, low, shift, len)| {
         let bits = top | low.checked_shl(shift).unwrap_or(0);
-        // IPv4 takes the top or the bottom of it.
+        // IPv4 uses the upper or the lower 32 bits.
         let bits = if A::BITS == 32 && bits >> 96 != 0 {
             bits >> 96
         } else {
@@ -118,7 +118,7 @@ fn crowded<A: Edges>() -> impl Strategy<Value = Network<A>> {
     })
 }
 
-/// One of seven next hops, or none. Two bytes do not tell three of them.
+/// Returns one of seven next hops, or none. Three of them need more than two bytes.
 fn hop(number: u16) -> NextHopId {
     let number = u32::from(number % 7);
     NextHopId(if number > 3 {
@@ -132,7 +132,7 @@ fn random_changes<A: Edges>(changes: Vec<(Network<A>, u16)>, also: &[A]) {
     let (mut routes, mut model) = empty();
     let half = changes.len() / 2;
     for (network, id) in &changes[..half] {
-        // Every other change removes something that is there.
+        // Every second change removes an existing route.
         let (network, id) = match model.0.keys().nth(usize::from(*id)) {
             Some(network) if id % 2 == 1 => (*network, NextHopId::NO_ROUTE),
             _ => (*network, hop(*id)),
@@ -178,8 +178,8 @@ proptest! {
     }
 }
 
-/// Two answers alternate for each of a few destinations, while others come and go around them; a
-/// reader must never see a third.
+/// For each of a few destinations the result alternates between two values while other routes change. Readers
+/// must never see a third value.
 fn readers_see_old_or_new<A: Edges>(wanted: Vec<(Network<A>, A)>, noise: Vec<Network<A>>) {
     const ROUNDS: usize = 3_000;
     let grace = Arc::new(Grace::default());
@@ -213,13 +213,13 @@ fn readers_see_old_or_new<A: Edges>(wanted: Vec<(Network<A>, A)>, noise: Vec<Net
             });
         }
         let mut rng = Rng::seeded(9);
-        // To the end of the rounds, and until the readers have taken part in them.
+        // Runs all rounds, and continues until the readers have made enough lookups.
         let mut round = 0;
         while round < ROUNDS || (looked.load(Ordering::Relaxed) < 100 && round < 100 * ROUNDS) {
             round += 1;
             for _ in 0..8 {
                 let other = noise[rng.below(noise.len() as u64) as usize];
-                // Around and beside the wanted ones, never in front of them.
+                // Less specific than the tested routes or beside them, never more specific.
                 let id = NextHopId([0, 1, 2][rng.below(3) as usize]);
                 routes.insert(other, id).expect("room");
             }
@@ -229,7 +229,7 @@ fn readers_see_old_or_new<A: Edges>(wanted: Vec<(Network<A>, A)>, noise: Vec<Net
         }
         done.store(true, Ordering::Relaxed);
     });
-    // What was taken out was used again: the table did not grow by what the rounds built.
+    // Freed memory was reused: the table did not grow with the number of changes.
     assert!(routes.bytes() < 4 << 20, "{} bytes", routes.bytes());
 }
 
@@ -279,8 +279,8 @@ fn ipv6_readers_see_the_old_or_the_new_answer() {
     readers_see_old_or_new(hosts.chain(link).collect(), noise.collect());
 }
 
-/// As sessions have them: a next hop of its own for each of many addresses in a row, most of which need more than two
-/// bytes.
+/// Many consecutive addresses with a distinct next hop each, as with PPP sessions; most next hops need more
+/// than two bytes.
 fn own_next_hops<A: Edges>(networks: impl Iterator<Item = Network<A>>) {
     let (mut routes, mut model) = empty();
     let networks: Vec<_> = networks.collect();

@@ -16,7 +16,7 @@ use conntrack::nat::Target;
 use conntrack::nat::helper::Services;
 use packet::Tuple;
 
-use crate::rule::{Joining, Making, Sought, Table};
+use crate::rule::{CompileMode, Joining, StreamPatterns, Table};
 
 /// Built-in chains of `raw`, which run before connection tracking.
 pub mod raw {
@@ -173,7 +173,7 @@ pub struct Firewall {
     /// them.
     pub keeps_marks: bool,
     /// Compiled stream patterns of all tables ([`Self::seek`]).
-    pub sought: Sought,
+    pub sought: StreamPatterns,
 }
 
 impl Tables {
@@ -196,17 +196,17 @@ impl Firewall {
 
     /// Compiles the stream patterns of all rules; reuses those that `before` has compiled.
     pub fn seek(&mut self, before: &Self) {
-        self.seek_so(before, Making::Joined);
+        self.seek_so(before, CompileMode::Joined);
     }
 
     /// Compiles the stream patterns separately, which is fast; returns the joint automaton to compile later,
     /// if there is one.
     pub fn seek_at_once(&mut self, before: &Self) -> Option<Joining> {
-        self.seek_so(before, Making::Apart);
+        self.seek_so(before, CompileMode::Apart);
         self.sought.to_join(&before.sought)
     }
 
-    fn seek_so(&mut self, before: &Self, making: Making) {
+    fn seek_so(&mut self, before: &Self, making: CompileMode) {
         let families = [&self.ipv4, &self.ipv6].into_iter();
         let tables = families
             .flat_map(|tables| [&tables.raw, &tables.mangle, &tables.nat, &tables.filter])

@@ -1,8 +1,9 @@
 //! Fragments IPv4 packets that exceed the MTU of their link (RFC 791, 2.3 and 3.2; RFC 1812, 4.2.2.7), and
 //! IPv6 packets that arrived in fragments (`v6`).
 //!
-//! The first fragment has all options, the others those with the copied flag. A fragment can be fragmented
-//! again: offsets add up, and only the last piece of a last fragment is a last fragment.
+//! The first fragment carries all options, later fragments carry the options with the copied flag. A
+//! fragment can be fragmented again: offsets add up, and only the last piece of a last fragment is a last
+//! fragment.
 
 mod v6;
 
@@ -39,7 +40,7 @@ pub enum Unfragmentable {
 ///
 /// The network header is at `frame.l3`; the bytes before it are copied, padding after the packet is not.
 /// `mtu` is the link's layer-3 MTU in bytes. The caller checks the don't-fragment flag and keeps the frame.
-/// If not all fragments can be created, none is.
+/// Creates all fragments or none.
 ///
 /// # Errors
 /// The reason; `out` is unchanged.

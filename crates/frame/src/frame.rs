@@ -37,7 +37,7 @@ impl InterfaceId {
 
 /// IPsec processing of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Guarded {
+pub enum IpsecState {
     /// Not processed.
     #[default]
     Clear,
@@ -91,7 +91,7 @@ pub struct Frame {
     /// Number of bytes of tags removed at ingress.
     pub untagged: u8,
     /// IPsec processing.
-    pub guarded: Guarded,
+    pub guarded: IpsecState,
     /// True if a holder has the frame, which its pool counts.
     pub(crate) held: bool,
     /// Unfinished checksum and segmentation.
@@ -137,7 +137,7 @@ impl Frame {
             untagged: 0,
             fasttracked: false,
             depth: 0,
-            guarded: Guarded::Clear,
+            guarded: IpsecState::Clear,
             held: false,
             offload: Offload::FINISHED,
         }

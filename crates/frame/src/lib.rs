@@ -4,25 +4,25 @@
 //! `Pool::free`. A [`Vector`] contains up to 256 frames. A [`Port`] fills vectors and transmits frames. This
 //! crate does not interpret packets, except for the checksum and segmentation state of a frame ([`Offload`])
 //! and its completion in software: [`finish_checksum`], [`segment()`], and [`fragment()`] for packets above
-//! the MTU. [`reassembly`] is the inverse of fragmentation. [`shortcut`] defines what a device may forward by
-//! itself, [`switch`] what it may switch.
+//! the MTU. [`reassembly`] is the inverse of fragmentation. [`shortcut`] defines forwarding by devices, and
+//! [`switch`] defines switching by devices.
 
 #![allow(unsafe_code, reason = "the pool hands out slots of one mapping")]
 
 mod fragment;
 mod frame;
+mod holder_limits;
 mod offload;
 mod pool;
 mod port;
 pub mod reassembly;
 mod segment;
-mod share;
 pub mod shortcut;
 pub mod switch;
 mod vector;
 
 pub use fragment::{MTU_MIN, Unfragmentable, fragment, fragment6};
-pub use frame::{Frame, Guarded, InterfaceId};
+pub use frame::{Frame, InterfaceId, IpsecState};
 pub use offload::{Offload, Offloads, Segmentation, finish_checksum};
 pub use pool::{Class, HEADROOM, Pool, Sizes};
 pub use port::{Crowd, Port, PortCounters, Transmitted};

@@ -9,7 +9,7 @@ use crossbeam_queue::ArrayQueue;
 use kernels::Region;
 
 use crate::Frame;
-use crate::share::Share;
+use crate::holder_limits::HolderLimits;
 
 /// Free bytes before a new frame, for encapsulation.
 pub const HEADROOM: usize = 256;
@@ -127,7 +127,7 @@ const PORT_SLOTS: usize = 4_096;
 struct Home {
     /// Frames that other pools freed.
     mailbox: ArrayQueue<Frame>,
-    share: Share,
+    share: HolderLimits,
 }
 
 /// A mapping divided into slots, and the free slots.
@@ -150,7 +150,7 @@ impl Pool {
         let slots: usize = Class::ALL.iter().map(|class| sizes.count(*class)).sum();
         let home = |_| Home {
             mailbox: ArrayQueue::new(slots.max(1)),
-            share: Share::new(Class::ALL.map(|class| sizes.count(class))),
+            share: HolderLimits::new(Class::ALL.map(|class| sizes.count(class))),
         };
         let homes: Arc<[_]> = (0..count).map(home).collect();
         (0..count)

@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use crate::shortcut::FlowOffload;
-use crate::switch::Seat;
+use crate::switch::SwitchPort;
 use crate::{Frame, Offloads, Pool, VECTOR_FRAMES, Vector};
 
 /// Result of `transmit`.
@@ -16,7 +16,7 @@ pub struct Transmitted {
     pub dropped: u32,
 }
 
-/// Counters of a port since it was opened, with the driver's own values where it has some.
+/// Counters of a port since opening, including the driver's values if available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
     /// Frames lost before reception: ring full, or out of memory.
@@ -93,7 +93,7 @@ pub trait Port: Send {
 
     /// Returns the port's position in the switch below the workers ([`switch`](crate::switch)), if it has
     /// one.
-    fn seat(&self) -> Option<Seat> {
+    fn seat(&self) -> Option<SwitchPort> {
         None
     }
 

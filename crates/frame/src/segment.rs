@@ -47,8 +47,8 @@ pub enum Unfinishable {
 
 /// Appends the packets of a merged frame to `out` in order; returns their number.
 ///
-/// The network header is at `frame.l3`. The caller keeps the frame. If not all packets can be created, none
-/// is.
+/// The network header is at `frame.l3`. The caller keeps the frame. Creates all packets or
+/// none.
 ///
 /// # Errors
 /// The reason; all but `NoBuffer` are caused by the sender.
@@ -68,7 +68,7 @@ pub fn segment(
             let start = index * size;
             let end = (start + size).min(merged.payload.len());
             let data = merged.payload.get(start..end).unwrap_or_default();
-            let place = Place {
+            let place = SegmentPosition {
                 index,
                 start,
                 last: index + 1 == count,
@@ -84,7 +84,7 @@ pub fn segment(
     })
 }
 
-/// Runs `make`; if it fails, frees what it appended to `out`.
+/// Runs `make`; after a failure, frees the frames appended to `out`.
 pub(crate) fn all_or_none<E>(
     pool: &mut Pool,
     out: &mut Vec<Frame>,
@@ -104,7 +104,7 @@ pub(crate) fn all_or_none<E>(
 
 /// Position of a segment in the merged frame.
 #[derive(Clone, Copy)]
-struct Place {
+struct SegmentPosition {
     index: usize,
     /// Bytes of payload before the segment.
     start: usize,
@@ -179,7 +179,7 @@ impl<'a> Merged<'a> {
     }
 
     /// Writes headers and `data` to `bytes`, whose length is that of both.
-    fn write(&self, bytes: &mut [u8], data: &[u8], place: Place) {
+    fn write(&self, bytes: &mut [u8], data: &[u8], place: SegmentPosition) {
         let (headers, tail) = bytes.split_at_mut(self.headers.len());
         headers.copy_from_slice(self.headers);
         tail.copy_from_slice(data);
@@ -215,7 +215,14 @@ impl<'a> Merged<'a> {
         }
     }
 
-    fn write_tcp(&self, upper: &mut [u8], data: &[u8], seq: u32, flags: Flags, place: Place) {
+    fn write_tcp(
+        &self,
+        upper: &mut [u8],
+        data: &[u8],
+        seq: u32,
+        flags: Flags,
+        place: SegmentPosition,
+    ) {
         let Ok(mut header) = tcp::HeaderMut::new_checked(upper) else {
             return;
         };

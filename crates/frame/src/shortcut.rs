@@ -13,16 +13,16 @@ use crate::InterfaceId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shortcut {
     /// Source and destination addresses.
-    pub between: Between,
+    pub between: AddressPair,
     /// The connection; `None` if the addresses alone identify the flow.
     pub connection: Option<Connection>,
     /// Path and counters, which many pairs of addresses may share.
-    pub lane: Lane,
+    pub lane: ShortcutPath,
 }
 
 /// Source and destination addresses of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Between {
+pub struct AddressPair {
     /// Source address; IPv4 in the low 32 bits.
     pub source: u128,
     /// Destination address; IPv4 in the low 32 bits.
@@ -56,7 +56,7 @@ pub struct Service {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rewrite {
     /// The new addresses.
-    pub between: Between,
+    pub between: AddressPair,
     /// The new ports in network byte order.
     pub ports: [u8; 4],
     /// Change of the sum of the IPv4 header, in memory byte order (RFC 1624).
@@ -67,7 +67,7 @@ pub struct Rewrite {
 
 /// Path of packets, and their counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Lane {
+pub struct ShortcutPath {
     /// The ingress interface.
     pub ingress: InterfaceId,
     /// Its MAC address, the destination of the packets.
@@ -128,7 +128,7 @@ impl Rules {
 
 /// Selects lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum LaneSelector {
     /// All lanes.
     All,
     /// Lanes that begin or end at an interface.
@@ -139,9 +139,9 @@ pub enum Which {
 
 /// Traffic of one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Went {
+pub struct LaneTraffic {
     /// The lane.
-    pub lane: Lane,
+    pub lane: ShortcutPath,
     /// True for IPv6.
     pub ipv6: bool,
     /// Number of packets.
@@ -152,7 +152,7 @@ pub struct Went {
 
 /// Traffic of a connection's direction by its shortcut since the last call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gathered {
+pub struct ConnectionTraffic {
     /// [`Connection::token`].
     pub token: u64,
     /// Number of packets.
@@ -163,7 +163,7 @@ pub struct Gathered {
 
 /// An object that shortcuts depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Footing {
+pub enum Dependency {
     /// Routes to and from the addresses of a network.
     Network {
         /// First address; IPv4 in the low 32 bits.
@@ -177,7 +177,7 @@ pub enum Footing {
     Link {
         /// The egress interface.
         egress: InterfaceId,
-        /// [`Lane::link`].
+        /// [`ShortcutPath::link`].
         link: [u8; 12],
     },
 }
@@ -200,10 +200,10 @@ pub trait FlowOffload {
     /// Reports the traffic of the shortcuts of connections that were installed here: with `ticks` (1/64 s)
     /// each about once per second if called often, without it all of them. If `gathered` returns false, the
     /// connection has ended and its shortcut is removed.
-    fn gather(&mut self, ticks: Option<u32>, gathered: &mut dyn FnMut(Gathered) -> bool);
+    fn gather(&mut self, ticks: Option<u32>, gathered: &mut dyn FnMut(ConnectionTraffic) -> bool);
 
     /// Removes the shortcut of a connection's direction, if there is one.
-    fn remove(&mut self, between: &Between, service: &Service);
+    fn remove(&mut self, between: &AddressPair, service: &Service);
 }
 
 /// Installed shortcuts, as the control plane uses them.
@@ -212,12 +212,12 @@ pub trait Shortcuts: Send + Sync + core::fmt::Debug {
     fn forget(&self);
 
     /// Returns true if a valid shortcut may depend on this object.
-    fn rests_on(&self, footing: &Footing) -> bool;
+    fn rests_on(&self, footing: &Dependency) -> bool;
 
     /// Reports the traffic of the selected lanes since the last call; for removed ports, of all their lanes.
-    fn take(&self, which: Which, went: &mut dyn FnMut(Went));
+    fn take(&self, which: LaneSelector, went: &mut dyn FnMut(LaneTraffic));
 
     /// Returns the traffic of a connection's direction that its worker has not gathered yet; `None` if there
     /// is no such shortcut.
-    fn waiting(&self, between: &Between, service: &Service) -> Option<Gathered>;
+    fn waiting(&self, between: &AddressPair, service: &Service) -> Option<ConnectionTraffic>;
 }

@@ -11,13 +11,13 @@
 
 /// Position of a port in a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Seat(u8);
+pub struct SwitchPort(u8);
 
-impl Seat {
+impl SwitchPort {
     /// Number of positions.
     pub const MOST: usize = 64;
 
-    /// Returns the position with this number; `None` from [`Seat::MOST`] on.
+    /// Returns the position with this number; `None` from [`SwitchPort::MOST`] on.
     pub fn new(number: usize) -> Option<Self> {
         (number < Self::MOST).then_some(Self(number as u8))
     }
@@ -30,30 +30,30 @@ impl Seat {
 
 /// A set of positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seats(pub u64);
+pub struct SwitchPorts(pub u64);
 
-impl Seats {
-    /// Returns the set with `seat` added.
+impl SwitchPorts {
+    /// Returns the set with `port` added.
     #[must_use]
-    pub fn with(self, seat: Seat) -> Self {
-        Self(self.0 | 1 << seat.0)
+    pub fn with(self, port: SwitchPort) -> Self {
+        Self(self.0 | 1 << port.0)
     }
 
-    /// Returns the set without `seat`.
+    /// Returns the set without `port`.
     #[must_use]
-    pub fn without(self, seat: Seat) -> Self {
-        Self(self.0 & !(1 << seat.0))
+    pub fn without(self, port: SwitchPort) -> Self {
+        Self(self.0 & !(1 << port.0))
     }
 
-    /// Returns true if the set contains `seat`.
-    pub fn has(self, seat: Seat) -> bool {
-        self.0 >> seat.0 & 1 != 0
+    /// Returns true if the set contains `port`.
+    pub fn has(self, port: SwitchPort) -> bool {
+        self.0 >> port.0 & 1 != 0
     }
 }
 
-impl FromIterator<Seat> for Seats {
-    fn from_iter<I: IntoIterator<Item = Seat>>(seats: I) -> Self {
-        seats.into_iter().fold(Self::default(), Self::with)
+impl FromIterator<SwitchPort> for SwitchPorts {
+    fn from_iter<I: IntoIterator<Item = SwitchPort>>(ports: I) -> Self {
+        ports.into_iter().fold(Self::default(), Self::with)
     }
 }
 
@@ -84,7 +84,7 @@ pub struct Member {
     /// The group of the port.
     pub group: Group,
     /// Ports that its frames may leave by, regardless of VLANs and spanning tree; never the port itself.
-    pub reaches: Seats,
+    pub reaches: SwitchPorts,
     /// Maximum length in bytes of a frame that it sends, from the Ethernet header on.
     pub longest: u32,
     /// True if frames of unknown hosts go to a worker, which learns them.
@@ -104,13 +104,13 @@ pub struct MemberTags {
 
 /// The ports of a VLAN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct VlanSeats {
+pub struct VlanPorts {
     /// Ports on which its frames are accepted.
-    pub ingress: Seats,
+    pub ingress: SwitchPorts,
     /// Ports by which its frames may leave.
-    pub egress: Seats,
+    pub egress: SwitchPorts,
     /// Ports by which its frames leave untagged.
-    pub untagged: Seats,
+    pub untagged: SwitchPorts,
 }
 
 /// Key of a host in a switch.
@@ -128,9 +128,9 @@ pub struct HostKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switched {
     /// The ingress port.
-    pub from: Seat,
+    pub from: SwitchPort,
     /// The egress port.
-    pub to: Seat,
+    pub to: SwitchPort,
     /// Number of frames.
     pub frames: u64,
     /// Bytes of the frames as received, including Ethernet headers.
@@ -150,16 +150,16 @@ pub struct Filling {
 /// workers. No function blocks or makes a system call.
 pub trait BridgeOffload: Send + Sync + core::fmt::Debug {
     /// Sets a port's settings; without settings, frames from and to the port are not switched.
-    fn set_member(&self, seat: Seat, member: Option<&Member>);
+    fn set_member(&self, port: SwitchPort, member: Option<&Member>);
 
     /// Sets the ports of a VLAN; VLAN 0 without VLAN filtering.
-    fn set_vlan(&self, group: Group, vid: u16, seats: &VlanSeats);
+    fn set_vlan(&self, group: Group, vid: u16, ports: &VlanPorts);
 
     /// Sets the maximum number of hosts of a group.
     fn set_limit(&self, group: Group, hosts: u32);
 
     /// Removes all hosts of a port.
-    fn flush(&self, seat: Seat);
+    fn flush(&self, port: SwitchPort);
 
     /// Removes a host. Workers may call this as well.
     fn forget(&self, host: &HostKey);
@@ -168,7 +168,7 @@ pub trait BridgeOffload: Send + Sync + core::fmt::Debug {
     fn seen(&self, host: &HostKey) -> Option<u32>;
 
     /// Records that a host was seen at a port. Workers call this from many threads; it does not allocate.
-    fn learn(&self, host: &HostKey, seat: Seat);
+    fn learn(&self, host: &HostKey, port: SwitchPort);
 
     /// Reports the switched traffic.
     fn take(&self, switched: &mut dyn FnMut(Switched));

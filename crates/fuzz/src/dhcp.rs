@@ -7,7 +7,7 @@ use core::net::Ipv4Addr;
 use machine::{Duration, Instant};
 use service::dhcp::Message;
 use service::dhcp::server::{
-    Action, Asked, Assigned, Config, DYNAMIC, Event, Network, Record, Servers, State, Static,
+    Action, Assigned, Config, DYNAMIC, Event, Network, Record, Request, Servers, State, Static,
 };
 use service::pool::Pools;
 use wire::Mac;
@@ -45,10 +45,10 @@ pub fn server(script: &[u8]) {
                 gateways: vec![OWN.0; usize::from(first >> 5)],
                 ..Network::default()
             }]),
-            3 => Event::Seen(address),
+            3 => Event::AddressInUse(address),
             4 => Event::Remove(DYNAMIC | u64::from(first)),
             _ => match asked(what, data) {
-                Some(asked) => Event::Asked(Box::new(asked)),
+                Some(asked) => Event::Request(Box::new(asked)),
                 None => continue,
             },
         };
@@ -86,7 +86,7 @@ fn fixed(address: Ipv4Addr, data: &[u8]) -> Static {
 }
 
 /// Builds a message and parses it; `None` if it is malformed.
-fn asked(what: u8, data: &[u8]) -> Option<Asked> {
+fn asked(what: u8, data: &[u8]) -> Option<Request> {
     let [client, flags, options @ ..] = data else {
         return None;
     };
@@ -105,7 +105,7 @@ fn asked(what: u8, data: &[u8]) -> Option<Asked> {
     }
     bytes.extend(options);
     let message = Message::decode(&bytes).ok()?;
-    Some(Asked {
+    Some(Request {
         server: SERVER,
         src_mac: Mac([2, 0, 0, 0, 0, client >> 3]),
         message,

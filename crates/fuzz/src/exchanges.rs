@@ -16,7 +16,7 @@ const FAR: [u8; 4] = [192, 0, 2, 2];
 /// Time between two messages.
 const STEP: Duration = Duration::from_millis(700);
 /// Maximum number of remaining IKE SAs.
-const MOST: usize = 64;
+const MAX_SAS: usize = 64;
 
 fn end(address: [u8; 4], port: u16) -> SocketAddr {
     SocketAddr::new(IpAddr::from(address), port)
@@ -123,7 +123,7 @@ pub fn ike(bytes: &[u8]) {
     if choice & 0x80 != 0 {
         engine.handle(Event::Acquire(PolicyId(1)), now, &mut out);
     }
-    for (number, message) in (0_u8..).zip(messages(bytes).take(MOST)) {
+    for (number, message) in (0_u8..).zip(messages(bytes).take(MAX_SAS)) {
         now += STEP;
         let natt = number & 1 != 0;
         let port = if natt { 4500 } else { 500 };
@@ -137,7 +137,7 @@ pub fn ike(bytes: &[u8]) {
         engine.tick(now, &mut out);
     }
     assert!(
-        engine.peers().count() <= 2 * MOST,
+        engine.peers().count() <= 2 * MAX_SAS,
         "strangers leave IKE SAs"
     );
     let made = out
@@ -182,7 +182,7 @@ pub fn wireguard(bytes: &[u8]) {
         device.handle(event, now, &mut out);
     }
     out.clear();
-    for message in messages(bytes).take(MOST) {
+    for message in messages(bytes).take(MAX_SAS) {
         now += STEP;
         let from = end(FAR, 51_820);
         device.handle(

@@ -295,7 +295,7 @@ pub fn vrrp(script: &[u8]) {
         let mut now = Instant::from_secs(1);
         for (what, data) in events(script) {
             let mut out = Vec::new();
-            let heard = vrrp::hear(data);
+            let heard = vrrp::parse(data);
             let event = match what % 6 {
                 0 => vrrp::Event::Up,
                 1 => vrrp::Event::Down,
@@ -317,7 +317,7 @@ pub fn vrrp(script: &[u8]) {
             assert!(out.len() <= 8, "an event is answered by a few actions");
             for action in out {
                 if let vrrp::Action::Send(packet) = action {
-                    assert!(vrrp::hear(&packet).is_ok(), "what is sent can be read");
+                    assert!(vrrp::parse(&packet).is_ok(), "what is sent can be read");
                 }
             }
         }

@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Kind, Menu, Property, Reason, Shape};
+use menu::{Kind, Menu, MenuShape, Property, Reason};
 use script::{Done, Request, Rows};
 
-use api::rest::{self, Asked};
+use api::rest::{self, HttpRequest};
 use api::{Action, Connection, Decoder, Limits, RUNNING};
 
 /// Feeds a connection in pieces, whose length the first byte gives. Every login succeeds; commands end with the
@@ -66,10 +66,10 @@ pub fn sentences(bytes: &[u8]) {
 static THINGS: Menu = Menu {
     properties: &[&[Property::new("name", Kind::Name, "its name")]],
     key: Some("name"),
-    ..Menu::new("/thing", Shape::List, "things")
+    ..Menu::new("/thing", MenuShape::List, "things")
 };
 
-static STATE: Menu = Menu::new("/state", Shape::Settings, "one state");
+static STATE: Menu = Menu::new("/state", MenuShape::Settings, "one state");
 
 static MENUS: &[&Menu] = &[&THINGS, &STATE];
 
@@ -83,7 +83,7 @@ pub fn rest(bytes: &[u8]) {
     let line = String::from_utf8_lossy(line);
     let (method, url) = line.split_once(' ').unwrap_or((&line, ""));
     let (path, query) = url.split_once('?').unwrap_or((url, ""));
-    let asked = Asked {
+    let asked = HttpRequest {
         method,
         path,
         query,

@@ -7,7 +7,7 @@ pub use crate::tracker::tracker;
 
 use dataplane::connection::{Calls, EntryId, Expectation, Helper};
 use dataplane::nat::helper::{Expected, Shifts, View, payload as payload_of, read, rest, treat};
-use dataplane::nat::{Rewrite, Shape};
+use dataplane::nat::{PacketLayout, Rewrite};
 use dataplane::packet::{Fields, Tuple, protocol};
 use dataplane::trace::End;
 use frame::reassembly::{Config, Reassembly};
@@ -72,7 +72,7 @@ pub fn translate(bytes: &[u8]) {
 }
 
 fn there_and_back<const BYTES: usize>(bytes: &[u8], fields: &Fields, after: &Tuple) {
-    let shape = Shape::of(fields, &Offload::FINISHED, 0);
+    let shape = PacketLayout::of(fields, &Offload::FINISHED, 0);
     let there = Rewrite::<BYTES>::of(&fields.tuple, after);
     let back = Rewrite::<BYTES>::of(after, &fields.tuple);
     for apply in [Rewrite::<BYTES>::apply, Rewrite::<BYTES>::apply_error] {
@@ -161,7 +161,7 @@ pub fn helper(bytes: &[u8]) {
     room[9] = forth.protocol;
     room[32] = if udp { 0 } else { 0x50 };
     room[header..len].copy_from_slice(&text[gone..]);
-    let shape = Shape::of(&Fields::of(&room), &Offload::FINISHED, 0);
+    let shape = PacketLayout::of(&Fields::of(&room), &Offload::FINISHED, 0);
     let mut shifts = Shifts::default();
 
     assert_eq!(payload_of(&room, shape), Some(&text[gone..]));

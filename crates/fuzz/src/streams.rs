@@ -6,8 +6,8 @@ use std::sync::Arc;
 use dataplane::packet::{Fields, Tuple};
 use dataplane::rule::stream_readers::{self as readers, Keys, Pieces, Read, Streams};
 use dataplane::rule::{
-    Action, AddressTypes, Carrier, Class, Facts, Glob, Helper, Hotspot, Kept, Layer7, Making,
-    Match, Nothing, Rule, Sought, Subject, Table,
+    Action, AddressTypes, Carrier, Class, CompileMode, Facts, Glob, Helper, Hotspot, Layer7, Match,
+    Nothing, Rule, StreamPatterns, StreamState, Subject, Table,
 };
 use machine::Instant;
 
@@ -16,10 +16,10 @@ const CONNECTIONS: usize = 4;
 
 /// Stored state of the connections, and matchers of the rules.
 struct World {
-    kept: RefCell<[Kept; CONNECTIONS]>,
+    kept: RefCell<[StreamState; CONNECTIONS]>,
     at: usize,
     reply: bool,
-    sought: Sought,
+    sought: StreamPatterns,
 }
 
 impl Facts for World {
@@ -34,11 +34,11 @@ impl Facts for World {
         }
     }
 
-    fn keep(&self, kept: Kept) {
+    fn keep(&self, kept: StreamState) {
         self.kept.borrow_mut()[self.at] = kept;
     }
 
-    fn sought(&self) -> Option<&Sought> {
+    fn sought(&self) -> Option<&StreamPatterns> {
         Some(&self.sought)
     }
 
@@ -76,10 +76,10 @@ impl Facts for World {
 }
 
 thread_local! {
-    static SOUGHT: (Sought, Vec<Match>) = sought();
+    static SOUGHT: (StreamPatterns, Vec<Match>) = sought();
 }
 
-fn sought() -> (Sought, Vec<Match>) {
+fn sought() -> (StreamPatterns, Vec<Match>) {
     let globs = ["*", "*.example.com", "example.org", "*[a-m]?x*", "www.*"];
     let mut all: Vec<Match> = globs.map(|glob| Match::TlsHost(Glob::new(glob))).into();
     let patterns = [
@@ -100,7 +100,7 @@ fn sought() -> (Sought, Vec<Match>) {
         vec![("forward".into(), all.iter().map(rule).collect())],
     );
     (
-        Sought::default().follow([&table].into_iter(), Making::Joined),
+        StreamPatterns::default().follow([&table].into_iter(), CompileMode::Joined),
         all,
     )
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use dataplane::connection::{FlowId, Tracker};
 use dataplane::connection::{Purge, Row, Settings, Setup, State, TICKS_PER_SECOND, Table, Tick};
-use dataplane::connection::{Tracker, Way};
 use dataplane::packet::{Fields, Tuple, protocol};
 use machine::Rng;
 
 /// Maximum number of connections.
-const ENTRIES: u32 = 16;
+const MAX_ENTRIES: u32 = 16;
 
 /// Bytes per step.
-const ACT: usize = 8;
+const STEP_BYTES: usize = 8;
 
 /// Passes packets of a few conversations to a tracker, in both directions and with delays, eight bytes per
 /// step. Checks that previews match results, that no two connections share a tuple, and that the counters match
@@ -20,7 +20,7 @@ pub fn tracker(bytes: &[u8]) {
     let Some(mut bed) = Bed::new() else {
         return;
     };
-    for act in bytes.chunks_exact(ACT).take(64) {
+    for act in bytes.chunks_exact(STEP_BYTES).take(64) {
         let Some(act) = act.first_chunk() else {
             return;
         };
@@ -45,14 +45,14 @@ struct Bed {
 impl Bed {
     fn new() -> Option<Self> {
         let settings = Settings {
-            entries_max: ENTRIES,
+            entries_max: MAX_ENTRIES,
             ..Settings::default()
         };
-        let table = Table::new(1, ENTRIES).ok()?;
+        let table = Table::new(1, MAX_ENTRIES).ok()?;
         let setup = Setup {
             table: Arc::clone(&table),
             worker: 0,
-            homes: None,
+            tuple_claims: None,
             settings: &settings,
         };
         let now = Tick(80);
@@ -64,7 +64,7 @@ impl Bed {
         })
     }
 
-    fn act(&mut self, &[kind, who, flags, seq, ack, window, data, wait]: &[u8; ACT]) {
+    fn act(&mut self, &[kind, who, flags, seq, ack, window, data, wait]: &[u8; STEP_BYTES]) {
         let tuple = tuple(kind, who);
         if kind & 0xc0 == 0xc0 {
             self.wait(u32::from(wait & 0x1f));
@@ -129,7 +129,7 @@ impl Bed {
         let rows = self.rows();
         let (ipv4, ipv6) = self.table.totals();
         assert_eq!((ipv4 + ipv6) as usize, rows.len());
-        assert!(rows.len() <= ENTRIES as usize);
+        assert!(rows.len() <= MAX_ENTRIES as usize);
         let mut tuples: Vec<Tuple> = Vec::new();
         for row in &rows {
             let ways = [(row.original, false), (row.reply, true)];
@@ -144,7 +144,7 @@ impl Bed {
         }
     }
 
-    fn row(&self, way: Way) -> Option<Tuple> {
+    fn row(&self, way: FlowId) -> Option<Tuple> {
         let row = self.table.row(self.tracker.id(way))?;
         Some(row.original)
     }

@@ -430,7 +430,7 @@ pub struct Policy {
     pub peer: Option<PeerId>,
     /// Template group; `None` if the policy is no template.
     pub template: Option<String>,
-    /// Its place among all policies: the first that matches wins.
+    /// Position among all policies: the first match wins.
     pub place: u64,
     /// `src-address` and `src-port`.
     pub source: Selector,

@@ -5,9 +5,9 @@ use crate::message::{Offer, Transform, Version};
 use crate::suite::{Encryption, Group};
 
 /// Maximum lines per message: a peer may offer thousands of combinations.
-const LINES: usize = 16;
+const MAX_LINES: usize = 16;
 
-/// Describes the proposals of a message, one line each, at most [`LINES`] and a final note.
+/// Describes the proposals of a message, one line each, at most [`MAX_LINES`] and a final note.
 pub(crate) fn offers(version: Version, offers: &[Offer]) -> Vec<String> {
     let mut lines = Vec::new();
     for offer in offers {
@@ -24,8 +24,8 @@ pub(crate) fn offers(version: Version, offers: &[Offer]) -> Vec<String> {
                 lines.push(format!("offered #{}: {texts}", offer.number));
             }
         }
-        if lines.len() > LINES {
-            lines.truncate(LINES);
+        if lines.len() > MAX_LINES {
+            lines.truncate(MAX_LINES);
             lines.push("offered: and more".to_owned());
             break;
         }

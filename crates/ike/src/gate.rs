@@ -16,10 +16,10 @@ const COUNTERS: usize = 1 << 18;
 /// Duration of a cookie epoch. Cookies of the previous epoch remain valid.
 const EPOCH_SECONDS: u64 = 60;
 /// Length of an IKE header in bytes (RFC 7296, 3.1).
-const HEADER: usize = 28;
+const HEADER_BYTES: usize = 28;
 /// Length of a response that demands a cookie.
-pub const CHALLENGE_BYTES: usize = HEADER + 8 + COOKIE;
-const COOKIE: usize = 32;
+pub const CHALLENGE_BYTES: usize = HEADER_BYTES + 8 + COOKIE_BYTES;
+const COOKIE_BYTES: usize = 32;
 const NONCE: u8 = 40;
 const NOTIFY: u8 = 41;
 const COOKIE_NOTIFY: [u8; 2] = 16_390_u16.to_be_bytes();
@@ -85,7 +85,7 @@ impl Gate {
 
     /// Classifies a message; the caller has removed the marker of port 4500.
     pub fn sort(&self, message: &[u8], from: SocketAddr, now: Instant) -> Sort {
-        let Some(header) = message.first_chunk::<HEADER>() else {
+        let Some(header) = message.first_chunk::<HEADER_BYTES>() else {
             return Sort::Malformed;
         };
         let (initiator, responder) = (spi(header, 0), spi(header, 8));
@@ -98,7 +98,7 @@ impl Gate {
             _ => false,
         };
         // Encrypted IKEv1 messages may have padding beyond their length field.
-        if !fits || initiator == 0 || len < HEADER || len > message.len() {
+        if !fits || initiator == 0 || len < HEADER_BYTES || len > message.len() {
             return Sort::Malformed;
         }
         if self.has(initiator) || self.has(responder) {
@@ -132,7 +132,7 @@ impl Gate {
         answer[..8].copy_from_slice(initiator);
         answer[16..20].copy_from_slice(&[NOTIFY, 0x20, INIT, RESPONSE]);
         answer[24..28].copy_from_slice(&(CHALLENGE_BYTES as u32).to_be_bytes());
-        answer[28..32].copy_from_slice(&[0, 0, 0, (8 + COOKIE) as u8]);
+        answer[28..32].copy_from_slice(&[0, 0, 0, (8 + COOKIE_BYTES) as u8]);
         answer[34..36].copy_from_slice(&COOKIE_NOTIFY);
         let cookie = self.cookie(epoch(now), spi(message, 0), nonce, from);
         answer[36..].copy_from_slice(&cookie);
@@ -143,11 +143,13 @@ impl Gate {
     pub(crate) fn is_proved(&self, message: &[u8], from: SocketAddr, now: Instant) -> bool {
         // The cookie is the first payload (RFC 7296, 2.6).
         let is_notify = message.get(16) == Some(&NOTIFY);
-        let Some([_, _, a, b, ..]) = message.get(HEADER + 4..HEADER + 8).filter(|_| is_notify)
+        let Some([_, _, a, b, ..]) = message
+            .get(HEADER_BYTES + 4..HEADER_BYTES + 8)
+            .filter(|_| is_notify)
         else {
             return false;
         };
-        let said = message.get(HEADER + 8..HEADER + 8 + COOKIE);
+        let said = message.get(HEADER_BYTES + 8..HEADER_BYTES + 8 + COOKIE_BYTES);
         let (Some(said), Some(nonce)) = (said, find(message, NONCE)) else {
             return false;
         };
@@ -156,7 +158,7 @@ impl Gate {
         [*a, *b] == COOKIE_NOTIFY && (right(epoch) || right(epoch.saturating_sub(1)))
     }
 
-    fn cookie(&self, epoch: u64, spi: u64, nonce: &[u8], from: SocketAddr) -> [u8; COOKIE] {
+    fn cookie(&self, epoch: u64, spi: u64, nonce: &[u8], from: SocketAddr) -> [u8; COOKIE_BYTES] {
         let address = match from.ip() {
             IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
             IpAddr::V6(address) => address.octets(),
@@ -164,7 +166,7 @@ impl Gate {
         let (port, spi) = (from.port().to_be_bytes(), spi.to_be_bytes());
         let parts = [&epoch.to_be_bytes()[..], nonce, &address, &port, &spi];
         let digest = hmac(Hash::Sha256, &self.secret, &parts);
-        digest.try_into().unwrap_or([0; COOKIE])
+        digest.try_into().unwrap_or([0; COOKIE_BYTES])
     }
 }
 
@@ -179,7 +181,7 @@ fn spi(message: &[u8], at: usize) -> u64 {
 
 /// Returns the body of the first payload of a type.
 fn find(message: &[u8], kind: u8) -> Option<&[u8]> {
-    let (mut next, mut rest) = (*message.get(16)?, message.get(HEADER..)?);
+    let (mut next, mut rest) = (*message.get(16)?, message.get(HEADER_BYTES..)?);
     loop {
         let [after, _, a, b] = *rest.first_chunk::<4>()?;
         let len = usize::from(u16::from_be_bytes([a, b]));
@@ -204,8 +206,8 @@ mod tests {
     fn first(before: &[u8]) -> Vec<u8> {
         let nonce = [&[0, 0, 0, 36][..], &[7; 32]].concat();
         let next = if before.is_empty() { NONCE } else { NOTIFY };
-        let len = HEADER + before.len() + nonce.len();
-        let mut header = vec![0; HEADER];
+        let len = HEADER_BYTES + before.len() + nonce.len();
+        let mut header = vec![0; HEADER_BYTES];
         header[..8].fill(9);
         header[16..20].copy_from_slice(&[next, 0x20, INIT, INITIATOR]);
         header[24..].copy_from_slice(&(len as u32).to_be_bytes());
@@ -223,7 +225,7 @@ mod tests {
         assert_eq!(gate.sort(&message, from(1), NOW), Sort::First);
         let mut answer = [0; CHALLENGE_BYTES];
         assert!(gate.challenge(&message, from(1), NOW, &mut answer));
-        let mut cookie = answer[HEADER..].to_vec();
+        let mut cookie = answer[HEADER_BYTES..].to_vec();
         cookie[0] = NONCE;
         let again = first(&cookie);
         assert_eq!(gate.sort(&again, from(1), NOW), Sort::Proved);

@@ -55,13 +55,13 @@ pub trait Lanes: Copy {
         bits.sum()
     }
 
-    /// Returns how many of 16 numbers are at most `key`.
+    /// Returns the rank of `key` among 16 numbers: the count of numbers up to `key`.
     #[inline(always)]
     fn rank(self, numbers: &[u32; 16], key: u32) -> u32 {
         numbers.iter().map(|number| u32::from(*number <= key)).sum()
     }
 
-    /// Returns how many of 8 numbers are at most `key`.
+    /// Returns the rank of `key` among 8 numbers.
     #[inline(always)]
     fn rank_u64(self, numbers: &[u64; 8], key: u64) -> u32 {
         numbers.iter().map(|number| u32::from(*number <= key)).sum()
@@ -86,28 +86,27 @@ pub trait Lanes: Copy {
             .sum()
     }
 
-    /// Returns for each of 16 keys how many of the first 31 numbers are at most the key. The numbers must be
-    /// sorted.
+    /// Returns the ranks of 16 keys among the first 31 numbers, which must be sorted.
     #[inline(always)]
     fn few_ranks(self, numbers: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
         halve(numbers, numbers, keys)
     }
 
-    /// Returns for each of 16 64-bit keys how many of the first 31 numbers are at most the key.
+    /// Returns the ranks of 16 64-bit keys among the first 31 numbers.
     #[inline(always)]
     fn few_ranks_u64(self, numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
         halve(numbers, numbers, keys)
     }
 
-    /// Returns for each of 16 keys how many of `numbers` are at most the key; padding may be counted.
-    /// `numbers` must come from [`parted`] with lines of 16.
+    /// Returns the ranks of 16 keys among `numbers`; padding may be counted. `numbers` must come from
+    /// [`parted`] with lines of 16.
     #[inline(always)]
     fn ranks(self, numbers: &[u32], every: &Every, keys: &[u32; 16]) -> [u32; 16] {
         halve(numbers, &every.of_32, keys)
     }
 
-    /// Returns for each of 16 64-bit keys how many of `numbers` are at most the key; `numbers` and `every`
-    /// must come from [`parted`] with lines of 8.
+    /// Returns the ranks of 16 64-bit keys among `numbers`; `numbers` and `every` must come from [`parted`]
+    /// with lines of 8.
     #[inline(always)]
     fn ranks_u64(self, numbers: &[u64], every: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
         halve(numbers, every, keys)
@@ -238,8 +237,7 @@ pub trait Lanes: Copy {
         bits.sum()
     }
 
-    /// Returns how many of the first `lanes` bits are set; the set bits must come first. `lanes` is at most
-    /// 31.
+    /// Counts the set bits among the first `lanes` bits, at most 31; the set bits must come first.
     #[inline(always)]
     fn count(self, bits: u32, lanes: u32) -> u32 {
         (bits & ((1 << lanes) - 1)).trailing_ones()

@@ -17,7 +17,7 @@ use crate::holding::{Holding, Kind, Space};
 use crate::process::Process;
 
 /// File extension of records.
-const ENDING: &str = "lab";
+const EXTENSION: &str = "lab";
 
 /// Lock file.
 const LOCK: &str = "lock";
@@ -245,7 +245,7 @@ impl Records {
     /// Returns all records, ordered by name. Removes unreadable ones.
     pub(crate) fn all(&self) -> Result<Vec<Record>, Error> {
         let mut records = Vec::new();
-        for path in self.files(ENDING)? {
+        for path in self.files(EXTENSION)? {
             match self.load(&path) {
                 Some(record) => records.push(record),
                 None => self.forget_file(&path)?,
@@ -284,7 +284,7 @@ impl Records {
     }
 
     fn path(&self, lab: &str) -> PathBuf {
-        self.folder.join(format!("{lab}.{ENDING}"))
+        self.folder.join(format!("{lab}.{EXTENSION}"))
     }
 
     fn load(&self, path: &Path) -> Option<Record> {
@@ -303,7 +303,7 @@ pub(crate) struct Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         let records = &self.records;
-        if records.files(ENDING).is_ok_and(|files| files.is_empty()) {
+        if records.files(EXTENSION).is_ok_and(|files| files.is_empty()) {
             let _ = fs::remove_file(records.folder.join(LOCK));
             records.tidy();
         }

@@ -15,12 +15,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Length of a datagram, and of its UDP, IPv4 and Ethernet headers, in bytes.
-const DATAGRAM: usize = 1_200;
-const AROUND: u64 = 42;
+const DATAGRAM_BYTES: usize = 1_200;
+const HEADER_BYTES: u64 = 42;
 /// Time to wait for an answer.
-const PATIENCE: Duration = Duration::from_millis(100);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
 /// Maximum lag of the sender; it skips what it could not send in time.
-const BEHIND: Duration = Duration::from_millis(5);
+const MAX_LAG: Duration = Duration::from_millis(5);
 
 const HELLO: u8 = b'h';
 const READY: u8 = b'r';
@@ -41,7 +41,7 @@ pub struct Sent {
 impl Sent {
     /// Returns the rate of arrived frames in Mbit/s.
     pub fn mbps(&self) -> u64 {
-        let bits = self.received * (DATAGRAM as u64 + AROUND) * 8;
+        let bits = self.received * (DATAGRAM_BYTES as u64 + HEADER_BYTES) * 8;
         bits.checked_div(self.micros).unwrap_or(0)
     }
 }
@@ -54,7 +54,7 @@ pub fn receive(at: &str, ready: impl FnOnce()) -> io::Result<()> {
     let socket = UdpSocket::bind(at)?;
     ready();
     let mut count = 0_u64;
-    let mut datagram = [0; DATAGRAM];
+    let mut datagram = [0; DATAGRAM_BYTES];
     loop {
         let (length, from) = socket.recv_from(&mut datagram)?;
         match datagram[..length].first() {
@@ -81,7 +81,7 @@ pub fn receive(at: &str, ready: impl FnOnce()) -> io::Result<()> {
 pub fn send(to: &str, datagrams: u32, mbps: u32, tries: u32) -> io::Result<Sent> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     socket.connect(to)?;
-    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     if ask(&socket, HELLO, READY, tries).is_none() {
         return Ok(Sent::default());
     }
@@ -104,7 +104,7 @@ fn ask(socket: &UdpSocket, question: u8, answer: u8, tries: u32) -> Option<u64> 
         let begin = Instant::now();
         // Without a listener an ICMP error comes back.
         let _ = socket.send(&[question]);
-        while begin.elapsed() < PATIENCE {
+        while begin.elapsed() < ANSWER_TIMEOUT {
             let mut said = [0; 9];
             match socket.recv(&mut said) {
                 Ok(length) if length > 0 && said[0] == answer => {
@@ -112,7 +112,7 @@ fn ask(socket: &UdpSocket, question: u8, answer: u8, tries: u32) -> Option<u64> 
                     return Some(u64::from_be_bytes(number));
                 }
                 Ok(_) => {}
-                Err(_) => thread::park_timeout(PATIENCE.saturating_sub(begin.elapsed())),
+                Err(_) => thread::park_timeout(ANSWER_TIMEOUT.saturating_sub(begin.elapsed())),
             }
         }
     }
@@ -120,12 +120,14 @@ fn ask(socket: &UdpSocket, question: u8, answer: u8, tries: u32) -> Option<u64> 
 }
 
 fn paced(socket: &UdpSocket, datagrams: u32, mbps: u32) -> io::Result<u64> {
-    let frame = Duration::from_nanos((DATAGRAM as u64 + AROUND) * 8_000 / u64::from(mbps.max(1)));
-    let data = [DATA; DATAGRAM];
+    let frame = Duration::from_nanos(
+        (DATAGRAM_BYTES as u64 + HEADER_BYTES) * 8_000 / u64::from(mbps.max(1)),
+    );
+    let data = [DATA; DATAGRAM_BYTES];
     let mut due = Instant::now();
     for _ in 0..datagrams {
         let now = Instant::now();
-        due = due.max(now.checked_sub(BEHIND).unwrap_or(now));
+        due = due.max(now.checked_sub(MAX_LAG).unwrap_or(now));
         if let Some(early) = due.checked_duration_since(now) {
             // The kernel cannot sleep for less.
             if early > Duration::from_micros(200) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Clock, Fill, Id, Item, Menu, Policies, Saved};
+use crate::{AutoValue, Clock, Id, Item, Menu, Policies, Saved};
 
 /// One item before and after a transaction.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ impl Change {
             _ => "set",
         };
         let mut filled = self.menu.filled.iter();
-        let owner = filled.find(|(_, fill)| *fill == Fill::User);
+        let owner = filled.find(|(_, fill)| *fill == AutoValue::User);
         let sides = [&self.before, &self.after].into_iter().flatten();
         let of_item = |item: &Arc<Item>| {
             let (owner, _) = owner?;
@@ -222,8 +222,8 @@ pub trait Journal: Send {
         Vec::new()
     }
 
-    /// Does work that can wait, and says whether it copied the whole configuration for it. It is called every few
-    /// seconds while the router runs.
+    /// Does deferrable work. Called every few seconds while the router runs. Returns true if it copied the
+    /// whole configuration.
     fn rest(&mut self) -> bool {
         false
     }

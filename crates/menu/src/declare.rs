@@ -43,7 +43,7 @@ impl Flag {
 
 /// The shape of a menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum MenuShape {
     /// A list of items that users add and remove.
     List,
     /// A list of items whose order matters.
@@ -80,7 +80,7 @@ pub struct Builtin {
 
 /// How an export refers to a default item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pick {
+pub enum ExportSelector {
     /// `set [ find name=all ]`: by the key property.
     Find,
     /// `set [ find default=yes ]`: the menu has one default item.
@@ -95,7 +95,7 @@ pub enum Pick {
 
 /// Declares that a menu has one item for each item of another menu, added and removed together with it.
 #[derive(Clone, Copy, Debug)]
-pub struct Follow {
+pub struct FollowedMenu {
     /// Path of the other menu.
     pub path: &'static str,
     /// Initial values of such an item.
@@ -143,7 +143,7 @@ impl Command {
 
 /// A property of an older RouterOS version, accepted on input.
 #[derive(Clone, Copy, Debug)]
-pub struct Old {
+pub struct OldProperty {
     /// The name of the property in older versions.
     pub name: &'static str,
     /// If set, the declaration applies to this value only; an empty string stands for no value.
@@ -157,7 +157,7 @@ pub struct Old {
     pub makes: Option<&'static [(&'static str, &'static str)]>,
 }
 
-impl Old {
+impl OldProperty {
     /// Declares a renamed property.
     pub const fn renamed(name: &'static str, becomes: &'static str) -> Self {
         Self {
@@ -195,7 +195,7 @@ impl Old {
 /// Properties of older versions that moved to an item of another menu. An `add` command with such a property
 /// also adds the other item.
 #[derive(Clone, Copy, Debug)]
-pub struct Split {
+pub struct MovedProperties {
     /// Path of the other menu.
     pub menu: &'static str,
     /// The old properties, each with the property of the other menu that receives the value.
@@ -217,7 +217,7 @@ pub enum Link {
 
 /// Values of older versions that no longer exist. Commands with such a value are refused with a reason.
 #[derive(Clone, Copy, Debug)]
-pub struct Lost {
+pub struct RemovedValues {
     /// The properties with such values.
     pub words: &'static [&'static str],
     /// The values, alone or as list elements.
@@ -243,7 +243,7 @@ pub struct Menu {
     /// The content of the menu, in one sentence.
     pub help: &'static str,
     /// The shape.
-    pub shape: Shape,
+    pub shape: MenuShape,
     /// The properties in the order of `print detail`, in fragments that menus share.
     pub properties: &'static [&'static [Property]],
     /// Internal values that only the router writes and that are never shown ([`Property::kept`]), such as
@@ -280,26 +280,26 @@ pub struct Menu {
     /// The properties by which rows are sorted; if empty, rows are in order of creation.
     pub sort: &'static [&'static str],
     /// Properties that are filled in when an item is added: creator, time, keys.
-    pub filled: &'static [(&'static str, Fill)],
+    pub filled: &'static [(&'static str, AutoValue)],
     /// Items that exist by default.
     pub builtin: &'static [Builtin],
     /// How an export refers to default items.
-    pub pick: Pick,
+    pub pick: ExportSelector,
     /// Items that existed by default in older versions. Such an item is added when a command names it.
     pub supposed: &'static [Builtin],
     /// Maximum number of hardware parts in this menu. The hardware defines which parts exist; an import also
     /// adds parts that a configuration names by number or name.
     pub parts: usize,
     /// The menus whose items each have an item in this menu, with that item's name as the key.
-    pub follows: &'static [Follow],
+    pub follows: &'static [FollowedMenu],
     /// Commands in addition to the standard commands of the shape.
     pub commands: &'static [Command],
     /// Properties of older versions.
-    pub old: &'static [Old],
+    pub old: &'static [OldProperty],
     /// Properties of older versions that moved to other menus.
-    pub splits: &'static [Split],
+    pub splits: &'static [MovedProperties],
     /// Values of older versions that no longer exist.
-    pub lost: &'static [Lost],
+    pub lost: &'static [RemovedValues],
     /// Converts items of older versions at the end of an import.
     pub upgrade: Option<Upgrade>,
     /// Paths of the menu in older versions.
@@ -356,7 +356,7 @@ pub struct Menu {
 
 /// The initial value of a property that a command does not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fill {
+pub enum AutoValue {
     /// The current date: `2026-11-22`.
     Date,
     /// The current time of day: `03:30:00`.
@@ -373,7 +373,7 @@ pub enum Fill {
 
 impl Menu {
     /// Creates an empty menu of a shape, as a base for struct update syntax.
-    pub const fn new(path: &'static str, shape: Shape, help: &'static str) -> Self {
+    pub const fn new(path: &'static str, shape: MenuShape, help: &'static str) -> Self {
         Self {
             path,
             help,
@@ -395,7 +395,7 @@ impl Menu {
             clashes_with_rows: false,
             sort: &[],
             builtin: &[],
-            pick: Pick::Find,
+            pick: ExportSelector::Find,
             supposed: &[],
             parts: 0,
             follows: &[],
@@ -482,7 +482,7 @@ impl Menu {
 
     /// True if items can be added and removed.
     pub const fn grows(&self) -> bool {
-        matches!(self.shape, Shape::List | Shape::Ordered)
+        matches!(self.shape, MenuShape::List | MenuShape::Ordered)
     }
 
     /// True if `add` or `remove` is a command of the menu, for its items or declared explicitly.
@@ -495,7 +495,7 @@ impl Menu {
     pub(crate) fn has_values(&self, row: &crate::Row) -> bool {
         match self.shown_with {
             [] => {
-                self.shape != Shape::Status
+                self.shape != MenuShape::Status
                     || row.cells.iter().any(|(name, _)| !name.starts_with('.'))
             }
             names => names.iter().any(|name| row.get(name).is_some()),
@@ -504,21 +504,24 @@ impl Menu {
 
     /// True if the menu has items or rows rather than one set of values.
     pub const fn has_rows(&self) -> bool {
-        !matches!(self.shape, Shape::Settings | Shape::Status | Shape::Folder)
+        !matches!(
+            self.shape,
+            MenuShape::Settings | MenuShape::Status | MenuShape::Folder
+        )
     }
 
     /// True if the menu has configuration.
     pub const fn is_configuration(&self) -> bool {
         matches!(
             self.shape,
-            Shape::List | Shape::Ordered | Shape::Fixed | Shape::Settings
+            MenuShape::List | MenuShape::Ordered | MenuShape::Fixed | MenuShape::Settings
         )
     }
 
     /// Returns name and help of all commands: the standard commands of the shape, then the declared ones.
     pub fn all_commands(&self) -> Vec<(&'static str, &'static str)> {
         let has = |name| self.property(name).is_some();
-        let changes = self.is_configuration() || self.shape == Shape::View;
+        let changes = self.is_configuration() || self.shape == MenuShape::View;
         let rows = self.has_rows();
         let standard: [(bool, &'static str, &'static str); 13] = [
             (self.grows(), "add", "Create a new item"),
@@ -540,17 +543,17 @@ impl Menu {
             ),
             (rows, "find", "Find items by value"),
             (
-                self.shape != Shape::Folder,
+                self.shape != MenuShape::Folder,
                 "get",
                 "Gets value of item's property",
             ),
             (
-                self.shape == Shape::Ordered,
+                self.shape == MenuShape::Ordered,
                 "move",
                 "Change order of items",
             ),
             (
-                self.shape != Shape::Folder,
+                self.shape != MenuShape::Folder,
                 "print",
                 "Print values of item properties",
             ),

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::export::{self, Options, Style};
-use crate::{Change, Changes, Item, Kind, Property, Shape, Store, Value, quote};
+use crate::{Change, Changes, Item, Kind, MenuShape, Property, Store, Value, quote};
 
 /// Maximum number of items per transaction whose commands are listed.
-const SPELLED: usize = 16;
+const MAX_LISTED_ITEMS: usize = 16;
 
 /// Returns the commands that redo a transaction.
 pub fn redo(store: &Store, changes: &Changes) -> String {
@@ -20,8 +20,8 @@ pub fn undo(store: &Store, changes: &Changes) -> String {
 }
 
 fn spelled(commands: impl ExactSizeIterator<Item = String>) -> String {
-    let more = commands.len().saturating_sub(SPELLED);
-    let first: Vec<_> = commands.take(SPELLED).collect();
+    let more = commands.len().saturating_sub(MAX_LISTED_ITEMS);
+    let first: Vec<_> = commands.take(MAX_LISTED_ITEMS).collect();
     let mut text = first.join("; ");
     if more > 0 {
         let _ = write!(text, "; and {more} more");
@@ -38,7 +38,7 @@ fn command(store: &Store, change: &Change) -> String {
         (Some(before), Some(after)) if before.same_values(after) => format!("{path}/move {id}"),
         (Some(before), Some(after)) => {
             let number = match change.menu.shape {
-                Shape::Settings => String::new(),
+                MenuShape::Settings => String::new(),
                 _ => format!(" {id}"),
             };
             format!("{path}/set{number}{}", settings(before, after))
@@ -85,7 +85,7 @@ fn sides(store: &Store, change: &Change) -> Vec<String> {
             let (was, is) = match change.menu.shape {
                 // For settings, which have many properties, show only the differences, even where a value
                 // equals its default.
-                Shape::Settings => (
+                MenuShape::Settings => (
                     format!("set{}", settings(after, before)),
                     format!("set{}", settings(before, after)),
                 ),

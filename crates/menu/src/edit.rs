@@ -5,11 +5,11 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::store::references;
-use crate::{Draft, Gateway, Id, Item, Kind, Menu, Pick, Property, Reason, Store, Value};
+use crate::{Draft, ExportSelector, Gateway, Id, Item, Kind, Menu, Property, Reason, Store, Value};
 
 /// The source of a text, which decides how names of other items are resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Names {
+pub enum NameSource {
     /// Typed by a user: names, unique prefixes and ids.
     Typed,
     /// Read from a file. Ids refer to another configuration, so they are kept as dangling references, as in an
@@ -20,9 +20,9 @@ pub enum Names {
 }
 
 /// Property values; `None` unsets the property.
-type Given<'a> = &'a [(&'static str, Option<Value>)];
+type PropertyValues<'a> = &'a [(&'static str, Option<Value>)];
 /// Property values, owned if they had to be parsed again.
-type Taken<'a> = Cow<'a, [(&'static str, Option<Value>)]>;
+type OwnedPropertyValues<'a> = Cow<'a, [(&'static str, Option<Value>)]>;
 
 impl Store {
     /// Parses the value of a property and resolves names of other items. An empty text unsets the property if
@@ -31,7 +31,7 @@ impl Store {
     /// # Errors
     /// [`Reason::BadValue`] with the console's message.
     pub fn parse(&self, property: &'static Property, text: &str) -> Result<Option<Value>, Reason> {
-        self.parse_from(Names::Typed, property, text)
+        self.parse_from(NameSource::Typed, property, text)
     }
 
     /// Parses the value of a property from a text of the given source.
@@ -40,7 +40,7 @@ impl Store {
     /// As for [`Store::parse`].
     pub fn parse_from(
         &self,
-        names: Names,
+        names: NameSource,
         property: &'static Property,
         text: &str,
     ) -> Result<Option<Value>, Reason> {
@@ -69,7 +69,7 @@ impl Store {
     pub fn add(
         &mut self,
         menu: &'static Menu,
-        given: Given<'_>,
+        given: PropertyValues<'_>,
         before: Option<Id>,
     ) -> Result<Id, Reason> {
         let index = self.index_of(menu).ok_or(Reason::NoItem)?;
@@ -106,7 +106,12 @@ impl Store {
     ///
     /// # Errors
     /// A value is invalid or exists already, or there is no such item.
-    pub fn set(&mut self, menu: &'static Menu, id: Id, given: Given<'_>) -> Result<(), Reason> {
+    pub fn set(
+        &mut self,
+        menu: &'static Menu,
+        id: Id,
+        given: PropertyValues<'_>,
+    ) -> Result<(), Reason> {
         let index = self
             .index_of(menu)
             .and_then(|i| self.owner(i, id))
@@ -307,8 +312,8 @@ impl Store {
         &self,
         index: usize,
         menu: &'static Menu,
-        given: Given<'a>,
-    ) -> Result<Taken<'a>, Reason> {
+        given: PropertyValues<'a>,
+    ) -> Result<OwnedPropertyValues<'a>, Reason> {
         let owner = self.tables[index].menu;
         if owner.path == menu.path {
             return Ok(Cow::Borrowed(given));
@@ -318,7 +323,7 @@ impl Store {
             let property = property.ok_or(Reason::ExpectedEnd)?;
             let value = match value {
                 // A dangling reference was accepted when the value was parsed.
-                Some(value) => self.parse_from(Names::Filed, property, &value.to_string())?,
+                Some(value) => self.parse_from(NameSource::Filed, property, &value.to_string())?,
                 None => None,
             };
             Ok((*name, value))
@@ -332,7 +337,7 @@ impl Store {
         index: usize,
         old: Option<&Item>,
         values: &mut [Option<Value>],
-        given: Given<'_>,
+        given: PropertyValues<'_>,
     ) -> Result<(), Reason> {
         let table = &self.tables[index];
         for (name, value) in given {
@@ -476,7 +481,7 @@ impl Store {
     /// Checks and expands the names of other items in a value.
     pub(crate) fn resolve(
         &self,
-        names: Names,
+        names: NameSource,
         property: &'static Property,
         value: &mut Value,
     ) -> Result<(), Reason> {
@@ -515,7 +520,7 @@ impl Store {
 
     fn resolve_gateway(
         &self,
-        names: Names,
+        names: NameSource,
         property: &str,
         space: &str,
         gateway: &mut Gateway,
@@ -542,19 +547,19 @@ impl Store {
     /// Expands a name, a unique prefix, or an id to the full name.
     fn full_name(
         &self,
-        from: Names,
+        from: NameSource,
         property: &str,
         space: &str,
         text: &str,
     ) -> Result<Box<str>, Reason> {
-        if from == Names::Saved {
+        if from == NameSource::Saved {
             return Ok(text.into());
         }
         let Some(names) = self.spaces.get(space).map(|space| &space.names) else {
             return Err(Reason::no_match(property));
         };
         let is_id = || Id::parse(text).is_some();
-        if names.contains_key(text) || from == Names::Filed && is_id() {
+        if names.contains_key(text) || from == NameSource::Filed && is_id() {
             return Ok(text.into());
         }
         if let Some(id) = Id::parse(text) {
@@ -661,7 +666,7 @@ fn names_itself(old: &Item, item: &Item) -> bool {
 /// True unless the change renames or disables a default item that is known by its name.
 fn stays_builtin(old: &Item, values: &[Option<Value>]) -> bool {
     let menu = old.menu;
-    let known = old.builtin.is_some() && menu.pick == Pick::Find && !menu.removable;
+    let known = old.builtin.is_some() && menu.pick == ExportSelector::Find && !menu.removable;
     let same = |name: &str| {
         let place = menu.index(name);
         place.is_none_or(|place| old.values[place] == values[place])

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 
 use crate::export::is_written;
-use crate::{Effect, Id, Item, Menu, Property, Row, RowFilter, Scan, Shape, Store, Value};
+use crate::{Effect, Id, Item, Menu, MenuShape, Property, Row, RowFilter, Scan, Store, Value};
 
 /// A RouterOS feature area.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub struct Area {
 
 /// The reason why an item has no effect. Its text names the missing feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lack {
+pub struct NoEffectReason {
     /// The missing feature area, in users' words.
     pub area: &'static str,
     /// The part of the item concerned.
@@ -46,7 +46,7 @@ pub enum Cause {
     Named(&'static str, String),
 }
 
-impl fmt::Display for Lack {
+impl fmt::Display for NoEffectReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.cause {
             Cause::Menu => f.write_str(self.area),
@@ -58,16 +58,16 @@ impl fmt::Display for Lack {
 }
 
 /// Area name for single values without effect in menus that belong to no missing area.
-const SINGLE: &str = "single values";
+const SINGLE_VALUES: &str = "single values";
 
 /// Maximum length of a chain of references that is followed, such as a VLAN on a VLAN on a bridge.
-const DEEPEST: usize = 8;
+const MAX_REFERENCE_DEPTH: usize = 8;
 
 /// Number of items examined before other tasks may use the router.
-const LOOKED_AT: usize = 4_096;
+const SEARCH_SLICE: usize = 4_096;
 
 /// Number of values that identify an item without a name.
-const TELLING: usize = 4;
+const IDENTIFYING_VALUES: usize = 4;
 
 /// Networks of interfaces, each with the menu without effect that makes it unreachable, if any.
 pub(crate) type Networks = BTreeMap<IpNet, Option<&'static Menu>>;
@@ -94,10 +94,10 @@ impl Store {
     }
 
     /// Returns why an item has no effect; `None` if it has. A disabled item is judged as if it were enabled.
-    pub fn lack(&self, item: &Item) -> Option<Lack> {
+    pub fn no_effect_reason(&self, item: &Item) -> Option<NoEffectReason> {
         let lack = |menu, cause| {
             let area = self.area(menu);
-            Some(Lack { area, cause })
+            Some(NoEffectReason { area, cause })
         };
         if item.menu.effect == Effect::None {
             let is_off = item.menu.is_off(item);
@@ -107,7 +107,7 @@ impl Store {
                 lack(item.menu, Cause::Menu)
             };
         }
-        if let Some((property, name, root)) = self.rests_on(item, DEEPEST) {
+        if let Some((property, name, root)) = self.rests_on(item, MAX_REFERENCE_DEPTH) {
             return lack(root, Cause::Named(property, name));
         }
         if let Some(what) = item.menu.idle.and_then(|idle| idle(item)) {
@@ -118,10 +118,10 @@ impl Store {
             .filter(|(property, value)| property.is_idle(value));
         let names: Vec<_> = values.map(|(property, _)| property.name).collect();
         let area = match self.area(item.menu) {
-            path if path.starts_with('/') => SINGLE,
+            path if path.starts_with('/') => SINGLE_VALUES,
             area => area,
         };
-        (!names.is_empty()).then_some(Lack {
+        (!names.is_empty()).then_some(NoEffectReason {
             area,
             cause: Cause::Values(names),
         })
@@ -176,7 +176,7 @@ impl Store {
         let deep = deep.checked_sub(1)?;
         match item.menu.gathers {
             None => self.rests_on(item, deep).map(|(.., root)| root),
-            Some(gathers) => self.idle_gathering(item, name, gathers, deep),
+            Some((path, include)) => self.idle_gathering(item, name, path, include, deep),
         }
     }
 
@@ -206,7 +206,7 @@ impl Store {
             for item in table.items.values().filter(|item| !item.is("disabled")) {
                 let network = item.get(address).and_then(Value::as_prefix);
                 if let (Some(network), Some(name)) = (network, item.get(interface)) {
-                    let root = self.idle_value(&spaces, name, DEEPEST);
+                    let root = self.idle_value(&spaces, name, MAX_REFERENCE_DEPTH);
                     let root = root.map(|(_, menu)| menu);
                     // A network is reachable if one of its interfaces has an effect.
                     let all = networks.entry(network.trunc()).or_insert(root);
@@ -223,7 +223,8 @@ impl Store {
         &self,
         item: &Item,
         name: &str,
-        (path, include): (&'static str, &'static str),
+        path: &str,
+        include: &str,
         deep: usize,
     ) -> Option<&'static Menu> {
         let space = item.menu.space?;
@@ -297,8 +298,10 @@ impl Store {
         filter: &RowFilter<'_>,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> Scan {
-        self.items_from(place, LOOKED_AT, &mut |item| {
-            let lack = self.lack(item).filter(|_| is_written(self, item));
+        self.items_from(place, SEARCH_SLICE, &mut |item| {
+            let lack = self
+                .no_effect_reason(item)
+                .filter(|_| is_written(self, item));
             let Some(lack) = lack else {
                 return ControlFlow::Continue(());
             };
@@ -316,7 +319,7 @@ impl Store {
     /// Returns the path under which the console shows the items of a menu: for a hidden menu, the view.
     pub fn shown_path(&self, menu: &'static Menu) -> &'static str {
         let mut views = self.menus().iter();
-        let view = views.find(|view| view.shape == Shape::View && view.space == menu.space);
+        let view = views.find(|view| view.shape == MenuShape::View && view.space == menu.space);
         view.filter(|_| menu.hidden)
             .map_or(menu.path, |view| view.path)
     }
@@ -348,7 +351,10 @@ impl Item {
             let shown = shown && property.default != Some(&text);
             shown.then(|| format!("{name}={}", crate::quote(&text)))
         });
-        values.take(TELLING).collect::<Vec<_>>().join(" ")
+        values
+            .take(IDENTIFYING_VALUES)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
@@ -363,18 +369,18 @@ pub struct Survey {
 }
 
 /// Maximum number of areas that a survey names.
-const NAMED: usize = 5;
+const MAX_NAMED_AREAS: usize = 5;
 
 impl Survey {
     /// Examines some more items, few enough not to delay other tasks. Returns whether the survey is complete.
     pub fn go_on(&mut self, store: &Store) -> Scan {
         let (commands, lacking) = (&mut self.commands, &mut self.lacking);
-        store.items_from(&mut self.place, LOOKED_AT, &mut |item| {
+        store.items_from(&mut self.place, SEARCH_SLICE, &mut |item| {
             if !is_written(store, item) {
                 return ControlFlow::Continue(());
             }
             *commands += 1;
-            if let Some(Lack { area, .. }) = store.lack(item) {
+            if let Some(NoEffectReason { area, .. }) = store.no_effect_reason(item) {
                 match lacking.iter_mut().find(|(name, _)| *name == area) {
                     Some((_, count)) => *count += 1,
                     None => lacking.push((area, 1)),
@@ -399,8 +405,16 @@ impl Survey {
         }
         let mut areas = self.lacking.clone();
         areas.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
-        let names: Vec<_> = areas.iter().take(NAMED).map(|(name, _)| *name).collect();
-        let more = if areas.len() > NAMED { " …" } else { "" };
+        let names: Vec<_> = areas
+            .iter()
+            .take(MAX_NAMED_AREAS)
+            .map(|(name, _)| *name)
+            .collect();
+        let more = if areas.len() > MAX_NAMED_AREAS {
+            " …"
+        } else {
+            ""
+        };
         Some(format!(
             "{count} of {} commands have no effect yet: {}{more}; {LIST} lists them",
             self.commands,

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use crate::export::sequence::Sequence;
 use crate::store::references;
-use crate::{Clock, Item, Kind, Menu, Output, Pick, Property, Shape, Store, Value, quote};
+use crate::{
+    Clock, ExportSelector, Item, Kind, Menu, MenuShape, Output, Property, Store, Value, quote,
+};
 
 /// The amount of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -154,7 +156,7 @@ fn is_under(path: &str, under: &str) -> bool {
 /// Returns the path line for a menu. Items of a hidden menu are set through its view.
 fn path_above(store: &Store, menu: &'static Menu) -> String {
     let mut views = store.menus().iter();
-    let view = views.find(|m| m.shape == Shape::View && m.space == menu.space);
+    let view = views.find(|m| m.shape == MenuShape::View && m.space == menu.space);
     view.filter(|_| menu.hidden)
         .map_or(menu.export_path(), |view| view.export_path())
 }
@@ -181,7 +183,7 @@ pub(crate) fn is_written(store: &Store, item: &Item) -> bool {
 /// otherwise kept. Ordered menus are not sorted.
 fn named_before_use<'a>(menu: &'static Menu, items: Vec<&'a Arc<Item>>) -> Vec<&'a Arc<Item>> {
     let own = |property: &Property| property.kind.spaces().iter().any(|s| menu.space == Some(s));
-    if menu.shape == Shape::Ordered || !menu.properties().any(own) {
+    if menu.shape == MenuShape::Ordered || !menu.properties().any(own) {
         return items;
     }
     let names = items.iter().enumerate();
@@ -225,9 +227,9 @@ enum Visit {
 /// Returns the words of the command for an item. Each word except the last ends with a space or `=`.
 fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<String>> {
     let mut words = match (item.menu.shape, item.builtin) {
-        (Shape::Settings, _) => vec!["set ".to_owned()],
+        (MenuShape::Settings, _) => vec!["set ".to_owned()],
         _ if item.is_port() => find("default-name", item.text("default-name")),
-        (Shape::Fixed, builtin) if builtin.is_none() || !item.menu.follows.is_empty() => {
+        (MenuShape::Fixed, builtin) if builtin.is_none() || !item.menu.follows.is_empty() => {
             let name = match item.name() {
                 Some(name) => quote(name),
                 // A hardware part without a name is referred to by its number.
@@ -272,11 +274,11 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
 fn pick(item: &Item, place: usize) -> Option<Vec<String>> {
     let one = |word: String| vec!["set ".to_owned(), format!("{word} ")];
     Some(match item.menu.pick {
-        Pick::Find => find(item.menu.key?, first_name(item, place)?),
-        Pick::Default => find("default", "yes"),
-        Pick::Name => one(quote(first_name(item, place)?)),
-        Pick::Number => one(place.to_string()),
-        Pick::Id => one(item.id.to_string()),
+        ExportSelector::Find => find(item.menu.key?, first_name(item, place)?),
+        ExportSelector::Default => find("default", "yes"),
+        ExportSelector::Name => one(quote(first_name(item, place)?)),
+        ExportSelector::Number => one(place.to_string()),
+        ExportSelector::Id => one(item.id.to_string()),
     })
 }
 

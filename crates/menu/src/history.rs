@@ -11,9 +11,9 @@ use std::sync::Arc;
 use crate::{By, Change, Changes, Origin, Policies, Reason, Store};
 
 /// Maximum number of transactions.
-const KEPT: usize = 256;
+const MAX_TRANSACTIONS: usize = 256;
 /// Maximum number of changed items in all transactions except the last.
-const ITEMS: usize = 500_000;
+const MAX_CHANGED_ITEMS: usize = 500_000;
 
 /// Recent transactions.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub(crate) struct History {
 
 /// The state of a transaction in the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum UndoState {
     /// Can be undone.
     Undoable,
     /// Can be redone.
@@ -64,7 +64,9 @@ impl History {
         }
         self.items += changes.list.len();
         self.log.push_back(changes);
-        while self.log.len() > KEPT || (self.items > ITEMS && self.log.len() > 1) {
+        while self.log.len() > MAX_TRANSACTIONS
+            || (self.items > MAX_CHANGED_ITEMS && self.log.len() > 1)
+        {
             self.forget_oldest();
         }
     }
@@ -102,16 +104,16 @@ impl Store {
     }
 
     /// Returns the transactions that can be undone or redone, newest first, with their state.
-    pub fn actions(&self) -> impl Iterator<Item = (&Arc<Changes>, Standing)> {
+    pub fn actions(&self) -> impl Iterator<Item = (&Arc<Changes>, UndoState)> {
         let since = self.held_since();
         let standing = move |changes: &Changes| match since {
-            Some(since) if changes.revision > since => Standing::Floating,
-            _ => Standing::Undoable,
+            Some(since) if changes.revision > since => UndoState::Floating,
+            _ => UndoState::Undoable,
         };
         let undone = self.history.undone.iter();
         let done = self.history.done.iter().rev();
         undone
-            .map(|changes| (changes, Standing::Redoable))
+            .map(|changes| (changes, UndoState::Redoable))
             .chain(done.map(move |changes| (changes, standing(changes))))
     }
 
@@ -221,7 +223,7 @@ impl Store {
         if oldest != revision {
             return Err(Reason::failure("no such revision"));
         }
-        let mut steps = super::restore::Net::default();
+        let mut steps = super::revert::NetChanges::default();
         // Changes by the router are not reverted.
         for changes in newer.iter().filter(|c| c.origin != Origin::Router) {
             changes.list.iter().rev().for_each(|change| {

@@ -105,11 +105,11 @@ fn text(presence: bool, value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Id, Kind, Property, Shape};
+    use crate::{Id, Kind, MenuShape, Property};
 
     static MENU: Menu = Menu {
         properties: &[&[Property::new("name", Kind::Name, "Name")]],
-        ..Menu::new("/items", Shape::List, "Items")
+        ..Menu::new("/items", MenuShape::List, "Items")
     };
 
     #[test]

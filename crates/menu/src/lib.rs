@@ -13,15 +13,15 @@
 pub mod bytes;
 mod change;
 mod commit;
+mod control_characters;
 mod declare;
-mod defer;
+mod dependent_items;
 pub mod describe;
 mod edit;
 mod effect;
 pub mod export;
-mod follow;
+mod group_commit;
 mod history;
-mod hold;
 pub mod json;
 mod kind;
 mod live;
@@ -33,30 +33,32 @@ mod ports;
 pub mod print;
 mod quote;
 mod refusal;
-mod restore;
+mod revert;
 mod rights;
+mod rows;
+mod safe_mode;
 mod saved;
 mod store;
 mod system_error;
 mod table;
 pub mod time;
 mod value;
-mod view;
-mod visible;
 
 pub use change::{By, Change, Changes, Journal, NoJournal, Origin};
 pub use commit::Commit;
+pub use control_characters::{visible, visible_layout, visible_lines};
 pub use declare::{
-    Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Follow, Guard, Link, Lost, Menu,
-    Old, Pick, Property, Shape, Shared, Split, Unique, Upgrade,
+    Argument, AutoValue, Builtin, Check, Command, Draft, Effect, ExportSelector, Flag,
+    FollowedMenu, Guard, Link, Menu, MenuShape, MovedProperties, OldProperty, Property,
+    RemovedValues, Shared, Unique, Upgrade,
 };
-pub use defer::Unstored;
-pub use edit::Names;
-pub use effect::{Area, Cause, LIST as EFFECTS, Lack, Survey};
-pub use history::Standing;
+pub use edit::NameSource;
+pub use effect::{Area, Cause, LIST as EFFECTS, NoEffectReason, Survey};
+pub use group_commit::Unstored;
+pub use history::UndoState;
 pub use kind::{Family, Kind, Spelling};
 pub use live::{
-    Call, Caller, Clock, Files, Labour, Live, Offline, Reply, Row, RowFilter, Scan, Script,
+    Call, Caller, Clock, Files, Live, Offline, Preparation, Reply, Row, RowFilter, Scan, Script,
 };
 pub use matcher::{Absent, Part};
 pub use output::{BETWEEN, Drawing, Editing, Output, Question, Terminal, TextStyle};
@@ -64,9 +66,8 @@ pub use policy::Policies;
 pub use quote::{quote, quote_always};
 pub use refusal::{Position, Reason, Refusal};
 pub use rights::{Grant, Rights};
+pub use rows::{Slices, compare_rows, hide_secrets, item_row, stream_rows};
 pub use saved::{Saved, SavedChange, SavedChanges, SavedItem, SavedValues};
-pub use store::{Id, Item, Mark, NO_SEAL, Opens, Seal, Store};
+pub use store::{Id, Item, MakeSeal, Mark, NO_SEAL, Store, VerifySeal};
 pub use system_error::without_error_numbers;
 pub use value::{Gateway, Value};
-pub use view::{Slices, compare_rows, hide_secrets, item_row, stream_rows};
-pub use visible::{visible, visible_layout, visible_lines};

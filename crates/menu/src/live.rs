@@ -103,12 +103,12 @@ pub struct Call<'a> {
     pub items: &'a [Id],
     /// The other arguments.
     pub arguments: &'a [(&'static str, Value)],
-    /// The result of [`Live::labour`].
+    /// The result of [`Live::preparation`].
     pub made: Option<&'a [u8]>,
 }
 
 /// Long-running work that needs no access to the router.
-pub type Labour = Box<dyn FnOnce() -> Result<Vec<u8>, Reason>>;
+pub type Preparation = Box<dyn FnOnce() -> Result<Vec<u8>, Reason>>;
 
 /// The session that a command comes from.
 #[derive(Clone, Copy, Debug)]
@@ -309,7 +309,7 @@ pub trait Live {
     ///
     /// # Errors
     /// The reason why the command cannot run.
-    fn labour(&self, store: &Store, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
+    fn preparation(&self, store: &Store, call: &Call<'_>) -> Result<Option<Preparation>, Reason> {
         let _ = (store, call);
         Ok(None)
     }

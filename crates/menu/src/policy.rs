@@ -177,7 +177,7 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kind, Shape};
+    use crate::{Kind, MenuShape};
 
     #[test]
     fn a_group_has_the_policies_that_it_names() {
@@ -196,7 +196,7 @@ mod tests {
         let menu = Menu {
             policies: Policies::POLICY,
             command_policies: &[("renew", Policies::TEST)],
-            ..Menu::new("/x", Shape::List, "")
+            ..Menu::new("/x", MenuShape::List, "")
         };
 
         assert_eq!(Policies::needed(&menu, "print"), Policies::READ);

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use crate::{Id, Kind, Menu, Output, Property, Row, Shape, Value, quote_always, visible};
+use crate::{Id, Kind, Menu, MenuShape, Output, Property, Row, Value, quote_always, visible};
 
 mod table;
 
@@ -424,9 +424,9 @@ pub(crate) fn grouped(digits: &str) -> String {
 /// True if rows of a menu are numbered.
 pub(crate) const fn is_numbered(menu: &Menu) -> bool {
     match menu.shape {
-        Shape::Settings | Shape::Status | Shape::Folder => false,
+        MenuShape::Settings | MenuShape::Status | MenuShape::Folder => false,
         // Menus that number only configured items and have none are not numbered.
-        Shape::Rows => !menu.unnumbered_dynamic,
+        MenuShape::Rows => !menu.unnumbered_dynamic,
         _ => true,
     }
 }

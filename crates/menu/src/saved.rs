@@ -4,8 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-use crate::edit::Names;
-use crate::{By, Change, Changes, Id, Item, Kind, Origin, Property, Reason, Shape, Store, Value};
+use crate::edit::NameSource;
+use crate::{
+    By, Change, Changes, Id, Item, Kind, MenuShape, Origin, Property, Reason, Store, Value,
+};
 
 /// Names and values of an item in one allocation, because a configuration may have a million items. Each name
 /// and each value is stored as a length in bytes (four bytes, little endian) followed by the text.
@@ -262,7 +264,7 @@ impl Store {
             let menu = self.tables[index].menu;
             // Default items are kept in menus that did not exist when the configuration was saved.
             let known = counted.contains(&self.tables[index].domain) || filled.contains(menu.path);
-            if menu.shape != Shape::Settings && known {
+            if menu.shape != MenuShape::Settings && known {
                 let ids: Vec<_> = self.tables[index].items.keys().copied().collect();
                 ids.into_iter().for_each(|id| self.put(index, id, None));
             }
@@ -335,7 +337,7 @@ impl Store {
     /// Resolves the names in a saved value. Unresolved names are kept.
     fn reread(&self, property: &'static Property, value: &mut Value) {
         let mut read = value.clone();
-        if self.resolve(Names::Saved, property, &mut read).is_ok() {
+        if self.resolve(NameSource::Saved, property, &mut read).is_ok() {
             *value = read;
         }
     }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use crate::effect::Networks;
 use crate::history::History;
-use crate::hold::Hold;
-use crate::restore::is_change;
+use crate::revert::is_change;
+use crate::safe_mode::Hold;
 use crate::table::{TAIL, Table};
-use crate::{Change, Journal, Menu, NoJournal, Property, Reason, Shape, Value};
+use crate::{Change, Journal, Menu, MenuShape, NoJournal, Property, Reason, Value};
 
 /// The seal that no password opens: a password was set and is unknown.
 pub const NO_SEAL: &str = "!";
@@ -112,7 +112,8 @@ impl Item {
     /// case: their internal values are kept.
     pub fn has_kept(&self) -> bool {
         let mut kept = self.menu.kept.iter();
-        self.menu.shape != Shape::Settings && kept.any(|property| self.get(property.name).is_some())
+        self.menu.shape != MenuShape::Settings
+            && kept.any(|property| self.get(property.name).is_some())
     }
 
     /// Returns the properties that are set.
@@ -131,10 +132,10 @@ impl Item {
 
 /// Converts a password to a seal for storage, from which the password can only be guessed. Refuses invalid
 /// passwords.
-pub type Seal = fn(&Store, &str) -> Result<String, Reason>;
+pub type MakeSeal = fn(&Store, &str) -> Result<String, Reason>;
 
 /// True if the text is the sealed password. Arguments: seal, text.
-pub type Opens = fn(&str, &str) -> bool;
+pub type VerifySeal = fn(&str, &str) -> bool;
 
 /// A savepoint in the open transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +155,7 @@ pub(crate) struct Space {
     pub(crate) tables: Vec<usize>,
 }
 
-/// What was there before one step of the open transaction.
+/// Undo record: the previous state of an item.
 pub(crate) struct Undo {
     table: usize,
     id: Id,
@@ -180,13 +181,13 @@ pub struct Store {
     pub(crate) depth: usize,
     /// Set while others than the owner of the open transaction have the store.
     pub(crate) read_only: bool,
-    /// Whether transactions are stored with the next [`Store::sync`].
+    /// True if transactions are stored with the next [`Store::sync`].
     pub(crate) defers: bool,
     pub(crate) journal: Box<dyn Journal>,
     pub(crate) history: History,
     pub(crate) hold: Option<Hold>,
-    pub(crate) seal: Seal,
-    opens: Opens,
+    pub(crate) seal: MakeSeal,
+    opens: VerifySeal,
 }
 
 impl Store {
@@ -228,7 +229,7 @@ impl Store {
 
     /// Sets the functions that seal and verify passwords. By default passwords are replaced by [`NO_SEAL`],
     /// which suffices for checking a configuration.
-    pub fn set_seal(&mut self, seal: Seal, opens: Opens) {
+    pub fn set_seal(&mut self, seal: MakeSeal, opens: VerifySeal) {
         (self.seal, self.opens) = (seal, opens);
     }
 
@@ -296,7 +297,8 @@ impl Store {
     pub fn by_name(&self, menu: &'static Menu, name: &str) -> Option<Id> {
         if let Some(space) = menu.space {
             let item = self.named(space, name)?;
-            return (menu.shape == Shape::View || item.menu.path == menu.path).then_some(item.id);
+            return (menu.shape == MenuShape::View || item.menu.path == menu.path)
+                .then_some(item.id);
         }
         let key = menu.key?;
         if !menu.follows.is_empty() {
@@ -369,7 +371,7 @@ impl Store {
         self.depth = mark.depth.saturating_sub(1);
     }
 
-    /// Ends the transaction without a trace.
+    /// Ends the transaction and keeps its changes, without journal and history.
     pub(crate) fn forget(&mut self, mark: Mark) {
         self.undo.truncate(mark.len);
         self.depth = mark.depth.saturating_sub(1);
@@ -382,7 +384,7 @@ impl Store {
     /// Returns the table that holds an item: the menu's table, or for a view a table of the name space.
     pub(crate) fn owner(&self, index: usize, id: Id) -> Option<usize> {
         let table = &self.tables[index];
-        if table.menu.shape != Shape::View {
+        if table.menu.shape != MenuShape::View {
             return table.items.contains_key(&id).then_some(index);
         }
         let space = self.spaces.get(table.menu.space?)?;
@@ -496,7 +498,7 @@ impl Store {
         }
         if let Some(space) = menu.space {
             let space = self.spaces.entry(space).or_default();
-            if menu.shape != Shape::View {
+            if menu.shape != MenuShape::View {
                 space.tables.push(index);
             }
         }
@@ -509,7 +511,7 @@ impl Store {
         let mark = self.begin();
         for index in 0..self.tables.len() {
             let menu = self.tables[index].menu;
-            if menu.shape == Shape::Settings {
+            if menu.shape == MenuShape::Settings {
                 let values = self.tables[index].defaults.clone().into();
                 let item = Item {
                     menu,

@@ -1,10 +1,10 @@
-//! The history: what was done is taken back and done again, whatever it was.
+//! The history: undo and redo of all kinds of changes.
 
 use std::sync::Arc;
 
 use menu::{
-    By, Changes, Clock, Id, Kind, Menu, Origin, Property, Reason, Saved, Shape, Standing, Store,
-    Unique, Value,
+    By, Changes, Clock, Id, Kind, Menu, MenuShape, Origin, Property, Reason, Saved, Store,
+    UndoState, Unique, Value,
 };
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ static LEAF: Menu = Menu {
     ]],
     space: Some("leaf"),
     key: Some("name"),
-    ..Menu::new("/leaf", Shape::List, "leaves")
+    ..Menu::new("/leaf", MenuShape::List, "leaves")
 };
 
 static RULE: Menu = Menu {
@@ -28,14 +28,14 @@ static RULE: Menu = Menu {
         properties: &["mark"],
         failure: "already have such mark",
     }],
-    ..Menu::new("/rule", Shape::Ordered, "rules")
+    ..Menu::new("/rule", MenuShape::Ordered, "rules")
 };
 
 static TREE: Menu = Menu {
     properties: &[&[
         Property::new("height", Kind::Number { min: 0, max: 99 }, "how high").default("1"),
     ]],
-    ..Menu::new("/tree", Shape::Settings, "the tree")
+    ..Menu::new("/tree", MenuShape::Settings, "the tree")
 };
 
 static MENUS: &[&Menu] = &[&LEAF, &RULE, &TREE];
@@ -44,7 +44,7 @@ fn by(user: &str) -> By {
     By::user(user, Clock::utc(0))
 }
 
-/// All there is, but for the numbers that come next and the revision.
+/// All items, without the next free ids and the revision.
 fn items(store: &Store) -> (Saved, Vec<Id>) {
     let mut saved = store.save();
     saved.revision = 0;
@@ -53,7 +53,7 @@ fn items(store: &Store) -> (Saved, Vec<Id>) {
     (saved, order)
 }
 
-/// One edit; the numbers choose among what there is.
+/// One edit; its numbers select among the existing items.
 #[derive(Clone, Copy, Debug)]
 enum Edit {
     Add(u8),
@@ -88,7 +88,7 @@ fn pick(store: &Store, path: &str, number: u8) -> Option<Id> {
     ids.get(index).copied()
 }
 
-/// Makes an edit; one that is refused changes nothing.
+/// Makes an edit. A refused edit changes nothing.
 fn make(store: &mut Store, edit: Edit) -> Option<()> {
     let name = |number: u8| Some(Value::text(format!("leaf{}", number % 12)));
     match edit {
@@ -230,10 +230,10 @@ fn leaf(store: &mut Store, name: &str, user: &str) -> Id {
 }
 
 fn standing(store: &Store) -> String {
-    let letter = |(changes, standing): (&Arc<Changes>, Standing)| match standing {
-        Standing::Undoable => format!("U {}", changes.action()),
-        Standing::Redoable => format!("R {}", changes.action()),
-        Standing::Floating => format!("F {}", changes.action()),
+    let letter = |(changes, standing): (&Arc<Changes>, UndoState)| match standing {
+        UndoState::Undoable => format!("U {}", changes.action()),
+        UndoState::Redoable => format!("R {}", changes.action()),
+        UndoState::Floating => format!("F {}", changes.action()),
     };
     store.actions().map(letter).collect::<Vec<_>>().join("; ")
 }

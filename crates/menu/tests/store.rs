@@ -1,10 +1,10 @@
-//! Transactions: what they change, what they leave, and what they tell.
+//! Transactions: their changes, their rollback and their notifications.
 
 use std::sync::{Arc, Mutex};
 
 use menu::{
-    Builtin, Changes, Command, Effect, Id, Journal, Kind, Menu, Offline, Property, Reason,
-    RowFilter, Shape, Slices, Store, Unique, Value, export, print,
+    Builtin, Changes, Command, Effect, Id, Journal, Kind, Menu, MenuShape, Offline, Property,
+    Reason, RowFilter, Slices, Store, Unique, Value, export, print,
 };
 
 static LEAF: Menu = Menu {
@@ -18,7 +18,7 @@ static LEAF: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "root")],
     }],
-    ..Menu::new("/leaf", Shape::List, "leaves")
+    ..Menu::new("/leaf", MenuShape::List, "leaves")
 };
 
 static RULE: Menu = Menu {
@@ -30,7 +30,7 @@ static RULE: Menu = Menu {
         properties: &["mark"],
         failure: "already have such mark",
     }],
-    ..Menu::new("/rule", Shape::Ordered, "rules")
+    ..Menu::new("/rule", MenuShape::Ordered, "rules")
 };
 
 static IDLE: Menu = Menu {
@@ -44,7 +44,7 @@ static IDLE: Menu = Menu {
         effect: Effect::Full,
         repeats: false,
     }],
-    ..Menu::new("/idle", Shape::List, "bells that do not ring")
+    ..Menu::new("/idle", MenuShape::List, "bells that do not ring")
 };
 
 static PARTLY: Menu = Menu {
@@ -56,7 +56,7 @@ static PARTLY: Menu = Menu {
     ]],
     ..Menu::new(
         "/partly",
-        Shape::Settings,
+        MenuShape::Settings,
         "settings of which one does nothing",
     )
 };
@@ -67,7 +67,7 @@ static DOOR: Menu = Menu {
         Property::new("width", Kind::Number { min: 0, max: 9 }, "how wide").default("1"),
     ]],
     key: Some("name"),
-    pick: menu::Pick::Name,
+    pick: menu::ExportSelector::Name,
     builtin: &[
         Builtin {
             values: &[("name", "front"), ("width", "3")],
@@ -76,12 +76,12 @@ static DOOR: Menu = Menu {
             values: &[("name", "back")],
         },
     ],
-    ..Menu::new("/door", Shape::Fixed, "doors")
+    ..Menu::new("/door", MenuShape::Fixed, "doors")
 };
 
 static MENUS: &[&Menu] = &[&LEAF, &RULE, &IDLE, &PARTLY, &DOOR];
 
-/// Remembers what was committed; fails when it is told to.
+/// Records commits; fails on request.
 #[derive(Clone, Default)]
 struct Notes {
     kept: Arc<Mutex<Vec<(u64, usize)>>>,
@@ -267,7 +267,7 @@ fn an_ordered_menu_keeps_its_order_however_often_things_move_in_between() {
     let mark = store.begin();
     let mut last = rule(&mut store, "a", "", None).expect("the mark is new");
     let first = last;
-    // More than the room between two neighbours can hold.
+    // More insertions than there are free positions between two neighbours.
     for n in 0..60 {
         last = rule(&mut store, &format!("{n},"), "", Some(last)).expect("the mark is new");
     }

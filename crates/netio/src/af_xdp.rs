@@ -16,10 +16,10 @@
 //! disable unfinished checksums, merged segments and VLAN tags in metadata (`link::offload_off`).
 //!
 //! Jumbo frames arrive in pieces of 1,792 bytes and are joined in a larger slot; this requires Linux 6.6. Zero copy
-//! is used if the driver supports it; it has not been tested for lack of hardware.
+//! is used if the driver supports it; untested for lack of hardware.
 
 mod bpf;
-mod lent;
+mod lent_slots;
 mod offload;
 mod program;
 mod receive;
@@ -35,11 +35,11 @@ use std::sync::Arc;
 
 use ::offload::Installer;
 use frame::shortcut::FlowOffload;
-use frame::switch::Seat;
+use frame::switch::SwitchPort;
 use frame::{Class, Frame, HEADROOM, Pool, Port, PortCounters, Transmitted, Vector};
 
 use crate::link::{self, Channels, Links};
-use lent::Lent;
+use lent_slots::LentSlots;
 use offload::SharedMap;
 pub use offload::XdpOffload;
 use program::Attachment;
@@ -146,7 +146,7 @@ pub struct XdpPort {
     /// `None` after `close`.
     rings: Option<Rings>,
     umem: Umem,
-    lent: Lent,
+    lent: LentSlots,
     assembly: Assembly,
     receive_errors: u64,
     transmit_errors: u64,
@@ -209,15 +209,15 @@ impl XdpPort {
             .map_err(|refusal| refusal_of_pieces(refusal, pieces, link.mtu))?;
         // Attached last, so that no frame reaches the program before its socket.
         let attachment = attachment.attach(mode)?;
-        let port = |(rings, umem)| Self::new(rings, (umem, ring), &attachment);
+        let port = |(rings, umem)| Self::new(rings, umem, ring, &attachment);
         Ok(sockets.into_iter().map(port).collect())
     }
 
-    fn new(rings: Rings, (umem, ring): (Umem, u32), attachment: &Arc<Attachment>) -> Self {
+    fn new(rings: Rings, umem: Umem, ring: u32, attachment: &Arc<Attachment>) -> Self {
         Self {
             rings: Some(rings),
             umem,
-            lent: Lent::new(umem.len / Class::Small.slot_bytes()),
+            lent: LentSlots::new(umem.len / Class::Small.slot_bytes()),
             assembly: Assembly::None,
             receive_errors: 0,
             transmit_errors: 0,
@@ -292,7 +292,7 @@ impl Port for XdpPort {
         installer.map(|installer| installer as &mut dyn FlowOffload)
     }
 
-    fn seat(&self) -> Option<Seat> {
+    fn seat(&self) -> Option<SwitchPort> {
         self.attachment.seat()
     }
 

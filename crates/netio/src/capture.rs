@@ -9,7 +9,7 @@ use crate::pcap::FrameWriter;
 
 /// A port whose received and sent frames are written to `writer`.
 ///
-/// After an error the writer is not used again; frames pass in any case.
+/// A writer error ends the capture; frames still pass.
 #[derive(Debug)]
 pub struct Capture<P, W: Write> {
     port: P,

@@ -25,8 +25,8 @@ pub struct Fault<P> {
     port: P,
     faults: Faults,
     rng: Rng,
-    ingress: Lane,
-    egress: Lane,
+    ingress: FaultyDirection,
+    egress: FaultyDirection,
     /// Frames received from the wrapped port, before the faults.
     vector: Vector,
     /// Frames for the wrapped port, after the faults.
@@ -40,8 +40,8 @@ impl<P: Port> Fault<P> {
             port,
             faults,
             rng: Rng::seeded(seed),
-            ingress: Lane::new(),
-            egress: Lane::new(),
+            ingress: FaultyDirection::new(),
+            egress: FaultyDirection::new(),
             vector: Vector::new(),
             sending: Vec::with_capacity(2 * VECTOR_FRAMES + 1),
         }
@@ -132,13 +132,13 @@ impl<P: Port> Port for Fault<P> {
 
 /// Fault injection of one direction.
 #[derive(Debug)]
-struct Lane {
+struct FaultyDirection {
     /// A frame that waits to be overtaken.
     held: Option<Frame>,
     done: VecDeque<Frame>,
 }
 
-impl Lane {
+impl FaultyDirection {
     fn new() -> Self {
         Self {
             held: None,

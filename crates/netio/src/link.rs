@@ -305,13 +305,13 @@ impl LinkMonitor {
             };
             for message in Messages(&bytes).flatten() {
                 if let NetlinkPayload::InnerMessage(message) = message.payload {
-                    self.told(&message, events);
+                    self.apply(&message, events);
                 }
             }
         }
     }
 
-    fn told(&mut self, message: &RouteNetlinkMessage, events: &mut Vec<LinkEvent>) {
+    fn apply(&mut self, message: &RouteNetlinkMessage, events: &mut Vec<LinkEvent>) {
         let Some(link) = link_of(message) else {
             return;
         };

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! With [`Handing::Copy`] the ends may have unrelated pools: the receiver copies a frame into its own pool and sets
-//! the original aside, and the sender reclaims it with its next transmit or flush. At most the line's capacity is
-//! outstanding until then. Between pools of one group, frames may be moved ([`Handing::Move`]). All queues are
-//! allocated when the line is created.
+//! the original aside, and the sender reclaims it with its next transmit or flush. The line's capacity bounds the
+//! outstanding frames. Between pools of one group, frames may be moved ([`Handing::Move`]). All queues are allocated
+//! when the line is created.
 
 use std::sync::Arc;
 
@@ -26,13 +26,13 @@ pub enum Handing {
 
 /// One direction of a line.
 #[derive(Debug)]
-struct Lane {
+struct Direction {
     frames: ArrayQueue<Frame>,
     /// Frames of the sender's pool that the receiver has copied.
     spent: ArrayQueue<Frame>,
 }
 
-impl Lane {
+impl Direction {
     fn new(capacity: usize) -> Arc<Self> {
         Arc::new(Self {
             frames: ArrayQueue::new(capacity),
@@ -44,8 +44,8 @@ impl Lane {
 /// One end of an in-memory line.
 #[derive(Debug)]
 pub struct MemoryPort {
-    ingress: Arc<Lane>,
-    egress: Arc<Lane>,
+    ingress: Arc<Direction>,
+    egress: Arc<Direction>,
     handing: Handing,
     offloads: Offloads,
     receive_dropped: u64,
@@ -56,8 +56,8 @@ impl MemoryPort {
     /// these offloads.
     pub fn pair(capacity: usize, handing: Handing, offloads: Offloads) -> (Self, Self) {
         let capacity = capacity.max(1);
-        let (one, other) = (Lane::new(capacity), Lane::new(capacity));
-        let end = |ingress: &Arc<Lane>, egress: &Arc<Lane>| Self {
+        let (one, other) = (Direction::new(capacity), Direction::new(capacity));
+        let end = |ingress: &Arc<Direction>, egress: &Arc<Direction>| Self {
             ingress: Arc::clone(ingress),
             egress: Arc::clone(egress),
             handing,

@@ -22,7 +22,7 @@ pub use spec::{Spec, SpecError};
 
 use crate::af_xdp;
 use crate::link::{Link, Links};
-use crate::takeover::{self, Held, Takeover};
+use crate::takeover::{self, DeviceOwner, Takeover};
 use crate::{
     Layer, PacketPort, PcapPort, TapPort, Tether, Umem, XdpMode, XdpOffload, XdpPort, XdpRefusal,
 };
@@ -96,7 +96,7 @@ pub enum OpenError {
     /// The device belongs to this bridge, bond or similar device, and `take` is not set.
     Port(String, String),
     /// Another router has the device.
-    Held(String, Held),
+    Held(String, DeviceOwner),
     /// Loopback device of the host.
     Loopback(String),
     /// The requested driver, or the last one tried, does not work: `driver: reason`.
@@ -119,19 +119,19 @@ impl fmt::Display for OpenError {
                 f,
                 "{device} is a port of {master}; --take takes it all the same"
             ),
-            Self::Held(device, Held::By(process, name)) => {
+            Self::Held(device, DeviceOwner::By(process, name)) => {
                 write!(f, "another router has {device}: process {process}")?;
                 name.as_ref().map_or(Ok(()), |name| write!(f, " ({name})"))
             }
-            Self::Held(device, Held::Elsewhere) => write!(
+            Self::Held(device, DeviceOwner::Elsewhere) => write!(
                 f,
                 "another router has {device}: a process of another process namespace, such as a container's"
             ),
-            Self::Held(device, Held::Program) => write!(
+            Self::Held(device, DeviceOwner::Program) => write!(
                 f,
                 "another program has the frames of {device}, by XDP; --take takes it all the same"
             ),
-            Self::Held(device, Held::Left(file)) => {
+            Self::Held(device, DeviceOwner::Left(file)) => {
                 write!(
                     f,
                     "a router that was killed had {device} and has not given it back; "
@@ -277,8 +277,8 @@ fn open_device(
     let file = file.map(|folder| folder.join(format!("{device}.taken")));
     match takeover::held(&link, file.as_deref()).map_err(OpenError::System)? {
         None => {}
-        Some(Held::Program) if request.take => {}
-        Some(Held::Left(_)) if request.take => tracing::warn!(
+        Some(DeviceOwner::Program) if request.take => {}
+        Some(DeviceOwner::Left(_)) if request.take => tracing::warn!(
             "{device}: taken from a router that was killed; its addresses, routes and IPv6 of before that are not \
              known here and will not come back"
         ),
@@ -367,7 +367,7 @@ fn open_first(
     Err(OpenError::Driver(reasons.pop().unwrap_or_default()))
 }
 
-/// Ports with their driver, and a remark about it.
+/// Ports with their driver and the operator's remark.
 struct Driven {
     ports: Vec<Box<dyn Port>>,
     driver: Driver,

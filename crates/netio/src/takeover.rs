@@ -183,8 +183,8 @@ impl Drop for Takeover {
 }
 
 /// Restores the settings in a file of `Takeover::take`, if the device is still the same, and removes the file.
-/// Returns the device's name if something was restored; a missing file is no error. A device that another running
-/// process has is left alone, and so is its file.
+/// Returns the device's name if something was restored; a missing file is no error. Devices of another running
+/// process and their files stay untouched.
 ///
 /// # Errors
 /// Returns the errors of `Takeover::release`.
@@ -195,7 +195,7 @@ pub fn restore(state: &Path) -> io::Result<Option<String>> {
     // Finds the device by index, because its name may have changed.
     let put_back = match Links::open()?.find_index(saved.index)? {
         Some(link) if saved.is_of(&link) => {
-            if let Some(Held::By(..) | Held::Elsewhere) = held(&link, Some(state))? {
+            if let Some(DeviceOwner::By(..) | DeviceOwner::Elsewhere) = held(&link, Some(state))? {
                 return Ok(None);
             }
             give_back(saved, &link, state)?;
@@ -247,7 +247,7 @@ fn before(state: &Path, link: &Link) -> io::Result<Option<Saved>> {
 
 /// Owner of a device that cannot be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum DeviceOwner {
     /// A running process, with its id and, if known, its name; it must end first.
     By(u32, Option<String>),
     /// A running process in another PID namespace, such as a container; it must end first.
@@ -264,10 +264,10 @@ pub enum Held {
 ///
 /// # Errors
 /// Returns the kernel's error.
-pub fn held(link: &Link, state: Option<&Path>) -> io::Result<Option<Held>> {
+pub fn held(link: &Link, state: Option<&Path>) -> io::Result<Option<DeviceOwner>> {
     let claims = Guard::on(&mut Netlink::open()?, link.index)?;
     let Some(last) = claims.last() else {
-        return Ok(keeps_program(link.index)?.then_some(Held::Program));
+        return Ok(keeps_program(link.index)?.then_some(DeviceOwner::Program));
     };
     let saved = state.map(Saved::load).transpose()?.flatten();
     let own = saved.is_some_and(|saved| saved.is_of(link) && saved.guard.is_some());
@@ -275,13 +275,13 @@ pub fn held(link: &Link, state: Option<&Path>) -> io::Result<Option<Held>> {
         if claim.holder.lives(link.index)? {
             return Ok(match claim.holder.process()? {
                 Some(process) if own && process == std::process::id() => None,
-                Some(process) => Some(Held::By(process, holder::name(process))),
-                None => Some(Held::Elsewhere),
+                Some(process) => Some(DeviceOwner::By(process, holder::name(process))),
+                None => Some(DeviceOwner::Elsewhere),
             });
         }
     }
     let is_known = own || state.is_none();
-    Ok((!is_known).then(|| Held::Left(last.file.clone())))
+    Ok((!is_known).then(|| DeviceOwner::Left(last.file.clone())))
 }
 
 /// True if a device has an XDP program that is not just about to be removed.

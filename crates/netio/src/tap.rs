@@ -60,7 +60,7 @@ pub struct TapPort {
 
 impl TapPort {
     /// Creates the device in the calling thread's network namespace, or attaches to an existing one, and opens
-    /// `queues` queues; an existing single-queue device opens one. A new device is down and has no addresses.
+    /// `queues` queues; an existing single-queue device opens one. New devices are down, without addresses.
     ///
     /// The kernel distributes flows over the queues by hash, and sends replies of a flow to the queue on which it was
     /// last written.

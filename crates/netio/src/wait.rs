@@ -114,8 +114,8 @@ impl WaitSet {
         Ok(woken)
     }
 
-    /// Clears a socket error, such as that its device went down, which would end every sleep at once. A descriptor
-    /// that is no socket and has an error is removed.
+    /// Clears a socket error, such as that its device went down, which would end every sleep at once. Removes
+    /// non-socket descriptors with an error.
     fn settle(&mut self, fd: RawFd) {
         // SAFETY: the number is used for one query and one removal; if its owner has just closed it, both fail.
         let fd = unsafe { BorrowedFd::borrow_raw(fd) };

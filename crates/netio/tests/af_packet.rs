@@ -1,4 +1,4 @@
-//! AF_PACKET on virtual cables: bytes, lengths, tags, unfinished frames, several queues.
+//! AF_PACKET over veth pairs: bytes, lengths, tags, unfinished frames, several queues.
 
 mod common;
 
@@ -222,7 +222,7 @@ fn running(device: &str) -> bool {
     links.find(device).expect("the device").running
 }
 
-/// An Ethernet frame with one UDP datagram from port 1000 + `flow`, and `round` as payload.
+/// An Ethernet frame with a UDP datagram from port 1000 + `flow`, with payload `round`.
 fn udp4_frame(flow: u8, round: u8) -> Vec<u8> {
     let mut bytes = pattern(0, 60);
     bytes[12..14].copy_from_slice(&[8, 0]);
@@ -235,7 +235,7 @@ fn udp4_frame(flow: u8, round: u8) -> Vec<u8> {
     bytes
 }
 
-/// An Ethernet frame of `len` bytes with a TCP segment over IPv4, its checksum unfinished.
+/// An Ethernet frame of `len` bytes with a TCP segment over IPv4 and an unfinished checksum.
 fn tcp4_segment(len: usize) -> Vec<u8> {
     let mut bytes = pattern(9, len);
     bytes[12..14].copy_from_slice(&[8, 0]);

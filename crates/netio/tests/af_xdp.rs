@@ -1,4 +1,4 @@
-//! AF_XDP on virtual cables, in both modes.
+//! AF_XDP over veth pairs, in both modes.
 
 mod common;
 
@@ -10,7 +10,7 @@ use netio::link::offload_off;
 use netio::{PacketPort, Umem, XdpMode, XdpPort, XdpRefusal};
 
 const MODES: [XdpMode; 2] = [XdpMode::Generic, XdpMode::Native];
-/// Small, so that every test goes round the rings.
+/// Small, so that every test wraps the rings.
 const RING: u32 = 256;
 
 fn open(device: &str, mode: XdpMode, pool: &Pool) -> XdpPort {
@@ -135,7 +135,7 @@ fn a_kernel_sender_whose_offloads_are_off_hands_over_a_finished_checksum() {
         assert_eq!(arrived.offload, Offload::FINISHED);
         assert_eq!(sum(&bytes[14..34], 0), 0xffff, "the IPv4 header's");
         let udp_len = 8 + b"finished".len() as u32;
-        // The pseudo header's addresses stand in front of the UDP header.
+        // The addresses of the pseudo header precede the UDP header.
         assert_eq!(sum(&bytes[26..], 17 + udp_len), 0xffff, "the datagram's");
         pool.free(arrived);
     });
@@ -196,7 +196,7 @@ fn closing_brings_every_slot_home_and_takes_the_program_off() {
         let mut pool = pool();
         let free = free_slots(&mut pool);
         for round in 0..3 {
-            // The queue was in use a moment ago.
+            // Another port used the queue just before.
             let mut left = open("left", XdpMode::Generic, &pool);
             let mut right = open("right", XdpMode::Generic, &pool);
             prime(&mut right, &mut pool);
@@ -211,7 +211,7 @@ fn closing_brings_every_slot_home_and_takes_the_program_off() {
 
             assert_eq!(free_slots(&mut pool), free, "round {round}");
         }
-        // The kernel takes a program off a moment after its last user is gone.
+        // The kernel removes a program with a short delay after its last user.
         let is_off = || !run("ip", "-d link show left").1.contains("xdp");
         assert!((0..1_000).any(|_| is_off()), "the program is still there");
     });
@@ -276,7 +276,7 @@ fn a_line_that_was_down_works_again_when_it_is_up() {
 
 #[test]
 fn a_port_that_says_that_it_sends_nothing_has_sent_all() {
-    /// More than some kernels send in one call of `transmit`.
+    /// More frames than some kernels send in one call of `transmit`.
     const FRAMES: usize = 2000;
     in_namespace_as_root(|| {
         cable("left", "right", 1500);
@@ -316,7 +316,7 @@ fn frames_pass_between_af_xdp_and_af_packet() {
     });
 }
 
-/// Has a port take its first slots: before it is asked, it has none to receive into.
+/// Makes a port lend its first slots; before its first call of `receive` it has none.
 fn prime(port: &mut XdpPort, pool: &mut Pool) {
     let mut vector = frame::Vector::new();
     assert_eq!(port.receive(pool, &mut vector), 0);

@@ -1,4 +1,4 @@
-//! Nothing allocates in the ports' steady state: the allocator counts.
+//! The ports do not allocate in steady state; a counting allocator checks this.
 
 #![allow(unsafe_code, reason = "an allocator is an unsafe trait")]
 
@@ -13,23 +13,23 @@ use netio::{
     Fault, Faults, Handing, Layer, MemoryPort, PacketPort, TapPort, Umem, XdpMode, XdpPort,
 };
 
-/// The system's allocator, counting what this thread asks for.
+/// The system's allocator, with a counter for this thread.
 struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-// SAFETY: every call goes to the system's allocator unchanged.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -41,8 +41,7 @@ fn allocations() -> u64 {
     ALLOCATIONS.with(Cell::get)
 }
 
-/// Sends vectors of frames of all sizes from one port to the other and counts the allocations of
-/// the second half.
+/// Sends vectors of frames of all sizes from one port to the other, and counts the allocations of the second half.
 fn exchange(from: &mut dyn Port, to: &mut dyn Port, pool: &mut Pool, longest: usize) -> u64 {
     let mut frames: Vec<Frame> = Vec::with_capacity(64);
     let mut vector = Vector::new();
@@ -60,7 +59,7 @@ fn exchange(from: &mut dyn Port, to: &mut dyn Port, pool: &mut Pool, longest: us
             frames.extend(pool.alloc(len));
         }
         for frame in &mut frames {
-            // An unused type, so that nobody looks further.
+            // An unused EtherType, so that no one parses the frame further.
             frame.bytes_mut()[..14]
                 .copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]);
         }

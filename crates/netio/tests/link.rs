@@ -1,4 +1,4 @@
-//! Devices listed, followed and set up by netlink.
+//! Listing, monitoring and configuration of devices by netlink.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use common::*;
 use netio::link::{self, LinkEvent, LinkMonitor, Links};
 
-/// A monitor, and what it told that nobody asked for yet.
+/// A monitor with its unread events.
 struct Follower {
     monitor: LinkMonitor,
     events: VecDeque<LinkEvent>,
@@ -21,7 +21,7 @@ impl Follower {
         }
     }
 
-    /// Waits for an event of this form; what came before it is passed over.
+    /// Waits for an event that matches; skips earlier ones.
     fn next(&mut self, wanted: impl Fn(&LinkEvent) -> bool) -> LinkEvent {
         let mut found = None;
         eventually("the event", || {

@@ -1,4 +1,4 @@
-//! What the operator writes, opened: which driver is taken, why, and what is left behind.
+//! Opening ports from specifications: selected driver, reasons, and cleanup.
 
 mod common;
 
@@ -11,11 +11,11 @@ use frame::Pool;
 use netio::link::Links;
 use netio::{OpenError, Opened, Request, Spec, Umem, WaitSet, XdpMode, XdpPort, open};
 
-/// A state folder of this test's own that goes with it.
+/// Temporary state folder, removed on drop.
 struct State(PathBuf);
 
 impl State {
-    /// How many devices are taken.
+    /// Number of taken devices.
     fn taken(&self) -> usize {
         let files = std::fs::read_dir(&self.0).expect("a folder").flatten();
         let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
@@ -26,7 +26,7 @@ impl State {
         Self::of(std::process::id())
     }
 
-    /// That of this test in another process.
+    /// The state folder of the same test in another process.
     fn of(process: u32) -> Self {
         let thread = std::thread::current();
         let name = thread.name().unwrap_or("test").replace(':', "-");
@@ -95,19 +95,19 @@ fn a_bare_virtual_device_is_opened_by_af_packet_and_says_why() {
     });
 }
 
-/// Set for the copy of a test that is the other router: the driver by which it takes its device.
+/// Set for the copy of a test that acts as the other router: its driver.
 const OTHER: &str = "NETIO_TEST_OTHER_ROUTER";
 
-/// Another process, in the network namespace of this thread, that has `left`.
+/// Another process, in the network namespace of this thread, that has taken `left`.
 struct OtherRouter(std::process::Child);
 
 impl OtherRouter {
-    /// Starts the test of this name once more, to be `if_other`, and waits until it has the device.
+    /// Starts this test again as the other router (see `if_other`), and waits until it has taken the device.
     fn start(test: &str, driver: &str) -> Self {
         Self::start_by(&mut Command::new(program()), test, driver)
     }
 
-    /// The same in a process namespace of its own.
+    /// Starts the other router in its own PID namespace.
     fn start_apart(test: &str, driver: &str) -> Self {
         let mut unshare = Command::new("unshare");
         unshare.args(["--pid", "--fork", "--kill-child"]);
@@ -128,8 +128,8 @@ impl OtherRouter {
         Self(child)
     }
 
-    /// What the copy does: takes the device and keeps it until it is killed or its input ends. False in the test
-    /// itself.
+    /// In the copy: takes the device and keeps it until the process is killed or its input ends. Returns false in the
+    /// test itself.
     fn if_other() -> bool {
         let Some(driver) = std::env::var_os(OTHER) else {
             return false;
@@ -148,18 +148,18 @@ impl OtherRouter {
     }
 }
 
-/// This one.
+/// Path of the test program.
 fn program() -> PathBuf {
     std::env::current_exe().expect("this program has a path")
 }
 
-/// What a second router may do about a device of the first.
+/// Checks what a second router may do with a device of the first.
 fn second_router(test: &str, driver: &str) {
     cable("left", "right", 1500);
     let (pool, state) = (pool(), State::new());
     let other = OtherRouter::start(test, driver);
     let process = other.0.id();
-    // Who is killed cannot remove what it wrote.
+    // A killed process cannot remove its files.
     let written = State::of(process);
     let on_it = || run("ip", "-d link show left").1 + &run("tc", "filter show dev left ingress").1;
     let before = on_it();
@@ -176,7 +176,7 @@ fn second_router(test: &str, driver: &str) {
     assert!(!state.0.exists());
     assert_eq!(on_it(), before);
     other.kill();
-    // What it put on the device stays, and it does not.
+    // The filter stays on the device after the process has ended.
     let filters = run("tc", "filter show dev left ingress").1;
     assert!(filters.contains("direct-action"), "{filters}");
     let file = written.0.join("left.taken");
@@ -257,7 +257,7 @@ fn a_device_whose_frames_an_unknown_program_gets_first_is_not_taken_unasked() {
     in_namespace_as_root(|| {
         cable("left", "right", 1500);
         let (pool, state) = (pool(), State::new());
-        // No takeover: nothing on the device says whose it is.
+        // Without a takeover, no mark on the device names its owner.
         let other = XdpPort::open("left", XdpMode::Generic, &[Umem::of(&pool)], 256, None);
         let other = other.expect("permitted");
 
@@ -267,18 +267,18 @@ fn a_device_whose_frames_an_unknown_program_gets_first_is_not_taken_unasked() {
         assert!(!state.0.exists());
         drop(try_open("packet:left", &pool, &state, true).expect("it was asked for"));
 
-        // A program goes with its process, and the kernel takes its time.
+        // The kernel removes the program some time after its process has ended.
         drop(other);
         drop(try_open("packet:left", &pool, &state, false).expect("nobody has it"));
     });
 }
 
-/// What may be done about the device of a router in another process namespace.
+/// Checks what may be done with a device of a router in another PID namespace.
 fn router_apart(test: &str, driver: &str) {
     cable("left", "right", 1500);
     let (pool, state) = (pool(), State::new());
     let other = OtherRouter::start_apart(test, driver);
-    // It is the first process of its namespace.
+    // It is the first process of its PID namespace.
     let written = State::of(1);
 
     for take in [false, true] {
@@ -291,7 +291,7 @@ fn router_apart(test: &str, driver: &str) {
     assert_eq!(put_back, None);
 
     other.kill();
-    // Its namespace ends soon after.
+    // The PID namespace ends soon afterwards.
     while try_open("packet:left", &pool, &state, true).is_err() {
         std::thread::yield_now();
     }
@@ -357,7 +357,7 @@ fn what_a_crash_left_taken_under_another_name_is_given_back_before_a_device_is_t
         let other = OtherRouter::start(test, "packet");
         let (pool, state) = (pool(), State::of(other.0.id()));
         let right_has_it = || run("ip", "addr show dev right").1.contains("192.0.2.1/24");
-        // A running router gives back what it has by itself.
+        // A running router gives its devices back itself.
         drop(try_open("right", &pool, &state, false).expect("permitted"));
         ip("link set right name middle");
         ip("link set left name right");
@@ -428,7 +428,7 @@ fn what_cannot_be_opened_is_refused_by_name_and_left_as_it_was() {
                 .1
                 .contains("default via 192.0.2.254")
         );
-        // What a router has had is its own until its state folder goes.
+        // A device that a router had counts as its own until its state folder is removed.
         drop(try_open("left", &pool, &state, false).expect("it was its own"));
         let other = State::of(0);
         assert_eq!(
@@ -591,7 +591,7 @@ fn a_device_gets_the_mtu_that_is_asked_for_where_its_driver_does_that() {
 
         assert_eq!(mtu_of("packet:left", 20_000), (20_000, None, None));
         assert_eq!(mtu_of("xdp-generic:left", 9000), (9000, None, Some(16_106)));
-        // Longer than what is put together: the port works with what the device had.
+        // Above the maximum for joined pieces: the port keeps the device's own MTU.
         let (mtu, refused, most) = mtu_of("xdp-generic:left", 20_000);
         assert_eq!((mtu, most), (1500, Some(1770)));
         let refused = refused.expect("why not");

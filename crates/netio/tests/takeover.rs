@@ -1,4 +1,4 @@
-//! Devices taken over and given back, also after a crash.
+//! Taking devices over and giving them back, also after a crash.
 
 mod common;
 
@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use common::*;
 use netio::PacketPort;
 use netio::link::Links;
-use netio::takeover::{Held, Takeover, carries_default_route, held, restore};
+use netio::takeover::{DeviceOwner, Takeover, carries_default_route, held, restore};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
-/// A file for the state, in a folder of this test's own that goes with it.
+/// State file in a temporary folder, removed on drop.
 struct State(PathBuf);
 
 impl State {
@@ -43,7 +43,7 @@ fn take_device(device: &str, state: &State) -> Takeover {
     taken
 }
 
-/// A cable whose left end has addresses of both families and routes.
+/// A veth pair whose left end has addresses of both families and routes.
 fn equipped() {
     cable("left", "right", 1500);
     let _ = std::fs::write("/proc/sys/net/ipv6/conf/left/disable_ipv6", "0");
@@ -55,7 +55,7 @@ fn equipped() {
     ip("-6 route add 2001:db8:1::/48 via 2001:db8::fe");
 }
 
-/// Everything that a user sees of the device's addressing, but for lifetimes and link-local things.
+/// The device's addresses and routes as a user sees them, without lifetimes and link-local entries.
 fn shown() -> String {
     shown_of("left")
 }
@@ -198,7 +198,7 @@ fn a_device_has_a_longer_mtu_as_long_as_it_is_asked_for_and_ours() {
         let mut given = |least| taken.set_mtu(least).expect("permitted");
 
         assert_eq!((given(Some(9000)), mtu()), (9000, 9000));
-        // What comes may be as long as the device's own MTU, whatever is sent.
+        // The device accepts frames up to its own MTU, even if a lower one is requested.
         assert_eq!((given(Some(1400)), mtu()), (1500, 1500));
         assert_eq!((given(Some(4000)), mtu()), (4000, 4000));
         assert_eq!((given(None), mtu()), (1500, 1500));
@@ -282,7 +282,7 @@ fn a_file_may_have_a_long_name_or_one_that_is_too_long_to_be_told() {
             let other = held(&link.expect("the device"), Some(&state.file()));
 
             let other = other.expect("netlink");
-            assert!(matches!(other, Some(Held::By(..))), "{other:?}");
+            assert!(matches!(other, Some(DeviceOwner::By(..))), "{other:?}");
             drop(taken);
             assert!(!filters().contains("clsact"), "{}", filters());
         });
@@ -362,7 +362,7 @@ fn swap_names() {
     rename("middle", "right");
 }
 
-/// What is logged by what is done here.
+/// Returns the log messages of `act`.
 fn log_of(act: impl FnOnce()) -> String {
     let log = Log::default();
     let writer = std::sync::Mutex::new(log.clone());
@@ -453,7 +453,7 @@ fn routes_that_need_two_devices_are_back_after_a_crash_also_when_one_is_taken_ag
 fn a_route_with_an_address_of_ipv6_that_was_in_use_is_back_at_once() {
     in_namespace(|| {
         equipped();
-        // Given like this, the kernel looks first for somebody else who has it; once in use, it is in use.
+        // Without `nodad` at first, the kernel would run duplicate address detection.
         ip("addr add 2001:db8::2/64 dev left nodad");
         ip("addr change 2001:db8::2/64 dev left");
         ip("-6 route add 2001:db8:2::/48 via 2001:db8::fe src 2001:db8::2");
@@ -541,10 +541,10 @@ fn somebody_elses_filter_that_came_while_the_device_was_ours_stays() {
     }
 }
 
-/// A filter that lets everything through.
+/// A filter that accepts every packet.
 const ACCEPT: &str = "bpf da bytecode 1,6\u{a0}0\u{a0}0\u{a0}0";
 
-/// Runs `tc`; a hard space stands for one within a word.
+/// Runs `tc`; a hard space stands for a space within an argument.
 fn tc(words: &str) {
     let words = words.split(' ').map(|word| word.replace('\u{a0}', " "));
     let done = std::process::Command::new("tc").args(words).output();
@@ -556,14 +556,14 @@ fn tc(words: &str) {
 fn the_kernel_does_not_see_the_frames_of_a_device_that_is_ours() {
     in_namespace(|| {
         cable("left", "right", 1500);
-        // Whose turn it would be first, if it were asked.
+        // This filter would run first.
         tc("qdisc add dev left clsact");
         tc(&format!(
             "filter add dev left ingress pref 1 handle 1 {ACCEPT}"
         ));
         let state = State::new();
         let _taken = take(&state);
-        // The kernel would answer this, as any host that has the address.
+        // Otherwise the kernel would answer, like any host with the address.
         ip("addr add 192.0.2.1/24 dev left");
         let mut left = PacketPort::open("left", 1).expect("a packet socket");
         let mut right = PacketPort::open("right", 1).expect("a packet socket");
@@ -574,7 +574,7 @@ fn the_kernel_does_not_see_the_frames_of_a_device_that_is_ours() {
         let arrived = receive_bytes(&mut left[0], &mut pool, 2);
         assert_eq!(arrived, [arp_request(), pattern(1, 60)]);
         send(&mut left[0], &mut pool, &[pattern(2, 60)]);
-        // An answer would have come before it.
+        // An answer would have arrived before it.
         assert_eq!(receive_bytes(&mut right[0], &mut pool, 1), [pattern(2, 60)]);
     });
 }
@@ -598,7 +598,7 @@ fn the_device_of_the_default_route_is_known() {
     });
 }
 
-/// Who has 192.0.2.1? Tell 192.0.2.2.
+/// ARP request: who has 192.0.2.1? Tell 192.0.2.2.
 fn arp_request() -> Vec<u8> {
     let mut bytes = vec![0xff; 6];
     bytes.extend([2, 0, 0, 0, 0, 2, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1]);

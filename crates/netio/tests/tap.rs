@@ -1,4 +1,4 @@
-//! TAP and TUN with the kernel's stack at the other end.
+//! TAP and TUN ports with the kernel's stack at the other end.
 
 mod common;
 
@@ -83,7 +83,7 @@ fn a_tun_carries_bare_packets() {
         assert_eq!(arrived.bytes()[0], 0x45);
         assert_eq!(arrived.offload.checksum_start, 20);
 
-        // The same packet back: addresses and ports change places, which no checksum notices.
+        // Returns the packet with addresses and ports exchanged, which keeps the checksum valid.
         arrived.bytes_mut()[12..20].rotate_left(4);
         arrived.bytes_mut()[20..24].rotate_left(2);
         let done = tun.transmit(&mut pool, &mut vec![arrived]);
@@ -96,8 +96,8 @@ fn a_tun_carries_bare_packets() {
     });
 }
 
-/// The kernel sends through a TAP; its segments go on through AF_PACKET as they are and arrive, at
-/// the far end of a cable, merged.
+/// The kernel sends through a TAP; its merged segments are forwarded through AF_PACKET and arrive merged at the far
+/// end of a veth pair.
 #[test]
 fn a_tcp_segment_of_64_kb_passes_whole_from_tap_to_af_packet() {
     in_namespace_with_tun(|| {
@@ -197,7 +197,7 @@ fn a_device_that_another_has_or_of_another_kind_is_refused() {
     });
 }
 
-/// Datagrams of a kernel's sockets, a flow each: which queue each flow came by, in order of arrival.
+/// Receives datagrams of kernel sockets, one flow each; returns the queue of each flow, in order of arrival.
 fn arrivals(queues: &mut [TapPort], pool: &mut frame::Pool, count: usize) -> Vec<(usize, u16, u8)> {
     let mut arrived = Vec::new();
     eventually("all datagrams", || {
@@ -206,7 +206,7 @@ fn arrivals(queues: &mut [TapPort], pool: &mut frame::Pool, count: usize) -> Vec
             queue.receive(pool, &mut vector);
             for frame in vector.drain() {
                 let bytes = frame.bytes();
-                // From its Ethernet header on: UDP to port 9, the source's port, the number in it.
+                // UDP to port 9: returns the source port and the number in the payload.
                 if bytes[12..14] == [8, 0] && bytes[23] == 17 && bytes[36..38] == [0, 9] {
                     let port = u16::from_be_bytes([bytes[34], bytes[35]]);
                     arrived.push((number, port, bytes[42]));
@@ -250,7 +250,7 @@ fn flows_are_spread_over_queues_and_keep_theirs_and_their_order() {
             (8..=FLOWS - 8).contains(&second),
             "{second} of {FLOWS} by the second"
         );
-        // A worker answers by its own queue; what comes then comes by the same, wherever the flow was before.
+        // A worker answers on its own queue; further packets of the flow arrive on that queue.
         let answer = answer_to(sockets[0].local_addr().expect("bound").port());
         for queue in [1, 0, 1] {
             send(&mut queues[queue], &mut pool, std::slice::from_ref(&answer));
@@ -264,7 +264,7 @@ fn flows_are_spread_over_queues_and_keep_theirs_and_their_order() {
 
 /// A datagram from 192.0.2.2 port 9 to 192.0.2.1, without a checksum (RFC 768).
 fn answer_to(port: u16) -> Vec<u8> {
-    // To everybody: the device's own address is the kernel's choice.
+    // Broadcast, because the kernel chooses the device's own MAC address.
     let mut bytes = vec![0xff; 6];
     bytes.extend([2, 0, 0, 0, 0, 2, 8, 0]);
     let mut header = [
@@ -281,10 +281,10 @@ fn answer_to(port: u16) -> Vec<u8> {
     bytes
 }
 
-/// Answers a TCP connection of the kernel's by hand until the kernel sends more than 32 KB at once.
+/// Answers a TCP connection of the kernel until the kernel sends more than 32 KB at once.
 ///
-/// The far end of the connection is the kernel as well: what comes out of the TAP goes back in with
-/// the addresses exchanged, to a listener on the exchanged address.
+/// The kernel is also the far end of the connection: packets from the TAP are sent back with exchanged addresses, to
+/// a listener on the exchanged address.
 fn merged_segment_from_the_kernel(tap: &mut TapPort, pool: &mut frame::Pool) -> frame::Frame {
     ip("addr add 192.0.2.1/24 dev tap0");
     ip("neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev tap0");
@@ -306,8 +306,7 @@ fn merged_segment_from_the_kernel(tap: &mut TapPort, pool: &mut frame::Pool) -> 
     large.expect("it was just there")
 }
 
-/// Sends what comes out of the TAP back in with addresses exchanged; returns a frame of more than
-/// 32 KB.
+/// Sends packets from the TAP back with exchanged addresses; returns a frame of more than 32 KB.
 fn reflect(tap: &mut TapPort, pool: &mut frame::Pool) -> Option<frame::Frame> {
     wait(tap, std::time::Duration::from_millis(1));
     let mut vector = frame::Vector::new();
@@ -341,7 +340,7 @@ fn many_quiet_devices_cost_one_system_call_a_step() {
                 port
             })
             .collect();
-        // What the kernel says on links that come up.
+        // Packets that the kernel sends when a link comes up.
         let mut step = |ports: &mut [TapPort]| {
             let mut vector = frame::Vector::new();
             let mut seen = Vec::new();
@@ -374,7 +373,7 @@ fn many_quiet_devices_cost_one_system_call_a_step() {
         assert_eq!(woken.ready, 1);
         assert_eq!(step(&mut ports), [7]);
 
-        // One that goes is no member any more, though its descriptor is held; a new one takes its place.
+        // A dropped port leaves the set although its descriptor stays open; a new one takes its slot.
         let gone = ports.remove(7);
         let tether = gone.tether().expect("descriptors");
         socket.send_to(b"unread", "192.0.2.2:9").expect("a route");

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use frame::shortcut::{Between, Connection, FlowOffload, Gathered, Service, Shortcut};
+use frame::shortcut::{AddressPair, Connection, ConnectionTraffic, FlowOffload, Service, Shortcut};
 
 use super::lanes::{LaneKey, Lanes};
-use super::slot::{Content, Key, Slot};
-use super::table::{LIFE, Map, SLOTS_ALL, Table, step_now};
+use super::slot::{Content, Key, NewSlot, Slot};
+use super::table::{Map, SLOTS_ALL, Table, VALID_STEPS, step_now};
 
 /// Ticks of 1/64 s for one round of collection; the rest of the second is a reserve.
 const ROUND_TICKS: usize = 48;
@@ -20,7 +20,7 @@ const AHEAD: usize = 8;
 
 /// A slot that this port's worker owns.
 #[derive(Clone, Copy, Debug)]
-struct Owned {
+struct OwnedSlot {
     number: u32,
     /// True if the slot was invalid at the last visit.
     is_over: bool,
@@ -37,7 +37,7 @@ pub struct Installer<M: Map> {
     step: u32,
     lanes: Lanes,
     /// Preallocated for the number of slots, which it never exceeds.
-    owned: Vec<Owned>,
+    owned: Vec<OwnedSlot>,
     /// The second of the current collection, and the next slot.
     second: u32,
     next: usize,
@@ -67,14 +67,21 @@ impl<M: Map> Installer<M> {
     fn install_slot(&mut self, key: &Key, token: u64, content: &Content) {
         let place = self.table.hashing.place(key);
         let word = place.word(self.generation);
-        let until = self.step.saturating_add(LIFE);
+        let until = self.step.saturating_add(VALID_STEPS);
+        let new = NewSlot {
+            word,
+            key,
+            token,
+            content,
+            until,
+        };
         let mut free = None;
         for number in place.numbers() {
             let slot = self.table.slot(number);
             if slot.is_of(key) {
                 let (owner, found) = (slot.owner(), slot.word());
                 if owner == token && (token != 0 || found == word) {
-                    return self.install_again((slot, found, word), (key, token), content, until);
+                    return self.reinstall(slot, found, &new);
                 }
                 if owner != 0 {
                     // The slot belongs to the previous connection: its worker frees it within two seconds.
@@ -91,9 +98,9 @@ impl<M: Map> Installer<M> {
         if token != 0 && self.owned.len() >= SLOTS_ALL {
             return;
         }
-        if slot.write((found, word), (key, token), content, until) && token != 0 {
+        if slot.write(found, &new) && token != 0 {
             // The previous owner has already collected its traffic.
-            self.owned.push(Owned {
+            self.owned.push(OwnedSlot {
                 number,
                 is_over: false,
             });
@@ -101,13 +108,14 @@ impl<M: Map> Installer<M> {
     }
 
     /// Installs a shortcut again whose slot exists.
-    fn install_again(
-        &self,
-        (slot, found, word): (Slot<'_>, u64, u64),
-        (key, token): (&Key, u64),
-        content: &Content,
-        until: u32,
-    ) {
+    fn reinstall(&self, slot: Slot<'_>, found: u64, new: &NewSlot<'_>) {
+        let NewSlot {
+            word,
+            token,
+            content,
+            until,
+            ..
+        } = *new;
         if token == 0 {
             return slot.renew(until, content.lane);
         }
@@ -117,17 +125,17 @@ impl<M: Map> Installer<M> {
             (true, false) => slot.release(),
             (false, true) => {
                 slot.renew(until, content.lane);
-                slot.say(word);
+                slot.write_word(word);
             }
             (false, false) if slot.is_released() => {}
             (false, false) => {
-                slot.write((found, word), (key, token), content, until);
+                slot.write(found, new);
             }
         }
     }
 
     /// Collects the traffic of a slot; returns false if the slot was freed.
-    fn visit(&mut self, at: usize, gathered: &mut dyn FnMut(Gathered) -> bool) -> bool {
+    fn visit(&mut self, at: usize, gathered: &mut dyn FnMut(ConnectionTraffic) -> bool) -> bool {
         let owned = &mut self.owned[at];
         let slot = self.table.slot(owned.number);
         let (token, counted) = (slot.owner(), slot.take_counted());
@@ -171,11 +179,12 @@ impl<M: Map> FlowOffload for Installer<M> {
             entrance: self.entrance,
             translates: rewrite.is_some(),
         };
-        let now = (self.generation, self.step);
-        let Some(lane) = self.lanes.number(&lane, now, &self.table) else {
+        let (generation, step) = (self.generation, self.step);
+        let Some(lane) = self.lanes.number(&lane, generation, step, &self.table) else {
             return;
         };
-        self.table.tell_apart(between.ipv6, connection.is_some());
+        self.table
+            .set_by_connection(between.ipv6, connection.is_some());
         let content = Content::new(lane, rewrite);
         match connection {
             Some(Connection { service, token, .. }) => {
@@ -190,7 +199,7 @@ impl<M: Map> FlowOffload for Installer<M> {
         !self.owned.is_empty()
     }
 
-    fn gather(&mut self, ticks: Option<u32>, gathered: &mut dyn FnMut(Gathered) -> bool) {
+    fn gather(&mut self, ticks: Option<u32>, gathered: &mut dyn FnMut(ConnectionTraffic) -> bool) {
         let all = self.owned.len();
         let goal = match ticks {
             Some(ticks) => {
@@ -218,7 +227,7 @@ impl<M: Map> FlowOffload for Installer<M> {
         }
     }
 
-    fn remove(&mut self, between: &Between, service: &Service) {
+    fn remove(&mut self, between: &AddressPair, service: &Service) {
         let slot = self.table.find(&Key::of_connection(between, service));
         if let Some(slot) = slot.filter(|slot| slot.owner() != 0) {
             slot.release();

@@ -10,16 +10,16 @@
 
 use std::collections::HashMap;
 
-use frame::shortcut::Lane;
+use frame::shortcut::ShortcutPath;
 use rtrb::{Consumer, Producer};
 
 use super::slot::Line;
-use super::table::{GRACE, Map, Table};
+use super::table::{GRACE_STEPS, Map, Table};
 
 /// Maximum number of lanes: one per ingress port, neighbour, family and set of counting rules.
 pub(crate) const LANES: usize = 1 << 16;
 /// Maximum number of lanes of one port.
-pub(crate) const HELD_MAX: usize = 2048;
+pub(crate) const PORT_LANES_MAX: usize = 2048;
 /// Length of an Ethernet header.
 pub(crate) const ETHERNET: u32 = 14;
 
@@ -31,7 +31,7 @@ pub(crate) mod lane {
     pub(crate) const BYTES: i16 = 8;
     pub(crate) const DEVICE: i16 = 16;
     /// Maximum frame length, including the Ethernet header.
-    pub(crate) const LONGEST: i16 = 20;
+    pub(crate) const FRAME_MAX: i16 = 20;
     /// New MAC addresses of the frames.
     pub(crate) const LINK: i16 = 24;
     /// Destination MAC address of the frames on arrival.
@@ -45,7 +45,7 @@ pub(crate) mod lane {
 /// Key of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LaneKey {
-    pub(crate) lane: Lane,
+    pub(crate) lane: ShortcutPath,
     pub(crate) ipv6: bool,
     pub(crate) entrance: u32,
     pub(crate) translates: bool,
@@ -53,7 +53,7 @@ pub(crate) struct LaneKey {
 
 /// Message of a port to the control plane.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Entered {
+pub(crate) enum LaneMessage {
     /// The number is now used for this lane.
     Lane(u32, LaneKey),
     /// The port is removed and has not used this number.
@@ -62,34 +62,34 @@ pub(crate) enum Entered {
 
 /// A lane of this port.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct LaneUse {
     number: u32,
     /// The generation of its last use, and the time step at which the end of that generation was noticed.
     generation: u32,
-    over_since: Option<u32>,
+    ended_since: Option<u32>,
 }
 
 /// The lanes of one port.
 #[derive(Debug)]
 pub(crate) struct Lanes {
     /// At most half of the capacity is used, so that removing and adding lanes does not allocate.
-    known: HashMap<LaneKey, Known>,
+    known: HashMap<LaneKey, LaneUse>,
     granted: Consumer<u32>,
-    entered: Producer<Entered>,
+    entered: Producer<LaneMessage>,
     /// Numbers of lanes that have ended.
     spare: Vec<u32>,
     /// Time step of the last search for ended lanes.
-    looked: u32,
+    last_search: u32,
 }
 
 impl Lanes {
-    pub(crate) fn new(granted: Consumer<u32>, entered: Producer<Entered>) -> Self {
+    pub(crate) fn new(granted: Consumer<u32>, entered: Producer<LaneMessage>) -> Self {
         Self {
-            known: HashMap::with_capacity(2 * HELD_MAX),
+            known: HashMap::with_capacity(2 * PORT_LANES_MAX),
             granted,
             entered,
-            spare: Vec::with_capacity(HELD_MAX),
-            looked: 0,
+            spare: Vec::with_capacity(PORT_LANES_MAX),
+            last_search: 0,
         }
     }
 
@@ -97,57 +97,58 @@ impl Lanes {
     pub(crate) fn number<M: Map>(
         &mut self,
         key: &LaneKey,
-        (generation, step): (u32, u32),
+        generation: u32,
+        step: u32,
         table: &Table<M>,
     ) -> Option<u32> {
         if let Some(known) = self.known.get_mut(key) {
-            (known.generation, known.over_since) = (generation, None);
+            (known.generation, known.ended_since) = (generation, None);
             return Some(known.number);
         }
         // The control plane reads the messages with each new generation; until then the ring must have room
         // for all.
-        if self.known.len() >= HELD_MAX || self.entered.is_full() {
-            self.look_for_spare((generation, step), table);
+        if self.known.len() >= PORT_LANES_MAX || self.entered.is_full() {
+            self.find_ended(generation, step, table);
             return None;
         }
-        let number = self.take_number((generation, step), table)?;
+        let number = self.take_number(generation, step, table)?;
         write(table.line(number), key);
         // The ring has room, as checked above.
-        let _ = self.entered.push(Entered::Lane(number, *key));
-        let known = Known {
+        let _ = self.entered.push(LaneMessage::Lane(number, *key));
+        let known = LaneUse {
             number,
             generation,
-            over_since: None,
+            ended_since: None,
         };
         self.known.insert(*key, known);
         Some(number)
     }
 
-    fn take_number<M: Map>(&mut self, now: (u32, u32), table: &Table<M>) -> Option<u32> {
+    fn take_number<M: Map>(&mut self, generation: u32, step: u32, table: &Table<M>) -> Option<u32> {
         if let Some(number) = self.spare.pop() {
             return Some(number);
         }
         if let Ok(number) = self.granted.pop() {
             return Some(number);
         }
-        self.look_for_spare(now, table);
+        self.find_ended(generation, step, table);
         self.spare.pop()
     }
 
     /// Finds lanes whose generation ended long ago and whose traffic was read completely.
-    fn look_for_spare<M: Map>(&mut self, (generation, step): (u32, u32), table: &Table<M>) {
-        if self.looked == step {
+    fn find_ended<M: Map>(&mut self, generation: u32, step: u32, table: &Table<M>) {
+        if self.last_search == step {
             return;
         }
-        self.looked = step;
+        self.last_search = step;
         let spare = &mut self.spare;
         self.known.retain(|_, known| {
             if known.generation == generation {
                 return true;
             }
-            let since = *known.over_since.get_or_insert(step);
+            let since = *known.ended_since.get_or_insert(step);
             let is_told = table.counted(known.number) == table.told(known.number);
-            let stays = step.saturating_sub(since) < GRACE || !is_told;
+            let stays = step.saturating_sub(since) < GRACE_STEPS || !is_told;
             if !stays {
                 spare.push(known.number);
             }
@@ -158,7 +159,7 @@ impl Lanes {
     /// Returns the unused numbers.
     pub(crate) fn close(&mut self) {
         while let Some(number) = self.spare.pop().or_else(|| self.granted.pop().ok()) {
-            if self.entered.push(Entered::Unused(number)).is_err() {
+            if self.entered.push(LaneMessage::Unused(number)).is_err() {
                 return;
             }
         }
@@ -172,7 +173,7 @@ fn write(line: Line<'_>, key: &LaneKey) {
     let mut bytes = [0; lane::SIZE];
     let mut put = |at: i16, what: &[u8]| bytes[at as usize..][..what.len()].copy_from_slice(what);
     put(lane::DEVICE, &lane.device.to_ne_bytes());
-    put(lane::LONGEST, &longest.to_ne_bytes());
+    put(lane::FRAME_MAX, &longest.to_ne_bytes());
     put(lane::LINK, &lane.link);
     put(lane::TO, &lane.to);
     put(lane::TRANSLATES, &u16::from(key.translates).to_ne_bytes());

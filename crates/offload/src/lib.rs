@@ -4,7 +4,7 @@
 //! ```text
 //!  Table      buckets of slots, and lanes, in maps that the kernel programs read: one for all ports
 //!  Installer  of a port: writes slots and lanes, collects the traffic of connections
-//!  Registry   of the control plane: which lanes exist, and what was reported of them
+//!  Registry   of the control plane: which lanes exist, and their reported traffic
 //!  Switch     hosts, ports and VLANs of bridges, also in maps: one for all ports
 //!  program    instructions that use the table and the switch
 //! ```

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use frame::shortcut::{Between, Footing, Shortcut};
+use frame::shortcut::{AddressPair, Dependency, Shortcut};
 
 /// Number of hash values, as a power of two: 256 KB.
 const BITS: u32 = 16;
@@ -31,24 +31,24 @@ impl Marks {
             .connection
             .and_then(|connection| connection.rewrite);
         let after = rewrite.map(|rewrite| rewrite.between);
-        for Between {
+        for AddressPair {
             source,
             destination,
             ipv6,
         } in [Some(shortcut.between), after].into_iter().flatten()
         {
-            self.say(generation, address(source, ipv6));
-            self.say(generation, address(destination, ipv6));
+            self.record(generation, address(source, ipv6));
+            self.record(generation, address(destination, ipv6));
         }
         let lane = &shortcut.lane;
-        self.say(generation, link(lane.egress.0, &lane.link));
+        self.record(generation, link(lane.egress.0, &lane.link));
     }
 
     /// Returns true if a shortcut of this generation may depend on the object.
-    pub(crate) fn may_bear(&self, generation: u32, footing: &Footing) -> bool {
+    pub(crate) fn may_bear(&self, generation: u32, footing: &Dependency) -> bool {
         let what = match footing {
-            Footing::Link { egress, link: of } => link(egress.0, of),
-            Footing::Network { first, len, ipv6 } => {
+            Dependency::Link { egress, link: of } => link(egress.0, of),
+            Dependency::Network { first, len, ipv6 } => {
                 // Recorded are single IPv4 addresses, and IPv6 networks of 64 bits.
                 if *len < if *ipv6 { 64 } else { 32 } {
                     return true;
@@ -59,7 +59,7 @@ impl Marks {
         self.place(what).load(Ordering::SeqCst) == generation
     }
 
-    fn say(&self, generation: u32, what: u128) {
+    fn record(&self, generation: u32, what: u128) {
         self.place(what).store(generation, Ordering::Relaxed);
     }
 

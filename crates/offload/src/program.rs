@@ -1,13 +1,13 @@
-//! The XDP program of a device: forwards frames that are switched or have a shortcut; passes all others to
-//! the socket of their queue.
+//! The XDP program of a device: forwards frames that are switched or have a shortcut; passes other frames
+//! to the socket of the receive queue.
 
-use frame::switch::Seat;
+use frame::switch::SwitchPort;
 
 use super::assemble::{Alu, Assembler, Helper, If, Label, R, Size};
 use super::lanes::{ETHERNET, lane};
 use super::slot::{self, TAG_SHIFT};
 use super::switch::{self, Switch};
-use super::table::{BUCKET_BITS, LIFE, Map, SLOTS, STEP_BITS, Table, family_bit, state};
+use super::table::{BUCKET_BITS, Map, SLOTS, STEP_BITS, Table, VALID_STEPS, family_bit, state};
 
 const XDP_PASS: i32 = 2;
 
@@ -22,20 +22,20 @@ pub(crate) struct Wiring {
 }
 
 /// Builds the program of a device. `sockets` is the map of the sockets for other frames. The program switches
-/// frames that arrive at the given seat of a switch, and uses the shortcuts of a table for the given
+/// frames that arrive at the given port of a switch, and uses the shortcuts of a table for the given
 /// entrance.
 pub fn program<M: Map>(
     sockets: i32,
-    switching: Option<(&Switch<M>, Seat)>,
+    switching: Option<(&Switch<M>, SwitchPort)>,
     shortcuts: Option<(&Table<M>, u32)>,
 ) -> Vec<u64> {
     let mut program = Assembler::default();
     let socket = program.label();
     program.alu(Alu::Move, R::R6, R::R1);
     program.load(Size::Word, R::R7, R::R6, context::DATA);
-    if let Some((switching, seat)) = switching {
+    if let Some((switching, port)) = switching {
         let routed = program.label();
-        switch::switch(&mut program, &switching.wiring(seat), (routed, socket));
+        switch::switch(&mut program, &switching.wiring(port), routed, socket);
         program.place(routed);
     }
     if let Some((table, entrance)) = shortcuts {
@@ -159,15 +159,15 @@ fn shortcut(program: &mut Assembler, wiring: &Wiring, entrance: u32, socket: Lab
     program.jump_if(If::Equal, R::R1, i32::from(0x86dd_u16.to_be()), ipv6);
     program.jump_if(If::NotEqual, R::R1, i32::from(0x0800_u16.to_be()), socket);
     read4(program, socket);
-    keep_kind(program, &at::IPV4, (wiring, entrance), socket);
+    store_kind(program, &at::IPV4, wiring, entrance, socket);
     program.jump(look);
     program.place(ipv6);
     has(program, at::IPV6.end, socket);
     read6(program, socket);
-    keep_kind(program, &at::IPV6, (wiring, entrance), socket);
+    store_kind(program, &at::IPV6, wiring, entrance, socket);
     program.place(look);
     find(program, wiring, socket);
-    go(program, (wiring, entrance), socket);
+    forward(program, wiring, entrance, socket);
 }
 
 /// Checks that the frame has at least `bytes` bytes.
@@ -190,10 +190,11 @@ fn is_whole(program: &mut Assembler, family: &Family, socket: Label) {
 
 /// Stores the kind of the packet: all packets between two addresses at this entrance, or those of a
 /// connection.
-fn keep_kind(
+fn store_kind(
     program: &mut Assembler,
     family: &Family,
-    (wiring, entrance): (&Wiring, u32),
+    wiring: &Wiring,
+    entrance: u32,
     socket: Label,
 ) {
     let (alone, kept) = (program.label(), program.label());
@@ -201,7 +202,7 @@ fn keep_kind(
     program.load(Size::Word, R::R1, R::R1, state::BY_CONNECTION);
     program.alu(Alu::And, R::R1, family_bit(family.ipv6) as i32);
     program.jump_if(If::Equal, R::R1, 0, alone);
-    keep_service(program, family, socket);
+    store_service(program, family, socket);
     program.jump(kept);
     program.place(alone);
     let kind = slot::kind_between(entrance, family.ipv6);
@@ -211,7 +212,7 @@ fn keep_kind(
 }
 
 /// Stores protocol and ports.
-fn keep_service(program: &mut Assembler, family: &Family, socket: Label) {
+fn store_service(program: &mut Assembler, family: &Family, socket: Label) {
     let (udp, ports) = (program.label(), program.label());
     if !family.ipv6 {
         program.load(Size::Half, R::R1, R::R7, at::FRAGMENT4);
@@ -363,21 +364,21 @@ fn look_up(program: &mut Assembler, map: i32, socket: Label) {
 }
 
 /// Forwards the frame as its slot says.
-fn go(program: &mut Assembler, (wiring, entrance): (&Wiring, u32), socket: Label) {
+fn forward(program: &mut Assembler, wiring: &Wiring, entrance: u32, socket: Label) {
     program.call(Helper::CoarseTime);
     program.alu(Alu::ShiftRight, R::R0, STEP_BITS as i32);
     program.load(Size::Word, R::R1, R::R8, slot::UNTIL);
     program.jump_if(If::Greater, R::R0, R::R1, socket);
     let holds = program.label();
-    program.alu(Alu::Add, R::R0, LIFE as i32 / 2);
+    program.alu(Alu::Add, R::R0, VALID_STEPS as i32 / 2);
     program.jump_if(If::Less, R::R0, R::R1, holds);
-    program.alu(Alu::Add, R::R0, LIFE as i32 / 2);
+    program.alu(Alu::Add, R::R0, VALID_STEPS as i32 / 2);
     program.store(Size::Word, R::R8, slot::UNTIL, R::R0);
     program.place(holds);
     program.load(Size::Word, R::R1, R::R8, slot::LANE);
     look_up(program, wiring.lanes, socket);
     program.load(Size::Double, R::R9, R::Stack, kept::LEN);
-    program.load(Size::Word, R::R1, R::R0, lane::LONGEST);
+    program.load(Size::Word, R::R1, R::R0, lane::FRAME_MAX);
     program.jump_if(If::Greater, R::R9, R::R1, socket);
     program.load(Size::Word, R::R1, R::R0, lane::ENTRANCE);
     program.jump_if(If::NotEqual, R::R1, entrance as i32, socket);

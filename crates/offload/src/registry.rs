@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use frame::InterfaceId;
-use frame::shortcut::{Went, Which};
+use frame::shortcut::{LaneSelector, LaneTraffic};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::lanes::{Entered, HELD_MAX, LANES, LaneKey, Lanes};
-use super::table::{GRACE, Map, Table};
+use super::lanes::{LANES, LaneKey, LaneMessage, Lanes, PORT_LANES_MAX};
+use super::table::{GRACE_STEPS, Map, Table};
 
 /// Numbers granted in advance to a port that is below its maximum.
 const GRANTED: usize = 512;
@@ -16,7 +16,7 @@ const GRANTED: usize = 512;
 /// A port: its messages, and the numbers granted to it.
 #[derive(Debug)]
 struct Member {
-    entered: Consumer<Entered>,
+    entered: Consumer<LaneMessage>,
     granted: Producer<u32>,
     /// All numbers of the port.
     held: Vec<u32>,
@@ -55,7 +55,7 @@ impl Registry {
     pub(crate) fn enter(&mut self) -> Lanes {
         let (granted, theirs) = RingBuffer::new(GRANTED);
         // Each number is entered at most once per generation, and returned once.
-        let (entering, entered) = RingBuffer::new(2 * HELD_MAX);
+        let (entering, entered) = RingBuffer::new(2 * PORT_LANES_MAX);
         let mut member = Member {
             entered,
             granted,
@@ -74,8 +74,8 @@ impl Registry {
             let is_gone = self.members[place].entered.is_abandoned();
             while let Ok(entered) = self.members[place].entered.pop() {
                 match entered {
-                    Entered::Lane(number, key) => self.put(number, key),
-                    Entered::Unused(number) => {
+                    LaneMessage::Lane(number, key) => self.put(number, key),
+                    LaneMessage::Unused(number) => {
                         self.members[place].held.retain(|held| *held != number);
                         self.remove(number);
                         self.free.push(number);
@@ -89,7 +89,7 @@ impl Registry {
             }
             let (then, since) = *member.gone.get_or_insert((generation, step));
             // Shortcuts to its lanes have that generation at the latest.
-            if then != generation && step.saturating_sub(since) >= GRACE {
+            if then != generation && step.saturating_sub(since) >= GRACE_STEPS {
                 let member = self.members.swap_remove(place);
                 self.leaving.extend(member.held);
             }
@@ -123,29 +123,34 @@ impl Registry {
     /// lanes.
     pub(crate) fn tell<M: Map>(
         &mut self,
-        which: Which,
+        which: LaneSelector,
         table: &Table<M>,
-        went: &mut dyn FnMut(Went),
+        went: &mut dyn FnMut(LaneTraffic),
     ) {
         for number in std::mem::take(&mut self.leaving) {
-            self.tell_lane(number, table, went);
+            self.report_lane(number, table, went);
             self.remove(number);
             self.free.push(number);
         }
         let some = match which {
-            Which::All => {
+            LaneSelector::All => {
                 let all = self.lanes.keys();
-                return all.for_each(|number| self.tell_lane(*number, table, went));
+                return all.for_each(|number| self.report_lane(*number, table, went));
             }
-            Which::Of(interface) => self.of.get(&interface),
-            Which::CountedBy(rule) => self.counted_by.get(&rule),
+            LaneSelector::Of(interface) => self.of.get(&interface),
+            LaneSelector::CountedBy(rule) => self.counted_by.get(&rule),
         };
         for number in some.into_iter().flatten() {
-            self.tell_lane(*number, table, went);
+            self.report_lane(*number, table, went);
         }
     }
 
-    fn tell_lane<M: Map>(&self, number: u32, table: &Table<M>, went: &mut dyn FnMut(Went)) {
+    fn report_lane<M: Map>(
+        &self,
+        number: u32,
+        table: &Table<M>,
+        went: &mut dyn FnMut(LaneTraffic),
+    ) {
         let Some(key) = self.lanes.get(&number) else {
             return;
         };
@@ -154,7 +159,7 @@ impl Registry {
         if counted == told {
             return;
         }
-        went(Went {
+        went(LaneTraffic {
             lane: key.lane,
             ipv6: key.ipv6,
             packets: counted[0].wrapping_sub(told[0]),
@@ -172,7 +177,7 @@ impl Registry {
 
 impl Member {
     fn grant(&mut self, free: &mut Vec<u32>) {
-        while self.held.len() < HELD_MAX
+        while self.held.len() < PORT_LANES_MAX
             && !self.granted.is_full()
             && let Some(number) = free.pop()
         {

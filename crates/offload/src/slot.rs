@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use frame::shortcut::{Between, Gathered, Rewrite, Service};
+use frame::shortcut::{AddressPair, ConnectionTraffic, Rewrite, Service};
 
 use super::table::{BUCKET_BITS, SLOTS};
 
@@ -33,10 +33,10 @@ pub(crate) const NEW_WORDS: usize = 5;
 pub(crate) const COUNT_SHIFT: u32 = 36;
 /// Number of hash bits that are not in a slot's first word.
 pub(crate) const TAG_SHIFT: i32 = 8;
-/// First word of a slot that is being written.
+/// First word of a slot during a write.
 const BUSY: u64 = 1;
 /// First word of an empty slot.
-const NOTHING: u64 = 0;
+const EMPTY: u64 = 0;
 
 /// Words that other threads and the kernel read and write.
 #[derive(Clone, Copy)]
@@ -83,7 +83,7 @@ pub(crate) const BY_CONNECTION: u32 = 2;
 
 impl Key {
     /// Creates the key of all packets between two addresses.
-    pub(crate) fn of_all(between: &Between, entrance: u32) -> Self {
+    pub(crate) fn of_all(between: &AddressPair, entrance: u32) -> Self {
         Self {
             kind: kind_between(entrance, between.ipv6).into(),
             addresses: words(between),
@@ -91,7 +91,7 @@ impl Key {
     }
 
     /// Creates the key of a connection's direction.
-    pub(crate) fn of_connection(between: &Between, service: &Service) -> Self {
+    pub(crate) fn of_connection(between: &AddressPair, service: &Service) -> Self {
         let kind = kind_of_connection(service.protocol, between.ipv6);
         let ports = u32::from_ne_bytes(service.ports);
         Self {
@@ -114,20 +114,20 @@ impl Hashing {
     }
 
     /// Returns the hash of a key, computed as in the program.
-    pub(crate) fn place(&self, key: &Key) -> Place {
+    pub(crate) fn place(&self, key: &Key) -> SlotHash {
         let start = self.factor.wrapping_add(key.kind);
         let mix = |hash: u64, word: &u64| hash.wrapping_mul(self.factor) ^ word;
         let hash = key.addresses.iter().fold(start, mix);
         let hash = hash.wrapping_mul(self.factor);
-        Place((hash ^ hash >> 32).wrapping_mul(self.factor))
+        SlotHash((hash ^ hash >> 32).wrapping_mul(self.factor))
     }
 }
 
 /// A hash.
 #[derive(Clone, Copy)]
-pub(crate) struct Place(u64);
+pub(crate) struct SlotHash(u64);
 
-impl Place {
+impl SlotHash {
     /// Returns the first word of a slot of this generation.
     pub(crate) fn word(self, generation: u32) -> u64 {
         u64::from((self.0 >> TAG_SHIFT) as u32) | u64::from(generation) << 32
@@ -170,8 +170,8 @@ impl Counted {
         self.0 == 0
     }
 
-    pub(crate) fn gathered(self, token: u64) -> Gathered {
-        Gathered {
+    pub(crate) fn gathered(self, token: u64) -> ConnectionTraffic {
+        ConnectionTraffic {
             token,
             packets: self.0 >> COUNT_SHIFT,
             bytes: self.0 & ((1 << COUNT_SHIFT) - 1),
@@ -259,27 +259,28 @@ impl<'a> Slot<'a> {
 
     /// Empties the slot. Running programs may still count.
     pub(crate) fn release(&self) {
-        self.front.word(WORD).store(NOTHING, Ordering::Release);
+        self.front.word(WORD).store(EMPTY, Ordering::Release);
     }
 
     /// Returns true if the slot is empty.
     pub(crate) fn is_released(&self) -> bool {
-        self.word() == NOTHING
+        self.word() == EMPTY
     }
 
     /// Restores the first word.
-    pub(crate) fn say(&self, word: u64) {
+    pub(crate) fn write_word(&self, word: u64) {
         self.front.word(WORD).store(word, Ordering::Release);
     }
 
     /// Writes the whole slot if its first word is `found`; returns false if another worker was faster.
-    pub(crate) fn write(
-        &self,
-        (found, word): (u64, u64),
-        (key, token): (&Key, u64),
-        content: &Content,
-        until: u32,
-    ) -> bool {
+    pub(crate) fn write(&self, found: u64, new: &NewSlot<'_>) -> bool {
+        let NewSlot {
+            word,
+            key,
+            token,
+            content,
+            until,
+        } = *new;
         // Another worker may claim the slot at the same time; it is invalid while it is written.
         let first = self.front.word(WORD);
         if found == BUSY
@@ -307,13 +308,25 @@ impl<'a> Slot<'a> {
         for (at, word) in content.new.iter().enumerate() {
             self.back.store(NEW + at as i16 * 8, *word);
         }
-        self.say(word);
+        self.write_word(word);
         true
     }
 }
 
+/// Data of a slot to write.
+pub(crate) struct NewSlot<'a> {
+    /// The first word.
+    pub(crate) word: u64,
+    pub(crate) key: &'a Key,
+    /// Token of the connection; 0 without a connection.
+    pub(crate) token: u64,
+    pub(crate) content: &'a Content,
+    /// The last valid time step.
+    pub(crate) until: u32,
+}
+
 /// Returns addresses in network byte order.
-fn words(between: &Between) -> [u64; 4] {
+fn words(between: &AddressPair) -> [u64; 4] {
     let [s0, s1] = words_of(between.source, between.ipv6);
     let [d0, d1] = words_of(between.destination, between.ipv6);
     [s0, s1, d0, d1]

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use frame::switch::{
-    BridgeOffload, Filling, Group, HostKey, Member, Seat, Seats, Switched, VlanSeats,
+    BridgeOffload, Filling, Group, HostKey, Member, SwitchPort, SwitchPorts, Switched, VlanPorts,
 };
 
 use super::slot::Line;
@@ -35,11 +35,11 @@ mod member {
     pub(super) const SIZE: usize = 64;
     /// The group, as the upper bits of [`fid`](super::fid); 0 if the port does not switch.
     pub(super) const GROUP: i16 = 0;
-    /// The port's number and epoch: [`SEAT_BITS`](super::SEAT_BITS).
+    /// The port's number and epoch: [`PORT_BITS`](super::PORT_BITS).
     pub(super) const PLACE: i16 = 4;
     pub(super) const DEVICE: i16 = 8;
     /// Maximum frame length, including the Ethernet header.
-    pub(super) const LONGEST: i16 = 12;
+    pub(super) const FRAME_MAX: i16 = 12;
     /// Nonzero with VLAN filtering.
     pub(super) const FILTERS: i16 = 16;
     /// VLAN of untagged frames; 0 if there is none.
@@ -68,7 +68,7 @@ mod crossed {
 }
 
 /// Bits of a port's number; the epoch is above them.
-const SEAT_BITS: u32 = 6;
+const PORT_BITS: u32 = 6;
 /// VLANs per group, as a power of two.
 const VID_BITS: u32 = 12;
 /// Number of groups times VLANs.
@@ -81,12 +81,12 @@ fn fid(group: Group, vid: u16) -> u16 {
     (group.number() as u16) << VID_BITS | vid & ((1 << VID_BITS) - 1)
 }
 
-/// Assigned seats and reported counters.
+/// Assigned ports and reported counters.
 #[derive(Debug)]
-struct Desk {
-    taken: Seats,
-    /// All seats ever assigned: the counters of others are zero.
-    used: Seats,
+struct Assignments {
+    taken: SwitchPorts,
+    /// All ports ever assigned: the counters of others are zero.
+    used: SwitchPorts,
     /// Reported frames and bytes, per pair of ports.
     told: Box<[[u64; 2]]>,
     /// The part of the hosts to sweep next.
@@ -103,7 +103,7 @@ pub struct Switch<M> {
     limits: [AtomicU32; Group::MOST + 1],
     refused: [AtomicU64; Group::MOST + 1],
     /// Locked by the control plane and by the code that opens devices, never by a worker.
-    desk: Mutex<Desk>,
+    assignments: Mutex<Assignments>,
 }
 
 impl<M: Map> Switch<M> {
@@ -124,127 +124,129 @@ impl<M: Map> Switch<M> {
                 entries: 1,
             })
         };
-        let pairs = Seat::MOST * Seat::MOST;
+        let pairs = SwitchPort::MOST * SwitchPort::MOST;
         Ok(Arc::new(Self {
             hosts: Hosts::new(one(hosts::BYTES)?, seed),
-            members: one(Seat::MOST * member::SIZE)?,
+            members: one(SwitchPort::MOST * member::SIZE)?,
             vlans: one(FIDS << vlan::BITS)?,
             crossed: one(pairs << crossed::BITS)?,
             limits: std::array::from_fn(|_| AtomicU32::new(u32::MAX)),
             refused: Default::default(),
-            desk: Mutex::new(Desk {
-                taken: Seats::default(),
-                used: Seats::default(),
+            assignments: Mutex::new(Assignments {
+                taken: SwitchPorts::default(),
+                used: SwitchPorts::default(),
                 told: vec![[0; 2]; pairs].into(),
                 part: 0,
             }),
         }))
     }
 
-    /// Assigns a seat to a device; `None` if all are taken. The seat does not switch until it gets settings.
-    pub fn enter(&self, device: u32) -> Option<Seat> {
-        let mut desk = self.desk();
-        let seat = (0..Seat::MOST)
-            .filter_map(Seat::new)
-            .find(|seat| !desk.taken.has(*seat))?;
-        desk.taken = desk.taken.with(seat);
-        desk.used = desk.used.with(seat);
-        self.part_of_member(seat, member::DEVICE, device);
-        Some(seat)
+    /// Assigns a port to a device; `None` if all are taken. The port does not switch until it gets settings.
+    pub fn enter(&self, device: u32) -> Option<SwitchPort> {
+        let mut assignments = self.assignments();
+        let port = (0..SwitchPort::MOST)
+            .filter_map(SwitchPort::new)
+            .find(|port| !assignments.taken.has(*port))?;
+        assignments.taken = assignments.taken.with(port);
+        assignments.used = assignments.used.with(port);
+        self.part_of_member(port, member::DEVICE, device);
+        Some(port)
     }
 
-    /// Frees the seat of a removed device.
-    pub fn leave(&self, seat: Seat) {
-        self.set_member(seat, None);
-        self.flush(seat);
-        let mut desk = self.desk();
-        desk.taken = desk.taken.without(seat);
+    /// Frees the port of a removed device.
+    pub fn leave(&self, port: SwitchPort) {
+        self.set_member(port, None);
+        self.flush(port);
+        let mut assignments = self.assignments();
+        assignments.taken = assignments.taken.without(port);
     }
 
-    /// Returns the references that a program needs to switch for this seat.
-    pub(crate) fn wiring(&self, seat: Seat) -> Wiring {
+    /// Returns the references that a program needs to switch for this port.
+    pub(crate) fn wiring(&self, port: SwitchPort) -> Wiring {
         Wiring {
             hosts: self.hosts.map.descriptor(),
             members: self.members.descriptor(),
             vlans: self.vlans.descriptor(),
             crossed: self.crossed.descriptor(),
             factor: self.hosts.factor,
-            seat,
+            port,
         }
     }
 
-    fn desk(&self) -> std::sync::MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn assignments(&self) -> std::sync::MutexGuard<'_, Assignments> {
+        self.assignments
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn member(&self, seat: Seat) -> Line<'_> {
-        Line::at(self.members.words(), seat.number(), member::SIZE)
+    fn member(&self, port: SwitchPort) -> Line<'_> {
+        Line::at(self.members.words(), port.number(), member::SIZE)
     }
 
     /// Writes 32 bits of a line. Only the control plane calls this, so writes do not collide.
-    fn part_of_member(&self, seat: Seat, at: i16, value: u32) {
-        let (line, word) = (self.member(seat), at & !7);
+    fn part_of_member(&self, port: SwitchPort, at: i16, value: u32) {
+        let (line, word) = (self.member(port), at & !7);
         let shift = u32::from(at != word) * 32;
         let others = line.load(word) & !(u64::from(u32::MAX) << shift);
         line.store(word, others | u64::from(value) << shift);
     }
 
     /// Returns the port's number and epoch.
-    fn place(&self, seat: Seat) -> u32 {
-        let place = (self.member(seat).load(member::GROUP) >> 32) as u32;
+    fn place(&self, port: SwitchPort) -> u32 {
+        let place = (self.member(port).load(member::GROUP) >> 32) as u32;
         // Before the first flush the number is not written.
-        place | seat.number() as u32
+        place | port.number() as u32
     }
 
     /// Returns true if an entry with this number and epoch is still valid.
     fn holds(&self, place: u32) -> bool {
-        let seat = place as usize % Seat::MOST;
-        Seat::new(seat).is_some_and(|seat| self.place(seat) == place)
+        let port = place as usize % SwitchPort::MOST;
+        SwitchPort::new(port).is_some_and(|port| self.place(port) == place)
     }
 }
 
 impl<M: Map> BridgeOffload for Switch<M> {
-    fn set_member(&self, seat: Seat, member: Option<&Member>) {
+    fn set_member(&self, port: SwitchPort, member: Option<&Member>) {
         let Some(member) = member else {
-            self.part_of_member(seat, member::GROUP, 0);
-            self.member(seat).store(member::REACHES, 0);
+            self.part_of_member(port, member::GROUP, 0);
+            self.member(port).store(member::REACHES, 0);
             return;
         };
         let tags = member.tags.as_ref();
         let pvid = tags.and_then(|tags| tags.pvid).unwrap_or(0);
         let admits_tagged = tags.is_some_and(|tags| tags.admits_tagged);
         for (at, value) in [
-            (member::LONGEST, member.longest),
+            (member::FRAME_MAX, member.longest),
             (member::FILTERS, tags.is_some().into()),
             (member::PVID, pvid.into()),
             (member::ADMITS_TAGGED, admits_tagged.into()),
             (member::LEARNS, member.learns.into()),
-            (member::PLACE, self.place(seat)),
+            (member::PLACE, self.place(port)),
         ] {
-            self.part_of_member(seat, at, value);
+            self.part_of_member(port, at, value);
         }
-        let reaches = member.reaches.without(seat).0;
-        self.member(seat).store(member::REACHES, reaches);
+        let reaches = member.reaches.without(port).0;
+        self.member(port).store(member::REACHES, reaches);
         // Last, because it enables switching.
         let group = fid(member.group, 0);
-        self.part_of_member(seat, member::GROUP, group.into());
+        self.part_of_member(port, member::GROUP, group.into());
     }
 
-    fn set_vlan(&self, group: Group, vid: u16, seats: &VlanSeats) {
+    fn set_vlan(&self, group: Group, vid: u16, ports: &VlanPorts) {
         let number = usize::from(fid(group, vid));
         let line = Line::at(self.vlans.words(), number, 1 << vlan::BITS);
-        line.store(vlan::UNTAGGED, seats.untagged.0);
-        line.store(vlan::EGRESS, seats.egress.0);
-        line.store(vlan::INGRESS, seats.ingress.0);
+        line.store(vlan::UNTAGGED, ports.untagged.0);
+        line.store(vlan::EGRESS, ports.egress.0);
+        line.store(vlan::INGRESS, ports.ingress.0);
     }
 
     fn set_limit(&self, group: Group, hosts: u32) {
         self.limits[group.number()].store(hosts, Ordering::Relaxed);
     }
 
-    fn flush(&self, seat: Seat) {
-        let next = self.place(seat).wrapping_add(1 << SEAT_BITS);
-        self.part_of_member(seat, member::PLACE, next);
+    fn flush(&self, port: SwitchPort) {
+        let next = self.place(port).wrapping_add(1 << PORT_BITS);
+        self.part_of_member(port, member::PLACE, next);
     }
 
     fn forget(&self, host: &HostKey) {
@@ -258,23 +260,24 @@ impl<M: Map> BridgeOffload for Switch<M> {
         self.holds(found.place).then_some(seconds as u32)
     }
 
-    fn learn(&self, host: &HostKey, seat: Seat) {
+    fn learn(&self, host: &HostKey, port: SwitchPort) {
         let limit = self.limits[host.group.number()].load(Ordering::Relaxed);
         let holds = |place| self.holds(place);
-        if !self.hosts.put(host, self.place(seat), limit, holds) {
+        if !self.hosts.put(host, self.place(port), limit, holds) {
             self.refused[host.group.number()].fetch_add(1, Ordering::Relaxed);
         }
     }
 
     fn take(&self, switched: &mut dyn FnMut(Switched)) {
-        let mut desk = self.desk();
-        let used = desk.used;
-        let seats = || { (0..Seat::MOST).filter_map(Seat::new) }.filter(|seat| used.has(*seat));
-        for (from, to) in seats().flat_map(|from| seats().map(move |to| (from, to))) {
-            let number = from.number() * Seat::MOST + to.number();
+        let mut assignments = self.assignments();
+        let used = assignments.used;
+        let ports =
+            || { (0..SwitchPort::MOST).filter_map(SwitchPort::new) }.filter(|port| used.has(*port));
+        for (from, to) in ports().flat_map(|from| ports().map(move |to| (from, to))) {
+            let number = from.number() * SwitchPort::MOST + to.number();
             let line = Line::at(self.crossed.words(), number, 1 << crossed::BITS);
             let now = [crossed::FRAMES, crossed::BYTES].map(|at| line.load(at));
-            let told = std::mem::replace(&mut desk.told[number], now);
+            let told = std::mem::replace(&mut assignments.told[number], now);
             if now != told {
                 switched(Switched {
                     from,
@@ -288,9 +291,9 @@ impl<M: Map> BridgeOffload for Switch<M> {
 
     fn sweep(&self) {
         let part = {
-            let mut desk = self.desk();
-            let next = (desk.part + 1) % PARTS;
-            std::mem::replace(&mut desk.part, next)
+            let mut assignments = self.assignments();
+            let next = (assignments.part + 1) % PARTS;
+            std::mem::replace(&mut assignments.part, next)
         };
         self.hosts.sweep(part, |place| self.holds(place));
     }

@@ -16,7 +16,9 @@ use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use frame::shortcut::{Between, Footing, Gathered, Service, Shortcuts, Went, Which};
+use frame::shortcut::{
+    AddressPair, ConnectionTraffic, Dependency, LaneSelector, LaneTraffic, Service, Shortcuts,
+};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::installer::Installer;
@@ -36,9 +38,9 @@ pub(crate) const SLOTS_ALL: usize = SLOTS << BUCKET_BITS;
 /// Time is counted in steps of 2^30 ns, a little more than a second.
 pub(crate) const STEP_BITS: u32 = 30;
 /// Validity of a slot in time steps. A packet renews it after half of them.
-pub(crate) const LIFE: u32 = 60;
+pub(crate) const VALID_STEPS: u32 = 60;
 /// Time steps after which no program is running that was running at their start.
-pub(crate) const GRACE: u32 = 2;
+pub(crate) const GRACE_STEPS: u32 = 2;
 
 /// Byte offsets in the state: 64 bits each, of which the program reads the lower 32.
 pub(crate) mod state {
@@ -158,7 +160,7 @@ impl<M: Map> Table<M> {
     }
 
     /// Sets whether packets of a family are distinguished by connection.
-    pub(crate) fn tell_apart(&self, ipv6: bool, by_connection: bool) {
+    pub(crate) fn set_by_connection(&self, ipv6: bool, by_connection: bool) {
         let (word, bit) = (self.state(state::BY_CONNECTION), family_bit(ipv6).into());
         if (word.load(Ordering::Relaxed) & bit != 0) == by_connection {
             return;
@@ -216,7 +218,12 @@ impl<M: Map> Table<M> {
     }
 
     /// Reports traffic as [`Shortcuts::take`] does, at a given time step.
-    pub(crate) fn take_at(&self, which: Which, step: u32, went: &mut dyn FnMut(Went)) {
+    pub(crate) fn take_at(
+        &self,
+        which: LaneSelector,
+        step: u32,
+        went: &mut dyn FnMut(LaneTraffic),
+    ) {
         let mut registry = self.registry();
         registry.follow(self.generation(), step);
         registry.tell(which, self, went);
@@ -228,15 +235,15 @@ impl<M: Map> Shortcuts for Table<M> {
         self.forget_at(step_now());
     }
 
-    fn rests_on(&self, footing: &Footing) -> bool {
+    fn rests_on(&self, footing: &Dependency) -> bool {
         self.marks.may_bear(self.generation(), footing)
     }
 
-    fn take(&self, which: Which, went: &mut dyn FnMut(Went)) {
+    fn take(&self, which: LaneSelector, went: &mut dyn FnMut(LaneTraffic)) {
         self.take_at(which, step_now(), went);
     }
 
-    fn waiting(&self, between: &Between, service: &Service) -> Option<Gathered> {
+    fn waiting(&self, between: &AddressPair, service: &Service) -> Option<ConnectionTraffic> {
         let slot = self.find(&Key::of_connection(between, service))?;
         let token = slot.owner();
         (token != 0).then(|| slot.counted().gathered(token))

@@ -1,4 +1,4 @@
-//! Ports and control over a table in plain memory, in steps of time that tests choose.
+//! Tests of ports and control plane with a table in plain memory, in explicit time steps.
 
 use std::io;
 use std::sync::Arc;
@@ -6,15 +6,15 @@ use std::sync::atomic::AtomicU64;
 
 use frame::InterfaceId;
 use frame::shortcut::{
-    Between, Connection, FlowOffload as _, Footing, Gathered, Handler, Lane, Rules, Service,
-    Shortcut, Shortcuts as _, Went, Which,
+    AddressPair, Connection, ConnectionTraffic, Dependency, FlowOffload as _, Handler,
+    LaneSelector, LaneTraffic, Rules, Service, Shortcut, ShortcutPath, Shortcuts as _,
 };
 
-use super::lanes::{HELD_MAX, LANES, lane};
-use super::table::GRACE;
+use super::lanes::{LANES, PORT_LANES_MAX, lane};
+use super::table::GRACE_STEPS;
 use super::{Installer, Map, MapSize, Table};
 
-/// Memory that no kernel has a part in.
+/// Memory that is not shared with the kernel.
 #[derive(Debug)]
 struct Plain(Vec<AtomicU64>);
 
@@ -41,13 +41,13 @@ fn counted_by(rule: u32) -> Shortcut {
     let mut rules = Rules::default();
     assert!(rules.push(rule));
     Shortcut {
-        between: Between {
+        between: AddressPair {
             source: 1,
             destination: 2,
             ipv6: false,
         },
         connection: None,
-        lane: Lane {
+        lane: ShortcutPath {
             ingress: InterfaceId(1),
             to: [2; 6],
             egress: InterfaceId(2),
@@ -60,7 +60,7 @@ fn counted_by(rule: u32) -> Shortcut {
     }
 }
 
-/// The shortcut of a connection from this port.
+/// A shortcut for a connection from this port.
 fn connection(port: u16) -> Shortcut {
     let [high, low] = port.to_be_bytes();
     Shortcut {
@@ -82,10 +82,10 @@ fn a_change_concerns_only_what_rests_on_it() {
     let mut port = table.installer(0, 7);
     port.begin_at(1);
     port.install(&counted_by(9));
-    let address = |first, len, ipv6| table.rests_on(&Footing::Network { first, len, ipv6 });
+    let address = |first, len, ipv6| table.rests_on(&Dependency::Network { first, len, ipv6 });
     let link = |egress, byte| {
         let egress = InterfaceId(egress);
-        table.rests_on(&Footing::Link {
+        table.rests_on(&Dependency::Link {
             egress,
             link: [byte; 12],
         })
@@ -101,27 +101,27 @@ fn a_change_concerns_only_what_rests_on_it() {
     table.forget_at(2);
     assert!(!address(2, 32, false) && !link(2, 4));
 
-    // The round began before.
+    // The round began before the change.
     port.install(&counted_by(9));
     assert!(!address(2, 32, false));
 }
 
-/// The number of the lane that the shortcut's slot leads to.
+/// Returns the number of the lane that the shortcut's slot refers to.
 fn lane_of(table: &Table<Plain>, shortcut: &Shortcut) -> Option<u32> {
     let key = super::slot::Key::of_all(&shortcut.between, 0);
     Some(table.find(&key)?.content().lane)
 }
 
-/// A frame goes by a lane, as the program counts it.
+/// Counts a frame of a lane, as the program does.
 fn count(table: &Table<Plain>, number: u32) {
     let line = table.line(number);
     line.store(lane::PACKETS, line.load(lane::PACKETS) + 1);
     line.store(lane::BYTES, line.load(lane::BYTES) + 100);
 }
 
-fn took(table: &Table<Plain>, which: Which, step: u32) -> Vec<(Vec<u32>, u64, u64)> {
+fn took(table: &Table<Plain>, which: LaneSelector, step: u32) -> Vec<(Vec<u32>, u64, u64)> {
     let mut all = Vec::new();
-    table.take_at(which, step, &mut |went: Went| {
+    table.take_at(which, step, &mut |went: LaneTraffic| {
         all.push((went.lane.rules.iter().collect(), went.packets, went.bytes));
     });
     all
@@ -145,15 +145,18 @@ fn a_port_installs_while_control_is_at_the_lanes() {
         &connection(5).between,
         &connection(5).connection.expect("one").service,
     );
-    port.gather(None, &mut |_: Gathered| true);
+    port.gather(None, &mut |_: ConnectionTraffic| true);
     drop(held);
 
-    assert_eq!(took(&table, Which::All, 1), []);
+    assert_eq!(took(&table, LaneSelector::All, 1), []);
     let number = lane_of(&table, &counted_by(3)).expect("a slot");
     count(&table, number);
-    assert_eq!(took(&table, Which::CountedBy(4), 1), []);
-    assert_eq!(took(&table, Which::CountedBy(3), 1), [(vec![3], 1, 100)]);
-    assert_eq!(took(&table, Which::All, 1), [], "once");
+    assert_eq!(took(&table, LaneSelector::CountedBy(4), 1), []);
+    assert_eq!(
+        took(&table, LaneSelector::CountedBy(3), 1),
+        [(vec![3], 1, 100)]
+    );
+    assert_eq!(took(&table, LaneSelector::All, 1), [], "once");
 }
 
 #[test]
@@ -161,29 +164,29 @@ fn a_port_has_so_many_lanes_and_uses_those_again_that_are_over_and_told() {
     let table = table();
     let mut port = begin(&table);
     let mut lanes = std::collections::HashSet::new();
-    for rule in 0..HELD_MAX as u32 * 2 {
-        // Control grants more from time to time.
+    for rule in 0..PORT_LANES_MAX as u32 * 2 {
+        // The control plane grants more numbers from time to time.
         if rule % 256 == 0 {
-            assert_eq!(took(&table, Which::All, 1), []);
+            assert_eq!(took(&table, LaneSelector::All, 1), []);
         }
         port.install(&counted_by(rule));
         lanes.extend(lane_of(&table, &counted_by(rule)));
     }
-    assert_eq!(lanes.len(), HELD_MAX);
+    assert_eq!(lanes.len(), PORT_LANES_MAX);
     let kept = *lanes.iter().min().expect("some");
     count(&table, kept);
 
-    // Untold it stays; all others are used for others.
+    // The lane with unread traffic stays; the numbers of all other lanes are reused.
     table.forget_at(1);
-    for step in 1..=2 + GRACE {
+    for step in 1..=2 + GRACE_STEPS {
         port.begin_at(step);
         port.install(&counted_by(100_000 + step));
     }
-    for rule in 200_000..200_000 + HELD_MAX as u32 {
+    for rule in 200_000..200_000 + PORT_LANES_MAX as u32 {
         port.install(&counted_by(rule));
         assert_ne!(lane_of(&table, &counted_by(rule)), Some(kept));
     }
-    let told = took(&table, Which::All, 3 + GRACE);
+    let told = took(&table, LaneSelector::All, 3 + GRACE_STEPS);
     assert_eq!(told.len(), 1);
     assert_eq!((told[0].1, told[0].2), (1, 100));
 }
@@ -200,10 +203,13 @@ fn lanes_of_ports_that_have_gone_are_told_and_come_back() {
         count(&table, number);
         drop(port);
 
-        assert_eq!(took(&table, Which::Of(InterfaceId(1)), 10 * round).len(), 1);
+        assert_eq!(
+            took(&table, LaneSelector::Of(InterfaceId(1)), 10 * round).len(),
+            1
+        );
         count(&table, number);
         table.forget_at(10 * round + 1);
-        let told = took(&table, Which::All, 10 * round + 1 + GRACE);
+        let told = took(&table, LaneSelector::All, 10 * round + 1 + GRACE_STEPS);
 
         assert_eq!(told, [(vec![round], 1, 100)]);
         assert_eq!(table.registry().counts(), (0, all));

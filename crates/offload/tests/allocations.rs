@@ -1,11 +1,13 @@
-//! A worker that installs shortcuts, and gathers from them, asks for no memory: with an allocator of its own.
+//! Checks that a worker does not allocate memory when it installs shortcuts and collects their traffic. A
+//! separate test binary, because it replaces the allocator.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
 
 use frame::InterfaceId;
 use frame::shortcut::{
-    Between, Connection, FlowOffload, Handler, Lane, Rules, Service, Shortcut, Shortcuts,
+    AddressPair, Connection, FlowOffload, Handler, Rules, Service, Shortcut, ShortcutPath,
+    Shortcuts,
 };
 use offload::{Map, MapSize, Table};
 
@@ -25,12 +27,12 @@ impl Map for Plain {
     }
 }
 
-/// Another connection for each number, and one of 3,000 lanes: more than a port may have.
+/// A distinct connection for each number, with one of 3,000 lanes, more than a port may have.
 fn shortcut(number: u32) -> Shortcut {
     let mut rules = Rules::default();
     assert!(rules.push(number % 3000));
     Shortcut {
-        between: Between {
+        between: AddressPair {
             source: number.into(),
             destination: 2,
             ipv6: number.is_multiple_of(2),
@@ -43,7 +45,7 @@ fn shortcut(number: u32) -> Shortcut {
             token: u64::from(number) + 1,
             rewrite: None,
         }),
-        lane: Lane {
+        lane: ShortcutPath {
             ingress: InterfaceId(1),
             to: [2; 6],
             egress: InterfaceId(2),
@@ -73,7 +75,7 @@ fn installing_and_gathering_allocate_nothing() {
         port.gather(None, &mut |_| true);
         assert_eq!(kernels::CountingAllocator::count(), before);
         assert!(port.gathers() || generation > 0);
-        // Control may; and it grants more lanes.
+        // The control plane may allocate; it also grants more lanes.
         table.forget();
     }
 }

@@ -156,7 +156,7 @@ drops! {
     /// The connection was masqueraded on another interface than the packet's egress. The connection is
     /// removed with this packet; the next packet begins a new one with that interface's address.
     NatEgress = "nat-egress",
-    /// No free port or address is left for NAT: replies could not be told from those of other connections.
+    /// No free port or address is left for NAT: replies would be ambiguous.
     NatPorts = "nat-ports",
     /// The packet is too short for the translation of its connection.
     NatMalformed = "nat-malformed",

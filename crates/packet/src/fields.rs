@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use frame::shortcut::{Between, Service};
+use frame::shortcut::{AddressPair, Service};
 
 use crate::flow::{upper4, upper6};
 
@@ -55,8 +55,8 @@ pub struct Tuple {
 
 impl Tuple {
     /// Returns the addresses in the form of shortcuts.
-    pub const fn between(&self) -> Between {
-        Between {
+    pub const fn between(&self) -> AddressPair {
+        AddressPair {
             source: self.source,
             destination: self.destination,
             ipv6: self.ipv6,
@@ -195,7 +195,7 @@ pub enum Fragment {
 /// Parsed header fields of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
-    /// Addresses, protocol and ports; ports are 0 if the packet does not contain them.
+    /// Addresses, protocol and ports; ports are 0 in packets without ports.
     pub tuple: Tuple,
     /// Length in bytes from the network header on, without link padding.
     pub len: u32,
@@ -270,8 +270,8 @@ impl Fields {
         }
         self.len = u32::from((first >> 32) as u16);
         (self.ttl, self.tos) = (header[8], (first >> 48) as u8);
-        let addresses = (u128::from(addresses >> 32), u128::from(addresses as u32));
-        Some(self.read_upper_usual::<false>(addresses, protocol, ports, packet))
+        let (source, destination) = (u128::from(addresses >> 32), u128::from(addresses as u32));
+        Some(self.read_upper_usual::<false>(source, destination, protocol, ports, packet))
     }
 
     /// Parses an IPv6 packet as [`Self::read4`] does, without extension headers.
@@ -285,11 +285,11 @@ impl Fields {
             let bytes = header[at..].first_chunk::<16>();
             bytes.map_or(0, |bytes| u128::from_be_bytes(*bytes))
         };
-        let addresses = (address(8), address(24));
+        let (source, destination) = (address(8), address(24));
         self.len = u32::from(u16::from_be_bytes([header[4], header[5]])) + 40;
         (self.ttl, self.tos) = (header[7], header[0] << 4 | header[1] >> 4);
         let ports = u32::from_be_bytes([header[40], header[41], header[42], header[43]]);
-        Some(self.read_upper_usual::<true>(addresses, header[6], ports, packet))
+        Some(self.read_upper_usual::<true>(source, destination, header[6], ports, packet))
     }
 
     /// Parses the upper layer of a whole TCP segment or UDP datagram. Without branches on the protocol, which
@@ -297,7 +297,8 @@ impl Fields {
     #[inline(always)]
     fn read_upper_usual<const IPV6: bool>(
         &mut self,
-        (source, destination): (u128, u128),
+        source: u128,
+        destination: u128,
         protocol: u8,
         ports: u32,
         packet: &[u8],

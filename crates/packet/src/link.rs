@@ -191,12 +191,12 @@ pub struct Bpdu {
     /// Type: 0 configuration, 2 rapid spanning tree, 0x80 topology change.
     pub kind: u8,
     /// The contents of a configuration message; `None` for a topology change.
-    pub says: Option<Says>,
+    pub says: Option<BpduConfig>,
 }
 
 /// Contents of a configuration message. Times are in units of 1/256 s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Says {
+pub struct BpduConfig {
     /// Bit 0: topology change, bit 7: topology change acknowledgement.
     pub flags: u8,
     /// Priority of the root bridge.
@@ -227,13 +227,13 @@ impl Bpdu {
         is_bpdu.then(|| Self {
             kind: head[6],
             says: matches!(head[6], 0 | 2)
-                .then(|| Says::of(&body[7..]))
+                .then(|| BpduConfig::of(&body[7..]))
                 .flatten(),
         })
     }
 }
 
-impl Says {
+impl BpduConfig {
     fn of(body: &[u8]) -> Option<Self> {
         let body = body.first_chunk::<31>()?;
         let word = |at: usize| u16::from_be_bytes([body[at], body[at + 1]]);

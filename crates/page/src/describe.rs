@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use menu::{Effect, Kind, Menu, Policies, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, Policies, Property};
 use serde_json::{Map, Value, json};
 
 /// Returns the description of all menus as JSON: `menus`; `spaces`, the menus that list the names of each name
@@ -17,7 +17,7 @@ pub fn describe(menus: &'static [&'static Menu]) -> String {
         let paths = spaces.entry(space).or_default();
         match menu.shape {
             // A view lists all names of its name space.
-            Shape::View => *paths = vec![menu.path],
+            MenuShape::View => *paths = vec![menu.path],
             _ if paths.iter().any(|path| is_view(menus, path)) => {}
             _ => paths.push(menu.path),
         }
@@ -42,19 +42,19 @@ fn calculators() -> Value {
 
 fn is_view(menus: &[&Menu], path: &str) -> bool {
     let mut menus = menus.iter();
-    menus.any(|menu| menu.path == path && menu.shape == Shape::View)
+    menus.any(|menu| menu.path == path && menu.shape == MenuShape::View)
 }
 
 fn one(menu: &'static Menu) -> Value {
     let shape = match menu.shape {
-        Shape::List => "list",
-        Shape::Ordered => "ordered",
-        Shape::Fixed => "fixed",
-        Shape::Settings => "settings",
-        Shape::Status => "status",
-        Shape::Rows => "rows",
-        Shape::View => "view",
-        Shape::Folder => "folder",
+        MenuShape::List => "list",
+        MenuShape::Ordered => "ordered",
+        MenuShape::Fixed => "fixed",
+        MenuShape::Settings => "settings",
+        MenuShape::Status => "status",
+        MenuShape::Rows => "rows",
+        MenuShape::View => "view",
+        MenuShape::Folder => "folder",
     };
     let flags = menu
         .flags

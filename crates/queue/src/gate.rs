@@ -14,9 +14,9 @@ const PER_NANO: u64 = 64;
 /// Fraction bits of the cost of a byte.
 const FRACTION: u32 = 16;
 /// Minimum depth in milliseconds, because queues are sometimes checked that late.
-const LEAST_DEPTH: u64 = 2;
+const DEPTH_MIN: u64 = 2;
 /// Limit of the debt of a bucket caused by the guarantees of other queues: a twentieth of a second.
-const DEBT: u64 = 50_000_000 * PER_NANO;
+const DEBT_MAX: u64 = 50_000_000 * PER_NANO;
 
 /// Converts a time into the unit of gates.
 pub const fn ticks(now: Instant) -> u64 {
@@ -52,7 +52,7 @@ pub(crate) struct Gate {
 impl Gate {
     /// Sets the rate in bits per second (0: always open) and the depth in milliseconds of the rate.
     pub(crate) fn set(&self, bits: u64, thousandths: u64) {
-        let depth = thousandths.max(LEAST_DEPTH) * 1_000_000 * PER_NANO;
+        let depth = thousandths.max(DEPTH_MIN) * 1_000_000 * PER_NANO;
         self.depth.store(depth, Relaxed);
         self.cost.store(cost(bits), Relaxed);
     }
@@ -80,7 +80,7 @@ impl Gate {
         let takes = (u128::from(cost.unwrap_or(own)) * u128::from(bytes)) >> FRACTION;
         let takes = u64::try_from(takes).unwrap_or(u64::MAX);
         let floor = now.saturating_sub(self.depth.load(Relaxed));
-        let ceiling = now.saturating_add(DEBT.max(takes));
+        let ceiling = now.saturating_add(DEBT_MAX.max(takes));
         let after = |before: u64| {
             let after = before.max(floor).saturating_add(takes);
             after.min(ceiling.max(before))
@@ -101,12 +101,12 @@ impl Gate {
 mod tests {
     use super::*;
 
-    /// Bytes that pass in so many seconds when somebody asks every `step` nanoseconds.
+    /// Returns the bytes that pass in `seconds` with a check every `step` nanoseconds.
     fn passed(bits: u64, seconds: u64, step: u64, packet: u32) -> u64 {
         let gate = Gate::default();
         gate.set(bits, 100);
         let mut bytes = 0;
-        // A bucket is full when it is new: so it is emptied first.
+        // A new bucket is full, so it is emptied first.
         let begin = 1_000_000_000_000;
         gate.next.store(begin * PER_NANO, Relaxed);
         for now in (begin..begin + seconds * 1_000_000_000).step_by(step as usize) {
@@ -148,7 +148,7 @@ mod tests {
             gate.charge(1_000, now, None, false);
             bytes += 1_000;
         }
-        // A tenth of a second of a megabyte per second, and the packet that passed by the last token.
+        // A tenth of a second at 1 MB/s, and the packet that took the last token.
         assert_eq!(bytes, 101_000);
     }
 }

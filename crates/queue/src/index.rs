@@ -10,16 +10,16 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use smallvec::SmallVec;
 
-use crate::target::{Direction, Match, Seen, Target, masked};
+use crate::target::{Direction, Match, PacketFields, Target, masked};
 
 /// A table whose keys are not chosen by untrusted senders.
-pub(crate) type Table<K, V> = HashMap<K, V, BuildHasherDefault<Product>>;
+pub(crate) type Table<K, V> = HashMap<K, V, BuildHasherDefault<ProductHasher>>;
 
 /// Hasher for keys of a few words, for which a product is sufficient.
 #[derive(Default)]
-pub(crate) struct Product(u64);
+pub(crate) struct ProductHasher(u64);
 
-impl Hasher for Product {
+impl Hasher for ProductHasher {
     fn finish(&self) -> u64 {
         self.0 ^ self.0 >> 29
     }
@@ -107,13 +107,7 @@ impl<V> Default for Index<V> {
 impl<V: Clone> Index<V> {
     /// Inserts or moves a queue: `id` is unique, `order` is its position. The matches of its parents
     /// (`within`) must match as well.
-    pub fn insert(
-        &mut self,
-        id: u64,
-        order: Order,
-        (matches, within): (Match, Vec<Match>),
-        value: V,
-    ) {
+    pub fn insert(&mut self, id: u64, order: Order, matches: Match, within: Vec<Match>, value: V) {
         self.remove(id);
         let mut asks = within;
         if matches.peer.is_some() {
@@ -178,7 +172,7 @@ impl<V> Index<V> {
 
     /// Returns the queue of a packet, and the direction of the packet.
     #[inline]
-    pub fn find(&self, seen: &Seen) -> Option<(Direction, &V)> {
+    pub fn find(&self, seen: &PacketFields) -> Option<(Direction, &V)> {
         let down = self.first(seen, Direction::Down);
         let up = self.first(seen, Direction::Up);
         let (direction, found) = match (down, up) {
@@ -191,16 +185,17 @@ impl<V> Index<V> {
 
     /// Returns the first queue that matches a packet in this direction.
     #[inline]
-    fn first(&self, seen: &Seen, direction: Direction) -> Option<&Candidate<V>> {
+    fn first(&self, seen: &PacketFields, direction: Direction) -> Option<&Candidate<V>> {
         let ((address, interface), _) = seen.ends(direction);
         let mark = if self.marked > 0 { seen.mark } else { 0 };
+        let takes = |asks: &Match| asks.takes(seen, direction);
         let mut best = None;
         for Prefixes { len, lists } in &self.prefixes[usize::from(seen.ipv6)] {
             let key = masked(address, seen.ipv6, *len);
-            best = better(best, lists, (key, mark), (seen, direction));
+            best = better(best, lists, key, mark, takes);
         }
         if !self.interfaces.is_empty() && interface != 0 {
-            best = better(best, &self.interfaces, (interface, mark), (seen, direction));
+            best = better(best, &self.interfaces, interface, mark, takes);
         }
         best
     }
@@ -211,11 +206,12 @@ impl<V> Index<V> {
 fn better<'a, K: Hash + Eq + Copy, V>(
     best: Option<&'a Candidate<V>>,
     lists: &'a Lists<K, V>,
-    (key, mark): (K, u32),
-    (seen, direction): (&Seen, Direction),
+    key: K,
+    mark: u32,
+    takes: impl Fn(&Match) -> bool,
 ) -> Option<&'a Candidate<V>> {
-    let takes = |one: &&Candidate<V>| one.asks.iter().all(|asks| asks.takes(seen, direction));
-    let first = |mark: u32| lists.get(&(key, mark))?.iter().find(takes);
+    let matches = |one: &&Candidate<V>| one.asks.iter().all(&takes);
+    let first = |mark: u32| lists.get(&(key, mark))?.iter().find(matches);
     let any = earlier(best, first(0));
     match mark {
         0 => any,
@@ -277,10 +273,10 @@ mod tests {
 
     use super::*;
 
-    /// What RouterOS does: the list, one after the other.
+    /// Walks the list in order, as RouterOS does.
     fn walk<'a>(
         list: &'a [(u64, Order, Match, Vec<Match>)],
-        seen: &Seen,
+        seen: &PacketFields,
     ) -> Option<(Direction, &'a u64)> {
         let mut list: Vec<_> = list.iter().collect();
         list.sort_by_key(|(id, order, ..)| (order.clone(), *id));
@@ -335,7 +331,7 @@ mod tests {
         )
     }
 
-    fn seen() -> impl Strategy<Value = Seen> {
+    fn seen() -> impl Strategy<Value = PacketFields> {
         (
             any::<bool>(),
             0_u128..16,
@@ -346,7 +342,7 @@ mod tests {
         )
             .prop_map(|(ipv6, source, destination, ingress, egress, mark)| {
                 let base = if ipv6 { 0xfd00 << 112 } else { 0x0a00_0000 };
-                Seen {
+                PacketFields {
                     ipv6,
                     source: base + source,
                     destination: base + destination,
@@ -358,7 +354,7 @@ mod tests {
     }
 
     proptest! {
-        /// The index finds what a walk along the list finds, whatever came and went before.
+        /// The index and the list walk give equal results after any insertions and removals.
         #[test]
         fn it_finds_what_the_list_does(
             queues in proptest::collection::vec((0_u64..20, matches(), proptest::option::weighted(0.3, matches())), 0..20),
@@ -370,7 +366,7 @@ mod tests {
             for (id, (order, matches, within)) in queues.into_iter().enumerate() {
                 let (id, within) = (id as u64, Vec::from_iter(within));
                 let order = Order::from_slice(&[order, id]);
-                index.insert(id, order.clone(), (matches.clone(), within.clone()), id);
+                index.insert(id, order.clone(), matches.clone(), within.clone(), id);
                 list.push((id, order, matches, within));
             }
             for id in gone {

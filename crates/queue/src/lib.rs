@@ -36,6 +36,6 @@ pub use kind::{
 pub use leaf::Leaf;
 pub use marks::ByMark;
 pub use node::{Counts, Limits, Node, Settings};
-pub use packet::{Carried, Packet};
+pub use packet::{Packet, Payload};
 pub use schedule::Schedule;
-pub use target::{Direction, Match, Seen, Target};
+pub use target::{Direction, Match, PacketFields, Target};

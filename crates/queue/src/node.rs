@@ -135,7 +135,7 @@ pub(crate) enum Mode {
 }
 
 /// The node has no number in a schedule.
-pub(crate) const NOWHERE: u32 = u32::MAX;
+pub(crate) const NO_CLASS: u32 = u32::MAX;
 /// Minimum and maximum bytes per round; between them, a tenth of a second at the guaranteed rate.
 const QUANTUM: (u64, u64) = (1_514, 200_000);
 
@@ -163,7 +163,7 @@ impl Node {
             streams: AtomicU32::new(0),
             by_own: AtomicU64::new(0),
             by_parent: AtomicU64::new(0),
-            place: AtomicU32::new(NOWHERE),
+            place: AtomicU32::new(NO_CLASS),
         };
         node.set(&settings.limits);
         Arc::new(node)

@@ -3,7 +3,7 @@
 use packet::Tuple;
 
 /// Contents of a packet, for example a frame.
-pub trait Carried {
+pub trait Payload {
     /// Marks congestion (RFC 3168, 5). Returns false without a change if the packet does not support ECN.
     fn mark_congestion(&mut self) -> bool;
 

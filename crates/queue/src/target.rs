@@ -32,13 +32,13 @@ pub struct Match {
     pub targets: Vec<Target>,
     /// Communication partner of the target, if the match requires one.
     pub peer: Option<Target>,
-    /// A packet must have one of these marks, if there are any.
+    /// Packet marks to match; an empty list matches every packet.
     pub marks: Vec<u32>,
 }
 
 /// Fields of a packet that are matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct PacketFields {
     /// IPv6 instead of IPv4.
     pub ipv6: bool,
     /// Source address on arrival.
@@ -78,7 +78,7 @@ impl Target {
 
 impl Match {
     /// Returns true if a packet matches in this direction.
-    pub fn takes(&self, seen: &Seen, direction: Direction) -> bool {
+    pub fn takes(&self, seen: &PacketFields, direction: Direction) -> bool {
         let (own, peer) = seen.ends(direction);
         let is_peer = |target: &Target| target.covers(seen.ipv6, peer.0, peer.1);
         let is_own = |target: &Target| target.covers(seen.ipv6, own.0, own.1);
@@ -88,7 +88,7 @@ impl Match {
     }
 }
 
-impl Seen {
+impl PacketFields {
     /// Returns address and interface of the target's side and of the other side.
     pub(crate) fn ends(&self, direction: Direction) -> ((u128, u32), (u128, u32)) {
         let (from, to) = ((self.source, self.ingress), (self.destination, self.egress));

@@ -11,7 +11,7 @@ use frame::Offloads;
 use ipnet::IpNet;
 use machine::Instant;
 use menu::{By, Clock, Grant, Id, Output, Reason, Refusal, Store};
-use script::{Held, Session};
+use script::{ExclusiveSite, Session};
 use tool::Router;
 
 use dataplane::Worker;
@@ -248,7 +248,7 @@ impl Instance {
         out: &mut dyn Output,
     ) -> Result<(), Refusal> {
         script::run_json_at(
-            &mut Held::new(&mut self.store, &mut self.control),
+            &mut ExclusiveSite::new(&mut self.store, &mut self.control),
             session,
             text,
             out,
@@ -283,7 +283,7 @@ impl Instance {
     /// [`Attempt::password`].
     pub fn attempt(&self, user: &str, address: IpAddr, service: Service) -> Attempt {
         let access = &self.control.features.access;
-        access.attempt(&self.store, user, (address, service))
+        access.attempt(&self.store, user, address, service)
     }
 
     /// When the password of an attempt may be looked at.
@@ -419,7 +419,7 @@ impl Instance {
     pub fn admit_locally(&mut self, user: &str, quiet: bool) -> Result<Login, Refused> {
         let (mut lines, clock) = (Vec::new(), self.control.clock.now());
         let access = &mut self.control.features.access;
-        let admitted = access.local(&self.store, (user, quiet), clock, &mut lines);
+        let admitted = access.local(&self.store, user, quiet, clock, &mut lines);
         self.control.features.log.add_all(lines);
         admitted
     }

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use dataplane::DropReason;
 use dataplane::counters::Traffic;
 use dataplane::meter::Facility;
-use frame::shortcut::{Handler, Which};
+use frame::shortcut::{Handler, LaneSelector};
 use menu::{Item, Store, visible};
 
 use crate::drive::Control;
@@ -200,7 +200,7 @@ impl Control {
             text: String::with_capacity(64 << 10),
             next: 0,
         };
-        self.workers.settle(Which::All, self.now);
+        self.workers.settle(LaneSelector::All, self.now);
         let rules = self.rules(store);
         let up = self.now.saturating_since(self.started);
         page.single("ferroute_uptime_seconds", up.as_secs());

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use menu::{By, Changes, Id, Item, Menu, Reason, Shape, Store, Value};
+use menu::{By, Changes, Id, Item, Menu, MenuShape, Reason, Store, Value};
 
 /// Values by property; `None` unsets.
 type Given = Vec<(&'static str, Option<Value>)>;
@@ -67,8 +67,10 @@ pub(crate) fn replace(
     }
     for menu in menus {
         match menu.shape {
-            Shape::Settings => change_settings(store, wanted, menu)?,
-            Shape::List | Shape::Ordered | Shape::Fixed => add_missing(store, wanted, menu)?,
+            MenuShape::Settings => change_settings(store, wanted, menu)?,
+            MenuShape::List | MenuShape::Ordered | MenuShape::Fixed => {
+                add_missing(store, wanted, menu)?
+            }
             _ => {}
         }
     }
@@ -238,7 +240,7 @@ fn said(item: &Item) -> Vec<(&'static str, &Value)> {
 }
 
 fn remove_unwanted(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Result<(), Reason> {
-    if !matches!(menu.shape, Shape::List | Shape::Ordered) {
+    if !matches!(menu.shape, MenuShape::List | MenuShape::Ordered) {
         return Ok(());
     }
     let items: Vec<_> = store.items(menu.path).collect();
@@ -274,7 +276,7 @@ fn add_missing(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Result
                 .unwrap_or_default();
             store.set(menu, id, &given)?;
             order.push(id);
-        } else if menu.shape != Shape::Fixed && !target.is_port() {
+        } else if menu.shape != MenuShape::Fixed && !target.is_port() {
             let given: Given = target
                 .values()
                 .filter(|(property, _)| !property.read_only)
@@ -283,7 +285,7 @@ fn add_missing(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Result
             order.push(store.add(menu, &given, None)?);
         }
     }
-    if menu.shape == Shape::Ordered {
+    if menu.shape == MenuShape::Ordered {
         put_in_order(store, menu, &order)?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! `/app`: applications in containers.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     DISABLED_SWITCH, NUMBERS, U32, argument, between, idle_command, no, shown, text, yes,
@@ -82,7 +82,7 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("update", "Fetch newer versions", &[NUMBERS]),
     ],
     effect: Effect::None,
-    ..Menu::new("/app", Shape::List, "Applications")
+    ..Menu::new("/app", MenuShape::List, "Applications")
 };
 
 pub(crate) static NETWORK: Menu = Menu {
@@ -112,7 +112,7 @@ pub(crate) static NETWORK: Menu = Menu {
         ],
     )],
     effect: Effect::None,
-    ..Menu::new("/app/network", Shape::Rows, "Networks of applications")
+    ..Menu::new("/app/network", MenuShape::Rows, "Networks of applications")
 };
 
 pub(crate) static SETTINGS: Menu = Menu {
@@ -167,5 +167,9 @@ pub(crate) static SETTINGS: Menu = Menu {
         shown("certificate", Kind::Words(&["none"]), "Certificate"),
     ]],
     effect: Effect::None,
-    ..Menu::new("/app/settings", Shape::Settings, "Settings of applications")
+    ..Menu::new(
+        "/app/settings",
+        MenuShape::Settings,
+        "Settings of applications",
+    )
 };

@@ -1,6 +1,6 @@
 //! `/certificate`: certificates, keys and certificate authorities.
 
-use menu::{Effect, Flag, Kind, Menu, Old, Property, Shape, Spelling};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, OldProperty, Property, Spelling};
 
 use crate::declare::{
     APPEND, AS_VALUE, DISABLED_SWITCH, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBER, NUMBERS, ONCE,
@@ -158,7 +158,7 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("certificate"),
     key: Some("name"),
     kind: "cert",
-    old: &[Old::gone("fingerprint")],
+    old: &[OldProperty::gone("fingerprint")],
     commands: &[
         idle_command("acme-renew", "Renew an ACME certificate", &[NUMBERS]),
         idle_command(
@@ -299,7 +299,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     conditions: crate::conditions::CERTIFICATE,
-    ..Menu::new("/certificate", Shape::List, "Certificates")
+    ..Menu::new("/certificate", MenuShape::List, "Certificates")
 };
 
 pub(crate) static BUILTIN: Menu = Menu {
@@ -339,8 +339,8 @@ pub(crate) static BUILTIN: Menu = Menu {
     conditions: crate::conditions::BUILTIN_CERTIFICATE,
     ..Menu::new(
         "/certificate/builtin",
-        Shape::Rows,
-        "Certificates that come with the software",
+        MenuShape::Rows,
+        "Built-in certificates",
     )
 };
 
@@ -370,7 +370,7 @@ pub(crate) static CRL: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/certificate/crl",
-        Shape::List,
+        MenuShape::List,
         "Lists of revoked certificates",
     )
 };
@@ -398,7 +398,7 @@ pub(crate) static SCEP_SERVER: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["ca-cert", "path", "days-valid"],
     effect: Effect::None,
-    ..Menu::new("/certificate/scep-server", Shape::List, "SCEP servers")
+    ..Menu::new("/certificate/scep-server", MenuShape::List, "SCEP servers")
 };
 
 pub(crate) static OTP: Menu = Menu {
@@ -420,7 +420,7 @@ pub(crate) static OTP: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/certificate/scep-server/otp",
-        Shape::Rows,
+        MenuShape::Rows,
         "One-time passwords",
     )
 };
@@ -464,7 +464,7 @@ pub(crate) static RA: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/certificate/scep-server/ra",
-        Shape::List,
+        MenuShape::List,
         "Registration authorities",
     )
 };
@@ -506,7 +506,7 @@ pub(crate) static REQUESTS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/certificate/scep-server/requests",
-        Shape::Rows,
+        MenuShape::Rows,
         "Requests to SCEP servers",
     )
 };
@@ -534,7 +534,7 @@ pub(crate) static SETTINGS: Menu = Menu {
     ]],
     ..Menu::new(
         "/certificate/settings",
-        Shape::Settings,
-        "How certificates are checked",
+        MenuShape::Settings,
+        "Certificate verification settings",
     )
 };

@@ -1,6 +1,6 @@
 //! `/console` and `/terminal`: console settings, and script access to the terminal.
 
-use menu::{Command, Effect, Kind, Menu, Policies, Property, Shape};
+use menu::{Command, Effect, Kind, Menu, MenuShape, Policies, Property};
 
 use crate::declare::{argument, between, command, idle_command, no, required_argument, yes};
 
@@ -37,7 +37,7 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     command_policies: &[("inspect", Policies::READ)],
-    ..Menu::new("/console", Shape::Folder, "The console")
+    ..Menu::new("/console", MenuShape::Folder, "The console")
 };
 
 pub(crate) static SETTINGS: Menu = Menu {
@@ -52,7 +52,7 @@ pub(crate) static SETTINGS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/console/settings",
-        Shape::Settings,
+        MenuShape::Settings,
         "Settings of the console",
     )
 };
@@ -104,5 +104,9 @@ pub(crate) static TERMINAL: Menu = Menu {
         ("inkey", Policies::NONE),
         ("style", Policies::NONE),
     ],
-    ..Menu::new("/terminal", Shape::Folder, "The terminal of the console")
+    ..Menu::new(
+        "/terminal",
+        MenuShape::Folder,
+        "The terminal of the console",
+    )
 };

@@ -1,6 +1,6 @@
 //! `/container`: containers.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape, Spelling};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, OldProperty, Property, Spelling};
 
 use crate::declare::{
     AS_VALUE, FILE, NUMBER, NUMBERS, U32, argument, between, idle_command, no, shown, text,
@@ -234,11 +234,11 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("update", "Fetch a newer image", &[AS_VALUE, NUMBER]),
     ],
     old: &[
-        Old::renamed("mounts", "mountlists"),
-        Old::renamed("auto-restart-interval", "restart-interval"),
+        OldProperty::renamed("mounts", "mountlists"),
+        OldProperty::renamed("auto-restart-interval", "restart-interval"),
     ],
     effect: Effect::None,
-    ..Menu::new("/container", Shape::List, "Containers")
+    ..Menu::new("/container", MenuShape::List, "Containers")
 };
 
 pub(crate) static CONFIG: Menu = Menu {
@@ -259,12 +259,12 @@ pub(crate) static CONFIG: Menu = Menu {
         shown("assumed-registry-url", Kind::Text, "Assumed registry URL"),
         shown("memory-current", U32, "Memory current"),
     ]],
-    old: &[Old::renamed("ram-high", "memory-high")],
+    old: &[OldProperty::renamed("ram-high", "memory-high")],
     effect: Effect::None,
     ..Menu::new(
         "/container/config",
-        Shape::Settings,
-        "How images are fetched",
+        MenuShape::Settings,
+        "Image download settings",
     )
 };
 
@@ -279,9 +279,13 @@ pub(crate) static ENVS: Menu = Menu {
     ],
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["list", "key", "value"],
-    old: &[Old::renamed("name", "list")],
+    old: &[OldProperty::renamed("name", "list")],
     effect: Effect::None,
-    ..Menu::new("/container/envs", Shape::List, "Variables of containers")
+    ..Menu::new(
+        "/container/envs",
+        MenuShape::List,
+        "Variables of containers",
+    )
 };
 
 pub(crate) static MOUNTS: Menu = Menu {
@@ -301,9 +305,13 @@ pub(crate) static MOUNTS: Menu = Menu {
     ],
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["list", "src", "dst", "mode"],
-    old: &[Old::renamed("name", "list")],
+    old: &[OldProperty::renamed("name", "list")],
     effect: Effect::None,
-    ..Menu::new("/container/mounts", Shape::List, "Folders of containers")
+    ..Menu::new(
+        "/container/mounts",
+        MenuShape::List,
+        "Folders of containers",
+    )
 };
 
 pub(crate) static LAYERS: Menu = Menu {
@@ -316,7 +324,7 @@ pub(crate) static LAYERS: Menu = Menu {
     ]],
     columns: &["name", "size", "type"],
     effect: Effect::None,
-    ..Menu::new("/container/layers", Shape::Rows, "Layers of images")
+    ..Menu::new("/container/layers", MenuShape::Rows, "Layers of images")
 };
 
 pub(crate) static LOG: Menu = Menu {
@@ -327,5 +335,5 @@ pub(crate) static LOG: Menu = Menu {
     ]],
     columns: &["time", "container", "message"],
     effect: Effect::None,
-    ..Menu::new("/container/log", Shape::Rows, "Output of containers")
+    ..Menu::new("/container/log", MenuShape::Rows, "Output of containers")
 };

@@ -2,7 +2,7 @@
 
 pub(crate) mod btrfs;
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, MONITORED_ITEMS, NUMBERS, ONCE, PORT,
@@ -504,7 +504,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     idle: Some(|item| (item.text("type") != "tmpfs").then_some("disks")),
     conditions: crate::conditions::DISK,
-    ..Menu::new("/disk", Shape::List, "Disks")
+    ..Menu::new("/disk", MenuShape::List, "Disks")
 };
 
 pub(crate) static SETTINGS: Menu = Menu {
@@ -528,7 +528,7 @@ pub(crate) static SETTINGS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/disk/settings",
-        Shape::Settings,
-        "What is done with new disks",
+        MenuShape::Settings,
+        "Settings for new disks",
     )
 };

@@ -1,6 +1,6 @@
 //! `/file`: the router's file store.
 
-use menu::{Argument, Command, Kind, Menu, Policies, Property, Shape};
+use menu::{Argument, Command, Kind, Menu, MenuShape, Policies, Property};
 
 use crate::declare::{argument, command, on_items, shown};
 
@@ -29,7 +29,7 @@ pub(crate) static MENU: Menu = Menu {
     commands: COMMANDS,
     command_policies: &[("read", Policies::READ)],
     conditions: crate::conditions::FILE,
-    ..Menu::new("/file", Shape::Rows, "Local router file storage.")
+    ..Menu::new("/file", MenuShape::Rows, "Local router file storage.")
 };
 
 const COMMANDS: &[Command] = &[

@@ -1,6 +1,6 @@
 //! `/file/rsync-daemon` and `/file/sync`: file synchronisation.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{MONITORED_ITEMS, idle_command, no, shown, text};
 use crate::fragment::COMMENT_DISABLED;
@@ -11,7 +11,7 @@ pub(crate) static RSYNC: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/file/rsync-daemon",
-        Shape::Settings,
+        MenuShape::Settings,
         "Server of file copies",
     )
 };
@@ -50,5 +50,5 @@ pub(crate) static SYNC: Menu = Menu {
         idle_command("monitor", "Show synchronisation progress", MONITORED_ITEMS).repeating(),
     ],
     effect: Effect::None,
-    ..Menu::new("/file/sync", Shape::List, "Files that are kept alike")
+    ..Menu::new("/file/sync", MenuShape::List, "Synchronised files")
 };

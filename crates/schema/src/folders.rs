@@ -1,6 +1,6 @@
 //! Help of menu folders.
 
-use menu::{Menu, Shape};
+use menu::{Menu, MenuShape};
 
 pub(crate) static CAPS_MAN: Menu = folder("/caps-man", "CAPsMAN of older wireless drivers");
 pub(crate) static DISK_BTRFS: Menu = folder("/disk/btrfs", "Btrfs file systems");
@@ -31,5 +31,5 @@ pub(crate) static TOOL_TRAFFIC_GENERATOR_STATS: Menu =
     folder("/tool/traffic-generator/stats", "Measurements");
 
 const fn folder(path: &'static str, help: &'static str) -> Menu {
-    Menu::new(path, Shape::Folder, help)
+    Menu::new(path, MenuShape::Folder, help)
 }

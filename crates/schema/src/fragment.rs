@@ -1,6 +1,6 @@
 //! Property fragments shared by several menus.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
 
 /// Nanoseconds per second.
 pub(crate) const SECOND: i64 = 1_000_000_000;
@@ -276,7 +276,7 @@ pub(crate) const INVALID_DEFAULT: &[Flag] = &[
 pub(crate) const fn idle_list(path: &'static str, help: &'static str) -> Menu {
     Menu {
         effect: Effect::None,
-        ..Menu::new(path, Shape::List, help)
+        ..Menu::new(path, MenuShape::List, help)
     }
 }
 
@@ -284,7 +284,7 @@ pub(crate) const fn idle_list(path: &'static str, help: &'static str) -> Menu {
 pub(crate) const fn idle_rules(path: &'static str, help: &'static str) -> Menu {
     Menu {
         effect: Effect::None,
-        ..Menu::new(path, Shape::Ordered, help)
+        ..Menu::new(path, MenuShape::Ordered, help)
     }
 }
 
@@ -292,7 +292,7 @@ pub(crate) const fn idle_rules(path: &'static str, help: &'static str) -> Menu {
 pub(crate) const fn idle_settings(path: &'static str, help: &'static str) -> Menu {
     Menu {
         effect: Effect::None,
-        ..Menu::new(path, Shape::Settings, help)
+        ..Menu::new(path, MenuShape::Settings, help)
     }
 }
 
@@ -300,7 +300,7 @@ pub(crate) const fn idle_settings(path: &'static str, help: &'static str) -> Men
 pub(crate) const fn idle_rows(path: &'static str, help: &'static str) -> Menu {
     Menu {
         effect: Effect::None,
-        ..Menu::new(path, Shape::Rows, help)
+        ..Menu::new(path, MenuShape::Rows, help)
     }
 }
 
@@ -357,7 +357,7 @@ pub(crate) const fn name_mtu(default: &'static str) -> [Property; 2] {
 pub(crate) const fn idle_fixed(path: &'static str, help: &'static str) -> Menu {
     Menu {
         effect: Effect::None,
-        ..Menu::new(path, Shape::Fixed, help)
+        ..Menu::new(path, MenuShape::Fixed, help)
     }
 }
 

@@ -46,7 +46,9 @@ pub(crate) mod wifi;
 pub(crate) mod wireguard;
 pub(crate) mod wireless;
 
-use menu::{Argument, Command, Draft, Effect, Flag, Kind, Menu, Property, Reason, Shape, Store};
+use menu::{
+    Argument, Command, Draft, Effect, Flag, Kind, Menu, MenuShape, Property, Reason, Store,
+};
 
 use crate::declare::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, PROPLIST, WITHOUT_PAGING, argument,
@@ -276,7 +278,7 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     conditions: crate::conditions::INTERFACE,
-    ..Menu::new("/interface", Shape::View, "Interfaces of all types")
+    ..Menu::new("/interface", MenuShape::View, "Interfaces of all types")
 };
 
 /// Refuses a VRRP or macvlan interface on another VRRP or macvlan interface, which shares the link of a third

@@ -1,6 +1,6 @@
 //! `/lcd`: display of boards that have one.
 
-use menu::{Effect, Flag, Follow, Kind, Menu, Pick, Property, Shape};
+use menu::{Effect, ExportSelector, Flag, FollowedMenu, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{DISABLED_SWITCH, idle_command, nanoseconds, no, shown, yes};
 use crate::fragment::SECOND;
@@ -50,7 +50,7 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("take-screenshot", "Write the picture to a file", &[]),
     ],
     effect: Effect::None,
-    ..Menu::new("/lcd", Shape::Settings, "The screen")
+    ..Menu::new("/lcd", MenuShape::Settings, "The screen")
 };
 
 pub(crate) static PIN: Menu = Menu {
@@ -61,7 +61,7 @@ pub(crate) static PIN: Menu = Menu {
         no("hide-pin-number", "Hide the code while it is typed"),
     ]],
     effect: Effect::None,
-    ..Menu::new("/lcd/pin", Shape::Settings, "The screen's code")
+    ..Menu::new("/lcd/pin", MenuShape::Settings, "The screen's code")
 };
 
 pub(crate) static INTERFACES: Menu = Menu {
@@ -85,12 +85,16 @@ pub(crate) static INTERFACES: Menu = Menu {
     ],
     columns: &["interface", "max-speed", "timeout"],
     key: Some("interface"),
-    follows: &[Follow {
+    follows: &[FollowedMenu {
         path: "/interface/ethernet",
         values: &[],
     }],
     effect: Effect::None,
-    ..Menu::new("/lcd/interface", Shape::Fixed, "Interfaces on the screen")
+    ..Menu::new(
+        "/lcd/interface",
+        MenuShape::Fixed,
+        "Interfaces on the screen",
+    )
 };
 
 pub(crate) static PAGES: Menu = Menu {
@@ -106,7 +110,7 @@ pub(crate) static PAGES: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/lcd/interface/pages",
-        Shape::List,
+        MenuShape::List,
         "Pages of interfaces on the screen",
     )
 };
@@ -122,7 +126,7 @@ pub(crate) static SCREEN: Menu = Menu {
     key: Some("name"),
     parts: 16,
     effect: Effect::None,
-    ..Menu::new("/lcd/screen", Shape::Fixed, "Slides on the screen")
+    ..Menu::new("/lcd/screen", MenuShape::Fixed, "Slides on the screen")
 };
 
 /// Displays at a serial or parallel port.
@@ -135,7 +139,7 @@ pub(crate) static OLDER: Menu = Menu {
     ]],
     effect: Effect::None,
     older: true,
-    ..Menu::new("/system/lcd", Shape::Settings, "Version 6: the screen")
+    ..Menu::new("/system/lcd", MenuShape::Settings, "Version 6: the screen")
 };
 
 pub(crate) static OLDER_PAGE: Menu = Menu {
@@ -151,13 +155,13 @@ pub(crate) static OLDER_PAGE: Menu = Menu {
     ]],
     columns: &["name", "display-time"],
     key: Some("name"),
-    pick: Pick::Name,
+    pick: ExportSelector::Name,
     parts: 64,
     effect: Effect::None,
     older: true,
     ..Menu::new(
         "/system/lcd/page",
-        Shape::Fixed,
+        MenuShape::Fixed,
         "Version 6: pages of the screen",
     )
 };

@@ -1,6 +1,6 @@
 //! `/log`: the log.
 
-use menu::{Argument, Command, Effect, Kind, Menu, Policies, Property, Shape};
+use menu::{Argument, Command, Effect, Kind, Menu, MenuShape, Policies, Property};
 
 const MESSAGE: &[Argument] = &[Argument {
     name: "message",
@@ -42,5 +42,5 @@ pub(crate) static MENU: Menu = Menu {
         ("info", Policies::READ),
         ("warning", Policies::READ),
     ],
-    ..Menu::new("/log", Shape::Rows, "System log")
+    ..Menu::new("/log", MenuShape::Rows, "System log")
 };

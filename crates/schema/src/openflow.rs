@@ -1,6 +1,6 @@
 //! `/openflow`: OpenFlow switches.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape, Spelling};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property, Spelling};
 
 use crate::declare::{PORT, U32, no, shown};
 use crate::fragment::COMMENT_DISABLED;
@@ -62,7 +62,7 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("openflow"),
     key: Some("name"),
     effect: Effect::None,
-    ..Menu::new("/openflow", Shape::List, "OpenFlow switches")
+    ..Menu::new("/openflow", MenuShape::List, "OpenFlow switches")
 };
 
 pub(crate) static FLOW: Menu = Menu {
@@ -80,7 +80,7 @@ pub(crate) static FLOW: Menu = Menu {
     flags: &[Flag::new('I', "inactive", 1)],
     columns: &["switch", "match", "actions"],
     effect: Effect::None,
-    ..Menu::new("/openflow/flow", Shape::Rows, "Flows")
+    ..Menu::new("/openflow/flow", MenuShape::Rows, "Flows")
 };
 
 pub(crate) static GROUP: Menu = Menu {
@@ -104,7 +104,7 @@ pub(crate) static GROUP: Menu = Menu {
     flags: &[Flag::new('I', "inactive", 1)],
     columns: &["switch", "group-id", "type"],
     effect: Effect::None,
-    ..Menu::new("/openflow/group", Shape::Rows, "Groups")
+    ..Menu::new("/openflow/group", MenuShape::Rows, "Groups")
 };
 
 pub(crate) static METER: Menu = Menu {
@@ -121,7 +121,7 @@ pub(crate) static METER: Menu = Menu {
     flags: &[Flag::new('I', "inactive", 1)],
     columns: &["switch", "meter-id", "bands"],
     effect: Effect::None,
-    ..Menu::new("/openflow/meter", Shape::Rows, "Meters")
+    ..Menu::new("/openflow/meter", MenuShape::Rows, "Meters")
 };
 
 pub(crate) static PORTS: Menu = Menu {
@@ -144,5 +144,5 @@ pub(crate) static PORTS: Menu = Menu {
     ],
     columns: &["switch", "interface", "port-id"],
     effect: Effect::None,
-    ..Menu::new("/openflow/port", Shape::List, "Ports of switches")
+    ..Menu::new("/openflow/port", MenuShape::List, "Ports of switches")
 };

@@ -1,6 +1,6 @@
 //! `/partitions`: boot partitions of the flash.
 
-use menu::{Argument, Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Argument, Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{NUMBERS, U32, idle_command, shown, unnamed_argument};
 
@@ -38,5 +38,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    ..Menu::new("/partitions", Shape::Fixed, "Partitions")
+    ..Menu::new("/partitions", MenuShape::Fixed, "Partitions")
 };

@@ -1,6 +1,8 @@
 //! `/port`: serial ports.
 
-use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
+use menu::{
+    Builtin, Effect, ExportSelector, Family, Flag, Kind, Menu, MenuShape, OldProperty, Property,
+};
 
 use crate::declare::{PORT, U32, no, shown, text, yes};
 use crate::fragment::COMMENT_DISABLED;
@@ -41,7 +43,7 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("port"),
     key: Some("name"),
     parts: 16,
-    pick: Pick::Number,
+    pick: ExportSelector::Number,
     builtin: &[
         Builtin {
             values: &[("name", "serial0")],
@@ -51,7 +53,7 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     effect: Effect::None,
-    ..Menu::new("/port", Shape::Fixed, "Serial ports")
+    ..Menu::new("/port", MenuShape::Fixed, "Serial ports")
 };
 
 pub(crate) static FIRMWARE: Menu = Menu {
@@ -60,7 +62,7 @@ pub(crate) static FIRMWARE: Menu = Menu {
         no("ignore-directip-modem", "Ignore DirectIP modems"),
     ]],
     effect: Effect::None,
-    ..Menu::new("/port/firmware", Shape::Settings, "Firmware of modems")
+    ..Menu::new("/port/firmware", MenuShape::Settings, "Firmware of modems")
 };
 
 pub(crate) static REMOTE_ACCESS: Menu = Menu {
@@ -101,11 +103,14 @@ pub(crate) static REMOTE_ACCESS: Menu = Menu {
         Flag::new('L', "logging-active", 1),
     ],
     columns: &["port", "channel", "protocol", "ip-port"],
-    old: &[Old::renamed("allowed-addresses", "remote-addresses")],
+    old: &[OldProperty::renamed(
+        "allowed-addresses",
+        "remote-addresses",
+    )],
     effect: Effect::None,
     ..Menu::new(
         "/port/remote-access",
-        Shape::List,
+        MenuShape::List,
         "Serial ports that are reached by TCP and UDP",
     )
 };

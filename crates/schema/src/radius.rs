@@ -1,6 +1,6 @@
 //! `/radius`: RADIUS servers.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     MONITORED, MONITORED_ITEMS, PORT, command, idle_command, nanoseconds, no, shown, text,
@@ -99,7 +99,7 @@ pub(crate) static MENU: Menu = Menu {
         .repeating(),
         command("reset-counters", "Set the counters to zero", &[]),
     ],
-    ..Menu::new("/radius", Shape::Ordered, "RADIUS servers")
+    ..Menu::new("/radius", MenuShape::Ordered, "RADIUS servers")
 };
 
 pub(crate) static INCOMING: Menu = Menu {
@@ -115,7 +115,7 @@ pub(crate) static INCOMING: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/radius/incoming",
-        Shape::Settings,
+        MenuShape::Settings,
         "Requests of RADIUS servers",
     )
 };

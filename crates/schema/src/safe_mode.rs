@@ -1,6 +1,6 @@
 //! `/safe-mode`: changes that are reverted if the session ends abnormally.
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{argument, command, shown};
 
@@ -29,5 +29,5 @@ pub(crate) static MENU: Menu = Menu {
         command("toggle", "Enter safe mode, or leave it", &[]),
         command("unroll", "Take the changes back and leave safe mode", &[]),
     ],
-    ..Menu::new("/safe-mode", Shape::Status, "Safe mode")
+    ..Menu::new("/safe-mode", MenuShape::Status, "Safe mode")
 };

@@ -1,6 +1,6 @@
 //! `/snmp`: SNMP agent.
 
-use menu::{Builtin, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
+use menu::{Builtin, ExportSelector, Family, Flag, Kind, Menu, MenuShape, OldProperty, Property};
 
 use crate::declare::{argument, command, no, shown, text, yes};
 use crate::fragment::COMMENT_DISABLED;
@@ -56,7 +56,7 @@ pub(crate) static MENU: Menu = Menu {
             .inert_for(|vrf| vrf != "main"),
         shown("engine-id", Kind::Text, "Engine identifier"),
     ]],
-    old: &[Old::renamed("engine-id", "engine-id-suffix")],
+    old: &[OldProperty::renamed("engine-id", "engine-id-suffix")],
     commands: &[command(
         "send-trap",
         "Send a trap",
@@ -79,7 +79,7 @@ pub(crate) static MENU: Menu = Menu {
             argument("value", Kind::Text, "Value"),
         ],
     )],
-    ..Menu::new("/snmp", Shape::Settings, "SNMP")
+    ..Menu::new("/snmp", MenuShape::Settings, "SNMP")
 };
 
 pub(crate) static COMMUNITY: Menu = Menu {
@@ -130,10 +130,10 @@ pub(crate) static COMMUNITY: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "public")],
     }],
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     ..Menu::new(
         "/snmp/community",
-        Shape::List,
+        MenuShape::List,
         "Communities and users of SNMP",
     )
 };

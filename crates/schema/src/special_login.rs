@@ -1,6 +1,6 @@
 //! `/special-login`: automatic login at serial ports.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{DISABLED_SWITCH, U32};
 
@@ -14,5 +14,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["user", "port", "channel"],
     effect: Effect::None,
-    ..Menu::new("/special-login", Shape::List, "Logins at serial ports")
+    ..Menu::new("/special-login", MenuShape::List, "Logins at serial ports")
 };

@@ -1,6 +1,6 @@
 //! `/task`: background commands.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{APPEND, NUMBERS, U32, argument, idle_command, required_argument, shown};
 
@@ -45,5 +45,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    ..Menu::new("/task", Shape::Rows, "Commands in the background")
+    ..Menu::new("/task", MenuShape::Rows, "Commands in the background")
 };

@@ -1,4 +1,4 @@
-//! What must hold of every declaration.
+//! Rules for all declarations.
 
 mod order;
 
@@ -77,7 +77,7 @@ const READER: Policies = Policies::READ
     .or(Policies::SENSITIVE)
     .or(Policies::REBOOT);
 
-/// Commands by which group `read` looks at the router and at the network.
+/// Commands with which group `read` examines the router and the network.
 const FOR_READERS: &str = "\
     /console/inspect /file/read /interface/bonding/monitor /interface/bonding/monitor-slaves \
     /interface/bridge/monitor /interface/bridge/port/monitor /interface/ethernet/monitor /interface/monitor-traffic \

@@ -1,6 +1,6 @@
 //! `/tr069-client`: remote management by the provider (TR-069).
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{PORT, U32, idle_command, nanoseconds, no, shown, text, yes};
 use crate::fragment::SECOND;
@@ -55,5 +55,5 @@ pub(crate) static MENU: Menu = Menu {
     )],
     effect: Effect::None,
     off: Some(("enabled", "no")),
-    ..Menu::new("/tr069-client", Shape::Settings, "TR-069 client")
+    ..Menu::new("/tr069-client", MenuShape::Settings, "TR-069 client")
 };

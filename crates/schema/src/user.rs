@@ -6,7 +6,9 @@ pub(crate) mod group;
 pub(crate) mod settings;
 pub(crate) mod ssh_keys;
 
-use menu::{Builtin, Family, Flag, Kind, Menu, Policies, Property, Reason, Shape, Store, Unique};
+use menu::{
+    Builtin, Family, Flag, Kind, Menu, MenuShape, Policies, Property, Reason, Store, Unique,
+};
 
 use crate::fragment::{COMMENT_DISABLED, SECOND};
 
@@ -72,7 +74,7 @@ pub(crate) static MENU: Menu = Menu {
     guard: Some(somebody_manages),
     conditions: crate::conditions::USER,
     policies: Policies::POLICY,
-    ..Menu::new("/user", Shape::List, "User management")
+    ..Menu::new("/user", MenuShape::List, "User management")
 };
 
 /// Requires at least one enabled user with the policies `read`, `write` and `policy`, so that the router stays

@@ -2,7 +2,10 @@
 
 pub(crate) mod plan;
 
-use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape, Spelling};
+use menu::{
+    Builtin, Effect, ExportSelector, Family, Flag, Kind, Menu, MenuShape, OldProperty, Property,
+    Spelling,
+};
 
 use crate::declare::{
     MONITORED, MONITORED_ITEMS, NUMBERS, PORT, U32, argument, between, idle_command, no, shown,
@@ -80,7 +83,7 @@ pub(crate) static MENU: Menu = Menu {
         .repeating(),
     ],
     effect: Effect::None,
-    ..Menu::new("/user-manager", Shape::Settings, "RADIUS server")
+    ..Menu::new("/user-manager", MenuShape::Settings, "RADIUS server")
 };
 
 pub(crate) static ADVANCED: Menu = Menu {
@@ -97,7 +100,7 @@ pub(crate) static ADVANCED: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/user-manager/advanced",
-        Shape::Settings,
+        MenuShape::Settings,
         "Web page and payments",
     )
 };
@@ -139,11 +142,7 @@ pub(crate) static ATTRIBUTE: Menu = Menu {
     space: Some("user-manager-attribute"),
     key: Some("name"),
     effect: Effect::None,
-    ..Menu::new(
-        "/user-manager/attribute",
-        Shape::List,
-        "Attributes that are sent",
-    )
+    ..Menu::new("/user-manager/attribute", MenuShape::List, "Attributes")
 };
 
 pub(crate) static DATABASE: Menu = Menu {
@@ -184,8 +183,8 @@ pub(crate) static DATABASE: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/user-manager/database",
-        Shape::Settings,
-        "Where users are kept",
+        MenuShape::Settings,
+        "Location of the user database",
     )
 };
 
@@ -217,7 +216,11 @@ pub(crate) static ROUTER: Menu = Menu {
         idle_command("reset-counters", "Set the counters to zero", &[NUMBERS]),
     ],
     effect: Effect::None,
-    ..Menu::new("/user-manager/router", Shape::List, "Routers that ask")
+    ..Menu::new(
+        "/user-manager/router",
+        MenuShape::List,
+        "Routers that use the server",
+    )
 };
 
 pub(crate) static SESSION: Menu = Menu {
@@ -337,7 +340,7 @@ pub(crate) static SESSION: Menu = Menu {
         idle_command("remove", "Remove items", &[NUMBERS]),
     ],
     effect: Effect::None,
-    ..Menu::new("/user-manager/session", Shape::Rows, "Sessions")
+    ..Menu::new("/user-manager/session", MenuShape::Rows, "Sessions")
 };
 
 pub(crate) static USER_MENU: Menu = Menu {
@@ -368,9 +371,9 @@ pub(crate) static USER_MENU: Menu = Menu {
     space: Some("user-manager-user"),
     key: Some("name"),
     old: &[
-        Old::renamed("username", "name"),
-        Old::gone("profile"),
-        Old::gone("customer"),
+        OldProperty::renamed("username", "name"),
+        OldProperty::gone("profile"),
+        OldProperty::gone("customer"),
     ],
     commands: &[
         idle_command(
@@ -418,7 +421,7 @@ pub(crate) static USER_MENU: Menu = Menu {
         idle_command("monitor", "Show the sessions of users", MONITORED_ITEMS).repeating(),
     ],
     effect: Effect::None,
-    ..Menu::new("/user-manager/user", Shape::List, "Users")
+    ..Menu::new("/user-manager/user", MenuShape::List, "Users")
 };
 
 pub(crate) static GROUP_MENU: Menu = Menu {
@@ -472,7 +475,11 @@ pub(crate) static GROUP_MENU: Menu = Menu {
             values: &[("name", "default-anonymous")],
         },
     ],
-    pick: Pick::Name,
+    pick: ExportSelector::Name,
     effect: Effect::None,
-    ..Menu::new("/user-manager/user/group", Shape::List, "Groups of users")
+    ..Menu::new(
+        "/user-manager/user/group",
+        MenuShape::List,
+        "Groups of users",
+    )
 };

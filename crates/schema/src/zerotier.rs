@@ -1,6 +1,6 @@
 //! `/zerotier`: ZeroTier virtual networks.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{PORT, U32, between, no, shown, text, yes};
 use crate::fragment::COMMENT_DISABLED;
@@ -44,7 +44,7 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     parts: 4,
     effect: Effect::None,
-    ..Menu::new("/zerotier", Shape::List, "Instances of ZeroTier")
+    ..Menu::new("/zerotier", MenuShape::List, "Instances of ZeroTier")
 };
 
 pub(crate) static INTERFACE: Menu = Menu {
@@ -90,7 +90,7 @@ pub(crate) static INTERFACE: Menu = Menu {
     kind: "zerotier",
     naming: "zerotier",
     effect: Effect::None,
-    ..Menu::new("/zerotier/interface", Shape::List, "Virtual interfaces")
+    ..Menu::new("/zerotier/interface", MenuShape::List, "Virtual interfaces")
 };
 
 pub(crate) static PEER: Menu = Menu {
@@ -105,7 +105,7 @@ pub(crate) static PEER: Menu = Menu {
     flags: &[Flag::new('B', "bonded", 1)],
     columns: &["instance", "zt-address", "latency", "role", "path"],
     effect: Effect::None,
-    ..Menu::new("/zerotier/peer", Shape::Rows, "Other machines")
+    ..Menu::new("/zerotier/peer", MenuShape::Rows, "Other machines")
 };
 
 pub(crate) static CONTROLLER: Menu = Menu {
@@ -148,8 +148,8 @@ pub(crate) static CONTROLLER: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/zerotier/controller",
-        Shape::List,
-        "Networks that this router decides",
+        MenuShape::List,
+        "Networks controlled by this router",
     )
 };
 
@@ -187,7 +187,7 @@ pub(crate) static MEMBER: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/zerotier/controller/member",
-        Shape::List,
+        MenuShape::List,
         "Members of networks",
     )
 };

@@ -3,9 +3,9 @@
 use menu::{Menu, Position, Reason, Refusal};
 
 use crate::ast::{Argument, Binary, Expr, Node};
-use crate::builtin::{Builtin, Takes};
+use crate::builtin::{ArgumentKind, Builtin};
+use crate::declared_variables::Names;
 use crate::highlight::Class;
-use crate::names::Names;
 use crate::parser::{Expected, Parser};
 use crate::spec::Parameter;
 
@@ -157,7 +157,7 @@ impl Parser<'_> {
             if value.is_err()
                 && braced
                 && !is_script
-                && (parameter.property.is_some() || parameter.takes == Takes::Text)
+                && (parameter.property.is_some() || parameter.takes == ArgumentKind::Text)
             {
                 value = self.refuse(Reason::Syntax, begin);
             }
@@ -190,9 +190,9 @@ impl Parser<'_> {
 
     /// Parses the value after an argument's name. Several values may be joined by commas:
     /// `servers=$first,$second`.
-    pub(crate) fn argument_values(&mut self, takes: Takes) -> Result<Expr, Refusal> {
+    pub(crate) fn argument_values(&mut self, takes: ArgumentKind) -> Result<Expr, Refusal> {
         let mut all = self.argument_value(takes)?;
-        if !matches!(takes, Takes::Value | Takes::Text) {
+        if !matches!(takes, ArgumentKind::Value | ArgumentKind::Text) {
             return Ok(all);
         }
         let mut height = self.height;
@@ -253,7 +253,7 @@ impl Parser<'_> {
     fn code_follows(&mut self, parameter: &Parameter) -> bool {
         let after = self.at;
         self.skip_spaces();
-        let follows = parameter.takes == Takes::Code && self.peek() == Some(b'{');
+        let follows = parameter.takes == ArgumentKind::Code && self.peek() == Some(b'{');
         if !follows {
             self.at = after;
         }
@@ -273,7 +273,7 @@ impl Parser<'_> {
         let Some(parameter) = parameters
             .iter()
             .filter(free)
-            .find(|p| !code || p.takes == Takes::Code)
+            .find(|p| !code || p.takes == ArgumentKind::Code)
             .or_else(|| parameters.iter().find(free))
         else {
             return self.refuse(Reason::ExpectedEnd, start);
@@ -298,7 +298,7 @@ impl Parser<'_> {
         parameters: &[Parameter],
         argument: &Argument,
     ) -> Result<(), Refusal> {
-        let names = |p: &Parameter| p.takes == Takes::Name && p.name == argument.name;
+        let names = |p: &Parameter| p.takes == ArgumentKind::Name && p.name == argument.name;
         let Some(value) = &argument.value else {
             return Ok(());
         };
@@ -366,8 +366,8 @@ fn find<'p>(parameters: &'p [Parameter], word: &str) -> Option<&'p Parameter> {
 fn takes_bare(parameter: &Parameter, word: &str) -> bool {
     let kind = parameter.property.map(|property| property.kind);
     match parameter.takes {
-        Takes::Flag => true,
-        Takes::Code => parameter.name == word,
+        ArgumentKind::Flag => true,
+        ArgumentKind::Code => parameter.name == word,
         _ => {
             parameter.name == word && matches!(kind, Some(menu::Kind::Bool | menu::Kind::Presence))
         }

@@ -20,33 +20,33 @@ pub struct Statement {
     /// Position of the first character.
     pub at: Position,
     /// The kind of statement.
-    pub what: What,
+    pub what: StatementKind,
     /// Byte range in the source.
     pub span: (usize, usize),
 }
 
 /// The kinds of statements.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum StatementKind {
     /// A line without a command, in the current menu.
-    Empty(Place),
+    Empty(MenuPath),
     /// A path on a line of its own: changes the menu of the statements that follow.
-    Enter(Place),
+    Enter(MenuPath),
     /// A command.
     Run(Command),
     /// A block in braces, run in the given menu if a path precedes it.
-    Scope(Option<Place>, Arc<Block>),
+    Scope(Option<MenuPath>, Arc<Block>),
     /// A call of a function held in a variable, with arguments.
     Call(Expr),
     /// A value, or a command in brackets.
     Value(Expr),
     /// A word that names neither a menu nor a command. Refused when the statement runs.
-    Bad(Bad),
+    UnknownWord(UnknownWord),
 }
 
 /// An unknown menu or command word.
 #[derive(Clone, Debug)]
-pub struct Bad {
+pub struct UnknownWord {
     /// The word.
     pub name: String,
     /// Position of the word.
@@ -61,7 +61,7 @@ pub struct Bad {
 
 /// A node of the menu tree: a menu or a folder of menus.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct MenuPath {
     /// The path; `/` for the root.
     pub path: String,
 }

@@ -2,7 +2,7 @@
 
 /// The kind of value that an argument takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
+pub enum ArgumentKind {
     /// A value.
     Value,
     /// A value; bare words are strings, whatever their spelling.
@@ -23,7 +23,7 @@ pub struct Parameter {
     /// The name.
     pub name: &'static str,
     /// The kind of value.
-    pub takes: Takes,
+    pub takes: ArgumentKind,
     /// True if the value may stand without the name.
     pub unnamed: bool,
     /// True if the command requires the argument.
@@ -53,7 +53,7 @@ impl Builtin {
 
 pub(crate) const fn parameter(
     name: &'static str,
-    takes: Takes,
+    takes: ArgumentKind,
     unnamed: bool,
     required: bool,
 ) -> Parameter {
@@ -67,30 +67,30 @@ pub(crate) const fn parameter(
 
 /// A required value that may stand without its name.
 pub(crate) const fn value(name: &'static str) -> Parameter {
-    parameter(name, Takes::Value, true, true)
+    parameter(name, ArgumentKind::Value, true, true)
 }
 
 /// An optional value that may stand without its name.
 pub(crate) const fn maybe(name: &'static str) -> Parameter {
-    parameter(name, Takes::Value, true, false)
+    parameter(name, ArgumentKind::Value, true, false)
 }
 
 /// An optional value that requires its name.
 pub(crate) const fn named(name: &'static str) -> Parameter {
-    parameter(name, Takes::Value, false, false)
+    parameter(name, ArgumentKind::Value, false, false)
 }
 
 /// A flag: `yes`, `no`, or the bare name for `yes`.
 const fn bare(name: &'static str) -> Parameter {
-    parameter(name, Takes::Flag, false, false)
+    parameter(name, ArgumentKind::Flag, false, false)
 }
 
 const fn code(name: &'static str, required: bool) -> Parameter {
-    parameter(name, Takes::Code, false, required)
+    parameter(name, ArgumentKind::Code, false, required)
 }
 
 pub(crate) const VALUE: &[Parameter] = &[value("value")];
-const VARIABLE: Parameter = parameter("name", Takes::Name, true, true);
+const VARIABLE: Parameter = parameter("name", ArgumentKind::Name, true, true);
 /// The revision that `undo` or `redo` must reach. If another revision is next, the command is refused.
 pub(crate) const REVISION: &[Parameter] = &[named("revision")];
 const MESSAGE: &[Parameter] = &[value("message")];
@@ -115,14 +115,14 @@ pub static ALL: &[Builtin] = &[
     builtin(
         "delay",
         "does nothing for a while",
-        &[parameter("delay-time", Takes::Span, true, true)],
+        &[parameter("delay-time", ArgumentKind::Span, true, true)],
     ),
     builtin(
         "do",
         "executes command",
         &[
-            parameter("command", Takes::Code, true, true),
-            parameter("while", Takes::Value, false, false),
+            parameter("command", ArgumentKind::Code, true, true),
+            parameter("while", ArgumentKind::Value, false, false),
             code("on-error", false),
         ],
     ),
@@ -136,11 +136,11 @@ pub static ALL: &[Builtin] = &[
         "for",
         "executes command for a range of integer values",
         &[
-            parameter("counter", Takes::Name, true, true),
-            parameter("from", Takes::Value, true, true),
-            parameter("to", Takes::Value, true, true),
+            parameter("counter", ArgumentKind::Name, true, true),
+            parameter("from", ArgumentKind::Value, true, true),
+            parameter("to", ArgumentKind::Value, true, true),
             named("step"),
-            parameter("do", Takes::Code, true, true),
+            parameter("do", ArgumentKind::Code, true, true),
             code("on-error", false),
         ],
     ),
@@ -148,9 +148,9 @@ pub static ALL: &[Builtin] = &[
         "foreach",
         "executes command for every element in a list",
         &[
-            parameter("counter", Takes::Name, true, true),
-            parameter("in", Takes::Value, true, true),
-            parameter("do", Takes::Code, true, true),
+            parameter("counter", ArgumentKind::Name, true, true),
+            parameter("in", ArgumentKind::Value, true, true),
+            parameter("do", ArgumentKind::Code, true, true),
             code("on-error", false),
         ],
     ),
@@ -163,17 +163,17 @@ pub static ALL: &[Builtin] = &[
         "if",
         "executes given command if condition is true",
         &[
-            parameter("condition", Takes::Value, true, true),
-            parameter("do", Takes::Code, true, false),
-            parameter("else", Takes::Code, false, false),
+            parameter("condition", ArgumentKind::Value, true, true),
+            parameter("do", ArgumentKind::Code, true, false),
+            parameter("else", ArgumentKind::Code, false, false),
         ],
     ),
     builtin(
         "import",
         "run an exported script from a file",
         &[
-            parameter("file-name", Takes::Text, true, false),
-            parameter("file", Takes::Text, false, false),
+            parameter("file-name", ArgumentKind::Text, true, false),
+            parameter("file", ArgumentKind::Text, false, false),
             named("from-line"),
             bare("verbose"),
             bare("dry-run"),
@@ -191,18 +191,18 @@ pub static ALL: &[Builtin] = &[
         "onerror",
         "executes command and handles its error",
         &[
-            parameter("error", Takes::Name, true, true),
-            parameter("in", Takes::Code, true, true),
-            parameter("do", Takes::Code, true, true),
+            parameter("error", ArgumentKind::Name, true, true),
+            parameter("in", ArgumentKind::Code, true, true),
+            parameter("do", ArgumentKind::Code, true, true),
         ],
     ),
     builtin(
         "password",
         "change password",
         &[
-            parameter("old-password", Takes::Text, true, true),
-            parameter("new-password", Takes::Text, true, true),
-            parameter("confirm-new-password", Takes::Text, true, true),
+            parameter("old-password", ArgumentKind::Text, true, true),
+            parameter("new-password", ArgumentKind::Text, true, true),
+            parameter("confirm-new-password", ArgumentKind::Text, true, true),
         ],
     ),
     builtin(
@@ -216,8 +216,8 @@ pub static ALL: &[Builtin] = &[
         "retry",
         "executes command until it has no error",
         &[
-            parameter("command", Takes::Code, true, true),
-            parameter("delay", Takes::Span, false, false),
+            parameter("command", ArgumentKind::Code, true, true),
+            parameter("delay", ArgumentKind::Span, false, false),
             named("max"),
             code("on-error", false),
         ],
@@ -233,7 +233,7 @@ pub static ALL: &[Builtin] = &[
         "convert argument to array value",
         &[
             value("value"),
-            parameter("delimiter", Takes::Text, false, false),
+            parameter("delimiter", ArgumentKind::Text, false, false),
         ],
     ),
     builtin("tobool", "convert argument to truth value", VALUE),
@@ -249,8 +249,8 @@ pub static ALL: &[Builtin] = &[
         "while",
         "executes command while condition is true",
         &[
-            parameter("condition", Takes::Value, true, true),
-            parameter("do", Takes::Code, true, true),
+            parameter("condition", ArgumentKind::Value, true, true),
+            parameter("do", ArgumentKind::Code, true, true),
         ],
     ),
 ];
@@ -260,8 +260,8 @@ pub(crate) const WAITING: &[&str] = &["delay", "while", "retry", "execute", "fet
 
 /// The commands that completion offers: implemented ones, without duplicates, sorted by name.
 pub fn offered() -> impl Iterator<Item = &'static Builtin> {
-    let known = crate::known::KNOWN.iter();
-    let known = known.filter(|builtin| !crate::known::is_known_only(builtin));
+    let known = crate::builtin_functions::FUNCTIONS.iter();
+    let known = known.filter(|builtin| !crate::builtin_functions::is_unimplemented(builtin));
     let mut all: Vec<_> = ALL.iter().chain(known).collect();
     all.sort_by_key(|builtin| builtin.name);
     all.dedup_by_key(|builtin| builtin.name);
@@ -270,7 +270,7 @@ pub fn offered() -> impl Iterator<Item = &'static Builtin> {
 
 /// Returns the command with this name or with this unique prefix.
 pub fn find(word: &str) -> Option<&'static Builtin> {
-    let all = || ALL.iter().chain(crate::known::KNOWN);
+    let all = || ALL.iter().chain(crate::builtin_functions::FUNCTIONS);
     if let Some(exact) = all().find(|builtin| builtin.name == word) {
         return Some(exact);
     }
@@ -284,6 +284,6 @@ pub fn find(word: &str) -> Option<&'static Builtin> {
 
 /// True if the name of any command begins with `word`.
 pub(crate) fn begins(word: &str) -> bool {
-    let mut all = ALL.iter().chain(crate::known::KNOWN);
+    let mut all = ALL.iter().chain(crate::builtin_functions::FUNCTIONS);
     all.any(|builtin| builtin.name.starts_with(word))
 }

@@ -3,7 +3,7 @@
 use menu::{Reason, Refusal};
 
 use crate::ast::{Expr, Node};
-use crate::builtin::Takes;
+use crate::builtin::ArgumentKind;
 use crate::parser::Parser;
 
 /// Arguments in source order: optional name and value.
@@ -79,8 +79,8 @@ impl Parser<'_> {
                 at: self.position(self.at),
                 node: Node::Word(self.bare()),
             }),
-            _ if named && !self.exact => self.argument_values(Takes::Value),
-            _ => self.argument_value(Takes::Value),
+            _ if named && !self.exact => self.argument_values(ArgumentKind::Value),
+            _ => self.argument_value(ArgumentKind::Value),
         }
     }
 

@@ -4,26 +4,26 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use menu::{Cause, Effect, Id, Menu, Offline, Position, Reason, Refusal, Shape, Store, json};
+use menu::{Cause, Effect, Id, Menu, MenuShape, Offline, Position, Reason, Refusal, Store, json};
 
-use crate::ast::{Block, Command, Expr, Node, Statement, Target, What};
-use crate::count;
-use crate::items::older;
+use crate::ast::{Block, Command, Expr, Node, Statement, StatementKind, Target};
+use crate::command_count;
+use crate::expected_items::suppose;
+use crate::implicit_items;
+use crate::items::older_versions;
 use crate::machine::{Machine, Scope, Stop};
-use crate::made;
 use crate::parser::Parser;
 use crate::run::each_statement;
 use crate::session::{Limits, Session};
-use crate::site::Held;
+use crate::site::ExclusiveSite;
 use crate::source::Source;
-use crate::suppose::suppose;
 use crate::tree::Tree;
 
 /// Maximum length, in characters, of the text that a report quotes for an unreadable command.
-const LONGEST: usize = 400;
+const MAX_QUOTED_CHARS: usize = 400;
 
 /// Steps that one statement of a checked file may take.
-const STEPS: u64 = 50_000;
+const MAX_STATEMENT_STEPS: u64 = 50_000;
 
 /// An accepted command whose menu or properties have no effect in ferroute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub struct Refused {
 /// An item that the import adds although no command adds it, because older RouterOS versions created it
 /// automatically.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct ImplicitItem {
     /// Line of the command that caused the addition, from 1.
     pub line: u32,
     /// The item's menu and name.
@@ -78,7 +78,7 @@ pub struct Report {
     /// Refused commands.
     pub refused: Vec<Refused>,
     /// Items that the import adds although no command adds them.
-    pub made: Vec<Made>,
+    pub made: Vec<ImplicitItem>,
     /// The line, from 1, of the command that added an item. For settings: of the last command that changed
     /// them.
     pub lines: BTreeMap<(&'static str, Id), u32>,
@@ -135,20 +135,20 @@ pub fn check(store: &mut Store, text: &str) -> Report {
     let source = Source::of_file(text);
     let tree = Tree::of(store.menus());
     let statements = read_all(&source, &tree);
-    let starts = count::commands(&source.text, &tree);
+    let starts = command_count::commands(&source.text, &tree);
     let mut session = Session::new("check");
     session.imports = 1;
     let mut check = Check {
         source: &source,
         store,
         session,
-        fates: starts.iter().map(|_| Fate::Applied).collect(),
+        fates: starts.iter().map(|_| CommandOutcome::Applied).collect(),
         starts,
         supposed: BTreeMap::new(),
         scopes: None,
         open: false,
         made: Vec::new(),
-        touched: Vec::new(),
+        changed_items: Vec::new(),
     };
     let good = statements
         .iter()
@@ -172,7 +172,7 @@ pub fn check(store: &mut Store, text: &str) -> Report {
 }
 
 /// The outcome of one command.
-enum Fate {
+enum CommandOutcome {
     Applied,
     NoEffect(NoEffect),
     Refused(Refused),
@@ -185,7 +185,7 @@ struct Check<'a> {
     /// Byte offsets of the commands in the text, ascending.
     starts: Vec<usize>,
     /// The outcome of each command, parallel to `starts`.
-    fates: Vec<Fate>,
+    fates: Vec<CommandOutcome>,
     /// Placeholders for items that refused commands would have added: line of the command, by item name.
     supposed: BTreeMap<String, u32>,
     /// Variables declared at the top level of the file, carried from statement to statement.
@@ -194,17 +194,17 @@ struct Check<'a> {
     /// so they are not reported as faults of the file.
     open: bool,
     /// Items that the import added although no command adds them.
-    made: Vec<Made>,
+    made: Vec<ImplicitItem>,
     /// Changed items, each with the line and the byte span of the command that changed it.
-    touched: Vec<(u32, (usize, usize), Touched)>,
+    changed_items: Vec<(u32, (usize, usize), ChangedItem)>,
 }
 
 impl Check<'_> {
     fn report(mut self) -> Report {
         let mut lines = BTreeMap::new();
-        for (line, _, (menu, id)) in &self.touched {
+        for (line, _, (menu, id)) in &self.changed_items {
             let first = lines.entry((menu.path, *id)).or_insert(*line);
-            if menu.shape == Shape::Settings {
+            if menu.shape == MenuShape::Settings {
                 *first = *line;
             }
         }
@@ -217,9 +217,9 @@ impl Check<'_> {
         };
         for fate in self.fates {
             match fate {
-                Fate::Applied => report.applied += 1,
-                Fate::NoEffect(note) => report.no_effect.push(note),
-                Fate::Refused(refused) => report.refused.push(refused),
+                CommandOutcome::Applied => report.applied += 1,
+                CommandOutcome::NoEffect(note) => report.no_effect.push(note),
+                CommandOutcome::Refused(refused) => report.refused.push(refused),
             }
         }
         report.accepted = report.applied + report.no_effect.len();
@@ -229,10 +229,10 @@ impl Check<'_> {
     /// Converts the items of a file from an older version, as the import does after its last command. A refusal is
     /// noted at the last command.
     fn upgrade(&mut self) {
-        if let Err(refusal) = older::upgrade(self.store) {
+        if let Err(refusal) = older_versions::upgrade(self.store) {
             let start = self.starts.last().copied().unwrap_or_default();
             let rest = self.source.text.get(start..).unwrap_or_default();
-            let line: String = rest.chars().take(LONGEST).collect();
+            let line: String = rest.chars().take(MAX_QUOTED_CHARS).collect();
             let line = line.lines().next().unwrap_or_default().trim().to_owned();
             let at = self.source.position(start);
             self.refuse(start, at, line, &refusal);
@@ -241,11 +241,11 @@ impl Check<'_> {
 
     /// Returns the outcome of the command that contains byte offset `at`. An offset before the first command
     /// gets a new entry, so that its error is reported.
-    fn owner(&mut self, at: usize) -> &mut Fate {
+    fn owner(&mut self, at: usize) -> &mut CommandOutcome {
         let after = self.starts.partition_point(|start| *start <= at);
         if after == 0 {
             self.starts.insert(0, at);
-            self.fates.insert(0, Fate::Applied);
+            self.fates.insert(0, CommandOutcome::Applied);
         }
         &mut self.fates[after.saturating_sub(1)]
     }
@@ -261,7 +261,7 @@ impl Check<'_> {
         for (index, start) in starts.into_iter().enumerate() {
             let rest = self.source.text.get(start..).unwrap_or_default();
             // Quote a limited part: a line may be as long as the file, and each command in it is quoted.
-            let line: String = rest.chars().take(LONGEST).collect();
+            let line: String = rest.chars().take(MAX_QUOTED_CHARS).collect();
             let line = line.lines().next().unwrap_or_default().trim().to_owned();
             let place = refusal.at.filter(|_| index == 0);
             let at = place.unwrap_or_else(|| self.source.position(start));
@@ -282,7 +282,7 @@ impl Check<'_> {
         });
         let mut refused = BTreeMap::new();
         for command in &commands {
-            if let What::Bad(bad) = &command.what {
+            if let StatementKind::UnknownWord(bad) = &command.what {
                 if !bad.enters {
                     self.suppose(&self.text(command), command.at.line);
                 }
@@ -291,7 +291,9 @@ impl Check<'_> {
         }
         // Code in braces after an unknown word never runs, so its commands are refused as well.
         each_statement(&all, &mut |outer| {
-            let What::Bad(bad) = &outer.what else { return };
+            let StatementKind::UnknownWord(bad) = &outer.what else {
+                return;
+            };
             for code in &bad.code {
                 each_statement(code, &mut |inner| {
                     let why = Reason::BadCommand(bad.name.clone()).at(bad.at);
@@ -300,18 +302,20 @@ impl Check<'_> {
             }
         });
         if refused.is_empty() && !commands.is_empty() {
-            let unmade = made::unmade(self.store, &commands);
+            let unmade = implicit_items::unmade(self.store, &commands);
             refused = self.run(statement, &commands);
-            let made = made::made(self.store, unmade);
+            let made = implicit_items::made(self.store, unmade);
             self.made
-                .extend(made.map(|(line, what)| Made { line, what }));
+                .extend(made.map(|(line, what)| ImplicitItem { line, what }));
         }
         for command in &commands {
             match refused.get(&command.at) {
                 Some(refusal) => {
                     let at = match &command.what {
                         // The unknown menu may have been entered lines above: report the line of this command.
-                        What::Bad(bad) if bad.at.line != command.at.line => command.at,
+                        StatementKind::UnknownWord(bad) if bad.at.line != command.at.line => {
+                            command.at
+                        }
                         _ => refusal.at.unwrap_or(command.at),
                     };
                     self.suppose_made(command);
@@ -324,20 +328,20 @@ impl Check<'_> {
 
     /// Refuses a path that leads to no menu, unless the next command is refused for that path anyway. The
     /// import would stop at the path, so the path counts as a command.
-    fn nowhere(&mut self, statement: &Statement, after: &[Read]) {
-        let What::Bad(bad) = &statement.what else {
+    fn nowhere(&mut self, statement: &Statement, after: &[ParsedStatement]) {
+        let StatementKind::UnknownWord(bad) = &statement.what else {
             return;
         };
         let mut next = after.iter().flatten().map(|next| &next.what);
-        let next = next.find(|what| !matches!(what, What::Empty(_)));
-        let follows = matches!(next, Some(What::Bad(next)) if next.at == bad.at);
+        let next = next.find(|what| !matches!(what, StatementKind::Empty(_)));
+        let follows = matches!(next, Some(StatementKind::UnknownWord(next)) if next.at == bad.at);
         if !bad.enters || follows {
             return;
         }
         let start = statement.span.0;
         if let Err(place) = self.starts.binary_search(&start) {
             self.starts.insert(place, start);
-            self.fates.insert(place, Fate::Applied);
+            self.fates.insert(place, CommandOutcome::Applied);
         }
         let refusal = Reason::BadCommand(bad.name.clone()).at(bad.at);
         self.refuse(start, bad.at, self.text(statement), &refusal);
@@ -350,13 +354,13 @@ impl Check<'_> {
         statement: &Statement,
         commands: &[Statement],
     ) -> BTreeMap<Position, Refusal> {
-        let mut out = Sink;
+        let mut out = DiscardOutput;
         let mut live = Offline;
         self.session.limits = Limits {
-            steps: STEPS,
+            steps: MAX_STATEMENT_STEPS,
             ..Limits::default()
         };
-        let mut site = Held::new(self.store, &mut live);
+        let mut site = ExclusiveSite::new(self.store, &mut live);
         let mut machine = Machine::new(&mut site, &mut self.session, &mut out);
         machine.checking = true;
         // As in an import, later statements see the variables that earlier statements declared.
@@ -367,8 +371,8 @@ impl Check<'_> {
         machine.scopes.truncate(1);
         self.scopes = Some(std::mem::take(&mut machine.scopes));
         self.open |= machine.passed_over;
-        let touched = std::mem::take(&mut machine.touched);
-        self.keep_touched(touched, commands);
+        let changed_items = std::mem::take(&mut machine.changed_items);
+        self.keep_changed_items(changed_items, commands);
         let refusal = match done {
             Ok(_) => return BTreeMap::new(),
             Err(Stop::Refused(refusal)) => refusal,
@@ -395,8 +399,8 @@ impl Check<'_> {
     fn refuse(&mut self, start: usize, at: Position, command: String, refusal: &Refusal) {
         self.open = true;
         let fate = self.owner(start);
-        if !matches!(fate, Fate::Refused(_)) {
-            *fate = Fate::Refused(Refused {
+        if !matches!(fate, CommandOutcome::Refused(_)) {
+            *fate = CommandOutcome::Refused(Refused {
                 line: at.line,
                 column: at.column,
                 command,
@@ -407,7 +411,7 @@ impl Check<'_> {
 
     /// Records which properties of an accepted command have no effect.
     fn note(&mut self, statement: &Statement) {
-        let What::Run(command) = &statement.what else {
+        let StatementKind::Run(command) = &statement.what else {
             return;
         };
         let mut what = inert(command);
@@ -438,27 +442,26 @@ impl Check<'_> {
             _ => "",
         };
         self.lacks(
-            (statement.at.line, statement.span),
-            (menu, &what.join(", "), &missing.join(", ")),
+            statement.at.line,
+            statement.span,
+            menu,
+            &what.join(", "),
+            &missing.join(", "),
         );
     }
 
     /// Records that parts of a command have no effect, unless the command is refused. `item` is the path of the
     /// changed item, `what` the parts without effect, `missing` the lacking feature.
-    fn lacks(
-        &mut self,
-        (line, span): (u32, (usize, usize)),
-        (item, what, missing): (&str, &str, &str),
-    ) {
+    fn lacks(&mut self, line: u32, span: (usize, usize), item: &str, what: &str, missing: &str) {
         let command = self.text_of(span);
         match self.owner(span.0) {
-            Fate::Refused(_) => {}
-            Fate::NoEffect(note) => {
+            CommandOutcome::Refused(_) => {}
+            CommandOutcome::NoEffect(note) => {
                 also(&mut note.what, what);
                 also(&mut note.missing, missing);
             }
-            fate @ Fate::Applied => {
-                *fate = Fate::NoEffect(NoEffect {
+            fate @ CommandOutcome::Applied => {
+                *fate = CommandOutcome::NoEffect(NoEffect {
                     line,
                     command,
                     item: item.to_owned(),
@@ -470,10 +473,15 @@ impl Check<'_> {
     }
 
     /// Remembers which items the commands of a statement changed, for `note_items`.
-    fn keep_touched(&mut self, touched: Vec<(Position, Touched)>, commands: &[Statement]) {
-        for (at, touched) in touched {
+    fn keep_changed_items(
+        &mut self,
+        changed_items: Vec<(Position, ChangedItem)>,
+        commands: &[Statement],
+    ) {
+        for (at, item) in changed_items {
             if let Some(command) = command_at(commands, at) {
-                self.touched.push((command.at.line, command.span, touched));
+                self.changed_items
+                    .push((command.at.line, command.span, item));
             }
         }
     }
@@ -482,13 +490,13 @@ impl Check<'_> {
     /// command may have added it. Properties without effect were already reported for the commands that set
     /// them.
     fn note_items(&mut self) {
-        for (line, span, (menu, id)) in std::mem::take(&mut self.touched) {
+        for (line, span, (menu, id)) in std::mem::take(&mut self.changed_items) {
             let Some(item) = self.store.item(menu.path, id).cloned() else {
                 continue;
             };
             let name = format!("{} {}", self.store.shown_path(menu), item.title());
             let name = name.trim_end();
-            let what = match self.store.lack(&item) {
+            let what = match self.store.no_effect_reason(&item) {
                 Some(lack) => match &lack.cause {
                     Cause::Named(property, name) => {
                         Some((format!("{property}={name}"), lack.to_string()))
@@ -499,9 +507,9 @@ impl Check<'_> {
                 None => None,
             };
             if let Some((what, missing)) = what {
-                self.lacks((line, span), (name, &what, &missing));
+                self.lacks(line, span, name, &what, &missing);
             }
-            if let Fate::NoEffect(note) = self.owner(span.0)
+            if let CommandOutcome::NoEffect(note) = self.owner(span.0)
                 && !note.item.contains(' ')
             {
                 name.clone_into(&mut note.item);
@@ -519,7 +527,7 @@ impl Check<'_> {
             .store
             .menus()
             .iter()
-            .find(|menu| menu.hidden && menu.shape == Shape::Fixed);
+            .find(|menu| menu.hidden && menu.shape == MenuShape::Fixed);
         let Some(space) = hidden.and_then(|menu| menu.space) else {
             return;
         };
@@ -532,7 +540,7 @@ impl Check<'_> {
 
     /// Adds a placeholder for the item that a refused `add` command names.
     fn suppose_made(&mut self, statement: &Statement) {
-        let What::Run(command) = &statement.what else {
+        let StatementKind::Run(command) = &statement.what else {
             return;
         };
         let Target::Menu(menu, "add") = command.target else {
@@ -553,8 +561,8 @@ impl Check<'_> {
         self.text_of(statement.span)
     }
 
-    fn text_of(&self, (from, to): (usize, usize)) -> String {
-        let text = self.source.text.get(from..to).unwrap_or_default();
+    fn text_of(&self, span: (usize, usize)) -> String {
+        let text = self.source.text.get(span.0..span.1).unwrap_or_default();
         let lines: Vec<_> = text
             .split("\\\n")
             .map(|line| line.trim_start_matches(' '))
@@ -564,7 +572,7 @@ impl Check<'_> {
 }
 
 /// The menu and the id of an item that a command changed.
-pub(crate) type Touched = (&'static Menu, Id);
+pub(crate) type ChangedItem = (&'static Menu, Id);
 
 /// Returns the last command that begins at or before a position.
 fn command_at(commands: &[Statement], at: Position) -> Option<&Statement> {
@@ -580,10 +588,10 @@ fn also(list: &mut String, more: &str) {
 }
 
 /// A statement of a file, or the refusal and the byte span of an unreadable one.
-pub(crate) type Read = Result<Statement, (Refusal, Range<usize>)>;
+pub(crate) type ParsedStatement = Result<Statement, (Refusal, Range<usize>)>;
 
 /// Parses all statements of a file. Parsing resumes after an unreadable statement.
-pub(crate) fn read_all(source: &Source, tree: &Tree) -> Vec<Read> {
+pub(crate) fn read_all(source: &Source, tree: &Tree) -> Vec<ParsedStatement> {
     let mut parser = Parser::new(source, tree, 0);
     let mut statements = Vec::new();
     while let Some((start, next)) = parser.next() {
@@ -601,7 +609,7 @@ fn skip(text: &str, tree: &Tree, parser: &mut Parser<'_>, start: usize) {
     let stopped = parser.at;
     let read = text.get(start..stopped);
     if read.is_some_and(|read| read.contains('{')) {
-        parser.at = count::end(text, tree, start).max(stopped);
+        parser.at = command_count::end(text, tree, start).max(stopped);
     } else {
         parser.skip_line();
     }
@@ -610,9 +618,9 @@ fn skip(text: &str, tree: &Tree, parser: &mut Parser<'_>, start: usize) {
 /// True for statements that count as commands. A bare path and a bare scope do not count.
 fn is_command(statement: &Statement) -> bool {
     match &statement.what {
-        What::Empty(_) | What::Enter(_) | What::Scope(..) => false,
-        What::Bad(bad) => !bad.enters,
-        What::Run(_) | What::Call(_) | What::Value(_) => true,
+        StatementKind::Empty(_) | StatementKind::Enter(_) | StatementKind::Scope(..) => false,
+        StatementKind::UnknownWord(bad) => !bad.enters,
+        StatementKind::Run(_) | StatementKind::Call(_) | StatementKind::Value(_) => true,
     }
 }
 
@@ -671,9 +679,9 @@ fn value_at(text: &str) -> String {
 }
 
 /// Discards the output of a checked file.
-struct Sink;
+struct DiscardOutput;
 
-impl menu::Output for Sink {
+impl menu::Output for DiscardOutput {
     fn write(&mut self, _text: &str) -> std::ops::ControlFlow<()> {
         std::ops::ControlFlow::Continue(())
     }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use menu::{Effect, Kind, Menu, Property, Shape, Store, Value};
+use menu::{Effect, Kind, Menu, MenuShape, Property, Store, Value};
 
-use crate::builtin::{self, Takes};
+use crate::builtin::{self, ArgumentKind};
 use crate::parser::{Expected, Parser};
 use crate::session::Session;
 use crate::source::Source;
@@ -13,10 +13,10 @@ use crate::spec::Parameter;
 use crate::tree::Tree;
 
 /// Maximum number of candidates of one kind.
-const MOST: usize = 200;
+const MAX_CANDIDATES: usize = 200;
 
 /// Maximum number of items that are searched for the names they use.
-const LOOKED_AT: usize = 10_000;
+const MAX_SEARCHED_ITEMS: usize = 10_000;
 
 /// The kind of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub fn complete(store: &Store, session: &Session, line: &str, cursor: usize) -> 
     parser.names.any = true;
     let _ = parser.program();
     let node = parser.node;
-    let mut found = Found {
+    let mut found = Candidates {
         typed,
         list: Vec::new(),
     };
@@ -97,16 +97,16 @@ fn marked(help: &'static str, idle: bool) -> Cow<'static, str> {
     }
 }
 
-struct Found<'a> {
+struct Candidates<'a> {
     typed: &'a str,
     list: Vec<Candidate>,
 }
 
-impl Found<'_> {
+impl Candidates<'_> {
     /// Adds a candidate if its text begins with the typed part.
     fn push(&mut self, start: usize, text: &str, subject: Subject, help: &str) {
-        let begun = self.typed.get(start..).unwrap_or_default();
-        if text.starts_with(begun) {
+        let typed_start = self.typed.get(start..).unwrap_or_default();
+        if text.starts_with(typed_start) {
             let (text, help) = (text.to_owned(), help.to_owned());
             self.list.push(Candidate {
                 text,
@@ -146,13 +146,13 @@ impl Found<'_> {
         parameters: &[Parameter],
         given: &[String],
     ) {
-        let begun = self.typed.get(start..).unwrap_or_default();
+        let typed_start = self.typed.get(start..).unwrap_or_default();
         let open = |p: &&Parameter| {
-            !p.older && (begun == p.name || given.iter().all(|name| name != p.name))
+            !p.older && (typed_start == p.name || given.iter().all(|name| name != p.name))
         };
         for parameter in parameters.iter().filter(open) {
             let subject = match parameter.takes {
-                Takes::Flag => Subject::Flag,
+                ArgumentKind::Flag => Subject::Flag,
                 _ if parameter.name == "where" => Subject::Flag,
                 _ => Subject::Argument,
             };
@@ -173,8 +173,8 @@ impl Found<'_> {
         let last = typed.rfind(',').map_or(0, |comma| comma + 1);
         let start = start + last + usize::from(typed[last..].starts_with('!'));
         match (parameter.names, parameter.property) {
-            (Some(menu), None) => return self.named(store, start, (parameter, menu)),
-            (Some(menu), Some(property)) => self.shared(store, start, (menu, property)),
+            (Some(menu), None) => return self.named(store, start, parameter, menu),
+            (Some(menu), Some(property)) => self.shared(store, start, menu, property),
             (None, _) => {}
         }
         let Some(kind) = parameter.kind() else {
@@ -184,8 +184,8 @@ impl Found<'_> {
             self.push(start, word, Subject::Value, "");
         }
         if let Some(space) = kind.space() {
-            let begun = self.typed.get(start..).unwrap_or_default();
-            for name in store.names_from(space, begun).take(MOST) {
+            let typed_start = self.typed.get(start..).unwrap_or_default();
+            for name in store.names_from(space, typed_start).take(MAX_CANDIDATES) {
                 self.push(start, name, Subject::Value, space);
             }
         }
@@ -205,12 +205,7 @@ impl Found<'_> {
     }
 
     /// Offers the names of a menu's properties, or of its items.
-    fn named(
-        &mut self,
-        store: &Store,
-        start: usize,
-        (parameter, menu): (&Parameter, &'static Menu),
-    ) {
+    fn named(&mut self, store: &Store, start: usize, parameter: &Parameter, menu: &'static Menu) {
         if !matches!(parameter.name, "destination" | "number" | "numbers") {
             for property in menu.properties() {
                 self.push(start, property.name, Subject::Value, property.help);
@@ -218,10 +213,10 @@ impl Found<'_> {
             return;
         }
         let Some(space) = menu.space else { return };
-        let begun = self.typed.get(start..).unwrap_or_default();
-        let names = store.names_from(space, begun);
+        let typed_start = self.typed.get(start..).unwrap_or_default();
+        let names = store.names_from(space, typed_start);
         let own = names.filter(|name| store.by_name(menu, name).is_some());
-        for name in own.take(MOST) {
+        for name in own.take(MAX_CANDIDATES) {
             self.push(start, name, Subject::Value, space);
         }
     }
@@ -231,7 +226,8 @@ impl Found<'_> {
         &mut self,
         store: &Store,
         start: usize,
-        (menu, property): (&'static Menu, &'static Property),
+        menu: &'static Menu,
+        property: &'static Property,
     ) {
         let Some(shared) = property.shared else {
             return;
@@ -243,7 +239,7 @@ impl Found<'_> {
                 "" => menu.path.to_owned(),
                 name => format!("{beside}/{name}"),
             };
-            for item in store.items(&path).take(LOOKED_AT) {
+            for item in store.items(&path).take(MAX_SEARCHED_ITEMS) {
                 let value = match item.get(property) {
                     Some(Value::Not(value)) => &**value,
                     Some(value) => value,
@@ -252,7 +248,11 @@ impl Found<'_> {
                 names.insert(value.to_string());
             }
         }
-        for name in names.iter().filter(|name| !name.is_empty()).take(MOST) {
+        for name in names
+            .iter()
+            .filter(|name| !name.is_empty())
+            .take(MAX_CANDIDATES)
+        {
             self.push(start, name, Subject::Value, "");
         }
     }
@@ -269,7 +269,7 @@ impl Found<'_> {
             self.push(start, flag.name, Subject::Argument, "");
         }
         debug_assert!(
-            menu.shape != Shape::Settings,
+            menu.shape != MenuShape::Settings,
             "settings have no rows to choose from"
         );
     }

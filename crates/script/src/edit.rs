@@ -26,9 +26,9 @@ impl Machine<'_> {
             let text = format!("{name} is not to be shown: set it");
             return Err(Reason::failure(text).at(command.at).into());
         }
-        let old = self.with(|loan| loan.get(menu, &ready))?;
+        let old = self.with(|access| access.get(menu, &ready))?;
         let ids = match menu.has_rows() {
-            true => self.with(|loan| loan.selected(menu, &ready, "number"))?,
+            true => self.with(|access| access.selected(menu, &ready, "number"))?,
             false => Vec::new(),
         };
         if self.passes_over() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use menu::{Reason, Row, bytes};
 
-use crate::ast::{Binary, Block, Expr, Node, Unary, What};
+use crate::ast::{Binary, Block, Expr, Node, StatementKind, Unary};
 use crate::machine::{Machine, Result, Scope, Variable};
 use crate::operate::{binary, unary};
 use crate::regex::Regex;
@@ -193,7 +193,12 @@ impl Machine<'_> {
 /// True if the brackets contain no command.
 fn runs_nothing(block: &Block) -> bool {
     let mut statements = block.statements.iter();
-    statements.all(|statement| matches!(statement.what, What::Enter(_) | What::Empty(_)))
+    statements.all(|statement| {
+        matches!(
+            statement.what,
+            StatementKind::Enter(_) | StatementKind::Empty(_)
+        )
+    })
 }
 
 /// A condition that depends on the cells of one row only.

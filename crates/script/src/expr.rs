@@ -5,7 +5,7 @@ use std::sync::Arc;
 use menu::{Menu, Reason, Refusal};
 
 use crate::ast::{Binary, Expr, Node, Unary};
-use crate::builtin::Takes;
+use crate::builtin::ArgumentKind;
 use crate::highlight::Class;
 use crate::parser::{Expected, Parser};
 use crate::spec;
@@ -52,7 +52,7 @@ impl Expr {
 
 impl Parser<'_> {
     /// Parses the value of an argument: a string, an expression, code, or a bare word.
-    pub(crate) fn argument_value(&mut self, takes: Takes) -> Result<Expr, Refusal> {
+    pub(crate) fn argument_value(&mut self, takes: ArgumentKind) -> Result<Expr, Refusal> {
         let at = self.position(self.at);
         match (self.peek(), takes) {
             // Empty value: the text after the space is the next argument.
@@ -60,16 +60,16 @@ impl Parser<'_> {
                 at,
                 node: Node::Word(String::new()),
             }),
-            (Some(b'{'), Takes::Code) => Ok(Expr {
+            (Some(b'{'), ArgumentKind::Code) => Ok(Expr {
                 at,
                 node: Node::Code(self.braces()?),
             }),
             (
                 Some(b'"' | b'$' | b'[' | b'(' | b'{' | b'>'),
-                Takes::Value | Takes::Text | Takes::Span | Takes::Code,
+                ArgumentKind::Value | ArgumentKind::Text | ArgumentKind::Span | ArgumentKind::Code,
             ) => self.value(),
-            (Some(b'"' | b'(' | b'$'), Takes::Name) => self.value(),
-            (_, Takes::Name) => Ok(Expr {
+            (Some(b'"' | b'(' | b'$'), ArgumentKind::Name) => self.value(),
+            (_, ArgumentKind::Name) => Ok(Expr {
                 at,
                 node: Node::Variable(self.names()),
             }),
@@ -370,7 +370,7 @@ impl Parser<'_> {
             if named {
                 self.skip_to_value();
             }
-            let value = self.argument_value(Takes::Value)?;
+            let value = self.argument_value(ArgumentKind::Value)?;
             arguments.push((named.then_some(word), value));
         }
         self.height = tallest + 1;

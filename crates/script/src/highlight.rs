@@ -2,10 +2,10 @@
 
 use menu::Store;
 
+use crate::invalid_values;
 use crate::parser::Parser;
 use crate::source::Source;
 use crate::tree::Tree;
-use crate::wrong;
 
 /// The class of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ fn read(store: &Store, path: &str, source: &Source) -> (Vec<Piece>, Vec<(usize, 
     let wrong = constants.filter_map(|(from, to, parameter)| {
         let text = source.text.get(from..to)?;
         let ended = to < source.text.len();
-        wrong::is_wrong(store, &parameter, text, ended).then_some((from, to))
+        invalid_values::is_wrong(store, &parameter, text, ended).then_some((from, to))
     });
     (pieces, wrong.collect())
 }

@@ -2,32 +2,32 @@
 
 use std::ops::{ControlFlow, Range};
 
-use menu::{By, Output, Reason, Refusal, Rights, Shape, Store, bytes};
+use menu::{By, MenuShape, Output, Reason, Refusal, Rights, Store, bytes};
 use tool::Router;
 
 use crate::ast::{Block, Command};
-use crate::check::{Read, read_all};
-use crate::items::{lacking, older};
+use crate::check::{ParsedStatement, read_all};
+use crate::evaluated_command::{EvaluatedCommand, lend};
+use crate::expected_items::suppose;
+use crate::items::{no_effect, older_versions};
 use crate::language::argument;
-use crate::machine::{Collected, Machine, Result, finish};
+use crate::machine::{CollectedOutput, Machine, Result, finish};
 use crate::parser::Parser;
-use crate::ready::{Ready, lend};
 use crate::session::Session;
-use crate::site::{Held, InTransaction, Site};
+use crate::site::{ExclusiveSite, InTransaction, Site};
 use crate::source::Source;
-use crate::suppose::suppose;
 use crate::tree::Tree;
 use crate::value::Value;
-use crate::waits::Waits;
+use crate::waiting_commands::Waits;
 
 /// Maximum depth of files that import each other.
-const IMPORTS: usize = 10;
+const MAX_IMPORT_DEPTH: usize = 10;
 
 /// Number of errors of a file that the refusal lists for API programs, which do not see the printed output.
-const TOLD: usize = 20;
+const MAX_LISTED_ERRORS: usize = 20;
 
 /// Maximum length in bytes of each listed error.
-const LONGEST: usize = 200;
+const MAX_ERROR_BYTES: usize = 200;
 
 /// Options of an import.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,18 +47,18 @@ struct Script<'a> {
     source: &'a Source,
     block: &'a Block,
     /// For a dry run: all statements, including unreadable ones.
-    rehearsed: Option<&'a [Read]>,
+    rehearsed: Option<&'a [ParsedStatement]>,
     options: Options,
 }
 
 /// The reason why a file did not run to its end.
-pub(crate) struct Failed {
+pub(crate) struct ImportFailure {
     pub(crate) refusal: Refusal,
     /// True if the statements before the failure stay applied: the file did not run as one transaction.
     stays: bool,
 }
 
-impl Failed {
+impl ImportFailure {
     const fn undone(refusal: Refusal) -> Self {
         let stays = false;
         Self { refusal, stays }
@@ -67,7 +67,7 @@ impl Failed {
     /// Returns the refusal with its position, and says whether anything of the file was applied.
     fn told(self) -> Refusal {
         let became = match self.stays {
-            true => "what ran before it was applied, as the file waits or asks others",
+            true => "the commands before it were applied, because the file waits or asks others",
             false => "nothing of the file was applied",
         };
         let refusal = with_place(self.refusal);
@@ -89,7 +89,7 @@ impl Machine<'_> {
         let options = options(&ready)?;
         let name = ready.text("file-name").or_else(|| ready.text("file"));
         let name = name.ok_or_else(|| Reason::Missing(vec!["file-name"]).at(command.at))?;
-        if self.session.imports >= IMPORTS {
+        if self.session.imports >= MAX_IMPORT_DEPTH {
             return Err(Reason::Limit("nesting").nowhere().into());
         }
         // A check has no access to other files.
@@ -97,10 +97,10 @@ impl Machine<'_> {
             return Ok(Value::Nothing);
         }
         let is_script = self.session.is_script;
-        let (text, owner) = self.with(|loan| {
-            let (name, text) = read(loan.live, &name)?;
+        let (text, owner) = self.with(|access| {
+            let (name, text) = read(access.live, &name)?;
             let owner = match is_script {
-                true => loan.live.rights_of_file(loan.store, &name),
+                true => access.live.rights_of_file(access.store, &name),
                 false => Ok(Rights::FULL),
             };
             Ok((text, owner.map_err(Reason::nowhere)?))
@@ -121,8 +121,9 @@ impl Machine<'_> {
 
     /// Converts the items that a file of an older RouterOS version added, as one transaction.
     fn upgrade(&mut self) -> std::result::Result<(), Refusal> {
-        let done = self
-            .with(|loan| loan.change(|loan| older::upgrade(loan.store).map(|()| Value::Nothing)));
+        let done = self.with(|access| {
+            access.change(|access| older_versions::upgrade(access.store).map(|()| Value::Nothing))
+        });
         done.map(drop).or_else(finish)
     }
 
@@ -136,11 +137,11 @@ impl Machine<'_> {
         if self.checking {
             return Ok(Value::Nothing);
         }
-        self.with(|loan| {
-            let policies = loan.policies;
+        self.with(|access| {
+            let policies = access.policies;
             let next = match name {
-                "undo" => loan.store.next_undo(),
-                _ => loan.store.next_redo(),
+                "undo" => access.store.next_undo(),
+                _ => access.store.next_redo(),
             };
             if let (Some(meant), Some(next)) = (&meant, next)
                 && **meant != *next.revision.to_string()
@@ -152,8 +153,8 @@ impl Machine<'_> {
                 );
                 return Err(Reason::failure(text).nowhere());
             }
-            let (user, store) = (loan.caller.user, &mut *loan.store);
-            let by = By::user(user, loan.live.clock());
+            let (user, store) = (access.caller.user, &mut *access.store);
+            let by = By::user(user, access.live.clock());
             let permitted = match name {
                 "undo" => store.permit_undo(user, policies),
                 _ => store.permit_redo(user, policies),
@@ -164,14 +165,14 @@ impl Machine<'_> {
                 _ => store.redo(by),
             };
             if let Some(changes) = done.map_err(Reason::nowhere)? {
-                loan.live.changed(loan.store, &changes);
+                access.live.changed(access.store, &changes);
             }
             Ok(Value::Nothing)
         })
     }
 }
 
-fn options(ready: &Ready<'_>) -> std::result::Result<Options, Refusal> {
+fn options(ready: &EvaluatedCommand<'_>) -> std::result::Result<Options, Refusal> {
     let is = |name: &str| ready.text(name).is_some_and(|text| text != "no");
     let from_line = ready.text("from-line").map_or(Ok(1), |text| text.parse());
     let options = Options {
@@ -234,7 +235,7 @@ pub(crate) fn import_with(
     text: &str,
     out: &mut dyn Output,
     options: Options,
-) -> std::result::Result<(), Failed> {
+) -> std::result::Result<(), ImportFailure> {
     let source = Source::of_file(text);
     let tree = Tree::of(site.menus());
     let rehearsed = options.dry_run.then(|| read_all(&source, &tree));
@@ -244,7 +245,7 @@ pub(crate) fn import_with(
         },
         None => {
             let read = Parser::new(&source, &tree, 0).program();
-            read.map_err(Failed::undone)?
+            read.map_err(ImportFailure::undone)?
         }
     };
     let script = Script {
@@ -260,7 +261,7 @@ pub(crate) fn import_with(
     };
     if waits && options.atomic {
         let text = "the file waits, or asks others: it can not be one transaction";
-        return Err(Failed::undone(Reason::failure(text).nowhere()));
+        return Err(ImportFailure::undone(Reason::failure(text).nowhere()));
     }
     let path = std::mem::replace(&mut session.path, "/".to_owned());
     session.imports += 1;
@@ -276,7 +277,7 @@ pub(crate) fn import_with(
     };
     session.imports -= 1;
     session.path = path;
-    result.map_err(|refusal| Failed {
+    result.map_err(|refusal| ImportFailure {
         refusal,
         stays: waits,
     })
@@ -304,17 +305,17 @@ impl Script<'_> {
     /// reported.
     fn rehearse(
         &self,
-        all: &[Read],
+        all: &[ParsedStatement],
         store: &mut Store,
         live: &mut dyn Router,
         session: &mut Session,
         out: &mut dyn Output,
     ) -> std::result::Result<(), Refusal> {
-        let mut here = Collected::new(out.width());
+        let mut here = CollectedOutput::new(out.width());
         let mut outcome = self.rehearse_on(all, store, live, session, &mut here)?;
         if outcome.errors > 0 && is_whole(self.source) {
             let mut empty = empty_like(store)?;
-            let mut there = Collected::new(out.width());
+            let mut there = CollectedOutput::new(out.width());
             "/".clone_into(&mut session.path);
             let other = self.rehearse_on(all, &mut empty, live, session, &mut there)?;
             if other.errors < outcome.errors {
@@ -329,7 +330,7 @@ impl Script<'_> {
     /// number of errors at the end.
     fn rehearse_on(
         &self,
-        all: &[Read],
+        all: &[ParsedStatement],
         store: &mut Store,
         live: &mut dyn Router,
         session: &mut Session,
@@ -338,7 +339,7 @@ impl Script<'_> {
         let mark = store.begin();
         let supposed = suppose(store, self.block).map_err(Refusal::from);
         let outcome = supposed.and_then(|()| {
-            let mut site = Held::new(store, live);
+            let mut site = ExclusiveSite::new(store, live);
             let mut machine = Machine::new(&mut site, session, out);
             machine.checking = true;
             self.each_rehearsed(all, &mut machine)
@@ -353,7 +354,7 @@ impl Script<'_> {
 
     fn each_rehearsed(
         &self,
-        all: &[Read],
+        all: &[ParsedStatement],
         machine: &mut Machine<'_>,
     ) -> std::result::Result<Outcome, Refusal> {
         let mut outcome = Outcome::default();
@@ -400,7 +401,7 @@ impl Script<'_> {
         session: &mut Session,
         out: &mut dyn Output,
     ) -> std::result::Result<(), Refusal> {
-        let mut text = Collected::new(out.width());
+        let mut text = CollectedOutput::new(out.width());
         let done = match self.rehearsed {
             Some(all) => lend(site, |store, live| {
                 self.rehearse(all, store, live, session, &mut text)
@@ -446,7 +447,7 @@ impl Script<'_> {
         let mut machine = Machine::new(&mut within, session, out);
         let played = self.play(&mut machine);
         let commit = lend(site, |store, live| {
-            if let Err(refusal) = played.and_then(|()| older::upgrade(store)) {
+            if let Err(refusal) = played.and_then(|()| older_versions::upgrade(store)) {
                 store.rollback(mark);
                 return Err(refusal);
             }
@@ -460,7 +461,7 @@ impl Script<'_> {
         let changes = lend(site, |store, _| store.end_commit(commit))?.map_err(Refusal::from)?;
         lend(site, |store, live| {
             live.changed(store, &changes);
-            if let Some((topics, text)) = lacking::of_file(store, &changes) {
+            if let Some((topics, text)) = no_effect::of_file(store, &changes) {
                 live.log(topics, &text);
                 // Ignore the error: the user may be disconnected.
                 let _ = out.remark(&text);
@@ -472,7 +473,7 @@ impl Script<'_> {
 /// Converts the items of a file from an older version, as the import does after its last statement.
 fn rehearse_upgrade(store: &mut Store, out: &mut dyn Output) -> Outcome {
     let mut outcome = Outcome::default();
-    if let Err(refusal) = older::upgrade(store).map_err(with_place) {
+    if let Err(refusal) = older_versions::upgrade(store).map_err(with_place) {
         outcome.count(&refusal);
         let _ = out.write(&format!("{refusal}\n"));
     }
@@ -490,7 +491,7 @@ struct Outcome {
 impl Outcome {
     fn count(&mut self, refusal: &Refusal) {
         self.errors += 1;
-        if self.errors <= TOLD {
+        if self.errors <= MAX_LISTED_ERRORS {
             self.told.push('\n');
             self.told.push_str(&bounded(refusal.to_string()));
         }
@@ -521,7 +522,7 @@ fn empty_like(store: &Store) -> std::result::Result<Store, Refusal> {
     let fixed = store
         .menus()
         .iter()
-        .filter(|menu| menu.shape == Shape::Fixed);
+        .filter(|menu| menu.shape == MenuShape::Fixed);
     for menu in fixed {
         let names = store.items(menu.path).map(|item| item.text("default-name"));
         for name in names.filter(|name| store.port_kind(name).is_some()) {
@@ -534,8 +535,8 @@ fn empty_like(store: &Store) -> std::result::Result<Store, Refusal> {
 
 /// Truncates a message to the maximum length of a listed error.
 fn bounded(mut text: String) -> String {
-    if text.len() > LONGEST {
-        text.truncate(text.floor_char_boundary(LONGEST));
+    if text.len() > MAX_ERROR_BYTES {
+        text.truncate(text.floor_char_boundary(MAX_ERROR_BYTES));
         text.push('…');
     }
     text

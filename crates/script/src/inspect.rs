@@ -9,11 +9,11 @@ use crate::highlight::pieces;
 use crate::session::Session;
 use crate::source::Source;
 use crate::spec::{self, Parameter};
-use crate::tint::tint;
+use crate::syntax_classes::tint;
 use crate::tree::Tree;
 
 /// Maximum length in bytes of the inspected text.
-const LONGEST: usize = 32 << 10;
+const MAX_TEXT_BYTES: usize = 32 << 10;
 
 /// A child of a path.
 struct Child {
@@ -24,14 +24,14 @@ struct Child {
 }
 
 /// The target of a path: a node of the menu tree, a command, or an argument of a command.
-enum Place {
+enum PathTarget {
     Node(usize),
     Command(&'static Menu, &'static str),
     Builtin(&'static Builtin),
     Argument(Box<Parameter>),
 }
 
-impl Place {
+impl PathTarget {
     /// Returns the arguments of a command.
     fn parameters(&self) -> Vec<Parameter> {
         match self {
@@ -49,7 +49,7 @@ pub(crate) fn inspect(store: &Store, request: &str, path: &str, input: &str) -> 
         .split([',', '/', ' '])
         .filter(|word| !word.is_empty())
         .collect();
-    let cut = (0..=input.len().min(LONGEST)).rev();
+    let cut = (0..=input.len().min(MAX_TEXT_BYTES)).rev();
     let cut = cut.into_iter().find(|at| input.is_char_boundary(*at));
     let input = &input[..cut.unwrap_or(0)];
     let Some(place) = place(&tree, &words) else {
@@ -59,7 +59,7 @@ pub(crate) fn inspect(store: &Store, request: &str, path: &str, input: &str) -> 
         "self" => vec![own(&place, words.last().copied().unwrap_or_default())],
         "child" => children(&tree, &place).iter().map(child).collect(),
         "syntax" => match &place {
-            Place::Argument(argument) => explanation(argument).into_iter().collect(),
+            PathTarget::Argument(argument) => explanation(argument).into_iter().collect(),
             _ => children(&tree, &place).iter().map(syntax).collect(),
         },
         "completion" => completion(store, &words, input),
@@ -68,9 +68,9 @@ pub(crate) fn inspect(store: &Store, request: &str, path: &str, input: &str) -> 
     }
 }
 
-fn command_or_node(tree: &Tree, words: &[&str]) -> Option<Place> {
+fn command_or_node(tree: &Tree, words: &[&str]) -> Option<PathTarget> {
     if let Some(node) = tree.find(&words.join("/")) {
-        return Some(Place::Node(node));
+        return Some(PathTarget::Node(node));
     }
     let (name, before) = words.split_last()?;
     let node = tree.find(&before.join("/"))?;
@@ -78,14 +78,14 @@ fn command_or_node(tree: &Tree, words: &[&str]) -> Option<Place> {
     if let Some((known, _)) = commands.find(|(known, _)| known == name)
         && let Some(menu) = tree.has(node, known)
     {
-        return Some(Place::Command(menu, known));
+        return Some(PathTarget::Command(menu, known));
     }
     let builtin = builtin::offered().find(|builtin| builtin.name == *name);
-    builtin.filter(|_| node == 0).map(Place::Builtin)
+    builtin.filter(|_| node == 0).map(PathTarget::Builtin)
 }
 
 /// Resolves a path from the root.
-fn place(tree: &Tree, words: &[&str]) -> Option<Place> {
+fn place(tree: &Tree, words: &[&str]) -> Option<PathTarget> {
     if let Some(place) = command_or_node(tree, words) {
         return Some(place);
     }
@@ -94,20 +94,20 @@ fn place(tree: &Tree, words: &[&str]) -> Option<Place> {
     let mut named = parameters.into_iter().filter(|known| known.name == *name);
     named
         .next()
-        .map(|argument| Place::Argument(Box::new(argument)))
+        .map(|argument| PathTarget::Argument(Box::new(argument)))
 }
 
-fn children(tree: &Tree, place: &Place) -> Vec<Child> {
+fn children(tree: &Tree, place: &PathTarget) -> Vec<Child> {
     let argument = |parameter: Parameter| Child {
         name: parameter.name,
         kind: "arg",
         help: parameter.help,
     };
     match place {
-        Place::Command(..) | Place::Builtin(_) | Place::Argument(_) => {
+        PathTarget::Command(..) | PathTarget::Builtin(_) | PathTarget::Argument(_) => {
             place.parameters().into_iter().map(argument).collect()
         }
-        Place::Node(node) => {
+        PathTarget::Node(node) => {
             let mut all: Vec<_> = tree
                 .offered(*node)
                 .map(|(name, node)| Child {
@@ -144,11 +144,11 @@ fn row(cells: &[(&'static str, &str)]) -> Row {
     row
 }
 
-fn own(place: &Place, name: &str) -> Row {
+fn own(place: &PathTarget, name: &str) -> Row {
     let kind = match place {
-        Place::Node(_) => "dir",
-        Place::Command(..) | Place::Builtin(_) => "cmd",
-        Place::Argument(_) => "arg",
+        PathTarget::Node(_) => "dir",
+        PathTarget::Command(..) | PathTarget::Builtin(_) => "cmd",
+        PathTarget::Argument(_) => "arg",
     };
     row(&[("type", "self"), ("name", name), ("node-type", kind)])
 }

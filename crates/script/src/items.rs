@@ -1,10 +1,10 @@
 //! Commands of menus. This module finds items; its submodules change them and run the router's own commands.
 
-mod act;
 mod edit;
-mod given;
-pub(crate) mod lacking;
-pub(crate) mod older;
+pub(crate) mod no_effect;
+pub(crate) mod older_versions;
+mod property_values;
+pub(crate) mod router_commands;
 
 use std::ops::ControlFlow;
 
@@ -12,9 +12,9 @@ use menu::{Kind, Menu, Reason, Refusal, Row, RowFilter, Slices, stream_rows};
 
 use crate::ast::Command;
 use crate::eval::Condition;
+use crate::evaluated_command::{EvaluatedCommand, RouterAccess};
 use crate::language::argument;
 use crate::machine::{self, Machine};
-use crate::ready::{Loan, Ready};
 use crate::value::Value;
 
 type Result<T> = std::result::Result<T, Refusal>;
@@ -37,7 +37,7 @@ impl Machine<'_> {
             "export" => self.export(menu.path, Some(menu), command),
             "get" => {
                 let ready = self.ready(command)?;
-                self.with(|loan| loan.get(menu, &ready))
+                self.with(|access| access.get(menu, &ready))
             }
             crate::edit::NAME => self.edit_at_terminal(menu, command),
             _ if menu.commands.iter().any(|own| own.name == name) => self.act(menu, name, command),
@@ -45,13 +45,13 @@ impl Machine<'_> {
                 let ready = self.ready(command)?;
                 let told = std::mem::take(&mut self.lacking);
                 let (checking, groups) = (self.checking, self.groups);
-                let done = self.with(|loan| {
-                    loan.store.set_deferring(groups);
-                    let changed = loan.change(|loan| loan.edit(menu, name, &ready));
-                    loan.store.set_deferring(false);
+                let done = self.with(|access| {
+                    access.store.set_deferring(groups);
+                    let changed = access.change(|access| access.edit(menu, name, &ready));
+                    access.store.set_deferring(false);
                     let (value, changes) = changed?;
                     let fresh = match &changes {
-                        Some(changes) if !checking => loan.log_in_vain(changes, &told),
+                        Some(changes) if !checking => access.log_in_vain(changes, &told),
                         _ => Vec::new(),
                     };
                     Ok((value, changes, fresh))
@@ -60,8 +60,9 @@ impl Machine<'_> {
                 let (value, changes, fresh) = done?;
                 self.unsettled |= groups && changes.is_some();
                 if let Some(changes) = changes.filter(|_| self.checking) {
-                    let touched = changes.list.iter().map(|change| (change.menu, change.id));
-                    self.touched.extend(touched.map(|one| (command.at, one)));
+                    let changed_items = changes.list.iter().map(|change| (change.menu, change.id));
+                    self.changed_items
+                        .extend(changed_items.map(|one| (command.at, one)));
                 }
                 self.note_in_vain(fresh)?;
                 Ok(value)
@@ -88,7 +89,8 @@ impl Machine<'_> {
     ) -> machine::Result<()> {
         let mut slices = Slices::new(menu);
         loop {
-            let rows = self.with(|loan| Ok(slices.next(loan.store, loan.live, filter, SLICE)))?;
+            let rows =
+                self.with(|access| Ok(slices.next(access.store, access.live, filter, SLICE)))?;
             if !rows.is_empty() || !slices.is_over() {
                 self.step()?;
             }
@@ -120,8 +122,12 @@ impl Machine<'_> {
     }
 }
 
-impl Loan<'_> {
-    pub(crate) fn get(&mut self, menu: &'static Menu, ready: &Ready<'_>) -> Result<Value> {
+impl RouterAccess<'_> {
+    pub(crate) fn get(
+        &mut self,
+        menu: &'static Menu,
+        ready: &EvaluatedCommand<'_>,
+    ) -> Result<Value> {
         let mut name = ready.text("value-name");
         let row = if menu.has_rows() {
             let ids = match self.selected(menu, ready, "number") {

@@ -8,10 +8,10 @@ use menu::{Clock, Id, Output, Policies, Reason, Refusal, Rights, bytes};
 use tool::Router;
 
 use crate::ast::Block;
-use crate::bounds::{Budget, Budgets, Class, Family, Share};
 use crate::environment::Environment;
-use crate::machine::{Collected, Machine, Stop, finish};
-use crate::ready::lend;
+use crate::evaluated_command::lend;
+use crate::job_limits::{Budget, Budgets, Class, JobFamily, Reservation};
+use crate::machine::{CollectedOutput, Machine, Stop, finish};
 use crate::session::Session;
 use crate::site::{Interrupt, Site};
 
@@ -27,15 +27,15 @@ pub struct Scripting {
 #[derive(Debug, Default)]
 struct Shared {
     environments: BTreeMap<String, Environment>,
-    jobs: BTreeMap<Id, Place>,
+    jobs: BTreeMap<Id, RunningJob>,
     last_job: u64,
     budgets: Budgets,
-    runs: BTreeMap<(&'static str, Id), Runs>,
+    runs: BTreeMap<(&'static str, Id), RunCount>,
 }
 
 /// A running job.
 #[derive(Debug)]
-struct Place {
+struct RunningJob {
     entry: Entry,
     interrupt: Arc<Interrupt>,
     /// The rights of the job.
@@ -43,10 +43,10 @@ struct Place {
     class: Class,
     /// The jobs that started this one, directly or indirectly, the direct parent last.
     ancestors: VecDeque<Id>,
-    family: Arc<Family>,
+    family: Arc<JobFamily>,
 }
 
-impl Place {
+impl RunningJob {
     /// Asks the job to end.
     fn stop(&self) {
         // A script inside a session ends; the session continues.
@@ -60,7 +60,7 @@ impl Place {
 
 /// Run counter of a script or scheduler item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Runs {
+pub struct RunCount {
     /// Number of runs since the router started.
     pub count: u64,
     /// Time of the last run.
@@ -113,7 +113,7 @@ impl Scripting {
     /// Stops jobs and all jobs they started. Returns the number of stopped jobs.
     pub fn stop(&self, jobs: &BTreeSet<Id>) -> usize {
         let shared = self.lock();
-        let meant = |(id, place): &(&Id, &Place)| {
+        let meant = |(id, place): &(&Id, &RunningJob)| {
             jobs.contains(id) || place.ancestors.iter().any(|id| jobs.contains(id))
         };
         let found = shared.jobs.iter().filter(meant);
@@ -131,11 +131,11 @@ impl Scripting {
         let shared = self.lock();
         let places = shared.jobs.values();
         let idle = places.filter(|place| place.rights.now() == Policies::NONE);
-        idle.for_each(Place::stop);
+        idle.for_each(RunningJob::stop);
     }
 
     /// Returns the run counter of a script or scheduler item.
-    pub fn runs(&self, path: &'static str, id: Id) -> Runs {
+    pub fn runs(&self, path: &'static str, id: Id) -> RunCount {
         self.lock()
             .runs
             .get(&(path, id))
@@ -157,7 +157,7 @@ impl Scripting {
     }
 
     /// Registers a running job until the returned guard is dropped.
-    pub(crate) fn begin(&self, entry: Entry, session: &Session) -> Result<Working, Reason> {
+    pub(crate) fn begin(&self, entry: Entry, session: &Session) -> Result<JobGuard, Reason> {
         let mut shared = self.lock();
         let rights = Rights::fixed(session.policies).and(&session.rights);
         let class = Class::new(&session.user, rights.now());
@@ -184,7 +184,7 @@ impl Scripting {
         let budget = shared.budgets.of(&class);
         shared.last_job += 1;
         let id = Id(shared.last_job);
-        let place = Place {
+        let place = RunningJob {
             entry,
             interrupt: session.interrupter(),
             rights,
@@ -193,7 +193,7 @@ impl Scripting {
             family,
         };
         shared.jobs.insert(id, place);
-        Ok(Working {
+        Ok(JobGuard {
             id,
             budget,
             scripting: self.clone(),
@@ -207,14 +207,14 @@ impl Scripting {
 
 /// Registration of a running job.
 #[derive(Debug)]
-pub(crate) struct Working {
+pub(crate) struct JobGuard {
     pub(crate) id: Id,
     /// The memory budget that the job shares with the user's other jobs.
     budget: Arc<Budget>,
     scripting: Scripting,
 }
 
-impl Drop for Working {
+impl Drop for JobGuard {
     fn drop(&mut self) {
         self.scripting.lock().jobs.remove(&self.id);
     }
@@ -238,7 +238,7 @@ pub struct Job {
     name: String,
     /// File that receives the output.
     file: Option<String>,
-    working: Working,
+    working: JobGuard,
 }
 
 impl Job {
@@ -293,7 +293,7 @@ impl Job {
 
     /// Runs the job to its end and logs a failure.
     pub fn run(mut self, site: &mut dyn Site) {
-        let (mut nowhere, mut text) = (Nowhere, Collected::new(80));
+        let (mut nowhere, mut text) = (NullOutput, CollectedOutput::new(80));
         let out: &mut dyn Output = match &self.file {
             Some(_) => &mut text,
             None => &mut nowhere,
@@ -303,7 +303,7 @@ impl Job {
             let mut machine = Machine::new(site, &mut self.session, out);
             machine.job.clone_from(&self.name);
             machine.parent = Some(self.working.id);
-            machine.share = Share::of(Some(Arc::clone(&self.working.budget)));
+            machine.share = Reservation::of(Some(Arc::clone(&self.working.budget)));
             let done = machine.in_groups(|machine| machine.code(&self.code));
             done.map_err(|refusal| machine.explained_with_place(&refusal))
         };
@@ -395,9 +395,9 @@ pub(crate) fn write_file(live: &mut dyn Router, name: &str, text: &str) -> Resul
 }
 
 /// Discards all output.
-struct Nowhere;
+struct NullOutput;
 
-impl Output for Nowhere {
+impl Output for NullOutput {
     fn write(&mut self, _text: &str) -> std::ops::ControlFlow<()> {
         std::ops::ControlFlow::Continue(())
     }

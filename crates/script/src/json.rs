@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use menu::{Menu, Output, Reason, Refusal, json};
 
-use crate::ast::{Block, Command, Statement, Target, What};
+use crate::ast::{Block, Command, Statement, StatementKind, Target};
 use crate::items::with_filter;
 use crate::language::argument;
 use crate::machine::{Machine, Result, finish};
@@ -39,7 +39,7 @@ pub fn run_json_at(
             .print_json(menu, command)
             .or_else(finish);
     }
-    let mut printed = Printed {
+    let mut printed = JsonOutput {
         text: String::new(),
         out,
     };
@@ -56,12 +56,12 @@ pub fn run_json_at(
 }
 
 /// Collects the output of commands and passes remarks on to the client.
-struct Printed<'a> {
+struct JsonOutput<'a> {
     text: String,
     out: &'a mut dyn Output,
 }
 
-impl Output for Printed<'_> {
+impl Output for JsonOutput<'_> {
     fn write(&mut self, text: &str) -> ControlFlow<()> {
         self.text.write(text)
     }
@@ -75,7 +75,7 @@ impl Output for Printed<'_> {
 fn printed(block: &Block) -> Option<(&'static Menu, &Command)> {
     let [
         Statement {
-            what: What::Run(command),
+            what: StatementKind::Run(command),
             ..
         },
     ] = &block.statements[..]

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use menu::{Id, Menu, Output, Policies, Position, Reason, Refusal};
 
-use crate::ast::{Bad, Block, Command, Node, Statement, Target, What};
-use crate::bounds::Share;
+use crate::ast::{Block, Command, Node, Statement, StatementKind, Target, UnknownWord};
 use crate::builtin::Builtin;
-use crate::check::Touched;
-use crate::known::is_known_only;
+use crate::builtin_functions::is_unimplemented;
+use crate::check::ChangedItem;
+use crate::group_commit;
+use crate::job_limits::Reservation;
 use crate::language::argument;
 use crate::parser::Parser;
 use crate::session::Session;
-use crate::settle;
 use crate::site::Site;
 use crate::source::Source;
 use crate::tree::Tree;
@@ -65,11 +65,11 @@ pub(crate) struct Machine<'a> {
     /// Text and line of the refused command, for error handlers.
     pub(crate) fault: Option<String>,
     /// In a check: the items that commands changed, by the position of the command.
-    pub(crate) touched: Vec<(Position, Touched)>,
+    pub(crate) changed_items: Vec<(Position, ChangedItem)>,
     /// The policies that the current command needs.
     needed: Policies,
     /// The run's reservation in the memory budget of the user's jobs.
-    pub(crate) share: Share,
+    pub(crate) share: Reservation,
     /// Warnings about configuration without effect that were already reported.
     pub(crate) lacking: Vec<String>,
     /// True if changes are stored in groups: see [`Machine::settle`].
@@ -117,12 +117,12 @@ impl<'a> Machine<'a> {
             job: String::new(),
             parent: None,
             fault: None,
-            touched: Vec::new(),
+            changed_items: Vec::new(),
             lacking: Vec::new(),
             groups: false,
             unsettled: false,
             needed: Policies::NONE,
-            share: Share::default(),
+            share: Reservation::default(),
             steps: 0,
             bytes: 0,
             held: 0,
@@ -155,7 +155,7 @@ impl<'a> Machine<'a> {
         for statement in &block.statements {
             let value = self.statement(statement)?;
             // The empty statement after the last semicolon has no value.
-            if !matches!(statement.what, What::Empty(_)) {
+            if !matches!(statement.what, StatementKind::Empty(_)) {
                 last = value;
             }
         }
@@ -238,7 +238,7 @@ impl<'a> Machine<'a> {
             job: self.job.clone(),
             parent: self.parent,
             fault: None,
-            touched: Vec::new(),
+            changed_items: Vec::new(),
             lacking: Vec::new(),
             groups: self.groups,
             unsettled: self.unsettled,
@@ -255,8 +255,8 @@ impl<'a> Machine<'a> {
         self.passed_over = machine.passed_over;
         self.unsettled = machine.unsettled;
         self.fault = machine.fault;
-        let touched = std::mem::take(&mut machine.touched);
-        self.touched.extend(touched);
+        let changed_items = std::mem::take(&mut machine.changed_items);
+        self.changed_items.extend(changed_items);
         result
     }
 
@@ -275,7 +275,7 @@ impl<'a> Machine<'a> {
     pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Value> {
         self.step()?;
         let result = match &statement.what {
-            What::Enter(place) => {
+            StatementKind::Enter(place) => {
                 // In the console, a path on a line of its own changes the menu.
                 if self.depth == 0 && self.scopes.len() == 1 {
                     self.session.path.clone_from(&place.path);
@@ -283,19 +283,19 @@ impl<'a> Machine<'a> {
                 }
                 Ok(Value::Nothing)
             }
-            What::Empty(_) => Ok(Value::Nothing),
-            What::Run(command) => self.command(command),
-            What::Scope(_, block) => self.deeper(|machine| machine.block(block)),
-            What::Call(expr) => self.eval(expr),
+            StatementKind::Empty(_) => Ok(Value::Nothing),
+            StatementKind::Run(command) => self.command(command),
+            StatementKind::Scope(_, block) => self.deeper(|machine| machine.block(block)),
+            StatementKind::Call(expr) => self.eval(expr),
             // Code in the position of a command is run: `[[:parse "…"]]`.
-            What::Value(expr) => match self.eval(expr) {
+            StatementKind::Value(expr) => match self.eval(expr) {
                 Ok(value) => match value.code() {
                     Some(code) => self.call(code, Scope::new()),
                     None => Ok(value),
                 },
                 stop => stop,
             },
-            What::Bad(bad) => Err(refused_word(bad)),
+            StatementKind::UnknownWord(bad) => Err(refused_word(bad)),
         };
         result.map_err(|stop| located(stop, statement.at))
     }
@@ -359,7 +359,7 @@ impl<'a> Machine<'a> {
     }
 
     fn command_itself(&mut self, command: &Command) -> Result<Value> {
-        if settle::acts_outside(command) {
+        if group_commit::acts_outside(command) {
             self.settle()?;
         }
         let result = match command.target {
@@ -368,7 +368,7 @@ impl<'a> Machine<'a> {
             }
             Target::Menu(menu, name) => self.menu_command(menu, name, command),
             Target::Export(path) => self.export(path, None, command),
-            Target::Builtin(builtin) if is_known_only(builtin) => {
+            Target::Builtin(builtin) if is_unimplemented(builtin) => {
                 let reason = Reason::BadCommand(builtin.name.to_owned());
                 return Err(reason.at(command.at).into());
             }
@@ -628,7 +628,7 @@ pub(crate) fn finish(stop: Stop) -> std::result::Result<(), Refusal> {
     }
 }
 
-fn refused_word(bad: &Bad) -> Stop {
+fn refused_word(bad: &UnknownWord) -> Stop {
     Reason::BadCommand(bad.name.clone()).at(bad.at).into()
 }
 
@@ -640,18 +640,18 @@ fn located(stop: Stop, at: Position) -> Stop {
 }
 
 /// Collects output until the router is released. Output beyond the limit ends the command.
-pub(crate) struct Collected {
+pub(crate) struct CollectedOutput {
     pub(crate) text: String,
     pub(crate) remarks: Vec<String>,
     width: usize,
 }
 
 /// Maximum bytes of collected output.
-const COLLECTED: usize = 64 << 20;
+const MAX_COLLECTED_BYTES: usize = 64 << 20;
 /// Maximum number of collected remarks; further remarks are dropped.
-const REMARKS: usize = 1_000;
+const MAX_REMARKS: usize = 1_000;
 
-impl Collected {
+impl CollectedOutput {
     /// Creates an empty collector for a terminal of this width in columns.
     pub(crate) const fn new(width: usize) -> Self {
         Self {
@@ -662,9 +662,9 @@ impl Collected {
     }
 }
 
-impl Output for Collected {
+impl Output for CollectedOutput {
     fn write(&mut self, text: &str) -> ControlFlow<()> {
-        if self.text.len() + text.len() > COLLECTED {
+        if self.text.len() + text.len() > MAX_COLLECTED_BYTES {
             return ControlFlow::Break(());
         }
         self.text.push_str(text);
@@ -672,7 +672,7 @@ impl Output for Collected {
     }
 
     fn remark(&mut self, line: &str) -> ControlFlow<()> {
-        if self.remarks.len() < REMARKS {
+        if self.remarks.len() < MAX_REMARKS {
             self.remarks.push(line.to_owned());
         }
         ControlFlow::Continue(())

@@ -5,7 +5,7 @@ use menu::{Menu, Reason, Refusal};
 use crate::parser::Parser;
 use crate::source::Source;
 use crate::tree::Tree;
-use crate::{ast::Block, il};
+use crate::{ast::Block, intermediate};
 
 /// Returns the intermediate form that `:put [:parse …]` prints.
 ///
@@ -14,7 +14,7 @@ use crate::{ast::Block, il};
 /// Refuses the texts that RouterOS's parser refuses, with the position.
 pub fn parse_text(menus: &'static [&'static Menu], text: &str) -> Result<String, Refusal> {
     let block = parse_block(menus, text)?;
-    il::program(&block).ok_or(Reason::Limit("memory").nowhere())
+    intermediate::program(&block).ok_or(Reason::Limit("memory").nowhere())
 }
 
 /// True if the whole text can be parsed. A text with a syntax error is not run at all.

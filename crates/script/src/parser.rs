@@ -2,17 +2,19 @@
 //! command.
 //!
 //! There is no separate lexer: the meaning of a character depends on what may stand at its position.
-//! `arguments.rs` parses command arguments, `expr.rs` and `text.rs` parse values, `lost.rs` parses unknown
+//! `arguments.rs` parses command arguments, `expr.rs` and `text.rs` parse values, `unknown_words.rs` parses unknown
 //! menus and commands.
 
 use std::sync::Arc;
 
 use menu::{Menu, Position, Reason, Refusal};
 
-use crate::ast::{Bad, Block, Command, Expr, Node, Place, Statement, Target, What};
+use crate::ast::{
+    Block, Command, Expr, MenuPath, Node, Statement, StatementKind, Target, UnknownWord,
+};
 use crate::builtin::{self, Builtin};
+use crate::declared_variables::Names;
 use crate::highlight::Class;
-use crate::names::Names;
 use crate::source::Source;
 use crate::spec::{self, Parameter};
 use crate::tree::{Step, Tree};
@@ -31,7 +33,7 @@ pub(crate) struct Parser<'a> {
     /// The node of the menu tree where commands are looked up.
     pub(crate) node: usize,
     /// The unknown menu that was entered, if any.
-    pub(crate) lost: Option<Bad>,
+    pub(crate) lost: Option<UnknownWord>,
     /// True to treat unknown menus as RouterOS does, which does not enter them.
     pub(crate) exact: bool,
     /// The menu whose rows the current condition applies to.
@@ -242,7 +244,7 @@ impl<'a> Parser<'a> {
         let what = self.statement_body()?;
         self.skip_spaces();
         if !self.at_end() {
-            let reason = if matches!(what, What::Bad(_)) {
+            let reason = if matches!(what, StatementKind::UnknownWord(_)) {
                 Reason::Syntax
             } else {
                 Reason::ExpectedEnd
@@ -256,15 +258,15 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn statement_body(&mut self) -> Result<What, Refusal> {
+    fn statement_body(&mut self) -> Result<StatementKind, Refusal> {
         match self.peek() {
             None => {
                 self.expected
                     .get_or_insert(Expected::Word(self.at, self.node));
-                Ok(What::Empty(self.place(self.node)))
+                Ok(StatementKind::Empty(self.place(self.node)))
             }
-            Some(_) if self.at_end() => Ok(What::Empty(self.place(self.node))),
-            Some(b'{') => Ok(What::Scope(None, self.scope()?)),
+            Some(_) if self.at_end() => Ok(StatementKind::Empty(self.place(self.node))),
+            Some(b'{') => Ok(StatementKind::Scope(None, self.scope()?)),
             Some(b':') => {
                 self.at += 1;
                 self.global()
@@ -275,7 +277,7 @@ impl<'a> Parser<'a> {
             }
             Some(b'$') => {
                 let function = self.variable()?;
-                Ok(What::Call(self.call(function)?))
+                Ok(StatementKind::Call(self.call(function)?))
             }
             Some(b'[' | b'(') => self.value_statement(),
             Some(b'.') if self.goes_up(self.node) => self.path(self.node, false),
@@ -289,7 +291,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses `[…]` or `(…)` as a statement. With arguments, the resulting value is called as a function.
-    fn value_statement(&mut self) -> Result<What, Refusal> {
+    fn value_statement(&mut self) -> Result<StatementKind, Refusal> {
         let start = self.at;
         let mut value = self.value()?;
         if self.bytes.get(start) == Some(&b'(') {
@@ -302,14 +304,14 @@ impl<'a> Parser<'a> {
         let after = self.at;
         self.skip_spaces();
         if self.at_end() {
-            return Ok(What::Value(value));
+            return Ok(StatementKind::Value(value));
         }
         self.at = after;
-        Ok(What::Call(self.call(value)?))
+        Ok(StatementKind::Call(self.call(value)?))
     }
 
     /// Parses a path from the root after a colon; built-in commands are there as well.
-    fn global(&mut self) -> Result<What, Refusal> {
+    fn global(&mut self) -> Result<StatementKind, Refusal> {
         let start = self.at;
         let word = self.command_word();
         if self.at == self.bytes.len() {
@@ -325,7 +327,11 @@ impl<'a> Parser<'a> {
         what
     }
 
-    fn builtin(&mut self, builtin: &'static Builtin, start: usize) -> Result<What, Refusal> {
+    fn builtin(
+        &mut self,
+        builtin: &'static Builtin,
+        start: usize,
+    ) -> Result<StatementKind, Refusal> {
         self.colon = false;
         self.mark(start, Class::Command);
         self.names.open();
@@ -337,7 +343,7 @@ impl<'a> Parser<'a> {
             declared.iter().for_each(|name| self.names.declare(name));
         }
         let at = self.position(start);
-        Ok(What::Run(Command {
+        Ok(StatementKind::Run(Command {
             at,
             target: Target::Builtin(builtin),
             arguments: arguments?,
@@ -345,7 +351,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses a statement that begins with a word, in the current menu.
-    fn relative(&mut self) -> Result<What, Refusal> {
+    fn relative(&mut self) -> Result<StatementKind, Refusal> {
         match self.lost.clone() {
             Some(lost) => self.relative_to_lost(&lost),
             None => self.path(self.node, false),
@@ -353,7 +359,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses a path and the command after it.
-    pub(crate) fn path(&mut self, from: usize, absolute: bool) -> Result<What, Refusal> {
+    pub(crate) fn path(&mut self, from: usize, absolute: bool) -> Result<StatementKind, Refusal> {
         let mut node = from;
         let mut moved = absolute;
         loop {
@@ -363,7 +369,7 @@ impl<'a> Parser<'a> {
                     self.expected.get_or_insert(Expected::Word(self.at, node));
                 }
                 self.enter(node);
-                return Ok(What::Enter(self.place(node)));
+                return Ok(StatementKind::Enter(self.place(node)));
             }
             if self.peek() == Some(b'{') && moved {
                 return self.scope_at(node);
@@ -384,30 +390,30 @@ impl<'a> Parser<'a> {
                 return self.refuse(Reason::ExpectedCommand, self.at);
             }
             match self.step(node, node == from, word) {
-                Found::Node(next) => {
+                WordMeaning::Node(next) => {
                     self.mark(start, Class::Menu);
                     node = next;
                     moved = true;
                     self.skip_slash();
                 }
-                Found::Command(name) => {
+                WordMeaning::Command(name) => {
                     self.mark(start, Class::Command);
                     return self.command(node, name, start);
                 }
-                Found::Builtin(builtin) => return self.builtin(builtin, start),
-                Found::Nothing => return self.unknown(word, start),
+                WordMeaning::Builtin(builtin) => return self.builtin(builtin, start),
+                WordMeaning::Nothing => return self.unknown(word, start),
             }
         }
     }
 
     /// Looks up a word in a node of the menu tree. At the beginning of a path, built-in commands need no colon.
-    fn step(&self, node: usize, begins: bool, word: &str) -> Found {
+    fn step(&self, node: usize, begins: bool, word: &str) -> WordMeaning {
         let of_language = || builtin::find(word).filter(|_| begins);
         let exact = || of_language().filter(|builtin| builtin.name == word);
         if !self.tree.is_exact(node, word)
             && let Some(builtin) = exact()
         {
-            return Found::Builtin(builtin);
+            return WordMeaning::Builtin(builtin);
         }
         let below = self.tree.step(node, word);
         if node == 0 && !self.tree.is_exact(0, word) {
@@ -415,31 +421,38 @@ impl<'a> Parser<'a> {
             // among both.
             match (below, self.tree.begins(0, word), builtin::begins(word)) {
                 (Some(_), _, false) => {}
-                (None, false, true) => return of_language().map_or(Found::Nothing, Found::Builtin),
-                _ => return Found::Nothing,
+                (None, false, true) => {
+                    return of_language().map_or(WordMeaning::Nothing, WordMeaning::Builtin);
+                }
+                _ => return WordMeaning::Nothing,
             }
         }
         match below {
-            Some(Step::Node(next)) => Found::Node(next),
-            Some(Step::Command(name)) => Found::Command(name),
-            None => of_language().map_or(Found::Nothing, Found::Builtin),
+            Some(Step::Node(next)) => WordMeaning::Node(next),
+            Some(Step::Command(name)) => WordMeaning::Command(name),
+            None => of_language().map_or(WordMeaning::Nothing, WordMeaning::Builtin),
         }
     }
 
-    fn scope_at(&mut self, node: usize) -> Result<What, Refusal> {
+    fn scope_at(&mut self, node: usize) -> Result<StatementKind, Refusal> {
         self.colon = false;
         let (old, lost) = (std::mem::replace(&mut self.node, node), self.lost.take());
         let block = self.scope();
         (self.node, self.lost) = (old, lost);
-        Ok(What::Scope(Some(self.place(node)), block?))
+        Ok(StatementKind::Scope(Some(self.place(node)), block?))
     }
 
-    fn command(&mut self, node: usize, name: &'static str, start: usize) -> Result<What, Refusal> {
+    fn command(
+        &mut self,
+        node: usize,
+        name: &'static str,
+        start: usize,
+    ) -> Result<StatementKind, Refusal> {
         let at = self.position(start);
         let Some(menu) = self.tree.has(node, name) else {
             let arguments = self.arguments(&spec::export(), None, None)?;
             let target = Target::Export(self.tree.nodes[node].path);
-            return Ok(What::Run(Command {
+            return Ok(StatementKind::Run(Command {
                 at,
                 target,
                 arguments,
@@ -463,15 +476,15 @@ impl<'a> Parser<'a> {
             self.arguments(&parameters, Some(menu), None)
         };
         (self.node, self.lost) = (outer, lost);
-        Ok(What::Run(Command {
+        Ok(StatementKind::Run(Command {
             at,
             target: Target::Menu(menu, name),
             arguments: arguments?,
         }))
     }
 
-    fn place(&self, node: usize) -> Place {
-        Place {
+    fn place(&self, node: usize) -> MenuPath {
+        MenuPath {
             path: self.tree.nodes[node].path.to_owned(),
         }
     }
@@ -623,7 +636,7 @@ impl<'a> Parser<'a> {
 }
 
 /// The meaning of a word.
-enum Found {
+enum WordMeaning {
     Node(usize),
     Command(&'static str),
     Builtin(&'static Builtin),

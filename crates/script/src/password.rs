@@ -3,8 +3,8 @@
 use menu::{By, Reason, Refusal};
 
 use crate::ast::Command;
+use crate::evaluated_command::RouterAccess;
 use crate::machine::{Machine, Result};
-use crate::ready::Loan;
 use crate::value::Value;
 
 impl Machine<'_> {
@@ -21,12 +21,12 @@ impl Machine<'_> {
         if self.checking {
             return Ok(Value::Nothing);
         }
-        self.with(|loan| loan.password(&old, &new))?;
+        self.with(|access| access.password(&old, &new))?;
         Ok(Value::Nothing)
     }
 }
 
-impl Loan<'_> {
+impl RouterAccess<'_> {
     fn password(&mut self, old: &str, new: &str) -> std::result::Result<(), Refusal> {
         let user = self.store.named("user", self.caller.user).cloned();
         let user = user.ok_or_else(|| Reason::NoItem.nowhere())?;

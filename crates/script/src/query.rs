@@ -274,7 +274,7 @@ impl Compare {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use menu::{Id, Property, Shape};
+    use menu::{Id, MenuShape, Property};
 
     static MENU: Menu = Menu {
         properties: &[&[
@@ -285,7 +285,7 @@ mod tests {
             Property::new("disabled", Kind::Bool, "whether it counts"),
         ]],
         flags: &[menu::Flag::new('D', "dynamic", 0)],
-        ..Menu::new("/thing", Shape::List, "things")
+        ..Menu::new("/thing", MenuShape::List, "things")
     };
 
     fn row() -> Row {

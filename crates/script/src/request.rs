@@ -14,15 +14,16 @@ use crate::machine::{self, Machine};
 use crate::session::Session;
 use crate::site::Site;
 use crate::spec;
+use crate::tools::MenuCommand;
 use crate::tree::{Step, Tree};
 use crate::value::Value;
 
 mod action;
+mod answer_options;
 mod listen;
-mod manner;
 mod rows;
 
-pub use listen::Course;
+pub use listen::ListenRequest;
 
 /// A command with its values. Bytes that are not UTF-8 are mapped as in [`menu::bytes`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -160,7 +161,7 @@ impl Machine<'_> {
             }
             Target::Menu(menu, name) if menu.commands.iter().any(|own| own.name == name) => self
                 .request_action(
-                    (menu, name),
+                    MenuCommand { menu, name },
                     target,
                     &spec::of_menu(menu, name),
                     request,
@@ -187,7 +188,8 @@ impl Machine<'_> {
                 let known = spec::of_builtin(builtin);
                 if let Some(menu) = self.stands_for(builtin) {
                     let name = builtin.name;
-                    return self.request_action((menu, name), target, &known, request, rows);
+                    let invoked = MenuCommand { menu, name };
+                    return self.request_action(invoked, target, &known, request, rows);
                 }
                 let command = command(target, request, &known, false)?;
                 if builtin.name == "execute" && argument_of(&command, "as-string").is_some() {
@@ -213,11 +215,11 @@ fn unknown_parameter(name: &str) -> Refusal {
 }
 
 /// Position for errors: a request has no source text.
-const NOWHERE: Position = Position { line: 1, column: 1 };
+const NO_POSITION: Position = Position { line: 1, column: 1 };
 
 fn bare(target: Target, arguments: Vec<Argument>) -> Command {
     Command {
-        at: NOWHERE,
+        at: NO_POSITION,
         target,
         arguments,
     }
@@ -225,10 +227,10 @@ fn bare(target: Target, arguments: Vec<Argument>) -> Command {
 
 fn argument(name: &str, text: String) -> Argument {
     Argument {
-        at: NOWHERE,
+        at: NO_POSITION,
         name: name.to_owned(),
         value: Some(Expr {
-            at: NOWHERE,
+            at: NO_POSITION,
             node: Node::Text(text),
         }),
         negated: false,
@@ -260,7 +262,7 @@ fn command(
         };
         let flag = known
             .iter()
-            .any(|p| p.name == name && p.takes == builtin::Takes::Flag);
+            .any(|p| p.name == name && p.takes == builtin::ArgumentKind::Flag);
         let mut given = argument(name, text.clone());
         if flag {
             given.value = None;

@@ -3,12 +3,12 @@
 use menu::{Menu, Output, Refusal, Store};
 use tool::Router;
 
-use crate::ast::{Argument, Block, Expr, Node, Statement, Target, What};
+use crate::ast::{Argument, Block, Expr, Node, Statement, StatementKind, Target};
 use crate::import::{Options, import_with};
 use crate::machine::Machine;
 use crate::parser::Parser;
 use crate::session::Session;
-use crate::site::{Held, Site};
+use crate::site::{ExclusiveSite, Site};
 use crate::source::Source;
 use crate::tree::Tree;
 
@@ -43,7 +43,12 @@ pub fn run_at(
 fn has_code(block: &Block) -> bool {
     let mut found = 0;
     each_statement(block, &mut |_| found += 1);
-    let calls = |statement: &Statement| matches!(statement.what, What::Call(_) | What::Value(_));
+    let calls = |statement: &Statement| {
+        matches!(
+            statement.what,
+            StatementKind::Call(_) | StatementKind::Value(_)
+        )
+    };
     found > block.statements.len() || block.statements.iter().any(calls)
 }
 
@@ -58,7 +63,7 @@ pub fn run(
     source: &str,
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
-    run_at(&mut Held::new(store, live), session, source, out)
+    run_at(&mut ExclusiveSite::new(store, live), session, source, out)
 }
 
 /// Imports a configuration file. A file without commands that wait is one atomic transaction, which holds the
@@ -87,7 +92,7 @@ pub fn import(
     source: &str,
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
-    import_at(&mut Held::new(store, live), session, source, out)
+    import_at(&mut ExclusiveSite::new(store, live), session, source, out)
 }
 
 /// Returns the menu commands of a line, with the paths of their menus, including commands in braces. Returns an
@@ -103,7 +108,7 @@ pub fn commands(
     let mut found = Vec::new();
     if let Ok(block) = Parser::new(&source, &tree, node).program() {
         each_statement(&block, &mut |statement| {
-            if let What::Run(command) = &statement.what
+            if let StatementKind::Run(command) = &statement.what
                 && let Target::Menu(menu, name) = command.target
             {
                 found.push((menu.path, name));
@@ -131,7 +136,7 @@ fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
             }
         }
     };
-    if let What::Run(command) = &statement.what {
+    if let StatementKind::Run(command) = &statement.what {
         let refers = |argument: &&Argument| {
             let property = match command.target {
                 Target::Menu(menu, _) => menu.property(&argument.name),
@@ -163,7 +168,7 @@ pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
         }
         Node::Brackets(block) => {
             for statement in &block.statements {
-                if let What::Run(command) = &statement.what {
+                if let StatementKind::Run(command) = &statement.what {
                     let selects = ["where", "number", "numbers"];
                     let values = command.arguments.iter();
                     let values = values.filter(|a| selects.contains(&a.name.as_str()));
@@ -182,9 +187,11 @@ pub(crate) fn each_statement(block: &Block, f: &mut dyn FnMut(&Statement)) {
     for statement in &block.statements {
         f(statement);
         match &statement.what {
-            What::Scope(_, inner) => each_statement(inner, f),
-            What::Bad(bad) => bad.code.iter().for_each(|inner| each_statement(inner, f)),
-            What::Run(command) => {
+            StatementKind::Scope(_, inner) => each_statement(inner, f),
+            StatementKind::UnknownWord(bad) => {
+                bad.code.iter().for_each(|inner| each_statement(inner, f))
+            }
+            StatementKind::Run(command) => {
                 let values = command.arguments.iter().filter_map(|a| a.value.as_ref());
                 for value in values {
                     if let Node::Code(inner) = &value.node {

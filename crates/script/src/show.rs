@@ -9,18 +9,18 @@ use menu::{
 };
 
 use crate::ast::{Block, Command};
+use crate::evaluated_command::{EvaluatedCommand, RouterAccess};
+use crate::follow::{Following, interval};
 use crate::items::{SLICE, row_value, with_filter};
-use crate::machine::{Collected, Machine, Result};
-use crate::ready::{Loan, Ready};
-use crate::rules::Rules;
+use crate::machine::{CollectedOutput, Machine, Result};
+use crate::rule_filter::Rules;
 use crate::value::Value;
-use crate::watch::{Following, interval};
 
 /// The RouterOS version named in exports.
 pub(crate) const VERSION: &str = "7.22.1";
 
 /// Options of `print` apart from row selection and style.
-struct Manner {
+struct RowOptions {
     /// Sort order.
     order: Vec<&'static str>,
     /// Code of the `on-event` argument.
@@ -33,7 +33,7 @@ impl Machine<'_> {
         let ready = self.ready(command)?;
         let condition = self.condition(menu, command)?;
         let from = match ready.has("from") {
-            true => Some(self.with(|loan| loan.selected(menu, &ready, "from"))?),
+            true => Some(self.with(|access| access.selected(menu, &ready, "from"))?),
             false => None,
         };
         let options = print::Options {
@@ -42,12 +42,12 @@ impl Machine<'_> {
             show_ids: ready.flag("show-ids"),
             grouped: names_of(menu, &ready, "group-by")?.first().copied(),
         };
-        let manner = self.manner(menu, &ready, command, options.grouped)?;
+        let row_options = self.row_options(menu, &ready, command, options.grouped)?;
         let rules = Rules::of(menu, &ready);
         let all = condition.is_none() && from.is_none() && rules.is_all();
         if ready.flag("count-only")
             && all
-            && let Some(count) = self.with(|loan| Ok(loan.live.count(menu)))?
+            && let Some(count) = self.with(|access| Ok(access.live.count(menu)))?
         {
             return self.print_count(count);
         }
@@ -66,20 +66,20 @@ impl Machine<'_> {
                 test: Some(&wanted),
                 without_secrets: filter.without_secrets,
             };
-            self.print_as_asked(menu, options, (&ready, &manner), &filter)
+            self.print_as_asked(menu, options, &ready, &row_options, &filter)
         });
         self.out.stop_at_pages(false);
         shown
     }
 
     /// Parses the options of `print`.
-    fn manner(
+    fn row_options(
         &mut self,
         menu: &'static Menu,
-        ready: &Ready<'_>,
+        ready: &EvaluatedCommand<'_>,
         command: &Command,
         grouped: Option<&'static str>,
-    ) -> Result<Manner> {
+    ) -> Result<RowOptions> {
         let unfit = |name: &str, text: &str| match ready.argument(name) {
             Some((argument, _)) => Err(Reason::failure(text).at(argument.at)),
             None => Ok(()),
@@ -98,36 +98,37 @@ impl Machine<'_> {
             true => Some(self.code_of(command, "on-event")?),
             false => None,
         };
-        Ok(Manner { order, event })
+        Ok(RowOptions { order, event })
     }
 
     fn print_as_asked(
         &mut self,
         menu: &'static Menu,
         options: print::Options,
-        (ready, manner): (&Ready<'_>, &Manner),
+        ready: &EvaluatedCommand<'_>,
+        row_options: &RowOptions,
         filter: &RowFilter<'_>,
     ) -> Result<Value> {
-        let order = &manner.order[..];
+        let order = &row_options.order[..];
         if ready.flag("count-only") {
             return self.count_rows(menu, filter);
         }
         if ready.flag("as-value") {
-            return self.rows_as_value(menu, (order, options.grouped), filter);
+            return self.rows_as_value(menu, order, options.grouped, filter);
         }
         if let Some(name) = ready.text("file") {
             let append = ready.flag("append");
-            return self.print_to_file(menu, options, (&name, append), filter);
+            return self.print_to_file(menu, options, &name, append, filter);
         }
         if let Some(interval) = interval(ready)? {
             let timed = ready.flag("timestamp");
-            return self.print_again(menu, &options, filter, (interval, timed));
+            return self.print_again(menu, &options, filter, interval, timed);
         }
         if follows(ready) {
             let following = Following {
                 from_now_on: ready.flag("follow-only"),
                 timed: ready.flag("timestamp"),
-                event: manner.event.clone(),
+                event: row_options.event.clone(),
             };
             return self.follow(menu, options, filter, &following);
         }
@@ -180,10 +181,11 @@ impl Machine<'_> {
         &mut self,
         menu: &'static Menu,
         options: print::Options,
-        (name, append): (&str, bool),
+        name: &str,
+        append: bool,
         filter: &RowFilter<'_>,
     ) -> Result<Value> {
-        let mut text = Collected::new(80);
+        let mut text = CollectedOutput::new(80);
         let mut printer = print::Printer::new(menu, options);
         self.each_slice(menu, filter, |_, rows| {
             match printer.rows(rows, &mut text) {
@@ -195,7 +197,7 @@ impl Machine<'_> {
             return Ok(Value::Nothing);
         }
         let contents = bytes::to_bytes(&text.text);
-        self.with(|loan| write_text(loan, name, append, &contents))?;
+        self.with(|access| write_text(access, name, append, &contents))?;
         Ok(Value::Nothing)
     }
 
@@ -235,7 +237,8 @@ impl Machine<'_> {
     fn rows_as_value(
         &mut self,
         menu: &'static Menu,
-        (order, grouped): (&[&'static str], Option<&'static str>),
+        order: &[&'static str],
+        grouped: Option<&'static str>,
         filter: &RowFilter<'_>,
     ) -> Result<Value> {
         let rows = self.in_order(menu, order, filter)?;
@@ -279,18 +282,18 @@ impl Machine<'_> {
         };
         let mut exporter = export::Exporter::new(self.site.menus(), options);
         let width = file.as_ref().map_or_else(|| self.out.width(), |_| 80);
-        let mut all = Collected::new(width);
+        let mut all = CollectedOutput::new(width);
         loop {
             // Output is collected, and printed once the router is released.
-            let mut text = Collected::new(width);
-            let flow = self.with(|loan| {
+            let mut text = CollectedOutput::new(width);
+            let flow = self.with(|access| {
                 let wanted = |item: &Item| match (menu, &condition) {
                     (Some(menu), Some(condition)) => {
-                        condition.holds(&item_row(loan.store, loan.live, menu, item))
+                        condition.holds(&item_row(access.store, access.live, menu, item))
                     }
                     _ => true,
                 };
-                Ok(exporter.write(loan.store, &wanted, SLICE, &mut text))
+                Ok(exporter.write(access.store, &wanted, SLICE, &mut text))
             })?;
             self.step()?;
             let whole = match file {
@@ -309,8 +312,8 @@ impl Machine<'_> {
         let Some(name) = file.filter(|_| !self.checking) else {
             return Ok(Value::Nothing);
         };
-        self.with(|loan| {
-            let files = loan.live.files();
+        self.with(|access| {
+            let files = access.live.files();
             let files =
                 files.ok_or_else(|| Reason::failure("there are no files here").nowhere())?;
             let (name, text) = (with_ending(&name, ".rsc"), bytes::to_bytes(&all.text));
@@ -323,18 +326,18 @@ impl Machine<'_> {
     }
 }
 
-fn follows(ready: &Ready<'_>) -> bool {
+fn follows(ready: &EvaluatedCommand<'_>) -> bool {
     ready.flag("follow") || ready.flag("follow-only")
 }
 
 /// Writes text to a file, or appends it.
 pub(crate) fn write_text(
-    loan: &mut Loan<'_>,
+    access: &mut RouterAccess<'_>,
     name: &str,
     append: bool,
     text: &[u8],
 ) -> std::result::Result<(), Refusal> {
-    let files = loan.live.files();
+    let files = access.live.files();
     let files = files.ok_or_else(|| Reason::failure("there are no files here").nowhere())?;
     let name = with_ending(name, ".txt");
     let mut contents = match append {
@@ -368,7 +371,7 @@ pub(crate) fn with_ending(name: &str, ending: &str) -> String {
     format!("{name}{}", if given { "" } else { ending })
 }
 
-fn export_style(ready: &Ready<'_>) -> export::Style {
+fn export_style(ready: &EvaluatedCommand<'_>) -> export::Style {
     match () {
         () if ready.flag("verbose") => export::Style::Verbose,
         () if ready.flag("terse") => export::Style::Terse,
@@ -379,7 +382,7 @@ fn export_style(ready: &Ready<'_>) -> export::Style {
 /// Returns the properties that `proplist` lists.
 pub(crate) fn proplist(
     menu: &'static Menu,
-    ready: &Ready<'_>,
+    ready: &EvaluatedCommand<'_>,
 ) -> std::result::Result<Vec<&'static str>, Refusal> {
     names_of(menu, ready, "proplist")
 }
@@ -387,7 +390,7 @@ pub(crate) fn proplist(
 /// Returns the properties that an argument lists.
 fn names_of(
     menu: &'static Menu,
-    ready: &Ready<'_>,
+    ready: &EvaluatedCommand<'_>,
     argument: &str,
 ) -> std::result::Result<Vec<&'static str>, Refusal> {
     let Some(text) = ready.text(argument) else {
@@ -405,7 +408,7 @@ fn names_of(
     names.map(find).collect()
 }
 
-fn style(ready: &Ready<'_>) -> print::Style {
+fn style(ready: &EvaluatedCommand<'_>) -> print::Style {
     let flag = |name| ready.flag(name);
     match () {
         () if flag("stats-detail") || flag("detail") && flag("stats") => print::Style::StatsDetail,

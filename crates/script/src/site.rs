@@ -41,7 +41,7 @@ pub trait Site {
         run();
     }
 
-    /// The time on a clock that never jumps, from any beginning.
+    /// Returns the time of a monotonic clock with arbitrary origin.
     fn now(&self) -> Duration;
 
     /// Waits until a time on the site's clock, or until the interrupt.
@@ -68,7 +68,11 @@ pub trait Site {
     ///
     /// # Errors
     /// The name does not exist, or the site has no resolver.
-    fn resolve(&mut self, asked: &Asked<'_>, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
+    fn resolve(
+        &mut self,
+        asked: &NameQuery<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<IpAddr>, Reason> {
         let _ = (asked, interrupt);
         Err(Reason::failure("dns server failure"))
     }
@@ -87,7 +91,7 @@ pub trait Site {
 
 /// A name to resolve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub struct NameQuery<'a> {
     /// The name.
     pub name: &'a str,
     /// The server to query; `None` for the system's resolver.
@@ -97,19 +101,19 @@ pub struct Asked<'a> {
 }
 
 /// A site with exclusive access to the router for its lifetime. Scripts cannot wait there.
-pub struct Held<'a> {
+pub struct ExclusiveSite<'a> {
     store: &'a mut Store,
     live: &'a mut dyn Router,
 }
 
-impl<'a> Held<'a> {
+impl<'a> ExclusiveSite<'a> {
     /// Creates a site for this router.
     pub fn new(store: &'a mut Store, live: &'a mut dyn Router) -> Self {
         Self { store, live }
     }
 }
 
-impl Site for Held<'_> {
+impl Site for ExclusiveSite<'_> {
     fn menus(&self) -> &'static [&'static Menu] {
         self.store.menus()
     }
@@ -152,7 +156,7 @@ impl Site for InTransaction<'_> {
     }
 }
 
-/// A switch that stops the command of a session from another thread, also one that waits.
+/// Stops the command of a session from another thread, even while the command waits.
 #[derive(Debug, Default)]
 pub struct Interrupt {
     state: AtomicU8,
@@ -322,9 +326,9 @@ mod tests {
         let interrupt = Arc::new(Interrupt::default());
         assert!(!interrupt.press(), "nothing runs");
 
-        let begun = interrupt.running();
+        let started_tool = interrupt.running();
         assert!(interrupt.is_on());
-        drop(begun);
+        drop(started_tool);
         let next = interrupt.running();
         assert!(!interrupt.is_on(), "once");
         assert!(interrupt.press());

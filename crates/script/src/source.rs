@@ -13,7 +13,7 @@ pub(crate) struct Source {
 }
 
 /// Maximum distance in bytes between known positions within a line.
-const STRETCH: usize = 256;
+const MAX_POSITION_GAP: usize = 256;
 
 impl Source {
     pub(crate) fn new(text: &str) -> Self {
@@ -29,7 +29,7 @@ impl Source {
         let mut marks = vec![(0, at)];
         let mut last = 0;
         for (index, c) in text.char_indices() {
-            if index >= last + STRETCH {
+            if index >= last + MAX_POSITION_GAP {
                 marks.push((index, at));
                 last = index;
             }

@@ -1,14 +1,14 @@
 //! The parameters of menu commands and built-in commands.
 
-use menu::{Argument, Kind, Menu, Property, Shape};
+use menu::{Argument, Kind, Menu, MenuShape, Property};
 
-use crate::builtin::{Builtin, Takes};
+use crate::builtin::{ArgumentKind, Builtin};
 
 /// A parameter of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
-    pub(crate) takes: Takes,
+    pub(crate) takes: ArgumentKind,
     pub(crate) unnamed: bool,
     pub(crate) required: bool,
     pub(crate) property: Option<&'static Property>,
@@ -22,7 +22,12 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    const fn new(name: &'static str, takes: Takes, unnamed: bool, help: &'static str) -> Self {
+    const fn new(
+        name: &'static str,
+        takes: ArgumentKind,
+        unnamed: bool,
+        help: &'static str,
+    ) -> Self {
         Self {
             name,
             takes,
@@ -49,7 +54,7 @@ impl Parameter {
 }
 
 const NUMBERS: Parameter =
-    Parameter::new("numbers", Takes::Value, true, "List of item numbers").required();
+    Parameter::new("numbers", ArgumentKind::Value, true, "List of item numbers").required();
 
 /// The flags of `print`.
 const PRINT: [&str; 17] = [
@@ -139,16 +144,16 @@ pub(crate) fn of_menu_shown(menu: &'static Menu, command: &str) -> Vec<Parameter
 }
 
 /// Output options of repeating commands.
-const SHOWN: &[(&str, Takes)] = &[
-    ("as-value", Takes::Flag),
-    ("append", Takes::Flag),
-    ("do", Takes::Code),
-    ("duration", Takes::Span),
-    ("file", Takes::Text),
-    ("freeze-frame-interval", Takes::Span),
-    ("interval", Takes::Span),
-    ("proplist", Takes::Text),
-    ("without-paging", Takes::Flag),
+const SHOWN: &[(&str, ArgumentKind)] = &[
+    ("as-value", ArgumentKind::Flag),
+    ("append", ArgumentKind::Flag),
+    ("do", ArgumentKind::Code),
+    ("duration", ArgumentKind::Span),
+    ("file", ArgumentKind::Text),
+    ("freeze-frame-interval", ArgumentKind::Span),
+    ("interval", ArgumentKind::Span),
+    ("proplist", ArgumentKind::Text),
+    ("without-paging", ArgumentKind::Flag),
 ];
 
 /// Returns the parameters of a menu command.
@@ -171,6 +176,14 @@ pub(crate) fn of_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
     parameters
 }
 
+/// The parameter that names a property.
+const VALUE_NAME: Parameter = Parameter::new(
+    "value-name",
+    ArgumentKind::Value,
+    true,
+    "Name of the property",
+);
+
 fn of_any_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
     if let Some(own) = menu.commands.iter().find(|own| own.name == command) {
         return own.arguments.iter().map(own_argument).collect();
@@ -186,35 +199,37 @@ fn of_any_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
                 name: "number",
                 ..NUMBERS
             };
-            let name = Parameter::new("value-name", Takes::Value, true, "Name of the property");
             let texts = ["as-string", "as-string-value"];
-            let texts = texts.map(|name| Parameter::new(name, Takes::Flag, false, "As text"));
+            let texts =
+                texts.map(|name| Parameter::new(name, ArgumentKind::Flag, false, "As text"));
             let number = items.then_some(number).into_iter();
-            number.chain([name]).chain(texts).collect()
+            number.chain([VALUE_NAME]).chain(texts).collect()
         }
         crate::edit::NAME => {
             let number = Parameter {
                 name: "number",
                 ..NUMBERS
             };
-            let name = Parameter::new("value-name", Takes::Value, true, "Name of the property");
             let number = items.then_some(number).into_iter();
-            number.chain([name.required()]).collect()
+            number.chain([VALUE_NAME.required()]).collect()
         }
-        "unset" | "reset" => {
-            let name = Parameter::new("value-name", Takes::Value, true, "Name of the property");
-            numbers.chain([name.required()]).collect()
-        }
+        "unset" | "reset" => numbers.chain([VALUE_NAME.required()]).collect(),
         "comment" => {
-            let text = Parameter::new("comment", Takes::Value, false, "The comment");
+            let text = Parameter::new("comment", ArgumentKind::Value, false, "The comment");
             numbers.chain([text]).collect()
         }
         "move" => {
-            let to = Parameter::new("destination", Takes::Value, true, "The item to move before");
+            let to = Parameter::new(
+                "destination",
+                ArgumentKind::Value,
+                true,
+                "The item to move before",
+            );
             numbers.chain([to]).collect()
         }
         "export" => {
-            let condition = Parameter::new("where", Takes::Value, false, "Condition for items");
+            let condition =
+                Parameter::new("where", ArgumentKind::Value, false, "Condition for items");
             let condition = items.then_some(condition).into_iter();
             export().into_iter().chain(condition).collect()
         }
@@ -231,7 +246,8 @@ pub(crate) fn export() -> Vec<Parameter> {
         "terse",
         "verbose",
     ];
-    let flags = flags.map(|name| Parameter::new(name, Takes::Flag, false, "How much is written"));
+    let flags =
+        flags.map(|name| Parameter::new(name, ArgumentKind::Flag, false, "How much is written"));
     let values = [
         ("file", "The file to write"),
         (
@@ -239,7 +255,7 @@ pub(crate) fn export() -> Vec<Parameter> {
             "Menus to write; those behind an exclamation mark are left out",
         ),
     ];
-    let values = values.map(|(name, help)| Parameter::new(name, Takes::Value, false, help));
+    let values = values.map(|(name, help)| Parameter::new(name, ArgumentKind::Value, false, help));
     flags.into_iter().chain(values).collect()
 }
 
@@ -265,7 +281,7 @@ pub(crate) const fn of_property(menu: &'static Menu, property: &'static Property
         required: property.required,
         property: Some(property),
         names: Some(menu),
-        ..Parameter::new(property.name, Takes::Value, false, property.help)
+        ..Parameter::new(property.name, ArgumentKind::Value, false, property.help)
     }
 }
 
@@ -285,41 +301,48 @@ fn settable(menu: &'static Menu) -> impl Iterator<Item = Parameter> {
     let split = split.filter(|word| menu.property(word).is_none());
     own.chain(old.chain(split).map(|name| Parameter {
         older: true,
-        ..Parameter::new(name, Takes::Value, false, "Word of an older version")
+        ..Parameter::new(name, ArgumentKind::Value, false, "Word of an older version")
     }))
 }
 
 fn extras(menu: &'static Menu) -> impl Iterator<Item = Parameter> {
     let copy = Parameter::new(
         "copy-from",
-        Takes::Value,
+        ArgumentKind::Value,
         false,
         "The item to take values from",
     );
     let place = Parameter::new(
         "place-before",
-        Takes::Value,
+        ArgumentKind::Value,
         false,
         "The item to stand before",
     );
-    let place = (menu.shape == Shape::Ordered).then_some(place);
+    let place = (menu.shape == MenuShape::Ordered).then_some(place);
     std::iter::once(copy).chain(place)
 }
 
 fn print(menu: &'static Menu) -> Vec<Parameter> {
     if !menu.has_rows() {
         let flags = ["as-value", "comments", "without-paging"];
-        let flags = flags.map(|name| Parameter::new(name, Takes::Flag, false, "How it is printed"));
+        let flags =
+            flags.map(|name| Parameter::new(name, ArgumentKind::Flag, false, "How it is printed"));
         let values = ["file", "interval", "proplist"];
         let values =
-            values.map(|name| Parameter::new(name, Takes::Value, false, "What is printed"));
+            values.map(|name| Parameter::new(name, ArgumentKind::Value, false, "What is printed"));
         return flags.into_iter().chain(values).collect();
     }
-    let flags = PRINT.map(|name| Parameter::new(name, Takes::Flag, false, "How it is printed"));
-    let values =
-        PRINT_VALUES.map(|name| Parameter::new(name, Takes::Value, false, "What is printed"));
-    let condition = Parameter::new("where", Takes::Value, false, "Condition for rows");
-    let event = Parameter::new("on-event", Takes::Code, false, "Code to run for each row");
+    let flags =
+        PRINT.map(|name| Parameter::new(name, ArgumentKind::Flag, false, "How it is printed"));
+    let values = PRINT_VALUES
+        .map(|name| Parameter::new(name, ArgumentKind::Value, false, "What is printed"));
+    let condition = Parameter::new("where", ArgumentKind::Value, false, "Condition for rows");
+    let event = Parameter::new(
+        "on-event",
+        ArgumentKind::Code,
+        false,
+        "Code to run for each row",
+    );
     let last = [event, condition];
     let own = if is_of_rules(menu) {
         rules()
@@ -342,8 +365,13 @@ fn rules() -> Vec<Parameter> {
         ("dynamic", "Only what the router made by itself"),
         ("static", "Only what was configured"),
     ];
-    let flags = flags.map(|(name, help)| Parameter::new(name, Takes::Flag, false, help));
-    let chain = Parameter::new("chain", Takes::Value, false, "Only the rules of this chain");
+    let flags = flags.map(|(name, help)| Parameter::new(name, ArgumentKind::Flag, false, help));
+    let chain = Parameter::new(
+        "chain",
+        ArgumentKind::Value,
+        false,
+        "Only the rules of this chain",
+    );
     flags.into_iter().chain([chain]).collect()
 }
 
@@ -351,10 +379,10 @@ fn own_argument(argument: &'static Argument) -> Parameter {
     Parameter {
         name: argument.name,
         takes: match argument.kind {
-            Kind::Presence => Takes::Flag,
+            Kind::Presence => ArgumentKind::Flag,
             // RouterOS: an argument named `do` is always code.
-            _ if argument.name == "do" => Takes::Code,
-            _ => Takes::Value,
+            _ if argument.name == "do" => ArgumentKind::Code,
+            _ => ArgumentKind::Value,
         },
         unnamed: argument.required
             || argument.unnamed

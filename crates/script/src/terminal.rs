@@ -7,10 +7,10 @@
 use menu::{Drawing, Menu, Question, Reason, TextStyle};
 
 use crate::ast::Command;
+use crate::evaluated_command::EvaluatedCommand;
+use crate::follow::span;
 use crate::machine::{Machine, Result};
-use crate::ready::Ready;
 use crate::value::Value;
-use crate::watch::span;
 
 /// Path of the menu.
 pub(crate) const MENU: &str = "/terminal";
@@ -62,7 +62,7 @@ impl Machine<'_> {
         }
     }
 
-    fn key(&mut self, ready: &Ready<'_>) -> Result<Value> {
+    fn key(&mut self, ready: &EvaluatedCommand<'_>) -> Result<Value> {
         let span = span(ready, "timeout")?;
         let began = self.site.now();
         let key = match (self.passes_over(), self.out.terminal()) {
@@ -75,7 +75,7 @@ impl Machine<'_> {
         Ok(Value::Num(key.map_or(NO_KEY, i64::from)))
     }
 
-    fn ask(&mut self, ready: &Ready<'_>) -> Result<Value> {
+    fn ask(&mut self, ready: &EvaluatedCommand<'_>) -> Result<Value> {
         let text = |name: &str| ready.text(name).unwrap_or_default();
         let (told, preinput) = (text("prompt"), text("preinput"));
         let name = ready.text("value-name");
@@ -112,7 +112,7 @@ pub(crate) fn nobody() -> Reason {
     Reason::failure("there is no terminal to read from")
 }
 
-fn drawing(name: &str, ready: &Ready<'_>) -> Result<Drawing> {
+fn drawing(name: &str, ready: &EvaluatedCommand<'_>) -> Result<Drawing> {
     Ok(match name {
         "cuu" => {
             let count = ready.text("count").map_or(Ok(1), |text| text.parse());

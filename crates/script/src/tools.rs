@@ -9,17 +9,17 @@ use std::task::Waker;
 use std::time::Duration;
 
 use menu::{Menu, Output, Reason, Row, Store, bytes};
-use tool::{Column, Form, Given, Next, Router, Run, Tool, Turn};
+use tool::{Column, Form, Invocation, Next, Router, RunningTool, Tool, Turn};
 
 use crate::ast::{Block, Command};
 use crate::builtin;
+use crate::evaluated_command::{EvaluatedCommand, lend};
+use crate::follow;
 use crate::items::row_value;
-use crate::machine::{Collected, Machine, Result};
-use crate::ready::{Ready, lend};
+use crate::machine::{CollectedOutput, Machine, Result};
 use crate::show::write_text;
 use crate::spec;
 use crate::value::Value;
-use crate::watch;
 
 /// Number of rows after which the summary and the headings are repeated.
 const PAGE: u64 = 20;
@@ -44,18 +44,26 @@ impl Limits {
     }
 }
 
+/// A command of a menu.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MenuCommand {
+    pub(crate) menu: &'static Menu,
+    pub(crate) name: &'static str,
+}
+
 /// A started tool.
-pub(crate) struct Begun {
-    pub(crate) run: Box<dyn Run>,
+pub(crate) struct StartedTool {
+    pub(crate) run: Box<dyn RunningTool>,
     /// The `count` argument.
     pub(crate) count: Option<u64>,
 }
 
 /// Receives the rows of each update.
-type Each<'e, 'm> = dyn FnMut(&mut Machine<'m>, &dyn Run, Vec<Row>) -> Result<()> + 'e;
+type RowHandler<'e, 'm> =
+    dyn FnMut(&mut Machine<'m>, &dyn RunningTool, Vec<Row>) -> Result<()> + 'e;
 
 /// Output state of a repeating command in a console or a script.
-struct Showing {
+struct OutputState {
     form: Form,
     as_value: bool,
     once: bool,
@@ -68,7 +76,7 @@ struct Showing {
     /// Time of the last page.
     drawn: Option<Duration>,
     /// Output file instead of the screen: name, whether to append, and text.
-    file: Option<(String, bool, Collected)>,
+    file: Option<(String, bool, CollectedOutput)>,
     /// Number of rows shown, and the summary of all rows.
     lines: u64,
     so_far: String,
@@ -87,74 +95,75 @@ impl<'m> Machine<'m> {
         if !spec::repeats(menu, name) || menu.is_idle(name) {
             return Ok(None);
         }
-        self.with(|loan| Ok(loan.live.tool(menu, name)))
+        self.with(|access| Ok(access.live.tool(menu, name)))
     }
 
     /// Runs a repeating command in a console or a script.
     pub(crate) fn run_tool(
         &mut self,
         tool: &'static dyn Tool,
-        (menu, name): (&'static Menu, &'static str),
+        invoked: MenuCommand,
         command: &Command,
     ) -> Result<Value> {
         let ready = self.ready(command)?;
         let form = tool.form();
-        let mut showing = self.showing(form, command, &ready)?;
-        let own = spec::declares(menu, name, "interval");
-        let interval = if own { None } else { watch::interval(&ready)? };
-        let duration = watch::span(&ready, "duration")?;
-        let begun = self.begin(tool, (menu, name), &ready, interval.unwrap_or(INTERVAL))?;
-        let Some(Begun { mut run, count }) = begun else {
+        let mut output_state = self.output_state(form, command, &ready)?;
+        let own = spec::declares(invoked.menu, invoked.name, "interval");
+        let interval = if own { None } else { follow::interval(&ready)? };
+        let duration = follow::span(&ready, "duration")?;
+        let started_tool = self.begin(tool, invoked, &ready, interval.unwrap_or(INTERVAL))?;
+        let Some(StartedTool { mut run, count }) = started_tool else {
             return Ok(Value::list([]));
         };
         if self.passes_over() {
-            return Ok(showing.value(&*run));
+            return Ok(output_state.value(&*run));
         }
         let limits = Limits {
-            once: showing.once,
+            once: output_state.once,
             count,
             until: duration.map(|span| self.site.now().saturating_add(span)),
         };
-        let alone = showing.once || showing.as_value;
+        let alone = output_state.once || output_state.as_value;
         if !alone {
             self.session.interrupt.watch();
         }
-        let stays = !alone && !matches!(form, Form::Lines(_)) && showing.file.is_none();
+        let stays = !alone && !matches!(form, Form::Lines(_)) && output_state.file.is_none();
         let done = self.drive(&mut *run, &limits, stays, &mut |machine, run, rows| {
-            machine.show(&mut showing, run, rows)
+            machine.show(&mut output_state, run, rows)
         });
-        let told = self.conclude(&mut showing, &*run);
+        let told = self.conclude(&mut output_state, &*run);
         // A client that disconnected needs no summary.
         done.and(told)?;
-        Ok(showing.value(&*run))
+        Ok(output_state.value(&*run))
     }
 
     /// Starts a tool. Returns `None` if the command selects items and there are none.
     pub(crate) fn begin(
         &mut self,
         tool: &'static dyn Tool,
-        (menu, name): (&'static Menu, &'static str),
-        ready: &Ready<'_>,
+        invoked: MenuCommand,
+        ready: &EvaluatedCommand<'_>,
         interval: Duration,
-    ) -> Result<Option<Begun>> {
-        let (items, mut arguments) = self.with(|loan| loan.own_arguments(menu, name, ready))?;
+    ) -> Result<Option<StartedTool>> {
+        let MenuCommand { menu, name } = invoked;
+        let (items, mut arguments) = self.with(|access| access.own_arguments(menu, name, ready))?;
         // RouterOS: a command on an empty `find` does nothing.
         if items.is_empty() && ["numbers", "number"].iter().any(|name| ready.has(name)) {
             return Ok(None);
         }
         arguments.extend(older_arguments(menu, name, ready));
-        let mut given = Given {
+        let mut given = Invocation {
             menu,
             command: name,
             items,
             arguments,
             interval,
-            site: &mut Beginning(self),
+            site: &mut ToolResolver(self),
         };
         let run = tool.start(&mut given).map_err(Reason::nowhere)?;
         let count = given.number::<u64>("count").filter(|count| *count > 0);
         let counts = !matches!(tool.form(), Form::Page);
-        Ok(Some(Begun {
+        Ok(Some(StartedTool {
             run,
             count: count.filter(|_| counts),
         }))
@@ -164,10 +173,10 @@ impl<'m> Machine<'m> {
     /// on the screen with a line that names the keys.
     pub(crate) fn drive(
         &mut self,
-        run: &mut dyn Run,
+        run: &mut dyn RunningTool,
         limits: &Limits,
         stays: bool,
-        each: &mut Each<'_, 'm>,
+        each: &mut RowHandler<'_, 'm>,
     ) -> Result<()> {
         let done = self.looks(run, limits, stays, each);
         let news = Waker::noop();
@@ -186,19 +195,19 @@ impl<'m> Machine<'m> {
 
     fn looks(
         &mut self,
-        run: &mut dyn Run,
+        run: &mut dyn RunningTool,
         limits: &Limits,
         stays: bool,
-        each: &mut Each<'_, 'm>,
+        each: &mut RowHandler<'_, 'm>,
     ) -> Result<()> {
         let news = Waker::from(Arc::clone(&self.session.interrupt));
         let mut shown = 0;
         loop {
             let now = self.site.now();
-            let look = self.with(|loan| {
+            let look = self.with(|access| {
                 let mut turn = Turn {
-                    store: loan.store,
-                    router: loan.live,
+                    store: access.store,
+                    router: access.live,
                     now,
                     news: &news,
                 };
@@ -229,22 +238,27 @@ impl<'m> Machine<'m> {
         }
     }
 
-    fn showing(&mut self, form: Form, command: &Command, ready: &Ready<'_>) -> Result<Showing> {
+    fn output_state(
+        &mut self,
+        form: Form,
+        command: &Command,
+        ready: &EvaluatedCommand<'_>,
+    ) -> Result<OutputState> {
         let as_value = ready.flag("as-value");
         let file = ready.text("file").filter(|name| !name.is_empty());
         let each = match ready.has("do") {
             true => Some(self.code_of(command, "do")?),
             false => None,
         };
-        Ok(Showing {
+        Ok(OutputState {
             form,
             as_value,
             once: ready.flag("once") || as_value && matches!(form, Form::Page),
             wanted: names(&ready.text("proplist").unwrap_or_default()),
             each,
-            freeze: watch::span(ready, "freeze-frame-interval")?.unwrap_or_default(),
+            freeze: follow::span(ready, "freeze-frame-interval")?.unwrap_or_default(),
             drawn: None,
-            file: file.map(|name| (name, ready.flag("append"), Collected::new(80))),
+            file: file.map(|name| (name, ready.flag("append"), CollectedOutput::new(80))),
             lines: 0,
             so_far: String::new(),
             kept: Vec::new(),
@@ -253,71 +267,81 @@ impl<'m> Machine<'m> {
     }
 
     /// Shows the rows of an update, or keeps them for the return value.
-    fn show(&mut self, showing: &mut Showing, run: &dyn Run, mut rows: Vec<Row>) -> Result<()> {
-        let wanted = &showing.wanted;
+    fn show(
+        &mut self,
+        output_state: &mut OutputState,
+        run: &dyn RunningTool,
+        mut rows: Vec<Row>,
+    ) -> Result<()> {
+        let wanted = &output_state.wanted;
         if !wanted.is_empty() {
             for row in &mut rows {
                 row.cells
                     .retain(|(name, _)| wanted.iter().any(|own| own == name));
             }
         }
-        if !showing.as_value {
-            self.draw(showing, run, &rows)?;
+        if !output_state.as_value {
+            self.draw(output_state, run, &rows)?;
         }
         let values = rows.iter().map(row_value);
-        match showing.form {
-            Form::Lines(_) if showing.as_value => {
+        match output_state.form {
+            Form::Lines(_) if output_state.as_value => {
                 let values: Vec<_> = values.collect();
-                showing.weight += values.iter().map(Value::weight).sum::<usize>();
-                self.charge(showing.weight)?;
-                showing.kept.extend(values);
+                output_state.weight += values.iter().map(Value::weight).sum::<usize>();
+                self.charge(output_state.weight)?;
+                output_state.kept.extend(values);
             }
             Form::Lines(_) => {}
-            Form::Table(_) | Form::Page => showing.kept = values.collect(),
+            Form::Table(_) | Form::Page => output_state.kept = values.collect(),
         }
-        match &showing.each {
+        match &output_state.each {
             Some(code) => rows.iter().try_for_each(|row| self.run_for(code, row)),
             None => Ok(()),
         }
     }
 
-    fn draw(&mut self, showing: &mut Showing, run: &dyn Run, rows: &[Row]) -> Result<()> {
-        let on_screen = showing.file.is_none();
-        if let Form::Lines(columns) = showing.form {
+    fn draw(
+        &mut self,
+        output_state: &mut OutputState,
+        run: &dyn RunningTool,
+        rows: &[Row],
+    ) -> Result<()> {
+        let on_screen = output_state.file.is_none();
+        if let Form::Lines(columns) = output_state.form {
             for row in rows {
-                if showing.lines.is_multiple_of(PAGE) {
-                    let headings = tool::line(showing.columns(columns), None);
-                    let text = format!("{}{headings}", showing.so_far);
-                    self.tell(showing, &text)?;
+                if output_state.lines.is_multiple_of(PAGE) {
+                    let headings = tool::line(output_state.columns(columns), None);
+                    let text = format!("{}{headings}", output_state.so_far);
+                    self.tell(output_state, &text)?;
                 }
-                let text = tool::line(showing.columns(columns), Some(row));
-                self.tell(showing, &text)?;
-                showing.lines += 1;
+                let text = tool::line(output_state.columns(columns), Some(row));
+                self.tell(output_state, &text)?;
+                output_state.lines += 1;
                 if on_screen {
                     self.go_on()?;
                 }
             }
-            showing.so_far = run.summary();
+            output_state.so_far = run.summary();
             return Ok(());
         }
         let now = self.site.now();
-        let stays = |drawn: Duration| now < drawn.saturating_add(showing.freeze);
-        if showing.drawn.is_some_and(stays) {
+        let stays = |drawn: Duration| now < drawn.saturating_add(output_state.freeze);
+        if output_state.drawn.is_some_and(stays) {
             return Ok(());
         }
-        showing.drawn = Some(now);
-        let text = match showing.form {
-            Form::Table(columns) => tool::table(showing.columns(columns), rows),
+        output_state.drawn = Some(now);
+        let text = match output_state.form {
+            Form::Table(columns) => tool::table(output_state.columns(columns), rows),
             _ => tool::page(rows),
         };
-        if on_screen && !showing.once {
+        if on_screen && !output_state.once {
             self.repaint()?;
         }
-        self.tell(showing, &text)
+        self.tell(output_state, &text)
     }
 
-    fn tell(&mut self, showing: &mut Showing, text: &str) -> Result<()> {
-        let Some((_, _, collected)) = &mut showing.file else {
+    fn tell(&mut self, output_state: &mut OutputState, text: &str) -> Result<()> {
+        let Some((_, _, collected)) = &mut output_state.file else {
             return self.print(text);
         };
         match collected.write(text).is_break() {
@@ -327,22 +351,22 @@ impl<'m> Machine<'m> {
     }
 
     /// Shows the summary and writes the output file.
-    fn conclude(&mut self, showing: &mut Showing, run: &dyn Run) -> Result<()> {
-        if !showing.as_value {
+    fn conclude(&mut self, output_state: &mut OutputState, run: &dyn RunningTool) -> Result<()> {
+        if !output_state.as_value {
             let summary = run.summary();
-            self.tell(showing, &summary)?;
+            self.tell(output_state, &summary)?;
         }
-        match showing.file.take() {
+        match output_state.file.take() {
             Some((name, append, collected)) => {
                 let contents = bytes::to_bytes(&collected.text);
-                self.with(|loan| write_text(loan, &name, append, &contents))
+                self.with(|access| write_text(access, &name, append, &contents))
             }
             None => Ok(()),
         }
     }
 }
 
-impl Showing {
+impl OutputState {
     fn columns(&self, columns: &'static [Column]) -> impl Iterator<Item = &'static Column> {
         let wants = |name: &str| self.wanted.is_empty() || self.wanted.iter().any(|w| w == name);
         columns
@@ -351,7 +375,7 @@ impl Showing {
     }
 
     /// Returns the command's value.
-    fn value(&mut self, run: &dyn Run) -> Value {
+    fn value(&mut self, run: &dyn RunningTool) -> Value {
         let mut kept = std::mem::take(&mut self.kept);
         match (self.form, run.value()) {
             (Form::Lines(_) | Form::Table(_), Some(value)) if !self.as_value => (&value).into(),
@@ -374,7 +398,11 @@ pub(crate) fn names(text: &str) -> Vec<String> {
 }
 
 /// Returns the arguments that only the built-in command of this name takes, not the menu's command, as texts.
-fn older_arguments(menu: &Menu, name: &str, ready: &Ready<'_>) -> Vec<(&'static str, menu::Value)> {
+fn older_arguments(
+    menu: &Menu,
+    name: &str,
+    ready: &EvaluatedCommand<'_>,
+) -> Vec<(&'static str, menu::Value)> {
     let Some(builtin) = builtin::find(name) else {
         return Vec::new();
     };
@@ -385,9 +413,9 @@ fn older_arguments(menu: &Menu, name: &str, ready: &Ready<'_>) -> Vec<(&'static 
 }
 
 /// Name resolution at the start of a tool.
-struct Beginning<'a, 'b>(&'a mut Machine<'b>);
+struct ToolResolver<'a, 'b>(&'a mut Machine<'b>);
 
-impl tool::Site for Beginning<'_, '_> {
+impl tool::Site for ToolResolver<'_, '_> {
     fn resolve(&mut self, name: &str, families: &[bool]) -> std::result::Result<IpAddr, Reason> {
         match crate::value::address(name) {
             Some(address) => Ok(address),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use menu::{Effect, Menu, Shape};
+use menu::{Effect, Menu, MenuShape};
 
 use crate::edit;
 
@@ -35,18 +35,18 @@ pub(crate) struct Tree {
 }
 
 /// Cache of trees by address and length of the menu list.
-type Made = Mutex<BTreeMap<(usize, usize), Arc<Tree>>>;
+type TreeCache = Mutex<BTreeMap<(usize, usize), Arc<Tree>>>;
 
 /// Trees for consoles.
-static MADE: Made = Mutex::new(BTreeMap::new());
+static TREES: TreeCache = Mutex::new(BTreeMap::new());
 
 /// Trees for programs.
-static FOR_PROGRAMS: Made = Mutex::new(BTreeMap::new());
+static FOR_PROGRAMS: TreeCache = Mutex::new(BTreeMap::new());
 
 impl Tree {
     /// Returns the cached tree of these menus. Caching matters because completion parses the line at each key.
     pub(crate) fn of(menus: &'static [&'static Menu]) -> Arc<Self> {
-        once(&MADE, menus, Self::new)
+        once(&TREES, menus, Self::new)
     }
 
     /// Returns the cached tree for programs: without paths of older versions, because programs detect the
@@ -84,7 +84,7 @@ impl Tree {
         {
             tree.insert(menu.path, menu, false);
         }
-        for (parent, old, path) in RENAMED {
+        for (parent, old, path) in OLD_PATHS {
             if let (Some(parent), Some(node)) = (tree.find(parent), tree.find(path)) {
                 tree.nodes[parent].children.insert(old, node);
             }
@@ -150,7 +150,7 @@ impl Tree {
     pub(crate) fn is_idle(&self, node: usize) -> bool {
         let Node { menu, children, .. } = &self.nodes[node];
         match menu {
-            Some(menu) if menu.shape != Shape::Folder => menu.effect == Effect::None,
+            Some(menu) if menu.shape != MenuShape::Folder => menu.effect == Effect::None,
             _ => !children.is_empty() && children.values().all(|child| self.is_idle(*child)),
         }
     }
@@ -214,13 +214,13 @@ impl Tree {
         let declares = |menu: &&Menu| menu.commands.iter().any(|own| own.name == command);
         self.nodes[node]
             .menu
-            .filter(|menu| menu.shape != Shape::Folder || declares(menu))
+            .filter(|menu| menu.shape != MenuShape::Folder || declares(menu))
     }
 }
 
 /// Returns the cached tree, or builds it.
 fn once(
-    made: &Made,
+    made: &TreeCache,
     menus: &'static [&'static Menu],
     make: fn(&'static [&'static Menu]) -> Tree,
 ) -> Arc<Tree> {
@@ -230,7 +230,7 @@ fn once(
 }
 
 /// Menus of additional packages, and of hardware that a virtual machine lacks.
-const EXTRA: &[&str] = &[
+const PACKAGE_MENUS: &[&str] = &[
     "/app",
     "/caps-man",
     "/container",
@@ -261,13 +261,13 @@ const EXTRA: &[&str] = &[
 ];
 
 /// Older paths that RouterOS still accepts: parent folder, old name, new path.
-const RENAMED: &[(&str, &str, &str)] = &[
+const OLD_PATHS: &[(&str, &str, &str)] = &[
     ("/interface", "wifiwave2", "/interface/wifi"),
     ("/", "lora", "/iot/lora"),
 ];
 
 fn is_extra(path: &str) -> bool {
-    EXTRA.iter().any(|extra| {
+    PACKAGE_MENUS.iter().any(|extra| {
         path.strip_prefix(extra)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     })

@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use menu::{Id, bytes, time};
 
 use crate::ast::{Block, Expr};
-use crate::il;
+use crate::intermediate;
 
 /// Array elements: those without keys first, then those with keys, sorted.
 pub type Elements = Vec<(Option<String>, Value)>;
@@ -456,8 +456,8 @@ impl fmt::Display for Value {
                 }
                 Ok(())
             }
-            Self::Code(code) => f.write_str(&il::code(code).unwrap_or_default()),
-            Self::Op(value) => f.write_str(&il::expression(value).unwrap_or_default()),
+            Self::Code(code) => f.write_str(&intermediate::code(code).unwrap_or_default()),
+            Self::Op(value) => f.write_str(&intermediate::expression(value).unwrap_or_default()),
         }
     }
 }

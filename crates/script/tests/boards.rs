@@ -1,5 +1,5 @@
-//! What exports of boards and of older versions say that a virtual router of version 7 has not: it is
-//! taken, and comes back from an export.
+//! Settings in exports of boards and of older versions that do not apply to a virtual router of version 7. They
+//! are accepted, and an export contains them again.
 
 use menu::{Store, export};
 
@@ -76,7 +76,7 @@ add as=65000 local.role=ebgp name=up remote.address=10.0.0.2
 add address=10.255.0.1 interface=lo network=10.255.0.1
 ";
 
-/// What is exported after these commands, none of which may be refused.
+/// The export after these commands. None of the commands may be refused.
 fn exported(text: &str) -> String {
     let mut store: Store = schema::store();
     let report = script::check(&mut store, text);

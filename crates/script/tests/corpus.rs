@@ -1,5 +1,5 @@
-//! Real configurations: no crash, the commands of the menus that are declared are accepted, and what is
-//! exported is imported again as the same items and the same text.
+//! Real configurations: no crash, commands of declared menus are accepted, and importing an export gives the
+//! same items and the same export.
 //!
 //! The files are not part of the project; without them the test says so and passes.
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use menu::export::{Options, Style, export};
-use menu::{Shape, Store};
+use menu::{MenuShape, Store};
 
 use beside::shared;
 
@@ -58,7 +58,7 @@ fn what_is_exported_is_imported_as_the_same_items() {
         let mut first = schema::store();
         let report = script::check(&mut first, &text);
         let mut export = exported(&first, Style::Terse);
-        // What a refused command would have made is there by its name only.
+        // An item that a refused command would have added exists only by its name.
         let made: Vec<_> = report
             .refused
             .iter()
@@ -87,7 +87,7 @@ fn what_is_exported_is_imported_as_the_same_items() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The store that an export makes.
+/// The store after importing an export.
 fn imported(export: &str) -> Result<Store, menu::Refusal> {
     let mut store = schema::store();
     let supposed = export.lines().filter_map(supposed);
@@ -104,19 +104,19 @@ fn imported(export: &str) -> Result<Store, menu::Refusal> {
     Ok(store)
 }
 
-/// The name that a command gives.
+/// The name in a command.
 fn made(command: &str) -> Option<String> {
     let (_, rest) = command.split_once("name=")?;
     Some(rest.split(' ').next()?.trim_matches('"').to_owned()).filter(|name| !name.is_empty())
 }
 
-/// The name in a line about an interface that is but supposed.
+/// The name in a line about an interface that is only assumed to exist.
 fn supposed(line: &str) -> Option<&str> {
     let (name, same) = line.strip_prefix("/interface set ")?.split_once(" name=")?;
     (name == same).then_some(name.trim_matches('"'))
 }
 
-/// All that is configured; a terse export has a line for an item.
+/// The export of the whole configuration; a terse one has one line per item.
 fn exported(store: &Store, style: Style) -> String {
     let options = Options {
         style,
@@ -155,8 +155,8 @@ fn an_export_makes_the_items_again_that_it_was_made_of() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What differs between the items of a file and those of its export, read again; `None` where the
-/// file has errors, for what a check supposes then is no item.
+/// The differences between the items of a file and those of its export, imported again. `None` if the file has
+/// errors, because a check then assumes items that do not exist.
 fn differences(text: &str) -> Option<Vec<String>> {
     let mut first = schema::store();
     if !script::check(&mut first, text).refused.is_empty() {
@@ -164,7 +164,7 @@ fn differences(text: &str) -> Option<Vec<String>> {
     }
     let once = exported(&first, Style::Compact);
     let mut second = schema::store();
-    // An export says nothing of a port that nobody has changed.
+    // An export does not contain ports with default settings.
     let ports: Vec<_> = first.members("interface").filter(|i| i.is_port()).collect();
     for port in ports {
         let _ = second.ensure_port(port.text("default-name"), None);
@@ -192,8 +192,8 @@ fn differences(text: &str) -> Option<Vec<String>> {
     Some(wrong)
 }
 
-/// The items of all menus as texts, those of an ordered menu with their places. Passwords of users
-/// are not exported, and what parts the machine has is not the file's to say.
+/// The items of all menus as texts; those of ordered menus with their positions. Passwords of users are not
+/// exported, and the hardware of the machine is not part of the configuration.
 fn items(store: &Store) -> BTreeMap<&'static str, Vec<String>> {
     let mut all = BTreeMap::new();
     let menus = store.menus().iter();
@@ -209,7 +209,7 @@ fn items(store: &Store) -> BTreeMap<&'static str, Vec<String>> {
                     .collect()
             })
             .collect();
-        if menu.shape != Shape::Ordered {
+        if menu.shape != MenuShape::Ordered {
             texts.sort();
         }
         all.insert(menu.path, texts);
@@ -239,7 +239,7 @@ fn commands_are_counted_as_the_index_counts_them() {
     assert!(wrong.is_empty(), "{off} of {all}:\n{}", wrong.join("\n"));
 }
 
-/// The files with the number of commands that each is said to have.
+/// The files with the number of commands that the index has for each.
 fn counted(corpus: &Path) -> Vec<(String, String, usize)> {
     let index = std::fs::read_to_string(corpus.join("INDEX.tsv")).expect("the index is readable");
     let count = |file: &str| {

@@ -1,9 +1,9 @@
-//! What RouterOS takes in small things: values, names and arguments that are easily refused.
+//! Details in which RouterOS is tolerant: values, names and arguments that are easily refused.
 
 use std::ops::ControlFlow;
 
 use menu::{Offline, Store, Value};
-use script::{Done, Held, Request, Rows, Session, request_at};
+use script::{Done, ExclusiveSite, Request, Rows, Session, request_at};
 
 fn configured(text: &str) -> Store {
     let mut store = schema::store();
@@ -85,7 +85,7 @@ fn a_route_is_checked_by_position_and_once() {
 fn a_certificate_of_a_service_has_to_be_there() {
     let mut store = schema::store();
     let mut site = Offline;
-    let mut site = Held::new(&mut store, &mut site);
+    let mut site = ExclusiveSite::new(&mut store, &mut site);
     let request = Request {
         path: String::from("/ip/service/set"),
         arguments: vec![
@@ -127,7 +127,7 @@ fn states_of_which_nothing_is_known_have_no_row() {
         "/ip/proxy/refreshes",
     ] {
         let mut live = Offline;
-        let mut site = Held::new(&mut store, &mut live);
+        let mut site = ExclusiveSite::new(&mut store, &mut live);
         let request = Request {
             path: format!("{menu}/print"),
             ..Request::default()

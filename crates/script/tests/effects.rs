@@ -1,14 +1,14 @@
-//! What has no effect here is told of, and so is what stands on it.
+//! Settings without effect are reported, and so are settings that depend on them.
 
 use std::ops::ControlFlow;
 
 use menu::{Live, Offline, Scan, Store, Survey};
-use script::{Held, Request, Session, request_at};
+use script::{ExclusiveSite, Request, Session, request_at};
 
 /// The default configuration of a home router.
 const DEFCONF: &str = include_str!("defconf.rsc");
 
-/// A store with what a file says.
+/// A store after running a file.
 fn after(text: &str) -> Store {
     let mut store = schema::store();
     let report = script::check(&mut store, text);
@@ -16,7 +16,7 @@ fn after(text: &str) -> Store {
     store
 }
 
-/// What a command prints.
+/// The output of a command.
 fn run(store: &mut Store, line: &str) -> String {
     let mut out = String::new();
     let done = script::run(
@@ -30,14 +30,14 @@ fn run(store: &mut Store, line: &str) -> String {
     out
 }
 
-/// What is missing for the items of a menu, in their order.
+/// The missing features of a menu's items, in the order of the items.
 fn lacks(store: &Store, path: &str) -> Vec<String> {
-    let items = store.items(path).map(|item| store.lack(item));
+    let items = store.items(path).map(|item| store.no_effect_reason(item));
     let text = items.map(|lack| lack.map_or(String::new(), |lack| lack.to_string()));
     text.collect()
 }
 
-/// Rows as a program is given them.
+/// The rows that a program receives.
 #[derive(Default)]
 struct Given(Vec<Vec<(String, String)>>);
 
@@ -50,7 +50,7 @@ impl script::Rows for Given {
     }
 }
 
-/// What a program is told is missing, row by row.
+/// The missing features that a program is told, row by row.
 fn told(store: &mut Store, path: &str) -> Vec<Option<String>> {
     let mut given = Given::default();
     let request = Request {
@@ -60,7 +60,7 @@ fn told(store: &mut Store, path: &str) -> Vec<Option<String>> {
     };
     let mut session = Session::new("admin");
     let mut live = Offline;
-    let mut site = Held::new(store, &mut live);
+    let mut site = ExclusiveSite::new(store, &mut live);
     request_at(&mut site, &mut session, &request, &mut given).expect("a good request");
     let rows = given.0.into_iter();
     let missing = rows.map(|row| {
@@ -238,7 +238,7 @@ fn a_check_tells_of_each_command_without_effect_what_is_missing() {
     );
 }
 
-/// A router that keeps what is written to its log.
+/// A router that keeps its log entries.
 #[derive(Default)]
 struct Logging(Vec<String>);
 
@@ -279,12 +279,12 @@ fn the_log_says_what_was_put_into_use_in_vain() {
         run("/ip address add address=10.0.1.1/24 interface=lo"),
         [""; 0]
     );
-    // What comes with an interface by itself (`/queue/interface`) was not asked for.
+    // Items that exist with each interface (`/queue/interface`) are no configuration of the user.
     assert_eq!(
         run("/interface vlan add name=v10 interface=lo vlan-id=10"),
         [""; 0]
     );
-    // A loop says it once.
+    // A loop gives one warning.
     let each = ":for n from=1 to=9 do={ /ppp secret add name=$n }";
     assert_eq!(run(each).len(), 1);
 }
@@ -384,7 +384,11 @@ fn what_is_switched_off_is_as_good_as_done() {
     );
     let on = after("/tool romon set enabled=yes\n/ip proxy set enabled=yes\n");
     for path in ["/tool/romon", "/tool/bandwidth-server", "/ip/proxy"] {
-        let lack = |store: &Store| store.settings(path).and_then(|item| store.lack(item));
+        let lack = |store: &Store| {
+            store
+                .settings(path)
+                .and_then(|item| store.no_effect_reason(item))
+        };
         assert_eq!(lack(&off), None, "{path}");
         assert!(lack(&on).is_some(), "{path}");
     }

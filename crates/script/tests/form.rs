@@ -188,7 +188,7 @@ fn words_that_name_nothing_are_calls_that_fail() {
             "/nowhere at all x=1 b=\"two\" last",
             "(<%% bad command name nowhere (line 1 column 2) nowhere;at;all;last;b=two;x=1)",
         ),
-        // The menu before stays the menu.
+        // The current menu does not change.
         (
             "/ip address\n/nowhere\nprint",
             "/ip/address/;(<%% bad command name nowhere (line 2 column 2) nowhere);(evl /ip/address/print)",

@@ -1,5 +1,5 @@
-//! Menus of interfaces, sessions, queues and routing protocols: what an export leaves out, what is
-//! refused and how, and what comes and goes with what.
+//! Menus of interfaces, sessions, queues and routing protocols: values that an export omits, refusals with
+//! their messages, and items that are added and removed together with others.
 
 use menu::export::{Options, Style, export};
 use menu::{Offline, Store};
@@ -30,7 +30,7 @@ fn with_ports() -> Store {
     store
 }
 
-/// What a line prints, or why it is refused.
+/// The output of a line, or the reason for its refusal.
 fn run(store: &mut Store, line: &str) -> String {
     let mut out = String::new();
     match script::run(

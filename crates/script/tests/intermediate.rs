@@ -1,4 +1,4 @@
-//! The form between text and run, held against what RouterOS itself answers to `:put [:parse …]`.
+//! The intermediate form, compared with RouterOS's answers to `:put [:parse …]`.
 //!
 //! The scripts are not part of the project; without them the test says so and passes.
 
@@ -17,10 +17,10 @@ fn menus() -> &'static [&'static menu::Menu] {
     *MENUS
 }
 
-/// What a parser says of a script: its form, or the error with its place.
+/// The answer of a parser to a script: the form, or the error with its position.
 #[derive(Debug, PartialEq, Eq)]
 struct Answer {
-    /// The form as bytes, as far as they are UTF-8: the answers were kept as text.
+    /// The form as bytes; RouterOS's answers were stored as text, so only the UTF-8 part counts.
     text: String,
     refused: bool,
 }
@@ -52,7 +52,7 @@ impl Answer {
         Self { text, refused }
     }
 
-    /// The place of the error.
+    /// Position of the error.
     fn place(&self) -> Option<&str> {
         self.refused
             .then(|| self.text.rsplit_once(" (").map(|(_, place)| place))?
@@ -79,7 +79,7 @@ impl Answer {
     }
 }
 
-/// Why two answers differ.
+/// The reason for which two answers differ.
 fn cause(router: &Answer, ours: &Answer) -> &'static str {
     match (router.refused, ours.refused) {
         (true, false) => "accepted, RouterOS refuses",
@@ -123,8 +123,8 @@ fn difference(router: &str, ours: &str) -> String {
     )
 }
 
-/// Reads all scripts with these menus; prints what differs and gives how many there are, how many
-/// agree on accept, refuse and place, and how many are the same.
+/// Parses all scripts with these menus and prints the differences. Returns the number of scripts, how many
+/// agree on acceptance and error position, and how many are equal.
 fn compare(menus: &'static [&'static menu::Menu], folder: &Path) -> (usize, usize, usize) {
     let mut names: Vec<_> = std::fs::read_dir(folder)
         .expect("the folder is readable")

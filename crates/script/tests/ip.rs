@@ -1,8 +1,8 @@
-//! The menus of `/ip` and `/ipv6`: what they take, what they refuse, what they export.
+//! The menus of `/ip` and `/ipv6`: accepted values, refusals, exports.
 
 use menu::{Store, export};
 
-/// The store after these commands, and what was refused of them.
+/// The store after these commands, and the refusals.
 fn after(text: &str) -> (Store, Vec<String>) {
     let mut store = schema::store();
     let report = script::check(&mut store, text);
@@ -10,7 +10,7 @@ fn after(text: &str) -> (Store, Vec<String>) {
     (store, refused.collect())
 }
 
-/// What is exported at and below a path.
+/// The export of a path and the paths below it.
 fn exported(store: &Store, under: &str, sensitive: bool) -> String {
     let options = export::Options {
         under,
@@ -22,7 +22,7 @@ fn exported(store: &Store, under: &str, sensitive: bool) -> String {
     text
 }
 
-/// What a command is refused with; empty if it is taken.
+/// The error message of a command; empty if it succeeds.
 fn refusal(text: &str) -> String {
     after(text).1.join("; ")
 }
@@ -79,7 +79,7 @@ fn rules_are_exported_in_the_spelling_of_the_router() {
          add action=drop chain=forward dst-address=fe80::1/128 headers=\\\n    \
          hop,frag:contains hop-limit=equal:1\n"
     );
-    // Version 6 made the table of a mark by itself.
+    // Version 6 created the table of a mark automatically.
     assert_eq!(
         exported(&store, "/routing", false),
         "/routing table\nadd fib name=isp1\n"
@@ -375,7 +375,7 @@ fn a_menu_without_effect_is_named_once_for_each_command() {
         .map(|n| (n.line, n.what.as_str()))
         .collect();
     assert_eq!(what, [(1, "/ip/proxy")]);
-    // What is to be done, rather than kept, is refused.
+    // Commands without effect are refused; settings are kept.
     let refused: Vec<_> = report.refused.iter().map(|refused| refused.line).collect();
     assert_eq!(refused, [3]);
     assert_eq!((report.accepted, report.applied), (2, 1));
@@ -427,7 +427,7 @@ fn what_decides_where_packets_go_is_a_list() {
         "/routing settings\n\
          set policy-rules=vrf-lookup,vrf-unreach,local,user,mangle,main\n"
     );
-    // That is how it is by itself.
+    // This is the default.
     let (store, _) = after(
         "/routing settings set policy-rules=\
          mangle,vrf-lookup,vrf-unreach,local,user,main",

@@ -1,4 +1,4 @@
-//! The language as a user sees it: what a script prints, and what a variable is.
+//! The language from a user's view: the output of scripts, and the scope of variables.
 
 use menu::{Offline, Policies, Store};
 use script::{Limits, Session};
@@ -23,7 +23,7 @@ impl Console {
         }
     }
 
-    /// Runs a text; what it prints, and why it was refused, without the last line end.
+    /// Runs a text. Returns its output and the reason for a refusal, without the last line end.
     fn run(&mut self, text: &str) -> String {
         let mut out = String::new();
         let done = script::run(
@@ -301,7 +301,7 @@ fn an_ip_and_a_time_are_computed_with() {
 #[test]
 fn a_script_keeps_bounded_memory_however_long_it_runs() {
     let mut console = Console::new();
-    // A hundred times what may be kept, made and forgotten.
+    // A hundred times the permitted memory, allocated and released.
     let forgets = ":local a \"0123456789\"; :for i from=1 to=10 do={ :set a ($a . $a) }; \
                    :for i from=1 to=20000 do={ :local b ($a . $i) }; :put done";
     assert_eq!(console.run(forgets), "done");
@@ -415,7 +415,7 @@ fn scripts_of_properties_are_written_as_code_in_braces() {
             "syntax error (line 1 column 38)",
         ),
     ]);
-    // A script of its own knows no variables of the text around it.
+    // A script of its own does not know the variables around it.
     assert_eq!(all_of("{ :set a 1 }"), "syntax error (line 1 column 41)");
     assert_eq!(
         Console::new().run("/system/logging/action add name=a target=script script={:put 1}"),

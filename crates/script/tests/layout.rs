@@ -103,7 +103,7 @@ fn a_positional_parameter_can_be_set_that_the_caller_did_not_pass() {
             ":local f do={ :if ([:len $1] = 0) do={ :set $1 \"x\"; :set $2 {a=1} }; :put \"$1 $[:tostr $2]\" }; $f; $f y",
             "x a=1\ny ",
         ),
-        // It is the function's own, and no other variable is made by `:set`.
+        // The variable belongs to the function, and `:set` creates no other one.
         (
             ":local f do={ :set $1 a }; :local g do={ $f; :put \"<$1>\" }; $g",
             "<>",

@@ -1,4 +1,4 @@
-//! Functions of libraries that people run on their routers: pure ones, with what they give.
+//! Functions of libraries in use on real routers: pure ones, with their results.
 //!
 //! The files are not part of the project; without them the test says so and passes.
 
@@ -17,7 +17,7 @@ fn run(store: &mut Store, session: &mut Session, text: &str) -> String {
     }
 }
 
-/// A call in brackets, and what it gives.
+/// A call in brackets, and its result.
 const CALLS: &[(&str, &str)] = &[
     ("$AlignRight abc 8", "     abc"),
     ("$CharacterMultiply ab 3", "ababab"),
@@ -78,7 +78,7 @@ fn functions_of_libraries_give_what_they_give_on_a_router() {
     for library in ["global-functions", "ipcalc", "inspectvar"] {
         let file = folder.join(format!("eworm-de__routeros-scripts__{library}.rsc"));
         let text = std::fs::read(file).expect("the library is readable");
-        // Function by function: some are about menus that are not here.
+        // Function by function, because some need menus that do not exist here.
         for part in menu::bytes::from_bytes(&text).split("\n\n#") {
             run(&mut store, &mut session, &format!("#{part}"));
         }

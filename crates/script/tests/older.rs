@@ -1,4 +1,4 @@
-//! Configuration of older versions comes over as RouterOS's own upgrades turned it over.
+//! Configurations of older versions are converted as RouterOS converts them on an upgrade.
 
 use menu::{Offline, Store};
 use script::Session;
@@ -16,7 +16,7 @@ fn import(text: &str) -> Result<Store, String> {
     Ok(store)
 }
 
-/// What a line prints.
+/// The output of a line.
 fn put(store: &mut Store, what: &str) -> String {
     let (mut session, mut out) = (Session::new("admin"), String::new());
     let text = format!(":put {what}");
@@ -166,7 +166,7 @@ fn a_check_converts_what_an_import_converts() {
     assert!(report.refused.is_empty(), "{:?}", report.refused);
     let members = "[:len [/interface/bridge/port/find where bridge=bridge1]]";
     all(&mut store, &[(members, "2")]);
-    // Only the conversion finds that a bridge cannot be the port of another.
+    // Only the conversion detects that a bridge cannot be a port of another one.
     let text = "/interface bridge add name=lan\n/interface ethernet set ether1 master-port=lan";
     let report = script::check(&mut store, text);
     assert_eq!(report.refused.len(), 1, "{:?}", report.refused);

@@ -1,4 +1,4 @@
-//! Who may do what: the policies of a session, command by command.
+//! The policies of a session and the commands that they permit.
 
 use menu::{Offline, Policies, Store};
 use script::Session;
@@ -33,7 +33,7 @@ impl Console {
     }
 }
 
-/// Backwards: what is sealed is not seen at a glance.
+/// Reverses the text, so that a sealed text differs from the original.
 fn seal(_: &Store, text: &str) -> Result<String, menu::Reason> {
     Ok(text.chars().rev().collect())
 }
@@ -210,7 +210,7 @@ fn users_change_their_own_password_and_nothing_else_of_users() {
     assert_eq!(console.run(&change("new", "new")), DENIED);
 }
 
-/// What who may write but not manage users has.
+/// The policies of a user who may write but not manage users.
 const WRITER: Policies = Policies::READ.or(Policies::WRITE);
 
 impl Console {

@@ -1,4 +1,4 @@
-//! What holds of any text and of any configuration.
+//! Properties of the parser and of configurations that hold for all inputs.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use script::{Limits, Session};
 
-/// A configuration with most of what the language has; mutated below.
+/// A configuration that uses most of the language; mutated below.
 const SEED: &str = r#"# a comment
 /interface ethernet
 set [ find default-name=ether1 ] name=wan comment="a \"quoted\" \$text\?"
@@ -34,7 +34,7 @@ add interface=wan name=vlan10 vlan-id=10; add interface=wan vlan-id=20 disabled=
 :put [$f 1 b=2]; /export terse
 "#;
 
-/// What may stand again and again.
+/// Pieces that a text may repeat.
 const PIECES: &[&str] = &[
     "(",
     "[",
@@ -105,7 +105,7 @@ fn inspect(store: &mut Store, text: &str) {
         ..script::Request::default()
     };
     let (mut live, mut classes) = (Offline, Classes(0));
-    let mut site = script::Held::new(store, &mut live);
+    let mut site = script::ExclusiveSite::new(store, &mut live);
     let done = script::request_at(&mut site, &mut limited(), &request, &mut classes);
     if done.is_ok() && text.len() < 1000 {
         assert_eq!(classes.0, text.chars().count().max(1), "{text:?}");
@@ -159,7 +159,7 @@ proptest! {
         for command in &commands {
             let mut out = String::new();
             let text = format!("/interface ethernet\n{command}");
-            // Some commands clash with others; those are refused and leave nothing.
+            // Some commands conflict with others; those are refused and change nothing.
             let _ = script::import(&mut store, &mut Offline, &mut session, &text, &mut out);
         }
         let exported = export(&store, "/export");
@@ -191,7 +191,7 @@ proptest! {
     }
 }
 
-/// Each of the commands, undone and done again.
+/// Undoes and redoes each command.
 fn undone(commands: &[String]) -> Result<(), TestCaseError> {
     let mut store = schema::store();
     let mut before = export(&store, "/export verbose");
@@ -213,8 +213,8 @@ fn undone(commands: &[String]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A case takes as long as eight of the others, so an eighth of many is tried. Not by `proptest!`, where
-/// `PROPTEST_CASES` overrules what a test says of itself.
+/// One case takes as long as eight others, so only an eighth of the number of cases is run. Not with
+/// `proptest!`, where `PROPTEST_CASES` overrides the setting of a test.
 #[test]
 fn a_transaction_that_is_undone_leaves_what_was_before() {
     let config = ProptestConfig::default();
@@ -251,11 +251,11 @@ fn export(store: &Store, command: &str) -> String {
 /// All values of all items, whatever their ids.
 fn values(store: &Store) -> Vec<String> {
     let mut all = Vec::new();
-    // Ports exist by themselves; an export names those that were set.
+    // Ports always exist; an export contains only ports with changed settings.
     for menu in store
         .menus()
         .iter()
-        .filter(|menu| menu.shape != menu::Shape::Fixed)
+        .filter(|menu| menu.shape != menu::MenuShape::Fixed)
     {
         for item in store.items(menu.path) {
             let values: Vec<_> = item
@@ -269,7 +269,7 @@ fn values(store: &Store) -> Vec<String> {
     all
 }
 
-/// Commands that mostly fit each other.
+/// Commands that usually succeed together.
 fn command() -> impl Strategy<Value = String> {
     let port = (1..5_u8).prop_map(|n| format!("ether{n}"));
     let name = "[a-z][a-z0-9 .-]{0,8}";

@@ -1,9 +1,9 @@
-//! Requests of programs: what they are answered.
+//! Requests of programs and their answers.
 
 use std::ops::ControlFlow;
 
 use menu::{Argument, Call, Kind, Live, Menu, Offline, Policies, Reason, Reply, Row, Store};
-use script::{Done, Held, Request, Rows, Session, request_at};
+use script::{Done, ExclusiveSite, Request, Rows, Session, request_at};
 
 #[derive(Default)]
 struct Taken(Vec<Vec<(String, String)>>);
@@ -42,7 +42,7 @@ fn ask_as(
 ) -> (Result<Done, String>, Vec<String>) {
     let mut taken = Taken::default();
     let mut live = Offline;
-    let mut site = Held::new(store, &mut live);
+    let mut site = ExclusiveSite::new(store, &mut live);
     let done = request_at(&mut site, session, &request(text), &mut taken);
     let line = |row: &Vec<(String, String)>| {
         let fields: Vec<_> = row.iter().map(|(n, v)| format!("{n}={v}")).collect();
@@ -116,7 +116,7 @@ fn execute_as_string_answers_what_was_printed_and_the_error_that_ended_it() {
         let mut request = request("/execute =as-string=");
         request.arguments.push(("script".into(), script.to_owned()));
         let mut live = Offline;
-        let mut site = Held::new(&mut store, &mut live);
+        let mut site = ExclusiveSite::new(&mut store, &mut live);
         let mut session = Session::new("admin");
         let done = request_at(&mut site, &mut session, &request, &mut Taken::default());
         match done {
@@ -301,7 +301,7 @@ fn editors_are_told_of_the_tree_and_of_what_is_typed() {
     assert_eq!(classes.split(',').count(), "/ip/address/print".len());
 }
 
-/// A router that does everything at once.
+/// A router that completes every command at once.
 struct Willing;
 
 impl tool::Router for Willing {
@@ -320,7 +320,7 @@ impl Live for Willing {
     }
 }
 
-/// An argument with a value that it takes, where there is one that fits without an item.
+/// An argument with a valid value, if there is one that needs no item.
 fn example(argument: &Argument) -> (String, String) {
     let value = match argument.kind {
         Kind::Presence => "",
@@ -346,7 +346,7 @@ fn act(menu: &Menu, command: &menu::Command) -> Result<Done, String> {
     let made = store.ensure_port("ether1", Some([2, 0, 0, 0, 0, 1]));
     made.expect("is a port's name");
     store.commit(mark).expect("nothing is journaled");
-    let mut site = Held::new(&mut store, &mut live);
+    let mut site = ExclusiveSite::new(&mut store, &mut live);
     let mut session = Session::new("admin");
     let done = request_at(&mut site, &mut session, &request, &mut Taken::default());
     done.map_err(|refusal| refusal.to_string())
@@ -366,7 +366,7 @@ fn a_command_repeats_by_declaration_or_ends_or_is_refused() {
         }
         let bare = command.arguments.iter().all(|taken| !taken.required);
         match act(menu, command) {
-            // Only what says so waits for another look.
+            // Only commands that repeat give this message.
             Err(said) if said.contains("can not wait here") => {
                 assert!(command.repeats, "{path} repeats");
                 repeating += 1;
@@ -398,7 +398,7 @@ fn what_ends_by_itself_takes_once_and_ends() {
     }
 }
 
-/// What a program finds in the first row that a query gives.
+/// The property names in the first row that matches a query.
 fn row_of(store: &mut Store, path: &str, query: &str) -> Vec<String> {
     let (done, rows) = ask(store, &format!("{path}/print ?{query}"));
     assert!(done.is_ok(), "{path}: {done:?}");

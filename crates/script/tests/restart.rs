@@ -1,14 +1,16 @@
-//! What is acknowledged is what starts again, and what an export makes again: for random commands in all menus.
-//! The same sequences of commands are tried each time; with `PROPTEST_CASES` so many others.
+//! After random commands in all menus, a restart and an import of an export give the acknowledged
+//! configuration. Each run uses the same sequences of commands; `PROPTEST_CASES` sets another number of random
+//! ones.
 
 use ipnet::IpNet;
 use machine::Rng;
-use menu::{Absent, Family, Item, Kind, Menu, Offline, Property, Shape, Store};
+use menu::{Absent, Family, Item, Kind, Menu, MenuShape, Offline, Property, Store};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use script::Session;
 
-/// As many sequences as a few seconds allow, always the same; or as many others as the environment asks for.
+/// As many sequences as fit into a few seconds, always the same; or as many random ones as the environment
+/// sets.
 fn runner() -> TestRunner {
     let asked = std::env::var("PROPTEST_CASES").ok();
     let asked = asked.and_then(|text| text.parse().ok());
@@ -66,7 +68,7 @@ fn a_mark_that_a_rule_excludes_makes_no_table() {
     imports(&store, "").expect("it comes to the same");
 }
 
-/// A store after these commands of the console, each taken or refused by itself.
+/// A store after these console commands, and the result of each.
 fn after(commands: &[&str]) -> (Store, Vec<Result<(), String>>) {
     let mut store = with_ports();
     let results = commands.iter().map(|command| {
@@ -137,7 +139,7 @@ fn an_export_makes_what_is_named_before_what_names_it() {
     imports(&store, "").expect("it is made again");
 }
 
-/// A store of some ports.
+/// A store with some ports.
 fn with_ports() -> Store {
     let mut store = schema::store();
     let text: String = (1..5)
@@ -174,7 +176,7 @@ fn imports(store: &Store, done: &str) -> Result<(), TestCaseError> {
 
     prop_assert_eq!(imported, Ok(()), "{}\n\n{}", done, exported);
     prop_assert_eq!(export(&copy), exported, "{}", done);
-    // What is there for a while is not exported.
+    // Temporary items are not exported.
     let stays = |item: &Item| item.menu.passing.is_none_or(|passing| !passing(item));
     prop_assert_eq!(values(&copy, stays), values(store, stays), "{}", done);
     Ok(())
@@ -190,13 +192,13 @@ fn export(store: &Store) -> String {
     out
 }
 
-/// The values of all items that an export can tell of, in their order where that has a meaning.
+/// The values of all items that an export may contain, in their order if the order has a meaning.
 fn values(store: &Store, wanted: impl Fn(&Item) -> bool) -> Vec<String> {
     let mut all = Vec::new();
     for menu in store.menus() {
         let items = store.items(menu.path).filter(|item| wanted(item));
         let mut lines: Vec<_> = items.map(|item| line(item)).collect();
-        if menu.shape != Shape::Ordered {
+        if menu.shape != MenuShape::Ordered {
             lines.sort();
         }
         all.extend(lines);
@@ -211,7 +213,7 @@ fn line(item: &Item) -> String {
     format!("{} {}", item.menu.path, values.join(" "))
 }
 
-/// Makes a command that a store may well take.
+/// Generates commands that a store is likely to accept.
 struct Maker<'a> {
     store: &'a Store,
     rng: Rng,
@@ -238,8 +240,8 @@ impl<'a> Maker<'a> {
 
     fn command(&mut self) -> String {
         let menus = self.store.menus().iter().copied();
-        let changes = |menu: &&Menu| menu.is_configuration() || menu.shape == Shape::View;
-        // What others refer to is made and removed more often than the rest.
+        let changes = |menu: &&Menu| menu.is_configuration() || menu.shape == MenuShape::View;
+        // Items that others refer to are added and removed more often than the rest.
         let named = self.one_in(2);
         let fits = |menu: &&Menu| changes(menu) && (!named || menu.space.is_some());
         let menus: Vec<_> = menus.filter(fits).collect();
@@ -247,14 +249,14 @@ impl<'a> Maker<'a> {
             return String::new();
         };
         let ids: Vec<_> = match menu.space {
-            Some(space) if menu.shape == Shape::View => self.store.members(space).collect(),
+            Some(space) if menu.shape == MenuShape::View => self.store.members(space).collect(),
             _ => self.store.items(menu.path).collect(),
         };
         let ids: Vec<_> = ids.into_iter().map(|item| item.id).collect();
         let id = self.pick(&ids);
         let (path, arguments) = (menu.export_path(), self.arguments(menu));
         match (menu.shape, id, self.below(9)) {
-            (Shape::Settings, ..) => format!("{path} set{arguments}"),
+            (MenuShape::Settings, ..) => format!("{path} set{arguments}"),
             (_, Some(id), 0) => format!("{path} remove {id}"),
             (_, Some(id), 1) => format!("{path} disable {id}"),
             (_, Some(id), 2) => format!("{path} move {id} destination=0"),
@@ -270,7 +272,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// What must be given, and a few others.
+    /// The required properties and a few others.
     fn arguments(&mut self, menu: &Menu) -> String {
         let settable: Vec<_> = menu.properties().filter(|p| !p.read_only).collect();
         let mut chosen: Vec<_> = settable.iter().filter(|p| p.required).copied().collect();
@@ -456,13 +458,13 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// Letters that a console, a line of a file or a list could take for something else.
+/// Characters with a special meaning in the console, in a file or in a list.
 const LETTERS: &[char] = &[
     'a', 'B', '7', ' ', '"', '\\', '$', '?', '*', ',', ';', '=', '!', '%', '@', '/', '-', '_', '#',
     '\n', '\t', '\u{e4}', '.', ':', '[', '}', '~', '\u{1}',
 ];
 
-/// Texts of the small formats that there are.
+/// Texts in the small formats of properties.
 const SPELLED: &[&str] = &[
     "2026-11-22",
     "03:30:00",

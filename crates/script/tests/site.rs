@@ -1,4 +1,4 @@
-//! How scripts share the router: it is lent for one command at a time.
+//! Sharing of the router between scripts: each command has exclusive access only while it runs.
 
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use menu::{Menu, Offline, Output, Reason, Store};
 use script::{Interrupt, Session, Site};
 use tool::Router;
 
-/// A router that notes who has it and for how long, and whose clock moves only when one waits.
+/// A router that records each access and its duration. Its clock advances only while a script waits.
 struct Noted {
     store: Store,
     lent: Rc<Cell<bool>>,
@@ -41,7 +41,7 @@ impl Site for Noted {
     }
 }
 
-/// A reader that nobody else may wait for.
+/// An output that must not be written to while the router is in use.
 struct Reader {
     lent: Rc<Cell<bool>>,
     text: Rc<RefCell<String>>,

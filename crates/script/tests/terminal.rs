@@ -1,4 +1,4 @@
-//! `/terminal`: what scripts ask whoever sits there, and what they draw.
+//! `/terminal`: questions of scripts to the user, and drawing.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use menu::{Drawing, Editing, Menu, Offline, Output, Question, Reason, Store, Terminal, TextStyle};
 use script::{Interrupt, Session, Site};
 
-/// A router that nobody holds while somebody is asked.
+/// A router that is free while a script waits for an answer.
 struct Router {
     store: Store,
 }
@@ -30,7 +30,7 @@ impl Site for Router {
     }
 }
 
-/// A terminal whose user has made up their mind before.
+/// A terminal with prepared answers.
 #[derive(Default)]
 struct Desk {
     keys: VecDeque<u32>,

@@ -1,4 +1,4 @@
-//! What commands that go on have in common, whatever their tool: shown with one that counts.
+//! Features that all repeating commands share, shown with a tool that counts.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use menu::{Files, Live, Menu, Output, Reason, Row, Store, Value};
 use script::{Done, Interrupt, Request, Rows, Session, Site, request_at};
-use tool::{Align, Column, Form, Given, Look, Next, Router, Run, Tool, Turn};
+use tool::{Align, Column, Form, Invocation, Look, Next, Router, RunningTool, Tool, Turn};
 
 static COLUMNS: [Column; 2] = [
     Column::new("number", "NUMBER").at(6, Align::Right),
     Column::new("double", "DOUBLE").at(6, Align::Left),
 ];
 
-/// The tool: it counts its looks.
+/// The tool: it counts how often it is called.
 struct Count(Form);
 
 static LINES: Count = Count(Form::Lines(&COLUMNS));
@@ -29,12 +29,12 @@ impl Tool for Count {
         self.0
     }
 
-    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
         Ok(Box::new(Counting(0, given.interval)))
     }
 }
 
-impl Run for Counting {
+impl RunningTool for Counting {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         self.0 += 1;
         let mut row = Row::default();
@@ -59,7 +59,7 @@ impl Run for Counting {
     }
 }
 
-/// A router with that tool in place of another, files, and a log.
+/// A router with that tool in place of another, with files and a log.
 struct Counter {
     tool: &'static Count,
     files: Kept,
@@ -104,7 +104,8 @@ impl Router for Counter {
     }
 }
 
-/// A site whose clock moves only when somebody waits; it stops what waits for longer than it is let.
+/// A site whose clock advances only while a command waits. It stops a command that waits for longer than
+/// permitted.
 struct Clock {
     store: Store,
     router: Counter,
@@ -152,7 +153,7 @@ impl Site for Clock {
     }
 }
 
-/// A terminal that notes where it is drawn over.
+/// A terminal that records each repaint.
 #[derive(Clone, Default)]
 struct Screen(Rc<RefCell<String>>);
 
@@ -169,7 +170,7 @@ impl Output for Screen {
 
 const MONITOR: &str = "/interface monitor-traffic aggregate";
 
-/// What a line shows, behind the reason for which it ended if not by itself.
+/// The output of a line, followed by the reason for which it ended, if any.
 fn shown(site: &mut Clock, line: &str) -> String {
     let mut screen = Screen::default();
     let mut session = Session::new("admin");
@@ -332,7 +333,7 @@ fn what_is_kept_for_a_value_is_bounded() {
     assert_eq!(site.router.stopped, 1);
 }
 
-/// The rows that a program was given.
+/// The rows that a program receives.
 #[derive(Default)]
 struct Taken(Vec<String>);
 

@@ -1,4 +1,4 @@
-//! Which files wait or ask others: those run command by command, all others are one transaction.
+//! Files that wait or ask others run command by command; all others are one transaction.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use menu::{Menu, Offline, Reason, Store};
 use script::{Interrupt, Session, Site};
 use tool::Router;
 
-/// A router whose clock moves only while a script waits.
+/// A router whose clock advances only while a script waits.
 struct Clock {
     store: Store,
     now: Duration,
@@ -31,7 +31,8 @@ impl Site for Clock {
     }
 }
 
-/// Whether a bridge stays that a file adds before it fails: the file was no transaction then.
+/// Whether a bridge that a file adds remains when the file fails later, which means that the file was not one
+/// transaction.
 fn runs_command_by_command(before: &str, file: &str) -> bool {
     let mut clock = Clock {
         store: schema::store(),
@@ -65,7 +66,7 @@ fn commands_that_wait_are_found_wherever_they_stand() {
         "/ip/address/add address=[:delay 1ms] interface=kept disabled=yes comment=x\n",
         ":local c [:parse \":nothing\"]",
     ] {
-        // The address is refused for its value; what matters is what stays.
+        // The address is refused for its value; only the remaining bridge matters.
         let file = format!(":do {{\n{file}\n}} on-error={{}}");
         assert!(runs_command_by_command("", &file), "{file}");
     }

@@ -1,4 +1,4 @@
-//! What goes on until it is stopped: `print follow`, `interval`, monitors.
+//! Commands that run until they are stopped: `print follow`, `interval`, monitors.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -10,13 +10,13 @@ use menu::{Menu, Offline, Output, Reason, Store};
 use script::{Interrupt, Request, Rows, Session, Site, request_at};
 use tool::Router;
 
-/// A router whose clock moves only when somebody waits, and to which something happens then.
+/// A router whose clock advances only while a command waits. Each wait makes the next of the prepared changes.
 struct Busy {
     store: Store,
     now: Duration,
     waits: Vec<Duration>,
     happens: VecDeque<&'static str>,
-    /// How long each access to the configuration takes.
+    /// Duration of each access to the configuration.
     access: Duration,
 }
 
@@ -64,7 +64,7 @@ impl Site for Busy {
     }
 }
 
-/// A terminal that notes where it is drawn over.
+/// A terminal that records each repaint.
 #[derive(Clone, Default)]
 struct Screen(Rc<RefCell<String>>);
 
@@ -219,7 +219,7 @@ fn code_is_run_for_each_row_that_is_followed() {
     assert!(matches!(refused, Some(Reason::Failure(_))), "{refused:?}");
 }
 
-/// The names in the rows that a program got.
+/// The names in the rows that a program receives.
 struct Names(Vec<String>);
 
 impl Rows for Names {

@@ -133,7 +133,7 @@ impl<G: Copy + Ord> GatewayCheck<G> {
         }
     }
 
-    /// Reachability of a gateway; `None` if it is not watched by this method.
+    /// Reachability of a gateway; `None` for gateways without this method's check.
     pub fn reachability(&self, gateway: G, how: How) -> Option<Reachability> {
         self.watched.get(&(gateway, how)).map(Watched::reachability)
     }
@@ -226,7 +226,7 @@ impl<G: Copy + Ord> GatewayCheck<G> {
 }
 
 impl State {
-    /// State after another probe was sent while the last one is unanswered.
+    /// State after a further probe without an answer to the last one.
     fn asked_again(self) -> Self {
         match self {
             Self::Reachable { unanswered } if unanswered < MISSES_MAX => Self::Reachable {
@@ -287,12 +287,12 @@ mod tests {
 
     const PING: How = How::Ping;
 
-    struct Desk {
+    struct Fixture {
         machine: GatewayCheck<u32>,
         now: Instant,
     }
 
-    impl Desk {
+    impl Fixture {
         fn watching(gateways: u32) -> Self {
             let mut machine = GatewayCheck::new(1);
             let now = Instant::from_secs(50);
@@ -345,43 +345,46 @@ mod tests {
 
     #[test]
     fn a_gateway_that_answers_is_asked_every_ten_seconds_and_stays_reachable() {
-        let mut desk = Desk::watching(1);
+        let mut fixture = Fixture::watching(1);
 
-        let actions = desk.pass(Duration::from_secs(3_600), |_| true);
+        let actions = fixture.pass(Duration::from_secs(3_600), |_| true);
 
         assert_eq!(actions.len(), 360);
         assert_eq!(changes(&actions), []);
         assert_eq!(
-            desk.machine.reachability(0, PING),
+            fixture.machine.reachability(0, PING),
             Some(Reachability::Reachable)
         );
     }
 
     #[test]
     fn two_timeouts_make_a_gateway_unreachable_and_one_answer_reachable() {
-        let mut desk = Desk::watching(1);
-        let first = desk.machine.deadline().unwrap().0;
-        let until_first = first - desk.now;
+        let mut fixture = Fixture::watching(1);
+        let first = fixture.machine.deadline().unwrap().0;
+        let until_first = first - fixture.now;
 
         // Probes at 0 and 10 s; the second timeout is at 20 s.
-        let early = desk.pass(until_first + Duration::from_millis(19_999), |_| false);
+        let early = fixture.pass(until_first + Duration::from_millis(19_999), |_| false);
         assert_eq!(changes(&early), []);
-        let late = desk.pass(Duration::from_millis(1), |_| false);
+        let late = fixture.pass(Duration::from_millis(1), |_| false);
         assert_eq!(changes(&late), [(0, Reachability::Unreachable)]);
-        assert_eq!(changes(&desk.pass(Duration::from_secs(60), |_| false)), []);
+        assert_eq!(
+            changes(&fixture.pass(Duration::from_secs(60), |_| false)),
+            []
+        );
 
         let gateway = 0;
-        let back = desk.on(Event::Answered { gateway, how: PING });
+        let back = fixture.on(Event::Answered { gateway, how: PING });
         assert_eq!(changes(&back), [(0, Reachability::Reachable)]);
     }
 
     #[test]
     fn one_lost_answer_changes_nothing() {
-        let mut desk = Desk::watching(1);
-        desk.pass(Duration::from_secs(5), |_| true);
+        let mut fixture = Fixture::watching(1);
+        fixture.pass(Duration::from_secs(5), |_| true);
 
-        let lost = desk.pass(Duration::from_secs(10), |_| false);
-        let found = desk.pass(Duration::from_secs(10), |_| true);
+        let lost = fixture.pass(Duration::from_secs(10), |_| false);
+        let found = fixture.pass(Duration::from_secs(10), |_| true);
 
         assert_eq!(changes(&lost), []);
         assert_eq!(changes(&found), []);
@@ -389,65 +392,65 @@ mod tests {
 
     #[test]
     fn an_unreachable_gateway_is_asked_at_once_when_a_way_to_it_is_found() {
-        let mut desk = Desk::watching(1);
-        desk.pass(Duration::from_secs(63), |_| false);
-        let turn = desk.machine.deadline();
+        let mut fixture = Fixture::watching(1);
+        fixture.pass(Duration::from_secs(63), |_| false);
+        let turn = fixture.machine.deadline();
 
-        desk.on(Event::Found {
+        fixture.on(Event::Found {
             gateway: 0,
             how: PING,
         });
-        let back = desk.pass(Duration::from_millis(1), |_| true);
+        let back = fixture.pass(Duration::from_millis(1), |_| true);
 
         assert_eq!(changes(&back), [(0, Reachability::Reachable)]);
         // The regular schedule stays unchanged.
-        assert_eq!(desk.machine.deadline(), turn);
+        assert_eq!(fixture.machine.deadline(), turn);
     }
 
     #[test]
     fn a_question_out_of_turn_is_not_held_against_a_gateway() {
-        let mut desk = Desk::watching(1);
-        let until_first = desk.machine.deadline().unwrap().0 - desk.now;
-        desk.pass(until_first, |_| false);
+        let mut fixture = Fixture::watching(1);
+        let until_first = fixture.machine.deadline().unwrap().0 - fixture.now;
+        fixture.pass(until_first, |_| false);
         for _ in 0..19 {
-            desk.on(Event::Found {
+            fixture.on(Event::Found {
                 gateway: 0,
                 how: PING,
             });
-            let asked = desk.pass(Duration::from_secs(1), |_| false);
+            let asked = fixture.pass(Duration::from_secs(1), |_| false);
             assert_eq!(changes(&asked), []);
             assert!(!asked.is_empty());
         }
 
-        let late = desk.pass(Duration::from_secs(1), |_| false);
+        let late = fixture.pass(Duration::from_secs(1), |_| false);
 
         assert_eq!(changes(&late), [(0, Reachability::Unreachable)]);
     }
 
     #[test]
     fn who_answers_is_asked_in_turn_alone() {
-        let mut desk = Desk::watching(1);
-        desk.pass(Duration::from_secs(5), |_| true);
-        let turn = desk.machine.deadline();
+        let mut fixture = Fixture::watching(1);
+        fixture.pass(Duration::from_secs(5), |_| true);
+        let turn = fixture.machine.deadline();
 
-        desk.on(Event::Found {
+        fixture.on(Event::Found {
             gateway: 0,
             how: PING,
         });
 
-        assert_eq!(desk.machine.deadline(), turn);
+        assert_eq!(fixture.machine.deadline(), turn);
     }
 
     #[test]
     fn a_thousand_gateways_behind_one_link_are_asked_within_a_second_and_not_all_at_once() {
-        let mut desk = Desk::watching(1_000);
-        desk.pass(Duration::from_secs(63), |_| false);
+        let mut fixture = Fixture::watching(1_000);
+        fixture.pass(Duration::from_secs(63), |_| false);
         for gateway in 0..1_000 {
-            desk.on(Event::Found { gateway, how: PING });
+            fixture.on(Event::Found { gateway, how: PING });
         }
 
-        let early = desk.pass(Duration::from_millis(500), |_| true);
-        let late = desk.pass(Duration::from_millis(500), |_| true);
+        let early = fixture.pass(Duration::from_millis(500), |_| true);
+        let late = fixture.pass(Duration::from_millis(500), |_| true);
 
         let (early, late) = (changes(&early).len(), changes(&late).len());
         assert_eq!(early + late, 1_000);
@@ -456,15 +459,15 @@ mod tests {
 
     #[test]
     fn who_is_unwatched_is_neither_asked_nor_known() {
-        let mut desk = Desk::watching(1);
-        desk.pass(Duration::from_secs(63), |_| false);
+        let mut fixture = Fixture::watching(1);
+        fixture.pass(Duration::from_secs(63), |_| false);
         let (gateway, how) = (0, PING);
-        desk.on(Event::Found { gateway, how });
-        desk.on(Event::Unwatch { gateway, how });
+        fixture.on(Event::Found { gateway, how });
+        fixture.on(Event::Unwatch { gateway, how });
 
-        assert_eq!(desk.machine.deadline(), None);
-        assert_eq!(desk.machine.reachability(0, PING), None);
-        let stray = desk.on(Event::Answered {
+        assert_eq!(fixture.machine.deadline(), None);
+        assert_eq!(fixture.machine.reachability(0, PING), None);
+        let stray = fixture.on(Event::Answered {
             gateway: 0,
             how: PING,
         });
@@ -473,44 +476,44 @@ mod tests {
 
     #[test]
     fn the_two_ways_of_asking_have_states_of_their_own() {
-        let mut desk = Desk::watching(1);
+        let mut fixture = Fixture::watching(1);
         let how = How::Arp;
-        desk.on(Event::Watch { gateway: 0, how });
-        desk.pass(Duration::from_secs(60), |_| false);
+        fixture.on(Event::Watch { gateway: 0, how });
+        fixture.pass(Duration::from_secs(60), |_| false);
 
-        desk.on(Event::Answered { gateway: 0, how });
+        fixture.on(Event::Answered { gateway: 0, how });
 
         assert_eq!(
-            desk.machine.reachability(0, how),
+            fixture.machine.reachability(0, how),
             Some(Reachability::Reachable)
         );
         assert_eq!(
-            desk.machine.reachability(0, PING),
+            fixture.machine.reachability(0, PING),
             Some(Reachability::Unreachable)
         );
     }
 
     #[test]
     fn a_gateway_that_is_watched_again_keeps_its_state() {
-        let mut desk = Desk::watching(1);
-        desk.pass(Duration::from_secs(60), |_| false);
+        let mut fixture = Fixture::watching(1);
+        fixture.pass(Duration::from_secs(60), |_| false);
 
-        desk.on(Event::Watch {
+        fixture.on(Event::Watch {
             gateway: 0,
             how: PING,
         });
 
         assert_eq!(
-            desk.machine.reachability(0, PING),
+            fixture.machine.reachability(0, PING),
             Some(Reachability::Unreachable)
         );
     }
 
     #[test]
     fn ten_thousand_gateways_are_each_judged_alone() {
-        let mut desk = Desk::watching(10_000);
+        let mut fixture = Fixture::watching(10_000);
 
-        let actions = desk.pass(Duration::from_secs(60), |gateway| gateway % 3 != 0);
+        let actions = fixture.pass(Duration::from_secs(60), |gateway| gateway % 3 != 0);
 
         let down = changes(&actions);
         assert_eq!(down.len(), 3_334);

@@ -73,7 +73,7 @@ pub struct Answer {
 
 /// A received packet that may answer a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct Response {
     /// Sender; `None` if the request was never sent.
     pub from: Option<IpAddr>,
     /// Destination of the request: sender of a reply, or quoted destination of an error.
@@ -150,8 +150,8 @@ impl<T> Pings<T> {
         (self.id, ticket as u16)
     }
 
-    /// Matches a received packet. Returns the owner of the request if this is its first answer.
-    pub fn hear(&mut self, heard: &Heard, now: Instant) -> Option<&T> {
+    /// Matches a received packet. Returns the owner of the request for its first answer only.
+    pub fn hear(&mut self, heard: &Response, now: Instant) -> Option<&T> {
         if heard.id != self.id {
             return None;
         }
@@ -228,24 +228,24 @@ impl<T> Pings<T> {
 }
 
 /// Parses an IPv4 or IPv6 packet that may answer a request.
-pub fn heard(packet: &[u8]) -> Option<Heard> {
+pub fn parse_response(packet: &[u8]) -> Option<Response> {
     if packet.first()? >> 4 == 6 {
         let packet = ipv6::Packet::new_checked(packet).ok()?;
         let upper = packet.upper().ok()?;
         let is_icmp = upper.protocol == Protocol::ICMPV6;
-        return { is_icmp }.then(|| heard6(&packet, upper.payload))?;
+        return { is_icmp }.then(|| parse_response6(&packet, upper.payload))?;
     }
     let packet = ipv4::Packet::new_checked(packet).ok()?;
     let is_icmp = packet.protocol() == Protocol::ICMP;
-    { is_icmp }.then(|| heard4(&packet))?
+    { is_icmp }.then(|| parse_response4(&packet))?
 }
 
 /// Parses an IPv4 packet that may answer a request.
-pub fn heard4(packet: &ipv4::Packet<'_>) -> Option<Heard> {
+pub fn parse_response4(packet: &ipv4::Packet<'_>) -> Option<Response> {
     let icmp = icmpv4::Packet::new_verified(packet.payload()).ok()?;
     let (from, bytes, ttl): (IpAddr, _, _) =
         (packet.src().into(), packet.total_len(), packet.ttl());
-    let heard = |to, (id, seq), outcome| Heard {
+    let response = |to, (id, seq), outcome| Response {
         from: Some(from),
         to,
         id,
@@ -256,25 +256,27 @@ pub fn heard4(packet: &ipv4::Packet<'_>) -> Option<Heard> {
     };
     use icmpv4::Message;
     let (quoted, outcome) = match icmp.message() {
-        Message::EchoReply { id, seq, .. } => return Some(heard(from, (id, seq), Outcome::Reply)),
+        Message::EchoReply { id, seq, .. } => {
+            return Some(response(from, (id, seq), Outcome::Reply));
+        }
         Message::Unreachable { code, quoted, .. } => (quoted, unreachable4(code)),
         Message::TimeExceeded { quoted, .. } => (quoted, Outcome::TtlExceeded),
         Message::ParameterProblem { quoted, .. } => (quoted, Outcome::ParameterProblem),
         _ => return None,
     };
     let (to, numbers) = request4(quoted)?;
-    Some(heard(to, numbers, outcome))
+    Some(response(to, numbers, outcome))
 }
 
 /// Parses an IPv6 packet that may answer a request; `upper` is the payload after the extension headers.
-pub fn heard6(packet: &ipv6::Packet<'_>, upper: &[u8]) -> Option<Heard> {
+pub fn parse_response6(packet: &ipv6::Packet<'_>, upper: &[u8]) -> Option<Response> {
     let icmp = icmpv6::Packet::new_verified(upper, packet.src(), packet.dst()).ok()?;
     let (from, bytes, ttl): (IpAddr, _, _) = (
         packet.src().into(),
         packet.payload_len(),
         packet.hop_limit(),
     );
-    let heard = |to, (id, seq), outcome| Heard {
+    let response = |to, (id, seq), outcome| Response {
         from: Some(from),
         to,
         id,
@@ -285,7 +287,9 @@ pub fn heard6(packet: &ipv6::Packet<'_>, upper: &[u8]) -> Option<Heard> {
     };
     use icmpv6::Message;
     let (quoted, outcome) = match icmp.message() {
-        Message::EchoReply { id, seq, .. } => return Some(heard(from, (id, seq), Outcome::Reply)),
+        Message::EchoReply { id, seq, .. } => {
+            return Some(response(from, (id, seq), Outcome::Reply));
+        }
         Message::Unreachable { code, quoted } => (quoted, unreachable6(code)),
         Message::PacketTooBig { quoted, .. } => (quoted, Outcome::TooBig),
         Message::TimeExceeded { quoted, .. } => (quoted, Outcome::TtlExceeded),
@@ -293,7 +297,7 @@ pub fn heard6(packet: &ipv6::Packet<'_>, upper: &[u8]) -> Option<Heard> {
         _ => return None,
     };
     let (to, numbers) = request6(quoted)?;
-    Some(heard(to, numbers, outcome))
+    Some(response(to, numbers, outcome))
 }
 
 /// Returns destination, identifier and sequence number of an IPv4 echo request.
@@ -359,8 +363,8 @@ mod tests {
         [&header.to_bytes(icmp.len())[..], &icmp].concat()
     }
 
-    fn heard(bytes: &[u8]) -> Option<Heard> {
-        heard4(&ipv4::Packet::new_checked(bytes).expect("it was made here"))
+    fn parse_response(bytes: &[u8]) -> Option<Response> {
+        parse_response4(&ipv4::Packet::new_checked(bytes).expect("it was made here"))
     }
 
     fn after(millis: u64) -> Instant {
@@ -377,8 +381,8 @@ mod tests {
             seq,
             data: b"x",
         };
-        let other = heard(&packet(GATEWAY, &reply)).expect("a reply");
-        let right = heard(&packet(TO, &reply)).expect("a reply");
+        let other = parse_response(&packet(GATEWAY, &reply)).expect("a reply");
+        let right = parse_response(&packet(TO, &reply)).expect("a reply");
 
         assert_eq!(pings.hear(&other, after(1)), None, "nobody asked him");
         assert_eq!(pings.take(ticket), None);
@@ -410,7 +414,7 @@ mod tests {
             quoted: &quoted,
         };
 
-        let error = heard(&packet(GATEWAY, &error)).expect("it quotes a request");
+        let error = parse_response(&packet(GATEWAY, &error)).expect("it quotes a request");
         assert!(pings.hear(&error, after(5)).is_some());
 
         let answer = pings.take(ticket).expect("it has an end");
@@ -426,7 +430,7 @@ mod tests {
         let second = pings.ask_link(TO.into(), 3, "second", after(10));
         let (id, seq) = pings.numbers(ticket);
         let data = &[];
-        let reply = heard(&packet(TO, &icmpv4::Message::EchoReply { id, seq, data }));
+        let reply = parse_response(&packet(TO, &icmpv4::Message::EchoReply { id, seq, data }));
 
         assert_eq!(pings.hear(&reply.expect("a reply"), after(1)), None);
         assert_eq!(pings.hear_link(TO.into(), 4, mac, after(1)), None);
@@ -464,7 +468,7 @@ mod tests {
         let last = pings.ask(TO.into(), (), after(0));
         let (id, seq) = pings.numbers(last);
         let data = &[];
-        let reply = heard(&packet(TO, &icmpv4::Message::EchoReply { id, seq, data }));
+        let reply = parse_response(&packet(TO, &icmpv4::Message::EchoReply { id, seq, data }));
         assert!(pings.hear(&reply.expect("a reply"), after(1)).is_some());
         assert!(pings.take(last).is_some());
     }

@@ -15,7 +15,7 @@ mod port;
 mod rig;
 mod world;
 
-pub use host::{Heard, Host, HostConfig, Stream};
+pub use host::{Host, HostConfig, Received, Stream};
 pub use line::{Fault, Line};
 pub use rig::{LAN, Rig, WAN};
 pub use world::{NodeId, World};

@@ -59,7 +59,7 @@ impl Hosts {
 
 /// Verdict on the frames of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Outcome {
     /// Reaches the server with decremented TTL, otherwise unchanged.
     Forwarded,
     /// Reaches the server in fragments.
@@ -100,7 +100,7 @@ pub struct Odd {
     /// Builds the frames in order of arrival, mostly one.
     pub frames: fn(&Hosts) -> Vec<Vec<u8>>,
     /// Expected verdict.
-    pub fate: Fate,
+    pub outcome: Outcome,
     /// Behaviour of the Linux kernel.
     pub kernel: Kernel,
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use frame::InterfaceId;
 use wire::tcp::Flags;
 
-use crate::{Path, ROWS, Seen, Tcp};
+use crate::{ObservedFrame, Path, ROWS, Tcp};
 
 /// Traffic sent by one end of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub struct Connections(HashMap<(SocketAddr, SocketAddr), Connection>);
 impl Connections {
     /// Counts a frame on arrival, or when the router sends its own frame. The departing copy of a forwarded
     /// frame is not counted again.
-    pub fn see(&mut self, seen: &Seen) {
+    pub fn see(&mut self, seen: &ObservedFrame) {
         if !matches!(seen.path, Path::Ingress | Path::Output) {
             return;
         }

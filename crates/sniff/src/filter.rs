@@ -5,7 +5,7 @@ use core::ops::RangeInclusive;
 use ipnet::IpNet;
 use wire::Mac;
 
-use crate::{Ip, Seen};
+use crate::{Ip, ObservedFrame};
 
 /// Values to match, each with a flag for negation. An empty list matches everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub struct Filter {
 
 impl Filter {
     /// Returns true if a frame matches.
-    pub fn passes(&self, seen: &Seen) -> bool {
+    pub fn passes(&self, seen: &ObservedFrame) -> bool {
         self.sent.is_none_or(|sent| sent == seen.sent)
             && self.cpus.matches(self.all, |cpu| *cpu == seen.cpu)
             && self
@@ -81,7 +81,7 @@ impl Filter {
             && self.passes_ip(seen.head.ip.as_ref())
     }
 
-    fn passes_link(&self, seen: &Seen) -> bool {
+    fn passes_link(&self, seen: &ObservedFrame) -> bool {
         let (head, all) = (&seen.head, self.all);
         let kinds = head.kinds.iter().enumerate();
         // The value 0 means no type, except as the length field of a frame without tags (IEEE 802.3).

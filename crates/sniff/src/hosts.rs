@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use machine::Instant;
 
-use crate::{ROWS, Seen};
+use crate::{ObservedFrame, ROWS};
 
 /// Traffic of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct Hosts(HashMap<IpAddr, Host>);
 
 impl Hosts {
     /// Counts a frame for both hosts.
-    pub fn see(&mut self, seen: &Seen) {
+    pub fn see(&mut self, seen: &ObservedFrame) {
         let Some(ip) = &seen.head.ip else { return };
         let second = second(seen.at);
         for (way, address) in [ip.src, ip.dst].into_iter().enumerate() {

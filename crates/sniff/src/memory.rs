@@ -2,18 +2,18 @@
 
 use std::collections::VecDeque;
 
-use crate::Seen;
+use crate::ObservedFrame;
 
 /// Bytes per packet in addition to the packet's own bytes.
-const OVERHEAD: usize = size_of::<Kept>();
+const OVERHEAD: usize = size_of::<CapturedPacket>();
 
 /// A captured packet.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct CapturedPacket {
     /// Number of the packet, from 0 in order of capture.
     pub number: u64,
     /// Time, interface and headers of the packet.
-    pub seen: Seen,
+    pub seen: ObservedFrame,
     /// Captured bytes of the packet.
     pub bytes: Box<[u8]>,
 }
@@ -21,7 +21,7 @@ pub struct Kept {
 /// A packet buffer with a memory limit.
 #[derive(Debug, Default)]
 pub struct Memory {
-    packets: VecDeque<Kept>,
+    packets: VecDeque<CapturedPacket>,
     /// Used bytes, and the maximum.
     bytes: usize,
     limit: usize,
@@ -44,7 +44,7 @@ impl Memory {
     }
 
     /// Adds captured bytes of a frame.
-    pub fn see(&mut self, seen: &Seen, bytes: &[u8]) {
+    pub fn see(&mut self, seen: &ObservedFrame, bytes: &[u8]) {
         let number = self.next;
         self.next += 1;
         let needs = bytes.len() + OVERHEAD;
@@ -60,7 +60,7 @@ impl Memory {
             return;
         }
         self.bytes += needs;
-        self.packets.push_back(Kept {
+        self.packets.push_back(CapturedPacket {
             number,
             seen: *seen,
             bytes: bytes.into(),
@@ -68,12 +68,12 @@ impl Memory {
     }
 
     /// Returns the packets, oldest first.
-    pub fn packets(&self) -> impl Iterator<Item = &Kept> {
+    pub fn packets(&self) -> impl Iterator<Item = &CapturedPacket> {
         self.packets.iter()
     }
 
     /// Removes and returns the packets, with the number of packets omitted since the last call.
-    pub fn take(&mut self) -> (Vec<Kept>, u64) {
+    pub fn take(&mut self) -> (Vec<CapturedPacket>, u64) {
         self.bytes = 0;
         let packets = core::mem::take(&mut self.packets);
         (packets.into(), core::mem::take(&mut self.left_out))

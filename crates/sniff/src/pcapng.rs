@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use frame::InterfaceId;
 
-use crate::Seen;
+use crate::ObservedFrame;
 
 /// Block types (section 11.1).
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -39,14 +39,13 @@ impl File {
 
     /// Adds captured bytes of a packet, with the name of the interface and the time in nanoseconds since
     /// 1970.
-    pub fn add(&mut self, seen: &Seen, bytes: &[u8], (name, unix_nanos): (&str, u64)) {
+    pub fn add(&mut self, seen: &ObservedFrame, bytes: &[u8], name: &str, unix_nanos: u64) {
         let next = self.interfaces.len() as u32;
         let number = *self.interfaces.entry(seen.interface).or_insert_with(|| {
             self.waiting.extend(interface(name));
             next
         });
-        self.waiting
-            .extend(packet(seen, bytes, (number, unix_nanos)));
+        self.waiting.extend(packet(seen, bytes, number, unix_nanos));
     }
 
     /// Returns the number of bytes to write.
@@ -87,7 +86,7 @@ fn interface(name: &str) -> Vec<u8> {
     block(INTERFACE, &body)
 }
 
-fn packet(seen: &Seen, bytes: &[u8], (interface, unix_nanos): (u32, u64)) -> Vec<u8> {
+fn packet(seen: &ObservedFrame, bytes: &[u8], interface: u32, unix_nanos: u64) -> Vec<u8> {
     let mut body = Vec::with_capacity(bytes.len() + 64);
     body.extend(interface.to_le_bytes());
     body.extend(((unix_nanos >> 32) as u32).to_le_bytes());

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ROWS, Seen};
+use crate::{ObservedFrame, ROWS};
 
 /// Number of frames and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct TrafficCount {
     /// Frames.
     pub packets: u64,
     /// Bytes.
@@ -15,18 +15,18 @@ pub struct Share {
 
 /// A kind of traffic: EtherType after the tags, IP protocol, lower port. A frame counts for every kind that
 /// includes the frame, from the most general kind to the most specific one.
-pub(crate) type Sort = (u16, Option<u8>, Option<u16>);
+pub(crate) type TrafficKind = (u16, Option<u8>, Option<u16>);
 
 /// Traffic statistics by kind.
 #[derive(Debug, Default)]
 pub struct Protocols {
-    sorts: BTreeMap<Sort, Share>,
-    all: Share,
+    sorts: BTreeMap<TrafficKind, TrafficCount>,
+    all: TrafficCount,
 }
 
 impl Protocols {
     /// Counts a frame.
-    pub fn see(&mut self, seen: &Seen) {
+    pub fn see(&mut self, seen: &ObservedFrame) {
         let kind = seen.head.kind();
         let ip = seen.head.ip.as_ref();
         let protocol = ip.map(|ip| ip.protocol);
@@ -48,13 +48,13 @@ impl Protocols {
     }
 
     /// Returns the statistics of each kind, general kinds before their parts.
-    pub fn rows(&self) -> impl Iterator<Item = (u16, Option<u8>, Option<u16>, Share)> {
+    pub fn rows(&self) -> impl Iterator<Item = (u16, Option<u8>, Option<u16>, TrafficCount)> {
         let rows = self.sorts.iter();
         rows.map(|((kind, protocol, port), share)| (*kind, *protocol, *port, *share))
     }
 
     /// Returns the statistics of all frames.
-    pub fn all(&self) -> Share {
+    pub fn all(&self) -> TrafficCount {
         self.all
     }
 }

@@ -1,4 +1,4 @@
-//! Frames as they come, and what instruments make of them.
+//! Tests of instruments with captured frames.
 
 use core::net::{IpAddr, Ipv4Addr};
 
@@ -9,7 +9,8 @@ use wire::tcp::Flags;
 use wire::{EtherType, Mac, Protocol, ethernet, ipv4, tcp, udp};
 
 use crate::{
-    Columns, Connections, Filter, Head, Hosts, List, Memory, Path, Protocols, Seen, Torch, pcapng,
+    Columns, Connections, Filter, Head, Hosts, List, Memory, ObservedFrame, Path, Protocols, Torch,
+    pcapng,
 };
 
 const HERE: Mac = Mac([2, 0, 0, 0, 0, 1]);
@@ -17,7 +18,7 @@ const THERE: Mac = Mac([2, 0, 0, 0, 0, 2]);
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 5);
 const SERVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 80);
 
-/// A frame with this packet, behind a tag if there is one.
+/// Builds a frame with this packet, with a VLAN tag if given.
 fn frame(vlan: Option<u16>, protocol: Protocol, ends: [Ipv4Addr; 2], upper: &[u8]) -> Vec<u8> {
     let ip = ipv4::Repr::new(protocol, ends[0], ends[1]);
     let tag = vlan.map(|vlan| {
@@ -51,7 +52,7 @@ fn datagram(ports: [u16; 2], payload: &[u8], ends: [Ipv4Addr; 2]) -> Vec<u8> {
     [&header[..], payload].concat()
 }
 
-/// A segment of this many bytes from this number on.
+/// Builds a TCP segment with `len` bytes of payload from this sequence number on.
 fn segment(ports: [u16; 2], flags: Flags, seq: u32, len: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for port in ports {
@@ -64,8 +65,8 @@ fn segment(ports: [u16; 2], flags: Flags, seq: u32, len: usize) -> Vec<u8> {
     bytes
 }
 
-fn seen(bytes: &[u8], millis: u64, sent: bool) -> Seen {
-    Seen {
+fn seen(bytes: &[u8], millis: u64, sent: bool) -> ObservedFrame {
+    ObservedFrame {
         at: Instant::from_millis(millis),
         interface: InterfaceId(1),
         sent,
@@ -234,7 +235,7 @@ fn flows_without_room_are_counted_together() {
 fn memory_keeps_new_packets_or_old_ones() {
     let bytes = request();
     for (scrolls, first, last) in [(true, 90, 99), (false, 0, 9)] {
-        let room = 10 * (size_of::<crate::Kept>() + bytes.len());
+        let room = 10 * (size_of::<crate::CapturedPacket>() + bytes.len());
         let mut memory = Memory::new(room, scrolls);
         for millis in 0..100 {
             memory.see(&seen(&bytes, millis, false), &bytes);
@@ -282,7 +283,7 @@ fn connections_tell_data_from_what_was_sent_before() {
         connections.see(&seen(&bytes, 0, false));
         connections.rows()
     };
-    // The first that is seen is an answer: who is answered began.
+    // The first observed segment is a SYN-ACK: the receiver is the initiator.
     see(false, Flags::SYN | Flags::ACK, 100, 0);
     see(true, Flags::ACK, 1, 500);
     see(true, Flags::ACK, 501, 500);
@@ -300,7 +301,7 @@ fn connections_tell_data_from_what_was_sent_before() {
     );
     assert!(connection.active && !see(true, Flags::FIN, 1_001, 0)[0].1.active);
 
-    // The same at the bridge above, and where it leaves, is not counted again.
+    // The copies of the frame at the bridge and at the egress are not counted again.
     let ends = [CLIENT, SERVER];
     let bytes = segment([40_000, 80], Flags::ACK, 501, 500);
     let bytes = frame(None, Protocol::TCP, ends, &bytes);
@@ -339,10 +340,11 @@ fn blocks_of_files_have_their_length_at_both_ends() {
     file.add(
         &seen(&bytes, 0, true),
         &bytes[..21],
-        ("ether1", 1_700_000_000_123_456_789),
+        "ether1",
+        1_700_000_000_123_456_789,
     );
     let whole = file.waiting();
-    file.add(&seen(&bytes, 1, true), &bytes, ("ether1", 0));
+    file.add(&seen(&bytes, 1, true), &bytes, "ether1", 0);
     file.cut(whole);
     let file = file.take();
     let (mut rest, mut kinds) = (&file[..], Vec::new());

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use machine::Instant;
 
-use crate::Seen;
+use crate::ObservedFrame;
 
 /// Maximum number of separate flows; further flows are counted together.
 const FLOWS: usize = 16_384;
@@ -71,7 +71,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    fn add(&mut self, seen: &Seen) {
+    fn add(&mut self, seen: &ObservedFrame) {
         let (bytes, packets) = match seen.sent {
             true => (&mut self.tx, &mut self.tx_packets),
             false => (&mut self.rx, &mut self.rx_packets),
@@ -117,8 +117,8 @@ impl Torch {
     }
 
     /// Counts a frame. Transmitted frames must be passed with source and destination exchanged
-    /// ([`Seen::turned`]).
-    pub fn see(&mut self, seen: &Seen) {
+    /// ([`ObservedFrame::turned`]).
+    pub fn see(&mut self, seen: &ObservedFrame) {
         let key = self.columns.key(seen);
         if let Some((traffic, last)) = self.flows.get_mut(&key) {
             traffic.add(seen);
@@ -164,7 +164,7 @@ impl Torch {
 }
 
 impl Columns {
-    fn key(&self, seen: &Seen) -> Key {
+    fn key(&self, seen: &ObservedFrame) -> Key {
         let head = &seen.head;
         let mut key = Key {
             kind: self.kind.then_some(head.kind()),

@@ -2,7 +2,7 @@
 
 use menu::{Reason, Row, Value};
 
-use crate::{Column, Form, Given, Look, Next, Run, Tool, Turn};
+use crate::{Column, Form, Invocation, Look, Next, RunningTool, Tool, Turn};
 
 static COLUMNS: [Column; 2] = [Column::new("name", "NAME"), Column::new("value", "VALUE")];
 
@@ -15,7 +15,7 @@ impl Tool for Calculate {
         Form::Table(&COLUMNS)
     }
 
-    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
         let name = given.text("calculator").unwrap_or_default();
         let values = given.text("values").unwrap_or_default();
         let rows = calc::calculate(&name, values.split_whitespace());
@@ -24,7 +24,7 @@ impl Tool for Calculate {
     }
 }
 
-impl Run for Calculated {
+impl RunningTool for Calculated {
     fn look(&mut self, _: &mut Turn<'_>) -> Result<Look, Reason> {
         let rows = self.0.iter().map(|(name, value)| {
             let mut row = Row::default();

@@ -8,8 +8,8 @@ use std::time::Duration;
 use menu::{Reason, Row, Value};
 
 use crate::ping::nothing;
-use crate::place::{Place, Scheme};
-use crate::{Form, Given, Look, Next, Run, Tool, Turn};
+use crate::url::{Scheme, Url};
+use crate::{Form, Invocation, Look, Next, RunningTool, Tool, Turn};
 
 /// Default idle timeout.
 const IDLE: Duration = Duration::from_secs(10);
@@ -24,7 +24,7 @@ const FILE_MOST: u64 = 64 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
     /// URL.
-    pub place: Place,
+    pub place: Url,
     /// Address to connect to instead of resolving the host name.
     pub address: Option<IpAddr>,
     /// Address families for resolving the host name, preferred first: `true` for IPv4, `false` for IPv6.
@@ -57,7 +57,7 @@ pub struct Fetch {
 
 impl Fetch {
     /// Creates a GET request without certificate verification, data and redirects.
-    pub fn get(place: Place) -> Self {
+    pub fn get(place: Url) -> Self {
         Self {
             place,
             address: None,
@@ -144,7 +144,7 @@ impl Tool for FetchTool {
         Form::Page
     }
 
-    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
         let output = given.text("output");
         let gives = match output.as_deref() {
             Some("user") => Gives::Data,
@@ -165,7 +165,7 @@ impl Tool for FetchTool {
     }
 }
 
-impl Run for Fetching {
+impl RunningTool for Fetching {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         let missing = || Reason::failure("fetch needs a running router");
         let fetches = turn.router.fetches().ok_or_else(missing)?;
@@ -239,7 +239,7 @@ fn cells(status: &'static str, fetched: &Fetched, took: Duration) -> Vec<(&'stat
 }
 
 /// Builds the request from the arguments.
-fn request(given: &Given<'_>, output: Option<&str>) -> Result<Fetch, Reason> {
+fn request(given: &Invocation<'_>, output: Option<&str>) -> Result<Fetch, Reason> {
     let text = |name: &str| given.text(name);
     if given.is_set("upload") {
         return Err(Reason::failure("upload is not supported here"));
@@ -280,7 +280,7 @@ fn request(given: &Given<'_>, output: Option<&str>) -> Result<Fetch, Reason> {
 }
 
 /// URL from the `url` argument, or from `mode`, `address`, `host` and `src-path` as in older versions.
-fn place(given: &Given<'_>) -> Result<Place, Reason> {
+fn place(given: &Invocation<'_>) -> Result<Url, Reason> {
     let text = |name: &str| given.text(name);
     let url = text("url").unwrap_or_default();
     let (scheme, rest) = match url.split_once("://") {
@@ -293,7 +293,7 @@ fn place(given: &Given<'_>) -> Result<Place, Reason> {
     let unsupported = || Reason::failure(format!("mode={mode} is not supported here"));
     let scheme = Scheme::of(&mode).ok_or_else(unsupported)?;
     let mut place =
-        Place::with(scheme, rest).map_err(|why| Reason::failure(format!("url: {why}")))?;
+        Url::with(scheme, rest).map_err(|why| Reason::failure(format!("url: {why}")))?;
     let named = |name| text(name).filter(|host| !host.is_empty());
     if let Some(host) = named("host") {
         place.host = host;
@@ -347,7 +347,7 @@ fn word(text: String, name: &'static str) -> Result<String, Reason> {
 }
 
 /// Parses a list of `Name: value` header fields.
-fn fields(given: &Given<'_>) -> Result<Vec<(String, String)>, Reason> {
+fn fields(given: &Invocation<'_>) -> Result<Vec<(String, String)>, Reason> {
     let listed = given.value("http-header-field").map(Value::as_list);
     let mut fields = Vec::new();
     for field in listed.unwrap_or_default() {

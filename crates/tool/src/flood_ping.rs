@@ -5,7 +5,7 @@ use std::time::Duration;
 use menu::{Reason, Row, Value};
 
 use crate::ping::{nothing, number, request, send, take, time};
-use crate::{Form, Given, Look, Next, Ping, Run, Tool, Turn};
+use crate::{Form, Invocation, Look, Next, Ping, RunningTool, Tool, Turn};
 
 /// Default timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -36,7 +36,7 @@ impl Tool for FloodPing {
         Form::Page
     }
 
-    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
         Ok(Box::new(Flood {
             ping: request(given, None)?,
             count: given.number("count").filter(|count| *count > 0),
@@ -95,7 +95,7 @@ impl Flood {
     }
 }
 
-impl Run for Flood {
+impl RunningTool for Flood {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         for _ in 0..AT_ONCE {
             if self.still_waits(turn) || self.is_done() {

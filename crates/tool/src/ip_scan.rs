@@ -9,7 +9,7 @@ use std::time::Duration;
 use menu::{Reason, Row, RowFilter, Value};
 
 use crate::ping::{nothing, send, take, time};
-use crate::{Column, Form, Given, Look, Next, Ping, Responder, Run, Tool, Turn};
+use crate::{Column, Form, Invocation, Look, Next, Ping, Responder, RunningTool, Tool, Turn};
 
 /// Maximum number of addresses of a scan, and of concurrent requests.
 const MOST: u32 = 1 << 16;
@@ -29,7 +29,7 @@ pub(crate) struct IpScan;
 
 struct Scan {
     ping: Ping,
-    /// First and last address, and the next one to scan.
+    /// First, last and next address of the scan.
     range: (u32, u32),
     next: Option<u32>,
     /// Pending requests by ticket: address and timeout.
@@ -43,7 +43,7 @@ impl Tool for IpScan {
         Form::Table(&COLUMNS)
     }
 
-    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
         let interface = given.text("interface");
         let range = match (given.text("address-range"), &interface) {
             (Some(text), _) => range(&text).ok_or_else(|| Reason::no_match("address-range"))?,
@@ -86,7 +86,7 @@ fn range(text: &str) -> Option<(u32, u32)> {
     hosts(address, length)
 }
 
-/// Host addresses of a network: without first and last address if it has more than two.
+/// Host addresses of a network: excludes network and broadcast address, except in a /31 or /32.
 fn hosts(address: Ipv4Addr, length: u32) -> Option<(u32, u32)> {
     let bits = 32_u32.checked_sub(length)?;
     let mask = u32::MAX.checked_shl(bits).unwrap_or(0);
@@ -99,7 +99,7 @@ fn hosts(address: Ipv4Addr, length: u32) -> Option<(u32, u32)> {
 }
 
 /// Network of an interface's first address.
-fn network_of(given: &mut Given<'_>, name: &str) -> Result<(u32, u32), Reason> {
+fn network_of(given: &mut Invocation<'_>, name: &str) -> Result<(u32, u32), Reason> {
     let name = name.to_owned();
     given.ask(|store, router| {
         let mut found: Vec<Value> = Vec::new();
@@ -169,7 +169,7 @@ impl Scan {
     }
 }
 
-impl Run for Scan {
+impl RunningTool for Scan {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         self.take_answers(turn);
         self.ask(turn)?;

@@ -11,32 +11,32 @@ mod calculate;
 mod echo;
 mod fetch;
 mod flood_ping;
-mod given;
+mod invocation;
 mod ip_scan;
 mod page;
 mod ping;
 mod ping_speed;
-mod place;
 mod profile;
 mod router;
-mod run;
+mod running;
 mod sample;
 mod sniff;
 mod table;
 mod traceroute;
 mod traffic;
+mod url;
 
 use menu::Menu;
 
 pub use echo::{Echoes, Ping, Pong, Responder};
 pub use fetch::{Fetch, Fetched, Fetches, Page};
-pub use given::{Given, Site};
+pub use invocation::{Invocation, Site};
 pub use page::page;
-pub use place::{Place, Scheme};
 pub use router::Router;
-pub use run::{Form, Look, Next, Run, Tool, Turn};
+pub use running::{Form, Look, Next, RunningTool, Tool, Turn};
 pub use sniff::{Sniffs, View};
 pub use table::{Align, Column, line, table};
+pub use url::{Scheme, Url};
 
 /// Commands with a tool of their own, by menu and name.
 static TOOLS: [(&str, &str, &dyn Tool); 11] = [

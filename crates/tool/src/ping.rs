@@ -1,4 +1,4 @@
-//! `ping`: one echo request after another, a row for each, and a summary.
+//! `ping`: sequential echo requests with a row per request and a summary.
 //!
 //! RouterOS: a reply counts if it arrives before the next request is due. On a console the command runs until it is
 //! stopped, with a summary after each page and at the end; its value is the number of replies. API clients get a row
@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use menu::{Reason, Row, Value};
 
-use crate::{Align, Column, Form, Given, Look, Next, Ping, Pong, Responder, Run, Tool, Turn};
+use crate::{
+    Align, Column, Form, Invocation, Look, Next, Ping, Pong, Responder, RunningTool, Tool, Turn,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -56,7 +58,7 @@ impl Tool for PingTool {
         Form::Lines(&COLUMNS)
     }
 
-    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
         Ok(Box::new(Pings {
             ping: request(given, None)?,
             interval: given.span("interval").unwrap_or(SECOND),
@@ -66,7 +68,7 @@ impl Tool for PingTool {
     }
 }
 
-impl Run for Pings {
+impl RunningTool for Pings {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         if let State::Due(at) = self.state {
             if turn.now < at {
@@ -122,7 +124,7 @@ pub(crate) fn take(turn: &mut Turn<'_>, ticket: u64) -> Option<Pong> {
 /// Builds the request from the arguments. `least` gives the default packet length; otherwise it is RouterOS's 56
 /// bytes.
 pub(crate) fn request(
-    given: &mut Given<'_>,
+    given: &mut Invocation<'_>,
     least: Option<fn(IpAddr) -> u16>,
 ) -> Result<Ping, Reason> {
     let host = given.text("address").unwrap_or_default();
@@ -168,7 +170,7 @@ pub(crate) fn request(
 
 /// RouterOS: accepts the name of a VRF, and of no other table; source address and routing rules select the table. No
 /// VRF other than `main` is supported here.
-fn in_main(given: &mut Given<'_>) -> Result<(), Reason> {
+fn in_main(given: &mut Invocation<'_>) -> Result<(), Reason> {
     for name in ["routing-table", "vrf"] {
         let Some(other) = given.text(name).filter(|text| text != "main") else {
             continue;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use menu::{Reason, Row, Value};
 
 use crate::ping::{nothing, request, send, take};
-use crate::{Form, Given, Look, Next, Ping, Run, Tool, Turn};
+use crate::{Form, Invocation, Look, Next, Ping, RunningTool, Tool, Turn};
 
 /// RouterOS's packet sizes.
 const SHORT: u16 = 32;
@@ -44,7 +44,7 @@ impl Tool for PingSpeed {
         Form::Page
     }
 
-    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
         let short = |to: IpAddr| if to.is_ipv4() { SHORT } else { HEADERS };
         let ping = request(given, Some(short))?;
         let sizes = [
@@ -96,7 +96,7 @@ impl Measuring {
     }
 }
 
-impl Run for Measuring {
+impl RunningTool for Measuring {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         if self.shown.is_zero() {
             self.shown = turn.now.saturating_add(self.interval);

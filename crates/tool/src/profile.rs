@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use menu::{Reason, Row, Value};
 
-use crate::{Column, Form, Given, Look, Next, Run, Tool, Turn};
+use crate::{Column, Form, Invocation, Look, Next, RunningTool, Tool, Turn};
 
 static COLUMNS: [Column; 2] = [Column::new("name", "NAME"), Column::new("usage", "USAGE")];
 /// Name of the idle time, and of the sum of all other activities.
@@ -24,7 +24,7 @@ impl Tool for Profile {
         Form::Table(&COLUMNS)
     }
 
-    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
         Ok(Box::new(Profiling {
             interval: given.interval,
             before: None,
@@ -32,7 +32,7 @@ impl Tool for Profile {
     }
 }
 
-impl Run for Profiling {
+impl RunningTool for Profiling {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         let now = turn.router.clocks();
         let now = now.ok_or_else(|| Reason::failure("nothing is measured here"))?;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use menu::{Call, Id, Menu, Reason, Value};
 
-use crate::{Form, Given, Look, Next, Run, Tool, Turn};
+use crate::{Form, Invocation, Look, Next, RunningTool, Tool, Turn};
 
-/// Tool of all commands without one of their own.
+/// Default tool of continuous commands.
 pub(crate) struct Sample;
 
 struct Sampling {
@@ -24,7 +24,7 @@ impl Tool for Sample {
         Form::Page
     }
 
-    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
         Ok(Box::new(Sampling {
             menu: given.menu,
             command: given.command,
@@ -36,7 +36,7 @@ impl Tool for Sample {
     }
 }
 
-impl Run for Sampling {
+impl RunningTool for Sampling {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         let call = Call {
             menu: self.menu,

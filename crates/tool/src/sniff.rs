@@ -5,7 +5,7 @@ use std::time::Duration;
 use menu::{Reason, Row, Value};
 
 use crate::ping::nothing;
-use crate::{Align, Column, Form, Given, Look, Next, Run, Tool, Turn};
+use crate::{Align, Column, Form, Invocation, Look, Next, RunningTool, Tool, Turn};
 
 /// Display interval of packets.
 const PACKETS: Duration = Duration::from_millis(250);
@@ -135,7 +135,7 @@ fn carried(row: &Row) -> String {
 }
 
 /// View of packets, by the arguments or else by the settings.
-fn packets(given: &mut Given<'_>) -> Result<View, Reason> {
+fn packets(given: &mut Invocation<'_>) -> Result<View, Reason> {
     let (rows, frame) = given.ask(|store, _| {
         let settings = store.settings("/tool/sniffer");
         let rows = settings.and_then(|item| item.get("quick-rows")?.as_number());
@@ -164,7 +164,7 @@ impl Tool for SniffTool {
         self.form
     }
 
-    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
         let (view, interval) = match self.packets {
             true => (packets(given)?, PACKETS),
             false => (View::Torch, given.interval),
@@ -179,7 +179,7 @@ impl Tool for SniffTool {
     }
 }
 
-impl Run for Looking {
+impl RunningTool for Looking {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         let missing = || Reason::failure("there are no frames here: it needs a running router");
         let sniffs = turn.router.sniffs().ok_or_else(missing)?;

@@ -18,8 +18,10 @@ pub struct Column {
     pub name: &'static str,
     /// Heading.
     pub heading: &'static str,
-    /// Width and alignment in appended lines; tables compute both.
-    pub place: (usize, Align),
+    /// Width in appended lines; tables compute it.
+    pub width: usize,
+    /// Alignment in appended lines; tables compute it.
+    pub align: Align,
     /// Format function of a cell; `None` shows the value itself.
     pub cell: Option<fn(&Row) -> String>,
     /// Omit the column from a table if it would be empty.
@@ -32,7 +34,8 @@ impl Column {
         Self {
             name,
             heading,
-            place: (0, Align::Left),
+            width: 0,
+            align: Align::Left,
             cell: None,
             optional: false,
         }
@@ -40,7 +43,7 @@ impl Column {
 
     /// Sets width and alignment in appended lines.
     pub const fn at(mut self, width: usize, align: Align) -> Self {
-        self.place = (width, align);
+        (self.width, self.align) = (width, align);
         self
     }
 
@@ -65,7 +68,7 @@ impl Column {
     }
 }
 
-fn padded(text: &str, (width, align): (usize, Align)) -> String {
+fn padded(text: &str, width: usize, align: Align) -> String {
     match align {
         Align::Left => format!("{text:<width$}"),
         Align::Right => format!("{text:>width$}"),
@@ -75,8 +78,8 @@ fn padded(text: &str, (width, align): (usize, Align)) -> String {
 /// Formats a row as a line; without a row, the headings.
 pub fn line<'c>(columns: impl Iterator<Item = &'c Column>, row: Option<&Row>) -> String {
     let cell = |column: &Column| match row {
-        Some(row) => padded(&column.text(0, row), column.place),
-        None => padded(column.heading, column.place),
+        Some(row) => padded(&column.text(0, row), column.width, column.align),
+        None => padded(column.heading, column.width, column.align),
     };
     let cells: Vec<_> = columns.map(cell).collect();
     format!("{}\n", cells.join(" ").trim_end())
@@ -95,22 +98,24 @@ pub fn table<'c>(columns: impl Iterator<Item = &'c Column>, rows: &[Row]) -> Str
     let columns: Vec<_> = columns.map(texts).filter(shown).collect();
     let named = columns.iter().filter(|(column, _)| !column.name.is_empty());
     let headings: Vec<_> = named.map(|(column, _)| column.heading).collect();
-    let place = |(column, texts): &(&Column, Vec<String>)| {
+    let layout = |(column, texts): &(&Column, Vec<String>)| {
         let widths = texts.iter().map(String::len);
         let width = widths.fold(column.heading.len(), usize::max);
         let whole = |text: &String| text.bytes().all(|byte| byte.is_ascii_digit());
         let numbers = !column.name.is_empty() && texts.iter().all(whole);
         (width, if numbers { Align::Right } else { Align::Left })
     };
-    let places: Vec<_> = columns.iter().map(place).collect();
+    let layouts: Vec<_> = columns.iter().map(layout).collect();
     let mut page = format!("Columns: {}\n", headings.join(", "));
     for number in 0..=rows.len() {
         let text = |(column, texts): &(&Column, Vec<String>)| match number.checked_sub(1) {
             Some(row) => texts[row].clone(),
             None => column.heading.to_owned(),
         };
-        let cells = columns.iter().map(text).zip(&places);
-        let cells: Vec<_> = cells.map(|(text, place)| padded(&text, *place)).collect();
+        let cells = columns.iter().map(text).zip(&layouts);
+        let cells: Vec<_> = cells
+            .map(|(text, (width, align))| padded(&text, *width, *align))
+            .collect();
         page.push_str(&cells.join("  "));
         page.push('\n');
     }

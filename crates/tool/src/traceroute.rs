@@ -9,7 +9,7 @@ use std::time::Duration;
 use menu::{Reason, Row, Value};
 
 use crate::ping::{nothing, number, request, send, take};
-use crate::{Column, Form, Given, Look, Next, Ping, Pong, Responder, Run, Tool, Turn};
+use crate::{Column, Form, Invocation, Look, Next, Ping, Pong, Responder, RunningTool, Tool, Turn};
 
 /// Minimum time between the starts of two rounds.
 const ROUND: Duration = Duration::from_secs(1);
@@ -72,7 +72,7 @@ impl Tool for Traceroute {
         Form::Table(&COLUMNS)
     }
 
-    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
         for (name, usual) in [("protocol", "icmp"), ("use-dns", "no")] {
             if let Some(other) = given.text(name).filter(|text| text != usual) {
                 let text = format!("traceroute with {name}={other} is not supported here");
@@ -91,7 +91,7 @@ impl Tool for Traceroute {
     }
 }
 
-impl Run for Trace {
+impl RunningTool for Trace {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         if let State::Due(at) = self.state {
             if turn.now < at {

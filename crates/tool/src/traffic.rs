@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use menu::{Reason, Row, Value};
 
-use crate::{Form, Given, Look, Next, Run, Tool, Turn};
+use crate::{Form, Invocation, Look, Next, RunningTool, Tool, Turn};
 
 /// RouterOS: name of the sum of all interfaces.
 const AGGREGATE: &str = "aggregate";
@@ -21,7 +21,7 @@ impl Tool for MonitorTraffic {
         Form::Page
     }
 
-    fn start(&self, given: &mut Given<'_>) -> Result<Box<dyn Run>, Reason> {
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
         let names = given.value("interface").map(Value::as_list);
         let names = names.unwrap_or_default().iter();
         let interfaces: Vec<_> = names.map(ToString::to_string).collect();
@@ -32,7 +32,7 @@ impl Tool for MonitorTraffic {
     }
 }
 
-impl Run for Monitor {
+impl RunningTool for Monitor {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         let mut rows = Vec::with_capacity(self.interfaces.len());
         for name in &self.interfaces {

@@ -44,7 +44,7 @@ pub struct Repr {
     pub sender: Ipv4Addr,
     /// Target MAC address; meaningless in a request.
     pub target_mac: Mac,
-    /// Target address: the requested one, or that of the requester in a reply.
+    /// Target address: the address to resolve, or the requester's address in a reply.
     pub target: Ipv4Addr,
 }
 

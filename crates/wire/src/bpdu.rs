@@ -46,7 +46,7 @@ impl BridgeId {
         Mac::from_u64(self.0)
     }
 
-    /// Id of the same bridge in another instance, with its priority there.
+    /// Bridge id in another instance, with an unchanged priority.
     const fn in_tree(self, tree: u16) -> Self {
         Self::new((self.0 >> 48) as u16, tree, self.address())
     }
@@ -73,7 +73,7 @@ impl PortId {
     }
 }
 
-/// Flags of a BPDU or of one of its instances (14.2.5).
+/// Flags of a BPDU or MSTI message (14.2.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u8);
 

@@ -183,8 +183,8 @@ impl<'a> Repr<'a> {
     }
 }
 
-/// Checksum as Cisco devices compute it: the internet checksum, except for an odd last byte. That byte is the low
-/// half of a word of its own, and a negative one counts as one less.
+/// Checksum as Cisco devices compute it: the internet checksum, except for an odd last byte. The last byte forms the
+/// low half of an extra word; a negative byte counts as one less.
 fn sum(bytes: &[u8]) -> u16 {
     match bytes {
         [pairs @ .., last] if !bytes.len().is_multiple_of(2) => {

@@ -93,8 +93,8 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Builds a relay agent information option with circuit id and remote id; `None` if they are too long for one option
-/// or both empty.
+/// Builds a relay agent information option with circuit id and remote id; `None` if both ids are empty or exceed one
+/// option.
 pub fn agent_information(circuit: &[u8], remote: &[u8]) -> Option<Vec<u8>> {
     let mut option = Vec::with_capacity(6 + circuit.len() + remote.len());
     option.extend([AGENT, 0]);
@@ -112,7 +112,7 @@ pub fn agent_information(circuit: &[u8], remote: &[u8]) -> Option<Vec<u8>> {
 /// `len`. Returns the new length; padding behind the end option is reused.
 ///
 /// Returns `None`, with the message unchanged, if there is not enough space.
-pub fn insert(message: &mut [u8], (end, len): (usize, usize), option: &[u8]) -> Option<usize> {
+pub fn insert(message: &mut [u8], end: usize, len: usize, option: &[u8]) -> Option<usize> {
     let behind = end + option.len();
     let now = len.max(behind + 1);
     let rest = message.get_mut(behind..now)?;
@@ -178,7 +178,7 @@ mod tests {
             let end = Message::new_checked(&bytes).expect("well-formed").end();
             bytes.resize(len + 40, 9);
 
-            let now = insert(&mut bytes, (end, len), &option).expect("there is room");
+            let now = insert(&mut bytes, end, len, &option).expect("there is room");
             bytes.truncate(now);
             let read = Message::new_checked(&bytes).expect("well-formed");
             let at = read.agent().expect("the option");
@@ -195,7 +195,7 @@ mod tests {
         let mut bytes = message(1, &[53, 1, 1, 255]);
         let before = bytes.clone();
         let len = bytes.len();
-        assert_eq!(insert(&mut bytes, (243, len), &[82, 1, 1]), None);
+        assert_eq!(insert(&mut bytes, 243, len, &[82, 1, 1]), None);
         assert_eq!(bytes, before);
         assert_eq!(agent_information(&[7; 256], b""), None);
         assert_eq!(agent_information(&[7; 200], &[7; 100]), None);

@@ -180,7 +180,7 @@ pub struct Answer<'a> {
 
 /// Address of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ResolvedAddress {
     /// Address.
     pub address: IpAddr,
     /// TTL in seconds; the minimum along the alias chain.
@@ -202,7 +202,7 @@ pub struct Addresses<'a> {
 
 impl Addresses<'_> {
     /// Parses the next record; `None` if it is not an address.
-    fn record(&mut self) -> Result<Option<Found>, Malformed> {
+    fn record(&mut self) -> Result<Option<ResolvedAddress>, Malformed> {
         let owner = self.rest.name()?;
         let (kind, class) = (self.rest.word()?, self.rest.word()?);
         let ttl = self.rest.seconds()?;
@@ -231,14 +231,14 @@ impl Addresses<'_> {
             false => v6.ok().map(IpAddr::V6),
         };
         let ttl = self.ttl.min(ttl);
-        Ok(address.map(|address| Found { address, ttl }))
+        Ok(address.map(|address| ResolvedAddress { address, ttl }))
     }
 }
 
 impl Iterator for Addresses<'_> {
-    type Item = Found;
+    type Item = ResolvedAddress;
 
-    fn next(&mut self) -> Option<Found> {
+    fn next(&mut self) -> Option<ResolvedAddress> {
         while self.answers > 0 {
             self.answers -= 1;
             match self.record() {
@@ -364,7 +364,7 @@ mod tests {
         assert_eq!((answer.code, answer.truncated), (Code::NoError, false));
         let found: Vec<_> = answer.addresses.collect();
         let expected = [([192, 0, 2, 1], 50), ([192, 0, 2, 2], 40)];
-        let expected = expected.map(|(address, ttl)| Found {
+        let expected = expected.map(|(address, ttl)| ResolvedAddress {
             address: address.into(),
             ttl,
         });

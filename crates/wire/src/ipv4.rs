@@ -82,7 +82,7 @@ impl Fragment {
         self.0 & 0x3fff != 0
     }
 
-    /// True for a fragment other than the first one.
+    /// True for a fragment with non-zero offset.
     #[inline]
     pub const fn is_later_piece(self) -> bool {
         self.0 & 0x1fff != 0

@@ -235,7 +235,7 @@ impl<'a> Upper<'a> {
         }
     }
 
-    /// True for a fragment other than the first one.
+    /// True for a fragment with non-zero offset.
     #[inline]
     pub fn is_later_piece(&self) -> bool {
         self.fragment.is_some_and(|fragment| fragment.offset > 0)

@@ -323,7 +323,7 @@ fn put(out: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) {
     out.extend({ parts.iter() }.copied().flatten().take(length));
 }
 
-/// First bytes of a value, which may be longer.
+/// Leading bytes of a value.
 fn head<const N: usize>(value: &[u8]) -> Result<[u8; N], Malformed> {
     value.first_chunk().copied().ok_or(Malformed::Length)
 }

@@ -38,7 +38,7 @@ impl Mac {
         self.0[0] & 2 != 0
     }
 
-    /// The address as a number; the first byte is the most significant of 48 bits.
+    /// The address as a big-endian 48-bit number.
     #[inline]
     pub const fn to_u64(self) -> u64 {
         let [a, b, c, d, e, f] = self.0;

@@ -145,7 +145,7 @@ const fn ipv6_len() -> usize {
     record_len(2)
 }
 
-/// Encodes a datagram of these records, which have one family and are at most [`Version::most`].
+/// Encodes a datagram of at most [`Version::most`] records, all of one address family.
 pub fn records(version: Version, records: &[Record], at: Moment, sequence: u32) -> Vec<u8> {
     let mut out = Vec::with_capacity(DATAGRAM_MOST);
     let ipv6 = records

@@ -5,12 +5,12 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use machine::{Duration, Instant};
 
 use crate::key::Public;
-use crate::message::{COOKIE, MAC, Sum, hash};
+use crate::message::{COOKIE, MAC, Mac, hash};
 
 /// Lifetime of the cookie secret.
-const SECRET: Duration = Duration::from_secs(120);
+const SECRET_LIFETIME: Duration = Duration::from_secs(120);
 /// Safety margin: received cookies expire earlier by this time.
-const EARLIER: Duration = Duration::from_secs(5);
+const EXPIRY_MARGIN: Duration = Duration::from_secs(5);
 
 /// Key that encrypts the cookies of a device.
 #[derive(Clone, Debug)]
@@ -30,8 +30,9 @@ impl CookieKey {
 /// Builds the cookie reply to a message with this sender index and MAC1.
 pub(crate) fn give(
     key: &CookieKey,
-    (receiver, first): (u32, &Sum),
-    mut cookie: Sum,
+    receiver: u32,
+    first: &Mac,
+    mut cookie: Mac,
     nonce: [u8; 24],
 ) -> Option<Vec<u8>> {
     let nonce = XNonce::from(nonce);
@@ -48,17 +49,18 @@ pub(crate) fn give(
 
 /// A cookie received from a peer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Given {
-    cookie: Sum,
+pub(crate) struct ReceivedCookie {
+    cookie: Mac,
     at: Instant,
 }
 
-impl Given {
+impl ReceivedCookie {
     /// Decrypts a cookie reply to the message with this MAC1.
     pub(crate) fn open(
         peer: &Public,
-        first: &Sum,
-        (nonce, sealed): (&[u8; 24], &[u8; 32]),
+        first: &Mac,
+        nonce: &[u8; 24],
+        sealed: &[u8; 32],
         now: Instant,
     ) -> Option<Self> {
         let (cookie, tag) = sealed.split_first_chunk::<MAC>()?;
@@ -72,8 +74,9 @@ impl Given {
     }
 
     /// Returns the cookie unless it has expired.
-    pub(crate) fn at(&self, now: Instant) -> Option<&Sum> {
-        (now.saturating_since(self.at) < SECRET.saturating_sub(EARLIER)).then_some(&self.cookie)
+    pub(crate) fn at(&self, now: Instant) -> Option<&Mac> {
+        (now.saturating_since(self.at) < SECRET_LIFETIME.saturating_sub(EXPIRY_MARGIN))
+            .then_some(&self.cookie)
     }
 }
 
@@ -85,17 +88,19 @@ mod tests {
     fn a_cookie_that_was_given_opens_for_its_message_and_holds_for_a_while() {
         let (own, cookie) = (Public([5; 32]), [9; MAC]);
         let first = [1; MAC];
-        let message = give(&CookieKey::of(&own), (3, &first), cookie, [2; 24]).expect("sealed");
+        let message = give(&CookieKey::of(&own), 3, &first, cookie, [2; 24]).expect("sealed");
         let Some(crate::message::Message::Cookie { nonce, sealed, .. }) =
             crate::message::Message::read(&message)
         else {
             panic!("a cookie");
         };
-        let sealed = (nonce, sealed);
-        let given = Given::open(&own, &first, sealed, Instant::ZERO).expect("the right key");
+        let open = |key: &Public, first: &Mac| {
+            ReceivedCookie::open(key, first, nonce, sealed, Instant::ZERO)
+        };
+        let given = open(&own, &first).expect("the right key");
         assert_eq!(given.at(Instant::from_secs(114)), Some(&cookie));
         assert_eq!(given.at(Instant::from_secs(115)), None);
-        assert!(Given::open(&own, &[2; MAC], sealed, Instant::ZERO).is_none());
-        assert!(Given::open(&Public([6; 32]), &first, sealed, Instant::ZERO).is_none());
+        assert!(open(&own, &[2; MAC]).is_none());
+        assert!(open(&Public([6; 32]), &first).is_none());
     }
 }

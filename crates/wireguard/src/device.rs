@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Duration, Instant};
 
-use crate::cookie::Given;
+use crate::cookie::ReceivedCookie;
 use crate::door::Door;
 use crate::key::{Private, Public};
 use crate::limit::Limit;
-use crate::message::{self, INITIATION, Message, RESPONSE, Sums};
+use crate::message::{self, INITIATION, Macs, Message, RESPONSE};
 use crate::noise::{self, Keys, Time};
 use crate::numbers::Numbers;
-use crate::peer::{ATTEMPTS, Due, Kept, Peer, REKEY_TIMEOUT, State, Trying};
+use crate::peer::{
+    ATTEMPTS_TIMEOUT, HandshakeAttempts, KeyPair, Peer, PeerTask, REKEY_TIMEOUT, State,
+};
 use crate::{Action, Event, Log, LogLevel, Pair, PeerId};
 
 /// Fills a buffer with cryptographically secure random bytes.
@@ -22,27 +24,33 @@ pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
 pub type Counters = BTreeMap<&'static str, u64>;
 
 /// Minimum interval between log entries about rejected handshakes.
-const SAYING: Duration = Duration::from_secs(1);
+const LOG_INTERVAL: Duration = Duration::from_secs(1);
 /// Minimum interval between initiations of a peer.
-const EVERY: Duration = Duration::from_millis(20);
+const INITIATION_INTERVAL: Duration = Duration::from_millis(20);
 /// Maximum jitter of the handshake interval, in milliseconds.
-const JITTER: u64 = 334;
+const MAX_JITTER_MS: u64 = 334;
 /// TAI64N label of 1970-01-01 00:00:00 UTC.
-const TAI: u64 = (1 << 62) + 10;
+const TAI_EPOCH: u64 = (1 << 62) + 10;
 /// Low bits of the nanoseconds that timestamps omit, to hide the load of this host.
-const WHITENED: u64 = (1 << 24) - 1;
+const OMITTED_BITS: u64 = (1 << 24) - 1;
 
 /// The device's key with its derived values.
-struct Own {
+struct LocalKey {
     private: Private,
     public: Public,
     door: Door,
 }
 
+/// Indices of a handshake response.
+struct ResponseNumbers {
+    sender: u32,
+    receiver: u32,
+}
+
 /// State of a WireGuard interface, without I/O.
 pub struct Device {
     entropy: Entropy,
-    own: Option<Own>,
+    own: Option<LocalKey>,
     peers: BTreeMap<PeerId, State>,
     /// Index by public key.
     keys: BTreeMap<Public, PeerId>,
@@ -127,7 +135,7 @@ impl Device {
             Event::Private(private) => self.set_private(private, out),
             Event::Peer(id, Some(peer)) => self.put(id, peer, now, out),
             Event::Peer(id, None) => self.remove(id, out),
-            Event::Datagram { from, bytes } => self.hear((from, bytes), now, out),
+            Event::Datagram { from, bytes } => self.receive(from, bytes, now, out),
             Event::Wanted(id) => self.change(id, out, |device, out| {
                 device.begin(id, now, out);
             }),
@@ -188,7 +196,7 @@ impl Device {
         let (secret, table) = (self.secret, self.numbers.table());
         self.own = private.map(|private| {
             let public = private.public();
-            Own {
+            LocalKey {
                 door: Door::new(public, secret, table),
                 public,
                 private,
@@ -209,7 +217,7 @@ impl Device {
             for number in pairs.all().map(|pair| pair.local).chain(attempt) {
                 self.numbers.remove(number);
             }
-            (peer.cookie, peer.told) = (None, None);
+            (peer.cookie, peer.last_message) = (None, None);
         }
     }
 
@@ -249,16 +257,16 @@ impl Device {
         });
     }
 
-    fn do_all(&mut self, id: PeerId, due: Vec<Due>, now: Instant, out: &mut Vec<Action>) {
+    fn do_all(&mut self, id: PeerId, due: Vec<PeerTask>, now: Instant, out: &mut Vec<Action>) {
         for due in due {
             match due {
-                Due::Keepalive => match self.peers.get(&id).map(|peer| peer.pairs.current) {
+                PeerTask::Keepalive => match self.peers.get(&id).map(|peer| peer.pairs.current) {
                     Some(Some(_)) => out.push(Action::Keepalive(id)),
                     _ => self.begin(id, now, out),
                 },
-                Due::Handshake => self.begin(id, now, out),
-                Due::Again => self.attempt(id, now, out),
-                Due::GiveUp => {
+                PeerTask::Handshake => self.begin(id, now, out),
+                PeerTask::Again => self.attempt(id, now, out),
+                PeerTask::GiveUp => {
                     if let Some(peer) = self.peers.get_mut(&id) {
                         peer.trying = None;
                         let text = format!("{}: no answer to handshakes", peer.is.public);
@@ -266,11 +274,11 @@ impl Device {
                     }
                     out.push(Action::GaveUp(id));
                 }
-                Due::Remove(local) => {
+                PeerTask::Remove(local) => {
                     self.numbers.remove(local);
                     out.push(Action::Remove { local });
                 }
-                Due::Activate(local) => out.push(Action::Activate { local }),
+                PeerTask::Activate(local) => out.push(Action::Activate { local }),
             }
         }
     }
@@ -286,9 +294,9 @@ impl Device {
         if peer.endpoint.is_none() || self.own.is_none() {
             return out.push(Action::GaveUp(id));
         }
-        peer.trying = Some(Trying {
+        peer.trying = Some(HandshakeAttempts {
             attempt: None,
-            until: now + ATTEMPTS,
+            until: now + ATTEMPTS_TIMEOUT,
             again: now,
         });
         self.attempt(id, now, out);
@@ -297,7 +305,7 @@ impl Device {
     /// Sends an initiation.
     fn attempt(&mut self, id: PeerId, now: Instant, out: &mut Vec<Action>) {
         let (number, time) = (self.number(), self.time(now));
-        let jitter = Duration::from_millis(u64::from(self.number()) % JITTER);
+        let jitter = Duration::from_millis(u64::from(self.number()) % MAX_JITTER_MS);
         let (Some(own), Some(peer)) = (&self.own, self.peers.get_mut(&id)) else {
             return;
         };
@@ -308,42 +316,44 @@ impl Device {
         if let Some((before, _)) = trying.attempt.take() {
             self.numbers.remove(before);
         }
-        let keys = (&peer.is.public, peer.is.preshared.as_ref());
-        let Some((begun, noise)) = noise::begin(&own.private, keys, time) else {
+        let preshared = peer.is.preshared.as_ref();
+        let begun = noise::begin(&own.private, &peer.is.public, preshared, time);
+        let Some((begun, noise)) = begun else {
             return;
         };
         trying.attempt = Some((number, begun));
         let cookie = peer.cookie.as_ref().and_then(|given| given.at(now));
-        let (bytes, first) = message::write(INITIATION, &[number], &noise, (&peer.sums, cookie));
-        peer.told = Some((number, first));
+        let (bytes, first) = message::write(INITIATION, &[number], &noise, &peer.macs, cookie);
+        peer.last_message = Some((number, first));
         self.numbers.insert(number, id);
         out.push(Action::Send { to, bytes });
     }
 
     /// Processes a handshake message.
-    fn hear(&mut self, (from, bytes): (SocketAddr, &[u8]), now: Instant, out: &mut Vec<Action>) {
+    fn receive(&mut self, from: SocketAddr, bytes: &[u8], now: Instant, out: &mut Vec<Action>) {
         let heard = match Message::read(bytes) {
             None => Err("malformed"),
             Some(Message::Initiation {
                 sender,
                 noise,
-                sums,
+                macs,
             }) => self
-                .admit((from, sender, &sums), now, out)
-                .and_then(|()| self.answer((from, sender, noise), now, out)),
+                .admit(from, sender, &macs, now, out)
+                .and_then(|()| self.answer(from, sender, noise, now, out)),
             Some(Message::Response {
                 sender,
                 receiver,
                 noise,
-                sums,
-            }) => self
-                .admit((from, sender, &sums), now, out)
-                .and_then(|()| self.end((from, sender, receiver, noise), now, out)),
+                macs,
+            }) => self.admit(from, sender, &macs, now, out).and_then(|()| {
+                let numbers = ResponseNumbers { sender, receiver };
+                self.end(from, numbers, noise, now, out)
+            }),
             Some(Message::Cookie {
                 receiver,
                 nonce,
                 sealed,
-            }) => self.take_cookie(receiver, (nonce, sealed), now),
+            }) => self.take_cookie(receiver, nonce, sealed, now),
         };
         if let Err(name) = heard {
             *self.counters.entry(name).or_default() += 1;
@@ -355,7 +365,7 @@ impl Device {
     fn say_refused(&mut self, id: PeerId, why: &str, now: Instant, out: &mut Vec<Action>) {
         let is_due = self
             .logged
-            .is_none_or(|at| now.saturating_since(at) >= SAYING);
+            .is_none_or(|at| now.saturating_since(at) >= LOG_INTERVAL);
         if let Some(peer) = self.peers.get(&id).filter(|_| is_due) {
             self.logged = Some(now);
             say(out, LogLevel::Info, format!("{}: {why}", peer.is.public));
@@ -365,24 +375,26 @@ impl Device {
     /// Checks MAC1; under load also MAC2 and the rate of the sender, and replies with a cookie.
     fn admit(
         &mut self,
-        (from, sender, sums): (SocketAddr, u32, &Sums<'_>),
+        from: SocketAddr,
+        sender: u32,
+        macs: &Macs<'_>,
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), &'static str> {
         let own = self.own.as_ref().ok_or("no-key")?;
-        if !own.door.is_for(sums) {
+        if !own.door.is_for(macs) {
             return Err("wrong-sum");
         }
         if !self.limit.is_flood(now) {
             return Ok(());
         }
-        if own.door.is_proved(sums, from, now) {
+        if own.door.is_proved(macs, from, now) {
             return match self.limit.may(from, now) {
                 true => Ok(()),
                 false => Err("too-many"),
             };
         }
-        let given = own.door.give(sender, sums, from, now);
+        let given = own.door.give(sender, macs, from, now);
         let given = given.map(|bytes| bytes.to_vec());
         out.extend(given.map(|bytes| Action::Send { to: from, bytes }));
         Err("cookie-asked")
@@ -391,7 +403,9 @@ impl Device {
     /// Processes an initiation and sends the response.
     fn answer(
         &mut self,
-        (from, sender, noise): (SocketAddr, u32, &[u8]),
+        from: SocketAddr,
+        sender: u32,
+        noise: &[u8],
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), &'static str> {
@@ -410,7 +424,7 @@ impl Device {
         }
         if peer
             .began
-            .is_some_and(|began| now.saturating_since(began) < EVERY)
+            .is_some_and(|began| now.saturating_since(began) < INITIATION_INTERVAL)
         {
             return Err("too-soon");
         }
@@ -420,7 +434,7 @@ impl Device {
         let answered = asked.answer(peer.is.preshared.as_ref());
         let (noise, keys) = answered.ok_or("wrong-key")?;
         let number = self.number();
-        let kept = Kept {
+        let kept = KeyPair {
             local: number,
             is_initiator: false,
             since: now,
@@ -432,9 +446,9 @@ impl Device {
             (peer.greatest, peer.began) = (Some(time), Some(now));
             let cookie = peer.cookie.as_ref().and_then(|given| given.at(now));
             let numbers = [number, sender];
-            let (bytes, first) = message::write(RESPONSE, &numbers, &noise, (&peer.sums, cookie));
-            peer.told = Some((number, first));
-            device.install((id, from), (sender, kept, keys), out);
+            let (bytes, first) = message::write(RESPONSE, &numbers, &noise, &peer.macs, cookie);
+            peer.last_message = Some((number, first));
+            device.install(id, from, sender, kept, keys, out);
             out.push(Action::Send { to: from, bytes });
         });
         if unconfirmed {
@@ -450,10 +464,13 @@ impl Device {
     /// Processes a response and completes the handshake.
     fn end(
         &mut self,
-        (from, sender, receiver, noise): (SocketAddr, u32, u32, &[u8]),
+        from: SocketAddr,
+        numbers: ResponseNumbers,
+        noise: &[u8],
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), &'static str> {
+        let ResponseNumbers { sender, receiver } = numbers;
         let id = self.numbers.peer(receiver).ok_or("unknown-number")?;
         let ephemeral = noise.first_chunk().copied().map(Public);
         if ephemeral.is_none_or(|key| key.is_degenerate()) {
@@ -476,12 +493,12 @@ impl Device {
                 return;
             };
             (peer.trying, peer.last_handshake) = (None, Some(now));
-            let kept = Kept {
+            let kept = KeyPair {
                 local: receiver,
                 is_initiator: true,
                 since: now,
             };
-            device.install((id, from), (sender, kept, keys), out);
+            device.install(id, from, sender, kept, keys, out);
             ended = Ok(());
         });
         if ended == Err("wrong-preshared-key") {
@@ -494,8 +511,11 @@ impl Device {
     /// Installs the keys of a session.
     fn install(
         &mut self,
-        (id, from): (PeerId, SocketAddr),
-        (remote, kept, keys): (u32, Kept, Keys),
+        id: PeerId,
+        from: SocketAddr,
+        remote: u32,
+        kept: KeyPair,
+        keys: Keys,
         out: &mut Vec<Action>,
     ) {
         let Some(peer) = self.peers.get_mut(&id) else {
@@ -528,14 +548,15 @@ impl Device {
     fn take_cookie(
         &mut self,
         receiver: u32,
-        sealed: (&[u8; 24], &[u8; 32]),
+        nonce: &[u8; 24],
+        sealed: &[u8; 32],
         now: Instant,
     ) -> Result<(), &'static str> {
         let id = self.numbers.peer(receiver).ok_or("unknown-number")?;
         let peer = self.peers.get_mut(&id).ok_or("unknown-number")?;
-        let told = peer.told.filter(|(number, _)| *number == receiver);
-        let (_, first) = told.ok_or("unknown-number")?;
-        let given = Given::open(&peer.is.public, &first, sealed, now);
+        let last_message = peer.last_message.filter(|(number, _)| *number == receiver);
+        let (_, first) = last_message.ok_or("unknown-number")?;
+        let given = ReceivedCookie::open(&peer.is.public, &first, nonce, sealed, now);
         peer.cookie = Some(given.ok_or("wrong-cookie")?);
         Ok(())
     }
@@ -562,9 +583,12 @@ impl Device {
     /// Returns the timestamp for an initiation.
     fn time(&self, now: Instant) -> Time {
         let nanos = self.time_of_day(now);
-        let (seconds, nanos) = (nanos / 1_000_000_000, (nanos % 1_000_000_000) & !WHITENED);
+        let (seconds, nanos) = (
+            nanos / 1_000_000_000,
+            (nanos % 1_000_000_000) & !OMITTED_BITS,
+        );
         let mut time = Time::default();
-        time[..8].copy_from_slice(&(TAI + seconds).to_be_bytes());
+        time[..8].copy_from_slice(&(TAI_EPOCH + seconds).to_be_bytes());
         time[8..].copy_from_slice(&(nanos as u32).to_be_bytes());
         time
     }

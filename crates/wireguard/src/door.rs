@@ -7,7 +7,7 @@ use machine::Instant;
 
 use crate::cookie::{self, CookieKey};
 use crate::key::Public;
-use crate::message::{Message, Sum, SumKey, Sums, nonce_hash, sum};
+use crate::message::{Mac, MacKey, Macs, Message, mac, nonce_hash};
 use crate::numbers::NumberTable;
 
 /// Duration of a cookie epoch. Cookies of the previous epoch remain valid.
@@ -36,7 +36,7 @@ pub enum Sort {
 /// What workers need to know of a device.
 #[derive(Clone, Debug)]
 pub struct Door {
-    sums: SumKey,
+    macs: MacKey,
     giving: CookieKey,
     secret: [u8; 32],
     numbers: NumberTable,
@@ -46,7 +46,7 @@ impl Door {
     /// `numbers` are the assigned receiver indices.
     pub(crate) fn new(public: Public, secret: [u8; 32], numbers: NumberTable) -> Self {
         Self {
-            sums: SumKey::of(&public),
+            macs: MacKey::of(&public),
             giving: CookieKey::of(&public),
             secret,
             numbers,
@@ -55,19 +55,19 @@ impl Door {
 
     /// Classifies a message.
     pub fn sort(&self, message: &[u8], from: SocketAddr, now: Instant) -> Sort {
-        let (receiver, sums) = match Message::read(message) {
+        let (receiver, macs) = match Message::read(message) {
             None => return Sort::Malformed,
             Some(Message::Cookie { receiver, .. }) => (Some(receiver), None),
-            Some(Message::Response { receiver, sums, .. }) => (Some(receiver), Some(sums)),
-            Some(Message::Initiation { sums, .. }) => (None, Some(sums)),
+            Some(Message::Response { receiver, macs, .. }) => (Some(receiver), Some(macs)),
+            Some(Message::Initiation { macs, .. }) => (None, Some(macs)),
         };
         if receiver.is_some_and(|number| !self.numbers.may_have(number)) {
             return Sort::NotAsked;
         }
-        match sums {
-            Some(sums) if !self.is_for(&sums) => Sort::NotForUs,
+        match macs {
+            Some(macs) if !self.is_for(&macs) => Sort::NotForUs,
             _ if receiver.is_some() => Sort::Answer,
-            Some(sums) if self.is_proved(&sums, from, now) => Sort::Proved,
+            Some(macs) if self.is_proved(&macs, from, now) => Sort::Proved,
             _ => Sort::Unproved,
         }
     }
@@ -79,13 +79,13 @@ impl Door {
         from: SocketAddr,
         now: Instant,
     ) -> Option<[u8; CHALLENGE_BYTES]> {
-        let (sender, sums) = match Message::read(message)? {
-            Message::Initiation { sender, sums, .. } | Message::Response { sender, sums, .. } => {
-                (sender, sums)
+        let (sender, macs) = match Message::read(message)? {
+            Message::Initiation { sender, macs, .. } | Message::Response { sender, macs, .. } => {
+                (sender, macs)
             }
             Message::Cookie { .. } => return None,
         };
-        self.give(sender, &sums, from, now)
+        self.give(sender, &macs, from, now)
     }
 
     /// Returns the cookie reply to a message. Its nonce is derived from message and time: replies with equal
@@ -93,31 +93,31 @@ impl Door {
     pub(crate) fn give(
         &self,
         sender: u32,
-        sums: &Sums<'_>,
+        macs: &Macs<'_>,
         from: SocketAddr,
         now: Instant,
     ) -> Option<[u8; CHALLENGE_BYTES]> {
         let cookie = self.cookie(epoch(now), from);
-        let digest = nonce_hash(&self.secret, sums.first, &cookie);
+        let digest = nonce_hash(&self.secret, macs.first, &cookie);
         let nonce = *digest.first_chunk()?;
-        let bytes = cookie::give(&self.giving, (sender, sums.first), cookie, nonce)?;
+        let bytes = cookie::give(&self.giving, sender, macs.first, cookie, nonce)?;
         bytes.try_into().ok()
     }
 
-    pub(crate) fn is_for(&self, sums: &Sums<'_>) -> bool {
-        sums.is_for(&self.sums)
+    pub(crate) fn is_for(&self, macs: &Macs<'_>) -> bool {
+        macs.is_for(&self.macs)
     }
 
-    pub(crate) fn is_proved(&self, sums: &Sums<'_>, from: SocketAddr, now: Instant) -> bool {
-        if !sums.has_second() {
+    pub(crate) fn is_proved(&self, macs: &Macs<'_>, from: SocketAddr, now: Instant) -> bool {
+        if !macs.has_second() {
             return false;
         }
         let epoch = epoch(now);
-        let has = |epoch| sums.has(&self.cookie(epoch, from));
+        let has = |epoch| macs.has(&self.cookie(epoch, from));
         has(epoch) || has(epoch.saturating_sub(1))
     }
 
-    fn cookie(&self, epoch: u64, from: SocketAddr) -> Sum {
+    fn cookie(&self, epoch: u64, from: SocketAddr) -> Mac {
         let address = match from.ip() {
             IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
             IpAddr::V6(address) => address.octets(),
@@ -128,7 +128,7 @@ impl Door {
             &from.port().to_be_bytes(),
         ]
         .concat();
-        sum(&self.secret, &parts)
+        mac(&self.secret, &parts)
     }
 }
 
@@ -140,7 +140,7 @@ fn epoch(now: Instant) -> u64 {
 mod tests {
     use super::*;
     use crate::PeerId;
-    use crate::cookie::Given;
+    use crate::cookie::ReceivedCookie;
     use crate::message::{INITIATION, RESPONSE, write};
     use crate::numbers::Numbers;
 
@@ -155,16 +155,15 @@ mod tests {
         let public = Public([5; 32]);
         let mut numbers = Numbers::default();
         let door = Door::new(public, [3; 32], numbers.table());
-        let message = |cookie: Option<&Sum>| {
-            write(INITIATION, &[7], &[1; 108], (&SumKey::of(&public), cookie))
-        };
+        let message =
+            |cookie: Option<&Mac>| write(INITIATION, &[7], &[1; 108], &MacKey::of(&public), cookie);
         let (plain, first) = message(None);
         assert_eq!(door.sort(&plain, from(1), NOW), Sort::Unproved);
         let challenge = door.challenge(&plain, from(1), NOW).expect("a cookie");
         let Some(Message::Cookie { nonce, sealed, .. }) = Message::read(&challenge) else {
             panic!("a message with a cookie");
         };
-        let given = Given::open(&public, &first, (nonce, sealed), NOW).expect("it opens");
+        let given = ReceivedCookie::open(&public, &first, nonce, sealed, NOW).expect("it opens");
         let (proved, _) = message(given.at(NOW));
         assert_eq!(door.sort(&proved, from(1), NOW), Sort::Proved);
         let next = Instant::from_secs(1000 + EPOCH_SECONDS);
@@ -176,8 +175,8 @@ mod tests {
         assert_eq!(other.sort(&plain, from(1), NOW), Sort::NotForUs);
         assert_eq!(door.sort(&plain[1..], from(1), NOW), Sort::Malformed);
         // Responses with an assigned index, and with an unknown one.
-        let key = SumKey::of(&public);
-        let (response, _) = write(RESPONSE, &[1, 9], &[1; 48], (&key, None));
+        let key = MacKey::of(&public);
+        let (response, _) = write(RESPONSE, &[1, 9], &[1; 48], &key, None);
         for message in [&response[..], &challenge] {
             assert_eq!(door.sort(message, from(1), NOW), Sort::NotAsked);
         }

@@ -1,4 +1,4 @@
-//! Rate limit of handshakes: unlimited below [`FLOOD`]; under load only senders with a valid cookie, each at
+//! Rate limit of handshakes: unlimited below [`COOKIE_THRESHOLD`]; under load only senders with a valid cookie, each at
 //! its own rate.
 
 use core::net::{IpAddr, SocketAddr};
@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use machine::{Duration, Instant};
 
 /// Handshakes per second above which cookies are demanded; this rate costs a few per cent of a core.
-const FLOOD: u32 = 200;
+const COOKIE_THRESHOLD: u32 = 200;
 const SECOND: Duration = Duration::from_secs(1);
 /// Interval and burst per sender (as in Linux).
-const EVERY: Duration = Duration::from_millis(50);
-const BURST: u32 = 5;
+const SENDER_INTERVAL: Duration = Duration::from_millis(50);
+const SENDER_BURST: u32 = 5;
 /// Maximum number of remembered senders.
-const SENDERS: usize = 4096;
+const MAX_SENDERS: usize = 4096;
 
 /// Counts handshakes per second and per sender.
 #[derive(Debug, Default)]
@@ -25,13 +25,13 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Counts a handshake; returns true if the rate exceeds [`FLOOD`].
+    /// Counts a handshake; returns true if the rate exceeds [`COOKIE_THRESHOLD`].
     pub(crate) fn is_flood(&mut self, now: Instant) -> bool {
         if now.saturating_since(self.second.0) >= SECOND {
             self.second = (now, 0);
         }
         self.second.1 = self.second.1.saturating_add(1);
-        self.second.1 > FLOOD
+        self.second.1 > COOKIE_THRESHOLD
     }
 
     /// Returns true if the sender is within its rate.
@@ -41,17 +41,17 @@ impl Limit {
             // A host usually controls a /64.
             IpAddr::V6(address) => (address.to_bits() >> 64) as u64 | 1 << 63,
         };
-        if self.senders.len() >= SENDERS {
+        if self.senders.len() >= MAX_SENDERS {
             self.senders.retain(|_, quiet| *quiet > now);
         }
-        let is_full = self.senders.len() >= SENDERS;
+        let is_full = self.senders.len() >= MAX_SENDERS;
         let quiet = self.senders.get(&sender).copied().unwrap_or(now).max(now);
-        if quiet.saturating_since(now) >= EVERY * BURST
+        if quiet.saturating_since(now) >= SENDER_INTERVAL * SENDER_BURST
             || is_full && !self.senders.contains_key(&sender)
         {
             return false;
         }
-        self.senders.insert(sender, quiet + EVERY);
+        self.senders.insert(sender, quiet + SENDER_INTERVAL);
         true
     }
 }
@@ -77,10 +77,10 @@ mod tests {
     fn memory_is_bounded() {
         let mut limit = Limit::default();
         let now = Instant::from_secs(1);
-        let taken = (0..2 * SENDERS as u32)
+        let taken = (0..2 * MAX_SENDERS as u32)
             .filter(|number| limit.may((number.to_be_bytes(), 1).into(), now))
             .count();
-        assert_eq!(taken, SENDERS);
+        assert_eq!(taken, MAX_SENDERS);
         assert!(limit.may(([255, 0, 0, 1], 1).into(), Instant::from_secs(2)));
     }
 

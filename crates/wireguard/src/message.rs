@@ -21,7 +21,7 @@ pub(crate) const MAC: usize = 16;
 pub(crate) const NOISE: [usize; 2] = [108, 48];
 const LENGTHS: [usize; 3] = [148, 92, 64];
 
-pub(crate) type Sum = [u8; MAC];
+pub(crate) type Mac = [u8; MAC];
 
 /// A parsed message.
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +29,13 @@ pub(crate) enum Message<'a> {
     Initiation {
         sender: u32,
         noise: &'a [u8],
-        sums: Sums<'a>,
+        macs: Macs<'a>,
     },
     Response {
         sender: u32,
         receiver: u32,
         noise: &'a [u8],
-        sums: Sums<'a>,
+        macs: Macs<'a>,
     },
     Cookie {
         receiver: u32,
@@ -46,11 +46,11 @@ pub(crate) enum Message<'a> {
 
 /// Both MACs of a message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sums<'a> {
+pub(crate) struct Macs<'a> {
     /// Bytes that MAC1 covers, and bytes that MAC2 covers.
     before: [&'a [u8]; 2],
-    pub(crate) first: &'a Sum,
-    second: &'a Sum,
+    pub(crate) first: &'a Mac,
+    second: &'a Mac,
 }
 
 /// Splits a little-endian number off the front.
@@ -79,13 +79,13 @@ impl<'a> Message<'a> {
                 sealed: rest.first_chunk()?,
             });
         }
-        let sums = Sums::of(bytes)?;
+        let macs = Macs::of(bytes)?;
         if kind == INITIATION {
             let noise = rest.get(..NOISE[0])?;
             return Some(Self::Initiation {
                 sender: first,
                 noise,
-                sums,
+                macs,
             });
         }
         let receiver = number(&mut rest)?;
@@ -93,12 +93,12 @@ impl<'a> Message<'a> {
             sender: first,
             receiver,
             noise: rest.get(..NOISE[1])?,
-            sums,
+            macs,
         })
     }
 }
 
-impl<'a> Sums<'a> {
+impl<'a> Macs<'a> {
     fn of(bytes: &'a [u8]) -> Option<Self> {
         let (before_second, second) = bytes.split_last_chunk()?;
         let (before_first, first) = before_second.split_last_chunk()?;
@@ -110,8 +110,8 @@ impl<'a> Sums<'a> {
     }
 
     /// Verifies MAC1, which proves that the sender knows the receiver's public key.
-    pub(crate) fn is_for(&self, key: &SumKey) -> bool {
-        sum(&key.0, self.before[0]).ct_eq(self.first).into()
+    pub(crate) fn is_for(&self, key: &MacKey) -> bool {
+        mac(&key.0, self.before[0]).ct_eq(self.first).into()
     }
 
     /// Returns true if MAC2 is present: senders without a cookie send zeros.
@@ -120,16 +120,16 @@ impl<'a> Sums<'a> {
     }
 
     /// Verifies MAC2 against a cookie.
-    pub(crate) fn has(&self, cookie: &Sum) -> bool {
-        sum(cookie, self.before[1]).ct_eq(self.second).into()
+    pub(crate) fn has(&self, cookie: &Mac) -> bool {
+        mac(cookie, self.before[1]).ct_eq(self.second).into()
     }
 }
 
 /// MAC1 key for messages to the owner of a public key.
 #[derive(Clone, Debug)]
-pub(crate) struct SumKey([u8; 32]);
+pub(crate) struct MacKey([u8; 32]);
 
-impl SumKey {
+impl MacKey {
     pub(crate) fn of(receiver: &Public) -> Self {
         Self(hash(b"mac1----", receiver))
     }
@@ -144,7 +144,7 @@ pub(crate) fn hash(label: &[u8; 8], key: &Public) -> [u8; 32] {
 }
 
 /// Returns the hash from which the nonce of a cookie reply is taken.
-pub(crate) fn nonce_hash(secret: &[u8; 32], first: &Sum, cookie: &Sum) -> [u8; 32] {
+pub(crate) fn nonce_hash(secret: &[u8; 32], first: &Mac, cookie: &Mac) -> [u8; 32] {
     let mut hash = Blake2s256::new();
     for part in [&secret[..], first, cookie] {
         Digest::update(&mut hash, part);
@@ -153,7 +153,7 @@ pub(crate) fn nonce_hash(secret: &[u8; 32], first: &Sum, cookie: &Sum) -> [u8; 3
 }
 
 /// Returns the keyed BLAKE2s MAC; the key has 16 or 32 bytes.
-pub(crate) fn sum(key: &[u8], bytes: &[u8]) -> Sum {
+pub(crate) fn mac(key: &[u8], bytes: &[u8]) -> Mac {
     // BLAKE2s accepts keys of up to 32 bytes.
     let Ok(mut mac) = Blake2sMac::<U16>::new_from_slice(key) else {
         return [0; MAC];
@@ -167,16 +167,17 @@ pub(crate) fn write(
     kind: u8,
     numbers: &[u32],
     noise: &[u8],
-    (key, cookie): (&SumKey, Option<&Sum>),
-) -> (Vec<u8>, Sum) {
+    key: &MacKey,
+    cookie: Option<&Mac>,
+) -> (Vec<u8>, Mac) {
     let mut bytes = vec![kind, 0, 0, 0];
     for number in numbers {
         bytes.extend(number.to_le_bytes());
     }
     bytes.extend(noise);
-    let first = sum(&key.0, &bytes);
+    let first = mac(&key.0, &bytes);
     bytes.extend(first);
-    let second = cookie.map_or([0; MAC], |cookie| sum(cookie, &bytes));
+    let second = cookie.map_or([0; MAC], |cookie| mac(cookie, &bytes));
     bytes.extend(second);
     (bytes, first)
 }
@@ -187,21 +188,21 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let key = SumKey::of(&Public([3; 32]));
+        let key = MacKey::of(&Public([3; 32]));
         let cookie = [9; MAC];
-        let (bytes, first) = write(INITIATION, &[7], &[1; NOISE[0]], (&key, Some(&cookie)));
+        let (bytes, first) = write(INITIATION, &[7], &[1; NOISE[0]], &key, Some(&cookie));
         let Some(Message::Initiation {
             sender,
             noise,
-            sums,
+            macs,
         }) = Message::read(&bytes)
         else {
             panic!("an initiation");
         };
-        assert_eq!((sender, noise, *sums.first), (7, &[1; NOISE[0]][..], first));
-        assert!(sums.is_for(&key) && sums.has(&cookie));
-        assert!(!sums.is_for(&SumKey::of(&Public([4; 32]))) && !sums.has(&[8; MAC]));
-        let (bytes, _) = write(RESPONSE, &[7, 8], &[1; NOISE[1]], (&key, None));
+        assert_eq!((sender, noise, *macs.first), (7, &[1; NOISE[0]][..], first));
+        assert!(macs.is_for(&key) && macs.has(&cookie));
+        assert!(!macs.is_for(&MacKey::of(&Public([4; 32]))) && !macs.has(&[8; MAC]));
+        let (bytes, _) = write(RESPONSE, &[7, 8], &[1; NOISE[1]], &key, None);
         let Some(Message::Response {
             sender, receiver, ..
         }) = Message::read(&bytes)

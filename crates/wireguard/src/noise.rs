@@ -9,11 +9,11 @@ use crate::message::NOISE;
 const PATTERN: &str = "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s";
 const PROLOGUE: &[u8] = b"WireGuard v1 zx2c4 Jason@zx2c4.com";
 /// Position of the preshared key in the pattern.
-const PLACE: u8 = 2;
+const PSK_POSITION: u8 = 2;
 /// Length of the timestamp (TAI64N) in the initiation.
-pub(crate) const TIME: usize = 12;
+pub(crate) const TIMESTAMP_BYTES: usize = 12;
 
-pub(crate) type Time = [u8; TIME];
+pub(crate) type Time = [u8; TIMESTAMP_BYTES];
 
 /// Session keys: of messages to the peer, and of messages from the peer.
 pub(crate) struct Keys {
@@ -22,11 +22,11 @@ pub(crate) struct Keys {
 }
 
 /// Initiator's state after the first message.
-pub(crate) struct Begun(HandshakeState);
+pub(crate) struct InitiatorState(HandshakeState);
 
-impl core::fmt::Debug for Begun {
+impl core::fmt::Debug for InitiatorState {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Begun")
+        f.write_str("InitiatorState")
     }
 }
 
@@ -44,19 +44,20 @@ fn shared(key: Option<&Preshared>) -> Zeroizing<[u8; 32]> {
 /// Creates a handshake and its first message.
 pub(crate) fn begin(
     own: &Private,
-    (peer, preshared): (&Public, Option<&Preshared>),
+    peer: &Public,
+    preshared: Option<&Preshared>,
     time: Time,
-) -> Option<(Begun, [u8; NOISE[0]])> {
+) -> Option<(InitiatorState, [u8; NOISE[0]])> {
     let preshared = shared(preshared);
     let builder = builder(own)?.remote_public_key(&peer.0).ok()?;
-    let builder = builder.psk(PLACE, &preshared).ok()?;
+    let builder = builder.psk(PSK_POSITION, &preshared).ok()?;
     let mut state = builder.build_initiator().ok()?;
     let mut message = [0; NOISE[0]];
     let len = state.write_message(&time, &mut message).ok()?;
-    (len == message.len()).then_some((Begun(state), message))
+    (len == message.len()).then_some((InitiatorState(state), message))
 }
 
-impl Begun {
+impl InitiatorState {
     /// Completes the handshake with the second message. A message that fails leaves the state unchanged.
     pub(crate) fn end(&mut self, message: &[u8]) -> Option<Keys> {
         self.0.read_message(message, &mut []).ok()?;
@@ -69,7 +70,7 @@ impl Begun {
 }
 
 /// Responder's state after the first message.
-pub(crate) struct Asked {
+pub(crate) struct Initiation {
     state: HandshakeState,
     /// Public key of the initiator.
     pub(crate) peer: Public,
@@ -78,22 +79,22 @@ pub(crate) struct Asked {
 }
 
 /// Processes the first message of a handshake.
-pub(crate) fn read(own: &Private, message: &[u8]) -> Option<Asked> {
+pub(crate) fn read(own: &Private, message: &[u8]) -> Option<Initiation> {
     let mut state = builder(own)?.build_responder().ok()?;
-    let mut time = [0; TIME];
+    let mut time = [0; TIMESTAMP_BYTES];
     let len = state.read_message(message, &mut time).ok()?;
     let peer = Public(state.get_remote_static()?.try_into().ok()?);
-    (len == TIME).then_some(Asked { state, peer, time })
+    (len == TIMESTAMP_BYTES).then_some(Initiation { state, peer, time })
 }
 
-impl Asked {
+impl Initiation {
     /// Returns the second message and the session keys.
     pub(crate) fn answer(
         mut self,
         preshared: Option<&Preshared>,
     ) -> Option<([u8; NOISE[1]], Keys)> {
         let preshared = shared(preshared);
-        self.state.set_psk(PLACE.into(), &*preshared).ok()?;
+        self.state.set_psk(PSK_POSITION.into(), &*preshared).ok()?;
         let mut message = [0; NOISE[1]];
         let len = self.state.write_message(&[], &mut message).ok()?;
         let (receive, send) = self.state.dangerously_get_raw_split();
@@ -111,10 +112,13 @@ mod tests {
 
     fn meet(preshared: [Option<&Preshared>; 2]) -> Option<(Keys, Keys)> {
         let [one, other] = [[1; 32], [2; 32]].map(Private::new);
-        let peer = (&other.public(), preshared[0]);
-        let (mut begun, message) = begin(&one, peer, [3; TIME]).expect("keys");
+        let begun = begin(&one, &other.public(), preshared[0], [3; TIMESTAMP_BYTES]);
+        let (mut begun, message) = begun.expect("keys");
         let asked = read(&other, &message).expect("it is for this one");
-        assert_eq!((asked.peer, asked.time), (one.public(), [3; TIME]));
+        assert_eq!(
+            (asked.peer, asked.time),
+            (one.public(), [3; TIMESTAMP_BYTES])
+        );
         let (answer, theirs) = asked.answer(preshared[1]).expect("an answer");
         for at in 0..answer.len() {
             let mut altered = answer;
@@ -139,7 +143,7 @@ mod tests {
     #[test]
     fn a_message_for_another_key_is_not_read() {
         let [one, other, third] = [[1; 32], [2; 32], [3; 32]].map(Private::new);
-        let (_, message) = begin(&one, (&other.public(), None), [0; TIME]).expect("keys");
+        let (_, message) = begin(&one, &other.public(), None, [0; TIMESTAMP_BYTES]).expect("keys");
         assert!(read(&third, &message).is_none());
         let mut altered = message;
         altered[50] ^= 1;

@@ -7,10 +7,10 @@ use core::net::SocketAddr;
 
 use machine::{Duration, Instant};
 
-use crate::cookie::Given;
+use crate::cookie::ReceivedCookie;
 use crate::key::{Preshared, Public};
-use crate::message::{Sum, SumKey};
-use crate::noise::{Begun, Time};
+use crate::message::{Mac, MacKey};
+use crate::noise::{InitiatorState, Time};
 
 /// Sealed messages after which a session is rekeyed.
 const REKEY_AFTER_MESSAGES: u64 = 1 << 60;
@@ -21,11 +21,11 @@ pub(crate) const REJECT_AFTER: Duration = Duration::from_secs(180);
 /// Interval of handshake attempts; random jitter keeps two ends from colliding repeatedly.
 pub(crate) const REKEY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after which handshake attempts end.
-pub(crate) const ATTEMPTS: Duration = Duration::from_secs(90);
+pub(crate) const ATTEMPTS_TIMEOUT: Duration = Duration::from_secs(90);
 /// Delay of a passive keepalive after received data.
-const KEEPALIVE: Duration = Duration::from_secs(10);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time without a response to sent data after which a handshake starts.
-const SILENCE: Duration = KEEPALIVE.saturating_add(REKEY_TIMEOUT);
+const SILENCE_TIMEOUT: Duration = KEEPALIVE_TIMEOUT.saturating_add(REKEY_TIMEOUT);
 /// Minimum interval of persistent keepalives.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -65,7 +65,7 @@ pub struct Observation {
 
 /// A session in use.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeyPair {
     pub(crate) local: u32,
     pub(crate) is_initiator: bool,
     pub(crate) since: Instant,
@@ -74,14 +74,14 @@ pub(crate) struct Kept {
 /// Sessions: current, previous, and the next one that the peer has not confirmed yet.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
-    pub(crate) current: Option<Kept>,
-    previous: Option<Kept>,
-    next: Option<Kept>,
+    pub(crate) current: Option<KeyPair>,
+    previous: Option<KeyPair>,
+    next: Option<KeyPair>,
 }
 
 impl Pairs {
     /// Adds a session. Returns the local indices of dropped ones.
-    pub(crate) fn add(&mut self, pair: Kept) -> Vec<u32> {
+    pub(crate) fn add(&mut self, pair: KeyPair) -> Vec<u32> {
         let gone = match pair.is_initiator {
             true => {
                 // Both sides may have initiated at once: then the peer sends under the unconfirmed session.
@@ -112,13 +112,13 @@ impl Pairs {
 
     /// Drops expired sessions and returns their indices.
     fn expire(&mut self, now: Instant) -> Vec<u32> {
-        let too_old = |pair: &mut Kept| now.saturating_since(pair.since) >= REJECT_AFTER;
+        let too_old = |pair: &mut KeyPair| now.saturating_since(pair.since) >= REJECT_AFTER;
         let all = [&mut self.current, &mut self.previous, &mut self.next];
         let gone = all.into_iter().filter_map(|place| place.take_if(too_old));
         gone.map(|pair| pair.local).collect()
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = Kept> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = KeyPair> {
         [self.current, self.previous, self.next]
             .into_iter()
             .flatten()
@@ -131,9 +131,9 @@ impl Pairs {
 
 /// A handshake that this side initiated.
 #[derive(Debug)]
-pub(crate) struct Trying {
+pub(crate) struct HandshakeAttempts {
     /// Index and state of the last attempt; `None` before the first.
-    pub(crate) attempt: Option<(u32, Begun)>,
+    pub(crate) attempt: Option<(u32, InitiatorState)>,
     /// Time to give up.
     pub(crate) until: Instant,
     /// Time of the next attempt.
@@ -142,7 +142,7 @@ pub(crate) struct Trying {
 
 /// Work that is due for a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
+pub(crate) enum PeerTask {
     /// Send an empty data message.
     Keepalive,
     /// Start a handshake.
@@ -161,13 +161,13 @@ pub(crate) enum Due {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) is: Peer,
-    pub(crate) sums: SumKey,
+    pub(crate) macs: MacKey,
     pub(crate) endpoint: Option<SocketAddr>,
     pub(crate) pairs: Pairs,
-    pub(crate) trying: Option<Trying>,
-    pub(crate) cookie: Option<Given>,
+    pub(crate) trying: Option<HandshakeAttempts>,
+    pub(crate) cookie: Option<ReceivedCookie>,
     /// Index and MAC1 of the last handshake message to the peer; needed to open a cookie reply.
-    pub(crate) told: Option<(u32, Sum)>,
+    pub(crate) last_message: Option<(u32, Mac)>,
     /// Greatest timestamp received in an initiation (replay protection).
     pub(crate) greatest: Option<Time>,
     pub(crate) began: Option<Instant>,
@@ -184,14 +184,14 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(is: Peer, now: Instant) -> Self {
         Self {
-            sums: SumKey::of(&is.public),
+            macs: MacKey::of(&is.public),
             endpoint: is.endpoint,
             greets: is.keepalive.map(|_| now),
             is,
             pairs: Pairs::default(),
             trying: None,
             cookie: None,
-            told: None,
+            last_message: None,
             greatest: None,
             began: None,
             last_handshake: None,
@@ -213,13 +213,13 @@ impl State {
     }
 
     /// Processes reported traffic. Returns the work that is due now.
-    pub(crate) fn observe(&mut self, seen: Observation, now: Instant) -> Vec<Due> {
+    pub(crate) fn observe(&mut self, seen: Observation, now: Instant) -> Vec<PeerTask> {
         let before = core::mem::replace(&mut self.seen, seen);
         let seen = &self.seen;
         let mut due = Vec::new();
         if let Some((local, gone)) = self.pairs.confirm(&seen.used) {
-            due.push(Due::Activate(local));
-            due.extend(gone.map(Due::Remove));
+            due.push(PeerTask::Activate(local));
+            due.extend(gone.map(PeerTask::Remove));
             self.last_handshake = self.last_handshake.max(Some(now));
         }
         let is_after = |at: Option<Instant>, other: Option<Instant>| at > other;
@@ -249,7 +249,7 @@ impl State {
             self.greets = Some(last + interval);
         }
         if self.wants_another(passed, now) {
-            due.push(Due::Handshake);
+            due.push(PeerTask::Handshake);
         }
         due
     }
@@ -262,38 +262,41 @@ impl State {
         };
         let age = now.saturating_since(current.since);
         let is_old = current.is_initiator && age >= REKEY_AFTER;
-        // A pure receiver rekeys shortly before the session ends (REJECT_AFTER - KEEPALIVE - REKEY_TIMEOUT).
-        let is_ending = current.is_initiator && age >= REJECT_AFTER.saturating_sub(SILENCE);
+        // A pure receiver rekeys shortly before the session ends (REJECT_AFTER - KEEPALIVE_TIMEOUT - REKEY_TIMEOUT).
+        let is_ending = current.is_initiator && age >= REJECT_AFTER.saturating_sub(SILENCE_TIMEOUT);
         left && (is_old || self.seen.sent >= REKEY_AFTER_MESSAGES) || came && is_ending
     }
 
     /// Returns the work whose timers have expired.
-    pub(crate) fn tick(&mut self, now: Instant) -> Vec<Due> {
+    pub(crate) fn tick(&mut self, now: Instant) -> Vec<PeerTask> {
         let mut due: Vec<_> = { self.pairs.expire(now) }
             .into_iter()
-            .map(Due::Remove)
+            .map(PeerTask::Remove)
             .collect();
         if let Some(trying) = &self.trying
             && trying.again <= now
         {
             due.push(if trying.until <= now {
-                Due::GiveUp
+                PeerTask::GiveUp
             } else {
-                Due::Again
+                PeerTask::Again
             });
         }
-        if self.unheard.is_some_and(|at| at + SILENCE <= now) {
+        if self.unheard.is_some_and(|at| at + SILENCE_TIMEOUT <= now) {
             self.unheard = None;
-            due.push(Due::Handshake);
+            due.push(PeerTask::Handshake);
         }
-        if self.unanswered.is_some_and(|at| at + KEEPALIVE <= now) {
+        if self
+            .unanswered
+            .is_some_and(|at| at + KEEPALIVE_TIMEOUT <= now)
+        {
             self.unanswered = None;
-            due.push(Due::Keepalive);
+            due.push(PeerTask::Keepalive);
         }
         if self.greets.is_some_and(|at| at <= now) {
             let interval = self.is.keepalive.map(|interval| interval.max(SECOND));
             self.greets = interval.map(|interval| now + interval);
-            due.push(Due::Keepalive);
+            due.push(PeerTask::Keepalive);
         }
         due
     }
@@ -303,8 +306,8 @@ impl State {
         let all = [
             self.pairs.deadline(),
             self.trying.as_ref().map(|trying| trying.again),
-            after(self.unheard, SILENCE),
-            after(self.unanswered, KEEPALIVE),
+            after(self.unheard, SILENCE_TIMEOUT),
+            after(self.unanswered, KEEPALIVE_TIMEOUT),
             self.greets,
         ];
         all.into_iter().flatten().min()

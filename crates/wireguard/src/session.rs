@@ -20,11 +20,11 @@ pub const TAG: usize = 16;
 /// Message type of data in the first byte; three zero bytes follow.
 pub const DATA: u8 = 4;
 /// Packets are padded to a multiple of this length in bytes.
-const BLOCK: usize = 16;
+const PADDING_BYTES: usize = 16;
 /// Size of the replay window.
-const WINDOW: u32 = 2048;
+const WINDOW_BITS: u32 = 2048;
 /// First counter that is not assigned, so that none repeats (white paper, 6.1).
-const LIMIT: u64 = u64::MAX - (1 << 13);
+const COUNTER_LIMIT: u64 = u64::MAX - (1 << 13);
 
 /// Reason for a failure to seal or open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum Fault {
 
 /// Returns the padded length of a packet.
 pub const fn padded(len: usize) -> usize {
-    len.next_multiple_of(BLOCK)
+    len.next_multiple_of(PADDING_BYTES)
 }
 
 fn key(bytes: &[u8; 32]) -> Option<LessSafeKey> {
@@ -95,8 +95,8 @@ impl Sending {
             .and_then(|at| rest.split_at_mut_checked(at))
             .ok_or(Fault::Malformed)?;
         let counter = self.next.fetch_add(1, Relaxed);
-        if counter >= LIMIT {
-            self.next.store(LIMIT, Relaxed);
+        if counter >= COUNTER_LIMIT {
+            self.next.store(COUNTER_LIMIT, Relaxed);
             return Err(Fault::Exhausted);
         }
         front[..4].copy_from_slice(&[DATA, 0, 0, 0]);
@@ -126,7 +126,7 @@ impl Receiving {
     pub fn new(bytes: &[u8; 32]) -> Self {
         Self {
             key: key(bytes),
-            window: Window::new(WINDOW),
+            window: Window::new(WINDOW_BITS),
             count: AtomicU64::new(0),
         }
     }
@@ -158,7 +158,7 @@ impl Receiving {
         let counter = counter.first_chunk().copied();
         let counter = u64::from_le_bytes(counter.unwrap_or_default());
         // The window starts at 1.
-        let number = counter.checked_add(1).filter(|_| counter < LIMIT);
+        let number = counter.checked_add(1).filter(|_| counter < COUNTER_LIMIT);
         let number = number.ok_or(Fault::Replayed)?;
         if !self.window.may_be_new(number) {
             return Err(Fault::Replayed);
@@ -249,12 +249,12 @@ mod tests {
     #[test]
     fn the_last_counters_are_not_given() {
         let (mut sending, receiving) = pair();
-        *sending.next.get_mut() = LIMIT - 1;
+        *sending.next.get_mut() = COUNTER_LIMIT - 1;
         let mut last = sealed(&sending, b"");
         assert!(receiving.open(&mut last).is_ok());
         let mut bytes = [0; FRONT + TAG];
         assert_eq!(sending.seal(&mut bytes), Err(Fault::Exhausted));
         assert_eq!(sending.seal(&mut bytes), Err(Fault::Exhausted));
-        assert_eq!(sending.count(), LIMIT);
+        assert_eq!(sending.count(), COUNTER_LIMIT);
     }
 }

@@ -67,8 +67,7 @@ impl Door {
     }
 
     fn knock(&mut self, name: &str, secret: &str, from: IpAddr) -> Result<Login, Refused> {
-        let via = (from, Service::Ssh);
-        let attempt = self.access.attempt(&self.store, name, via);
+        let attempt = self.access.attempt(&self.store, name, from, Service::Ssh);
         self.access.turn(&attempt, self.now)?;
         let answer = attempt.password(secret.as_bytes());
         self.admit(answer)
@@ -79,9 +78,9 @@ impl Door {
         self.access.admit(&self.store, answer, clock, log)
     }
 
-    /// When a password from there may be looked at, if it may.
+    /// Time at which the password may be checked, if at all.
     fn turn(&mut self, name: &str, from: IpAddr) -> Option<Instant> {
-        let attempt = self.access.attempt(&self.store, name, (from, Service::Ssh));
+        let attempt = self.access.attempt(&self.store, name, from, Service::Ssh);
         self.access.turn(&attempt, self.now).ok()
     }
 
@@ -184,16 +183,18 @@ fn many_strangers_do_not_lock_a_user_out() {
     assert_eq!(door.turn("eve", strange), Some(start));
     let third = door.turn("eve", strange).expect("it waits");
     assert_eq!(third, start + Duration::from_secs(6), "there is a crowd");
-    let via = (IpAddr::from([10, 0, 0, 9]), Service::Ssh);
-    let answer = door.access.attempt(&door.store, "adam", via).key(KEY);
+    let address = IpAddr::from([10, 0, 0, 9]);
+    let answer = door
+        .access
+        .attempt(&door.store, "adam", address, Service::Ssh)
+        .key(KEY);
     assert!(door.admit(answer).is_ok(), "a key");
 }
 
 #[test]
 fn what_was_proved_before_a_change_is_proved_no_more() {
     let mut door = Door::new();
-    let via = (HOME, Service::Ssh);
-    let attempt = door.access.attempt(&door.store, "eve", via);
+    let attempt = door.access.attempt(&door.store, "eve", HOME, Service::Ssh);
     let answer = attempt.password(b"secret");
 
     let menu = door.store.menu("/user").expect("the menu");
@@ -230,8 +231,7 @@ fn a_user_with_a_key_logs_in_by_key_and_not_by_password() {
         "/user/ssh-keys",
         &[("user", "eve"), ("key", KEY)],
     );
-    let via = (HOME, Service::Ssh);
-    let attempt = |door: &Door| door.access.attempt(&door.store, "eve", via);
+    let attempt = |door: &Door| door.access.attempt(&door.store, "eve", HOME, Service::Ssh);
 
     let good = attempt(&door).key("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA==");
     let bad = attempt(&door).key("ssh-ed25519 AAAA");
@@ -271,7 +271,7 @@ fn sessions_are_bounded_and_administrators_have_room_above_others() {
     assert_eq!(login(&mut door).err(), Some(Refused::Full));
     let (access, store, log) = (&mut door.access, &door.store, &mut door.log);
     let local: Vec<_> = (0..=FOR_ADMINISTRATORS)
-        .map(|_| access.local(store, ("admin", true), Clock::utc(0), log))
+        .map(|_| access.local(store, "admin", true, Clock::utc(0), log))
         .collect();
     assert!(local[..FOR_ADMINISTRATORS].iter().all(Result::is_ok));
     let last = local.into_iter().next_back().and_then(Result::err);
@@ -304,7 +304,7 @@ fn admin_needs_a_password_until_somebody_else_can_manage_users() {
     assert_eq!(crate::without_password(&store), None);
 }
 
-/// Changes an item of this name.
+/// Changes a property of the item with this name.
 fn set(door: &mut Door, (path, space): (&'static str, &str), name: &str, given: (&str, &str)) {
     let menu = door.store.menu(path).expect("a menu");
     let property = menu.property(given.0).expect("a property");
@@ -346,9 +346,7 @@ fn another_password_ends_all_sessions_but_that_which_set_it() {
     let mut door = Door::new();
     let [own, other] = [(); 2].map(|()| door.knock("eve", "secret", HOME).expect("the password"));
     let adam = door.knock("adam", "apple", HOME).expect("the password");
-    let attempt = door
-        .access
-        .attempt(&door.store, "eve", (HOME, Service::Ssh));
+    let attempt = door.access.attempt(&door.store, "eve", HOME, Service::Ssh);
     let late = attempt.password(b"secret");
 
     set(&mut door, USER, "eve", ("password", "other"));
@@ -377,7 +375,7 @@ fn a_server_lets_in_whom_nobody_here_knows_with_the_rights_of_a_group() {
     };
     let admit = |access: &mut Access, store: &Store, name: &str, group: &str| {
         let answer = access
-            .attempt(store, name, (HOME, Service::Ssh))
+            .attempt(store, name, HOME, Service::Ssh)
             .password(b"x");
         let may = answer.may_be_asked_elsewhere();
         let mut lines = Vec::new();

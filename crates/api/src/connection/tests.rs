@@ -10,7 +10,7 @@ fn sentence(words: &str) -> Vec<u8> {
     bytes
 }
 
-/// What a connection does about some bytes; sentences to send are written with spaces.
+/// The actions of a connection as texts; the words of sent sentences are separated by spaces.
 fn told(actions: Vec<Action>) -> Vec<String> {
     let mut told = Vec::new();
     for action in actions {

@@ -1,7 +1,7 @@
 use super::*;
 use menu::{Offline, Store};
 use proptest::prelude::*;
-use script::{Held, Session, request_at};
+use script::{ExclusiveSite, Session, request_at};
 
 #[derive(Default)]
 struct Taken {
@@ -23,7 +23,7 @@ impl Answer for Taken {
 
 fn ask(store: &mut Store, method: &str, url: &str, body: &str) -> (u16, String) {
     let (path, query) = url.split_once('?').unwrap_or((url, ""));
-    let asked = Asked {
+    let asked = HttpRequest {
         method,
         path,
         query,
@@ -33,7 +33,7 @@ fn ask(store: &mut Store, method: &str, url: &str, body: &str) -> (u16, String) 
     let mut session = Session::new("admin");
     let mut run = |request: &Request, rows: &mut dyn Rows| {
         request_at(
-            &mut Held::new(store, &mut Offline),
+            &mut ExclusiveSite::new(store, &mut Offline),
             &mut session,
             request,
             rows,
@@ -77,7 +77,7 @@ fn an_item_lives_from_put_to_delete() {
     assert_eq!(ask(&mut store, "GET", filtered, ""), (200, "[]".to_owned()));
 }
 
-/// Providers of DNS records for Kubernetes list what they own by `type=A,AAAA,CNAME,TXT`.
+/// DNS providers for Kubernetes list their records by `type=A,AAAA,CNAME,TXT`.
 #[test]
 fn a_filter_with_several_values_finds_rows_with_any_of_them() {
     let mut store = schema::store();
@@ -179,7 +179,7 @@ fn errors_are_objects_with_the_routers_words() {
             "no such command or directory (peer)",
         ),
         (
-            // Where there is no router, there are no files; the method is right.
+            // Without a router there are no files; the method is correct.
             "DELETE", "/file/x", "", 404, "",
         ),
         (
@@ -253,7 +253,7 @@ fn a_long_list_goes_out_in_pieces_and_stops_where_nobody_listens() {
         }
         Err(Reason::Interrupted.nowhere())
     };
-    let asked = Asked {
+    let asked = HttpRequest {
         method: "GET",
         path: "/ip/route",
         query: "",
@@ -264,13 +264,13 @@ fn a_long_list_goes_out_in_pieces_and_stops_where_nobody_listens() {
     answer(schema::ALL, &asked, &mut run, &mut deaf);
 
     assert!(given < 1_000, "{given}");
-    assert!(deaf.0 >= HELD);
+    assert!(deaf.0 >= BUFFERED_BYTES);
 }
 
 #[test]
 fn what_takes_too_long_is_closed() {
     let mut run = |_: &Request, _: &mut dyn Rows| Err(Reason::Interrupted.nowhere());
-    let asked = Asked {
+    let asked = HttpRequest {
         method: "POST",
         path: "/system/script/run",
         query: "",

@@ -38,12 +38,14 @@ impl Client {
         out: &mut Vec<Action>,
     ) -> Result<bool, Reason> {
         let message = match self.state {
-            State::Hello | State::Answer | State::Accept => self.inbox.take(bytes).map(Heard::Word),
-            State::Challenge => self.inbox.take(bytes).map(Heard::Challenge),
-            State::Exchange(_) | State::Proof(_) => {
-                self.inbox.take_framed(bytes).map(Heard::Framed)
+            State::Hello | State::Answer | State::Accept => {
+                self.inbox.take(bytes).map(ServerMessage::Word)
             }
-            State::Port => self.inbox.take(bytes).map(Heard::Port),
+            State::Challenge => self.inbox.take(bytes).map(ServerMessage::Challenge),
+            State::Exchange(_) | State::Proof(_) => {
+                self.inbox.take_framed(bytes).map(ServerMessage::Framed)
+            }
+            State::Port => self.inbox.take(bytes).map(ServerMessage::Port),
             State::Idle | State::Sockets(_) | State::Joining(_) | State::Running | State::Ended => {
                 None
             }
@@ -52,15 +54,15 @@ impl Client {
             return Ok(false);
         };
         match message {
-            Heard::Word(word) => self.hear_word(word, now, out)?,
-            Heard::Challenge(challenge) => self.answer(&challenge, now, out)?,
-            Heard::Framed(message) => self.exchange(&message, now, out)?,
-            Heard::Port(port) => self.open_sockets(u16::from_be_bytes(port), now, out)?,
+            ServerMessage::Word(word) => self.receive_word(word, now, out)?,
+            ServerMessage::Challenge(challenge) => self.answer(&challenge, now, out)?,
+            ServerMessage::Framed(message) => self.exchange(&message, now, out)?,
+            ServerMessage::Port(port) => self.open_sockets(u16::from_be_bytes(port), now, out)?,
         }
         Ok(true)
     }
 
-    fn hear_word(
+    fn receive_word(
         &mut self,
         word: [u8; WORD_LEN],
         now: Instant,
@@ -200,7 +202,7 @@ impl Client {
 }
 
 /// A message of the handshake.
-enum Heard {
+enum ServerMessage {
     Word([u8; WORD_LEN]),
     Challenge([u8; CHALLENGE_LEN]),
     Framed(Vec<u8>),

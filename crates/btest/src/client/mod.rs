@@ -26,7 +26,7 @@ use crate::wire::{Command, HELLO, Protocol, Token, Word};
 pub use test::{Status, Test};
 
 /// Time limit of each handshake step.
-const PATIENCE: Duration = Duration::from_secs(10);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Input of a client. Connections and sockets are numbered from 0; 0 is the first one.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
@@ -373,7 +373,7 @@ impl Machine for Client {
         match self.state {
             State::Idle | State::Ended => return None,
             State::Running => {}
-            _ => return Some((self.since + PATIENCE, Timer::Handshake)),
+            _ => return Some((self.since + HANDSHAKE_TIMEOUT, Timer::Handshake)),
         }
         let data = self.data.as_ref()?;
         let second = data.deadline().map(|at| (at, Timer::Second));

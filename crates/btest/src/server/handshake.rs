@@ -12,7 +12,7 @@ use crate::srp::{PROOF_LEN, ServerKey, Verifier};
 use crate::wire::{COMMAND_LEN, Command, Protocol, REFUSED, Token, Word};
 
 /// A message of a client.
-enum Heard {
+enum ClientMessage {
     Command([u8; COMMAND_LEN]),
     Answer(Command, [u8; ANSWER_LEN]),
     Name(Command, Vec<u8>),
@@ -33,10 +33,14 @@ impl Server {
         };
         let Link { inbox, stage, .. } = link;
         let message = match stage {
-            Stage::Command => inbox.take(bytes).map(Heard::Command),
-            Stage::Answer(command) => inbox.take(bytes).map(|m| Heard::Answer(*command, m)),
-            Stage::Exchange(command) => inbox.take_framed(bytes).map(|m| Heard::Name(*command, m)),
-            Stage::Proof(..) => inbox.take_framed(bytes).map(Heard::Proof),
+            Stage::Command => inbox.take(bytes).map(ClientMessage::Command),
+            Stage::Answer(command) => inbox
+                .take(bytes)
+                .map(|m| ClientMessage::Answer(*command, m)),
+            Stage::Exchange(command) => inbox
+                .take_framed(bytes)
+                .map(|m| ClientMessage::Name(*command, m)),
+            Stage::Proof(..) => inbox.take_framed(bytes).map(ClientMessage::Proof),
             // The client has to wait for the server.
             Stage::AskedPassword(..) | Stage::AskedVerifier(..) if !bytes.is_empty() => {
                 return Err(Reason::BadExchange);
@@ -45,24 +49,28 @@ impl Server {
         };
         match message {
             None => return Ok(false),
-            Some(Heard::Command(bytes)) => self.hear_command(connection, &bytes, now, out)?,
-            Some(Heard::Answer(command, bytes)) => {
+            Some(ClientMessage::Command(bytes)) => {
+                self.receive_command(connection, &bytes, now, out)?
+            }
+            Some(ClientMessage::Answer(command, bytes)) => {
                 let answer = Box::new(Answer::parse(&bytes));
                 let user = answer.user().ok_or(Reason::BadExchange)?;
                 out.push(Action::Ask(connection, user.to_owned()));
                 link.enter(Stage::AskedPassword(command, answer), now);
             }
-            Some(Heard::Name(command, message)) => {
+            Some(ClientMessage::Name(command, message)) => {
                 let (user, public) = name_and_point(&message).ok_or(Reason::BadExchange)?;
                 out.push(Action::Ask(connection, user.clone()));
                 link.enter(Stage::AskedVerifier(command, Box::new((user, public))), now);
             }
-            Some(Heard::Proof(proof)) => self.hear_proof(connection, &proof, now, out)?,
+            Some(ClientMessage::Proof(proof)) => {
+                self.receive_proof(connection, &proof, now, out)?
+            }
         }
         Ok(true)
     }
 
-    fn hear_command(
+    fn receive_command(
         &mut self,
         connection: Connection,
         bytes: &[u8; COMMAND_LEN],
@@ -172,7 +180,7 @@ impl Server {
         }
     }
 
-    fn hear_proof(
+    fn receive_proof(
         &mut self,
         connection: Connection,
         proof: &[u8],

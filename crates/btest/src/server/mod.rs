@@ -32,9 +32,9 @@ use session::Session;
 pub use session::View;
 
 /// Time limit of each handshake step, and of further connections to join.
-const PATIENCE: Duration = Duration::from_secs(10);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of connections without a test.
-const HANDSHAKES: usize = 512;
+const MAX_HANDSHAKES: usize = 512;
 
 /// Number of a TCP connection, assigned by the driver and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -262,7 +262,7 @@ impl Server {
         if self.links.contains_key(&connection) {
             return;
         }
-        if self.handshakes >= HANDSHAKES {
+        if self.handshakes >= MAX_HANDSHAKES {
             out.push(Action::Close(connection, Reason::Connections));
             return;
         }
@@ -408,7 +408,7 @@ impl Machine for Server {
     fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
         let late = self.links.iter().filter(|(_, link)| {
             let waits = !link.stage.has_test();
-            waits && link.since + PATIENCE <= now
+            waits && link.since + HANDSHAKE_TIMEOUT <= now
         });
         let late: Vec<_> = late.map(|(connection, _)| *connection).collect();
         for connection in late {
@@ -428,7 +428,7 @@ impl Machine for Server {
 
     fn deadline(&self) -> Option<(Instant, Timer)> {
         let links = self.links.values().filter(|link| !link.stage.has_test());
-        let links = links.map(|link| (link.since + PATIENCE, Timer::Handshake));
+        let links = links.map(|link| (link.since + HANDSHAKE_TIMEOUT, Timer::Handshake));
         let sessions = self.sessions.values().filter_map(Session::deadline);
         links.chain(sessions).min_by_key(|(at, _)| *at)
     }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use machine::Instant;
 
-use super::{Action, Connection, PATIENCE, Server, Timer};
+use super::{Action, Connection, HANDSHAKE_TIMEOUT, Server, Timer};
 use crate::data::{Data, End};
 use crate::figures::Figures;
 use crate::reason::Reason;
@@ -82,7 +82,7 @@ impl Session {
 
     /// Returns true if the test has to start without the missing connections.
     pub(super) fn is_late(&self, now: Instant) -> bool {
-        self.token.is_some() && !self.is_begun && self.since + PATIENCE <= now
+        self.token.is_some() && !self.is_begun && self.since + HANDSHAKE_TIMEOUT <= now
     }
 
     pub(super) fn begin(&mut self, first: Connection, now: Instant, out: &mut Vec<Action>) {
@@ -97,7 +97,7 @@ impl Session {
 
     pub(super) fn deadline(&self) -> Option<(Instant, Timer)> {
         if self.token.is_some() && !self.is_begun {
-            return Some((self.since + PATIENCE, Timer::Handshake));
+            return Some((self.since + HANDSHAKE_TIMEOUT, Timer::Handshake));
         }
         self.data.deadline().map(|at| (at, Timer::Second))
     }

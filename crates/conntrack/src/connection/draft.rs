@@ -1,4 +1,4 @@
-//! A connection that is not in the table yet; it lives on the stack while its first packet is processed.
+//! A new connection, not yet in the table; it lives on the stack while its first packet is processed.
 
 use frame::InterfaceId;
 use packet::{Tuple, protocol};
@@ -70,7 +70,7 @@ pub struct Draft {
     pub egress: InterfaceId,
     /// The next hop of the original direction; FastTrack uses it.
     pub next_hop: NextHop,
-    /// The tuples that the worker claims in `Homes`.
+    /// The tuples that the worker claims in `TupleClaims`.
     pub claims: Claims,
     /// Length of the first packet in bytes, from its network header on.
     pub(super) bytes: u32,

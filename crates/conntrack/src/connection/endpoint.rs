@@ -13,7 +13,7 @@ use crate::nat::{Endpoint, Mappings};
 
 /// Returns inside and outside endpoint of the mappings that a connection holds: source NAT first, then
 /// destination NAT.
-fn held(nat: NatState, (original, reply): (&Tuple, &Tuple)) -> [Option<(Endpoint, Endpoint)>; 2] {
+fn held(nat: NatState, original: &Tuple, reply: &Tuple) -> [Option<(Endpoint, Endpoint)>; 2] {
     let source = (Endpoint::source(original), Endpoint::destination(reply));
     let destination = (Endpoint::source(reply), Endpoint::destination(original));
     let has = |bit| !original.ipv6 && nat.intersects(bit);
@@ -34,9 +34,10 @@ impl Tracker {
     pub(super) fn hold_endpoints(
         &self,
         nat: NatState,
-        ends: (&Tuple, &Tuple),
+        original: &Tuple,
+        reply: &Tuple,
     ) -> Result<(), Refused> {
-        let [source, destination] = held(nat, ends);
+        let [source, destination] = held(nat, original, reply);
         let hold = |mapping: Option<(Endpoint, Endpoint)>| match (mapping, self.mappings()) {
             (None, _) => Ok(()),
             (Some((inside, outside)), Some(mappings)) => mappings
@@ -53,11 +54,11 @@ impl Tracker {
     }
 
     /// Releases the mappings of a connection that leaves the table.
-    pub(super) fn release_endpoints(&self, nat: NatState, ends: (&Tuple, &Tuple)) {
+    pub(super) fn release_endpoints(&self, nat: NatState, original: &Tuple, reply: &Tuple) {
         let Some(mappings) = self.mappings() else {
             return;
         };
-        for (inside, outside) in held(nat, ends).into_iter().flatten() {
+        for (inside, outside) in held(nat, original, reply).into_iter().flatten() {
             mappings.release(inside, outside);
         }
     }

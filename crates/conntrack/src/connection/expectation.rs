@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use packet::Tuple;
 
-use super::board::Board;
 use super::id::EntryId;
 use super::settings::{TICKS_PER_SECOND, Tick};
+use super::shared_expectations::SharedExpectations;
 use super::state::Helper;
 
 /// Maximum number of expectations of a worker.
@@ -132,7 +132,7 @@ impl Key {
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct PendingExpectation {
     deadline: Tick,
     what: Expectation,
     /// Index of its slot in the shared table.
@@ -142,30 +142,30 @@ struct Waiting {
 /// The expectations of one worker.
 #[derive(Debug, Default)]
 pub(super) struct Expectations {
-    by_tuple: BTreeMap<Key, Waiting>,
+    by_tuple: BTreeMap<Key, PendingExpectation>,
     by_parent: BTreeSet<(EntryId, Key)>,
     /// The second of the last sweep for expired expectations.
     swept: u32,
-    shown: Shown,
+    shared_slots: SharedSlots,
 }
 
 /// Allocator of slots in the table that other threads read.
 #[derive(Debug, Default)]
-struct Shown {
-    board: Option<Arc<Board>>,
+struct SharedSlots {
+    expectations: Option<Arc<SharedExpectations>>,
     free: Vec<u16>,
     /// Slots from this index on were never allocated.
     used: u16,
 }
 
-impl Shown {
+impl SharedSlots {
     fn put(&self, place: u16, what: Option<&Expectation>) {
-        if let Some(board) = &self.board {
-            board.put(place, what);
+        if let Some(expectations) = &self.expectations {
+            expectations.put(place, what);
         }
     }
 
-    /// Allocates a slot; the table has as many slots as there may be expectations.
+    /// Allocates a slot; the table has a slot for every possible expectation.
     fn take(&mut self) -> u16 {
         self.free.pop().unwrap_or_else(|| {
             self.used += 1;
@@ -180,13 +180,13 @@ impl Shown {
 }
 
 impl Expectations {
-    /// Publishes all later expectations in `board`, which has [`EXPECTATIONS_MAX`] slots.
-    pub(super) fn show_on(&mut self, board: Arc<Board>) {
+    /// Publishes all later expectations in `expectations`, which has [`EXPECTATIONS_MAX`] slots.
+    pub(super) fn publish_in(&mut self, expectations: Arc<SharedExpectations>) {
         debug_assert!(self.by_tuple.is_empty(), "nothing is expected yet");
-        self.shown.board = Some(board);
+        self.shared_slots.expectations = Some(expectations);
     }
 
-    /// Adds an expectation; it replaces one of the same parent with the same tuple. Returns false if the
+    /// Adds an expectation; an expectation of the same parent with the same tuple is replaced. Returns false if the
     /// limit is reached or another parent expects the tuple. Calls `gone` with the tuple of an expectation
     /// that was dropped to make room.
     pub(super) fn insert(
@@ -208,15 +208,15 @@ impl Expectations {
                 if self.by_tuple.len() >= EXPECTATIONS_MAX {
                     return false;
                 }
-                self.shown.take()
+                self.shared_slots.take()
             }
         };
-        let waiting = Waiting {
+        let waiting = PendingExpectation {
             deadline: now.after(expectation.timeout_secs * TICKS_PER_SECOND),
             what: expectation,
             place,
         };
-        self.shown.put(place, Some(&waiting.what));
+        self.shared_slots.put(place, Some(&waiting.what));
         self.by_tuple.insert(key, waiting);
         self.by_parent.insert((parent, key));
         true
@@ -266,7 +266,7 @@ impl Expectations {
     fn take(&mut self, parent: EntryId, key: Key) -> Option<Tuple> {
         self.by_parent.remove(&(parent, key));
         let waiting = self.by_tuple.remove(&key)?;
-        self.shown.give_back(waiting.place);
+        self.shared_slots.give_back(waiting.place);
         Some(waiting.what.tuple)
     }
 
@@ -324,12 +324,12 @@ impl Expectations {
         stays: impl Fn(Tick, &Expectation) -> bool,
         mut gone: impl FnMut(&Tuple),
     ) {
-        let (by_parent, shown) = (&mut self.by_parent, &mut self.shown);
+        let (by_parent, shared_slots) = (&mut self.by_parent, &mut self.shared_slots);
         self.by_tuple.retain(|key, waiting| {
             let stays = stays(waiting.deadline, &waiting.what);
             if !stays {
                 by_parent.remove(&(waiting.what.parent, *key));
-                shown.give_back(waiting.place);
+                shared_slots.give_back(waiting.place);
                 gone(&waiting.what.tuple);
             }
             stays

@@ -1,4 +1,4 @@
-//! Packets of a connection that is in the table: `judge` classifies a packet without changes, `commit`
+//! Processes packets of existing connections: `judge` classifies a packet without changes, `commit`
 //! updates the connection.
 //!
 //! A datagram costs three stores to its direction's cache line: packets, bytes, time. TCP sequence state is
@@ -9,7 +9,7 @@ use core::sync::atomic::AtomicU64;
 use packet::{Fields, protocol};
 
 use super::entry::Entry;
-use super::id::Way;
+use super::id::FlowId;
 use super::layout::{Layout, Line, flag, half_of, load, pair, shared, store};
 use super::limits::Limits;
 use super::part::Part;
@@ -18,10 +18,18 @@ use super::settings::Tick;
 use super::state::{NatState, State, TcpState, Track};
 use super::tcp::{self, Judgement, Segment, Step, Talk};
 
+/// A TCP segment of a connection, and the step that its classification permits.
+pub(super) struct JudgedSegment<'a> {
+    pub(super) step: Step,
+    pub(super) segment: &'a Segment,
+    /// The connection's TCP data before the segment.
+    pub(super) talk: &'a Talk,
+}
+
 impl<F: Layout> Part<F> {
     /// Classifies a non-TCP packet of this direction.
     #[inline(always)]
-    pub(super) fn judge(&self, way: Way) -> Track {
+    pub(super) fn judge(&self, way: FlowId) -> Track {
         let flags = self.entry(way).flags(way.reply());
         let track = of(flags, way);
         if flags & flag::NOTED != 0 {
@@ -32,7 +40,7 @@ impl<F: Layout> Part<F> {
 
     /// Classifies a non-TCP packet of a connection with a mark or a helper.
     #[inline(never)]
-    fn judge_noted(&self, track: Track, way: Way) -> Track {
+    fn judge_noted(&self, track: Track, way: FlowId) -> Track {
         let entry = self.entry(way);
         Track {
             state: match (track.state, entry.is_expected()) {
@@ -48,7 +56,7 @@ impl<F: Layout> Part<F> {
     #[inline(always)]
     pub(super) fn judge_segment(
         &self,
-        way: Way,
+        way: FlowId,
         segment: &Segment,
         talk: &Talk,
         limits: &Limits,
@@ -70,7 +78,7 @@ impl<F: Layout> Part<F> {
 
     /// Updates the connection for a non-TCP packet.
     #[inline(always)]
-    pub(super) fn commit(&mut self, way: Way, fields: &Fields, now: Tick, limits: &Limits) {
+    pub(super) fn commit(&mut self, way: FlowId, fields: &Fields, now: Tick, limits: &Limits) {
         let entry = self.entry(way);
         let flags = entry.flags(way.reply());
         entry.touch(way.reply(), now);
@@ -84,25 +92,30 @@ impl<F: Layout> Part<F> {
     #[inline(always)]
     pub(super) fn commit_segment(
         &mut self,
-        way: Way,
-        (step, segment, talk): (Step, &Segment, &Talk),
+        way: FlowId,
+        judged: JudgedSegment<'_>,
         fields: &Fields,
         now: Tick,
         limits: &Limits,
     ) {
+        let JudgedSegment {
+            step,
+            segment,
+            talk,
+        } = judged;
         let entry = self.entry(way);
         let flags = entry.flags(way.reply());
         if !matches!(step, Step::Ignore | Step::Doubt) {
             entry.touch(way.reply(), now);
         }
         entry.count_walked(way.reply(), flags, fields.len);
-        self.converse(way, step, segment, *talk, limits);
+        self.advance_tcp(way, step, segment, *talk, limits);
     }
 
     /// Records the first reply of a non-TCP connection; a further packet makes the connection assured.
     #[cold]
     #[inline(never)]
-    fn settle(&mut self, way: Way, flags: u8, protocol: u8, limits: &Limits) {
+    fn settle(&mut self, way: FlowId, flags: u8, protocol: u8, limits: &Limits) {
         let place = way.slot().place();
         if flags & flag::SEEN_REPLY == 0 {
             if way.reply() {
@@ -134,9 +147,9 @@ impl<F: Layout> Part<F> {
 
     /// Advances the TCP state.
     #[inline(always)]
-    fn converse(
+    fn advance_tcp(
         &mut self,
-        way: Way,
+        way: FlowId,
         step: Step,
         segment: &Segment,
         mut talk: Talk,
@@ -212,7 +225,7 @@ pub(super) const BLANK: Track = Track {
 
 /// Returns the classification of a packet of a connection with these flags that no helper expected.
 #[inline(always)]
-pub(super) fn of(flags: u8, way: Way) -> Track {
+pub(super) fn of(flags: u8, way: FlowId) -> Track {
     Track {
         state: state(flags, way.reply()),
         way: Some(way),

@@ -89,9 +89,9 @@ impl fmt::Display for EntryId {
 /// One word, so that it is cheap to store and compare: a bit that is always set, the slot, and the direction
 /// in the lowest bit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Way(NonZeroU64);
+pub struct FlowId(NonZeroU64);
 
-impl Way {
+impl FlowId {
     const SET: NonZeroU64 = match NonZeroU64::new(1 << 63) {
         Some(set) => set,
         None => NonZeroU64::MAX,
@@ -134,7 +134,7 @@ impl Way {
     }
 }
 
-impl fmt::Debug for Way {
+impl fmt::Debug for FlowId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let direction = if self.reply() { "reply" } else { "original" };
         write!(f, "{:?} {direction}", self.slot())

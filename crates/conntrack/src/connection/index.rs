@@ -1,4 +1,4 @@
-//! Hash index from tuples to entries. One worker modifies it; other threads may search it through `Shelf`.
+//! Hash index from tuples to entries. One worker modifies it; other threads may search it through `SharedBuckets`.
 //!
 //! Linear hashing (Litwin, 1980): buckets are appended one at a time, and each new bucket takes over part of
 //! the items of one older bucket. The index thus grows by one cache line at a time, without pauses, and
@@ -29,7 +29,7 @@ pub(super) type Target = u32;
 
 /// The buckets of an index, which other threads read while the owner modifies them.
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(super) struct SharedBuckets {
     buckets: Zeroed<Line>,
     /// Overflow buckets; number 0 stands for none.
     overflow: Zeroed<Line>,
@@ -39,7 +39,7 @@ pub(super) struct Shelf {
     version: AtomicU64,
 }
 
-impl Shelf {
+impl SharedBuckets {
     /// Creates empty buckets for about `items` items.
     ///
     /// # Errors
@@ -57,10 +57,10 @@ impl Shelf {
 
     /// Searches from another thread for an item with this hash that `right` accepts. An item that is added or
     /// removed meanwhile may be missed; an item that stays is found.
-    pub(super) fn look<T>(&self, hash: Hash, right: impl Fn(Target) -> Option<T>) -> Option<T> {
-        for _ in 0..LOOKS {
+    pub(super) fn search<T>(&self, hash: Hash, right: impl Fn(Target) -> Option<T>) -> Option<T> {
+        for _ in 0..RETRIES {
             let version = self.version.load(Ordering::Acquire);
-            let found = self.look_once(hash, &right);
+            let found = self.search_once(hash, &right);
             fence(Ordering::Acquire);
             if found.is_some()
                 || (version & 1, self.version.load(Ordering::Relaxed)) == (0, version)
@@ -72,7 +72,7 @@ impl Shelf {
         None
     }
 
-    fn look_once<T>(&self, hash: Hash, right: impl Fn(Target) -> Option<T>) -> Option<T> {
+    fn search_once<T>(&self, hash: Hash, right: impl Fn(Target) -> Option<T>) -> Option<T> {
         let count = self.count.load(Ordering::Acquire) as usize;
         let buckets = Buckets::of(&self.buckets, count);
         let mut bucket = self.buckets.get(buckets.number(hash.0))?;
@@ -107,14 +107,14 @@ impl Shelf {
 }
 
 /// Retries of a reader that the owner disturbs; one search is shorter than two modifications.
-const LOOKS: usize = 10_000;
-/// Buckets after which a reader gives up on a chain: thousands of times what a good hash needs.
+const RETRIES: usize = 10_000;
+/// Buckets after which a reader gives up on a chain: thousands of times the length with a good hash.
 const CHAIN: usize = 1 << 16;
 
 /// Hash index of one worker's connections of one family.
 #[derive(Debug)]
 pub(super) struct Index {
-    shelf: Arc<Shelf>,
+    shared: Arc<SharedBuckets>,
     /// The first free overflow bucket; free buckets form a linked list.
     overflow_free: u64,
     /// Number of overflow buckets that were ever used.
@@ -127,10 +127,10 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Creates an empty index; each shelf belongs to one index.
-    pub(super) fn new(shelf: Arc<Shelf>) -> Self {
+    /// Creates an empty index; each `SharedBuckets` belongs to one index.
+    pub(super) fn new(shared: Arc<SharedBuckets>) -> Self {
         Self {
-            shelf,
+            shared,
             overflow_free: 0,
             overflow_used: 1,
             count: BUCKETS_MIN,
@@ -148,7 +148,7 @@ impl Index {
     #[inline(always)]
     pub(super) fn buckets(&self) -> Buckets<'_> {
         Buckets {
-            buckets: &self.shelf.buckets,
+            buckets: &self.shared.buckets,
             count: self.count,
             mask: self.mask,
         }
@@ -157,7 +157,7 @@ impl Index {
     /// Returns the target with this hash that `right` accepts.
     #[inline(always)]
     pub(super) fn find(&self, hash: Hash, right: impl Fn(Target) -> bool) -> Option<Target> {
-        let mut bucket = &self.shelf.buckets[self.bucket(hash.0)];
+        let mut bucket = &self.shared.buckets[self.bucket(hash.0)];
         loop {
             let mut matches = matching(Baseline, bucket, hash.0);
             while matches != 0 {
@@ -182,7 +182,7 @@ impl Index {
             return false;
         }
         self.items += 1;
-        if self.items > self.count * LOAD && self.count < self.shelf.buckets.len() {
+        if self.items > self.count * LOAD && self.count < self.shared.buckets.len() {
             self.divide();
         }
         true
@@ -191,7 +191,7 @@ impl Index {
     /// Removes an item. Returns false if the item does not exist.
     pub(super) fn remove(&mut self, hash: Hash, target: Target) -> bool {
         let item = u64::from(hash.0) << 32 | PRESENT | u64::from(target);
-        let mut bucket = &self.shelf.buckets[self.bucket(hash.0)];
+        let mut bucket = &self.shared.buckets[self.bucket(hash.0)];
         let (hole, at) = loop {
             match (0..ITEMS).find(|at| get(bucket, *at) == item) {
                 Some(at) => break (bucket, at),
@@ -199,7 +199,7 @@ impl Index {
                 None => bucket = self.chained(get(bucket, LINK)),
             }
         };
-        self.shelf.begin();
+        self.shared.begin();
         // Moves the chain's last item into the hole, so that chains stay short.
         let (mut before, mut last) = (None, hole);
         while get(last, LINK) != 0 {
@@ -222,7 +222,7 @@ impl Index {
             let freed = freed.or_else(|| self.unlink_empty(hash));
             freed.into_iter().for_each(|number| self.give_back(number));
         }
-        self.shelf.end();
+        self.shared.end();
         self.items -= 1;
         true
     }
@@ -235,12 +235,12 @@ impl Index {
 
     #[inline(always)]
     fn chained(&self, number: u64) -> &Line {
-        &self.shelf.overflow[number as usize]
+        &self.shared.overflow[number as usize]
     }
 
     /// Stores an item in the first free word of a bucket's chain.
     fn place(&mut self, bucket: usize, item: u64) -> bool {
-        let mut last = &self.shelf.buckets[bucket];
+        let mut last = &self.shared.buckets[bucket];
         loop {
             if let Some(free) = (0..ITEMS).find(|at| get(last, *at) == 0) {
                 put(last, free, item);
@@ -252,7 +252,7 @@ impl Index {
             }
         }
         let number = match self.overflow_free {
-            0 if self.overflow_used as usize >= self.shelf.overflow.len() => return false,
+            0 if self.overflow_used as usize >= self.shared.overflow.len() => return false,
             0 => self.overflow_used,
             free => free,
         };
@@ -269,11 +269,13 @@ impl Index {
 
     /// Appends a bucket and splits the oldest bucket that is not split yet.
     fn divide(&mut self) {
-        self.shelf.begin();
+        self.shared.begin();
         let old = self.count - (self.mask + 1);
-        let (mut items, mut chain) = take(&self.shelf.buckets[old]);
+        let (mut items, mut chain) = take(&self.shared.buckets[old]);
         self.count += 1;
-        self.shelf.count.store(self.count as u64, Ordering::Relaxed);
+        self.shared
+            .count
+            .store(self.count as u64, Ordering::Relaxed);
         if self.count == (self.mask + 1) * 2 {
             self.mask = self.mask << 1 | 1;
         }
@@ -290,12 +292,12 @@ impl Index {
             (items, chain) = take(self.chained(number));
             self.give_back(number);
         }
-        self.shelf.end();
+        self.shared.end();
     }
 
     /// Unlinks the last bucket of a hash's chain, which is empty.
     fn unlink_empty(&self, hash: Hash) -> Option<u64> {
-        let mut bucket = &self.shelf.buckets[self.bucket(hash.0)];
+        let mut bucket = &self.shared.buckets[self.bucket(hash.0)];
         loop {
             let next = get(bucket, LINK);
             if next == 0 {
@@ -398,14 +400,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn index(items: usize) -> Index {
-        Index::new(Arc::new(Shelf::new(items).expect("address space")))
+        Index::new(Arc::new(SharedBuckets::new(items).expect("address space")))
     }
 
     /// Checks that a chain has no hole before its last item, and that every item is in the chain of its hash.
     fn check(index: &Index) {
         let mut items = 0;
         for number in 0..index.count {
-            let mut bucket = &index.shelf.buckets[number];
+            let mut bucket = &index.shared.buckets[number];
             loop {
                 let used = (0..ITEMS).take_while(|at| get(bucket, *at) != 0).count();
                 assert!((used..ITEMS).all(|at| get(bucket, at) == 0));
@@ -446,7 +448,7 @@ mod tests {
             for (hash, target) in &model {
                 prop_assert_eq!(index.find(Hash(*hash), |found| found == *target), Some(*target));
                 let right = |found| (found == *target).then_some(found);
-                prop_assert_eq!(index.shelf.look(Hash(*hash), right), Some(*target));
+                prop_assert_eq!(index.shared.search(Hash(*hash), right), Some(*target));
             }
         }
     }
@@ -476,7 +478,7 @@ mod tests {
         let mut index = index(20_000);
         // Hashes that differ in few bits make long chains.
         let hash = |item: u32| Hash(item.wrapping_mul(0x9e37_79b9) & 0xff00_03ff);
-        let (shelf, done) = (Arc::clone(&index.shelf), &AtomicU64::new(0));
+        let (shared, done) = (Arc::clone(&index.shared), &AtomicU64::new(0));
         for item in 0..100 {
             assert!(index.insert(hash(item), item));
         }
@@ -485,7 +487,7 @@ mod tests {
                 while done.load(Ordering::Relaxed) == 0 {
                     for item in 0..100 {
                         let right = |found| (found == item).then_some(found);
-                        assert_eq!(shelf.look(hash(item), right), Some(item));
+                        assert_eq!(shared.search(hash(item), right), Some(item));
                     }
                 }
             });

@@ -48,7 +48,7 @@ pub(super) mod shared {
     pub(in crate::connection) const VERSION: usize = 0;
     /// Timeout in seconds (24) | TCP state (8) | helper (8) | own flags (16) | epoch of purges (8).
     pub(in crate::connection) const STATE: usize = 1;
-    /// TCP: the end of what a direction sent and of what it may send, `end` | `end_max`. FastTrack: slow-path
+    /// TCP: the end of the sent data and of the permitted data of a direction, `end` | `end_max`. FastTrack: slow-path
     /// packets.
     pub(in crate::connection) const SENT: [usize; 2] = [2, 3];
     /// TCP: the largest windows, original | reply.
@@ -90,13 +90,13 @@ pub(super) mod own {
     pub(in crate::connection) const LIVE: u16 = 1;
     /// `masquerade` translated the source.
     pub(in crate::connection) const MASQUERADE: u16 = 2;
-    /// The reply tuple is claimed in `Homes`.
+    /// The reply tuple is claimed in `TupleClaims`.
     pub(in crate::connection) const CLAIMED: u16 = 4;
     /// A `connection-limit` counts the connection: the firewall is notified when it ends.
     pub(in crate::connection) const COUNTED: u16 = 8;
     /// A helper expected the connection.
     pub(in crate::connection) const EXPECTED: u16 = 16;
-    /// The original tuple is claimed in `Homes`.
+    /// The original tuple is claimed in `TupleClaims`.
     pub(in crate::connection) const CLAIMED_ORIGINAL: u16 = 32;
     /// The connection may have shortcuts: their owner is notified when it ends.
     pub(in crate::connection) const SHORTCUT: u16 = 64;

@@ -1,6 +1,6 @@
 //! A worker's connections of one address family: lookup, insertion, expiry and eviction.
 //!
-//! Freed entries are reused only after the next tick, so that a [`Way`] from an earlier lookup never refers
+//! Freed entries are reused only after the next tick, so that a [`FlowId`] from an earlier lookup never refers
 //! to another connection.
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use packet::{Tuple, protocol};
 use super::draft::Draft;
 use super::entry::{Entry, set_state_in, write};
 use super::hash::{Hash, Keys};
-use super::id::{Slot, Way};
+use super::id::{FlowId, Slot};
 use super::index::{Buckets, Index, Target};
 use super::layout::{Layout, Line, flag, half_of, load, own, pair, shared, store};
 use super::row::{Row, Words};
@@ -52,8 +52,8 @@ const CANDIDATES: usize = 8;
 
 /// Resources of an ended connection that its owner has to release elsewhere.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Left {
-    /// The original tuple and the reply tuple, if they are claimed in `Homes`.
+pub(super) struct EndedConnection {
+    /// The original tuple and the reply tuple, if they are claimed in `TupleClaims`.
     pub(super) claimed: [Option<Tuple>; 2],
     /// The original tuple, if a `connection-limit` counts it.
     pub(super) counted: Option<Tuple>,
@@ -68,7 +68,7 @@ pub(super) struct Left {
 impl<F: Layout> Part<F> {
     pub(super) fn new(entries: Arc<Entries<F>>, worker: u16, now: Tick) -> Self {
         Self {
-            index: Index::new(Arc::clone(entries.shelf())),
+            index: Index::new(Arc::clone(entries.shared_buckets())),
             entries,
             first: Slot::new(F::IPV6, worker, 0),
             wheels: core::array::from_fn(|_| Wheel::new(now)),
@@ -125,38 +125,38 @@ impl<F: Layout> Part<F> {
 
     /// Looks up a tuple.
     #[inline(always)]
-    pub(super) fn find(&self, hash: Hash, key: &F::Key) -> Option<Way> {
+    pub(super) fn find(&self, hash: Hash, key: &F::Key) -> Option<FlowId> {
         let right = |target: Target| self.entries.at(target >> 1).is(target & 1 != 0, key);
         let target = self.index.find(hash, right)?;
         Some(self.way(target))
     }
 
     #[inline(always)]
-    fn way(&self, target: Target) -> Way {
-        Way::to(self.first, target)
+    fn way(&self, target: Target) -> FlowId {
+        FlowId::to(self.first, target)
     }
 
     /// Returns the entry of a connection.
     #[inline(always)]
-    pub(super) fn entry(&self, way: Way) -> Entry<'_, F> {
+    pub(super) fn entry(&self, way: FlowId) -> Entry<'_, F> {
         self.entries.at(way.slot().place())
     }
 
     /// Returns the line number of a direction.
     #[inline(always)]
-    pub(super) fn number(&self, way: Way) -> u32 {
+    pub(super) fn number(&self, way: FlowId) -> u32 {
         Lines::<F>::number(way.slot().place(), way.reply())
     }
 
     /// Returns the line of a direction.
     #[inline(always)]
-    pub(super) fn line(&self, way: Way) -> &Line {
+    pub(super) fn line(&self, way: FlowId) -> &Line {
         self.lines().line(self.number(way))
     }
 
     /// Returns the line that holds the rewrite of a direction.
     #[inline(always)]
-    pub(super) fn rewrite_line(&self, way: Way) -> &Line {
+    pub(super) fn rewrite_line(&self, way: FlowId) -> &Line {
         self.lines().rewrite(way.slot().place(), way.reply())
     }
 
@@ -190,7 +190,7 @@ impl<F: Layout> Part<F> {
         timeout_secs: u32,
         rewrites: [F::Rewrite; 2],
         now: Tick,
-    ) -> Option<Way> {
+    ) -> Option<FlowId> {
         let way = self.lay([draft.original, draft.reply], keys, |entry| {
             write(entry, draft, timeout_secs, rewrites, now);
             now.after(timeout_secs * TICKS_PER_SECOND)
@@ -200,7 +200,7 @@ impl<F: Layout> Part<F> {
     }
 
     /// Adds a copy of a connection from another table. Returns `None` if there is no free entry.
-    pub(super) fn adopt(&mut self, row: &Row, words: &Words, keys: &Keys) -> Option<Way> {
+    pub(super) fn adopt(&mut self, row: &Row, words: &Words, keys: &Keys) -> Option<FlowId> {
         let way = self.lay([row.original, row.reply], keys, |entry| {
             entry.copy(words);
             entry.deadline()
@@ -216,7 +216,7 @@ impl<F: Layout> Part<F> {
         tuples: [Tuple; 2],
         keys: &Keys,
         write: impl FnOnce(Entry<'_, F>) -> Tick,
-    ) -> Option<Way> {
+    ) -> Option<FlowId> {
         let place = self.take_place()?;
         let hashes = tuples.map(|tuple| keys.hash(&tuple));
         let targets = [place << 1, place << 1 | 1];
@@ -245,7 +245,7 @@ impl<F: Layout> Part<F> {
     }
 
     /// Removes a connection; returns the resources to release.
-    pub(super) fn leave(&mut self, place: u32, keys: &Keys) -> Left {
+    pub(super) fn leave(&mut self, place: u32, keys: &Keys) -> EndedConnection {
         let entry = self.entries.at(place);
         let tuple = |reply| F::tuple(&core::array::from_fn(|word| load(entry.word(reply, word))));
         let (original, reply) = (tuple(false), tuple(true));
@@ -270,7 +270,7 @@ impl<F: Layout> Part<F> {
         }
         let kept = half_of(load(entry.cold(1)), 0);
         self.rest(place);
-        Left {
+        EndedConnection {
             claimed: [
                 (owned & own::CLAIMED_ORIGINAL != 0).then_some(original),
                 (owned & own::CLAIMED != 0).then_some(reply),

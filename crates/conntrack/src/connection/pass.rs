@@ -5,7 +5,7 @@
 
 use super::entry::{set_state_in, set_talk_in, talk_in};
 use super::follow::{count_in, is_established, last_in, touch_in};
-use super::id::Way;
+use super::id::FlowId;
 use super::layout::{FLAGS_SHIFT, Layout, Line, flag, load, shared};
 use super::limits::Limits;
 use super::part::Part;
@@ -26,7 +26,7 @@ pub struct Passed {
 impl Passed {
     /// Returns the packet's classification.
     #[inline]
-    pub fn track(self, way: Way) -> Track {
+    pub fn track(self, way: FlowId) -> Track {
         Track {
             state: State::Established,
             way: Some(way),
@@ -40,7 +40,7 @@ impl Tracker {
     /// Counts a whole datagram of `len` bytes in the middle of a connection, as [`Tracker::track`] would.
     /// Returns `None`, without changes, if the slow path has to decide or if the connection is FastTracked.
     #[inline(always)]
-    pub fn pass<const IPV6: bool>(&self, way: Way, len: u32, now: Tick) -> Option<Passed> {
+    pub fn pass<const IPV6: bool>(&self, way: FlowId, len: u32, now: Tick) -> Option<Passed> {
         of_family!(ref self, IPV6, part => part.pass(way, part.line(way), len, now))
     }
 
@@ -49,7 +49,7 @@ impl Tracker {
     #[inline(always)]
     pub fn pass_segment<const IPV6: bool>(
         &mut self,
-        way: Way,
+        way: FlowId,
         packet: &[u8],
         len: u32,
         now: Tick,
@@ -57,13 +57,13 @@ impl Tracker {
         let limits = &self.limits;
         of_family!(mut self, IPV6, part => {
             let number = part.number(way);
-            part.pass_segment((way, number), packet, len, now, limits)
+            part.pass_segment(way, number, packet, len, now, limits)
         })
     }
 
     /// Prefetches the shared line, which [`Tracker::pass`] reads after the direction's line.
     #[inline(always)]
-    pub fn prefetch_shared(&self, way: Way) {
+    pub fn prefetch_shared(&self, way: FlowId) {
         of_family!(ref self, way.slot().is_ipv6(), part => {
             let entry = part.entry(way);
             if entry.flags(way.reply()) & flag::FASTTRACK == 0 {
@@ -75,7 +75,7 @@ impl Tracker {
 
 impl<F: Layout> Part<F> {
     #[inline(always)]
-    pub(super) fn pass(&self, way: Way, line: &Line, len: u32, now: Tick) -> Option<Passed> {
+    pub(super) fn pass(&self, way: FlowId, line: &Line, len: u32, now: Tick) -> Option<Passed> {
         let passed = self.known(way, line)?;
         self.count_in_time(way, line, len, now);
         Some(passed)
@@ -83,7 +83,7 @@ impl<F: Layout> Part<F> {
 
     /// Returns a connection's data; `None` if it is not assured or if the slow path has to decide.
     #[inline(always)]
-    fn known(&self, way: Way, line: &Line) -> Option<Passed> {
+    fn known(&self, way: FlowId, line: &Line) -> Option<Passed> {
         const KNOWN: u8 = flag::SEEN_REPLY | flag::ASSURED;
         let flags = (load(&line[F::META]) >> FLAGS_SHIFT) as u8;
         if flags & (KNOWN | flag::FASTTRACK) != KNOWN {
@@ -102,7 +102,7 @@ impl<F: Layout> Part<F> {
     /// Returns the mark of a connection with data in the shared line; `None` if a helper reads it.
     #[cold]
     #[inline(never)]
-    fn noted(&self, way: Way) -> Option<u32> {
+    fn noted(&self, way: FlowId) -> Option<u32> {
         let entry = self.entry(way);
         (!entry.is_helped()).then(|| entry.mark())
     }
@@ -111,7 +111,8 @@ impl<F: Layout> Part<F> {
     #[inline(always)]
     pub(super) fn pass_segment(
         &mut self,
-        (way, number): (Way, u32),
+        way: FlowId,
+        number: u32,
         packet: &[u8],
         len: u32,
         now: Tick,
@@ -139,7 +140,7 @@ impl<F: Layout> Part<F> {
 
     /// Counts a packet; the first packet of a second first closes the rate of the last second.
     #[inline(always)]
-    fn count_in_time(&self, way: Way, line: &Line, len: u32, now: Tick) {
+    fn count_in_time(&self, way: FlowId, line: &Line, len: u32, now: Tick) {
         if last_in::<F>(line).second() != now.second() {
             self.entry(way).turn_rate(way.reply(), now);
         }

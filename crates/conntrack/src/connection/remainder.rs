@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::id::{Slot, Way};
+use super::id::{FlowId, Slot};
 use super::tracker::Tracker;
 
 /// Maximum number of directions per worker with stored text.
@@ -16,11 +16,11 @@ const DIRECTIONS_MAX: usize = 4_096;
 const BYTES_MAX: usize = 1 << 20;
 
 /// Number of cut positions per direction.
-const PLACES: usize = 4;
+const CUTS: usize = 4;
 
 /// A position in the stream where a segment ended.
 #[derive(Clone, Debug, Default)]
-struct Place {
+struct CutPosition {
     /// Sequence number of the next byte.
     number: u32,
     /// Text to prepend to the next segment.
@@ -31,7 +31,7 @@ struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Remainders {
     /// The cut positions of each direction, newest first.
-    directions: BTreeMap<(Slot, bool), [Place; PLACES]>,
+    directions: BTreeMap<(Slot, bool), [CutPosition; CUTS]>,
     bytes: usize,
 }
 
@@ -59,19 +59,19 @@ impl Remainders {
     /// full; the next segment is then read without it.
     fn keep(&mut self, direction: (Slot, bool), number: u32, text: Box<[u8]>) -> bool {
         let Some(places) = self.directions.get_mut(&direction) else {
-            return text.is_empty() || self.begin(direction, Place { number, text });
+            return text.is_empty() || self.begin(direction, CutPosition { number, text });
         };
         // A retransmission was already read.
         if number.wrapping_sub(places[0].number) as i32 <= 0 {
             return true;
         }
-        let oldest = &mut places[PLACES - 1];
+        let oldest = &mut places[CUTS - 1];
         self.bytes -= core::mem::take(&mut oldest.text).len();
         places.rotate_right(1);
         let fits = self.bytes + text.len() <= BYTES_MAX;
         let text = if fits { text } else { Box::default() };
         self.bytes += text.len();
-        places[0] = Place { number, text };
+        places[0] = CutPosition { number, text };
         if places.iter().all(|place| place.text.is_empty()) {
             self.directions.remove(&direction);
         }
@@ -79,14 +79,14 @@ impl Remainders {
     }
 
     /// Stores the first cut position of a direction.
-    fn begin(&mut self, direction: (Slot, bool), place: Place) -> bool {
+    fn begin(&mut self, direction: (Slot, bool), place: CutPosition) -> bool {
         let fits = self.bytes + place.text.len() <= BYTES_MAX;
         if !fits || self.directions.len() >= DIRECTIONS_MAX {
             return false;
         }
         self.bytes += place.text.len();
         // The unused positions have no text, so their number does not matter.
-        let mut places: [Place; PLACES] = Default::default();
+        let mut places: [CutPosition; CUTS] = Default::default();
         places[0] = place;
         self.directions.insert(direction, places);
         true
@@ -106,13 +106,13 @@ impl Tracker {
     /// Returns the text to prepend to the segment that begins at `number`, in the sender's numbering; usually
     /// empty.
     #[inline]
-    pub fn remainder(&self, way: Way, number: u32) -> &[u8] {
+    pub fn remainder(&self, way: FlowId, number: u32) -> &[u8] {
         self.remainders.before((way.slot(), way.reply()), number)
     }
 
     /// Returns how many of `bytes` bytes from `number` on were read together the first time.
     #[inline]
-    pub fn together(&self, way: Way, number: u32, bytes: usize) -> usize {
+    pub fn together(&self, way: FlowId, number: u32, bytes: usize) -> usize {
         self.remainders
             .together((way.slot(), way.reply()), number, bytes)
     }
@@ -120,7 +120,7 @@ impl Tracker {
     /// Stores the text to prepend to the segment that begins at `number`; empty if a message ended there.
     /// Returns false if the storage is full.
     #[inline]
-    pub fn keep(&mut self, way: Way, number: u32, text: Box<[u8]>) -> bool {
+    pub fn keep(&mut self, way: FlowId, number: u32, text: Box<[u8]>) -> bool {
         self.remainders
             .keep((way.slot(), way.reply()), number, text)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use machine::Rng;
 
-use super::homes::Homes;
+use super::claims::TupleClaims;
 use super::settings::{Settings, Tick};
 use super::table::Table;
 use super::tracker::{Setup, Tracker};
@@ -23,21 +23,23 @@ pub fn trackers(
     rng: &mut Rng,
 ) -> io::Result<(Arc<Table>, Vec<Tracker>)> {
     let table = Table::new(workers, settings.entries_max)?;
-    let homes = match workers {
+    let tuple_claims = match workers {
         0 | 1 => None,
-        _ => Some(Homes::new(CLAIMS, rng)?),
+        _ => Some(TupleClaims::new(CLAIMS, rng)?),
     };
-    let trackers = (0..workers).zip(table.boards()).map(|(worker, board)| {
-        let setup = Setup {
-            table: Arc::clone(&table),
-            worker,
-            homes: homes.clone(),
-            settings,
-        };
-        let mut tracker = Tracker::new(setup, rng, Tick::default());
-        tracker.expectations.show_on(Arc::clone(board));
-        tracker
-    });
+    let trackers = (0..workers)
+        .zip(table.shared_expectations())
+        .map(|(worker, expectations)| {
+            let setup = Setup {
+                table: Arc::clone(&table),
+                worker,
+                tuple_claims: tuple_claims.clone(),
+                settings,
+            };
+            let mut tracker = Tracker::new(setup, rng, Tick::default());
+            tracker.expectations.publish_in(Arc::clone(expectations));
+            tracker
+        });
     let trackers = trackers.collect();
     Ok((table, trackers))
 }

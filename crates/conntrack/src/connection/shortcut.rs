@@ -1,11 +1,11 @@
 //! Connections whose packets take shortcuts (`frame::shortcut`): the tracker receives their counters
 //! periodically.
 
-use frame::shortcut::Gathered;
+use frame::shortcut::ConnectionTraffic;
 use packet::Tuple;
 
 use super::entry::Entry;
-use super::id::Way;
+use super::id::FlowId;
 use super::layout::{Layout, load, own, shared, store};
 use super::part::Part;
 use super::row::Row;
@@ -23,12 +23,12 @@ impl Row {
     /// Returns the token of a direction's shortcut.
     #[inline]
     pub fn token(&self, reply: bool) -> u64 {
-        token(Way::new(self.id.slot, reply), self.id.generation)
+        token(FlowId::new(self.id.slot, reply), self.id.generation)
     }
 }
 
 /// Encodes a direction of a connection of this generation as a token.
-fn token(way: Way, generation: u32) -> u64 {
+fn token(way: FlowId, generation: u32) -> u64 {
     let generation = u64::from(generation) % (1 << GENERATION_BITS);
     1 << 63 | generation << WAY_BITS | u64::from(way.slot().number()) << 1 | u64::from(way.reply())
 }
@@ -36,13 +36,13 @@ fn token(way: Way, generation: u32) -> u64 {
 impl Tracker {
     /// Returns the token for a shortcut of a direction; [`Self::take_ended`] reports when the connection
     /// ends. Returns `None` if the connection has ended, or if its timeout is too short for late counters.
-    pub fn shorten(&mut self, way: Way) -> Option<u64> {
+    pub fn shorten(&mut self, way: FlowId) -> Option<u64> {
         of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).shorten(way))
     }
 
     /// Adds the traffic of a shortcut and refreshes the timeout. Returns false if the connection has ended.
-    pub fn gather(&mut self, gathered: &Gathered, now: Tick) -> bool {
-        let way = Way::of_bits(gathered.token % (1 << WAY_BITS));
+    pub fn gather(&mut self, gathered: &ConnectionTraffic, now: Tick) -> bool {
+        let way = FlowId::of_bits(gathered.token % (1 << WAY_BITS));
         of_family!(ref self, way.slot().is_ipv6(), part => part.gather(way, gathered, now))
     }
 
@@ -54,7 +54,7 @@ impl Tracker {
 }
 
 impl<F: Layout> Entry<'_, F> {
-    fn shorten(self, way: Way) -> Option<u64> {
+    fn shorten(self, way: FlowId) -> Option<u64> {
         let state = self.shared(shared::STATE);
         let timeout_secs = load(state) as u32 & 0xff_ffff;
         if !self.is_live() || timeout_secs < TIMEOUT_LEAST {
@@ -66,7 +66,7 @@ impl<F: Layout> Entry<'_, F> {
 }
 
 impl<F: Layout> Part<F> {
-    fn gather(&self, way: Way, gathered: &Gathered, now: Tick) -> bool {
+    fn gather(&self, way: FlowId, gathered: &ConnectionTraffic, now: Tick) -> bool {
         if way.slot().place() >= self.entries.used() {
             return false;
         }

@@ -2,7 +2,7 @@
 
 use packet::drop::DropReason;
 
-use super::id::Way;
+use super::id::FlowId;
 use super::tcp::Step;
 
 /// `connection-state` of a packet.
@@ -232,7 +232,7 @@ pub struct Track {
     pub state: State,
     /// The packet's direction of its connection; for an ICMP error (`quoted`) the direction of the quoted
     /// packet. `None` without an entry.
-    pub way: Option<Way>,
+    pub way: Option<FlowId>,
     /// Kinds of address translation of the connection.
     pub nat: NatState,
     /// True if the connection is FastTracked.

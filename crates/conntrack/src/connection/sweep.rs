@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use frame::InterfaceId;
 use packet::{Fields, Tuple};
 
-use super::first;
-use super::helped::gone;
-use super::id::{EntryId, Slot, Way};
+use super::first_packet;
+use super::helper_state::gone;
+use super::id::{EntryId, FlowId, Slot};
 use super::layout::{Layout, half_of, load, own, shared};
 use super::part::Part;
 use super::settings::Tick;
@@ -121,7 +121,8 @@ impl Purges {
     /// of replies.
     fn take(
         &self,
-        (owned, epoch): (u16, Epoch),
+        owned: u16,
+        epoch: Epoch,
         egress: InterfaceId,
         answers_to: impl FnOnce() -> u128,
     ) -> bool {
@@ -149,7 +150,7 @@ impl<F: Layout> Part<F> {
         let egress = InterfaceId(half_of(load(entry.shared(shared::MARK)), 1));
         let answers_to =
             || F::tuple(&core::array::from_fn(|word| load(entry.word(true, word)))).destination;
-        let taken = purges.take((owned, epoch), egress, answers_to);
+        let taken = purges.take(owned, epoch, egress, answers_to);
         if !taken && epoch.is_before(began) {
             entry.set_epoch(began);
         }
@@ -174,8 +175,9 @@ impl Tracker {
             self.leave(Slot::new(true, self.worker, place));
             ended += 1;
         }
-        let homes = self.homes.as_deref();
-        self.expectations.sweep(now, |tuple| gone(homes, tuple));
+        let tuple_claims = self.tuple_claims.as_deref();
+        self.expectations
+            .sweep(now, |tuple| gone(tuple_claims, tuple));
         ended + self.go_on_purging(budget)
     }
 
@@ -291,13 +293,13 @@ impl Tracker {
 
     /// Removes a connection at once, as if it had expired. A lookup from before the removal finds neither its
     /// tuple nor its flags.
-    pub fn forget(&mut self, way: Way) {
+    pub fn forget(&mut self, way: FlowId) {
         if self.is_live(way) {
             self.leave(way.slot());
         }
     }
 
-    /// Removes a connection and releases what it holds.
+    /// Removes a connection and releases its resources.
     pub(super) fn leave(&mut self, slot: Slot) {
         let keys = &self.keys;
         let place = slot.place();
@@ -313,7 +315,7 @@ impl Tracker {
         }
         self.counted.extend(left.counted);
         if let Some((nat, original, reply)) = left.mapped {
-            self.release_endpoints(nat, (&original, &reply));
+            self.release_endpoints(nat, &original, &reply);
         }
         self.attached.extend(left.attached);
         self.ended.extend(left.shortened.into_iter().flatten());
@@ -329,16 +331,16 @@ impl Tracker {
     }
 
     pub(super) fn release(&self, tuple: &Tuple) {
-        if let Some(homes) = &self.homes {
-            homes.release(tuple);
+        if let Some(tuple_claims) = &self.tuple_claims {
+            tuple_claims.release(tuple);
         }
     }
 
-    /// Returns the worker that has to process a packet without an entry here, if it is another worker: the
+    /// Returns the other worker that must process a packet without an entry in this tracker: the
     /// owner of a claimed tuple, or of the packet that an ICMP error quotes.
     pub fn home(&self, fields: &Fields, packet: &[u8]) -> Option<u16> {
-        self.homes.as_ref()?;
-        let Some((quote, answers)) = first::quoted_answers(fields, packet) else {
+        self.tuple_claims.as_ref()?;
+        let Some((quote, answers)) = first_packet::quoted_answers(fields, packet) else {
             return self.owner(&fields.tuple);
         };
         if self.lookup(&answers).is_some() {
@@ -353,16 +355,20 @@ impl Tracker {
     /// Returns true if a packet is an ICMP error that quotes another packet.
     #[inline]
     pub fn is_error(&self, fields: &Fields, packet: &[u8]) -> bool {
-        first::quoted_answers(fields, packet).is_some()
+        first_packet::quoted_answers(fields, packet).is_some()
     }
 
     /// Returns the worker that claimed the tuple, if it is another worker.
     pub fn owner(&self, tuple: &Tuple) -> Option<u16> {
-        let homes = self.homes.as_ref()?;
-        let owner = homes.owner(tuple).or_else(|| match homes.expects() {
-            true => super::helped::wider(tuple).find_map(|form| homes.owner(&form)),
-            false => None,
-        })?;
+        let tuple_claims = self.tuple_claims.as_ref()?;
+        let owner = tuple_claims
+            .owner(tuple)
+            .or_else(|| match tuple_claims.expects() {
+                true => {
+                    super::helper_state::wider(tuple).find_map(|form| tuple_claims.owner(&form))
+                }
+                false => None,
+            })?;
         (owner != self.worker).then_some(owner)
     }
 
@@ -373,9 +379,9 @@ impl Tracker {
         match self.lookup(tuple) {
             Some(way) => !self.gives_way(way, original),
             None => self
-                .homes
+                .tuple_claims
                 .as_ref()
-                .is_some_and(|homes| homes.owner(tuple).is_some()),
+                .is_some_and(|tuple_claims| tuple_claims.owner(tuple).is_some()),
         }
     }
 

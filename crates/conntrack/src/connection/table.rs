@@ -9,14 +9,14 @@ use std::sync::{Arc, OnceLock};
 
 use kernels::{Pages, Zeroed};
 
-use super::board::Board;
 use super::entry::Entry;
 use super::expectation::EXPECTATIONS_MAX;
 use super::hash::Keys;
 use super::id::{EntryId, SLOTS_MAX, Slot, WORKERS_MAX};
-use super::index::Shelf;
+use super::index::SharedBuckets;
 use super::layout::{Cold, Ipv4, Ipv6, Layout, Line, SHARED, line_of, load, shared};
 use super::row::{Row, Words};
+use super::shared_expectations::SharedExpectations;
 use crate::nat::Mappings;
 
 /// The entries of one worker and one family.
@@ -30,7 +30,7 @@ pub(super) struct Entries<F> {
     fasttracked: AtomicU32,
     capacity: u32,
     /// The buckets of the owner's index.
-    shelf: Arc<Shelf>,
+    shared: Arc<SharedBuckets>,
     of: core::marker::PhantomData<F>,
 }
 
@@ -43,14 +43,14 @@ impl<F: Layout> Entries<F> {
             used: AtomicU32::new(0),
             fasttracked: AtomicU32::new(0),
             capacity,
-            shelf: Arc::new(Shelf::new(entries * 2)?),
+            shared: Arc::new(SharedBuckets::new(entries * 2)?),
             of: core::marker::PhantomData,
         })
     }
 
     /// Returns the buckets of the owner's index.
-    pub(super) fn shelf(&self) -> &Arc<Shelf> {
-        &self.shelf
+    pub(super) fn shared_buckets(&self) -> &Arc<SharedBuckets> {
+        &self.shared
     }
 
     /// Returns the upper bound of the entries in use.
@@ -183,7 +183,7 @@ struct Part {
     ipv4: Arc<Entries<Ipv4>>,
     ipv6: Arc<Entries<Ipv6>>,
     /// The owner's expectations.
-    board: Arc<Board>,
+    expectations: Arc<SharedExpectations>,
     /// Keys of the owner's hash, once set.
     keys: OnceLock<Keys>,
 }
@@ -214,7 +214,7 @@ impl Table {
             Ok(Part {
                 ipv4: Arc::new(Entries::new(capacity)?),
                 ipv6: Arc::new(Entries::new(capacity)?),
-                board: Arc::new(Board::new(EXPECTATIONS_MAX)?),
+                expectations: Arc::new(SharedExpectations::new(EXPECTATIONS_MAX)?),
                 keys: OnceLock::new(),
             })
         });
@@ -317,8 +317,8 @@ impl Table {
     }
 
     /// Iterates over the expectation tables of all workers.
-    pub(super) fn boards(&self) -> impl Iterator<Item = &Arc<Board>> {
-        self.parts.iter().map(|part| &part.board)
+    pub(super) fn shared_expectations(&self) -> impl Iterator<Item = &Arc<SharedExpectations>> {
+        self.parts.iter().map(|part| &part.expectations)
     }
 
     /// Counts one more entry, unless there are `max` already.

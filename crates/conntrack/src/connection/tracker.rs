@@ -11,15 +11,15 @@ use std::sync::Arc;
 use machine::Rng;
 use packet::{Fields, Tuple, protocol};
 
+use super::claims::TupleClaims;
 use super::draft::{Claims, Draft, Rewrites};
 use super::expectation::Expectations;
-use super::first::{self, First};
-use super::follow;
+use super::first_packet::{self, FirstPacket};
+use super::follow::{self, JudgedSegment};
 use super::gre::Gre;
 use super::hash::{Hash, Keys};
-use super::helped::Altered;
-use super::homes::Homes;
-use super::id::{EntryId, Slot, Way};
+use super::helper_state::Altered;
+use super::id::{EntryId, FlowId, Slot};
 use super::layout::{Ipv4, Ipv6, Layout, flag};
 use super::limits::Limits;
 use super::part::Part;
@@ -41,7 +41,7 @@ pub struct Setup<'a> {
     /// The number of the worker, below the number of workers in the table.
     pub worker: u16,
     /// Claimed tuples of all workers; `None` with a single worker.
-    pub homes: Option<Arc<Homes>>,
+    pub tuple_claims: Option<Arc<TupleClaims>>,
     /// Timeouts and strictness.
     pub settings: &'a Settings,
 }
@@ -51,7 +51,7 @@ pub struct Setup<'a> {
 pub struct Tracker {
     pub(super) table: Arc<Table>,
     pub(super) worker: u16,
-    pub(super) homes: Option<Arc<Homes>>,
+    pub(super) tuple_claims: Option<Arc<TupleClaims>>,
     pub(super) limits: Limits,
     pub(super) keys: Keys,
     pub(super) ipv4: Part<Ipv4>,
@@ -102,7 +102,7 @@ impl Tracker {
         let (ipv4, ipv6) = setup.table.part(setup.worker, keys);
         Self {
             worker: setup.worker,
-            homes: setup.homes,
+            tuple_claims: setup.tuple_claims,
             limits: Limits::of(setup.settings),
             keys,
             ipv4: Part::new(ipv4, setup.worker, now),
@@ -122,7 +122,7 @@ impl Tracker {
     /// Returns true if other workers track connections too.
     #[inline]
     pub fn is_shared(&self) -> bool {
-        self.homes.is_some()
+        self.tuple_claims.is_some()
     }
 
     /// Returns true if the table has no connections.
@@ -156,7 +156,7 @@ impl Tracker {
 
     /// Looks up a tuple with its hash.
     #[inline(always)]
-    pub fn find(&self, hash: Hash, tuple: &Tuple) -> Option<Way> {
+    pub fn find(&self, hash: Hash, tuple: &Tuple) -> Option<FlowId> {
         if tuple.ipv6 {
             self.ipv6.find(hash, &Ipv6::key(tuple))
         } else {
@@ -166,14 +166,14 @@ impl Tracker {
 
     /// Looks up a tuple.
     #[inline]
-    pub fn lookup(&self, tuple: &Tuple) -> Option<Way> {
+    pub fn lookup(&self, tuple: &Tuple) -> Option<FlowId> {
         self.find(self.hash(tuple), tuple)
     }
 
     /// Classifies a packet without changes, given the result of `find`. `packet` begins with the network
     /// header.
     #[inline]
-    pub fn classify(&self, found: Option<Way>, fields: &Fields, packet: &[u8]) -> Track {
+    pub fn classify(&self, found: Option<FlowId>, fields: &Fields, packet: &[u8]) -> Track {
         let Some(way) = found else {
             return self.first(fields, packet);
         };
@@ -205,7 +205,12 @@ impl Tracker {
                 part.commit(way, fields, now, limits);
             } else if let Some(segment) = segment(part, &self.altered, way, fields, packet) {
                 let talk = part.entry(way).talk(way.reply());
-                part.commit_segment(way, (track.step, &segment, &talk), fields, now, limits);
+                let judged = JudgedSegment {
+                    step: track.step,
+                    segment: &segment,
+                    talk: &talk,
+                };
+                part.commit_segment(way, judged, fields, now, limits);
             }
         });
     }
@@ -214,7 +219,7 @@ impl Tracker {
     #[inline]
     pub fn track(
         &mut self,
-        found: Option<Way>,
+        found: Option<FlowId>,
         fields: &Fields,
         packet: &[u8],
         now: Tick,
@@ -235,7 +240,12 @@ impl Tracker {
             let talk = part.entry(way).talk(way.reply());
             let track = part.judge_segment(way, &segment, &talk, limits);
             if track.way.is_some() {
-                part.commit_segment(way, (track.step, &segment, &talk), fields, now, limits);
+                let judged = JudgedSegment {
+                    step: track.step,
+                    segment: &segment,
+                    talk: &talk,
+                };
+                part.commit_segment(way, judged, fields, now, limits);
             }
             track
         })
@@ -244,16 +254,16 @@ impl Tracker {
     /// Classifies a packet without an entry.
     #[cold]
     fn first(&self, fields: &Fields, packet: &[u8]) -> Track {
-        match first::judge(fields, packet, &self.limits) {
-            First::Track(track) if track.state == State::New => Track {
+        match first_packet::judge(fields, packet, &self.limits) {
+            FirstPacket::Track(track) if track.state == State::New => Track {
                 state: match self.expectations.find(&fields.tuple) {
                     Some(_) => State::Related,
                     None => State::New,
                 },
                 ..track
             },
-            First::Track(track) => track,
-            First::Error(quoted) => match self.lookup(&quoted.reversed()) {
+            FirstPacket::Track(track) => track,
+            FirstPacket::Error(quoted) => match self.lookup(&quoted.reversed()) {
                 Some(answers) => self.related(answers.reversed()),
                 None => follow::INVALID,
             },
@@ -261,10 +271,10 @@ impl Tracker {
     }
 
     /// Classifies an ICMP error about a packet of this direction.
-    fn related(&self, way: Way) -> Track {
+    fn related(&self, way: FlowId) -> Track {
         let flags =
             of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).flags(way.reply()));
-        first::related(follow::of(flags, way))
+        first_packet::related(follow::of(flags, way))
     }
 
     /// Creates the draft of a connection from its first packet, which was classified as `New` or `Related`
@@ -313,7 +323,7 @@ impl Tracker {
     /// # Errors
     /// Returns the reason for the refusal. The table is then unchanged, except that connections may have been
     /// evicted.
-    pub fn confirm(&mut self, draft: &Draft, now: Tick) -> Result<Way, Refused> {
+    pub fn confirm(&mut self, draft: &Draft, now: Tick) -> Result<FlowId, Refused> {
         if let Some(old) = self.lookup(&draft.original) {
             // A new connection between the ports of a closed one.
             if !self.is_over(old) {
@@ -328,8 +338,7 @@ impl Tracker {
             return Err(Refused::Taken);
         }
         self.claim(draft)?;
-        let ends = (&draft.original, &draft.reply);
-        let held = self.hold_endpoints(draft.nat, ends);
+        let held = self.hold_endpoints(draft.nat, &draft.original, &draft.reply);
         let entered = held.and_then(|()| {
             let way = self.admit(draft.original.ipv6).and_then(|()| {
                 let way = self.enter(draft, now);
@@ -338,7 +347,7 @@ impl Tracker {
                 }
                 way.ok_or(Refused::Full)
             });
-            way.inspect_err(|_| self.release_endpoints(draft.nat, ends))
+            way.inspect_err(|_| self.release_endpoints(draft.nat, &draft.original, &draft.reply))
         });
         match entered {
             Ok(_) if draft.expected => self.fulfil(draft),
@@ -348,7 +357,7 @@ impl Tracker {
         entered
     }
 
-    fn enter(&mut self, draft: &Draft, now: Tick) -> Option<Way> {
+    fn enter(&mut self, draft: &Draft, now: Tick) -> Option<FlowId> {
         let (limits, keys) = (&self.limits, &self.keys);
         let opening = &draft.opening;
         let timeout_secs = match opening.state {
@@ -372,20 +381,20 @@ impl Tracker {
     }
 
     /// Returns true if a new connection with the tuple `original` replaces this one.
-    pub(super) fn gives_way(&self, way: Way, original: &Tuple) -> bool {
-        let same = |other: Way| other.slot() == way.slot();
+    pub(super) fn gives_way(&self, way: FlowId, original: &Tuple) -> bool {
+        let same = |other: FlowId| other.slot() == way.slot();
         self.is_over(way) && self.lookup(original).is_some_and(same)
     }
 
     /// Returns true if a SYN may begin a new connection in place of this one.
-    fn is_over(&self, way: Way) -> bool {
+    fn is_over(&self, way: FlowId) -> bool {
         let state = of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).tcp_state());
         matches!(state, TcpState::TimeWait | TcpState::Close)
     }
 
     /// Returns the id of a connection.
     #[inline]
-    pub fn id(&self, way: Way) -> EntryId {
+    pub fn id(&self, way: FlowId) -> EntryId {
         let generation =
             of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).generation());
         EntryId {
@@ -401,7 +410,7 @@ impl Tracker {
 fn segment<F: Layout>(
     part: &Part<F>,
     altered: &BTreeMap<Slot, Altered>,
-    way: Way,
+    way: FlowId,
     fields: &Fields,
     packet: &[u8],
 ) -> Option<Segment> {
@@ -415,7 +424,7 @@ fn segment<F: Layout>(
 
 #[cold]
 #[inline(never)]
-fn unshifted(altered: &BTreeMap<Slot, Altered>, way: Way, mut segment: Segment) -> Segment {
+fn unshifted(altered: &BTreeMap<Slot, Altered>, way: FlowId, mut segment: Segment) -> Segment {
     if let Some(altered) = altered.get(&way.slot()) {
         altered.unshift(way.reply(), &mut segment);
     }

@@ -121,7 +121,7 @@ impl<F: Layout> Entry<'_, F> {
         }
     }
 
-    /// Sets the byte mark of a direction to what it has sent so far.
+    /// Sets the byte mark of a direction to the number of bytes sent so far.
     fn set_mark_of(self, reply: bool) {
         let word = self.shared(shared::SLOW_PACKETS[usize::from(reply)]);
         let mark = (self.data(reply) / UNIT) << PACKET_BITS;

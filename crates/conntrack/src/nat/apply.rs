@@ -23,7 +23,7 @@ use super::rewrite::{Layer, PORTS, Rewrite};
 
 /// Layout of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct PacketLayout {
     /// Offset of the upper layer from the network header.
     pub upper: u16,
     /// Length from the network header on in bytes, without link padding.
@@ -34,7 +34,7 @@ pub struct Shape {
     pub unfinished: bool,
 }
 
-impl Shape {
+impl PacketLayout {
     /// Returns the layout of a packet that begins `l3` bytes into its frame.
     #[inline(always)]
     pub fn of(fields: &Fields, offload: &Offload, l3: u16) -> Self {
@@ -72,7 +72,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
     /// # Errors
     /// Returns [`Malformed`] with the packet unchanged.
     #[inline]
-    pub fn apply(&self, packet: &mut [u8], shape: Shape) -> Result<(), Malformed> {
+    pub fn apply(&self, packet: &mut [u8], shape: PacketLayout) -> Result<(), Malformed> {
         if self.is_identity() {
             return Ok(());
         }
@@ -185,7 +185,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
     /// Rewrites SCTP ports and updates the CRC.
     #[cold]
     #[inline(never)]
-    fn write_sctp(&self, upper: &mut [u8], shape: Shape) -> Result<(), Malformed> {
+    fn write_sctp(&self, upper: &mut [u8], shape: PacketLayout) -> Result<(), Malformed> {
         if self.changes & PORTS == 0 {
             return Ok(());
         }

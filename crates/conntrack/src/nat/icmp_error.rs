@@ -12,7 +12,7 @@
 use packet::{Fields, Fragment};
 use wire::checksum::{combine, sum};
 
-use super::apply::{Malformed, Shape, update};
+use super::apply::{Malformed, PacketLayout, update};
 use super::rewrite::{Layer, PORTS, Rewrite, difference};
 
 /// Length of the ICMP header before the quoted packet (RFC 792; RFC 4443, 3).
@@ -25,7 +25,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
     /// # Errors
     /// Returns [`Malformed`] with the packet unchanged if the error is a fragment or does not quote a packet
     /// of its own family.
-    pub fn apply_error(&self, packet: &mut [u8], shape: Shape) -> Result<(), Malformed> {
+    pub fn apply_error(&self, packet: &mut [u8], shape: PacketLayout) -> Result<(), Malformed> {
         if self.is_identity() {
             return Ok(());
         }
@@ -112,7 +112,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         }
     }
 
-    /// Rewrites those of the error's own addresses that change in this direction; returns the change of the
+    /// Rewrites the error's own addresses as far as they change in this direction; returns the change of the
     /// sum in memory byte order.
     fn write_own_addresses(&self, network: &mut [u8]) -> u16 {
         let (before, addresses) = network.split_at_mut(Self::HEADER - 2 * BYTES);

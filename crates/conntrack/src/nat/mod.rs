@@ -25,7 +25,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-pub use apply::{Malformed, Shape};
+pub use apply::{Malformed, PacketLayout};
 pub use choose::{Context, Exhausted, PROBES, Unique, choose, is_endpoint_independent, settle};
 pub use mapping::{ADDRESSES, Endpoint, Mappings, Unavailable};
 pub use rewrite::{Layer, Rewrite};

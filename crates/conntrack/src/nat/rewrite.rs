@@ -66,7 +66,7 @@ impl Layer {
 
     /// Returns the offsets of ports and checksum. SCTP has a CRC ([`super::crc32c`]), GRE no checksum.
     #[inline(always)]
-    pub(super) const fn places(self) -> Places {
+    pub(super) const fn places(self) -> FieldOffsets {
         let (ports, ports_len, checksum) = match self {
             Self::Bare => (0, 0, 0),
             Self::Tcp => (0, 4, 16),
@@ -75,7 +75,7 @@ impl Layer {
             Self::Icmp | Self::Icmp6 => (4, 2, 2),
             Self::Gre => (6, 2, 0),
         };
-        Places {
+        FieldOffsets {
             ports,
             ports_len,
             checksum,
@@ -85,15 +85,15 @@ impl Layer {
 
 /// Offsets of the translated fields in an upper-layer header, in bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Places {
+pub(super) struct FieldOffsets {
     pub(super) ports: usize,
     /// 4 for two ports, 2 for an identifier or a call ID.
     pub(super) ports_len: usize,
     pub(super) checksum: usize,
 }
 
-impl Places {
-    /// Returns the offset after the last of the fields.
+impl FieldOffsets {
+    /// Returns the offset of the end of the last field.
     pub(super) const fn reach(&self) -> usize {
         let ports_end = self.ports + self.ports_len;
         if self.checksum + 2 > ports_end {
@@ -196,7 +196,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
             u128::from_be_bytes(wide)
         };
         shortcut::Rewrite {
-            between: shortcut::Between {
+            between: shortcut::AddressPair {
                 source: wide(self.source),
                 destination: wide(self.destination),
                 ipv6: BYTES == 16,

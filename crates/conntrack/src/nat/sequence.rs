@@ -1,6 +1,6 @@
 //! Adjusts TCP sequence numbers after a helper changed payload lengths.
 //!
-//! Each direction stores the position of its last change and the offsets before and after it. Two offsets
+//! Each direction stores the position of its last change and the offsets before and after that position. Two offsets
 //! suffice: data before the previous change was acknowledged, or is retransmitted with the offset that it had
 //! (as netfilter's `seqadj`).
 
@@ -12,7 +12,7 @@ use super::rewrite::difference;
 /// The TCP options that the code reads (RFC 9293, 3.1; RFC 2018, 3).
 mod option {
     pub(super) const END: u8 = 0;
-    pub(super) const NOTHING: u8 = 1;
+    pub(super) const NO_OPERATION: u8 = 1;
     pub(super) const SACK: u8 = 5;
 }
 
@@ -109,10 +109,10 @@ fn selective(header: &mut [u8], other: &Shift) -> u16 {
     while let Some(kind) = header.get(at).copied() {
         let len = match kind {
             option::END => break,
-            option::NOTHING => 1,
+            option::NO_OPERATION => 1,
             _ => usize::from(header.get(at + 1).copied().unwrap_or_default()),
         };
-        if len == 0 || (kind != option::NOTHING && len < 2) {
+        if len == 0 || (kind != option::NO_OPERATION && len < 2) {
             break;
         }
         if kind == option::SACK {

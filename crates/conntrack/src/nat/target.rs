@@ -98,7 +98,7 @@ impl Addresses {
         self.first + place % self.count()
     }
 
-    /// Returns the position of an address from the first, if it is in the range.
+    /// Returns the index of an address in the range; `None` outside the range.
     pub const fn place(&self, address: u128) -> Option<u128> {
         if self.contains(address) {
             Some(address - self.first)

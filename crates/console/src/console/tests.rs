@@ -1,7 +1,7 @@
 use super::*;
-use crate::pager::Recorded;
+use crate::pager::RecordingWire;
 
-/// A shell that echoes, and knows three words. Safe mode is somebody else's at first.
+/// A shell that echoes and knows three words. Another session is in safe mode at first.
 #[derive(Default)]
 struct Echo {
     asked: bool,
@@ -34,11 +34,11 @@ impl Shell for Echo {
         (line == "reset").then(|| String::from("Sure? [y/N]: "))
     }
 
-    fn safe_mode(&mut self) -> Said {
+    fn safe_mode(&mut self) -> SafeModeReply {
         if std::mem::replace(&mut self.asked, true) {
-            return Said::Done(String::from("[Safe Mode released]"));
+            return SafeModeReply::Done(String::from("[Safe Mode released]"));
         }
-        Said::Ask(String::from("Whose? [u/r/d]: "))
+        SafeModeReply::Ask(String::from("Whose? [u/r/d]: "))
     }
 
     fn take_over(&mut self, key: char) -> String {
@@ -91,7 +91,7 @@ fn console() -> Console<Echo> {
 }
 
 fn typed(console: &mut Console<Echo>, text: &str) -> (Outcome, String) {
-    let mut wire = Recorded::new(text.as_bytes());
+    let mut wire = RecordingWire::new(text.as_bytes());
     let outcome = console.input(&mut wire);
     (outcome, wire.text())
 }
@@ -245,7 +245,7 @@ fn the_history_is_walked_and_searched() {
 #[test]
 fn a_terminal_without_colours_gets_each_character_once() {
     let mut console = console();
-    let mut wire = Recorded::new(b"");
+    let mut wire = RecordingWire::new(b"");
 
     console.begin(&mut wire.sent);
     for byte in b"/ip address" {
@@ -268,7 +268,7 @@ fn a_dumb_terminal_sees_no_sequence() {
         ..console().settings
     };
     let mut console = Console::new(Echo::default(), settings, History::default());
-    let mut wire = Recorded::new(b"");
+    let mut wire = RecordingWire::new(b"");
     console.begin(&mut wire.sent);
 
     for keys in ["abc", "\x7f\x7f\x1b[D", "x\r"] {

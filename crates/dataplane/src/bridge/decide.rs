@@ -12,7 +12,7 @@ use super::{Bridge, BridgePort, FrameTypes, Member, PortSet, VlanMode, VlanTable
 use crate::drop::DropReason;
 use crate::interface::{InterfaceTable, Tag};
 use crate::service::ServiceSet;
-use crate::table::bridge_hosts::Place;
+use crate::table::bridge_hosts::HostPosition;
 use crate::table::{BridgeHosts, HostKey, HostKind};
 
 /// The first bit of a link address: it is a group's.
@@ -364,7 +364,7 @@ pub(crate) fn find(
     source: &Source<'_>,
     head: &Head,
     class: &Class,
-    place: Place,
+    place: HostPosition,
 ) -> To {
     if source.forwarding & class.tree == 0 {
         return To::Nowhere(DropReason::BridgePortState);

@@ -270,8 +270,8 @@ fn insert(frame: &mut Frame, l3: usize, place: &Place, option: &[u8]) {
         return;
     }
     let message = frame.bytes_mut().get_mut(place.message..);
-    let ends = (place.end, place.len);
-    let Some(len) = dhcp::insert(message.unwrap_or_default(), ends, option) else {
+    let message = message.unwrap_or_default();
+    let Some(len) = dhcp::insert(message, place.end, place.len, option) else {
         let _ = frame.set_len(before);
         return;
     };

@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 
 use frame::InterfaceId;
-use frame::switch::{BridgeOffload, Group, HostKey, Member, MemberTags, Seat, Seats, VlanSeats};
+use frame::switch::{
+    BridgeOffload, Group, HostKey, Member, MemberTags, SwitchPort, SwitchPorts, VlanPorts,
+};
 
 use super::{self as bridge, Bridge, BridgePort, FrameTypes};
 use crate::table::bridge_hosts;
@@ -21,7 +23,7 @@ pub struct Switched {
     /// With whom.
     pub group: Group,
     /// Its place.
-    pub seat: Seat,
+    pub seat: SwitchPort,
     /// The longest frame that it sends, in bytes from the Ethernet header on.
     pub longest: u32,
 }
@@ -29,8 +31,8 @@ pub struct Switched {
 /// What a switch does of a bridge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offloaded {
-    members: BTreeMap<Seat, Member>,
-    vlans: BTreeMap<(Group, u16), VlanSeats>,
+    members: BTreeMap<SwitchPort, Member>,
+    vlans: BTreeMap<(Group, u16), VlanPorts>,
     limits: BTreeMap<Group, u32>,
 }
 
@@ -62,7 +64,7 @@ impl Offloaded {
             };
             let vlans = vids.map(|vid| ((group, vid), vlan_seats(bridge, vid, &those)));
             of.vlans
-                .extend(vlans.filter(|(_, seats)| *seats != VlanSeats::default()));
+                .extend(vlans.filter(|(_, seats)| *seats != VlanPorts::default()));
         }
         of
     }
@@ -81,7 +83,7 @@ impl Offloaded {
         }
         for at @ (group, vid) in before.vlans.keys() {
             if !self.vlans.contains_key(at) {
-                switch.set_vlan(*group, *vid, &VlanSeats::default());
+                switch.set_vlan(*group, *vid, &VlanPorts::default());
             }
         }
         for (at @ (group, vid), seats) in &self.vlans {
@@ -123,8 +125,8 @@ fn tags(port: &BridgePort) -> MemberTags {
 }
 
 /// A VLAN of these ports.
-fn vlan_seats(bridge: &Bridge, vid: u16, ports: &[(usize, &BridgePort, Switched)]) -> VlanSeats {
-    let mut seats = VlanSeats::default();
+fn vlan_seats(bridge: &Bridge, vid: u16, ports: &[(usize, &BridgePort, Switched)]) -> VlanPorts {
+    let mut seats = VlanPorts::default();
     let instance = bridge.vlans.as_ref().map_or(0, |vlans| vlans.instance(vid));
     for (at, port, is) in ports {
         if port.forwarding >> instance & 1 == 0 {
@@ -146,8 +148,8 @@ fn vlan_seats(bridge: &Bridge, vid: u16, ports: &[(usize, &BridgePort, Switched)
         }
     }
     // A VLAN of one port has nowhere to go.
-    match seats.egress == Seats::default() {
-        true => VlanSeats::default(),
+    match seats.egress == SwitchPorts::default() {
+        true => VlanPorts::default(),
         false => seats,
     }
 }

@@ -259,8 +259,10 @@ impl Stage<'_> {
             return Learned::Fixed;
         }
         let key = source.key(class, from);
-        let when = (self.now, source.bridge.max_learned);
-        let learned = self.hosts.learn_at(seen.from, &key, source.interface, when);
+        let (now, max) = (self.now, source.bridge.max_learned);
+        let learned = self
+            .hosts
+            .learn_at(seen.from, &key, source.interface, now, max);
         if let Learned::Moved(before) = learned {
             let (bridges, to) = (self.cx.interfaces.bridges(), source.interface);
             offload::moved(bridges.switch(), source.bridge, &key, (before, to));

@@ -8,7 +8,7 @@ use super::sheet::{Between, CHUNK, Sheet};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::out::OutId;
-use crate::table::bridge_hosts::Place;
+use crate::table::bridge_hosts::HostPosition;
 
 /// Frames whose host lines are prefetched before the first decision.
 pub(super) const PART: usize = 32;
@@ -24,8 +24,8 @@ pub(super) struct Seen {
     pub(super) again: bool,
     pub(super) class: Result<Class, DropReason>,
     /// The places of both stations in the table of hosts.
-    pub(super) to: Place,
-    pub(super) from: Place,
+    pub(super) to: HostPosition,
+    pub(super) from: HostPosition,
 }
 
 /// The destination of a frame that does not leave unchanged by one port.
@@ -98,8 +98,8 @@ impl Bridging {
             head: Head::default(),
             again: false,
             class: Err(DropReason::BridgeSource),
-            to: Place::default(),
-            from: Place::default(),
+            to: HostPosition::default(),
+            from: HostPosition::default(),
         };
         Box::new(Self {
             some: Vector::new(),

@@ -147,8 +147,8 @@ impl Bridges {
             if let Some((switch, at)) = self.place(host.port) {
                 let known = offload::key(at.group, key);
                 if let Some(ago) = switch.seen(&known).filter(|ago| *ago < most) {
-                    let when = (now.saturating_sub(ago), u32::MAX);
-                    self.hosts().learn(key, host.port, when);
+                    let seen = now.saturating_sub(ago);
+                    self.hosts().learn(key, host.port, seen, u32::MAX);
                     return true;
                 }
                 switch.forget(&known);

@@ -1,6 +1,6 @@
 //! The passes over frames of tunnels: encapsulation, classification and decapsulation.
 
-use frame::{Frame, Guarded, InterfaceId, Pool, Vector};
+use frame::{Frame, InterfaceId, IpsecState, Pool, Vector};
 
 use super::next::{Next, Nexts};
 use super::unsealed::Unsealed;
@@ -195,7 +195,7 @@ pub(crate) fn descend(frame: &mut Frame) -> Result<(), DropReason> {
     }
     frame.depth += 1;
     frame.rise(InterfaceId::NONE, InterfaceId::NONE);
-    frame.guarded = Guarded::Clear;
+    frame.guarded = IpsecState::Clear;
     (frame.walked, frame.priority) = (false, 0);
     Ok(())
 }
@@ -281,7 +281,7 @@ pub(crate) fn ascend(frame: &mut Frame, id: InterfaceId) {
     frame.depth += 1;
     frame.rise(frame.ingress, id);
     frame.egress = InterfaceId::NONE;
-    frame.guarded = Guarded::Clear;
+    frame.guarded = IpsecState::Clear;
     (frame.walked, frame.priority) = (false, 0);
     (frame.untagged, frame.came_priority) = (0, 0);
 }

@@ -105,7 +105,7 @@ impl Peers {
             IpAddr::V6(address) => tables.number(address, now),
         };
         match peer {
-            Some(peer) => tables.hosts.learn(&key(network, mac), peer, (now, max)),
+            Some(peer) => tables.hosts.learn(&key(network, mac), peer, now, max),
             None => Learned::Full,
         }
     }
@@ -123,7 +123,7 @@ impl Peers {
             return 0;
         };
         let (hosts, lines) = (&tables.hosts, tables.hosts.lines());
-        let next = hosts.age((from, count), now, |_| Some(AGEING), |_, _| {});
+        let next = hosts.age(from, count, now, |_| Some(AGEING), |_, _| {});
         let end = if next == 0 { lines } else { next };
         let place = |line: u32| (u64::from(line) * ADDRESSES as u64 / u64::from(lines)) as usize;
         for place in &tables.addresses[place(from.min(end))..place(end)] {

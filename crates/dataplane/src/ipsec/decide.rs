@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use frame::Guarded;
+use frame::IpsecState;
 
 use super::associations::Mode;
 use super::policies::Action;
@@ -24,10 +24,12 @@ const IKE: [u16; 2] = [500, 4500];
 pub(crate) fn outbound(
     cx: &Context<'_>,
     tuple: &Tuple,
-    (guarded, own): (Guarded, bool),
+    (guarded, own): (IpsecState, bool),
 ) -> Result<Option<OutId>, Exit> {
     let ipsec = &cx.snapshot.ipsec;
-    if ipsec.is_empty() || guarded == Guarded::Protected || own && is_ike(tuple, tuple.source_port)
+    if ipsec.is_empty()
+        || guarded == IpsecState::Protected
+        || own && is_ike(tuple, tuple.source_port)
     {
         return Ok(None);
     }
@@ -45,9 +47,9 @@ pub(crate) fn outbound(
 }
 
 /// Returns true if a policy protects the packet (`ipsec-policy=out`).
-pub(crate) fn goes_in(cx: &Context<'_>, tuple: &Tuple, guarded: Guarded) -> bool {
+pub(crate) fn goes_in(cx: &Context<'_>, tuple: &Tuple, guarded: IpsecState) -> bool {
     let ipsec = &cx.snapshot.ipsec;
-    if ipsec.is_empty() || guarded == Guarded::Protected {
+    if ipsec.is_empty() || guarded == IpsecState::Protected {
         return false;
     }
     let policy = ipsec.policies.outbound(tuple);
@@ -61,11 +63,11 @@ pub(crate) fn goes_in(cx: &Context<'_>, tuple: &Tuple, guarded: Guarded) -> bool
 pub(crate) fn admit(
     cx: &Context<'_>,
     tuple: &Tuple,
-    (guarded, local): (Guarded, bool),
+    (guarded, local): (IpsecState, bool),
 ) -> Result<(), Exit> {
     let ipsec = &cx.snapshot.ipsec;
     if ipsec.is_empty()
-        || guarded == Guarded::Revealed
+        || guarded == IpsecState::Revealed
         || local && is_ike(tuple, tuple.destination_port)
     {
         return Ok(());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use esp::ah::Protecting;
 use esp::{Fault, Sealing};
-use frame::{Frame, Guarded, InterfaceId, Offload, Pool, Segmentation, VECTOR_FRAMES, Vector};
+use frame::{Frame, InterfaceId, IpsecState, Offload, Pool, Segmentation, VECTOR_FRAMES, Vector};
 use smallvec::SmallVec;
 use wire::checksum;
 
@@ -156,7 +156,7 @@ pub(crate) fn protect_unsealed(
     let leaving = leaving.ok_or(DropReason::IpsecNoKeys)?;
     lay_out(frame, leaving, 0, pool)?;
     frame.l3 = ETHERNET as u16;
-    frame.guarded = Guarded::Protected;
+    frame.guarded = IpsecState::Protected;
     frame.egress = InterfaceId::NONE;
     Ok(encap::beside_ipsec(cx, leaving.remote.ip()))
 }
@@ -344,7 +344,7 @@ fn protect_batches(
                 Ok(carried) => {
                     let way = &ways[carried.way];
                     frame.l3 = ETHERNET as u16;
-                    frame.guarded = Guarded::Protected;
+                    frame.guarded = IpsecState::Protected;
                     let fault = match way.leaving.protocol {
                         Protocol::Esp => sealed.next(),
                         Protocol::Ah => signed.next(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use esp::ah::{Verified, Verifying};
 use esp::{Fault, Opened, Opening};
-use frame::{Frame, Guarded, InterfaceId, Offload, Segmentation};
+use frame::{Frame, InterfaceId, IpsecState, Offload, Segmentation};
 use smallvec::SmallVec;
 
 use super::associations::{Arriving, Mode, Protocol};
@@ -307,7 +307,7 @@ fn emerge(
     }
     frame.l3 = ETHERNET as u16;
     frame.depth += 1;
-    frame.guarded = Guarded::Revealed;
+    frame.guarded = IpsecState::Revealed;
     frame.egress = InterfaceId::NONE;
     (frame.flow, frame.walked, frame.priority) = (0, false, 0);
     (frame.untagged, frame.came_priority) = (0, 0);

@@ -262,7 +262,7 @@ fn take(cx: &Context<'_>, change: Change, outlet: &mut Outlet) {
             queue,
         } => {
             let ways = Ways::of(queue);
-            queueing.simple.insert(id, order, (matches, within), ways);
+            queueing.simple.insert(id, order, matches, within, ways);
         }
         Change::NoSimple(id) => {
             queueing.simple.remove(id);

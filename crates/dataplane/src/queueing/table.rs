@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use frame::{Frame, InterfaceId};
-use queue::{ByMark, Carried, Direction, Index, Leaf, Lost, Node, Packet, Schedule, Seen};
+use queue::{ByMark, Direction, Index, Leaf, Lost, Node, Packet, PacketFields, Payload, Schedule};
 
 use super::change::Simple;
 use crate::out::OutId;
@@ -34,7 +34,7 @@ pub struct Waiting {
     pub(super) then: Then,
 }
 
-impl Carried for Waiting {
+impl Payload for Waiting {
     fn mark_congestion(&mut self) -> bool {
         let l3 = usize::from(self.frame.l3);
         wire::ecn::mark(self.frame.bytes_mut().get_mut(l3..).unwrap_or_default())
@@ -127,7 +127,7 @@ impl Queueing {
 
     /// Returns the queues of a packet behind postrouting or input.
     #[inline]
-    pub(super) fn ways(&self, seen: &Seen) -> [Option<&Way>; LEAVES] {
+    pub(super) fn ways(&self, seen: &PacketFields) -> [Option<&Way>; LEAVES] {
         let global = self.global.find(seen.mark);
         let (own, total) = match self.simple.find(seen) {
             Some((Direction::Up, ways)) => (ways.up.as_ref(), ways.total.as_ref()),
@@ -228,7 +228,7 @@ pub(crate) const fn meets(exit: Exit) -> bool {
 
 /// Returns the fields that simple queues match.
 #[inline]
-pub(super) fn seen(frame: &Frame, l3: usize, source: u128) -> Option<Seen> {
+pub(super) fn seen(frame: &Frame, l3: usize, source: u128) -> Option<PacketFields> {
     let packet = frame.bytes().get(l3..)?;
     let (ipv6, own, destination) = match packet.first()? >> 4 {
         4 => {
@@ -249,7 +249,7 @@ pub(super) fn seen(frame: &Frame, l3: usize, source: u128) -> Option<Seen> {
         }
         _ => return None,
     };
-    Some(Seen {
+    Some(PacketFields {
         ipv6,
         source: if source == 0 { own } else { source },
         destination,

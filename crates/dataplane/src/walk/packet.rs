@@ -1,6 +1,6 @@
 //! The parts of a packet that decisions read.
 
-use frame::{Frame, Guarded, Offload};
+use frame::{Frame, IpsecState, Offload};
 use wire::Mac;
 
 use crate::rule::Sender;
@@ -34,7 +34,7 @@ pub(crate) struct Leaving<'a> {
     /// The packet is the router's own; its lifetime stays.
     pub(super) own: bool,
     /// The IPsec processing that the packet has passed.
-    pub(super) guarded: Guarded,
+    pub(super) guarded: IpsecState,
 }
 
 /// Returns the link-layer sender of a frame; `None` on links without MAC addresses.

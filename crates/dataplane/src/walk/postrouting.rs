@@ -1,7 +1,7 @@
 //! Postrouting: what protects a packet that is about to leave. Mangle and source NAT of this hook are in
 //! `guarded/chains.rs` and `guarded/translation.rs`, and come before.
 
-use frame::Guarded;
+use frame::IpsecState;
 
 use super::{Context, Exit, Leaving};
 use crate::ipsec;
@@ -45,7 +45,7 @@ pub(crate) fn protect(
 pub(crate) fn admit(
     cx: &Context<'_>,
     packet: &[u8],
-    (guarded, local): (Guarded, bool),
+    (guarded, local): (IpsecState, bool),
 ) -> Result<(), Exit> {
     match cx.snapshot.ipsec.is_empty() {
         true => Ok(()),

@@ -1,7 +1,7 @@
 //! Flow offload without a firewall: installs what was forwarded in the port that it came by, so that the kernel
 //! forwards the next packets of the flow (`frame::shortcut`).
 
-use frame::shortcut::{Between, Handler, Lane, Rules, Shortcut};
+use frame::shortcut::{AddressPair, Handler, Rules, Shortcut, ShortcutPath};
 use frame::{Frame, InterfaceId};
 
 use super::ingress::{ETHERNET, Entrance};
@@ -41,7 +41,7 @@ impl Teacher {
         (frame, out): (&Frame, OutId),
         (handler, rules): (Handler, Rules),
         outlet: &mut Outlet,
-    ) -> Option<Lane> {
+    ) -> Option<ShortcutPath> {
         // Of tagged frames, and of what tunnels carry, the program on the device knows nothing.
         let plain = (frame.ingress == self.ingress)
             & (usize::from(frame.l3) == ETHERNET)
@@ -51,7 +51,7 @@ impl Teacher {
         if bypass::is_tapped(cx.interfaces, &[frame.egress, leaves.under]) {
             return None;
         }
-        Some(Lane {
+        Some(ShortcutPath {
             ingress: self.ingress,
             to: self.to,
             egress: frame.egress,
@@ -95,7 +95,7 @@ impl Teacher {
 }
 
 /// Between whom a frame's packet travels.
-fn read<const IPV6: bool>(bytes: &[u8]) -> Option<Between> {
+fn read<const IPV6: bool>(bytes: &[u8]) -> Option<AddressPair> {
     let packet = bytes.get(ETHERNET..)?;
     let (source, destination) = if IPV6 {
         let address = |at: usize| Some(u128::from_be_bytes(*packet.get(at..)?.first_chunk()?));
@@ -104,7 +104,7 @@ fn read<const IPV6: bool>(bytes: &[u8]) -> Option<Between> {
         let address = |at: usize| Some(u32::from_be_bytes(*packet.get(at..)?.first_chunk()?));
         (u128::from(address(12)?), u128::from(address(16)?))
     };
-    Some(Between {
+    Some(AddressPair {
         source,
         destination,
         ipv6: IPV6,

@@ -16,9 +16,9 @@ const VLAN: &str = "/interface/vlan";
 pub(super) const BRIDGE_FILTER_SLOWPATH: Rule = Rule {
     name: "bridge-filter-slowpath",
     severity: Severity::Warning,
-    cause: "a rule of the bridge's filter or NAT that names no interface takes the bridged frames of all ports off \
-            FastPath, those of trusted ports, too",
-    mend: "name the interface that the rule is for: in-interface, out-interface or their lists",
+    cause: "a rule of the bridge's filter or NAT without an interface takes the bridged frames of all ports off \
+            FastPath, including trusted ports",
+    mend: "restrict the rule to an interface: in-interface, out-interface or their lists",
     find: |config, found| {
         for rule in ["/interface/bridge/filter", "/interface/bridge/nat"]
             .iter()
@@ -35,7 +35,7 @@ pub(super) const BRIDGE_FILTER_SLOWPATH: Rule = Rule {
             if !has_any(rule, &scopes) {
                 found.add(
                     &[rule],
-                    format!("{} looks at the frames of all ports", title(rule)),
+                    format!("{} examines the frames of all ports", title(rule)),
                 );
             }
         }
@@ -45,8 +45,8 @@ pub(super) const BRIDGE_FILTER_SLOWPATH: Rule = Rule {
 pub(super) const USE_IP_FIREWALL_FOR_QUEUE: Rule = Rule {
     name: "use-ip-firewall-for-queue",
     severity: Severity::Warning,
-    cause: "use-ip-firewall=yes sends all bridged traffic through the firewall so that a simple queue sees some of it: \
-            that costs more than the queue, and the queue still misses what is switched",
+    cause: "use-ip-firewall=yes sends all bridged traffic through the firewall so that a simple queue sees some of \
+            it: this costs more than the queue, and the queue still misses switched frames",
     mend: "mark packets in the bridge's filter, limit them in a queue tree whose parent is the port, and set \
            use-ip-firewall=no",
     find: |config, found| {
@@ -72,8 +72,8 @@ pub(super) const USE_IP_FIREWALL_FOR_QUEUE: Rule = Rule {
 pub(super) const RULE_ON_SLAVE_INTERFACE: Rule = Rule {
     name: "rule-on-slave-interface",
     severity: Severity::Error,
-    cause: "IP sees what comes by a port of a bridge as coming by the bridge: the rule matches nothing",
-    mend: "name the bridge; or in-bridge-port with use-ip-firewall=yes",
+    cause: "for IP, packets from a bridge port enter by the bridge: the rule matches nothing",
+    mend: "use the bridge as the interface; or in-bridge-port with use-ip-firewall=yes",
     find: |config, found| {
         for rule in [FILTER, FILTER6, NAT, MANGLE, RAW]
             .iter()
@@ -98,8 +98,8 @@ pub(super) const RULE_ON_SLAVE_INTERFACE: Rule = Rule {
 pub(super) const IP_ON_SLAVE_INTERFACE: Rule = Rule {
     name: "ip-on-slave-interface",
     severity: Severity::Error,
-    cause: "IP lives on the bridge: an address or a DHCP server or client on one of its ports is not reached, or only \
-            now and then",
+    cause: "IP works on the bridge: an address, DHCP server or DHCP client on a bridge port is unreachable or works \
+            only at times",
     mend: "move it to the bridge",
     find: |config, found| {
         for path in [
@@ -124,8 +124,8 @@ pub(super) const IP_ON_SLAVE_INTERFACE: Rule = Rule {
 pub(super) const VLAN_ON_SLAVE_INTERFACE: Rule = Rule {
     name: "vlan-on-slave-interface",
     severity: Severity::Error,
-    cause: "the bridge takes the frames of its ports before a VLAN interface on such a port sees them",
-    mend: "put the VLAN interface on the bridge, and let the bridge filter VLANs",
+    cause: "the bridge takes the frames of its ports before a VLAN interface on such a port receives them",
+    mend: "move the VLAN interface to the bridge, and filter VLANs in the bridge",
     find: |config, found| {
         for vlan in config.enabled(VLAN) {
             let port = vlan.text("interface");
@@ -149,9 +149,9 @@ fn bridged_vlans<'a>(config: &Config<'a>) -> Vec<(&'a Item, &'a str)> {
 pub(super) const BRIDGE_IN_BRIDGE_VLAN: Rule = Rule {
     name: "bridge-in-bridge-vlan",
     severity: Severity::Error,
-    cause: "a VLAN interface of one bridge is a port of another one: frames go through both, hosts are learnt twice, \
-            and BPDUs of one spanning tree turn up in the other",
-    mend: "one bridge with vlan-filtering=yes and its VLAN table",
+    cause: "a VLAN interface of one bridge is a port of another: frames pass both bridges, both learn the same \
+            hosts, and BPDUs of one spanning tree appear in the other",
+    mend: "use one bridge with vlan-filtering=yes and its VLAN table",
     find: |config, found| {
         let bridges = config.names(BRIDGE);
         for (vlan, bridge) in bridged_vlans(config) {
@@ -169,9 +169,9 @@ pub(super) const BRIDGE_IN_BRIDGE_VLAN: Rule = Rule {
 pub(super) const BRIDGED_VLAN_ON_PORT: Rule = Rule {
     name: "bridged-vlan-on-port",
     severity: Severity::Warning,
-    cause: "a bridge with spanning tree and a VLAN interface as its port sends BPDUs with a tag, which other makers' \
-            switches take for another tree",
-    mend: "one bridge with vlan-filtering=yes whose ports are the interfaces themselves",
+    cause: "a bridge with spanning tree and a VLAN interface as a port sends tagged BPDUs, which other vendors' \
+            switches assign to another tree",
+    mend: "use one bridge with vlan-filtering=yes whose ports are the physical interfaces",
     find: |config, found| {
         let (trees, vlans) = (with_tree(config), config.names(VLAN));
         let ports = config.ports().filter(|(port, ..)| !vlans.contains(port));
@@ -199,9 +199,9 @@ fn with_tree<'a>(config: &Config<'a>) -> BTreeSet<&'a str> {
 pub(super) const BRIDGED_VLANS_LOOP: Rule = Rule {
     name: "bridged-vlans-loop",
     severity: Severity::Error,
-    cause: "VLAN interfaces with one VLAN id on several ports are bridged, and so may the ports be elsewhere: a loop \
-            that no spanning tree sees, as its BPDUs go with other tags",
-    mend: "one bridge with vlan-filtering=yes, and VLAN interfaces on that",
+    cause: "VLAN interfaces with the same VLAN ID on several ports are bridged. If the ports are also connected \
+            elsewhere, this is a loop that no spanning tree detects, since its BPDUs have other tags",
+    mend: "use one bridge with vlan-filtering=yes, and VLAN interfaces on it",
     find: |config, found| {
         let mut by_id: BTreeMap<_, Vec<&Item>> = BTreeMap::new();
         for (vlan, bridge) in bridged_vlans(config) {
@@ -231,9 +231,9 @@ fn join(names: &BTreeSet<&str>) -> String {
 pub(super) const VLAN_IDS_MULTI_ACCESS: Rule = Rule {
     name: "vlan-ids-multi-access",
     severity: Severity::Warning,
-    cause: "an entry with several VLANs sends the frames of all of them untagged by its access port: the VLANs leak \
-            into each other",
-    mend: "an entry for each VLAN that has an untagged port",
+    cause: "an entry with several VLANs sends frames of all these VLANs untagged from its access port: the VLANs \
+            leak into each other",
+    mend: "use one entry per VLAN with an untagged port",
     find: |config, found| {
         for entry in config.enabled("/interface/bridge/vlan") {
             let ids = shown(entry, "vlan-ids");
@@ -248,8 +248,8 @@ pub(super) const VLAN_IDS_MULTI_ACCESS: Rule = Rule {
 pub(super) const VLAN_FILTERING_LOCKOUT: Rule = Rule {
     name: "vlan-filtering-lockout",
     severity: Severity::Advice,
-    cause: "the router is a port of its bridge like others. Here, and in RouterOS from 7.16 on, a VLAN interface on \
-            the bridge makes it a member of the VLAN; an older RouterOS is not reached in it",
+    cause: "the router is a port of its own bridge. Here, and in RouterOS from 7.16 on, a VLAN interface on the \
+            bridge makes the router a member of the VLAN; an older RouterOS is unreachable in it",
     mend: "add the bridge to tagged= of the VLAN's entry",
     find: |config, found| {
         let addressed = config.values("/ip/address", "interface");
@@ -293,7 +293,7 @@ fn entries_by_id<'a>(config: &Config<'a>, bridge: &str) -> BTreeMap<u16, &'a Ite
 pub(super) const BPDU_BY_BRIDGE_FILTER: Rule = Rule {
     name: "bpdu-by-bridge-filter",
     severity: Severity::Error,
-    cause: "a bridge with a spanning tree takes BPDUs before its filter is asked: the rule drops none",
+    cause: "a bridge with spanning tree processes BPDUs before its filter: the rule drops none",
     mend: "set bpdu-guard=yes or edge=yes on the port",
     find: |config, found| {
         if with_tree(config).is_empty() {
@@ -306,7 +306,7 @@ pub(super) const BPDU_BY_BRIDGE_FILTER: Rule = Rule {
             if bpdus && rule.text("action") == "drop" {
                 found.add(
                     &[rule],
-                    String::from("the rule is to drop BPDUs, and sees none"),
+                    String::from("the rule should drop BPDUs but sees none"),
                 );
             }
         }
@@ -316,8 +316,9 @@ pub(super) const BPDU_BY_BRIDGE_FILTER: Rule = Rule {
 pub(super) const HORIZON_DISTINCT_VALUES: Rule = Rule {
     name: "horizon-distinct-values",
     severity: Severity::Error,
-    cause: "ports with the same horizon do not talk to each other; with different ones they do",
-    mend: "give the ports that are to be kept apart one value",
+    cause: "only ports with equal horizon values are isolated from each other; ports with different values exchange \
+            frames",
+    mend: "set one value on all ports that should be isolated from each other",
     find: |config, found| {
         let mut by_bridge: BTreeMap<&str, Vec<(String, &Item)>> = BTreeMap::new();
         for item in config.enabled("/interface/bridge/port") {
@@ -333,7 +334,10 @@ pub(super) const HORIZON_DISTINCT_VALUES: Rule = Rule {
             let values: BTreeSet<_> = ports.iter().map(|(horizon, _)| horizon).collect();
             if ports.len() > 1 && values.len() == ports.len() {
                 let items: Vec<_> = ports.iter().map(|(_, item)| *item).collect();
-                found.add(&items, format!("each port of {bridge} has another horizon"));
+                found.add(
+                    &items,
+                    format!("each port of {bridge} has a different horizon"),
+                );
             }
         }
     },
@@ -342,8 +346,8 @@ pub(super) const HORIZON_DISTINCT_VALUES: Rule = Rule {
 pub(super) const LAG_HASH_SINGLE_FLOW: Rule = Rule {
     name: "lag-hash-single-flow",
     severity: Severity::Advice,
-    cause: "with transmit-hash-policy=layer-2 all packets for one neighbour take one link: towards a router the bond \
-            is as fast as that",
+    cause: "with transmit-hash-policy=layer-2 all packets to one neighbour use one link: towards a router the bond \
+            is only as fast as one link",
     mend: "set transmit-hash-policy=layer-3-and-4 or layer-2-and-3",
     find: |config, found| {
         for bond in config.enabled("/interface/bonding") {
@@ -355,7 +359,7 @@ pub(super) const LAG_HASH_SINGLE_FLOW: Rule = Rule {
                 );
                 found.fixed(
                     &[bond],
-                    format!("{} spreads by hardware addresses alone", title(bond)),
+                    format!("{} hashes MAC addresses only", title(bond)),
                     vec![fix],
                 );
             }

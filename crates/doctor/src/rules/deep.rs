@@ -11,9 +11,10 @@ use crate::{Rule, Severity};
 pub(super) const L7_DROP_UNSCOPED: Rule = Rule {
     name: "l7-drop-unscoped",
     severity: Severity::Warning,
-    cause: "a rule drops by layer7-protocol whatever the connection: every packet of every connection is searched for \
-            the pattern, and most have been let through before the pattern is complete",
-    mend: "let mangle mark the connection once (a protocol and port, connection-mark=no-mark), and drop by the mark",
+    cause: "the rule drops packets by layer7-protocol in all connections: the router searches every packet for the \
+            pattern, and most packets have passed before the pattern is complete",
+    mend: "mark the connection once in mangle (with protocol, port and connection-mark=no-mark), and drop packets by \
+           this mark",
     find: |config, found| {
         for rule in config.enabled(FILTER) {
             let drops = matches!(rule.text("action"), "drop" | "reject" | "tarpit");
@@ -41,9 +42,9 @@ pub(super) const L7_DROP_UNSCOPED: Rule = Rule {
 pub(super) const L7_ONE_DIRECTION: Rule = Rule {
     name: "l7-one-direction",
     severity: Severity::Warning,
-    cause: "Layer7 collects both directions of a connection; a rule of input or prerouting alone sees one of what the \
-            router itself exchanges",
-    mend: "use forward, or have the same rule in output or postrouting as well",
+    cause: "Layer7 collects both directions of a connection, but a rule in input or prerouting sees only one \
+            direction of the router's own connections",
+    mend: "use chain forward, or add the rule to output or postrouting as well",
     find: |config, found| {
         for (path, chain, twin) in [
             (FILTER, "input", "output"),
@@ -58,7 +59,7 @@ pub(super) const L7_ONE_DIRECTION: Rule = Rule {
                 if !pattern.is_empty() && !answered {
                     found.add(
                         &[rule],
-                        format!("{pattern} is looked for in {chain}, not in {twin}"),
+                        format!("{pattern} is matched in {chain}, not in {twin}"),
                     );
                 }
             }
@@ -69,8 +70,8 @@ pub(super) const L7_ONE_DIRECTION: Rule = Rule {
 pub(super) const L7_HTTPS: Rule = Rule {
     name: "l7-https",
     severity: Severity::Warning,
-    cause: "what TLS carries is encrypted: a pattern does not find names of pages in it",
-    mend: "ask for tls-host=*.name with protocol=tcp dst-port=443, or refuse the name in DNS",
+    cause: "TLS encrypts the content of web pages, so a Layer7 pattern cannot find names in it",
+    mend: "match tls-host=*.name with protocol=tcp dst-port=443, or block the name in DNS",
     find: |config, found| {
         for rule in [FILTER, MANGLE]
             .iter()
@@ -80,21 +81,22 @@ pub(super) const L7_HTTPS: Rule = Rule {
                 names_port(&shown(rule, "dst-port"), 443) && shown(rule, "dst-port") != "0-65535";
             if has(rule, "layer7-protocol") && https {
                 let pattern = rule.text("layer7-protocol");
-                found.add(&[rule], format!("{pattern} is looked for on port 443"));
+                found.add(&[rule], format!("{pattern} is matched on port 443"));
             }
         }
     },
 };
 
 /// Matchers that need more than the first packet of a connection.
-const DEEP: &[&str] = &["tls-host", "layer7-protocol", "content", "connection-rate"];
+const DEEP_MATCHERS: &[&str] = &["tls-host", "layer7-protocol", "content", "connection-rate"];
 
 pub(super) const TLS_AFTER_FASTTRACK: Rule = Rule {
     name: "tls-after-fasttrack",
     severity: Severity::Error,
-    cause: "packets of an established connection leave by FastTrack, or are accepted, before this rule: what it looks \
-            for comes in such a packet, so its counter stays at 0",
-    mend: "have connection-bytes=10000-0 in the FastTrack rule and in the accept behind it, and this rule before them",
+    cause: "packets of established connections take FastTrack or are accepted before this rule. The values that it \
+            matches occur only in such packets, so its counter stays at 0",
+    mend: "add connection-bytes=10000-0 to the FastTrack rule and to the following accept rule, and move this rule \
+           before them",
     find: |config, found| {
         for fasttrack in config.fasttracks() {
             if has(fasttrack, "connection-bytes") {
@@ -105,12 +107,12 @@ pub(super) const TLS_AFTER_FASTTRACK: Rule = Rule {
                 .iter()
                 .skip_while(|rule| rule.id != fasttrack.id)
                 .skip(1);
-            for rule in behind.filter(|rule| has_any(rule, DEEP)) {
-                let what = DEEP.iter().find(|what| has(rule, what)).unwrap_or(&"");
-                let said = format!(
-                    "{what}={} is looked for behind FastTrack",
-                    shown(rule, what)
-                );
+            for rule in behind.filter(|rule| has_any(rule, DEEP_MATCHERS)) {
+                let what = DEEP_MATCHERS
+                    .iter()
+                    .find(|what| has(rule, what))
+                    .unwrap_or(&"");
+                let said = format!("{what}={} is matched after FastTrack", shown(rule, what));
                 found.add(&[rule, fasttrack], said);
             }
         }
@@ -124,7 +126,7 @@ fn asks_https(rule: &Item) -> bool {
 pub(super) const TLS_HOST_NOT_TCP443: Rule = Rule {
     name: "tls-host-not-tcp443",
     severity: Severity::Advice,
-    cause: "a rule with tls-host and without a port looks into every connection for a handshake of TLS",
+    cause: "a rule with tls-host but without a port searches every connection for a TLS handshake",
     mend: "add protocol=tcp dst-port=443",
     find: |config, found| {
         for rule in config.enabled(FILTER) {
@@ -132,10 +134,7 @@ pub(super) const TLS_HOST_NOT_TCP443: Rule = Rule {
             // QUIC carries host names as well.
             let quic = name(rule, "protocol") == Some("udp");
             if !host.is_empty() && !quic && !asks_https(rule) {
-                found.add(
-                    &[rule],
-                    format!("tls-host={host} is looked for on all ports"),
-                );
+                found.add(&[rule], format!("tls-host={host} is matched on all ports"));
             }
         }
     },
@@ -144,8 +143,8 @@ pub(super) const TLS_HOST_NOT_TCP443: Rule = Rule {
 pub(super) const TLS_HOST_BARE_DOMAIN: Rule = Rule {
     name: "tls-host-bare-domain",
     severity: Severity::Advice,
-    cause: "*.name is not name itself",
-    mend: "have another rule with the name itself",
+    cause: "*.name does not match the name itself",
+    mend: "add a rule for the name itself",
     find: |config, found| {
         let rules = config.enabled(FILTER);
         let hosts: BTreeSet<_> = rules.iter().map(|rule| shown(rule, "tls-host")).collect();
@@ -156,7 +155,10 @@ pub(super) const TLS_HOST_BARE_DOMAIN: Rule = Rule {
             };
             let others = [bare.to_owned(), format!("*{bare}"), format!("*{bare}*")];
             if !others.iter().any(|other| hosts.contains(other)) {
-                found.add(&[rule], format!("{} takes {host}, not {bare}", title(rule)));
+                found.add(
+                    &[rule],
+                    format!("{} matches {host}, not {bare}", title(rule)),
+                );
             }
         }
     },

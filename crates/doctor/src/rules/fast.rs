@@ -13,9 +13,9 @@ fn takes_established(rule: &Item) -> bool {
 pub(super) const FASTTRACK_NO_ACCEPT: Rule = Rule {
     name: "fasttrack-no-accept",
     severity: Severity::Error,
-    cause: "FastTrack carries TCP and UDP, and even of these some packets take the slow path: they meet the rules \
-            below, and are dropped there",
-    mend: "accept the same states right behind the FastTrack rule",
+    cause: "FastTrack carries only TCP and UDP, and some packets of these take the slow path: the following rules \
+            drop them",
+    mend: "accept the same connection states directly after the FastTrack rule",
     find: |config, found| {
         for fasttrack in config.fasttracks() {
             let chain = config.chain(FILTER, fasttrack.text("chain"));
@@ -108,10 +108,10 @@ fn excepts_targets(config: &Config<'_>, fasttrack: &Item, queue: &Item) -> bool 
 pub(super) const FASTTRACK_BYPASSES_QUEUES: Rule = Rule {
     name: "fasttrack-bypasses-queues",
     severity: Severity::Warning,
-    cause: "what FastTrack carries passes neither simple queues nor queue trees of global: they limit next to nothing",
-    mend: "keep the connections that queues are for out of the FastTrack rule (by connection-mark, or by rules before \
-           it that accept what comes from and goes to the queue's target), or have a queue tree whose parent is an \
-           interface: that sees FastTrack's packets, too",
+    cause: "FastTrack bypasses simple queues and queue trees with parent global: they limit almost nothing",
+    mend: "exclude the connections of queues from the FastTrack rule (by connection-mark, or by earlier rules that \
+           accept traffic from and to the queue's target), or use a queue tree whose parent is an interface, which \
+           FastTrack does not bypass",
     find: |config, found| {
         let Some(fasttrack) = takes_all(config) else {
             return;
@@ -125,12 +125,9 @@ pub(super) const FASTTRACK_BYPASSES_QUEUES: Rule = Rule {
                 continue;
             };
             let said = match queues.len() {
-                1 => format!(
-                    "{what} {} does not see what FastTrack carries",
-                    title(first)
-                ),
+                1 => format!("{what} {} does not see FastTrack packets", title(first)),
                 more => format!(
-                    "{more} {what}s do not see what FastTrack carries, the first is {}",
+                    "{more} {what}s do not see FastTrack packets, the first is {}",
                     title(first)
                 ),
             };
@@ -142,8 +139,8 @@ pub(super) const FASTTRACK_BYPASSES_QUEUES: Rule = Rule {
 pub(super) const FASTTRACK_VS_MARK_ROUTING: Rule = Rule {
     name: "fasttrack-vs-mark-routing",
     severity: Severity::Error,
-    cause: "FastTrack's packets skip mangle, so they are routed by table main whatever mark-routing says",
-    mend: "send only connections without a mark by FastTrack: connection-mark=no-mark",
+    cause: "FastTrack bypasses mangle, so table main routes these packets despite mark-routing",
+    mend: "restrict FastTrack to connections without a mark: connection-mark=no-mark",
     find: |config, found| {
         let Some(fasttrack) = takes_all(config) else {
             return;
@@ -169,7 +166,7 @@ pub(super) const FASTTRACK_VS_MARK_ROUTING: Rule = Rule {
 pub(super) const FASTTRACK_VS_IPSEC: Rule = Rule {
     name: "fasttrack-vs-ipsec",
     severity: Severity::Error,
-    cause: "FastTrack's packets skip the look at policies of IPsec: traffic of tunnels stalls, or leaves in the clear",
+    cause: "FastTrack bypasses IPsec policies: tunnel traffic stalls or leaves unencrypted",
     mend: "accept ipsec-policy=in,ipsec and ipsec-policy=out,ipsec in forward before the FastTrack rule",
     find: |config, found| {
         let policies = config.policies();
@@ -194,7 +191,7 @@ pub(super) const FASTTRACK_VS_IPSEC: Rule = Rule {
                     fasttrack.id
                 )
             };
-            let said = String::from("connections of IPsec's policies go by FastTrack");
+            let said = String::from("connections of IPsec policies take FastTrack");
             found.fixed(&[fasttrack, policy], said, vec![add("in"), add("out")]);
         }
     },
@@ -203,8 +200,8 @@ pub(super) const FASTTRACK_VS_IPSEC: Rule = Rule {
 pub(super) const FASTTRACK_VS_HOTSPOT: Rule = Rule {
     name: "fasttrack-vs-hotspot",
     severity: Severity::Warning,
-    cause: "FastTrack's packets skip HotSpot's accounting and limits",
-    mend: "keep HotSpot's networks out of the FastTrack rule",
+    cause: "FastTrack bypasses HotSpot's accounting and limits",
+    mend: "exclude HotSpot's networks from the FastTrack rule",
     find: |config, found| {
         let hotspots = config.enabled("/ip/hotspot");
         let fasttrack = takes_all(config);
@@ -218,7 +215,7 @@ pub(super) const FASTTRACK_VS_HOTSPOT: Rule = Rule {
 pub(super) const FASTTRACK_INACTIVE: Rule = Rule {
     name: "fasttrack-inactive",
     severity: Severity::Warning,
-    cause: "with allow-fast-path=no nothing goes by FastTrack, whatever the filter says",
+    cause: "with allow-fast-path=no no connection takes FastTrack, despite the filter rule",
     mend: "set allow-fast-path=yes in /ip/settings",
     find: |config, found| {
         let settings = config.settings("/ip/settings");
@@ -235,7 +232,7 @@ pub(super) const FASTTRACK_INACTIVE: Rule = Rule {
 pub(super) const ALLOW_FAST_PATH_OFF: Rule = Rule {
     name: "allow-fast-path-off",
     severity: Severity::Advice,
-    cause: "allow-fast-path=no sends every packet the slow way, also where nothing looks at it there",
+    cause: "allow-fast-path=no sends all packets through the slow path, even if no function there needs them",
     mend: "set allow-fast-path=yes",
     find: |config, found| {
         for path in [

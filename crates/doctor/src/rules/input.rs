@@ -4,7 +4,7 @@ use menu::{Item, quote};
 
 use super::listeners::{accepting, has_ipsec};
 use crate::config::{Config, FILTER, shown, title};
-use crate::packet::{Fate, Packet, through};
+use crate::packet::{Packet, Verdict, chain_verdict};
 use crate::{Rule, Severity};
 
 /// WAN interfaces from which the first packet of a connection reaches the router.
@@ -34,26 +34,25 @@ fn open<'a>(config: &Config<'a>, protocol: &str, port: u16) -> Open<'a> {
             protocol,
             port,
         };
-        match through(config, FILTER, "input", packet) {
+        match chain_verdict(config, FILTER, "input", packet) {
             None => open.unmatched.push(ingress),
-            Some(Fate::Accepted) => open.accepted.push(ingress),
-            Some(Fate::Dropped | Fate::Unknown) => {}
+            Some(Verdict::Accepted) => open.accepted.push(ingress),
+            Some(Verdict::Dropped | Verdict::Unknown) => {}
         }
     }
     open
 }
 
 /// A port that no rule names by chance.
-const UNASKED: u16 = 47_808;
+const UNNAMED_PORT: u16 = 47_808;
 
 pub(super) const INPUT_OPEN_WAN: Rule = Rule {
     name: "input-open-wan",
     severity: Severity::Warning,
-    cause: "chain input lets new connections of strangers in: they try passwords, and every service is theirs to find",
-    mend: "accept in input what the router is to answer from outside, then drop what else comes from the interfaces \
-           that lead outside",
+    cause: "chain input accepts new connections from outside: attackers can try passwords and find every service",
+    mend: "accept the intended outside traffic in input, then drop all other packets from outside interfaces",
     find: |config, found| {
-        let open = open(config, "tcp", UNASKED);
+        let open = open(config, "tcp", UNNAMED_PORT);
         let Some(wan) = open.first() else {
             return;
         };
@@ -63,7 +62,7 @@ pub(super) const INPUT_OPEN_WAN: Rule = Rule {
             .copied()
             .into_iter()
             .collect();
-        let said = format!("whoever comes by {wan} reaches the router");
+        let said = format!("clients on {wan} reach the router");
         // The user wrote the rule that accepts these packets, and has to decide about it.
         let fix = match open.accepted.is_empty() {
             true => close(config, &open.unmatched),
@@ -94,7 +93,7 @@ fn close(config: &Config<'_>, interfaces: &[&str]) -> Vec<String> {
 pub(super) const DNS_OPEN_RESOLVER: Rule = Rule {
     name: "dns-open-resolver",
     severity: Severity::Warning,
-    cause: "the router answers strangers' questions to DNS: it is used to flood others",
+    cause: "the router answers DNS queries from outside: attackers use it to flood others",
     mend: "drop UDP and TCP port 53 from outside in input, or set allow-remote-requests=no",
     find: |config, found| {
         let Some(dns) = config
@@ -113,7 +112,7 @@ pub(super) const DNS_OPEN_RESOLVER: Rule = Rule {
                     )
                 })
             };
-            let said = format!("names are resolved for whoever comes by {wan}");
+            let said = format!("the router resolves names for clients on {wan}");
             let fix = match open.accepted.is_empty() {
                 true => open
                     .unmatched
@@ -128,16 +127,16 @@ pub(super) const DNS_OPEN_RESOLVER: Rule = Rule {
 };
 
 /// Services that transmit passwords in clear.
-const CLEAR: &[&str] = &["telnet", "ftp", "www", "api"];
+const CLEARTEXT_SERVICES: &[&str] = &["telnet", "ftp", "www", "api"];
 
 pub(super) const MGMT_SERVICE_OPEN: Rule = Rule {
     name: "mgmt-service-open",
     severity: Severity::Warning,
-    cause: "a service of management without encryption answers strangers",
-    mend: "disable the service, or give it the addresses that may use it",
+    cause: "an unencrypted management service answers clients from outside",
+    mend: "disable the service, or restrict it to the addresses of its users",
     find: |config, found| {
         // `input-open-wan` reports the case that every port is open.
-        if open(config, "tcp", UNASKED).first().is_some() {
+        if open(config, "tcp", UNNAMED_PORT).first().is_some() {
             return;
         }
         let mut open_to = None;
@@ -146,8 +145,8 @@ pub(super) const MGMT_SERVICE_OPEN: Rule = Rule {
             let port = service
                 .number("port")
                 .and_then(|port| u16::try_from(port).ok());
-            let clear =
-                CLEAR.contains(&service.text("name")) && shown(service, "address").is_empty();
+            let clear = CLEARTEXT_SERVICES.contains(&service.text("name"))
+                && shown(service, "address").is_empty();
             let by = port
                 .filter(|_| clear)
                 .and_then(|port| open(config, "tcp", port).first());
@@ -160,7 +159,7 @@ pub(super) const MGMT_SERVICE_OPEN: Rule = Rule {
             .collect();
         if let Some(wan) = open_to {
             // No commands: the file opens the service to the Internet, so its owner has to decide.
-            let said = format!("whoever comes by {wan} reaches {}", names.join(", "));
+            let said = format!("clients on {wan} reach {}", names.join(", "));
             found.add(&open_ones, said);
         }
     },
@@ -169,8 +168,8 @@ pub(super) const MGMT_SERVICE_OPEN: Rule = Rule {
 pub(super) const RP_FILTER_STRICT_MULTIWAN: Rule = Rule {
     name: "rp-filter-strict-multiwan",
     severity: Severity::Error,
-    cause: "with rp-filter=strict a packet is dropped whose way back leads elsewhere: with several ways out, or \
-            virtual routers, that is every other packet",
+    cause: "rp-filter=strict drops packets whose reply would leave by another interface: with several uplinks or \
+            virtual routers it drops valid packets",
     mend: "set rp-filter=loose",
     find: |config, found| {
         let Some(settings) = config
@@ -179,12 +178,12 @@ pub(super) const RP_FILTER_STRICT_MULTIWAN: Rule = Rule {
         else {
             return;
         };
-        let ways = config.uplinks();
+        let uplinks = config.uplinks();
         let virtuals = config.enabled("/interface/vrrp");
-        if ways > 1 || !virtuals.is_empty() {
+        if uplinks > 1 || !virtuals.is_empty() {
             let why = match virtuals.first() {
                 Some(one) => format!("there is {}", title(one)),
-                None => format!("there are {ways} ways out"),
+                None => format!("there are {uplinks} uplinks"),
             };
             let fix = String::from("/ip/settings/set rp-filter=loose");
             found.fixed(

@@ -12,7 +12,7 @@ const POLICY: &str = "/ip/ipsec/policy";
 pub(super) const IPSEC_AUTH_VS_EXCHANGE: Rule = Rule {
     name: "ipsec-auth-vs-exchange",
     severity: Severity::Error,
-    cause: "the exchange of the peer does not know the identity's method: EAP is of IKEv2 alone, XAuth of IKEv1",
+    cause: "the peer's exchange mode does not support the identity's method: EAP requires IKEv2, XAuth requires IKEv1",
     mend: "set exchange-mode=ike2 for EAP, main or aggressive for XAuth",
     find: |config, found| {
         let peers = config.enabled(PEER);
@@ -52,13 +52,17 @@ const WEAK: &[(&str, &[&str])] = &[
 pub(super) const IPSEC_WEAK_ALGORITHM: Rule = Rule {
     name: "ipsec-weak-algorithm",
     severity: Severity::Warning,
-    cause: "who records packets of such ciphers, hashes or groups can read or forge them, today or soon",
-    mend: "aes-128 or better (aes-128-gcm for packets), sha256, and modp2048, ecp256 or x25519",
+    cause: "attackers who record packets with these ciphers, hashes or groups can read or forge them now or in the \
+            near future",
+    mend: "use aes-128 or better (aes-128-gcm for packets), sha256, and modp2048, ecp256 or x25519",
     find: |config, found| {
         let profiles = used(config, "/ip/ipsec/profile", PEER, "profile");
         let proposals = used(config, "/ip/ipsec/proposal", POLICY, "proposal");
         for item in profiles.into_iter().chain(proposals) {
-            let weak: Vec<_> = WEAK.iter().filter_map(|one| weak(item, one)).collect();
+            let weak: Vec<_> = WEAK
+                .iter()
+                .filter_map(|(property, words)| weak(item, property, words))
+                .collect();
             if !weak.is_empty() {
                 found.add(
                     &[item],
@@ -82,7 +86,7 @@ fn used<'c>(config: &Config<'c>, menu: &str, by: &str, property: &str) -> Vec<&'
 }
 
 /// Returns a message about weak values that the user set; RouterOS's defaults serve older peers.
-fn weak(item: &Item, (property, words_of_it): &(&str, &[&str])) -> Option<String> {
+fn weak(item: &Item, property: &str, weak_words: &[&str]) -> Option<String> {
     let declared = item.menu.property(property)?;
     let value = item.get(property)?;
     if declared
@@ -93,7 +97,7 @@ fn weak(item: &Item, (property, words_of_it): &(&str, &[&str])) -> Option<String
     }
     let weak: Vec<_> = words(Some(value))
         .into_iter()
-        .filter(|word| words_of_it.contains(word))
+        .filter(|word| weak_words.contains(word))
         .collect();
     (!weak.is_empty()).then(|| format!("{property}={}", weak.join(",")))
 }

@@ -4,7 +4,7 @@
 use menu::Item;
 
 use crate::config::{Config, FILTER, NAT, has, shown};
-use crate::packet::{Fate, Packet, through};
+use crate::packet::{Packet, Verdict, chain_verdict};
 
 /// Matchers of an accept rule in chain `input`.
 struct Listener {
@@ -59,8 +59,8 @@ pub(super) fn accepting(config: &Config<'_>, ingress: &str) -> Vec<String> {
             protocol: listener.protocol,
             port: listener.port.unwrap_or_default(),
         };
-        let decided = through(config, FILTER, "input", packet);
-        !matches!(decided, Some(Fate::Accepted | Fate::Dropped))
+        let decided = chain_verdict(config, FILTER, "input", packet);
+        !matches!(decided, Some(Verdict::Accepted | Verdict::Dropped))
     });
     let mut rules = Vec::new();
     for rule in all.iter().map(Listener::rule) {

@@ -4,7 +4,7 @@ use crate::config::{MANGLE, has_any, shown, words};
 use crate::{Rule, Severity};
 
 /// Matchers that inspect payload or search a list for each packet.
-const HEAVY: &[&str] = &[
+const EXPENSIVE_MATCHERS: &[&str] = &[
     "layer7-protocol",
     "content",
     "tls-host",
@@ -15,7 +15,7 @@ const HEAVY: &[&str] = &[
 pub(super) const MANGLE_PACKET_PER_PACKET: Rule = Rule {
     name: "mangle-packet-per-packet",
     severity: Severity::Advice,
-    cause: "the rule looks into every packet, though what it finds is the same for all packets of a connection",
+    cause: "the rule examines every packet, although the result is the same for all packets of a connection",
     mend: "mark new connections by these matchers, and packets by connection-mark",
     find: |config, found| {
         for rule in config.enabled(MANGLE) {
@@ -26,7 +26,7 @@ pub(super) const MANGLE_PACKET_PER_PACKET: Rule = Rule {
             if let (true, false, Some(what)) = (rule.text("action") == "mark-packet", light, what) {
                 found.add(
                     &[rule],
-                    format!("{what}={} is asked of each packet", shown(rule, what)),
+                    format!("{what}={} is checked for each packet", shown(rule, what)),
                 );
             }
         }
@@ -36,7 +36,7 @@ pub(super) const MANGLE_PACKET_PER_PACKET: Rule = Rule {
 pub(super) const MARK_CONNECTION_NOT_NEW: Rule = Rule {
     name: "mark-connection-not-new",
     severity: Severity::Advice,
-    cause: "the connection gets its mark anew at every packet",
+    cause: "the rule sets the connection mark again for every packet",
     mend: "add connection-mark=no-mark or connection-state=new",
     find: |config, found| {
         for rule in config
@@ -46,12 +46,12 @@ pub(super) const MARK_CONNECTION_NOT_NEW: Rule = Rule {
         {
             let once = has_any(rule, &["connection-mark"])
                 || words(rule.get("connection-state")).contains(&"new");
-            if !once && has_any(rule, HEAVY) {
+            if !once && has_any(rule, EXPENSIVE_MATCHERS) {
                 let mark = shown(rule, "new-connection-mark");
                 let fix = format!("{MANGLE}/set {} connection-mark=no-mark", rule.id);
                 found.fixed(
                     &[rule],
-                    format!("mark {mark} is set at every packet"),
+                    format!("mark {mark} is set for every packet"),
                     vec![fix],
                 );
             }

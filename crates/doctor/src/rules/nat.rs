@@ -19,8 +19,8 @@ fn translates(rule: &Item) -> bool {
 pub(super) const MASQUERADE_IPSEC: Rule = Rule {
     name: "masquerade-ipsec",
     severity: Severity::Error,
-    cause: "srcnat comes before policies of IPsec: a packet whose source is changed fits its policy no more, and \
-            leaves in the clear or not at all",
+    cause: "srcnat precedes IPsec policies: a packet with a translated source no longer matches its policy, and \
+            leaves unencrypted or is lost",
     mend: "add ipsec-policy=out,none to the rule, or accept the policy's traffic before it",
     find: |config, found| {
         let policies = config.policies();
@@ -51,7 +51,10 @@ pub(super) const MASQUERADE_IPSEC: Rule = Rule {
             );
             if translates(rule) && !narrow {
                 let fix = format!("{NAT}/set {} ipsec-policy=out,none", rule.id);
-                let said = format!("{} takes what IPsec is to encrypt", title(rule));
+                let said = format!(
+                    "{} translates traffic that IPsec should encrypt",
+                    title(rule)
+                );
                 found.fixed(&[rule, policy], said, vec![fix]);
             }
         }
@@ -61,9 +64,9 @@ pub(super) const MASQUERADE_IPSEC: Rule = Rule {
 pub(super) const MASQUERADE_STATIC_IP: Rule = Rule {
     name: "masquerade-static-ip",
     severity: Severity::Advice,
-    cause: "masquerade asks for the interface's address at each new connection, and forgets all connections when the \
-            interface goes down; where the address stays the same neither is needed",
-    mend: "action=src-nat with to-addresses= that address",
+    cause: "masquerade reads the interface's address for each new connection, and removes all its connections when \
+            the interface goes down; a static address needs neither",
+    mend: "use action=src-nat with to-addresses= that address",
     find: |config, found| {
         // With a second uplink, connections must be dropped when the first fails: masquerade does that.
         if config.uplinks() > 1 || config.wan().len() > 1 {
@@ -105,9 +108,9 @@ pub(super) const MASQUERADE_STATIC_IP: Rule = Rule {
 pub(super) const MASQUERADE_EVERYTHING: Rule = Rule {
     name: "masquerade-everything",
     severity: Severity::Warning,
-    cause: "masquerade without an interface hides sources also between the networks behind this router: servers see \
-            the router, and rules by address match nothing",
-    mend: "add out-interface or out-interface-list of what leads outside",
+    cause: "masquerade without an interface also translates traffic between the networks behind this router: servers \
+            see the router's address, and rules by source address match nothing",
+    mend: "add the outside interface as out-interface or out-interface-list",
     find: |config, found| {
         for rule in config
             .chain(NAT, "srcnat")
@@ -131,7 +134,7 @@ pub(super) const MASQUERADE_EVERYTHING: Rule = Rule {
                 "hotspot",
             ];
             if !has_any(rule, &scopes) {
-                found.add(&[rule], String::from("all that is routed is masqueraded"));
+                found.add(&[rule], String::from("all routed traffic is masqueraded"));
             }
         }
     },
@@ -147,9 +150,9 @@ fn untracked<'a>(config: &Config<'a>) -> Vec<&'a Item> {
 pub(super) const NOTRACK_WITHOUT_ACCEPT: Rule = Rule {
     name: "notrack-without-accept",
     severity: Severity::Error,
-    cause: "what is not tracked is neither established nor related: the rule that accepts those leaves it to the drop \
-            at the end",
-    mend: "add untracked to the states that are accepted",
+    cause: "untracked packets are neither established nor related: the rule that accepts those states does not \
+            match, and the final rule drops them",
+    mend: "add untracked to the accepted states",
     find: |config, found| {
         let untracked = untracked(config);
         let Some(notrack) = untracked.first() else {
@@ -198,9 +201,9 @@ pub(super) const NOTRACK_WITHOUT_ACCEPT: Rule = Rule {
 pub(super) const NOTRACK_ONE_DIRECTION: Rule = Rule {
     name: "notrack-one-direction",
     severity: Severity::Error,
-    cause: "one direction of these connections is tracked and the other is not: what is tracked never gets an answer, \
-            and is invalid",
-    mend: "have the same rule with source and destination exchanged",
+    cause: "only one direction of these connections is tracked: the tracked packets never see a reply, and become \
+            invalid",
+    mend: "add the rule with source and destination exchanged",
     find: |config, found| {
         let rules = untracked(config);
         let ends = |rule: &Item| (shown(rule, "src-address"), shown(rule, "dst-address"));
@@ -215,7 +218,7 @@ pub(super) const NOTRACK_ONE_DIRECTION: Rule = Rule {
                 );
                 found.fixed(
                     &[rule],
-                    format!("what goes from {to} to {from} is tracked"),
+                    format!("traffic from {to} to {from} is tracked"),
                     vec![fix],
                 );
             }
@@ -226,7 +229,7 @@ pub(super) const NOTRACK_ONE_DIRECTION: Rule = Rule {
 pub(super) const NO_DROP_INVALID: Rule = Rule {
     name: "no-drop-invalid",
     severity: Severity::Advice,
-    cause: "packets that belong to no connection are not translated: they leave with private sources",
+    cause: "packets without a connection are not translated: they leave with private source addresses",
     mend: "drop connection-state=invalid in forward",
     find: |config, found| {
         let rules = config.chain(NAT, "srcnat");
@@ -256,8 +259,8 @@ pub(super) const NO_DROP_INVALID: Rule = Rule {
 pub(super) const DSTNAT_IN_INTERFACE_HAIRPIN: Rule = Rule {
     name: "dstnat-in-interface-hairpin",
     severity: Severity::Advice,
-    cause: "the rule takes only what comes from outside: hosts inside do not reach the server by the public address",
-    mend: "match dst-address, and masquerade what goes from the network inside to the server",
+    cause: "the rule matches only packets from outside: inside hosts cannot reach the server by its public address",
+    mend: "match dst-address, and masquerade traffic from the inside network to the server",
     find: |config, found| {
         let srcnat = config.chain(NAT, "srcnat");
         let hairpins =
@@ -273,7 +276,7 @@ pub(super) const DSTNAT_IN_INTERFACE_HAIRPIN: Rule = Rule {
             );
             if rule.text("action") == "dst-nat" && by_interface && !address {
                 let said = format!(
-                    "{} is for what comes by {}{}",
+                    "{} matches only traffic from {}{}",
                     title(rule),
                     shown(rule, "in-interface"),
                     shown(rule, "in-interface-list")

@@ -11,14 +11,14 @@ use crate::{Rule, Severity};
 const SIMPLE: &str = "/queue/simple";
 const TREE: &str = "/queue/tree";
 /// Maximum nesting of queues that is followed.
-const DEEP: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 pub(super) const QUEUE_TARGET_BRIDGE_PORT: Rule = Rule {
     name: "queue-target-bridge-port",
     severity: Severity::Error,
-    cause: "IP sees what comes by a port of a bridge as coming by the bridge: a simple queue for the port sees nothing \
-            that is routed, and what is bridged only with use-ip-firewall=yes",
-    mend: "have the bridge or its network as the target, or a queue tree whose parent is the port",
+    cause: "for IP, packets from a bridge port enter by the bridge: a simple queue for the port sees no routed \
+            packets, and bridged ones only with use-ip-firewall=yes",
+    mend: "use the bridge or its network as target, or a queue tree whose parent is the port",
     find: |config, found| {
         for queue in config.enabled(SIMPLE) {
             for port in words(queue.get("target")) {
@@ -55,7 +55,7 @@ fn is_plain(queue: &Item) -> bool {
 pub(super) const SIMPLE_QUEUE_ORDER_SHADOW: Rule = Rule {
     name: "simple-queue-order-shadow",
     severity: Severity::Error,
-    cause: "the first simple queue of the list that a packet matches takes it: the later one gets none",
+    cause: "the first matching simple queue of the list takes the packet: the later queue gets none",
     mend: "move the narrower queue before the wider one, or make the wider one its parent",
     find: |config, found| {
         // Positions of wide queues by prefix: the queue that covers a later target has a shorter prefix.
@@ -80,7 +80,7 @@ pub(super) const SIMPLE_QUEUE_ORDER_SHADOW: Rule = Rule {
             ) && shadows.iter().all(Option::is_some)
             {
                 let said = format!(
-                    "{} comes before {} and takes all its packets",
+                    "{} precedes {} and takes all its packets",
                     title(first),
                     title(queue)
                 );
@@ -99,9 +99,9 @@ pub(super) const SIMPLE_QUEUE_ORDER_SHADOW: Rule = Rule {
 pub(super) const SIMPLE_QUEUE_BOTH_MATCH: Rule = Rule {
     name: "simple-queue-both-match",
     severity: Severity::Error,
-    cause: "a packet whose source and destination both lie in the target is download: what hosts send is limited and \
-            counted as what they receive",
-    mend: "narrow the target to the hosts, or name the other side in dst=",
+    cause: "packets whose source and destination both belong to the target count as download: traffic that hosts \
+            send is limited and counted as received traffic",
+    mend: "restrict the target to the hosts, or set the other side in dst=",
     find: |config, found| {
         for queue in config.enabled(SIMPLE) {
             let all = targets(queue).into_iter().find(|net| net.prefix_len() == 0);
@@ -112,7 +112,7 @@ pub(super) const SIMPLE_QUEUE_BOTH_MATCH: Rule = Rule {
             if let (Some(net), false, true) = (all, has(queue, "dst"), up != down) {
                 found.add(
                     &[queue],
-                    format!("target={net} takes both directions as download"),
+                    format!("target={net} counts both directions as download"),
                 );
             }
         }
@@ -123,7 +123,7 @@ pub(super) const SIMPLE_QUEUE_BOTH_MATCH: Rule = Rule {
 fn with_others(said: String, count: usize) -> String {
     match count {
         1 => said,
-        count => format!("{said}; so it is with {count} queues"),
+        count => format!("{said}; {count} queues in total"),
     }
 }
 
@@ -138,9 +138,9 @@ fn limits(queue: &Item, at: usize) -> (u64, u64) {
 pub(super) const QUEUE_CHILD_EXCEEDS_PARENT: Rule = Rule {
     name: "queue-child-exceeds-parent",
     severity: Severity::Warning,
-    cause: "what queues are guaranteed together is more than what they lie in has: the parent's max-limit is exceeded, \
-            or the guarantees are not kept",
-    mend: "have the sum of limit-at of the children no more than the parent's max-limit",
+    cause: "the guaranteed rates of the children exceed the parent's max-limit: either the parent exceeds its limit, \
+            or guarantees fail",
+    mend: "keep the sum of the children's limit-at within the parent's max-limit",
     find: |config, found| {
         for (path, ways) in [(SIMPLE, 2), (TREE, 1)] {
             let queues = config.enabled(path);
@@ -163,7 +163,7 @@ pub(super) const QUEUE_CHILD_EXCEEDS_PARENT: Rule = Rule {
                         let [sum, most] = [sum, most]
                             .map(|rate| Value::Rate(i64::try_from(rate).unwrap_or(i64::MAX)));
                         let said = format!(
-                            "children of {} are guaranteed {sum}, it has {most}",
+                            "children of {} have limit-at {sum} in total, its max-limit is {most}",
                             title(parent)
                         );
                         found.add(&[parent], said);
@@ -178,7 +178,8 @@ pub(super) const QUEUE_CHILD_EXCEEDS_PARENT: Rule = Rule {
 pub(super) const QUEUE_NO_MAXLIMIT_PRIORITY: Rule = Rule {
     name: "queue-no-maxlimit-priority",
     severity: Severity::Warning,
-    cause: "priority says who gets first what is left up to max-limit; without max-limit the queue is never asked",
+    cause: "priority decides which queue first gets the rate between limit-at and max-limit; without max-limit it \
+            has no effect",
     mend: "set max-limit",
     find: |config, found| {
         let trees = config.enabled(TREE);
@@ -209,7 +210,7 @@ pub(super) const QUEUE_NO_MAXLIMIT_PRIORITY: Rule = Rule {
 pub(super) const PCQ_NO_LIMITS: Rule = Rule {
     name: "pcq-no-limits",
     severity: Severity::Warning,
-    cause: "without pcq-rate PCQ shares what the queue has: one without max-limit has all, so nothing is shared",
+    cause: "without pcq-rate, PCQ divides the rate of its queue; a queue without max-limit has no rate to divide",
     mend: "set max-limit of the queue, or pcq-rate of the type",
     find: |config, found| {
         let types = config.enabled("/queue/type").into_iter();
@@ -225,7 +226,7 @@ pub(super) const PCQ_NO_LIMITS: Rule = Rule {
         for queue in trees {
             let kind = pcq.get(queue.text("queue"));
             let above = |queue: &&Item| by_name.get(queue.text("parent")).copied();
-            let mut lies_in = core::iter::successors(Some(queue), above).take(DEEP);
+            let mut lies_in = core::iter::successors(Some(queue), above).take(MAX_DEPTH);
             let limited = lies_in.any(|queue| limits(queue, 0).1 > 0);
             if let (Some(kind), false) = (kind, limited) {
                 let said = format!("{} has type {} and no max-limit", title(queue), title(kind));
@@ -238,8 +239,8 @@ pub(super) const PCQ_NO_LIMITS: Rule = Rule {
 pub(super) const QUEUE_MARK_NOWHERE: Rule = Rule {
     name: "queue-mark-nowhere",
     severity: Severity::Error,
-    cause: "no rule gives packets the mark that the queue is for: it sees none",
-    mend: "mark packets in mangle (forward or prerouting) or in the bridge's filter, or mend the name",
+    cause: "no rule sets the packet mark of the queue: it sees no packets",
+    mend: "mark packets in mangle (forward or prerouting) or in the bridge's filter, or correct the name",
     find: |config, found| {
         let menus = [
             MANGLE,

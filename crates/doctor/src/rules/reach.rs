@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use menu::{Item, Value};
 
 use crate::config::{Config, FILTER, FILTER6, MANGLE, NAT, RAW, has, shown, title};
-use crate::{Found, Rule, Severity};
+use crate::{Rule, RuleFindings, Severity};
 
 /// Tables of rules.
 const TABLES: [&str; 9] = [
@@ -20,7 +20,7 @@ const TABLES: [&str; 9] = [
     "/interface/bridge/filter",
 ];
 /// Properties that are no matchers.
-const NO_MATCHER: &[&str] = &[
+const NO_MATCHERS: &[&str] = &[
     "action",
     "address-list",
     "address-list-timeout",
@@ -41,7 +41,7 @@ const NO_MATCHER: &[&str] = &[
     "to-ports",
 ];
 /// Matchers whose result differs between equal packets.
-const NOW_AND_THEN: &[&str] = &[
+const VARYING_MATCHERS: &[&str] = &[
     "connection-limit",
     "dst-limit",
     "limit",
@@ -55,7 +55,7 @@ type Matchers = BTreeMap<&'static str, String>;
 pub(super) const RULE_SHADOWED: Rule = Rule {
     name: "rule-shadowed",
     severity: Severity::Warning,
-    cause: "an earlier rule of the chain takes every packet that the rule would match: it is never reached",
+    cause: "an earlier rule of the chain takes every packet that this rule would match",
     mend: "move the narrower rule before the wider one, or remove it",
     find: |config, found| {
         for table in TABLES {
@@ -93,7 +93,7 @@ impl<'a> Ends<'a> {
 }
 
 /// Finds the rules of a chain that an earlier rule shadows.
-fn shadowed(rules: &[&Item], found: &mut Found) {
+fn shadowed(rules: &[&Item], found: &mut RuleFindings) {
     let mut ends = Ends::default();
     for rule in rules {
         let own = matchers(rule);
@@ -104,14 +104,14 @@ fn shadowed(rules: &[&Item], found: &mut Found) {
             }
             continue;
         }
-        let sure = !NOW_AND_THEN.iter().any(|name| has(rule, name));
+        let sure = !VARYING_MATCHERS.iter().any(|name| has(rule, name));
         if sure && ends_chain(rule) {
             ends.add(&own, rule);
         }
     }
 }
 
-fn report(rule: &Item, first: &Item, found: &mut Found) {
+fn report(rule: &Item, first: &Item, found: &mut RuleFindings) {
     let same = shown(first, "action") == shown(rule, "action");
     let said = format!("{} comes after {}", named(rule), named(first));
     match same && !changes(rule) {
@@ -128,7 +128,7 @@ fn matchers(rule: &Item) -> Matchers {
     let properties = rule.menu.properties();
     let own = properties.filter(|property| {
         let name = property.name;
-        let says = NO_MATCHER.contains(&name) || name.starts_with("new-") || name == "passthrough";
+        let says = NO_MATCHERS.contains(&name) || name.starts_with("new-") || name == "passthrough";
         !property.read_only && !says && has(rule, name)
     });
     own.map(|property| (property.name, shown(rule, property.name)))
@@ -166,8 +166,8 @@ fn named(rule: &Item) -> String {
 pub(super) const ADDRESS_LIST_UNUSED: Rule = Rule {
     name: "address-list-unused",
     severity: Severity::Advice,
-    cause: "no rule asks the address list: whoever is in it is treated as everybody else",
-    mend: "name it in src-address-list or dst-address-list of a rule, or remove it",
+    cause: "no rule uses the address list, so its entries have no effect",
+    mend: "use the list in src-address-list or dst-address-list of a rule, or remove it",
     find: |config, found| {
         for (family, others) in [("/ip", IP_USERS), ("/ipv6", IP6_USERS)] {
             let menu = format!("{family}/firewall/address-list");
@@ -183,7 +183,7 @@ pub(super) const ADDRESS_LIST_UNUSED: Rule = Rule {
             let scripts = scripts(config);
             for (list, (entry, count)) in lists {
                 if !used.contains(list) && !scripts.iter().any(|text| text.contains(list)) {
-                    let said = format!("nobody asks {list}, which has {count} entries");
+                    let said = format!("no rule uses {list} with {count} entries");
                     found.add(&[entry], said);
                 }
             }

@@ -17,9 +17,10 @@ const CHAINS: [(&str, &[&str]); 2] = [
 pub(super) const BRIDGE_RULE_SWITCHED: Rule = Rule {
     name: "bridge-rule-switched",
     severity: Severity::Warning,
-    cause: "a switch chip forwards frames between ports with hw=yes by itself: a rule of the bridge's filter or NAT \
-            never sees them, so it protects nothing there",
-    mend: "set hw=no on the port that the rule is to guard, such as the guests': its frames then pass the rule",
+    cause: "a switch chip forwards frames between ports with hw=yes itself: rules of the bridge's filter or NAT \
+            never see these frames and protect nothing",
+    mend: "set hw=no on the port that the rule should protect, such as the guests' port: the rule then sees its \
+           frames",
     find: |config, found| {
         let bridges = switched(config);
         for (path, chains) in CHAINS {
@@ -36,7 +37,7 @@ pub(super) const BRIDGE_RULE_SWITCHED: Rule = Rule {
                         continue;
                     };
                     let said = format!(
-                        "{} does not see what the switch carries between {} and {}",
+                        "{} does not see frames that the switch forwards between {} and {}",
                         title(rule),
                         missed.ingress.name,
                         missed.egress.name

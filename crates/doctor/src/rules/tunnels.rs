@@ -13,8 +13,8 @@ const FAST: &[&str] = &["/interface/eoip", "/interface/gre", "/interface/ipip"];
 pub(super) const FASTPATH_TUNNEL_BYPASS: Rule = Rule {
     name: "fastpath-tunnel-bypass",
     severity: Severity::Advice,
-    cause: "what a tunnel's FastPath carries is not seen by rules and queues of the packet outside it",
-    mend: "set allow-fast-path=no on the tunnel if rules are to see its packets",
+    cause: "packets on a tunnel's FastPath bypass rules and queues for the outer packet",
+    mend: "set allow-fast-path=no on the tunnel if rules should see its packets",
     find: |config, found| {
         let gre = |rule: &&Item| {
             matches!(
@@ -36,7 +36,7 @@ pub(super) const FASTPATH_TUNNEL_BYPASS: Rule = Rule {
             if tunnel.is("allow-fast-path") && has(tunnel, "allow-fast-path") {
                 found.add(
                     &[tunnel, rule],
-                    format!("{} may go past {}", title(tunnel), title(rule)),
+                    format!("{} may bypass {}", title(tunnel), title(rule)),
                 );
             }
         }
@@ -46,8 +46,8 @@ pub(super) const FASTPATH_TUNNEL_BYPASS: Rule = Rule {
 pub(super) const PPTP_SECURITY: Rule = Rule {
     name: "pptp-security",
     severity: Severity::Warning,
-    cause: "PPTP's MS-CHAPv2 and MPPE are broken: who records a login reads all of it",
-    mend: "WireGuard, IKEv2, or L2TP with use-ipsec=required",
+    cause: "PPTP's MS-CHAPv2 and MPPE are broken: an attacker who records a login can decrypt the session",
+    mend: "use WireGuard, IKEv2, or L2TP with use-ipsec=required",
     find: |config, found| {
         let server = config.settings("/interface/pptp-server/server");
         for server in server.into_iter().filter(|server| server.is("enabled")) {
@@ -63,9 +63,9 @@ pub(super) const PPTP_SECURITY: Rule = Rule {
 pub(super) const DOUBLE_ENCAPSULATION: Rule = Rule {
     name: "double-encapsulation",
     severity: Severity::Warning,
-    cause: "EoIP within a tunnel of PPP to get layer 2: two headers, twice the fragments, and TCP in TCP where the \
-            outer one is SSTP or OpenVPN",
-    mend: "EoIP to the other site's own address, with ipsec-secret= for secrecy; or BCP in the PPP tunnel",
+    cause: "EoIP in a PPP tunnel adds a second header, causes twice the fragments, and over SSTP or OpenVPN carries \
+            TCP in TCP",
+    mend: "use EoIP to the other site's own address, with ipsec-secret= for encryption; or BCP in the PPP tunnel",
     find: |config, found| {
         let secrets = config.enabled("/ppp/secret");
         let far = secrets.iter().map(|secret| secret.get("remote-address"));
@@ -79,7 +79,7 @@ pub(super) const DOUBLE_ENCAPSULATION: Rule = Rule {
             let to = address(tunnel.get("remote-address"));
             if to.is_some_and(|to| inside.contains(&to)) {
                 let said = format!(
-                    "{} leads to {}, which is inside PPP",
+                    "{} runs to {}, inside a PPP tunnel",
                     title(tunnel),
                     shown(tunnel, "remote-address")
                 );

@@ -95,14 +95,14 @@ pub const fn check(suite: Suite) -> Result<(), Refused> {
 /// Returns the length of AH in bytes: a multiple of 4 for IPv4, of 8 for IPv6.
 pub const fn room(suite: Suite, is_ipv6: bool) -> usize {
     let unit = if is_ipv6 { 8 } else { 4 };
-    (FIXED + suite.icv_len()).next_multiple_of(unit)
+    (FIXED_BYTES + suite.icv_len()).next_multiple_of(unit)
 }
 
 /// Protects packets of any associations, and writes each result into its outcome.
 pub fn protect(batch: &mut [Protecting<'_>]) {
-    for part in batch.chunks_mut(PART) {
-        let mut saved = [[0; HEADERS]; PART];
-        let mut work = SmallVec::<[Work<'_, Outbound, u64>; PART]>::new();
+    for part in batch.chunks_mut(CHUNK_PACKETS) {
+        let mut saved = [[0; MAX_HEADERS_BYTES]; CHUNK_PACKETS];
+        let mut work = SmallVec::<[Work<'_, Outbound, u64>; CHUNK_PACKETS]>::new();
         for ((index, packet), saved) in (0..).zip(part).zip(&mut saved) {
             match begin(packet, saved) {
                 Ok((front, number)) => work.push(Work {
@@ -133,7 +133,10 @@ pub fn protect(batch: &mut [Protecting<'_>]) {
 }
 
 /// Writes AH and zeroes mutable fields. Returns the offset of AH and the sequence number.
-fn begin(packet: &mut Protecting<'_>, saved: &mut [u8; HEADERS]) -> Result<(usize, u64), Fault> {
+fn begin(
+    packet: &mut Protecting<'_>,
+    saved: &mut [u8; MAX_HEADERS_BYTES],
+) -> Result<(usize, u64), Fault> {
     let suite = packet.sa.suite();
     check(suite).map_err(|_| Fault::Unhandled)?;
     let (family, front) = find(packet.packet)?;
@@ -148,7 +151,7 @@ fn begin(packet: &mut Protecting<'_>, saved: &mut [u8; HEADERS]) -> Result<(usiz
     let number = numbers.into_iter().next().ok_or(Fault::Exhausted)?;
     let header = packet.packet.get_mut(place).ok_or(Fault::Room)?;
     header.fill(0);
-    let fixed = header.first_chunk_mut::<FIXED>().ok_or(Fault::Room)?;
+    let fixed = header.first_chunk_mut::<FIXED_BYTES>().ok_or(Fault::Room)?;
     fixed[0] = packet.next_header;
     fixed[1] = (len / 4 - 2) as u8;
     fixed[4..8].copy_from_slice(&packet.sa.spi().to_be_bytes());
@@ -160,10 +163,10 @@ fn begin(packet: &mut Protecting<'_>, saved: &mut [u8; HEADERS]) -> Result<(usiz
 /// before any cryptography, and marks it as seen after the ICV is verified. The association counts rejected
 /// packets.
 pub fn verify(batch: &mut [Verifying<'_>]) {
-    for part in batch.chunks_mut(PART) {
-        let mut saved = [[0; HEADERS]; PART];
-        let mut received = [[0; ICV]; PART];
-        let mut work = SmallVec::<[Work<'_, Inbound, Verified>; PART]>::new();
+    for part in batch.chunks_mut(CHUNK_PACKETS) {
+        let mut saved = [[0; MAX_HEADERS_BYTES]; CHUNK_PACKETS];
+        let mut received = [[0; MAX_ICV_BYTES]; CHUNK_PACKETS];
+        let mut work = SmallVec::<[Work<'_, Inbound, Verified>; CHUNK_PACKETS]>::new();
         let kept = saved.iter_mut().zip(&mut received);
         for ((index, packet), (saved, received)) in (0..).zip(part).zip(kept) {
             match look(packet, saved, received) {
@@ -205,15 +208,15 @@ pub fn verify(batch: &mut [Verifying<'_>]) {
 /// Checks a packet and zeroes mutable fields. Returns the offset of AH and the sequence number.
 fn look(
     packet: &mut Verifying<'_>,
-    saved: &mut [u8; HEADERS],
-    received: &mut [u8; ICV],
+    saved: &mut [u8; MAX_HEADERS_BYTES],
+    received: &mut [u8; MAX_ICV_BYTES],
 ) -> Result<(usize, u64), Fault> {
     let sa = packet.sa;
     check(sa.suite()).map_err(|_| Fault::Unhandled)?;
     let (family, front) = find(packet.packet)?;
     let len = room(sa.suite(), family == Family::V6);
     let header = packet.packet.get(front..front + len);
-    let fixed = header.and_then(|header| header.first_chunk::<FIXED>());
+    let fixed = header.and_then(|header| header.first_chunk::<FIXED_BYTES>());
     let Some(&[_, words, _, _, s0, s1, s2, s3, n0, n1, n2, n3]) = fixed else {
         return Err(Fault::Malformed);
     };
@@ -261,11 +264,11 @@ fn finish(work: &mut Work<'_, Inbound, Verified>) {
 
 /// Returns the range of the ICV; AH begins at `front`.
 fn icv(suite: Suite, front: usize) -> Range<usize> {
-    front + FIXED..front + FIXED + suite.icv_len()
+    front + FIXED_BYTES..front + FIXED_BYTES + suite.icv_len()
 }
 
 /// Saves the headers before AH.
-fn save(packet: &[u8], front: usize, saved: &mut [u8; HEADERS]) -> Result<(), Fault> {
+fn save(packet: &[u8], front: usize, saved: &mut [u8; MAX_HEADERS_BYTES]) -> Result<(), Fault> {
     let headers = packet.get(..front).ok_or(Fault::Malformed)?;
     let place = saved.get_mut(..front).ok_or(Fault::Unhandled)?;
     place.copy_from_slice(headers);
@@ -273,20 +276,20 @@ fn save(packet: &[u8], front: usize, saved: &mut [u8; HEADERS]) -> Result<(), Fa
 }
 
 /// Restores the headers before AH.
-fn restore(packet: &mut [u8], front: usize, saved: &[u8; HEADERS]) {
+fn restore(packet: &mut [u8], front: usize, saved: &[u8; MAX_HEADERS_BYTES]) {
     if let (Some(headers), Some(saved)) = (packet.get_mut(..front), saved.get(..front)) {
         headers.copy_from_slice(saved);
     }
 }
 
 /// Length of AH before the ICV, in bytes.
-const FIXED: usize = 12;
+const FIXED_BYTES: usize = 12;
 /// Length of the longest ICV in bytes.
-const ICV: usize = 32;
+const MAX_ICV_BYTES: usize = 32;
 /// Maximum length of the headers before AH, in bytes.
-const HEADERS: usize = 256;
+const MAX_HEADERS_BYTES: usize = 256;
 /// Packets processed at once.
-const PART: usize = 8;
+const CHUNK_PACKETS: usize = 8;
 
 #[cfg(test)]
 mod tests;

@@ -5,13 +5,13 @@ use aws_lc_rs::aead::{Aad, LessSafeKey, Nonce};
 
 use super::{Additional, Salt};
 use crate::Fault;
-use crate::association::{HEADER, Shared};
+use crate::association::{HEADER_BYTES, Shared};
 use crate::work::Work;
 
 fn nonce(salt: &Salt, header: &[u8; 16]) -> Nonce {
     let mut nonce = [0; 12];
     nonce[..4].copy_from_slice(salt);
-    nonce[4..].copy_from_slice(&header[HEADER..]);
+    nonce[4..].copy_from_slice(&header[HEADER_BYTES..]);
     Nonce::assume_unique_for_key(nonce)
 }
 

@@ -54,7 +54,7 @@ impl<S, O> BlockCipherEncClosure for Streams<'_, '_, S, O> {
     fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
         let Self { salt, first, work } = self;
         let mut keys = ParBlocks::<B>::default();
-        let mut ahead = Place::default();
+        let mut ahead = RowPosition::default();
         loop {
             let mut behind = ahead;
             let mut used = 0;
@@ -88,7 +88,7 @@ impl<S, O> BlockCipherEncClosure for Streams<'_, '_, S, O> {
 
 /// Position in the row of all counter blocks.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct RowPosition {
     packet: usize,
     block: usize,
 }
@@ -101,7 +101,7 @@ struct Piece {
     blocks: usize,
 }
 
-impl Place {
+impl RowPosition {
     /// Returns the next blocks of one packet, at most `room`; `None` at the end, and for `room` 0.
     #[inline(always)]
     fn next<S, O>(&mut self, work: &[Work<'_, S, O>], first: First, room: usize) -> Option<Piece> {

@@ -72,7 +72,7 @@ impl<C: Stream> Gcm<C> {
 
     /// Encrypts packets and writes their ICVs.
     pub(super) fn lock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
-        for part in work.chunks_mut(CACHED) {
+        for part in work.chunks_mut(CHUNK_PACKETS) {
             for packet in &mut *part {
                 packet.icv().fill(0);
             }
@@ -85,7 +85,7 @@ impl<C: Stream> Gcm<C> {
 
     /// Decrypts packets with valid ICVs; the others get a fault and a zeroed text.
     pub(super) fn unlock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
-        for part in work.chunks_mut(CACHED) {
+        for part in work.chunks_mut(CHUNK_PACKETS) {
             for packet in &mut *part {
                 self.add_hash(shared, packet);
             }
@@ -129,7 +129,7 @@ impl Hash {
 }
 
 /// Packets per chunk, which stays in the first-level cache between cipher and hash.
-const CACHED: usize = 16;
+const CHUNK_PACKETS: usize = 16;
 
 #[cfg(test)]
 mod tests;

@@ -21,7 +21,7 @@ use fused::Fused;
 use gcm::Gcm;
 use wide::Wide;
 
-use crate::association::{HEADER, Shared};
+use crate::association::{HEADER_BYTES, Shared};
 use crate::suite::{Bits, Encryption};
 use crate::work::{Work, runs};
 
@@ -206,7 +206,7 @@ struct Additional {
 
 impl Additional {
     fn of(packet: &[u8], implied: Option<[u8; 4]>) -> Self {
-        let header = packet.first_chunk::<HEADER>().copied();
+        let header = packet.first_chunk::<HEADER_BYTES>().copied();
         let header = u64::from_be_bytes(header.unwrap_or_default());
         let (spi, low) = (u128::from(header >> 32), u128::from(header as u32));
         let (block, len) = match implied {

@@ -16,8 +16,8 @@ struct Packet {
 impl Packet {
     fn new(iv: &[u8], text: &[u8]) -> Self {
         Self {
-            bytes: [&[0; HEADER], iv, text].concat(),
-            front: HEADER + iv.len(),
+            bytes: [&[0; HEADER_BYTES], iv, text].concat(),
+            front: HEADER_BYTES + iv.len(),
             outcome: Err(Fault::Pending),
         }
     }

@@ -32,7 +32,7 @@ impl Wide {
         if !work.is_sorted_by(|one, other| one.text_len() >= other.text_len()) {
             work.sort_unstable_by_key(|work| Reverse(work.text_len()));
         }
-        for lanes in work.chunks_mut(LANES) {
+        for lanes in work.chunks_mut(CHAINS) {
             let chains = lanes.iter_mut().filter_map(|packet| {
                 let vector = vector(packet.iv());
                 let Self(aes) = own(packet.sa)?;
@@ -42,7 +42,7 @@ impl Wide {
                     text: packet.text(),
                 })
             });
-            kernels::chain(&mut chains.collect::<SmallVec<[_; LANES]>>());
+            kernels::chain(&mut chains.collect::<SmallVec<[_; CHAINS]>>());
         }
     }
 
@@ -93,4 +93,4 @@ pub(super) fn nonce(salt: &Salt, iv: &[u8]) -> [u8; 12] {
 }
 
 /// Number of chains that advance together.
-const LANES: usize = 8;
+const CHAINS: usize = 8;

@@ -16,7 +16,7 @@ use lab::{End, Holding, Host, Lab, Layout, Life, Link, Offloads, Options};
 use rustix::process::Signal;
 
 use super::process::{Router, Start};
-use crate::say;
+use crate::cli::output;
 
 /// The longest that a router may take to end that was asked to.
 const END: Duration = Duration::from_secs(2);
@@ -114,7 +114,7 @@ impl Bounds {
     fn line(&mut self, what: &str, figure: &str, holds: bool, bound: &str) -> Result<(), String> {
         let verdict = if holds { "holds" } else { "BROKEN" };
         self.broken |= !holds;
-        say::line(format_args!("{what}: {figure}, at most {bound}: {verdict}"))
+        output::line(format_args!("{what}: {figure}, at most {bound}: {verdict}"))
     }
 
     fn code(&self) -> u8 {
@@ -308,7 +308,7 @@ fn with_vlans(bounds: &mut Bounds) -> Result<(), String> {
     let mut next = start(&lab, None, &state.0)?;
     next.wait(PATIENCE)?;
     let took = begin.elapsed().as_secs_f64();
-    say::line(format_args!(
+    output::line(format_args!(
         "2,000 VLANs: answers {took:.2} s after a kill"
     ))?;
     router.end(Signal::KILL)?;

@@ -17,9 +17,9 @@ use bench::{
     BRIDGED, GUARDED, HOME, KEYED, LAYERED, Options, PROTECTED, Peer, QUEUED, Row, SESSIONS,
 };
 
+use crate::cli::output;
 use crate::cli::{Bench, BenchPart, Via};
-use crate::say;
-use crate::workers;
+use crate::run::workers;
 
 /// The rows that there are.
 const ROWS: &[&str] = &[
@@ -140,17 +140,17 @@ fn walk(bench: &Bench, guarded: &[&'static str]) -> Result<(), String> {
     let mut print = |row: &Row| {
         // With the first row, so that a refusal stands alone.
         if !json && !std::mem::replace(&mut begun, true) {
-            let _ = say::line(header());
+            let _ = output::line(header());
         }
         // What cannot be written is measured all the same.
-        let _ = say::line(if json { row.to_json() } else { table_line(row) });
+        let _ = output::line(if json { row.to_json() } else { table_line(row) });
     };
     match bench.via {
         Via::Memory => memory(bench, guarded, &mut print)?,
         Via::Xdp | Via::Packet | Via::Tap => veth::run(bench, &mut print)?,
     }
     if begun && !json {
-        let _ = say::line(format_args!("\n{}", legend()));
+        let _ = output::line(format_args!("\n{}", legend()));
     }
     Ok(())
 }

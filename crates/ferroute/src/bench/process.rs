@@ -54,7 +54,7 @@ impl Router {
     /// # Errors
     /// The program or its folder cannot be had.
     pub(super) fn begin(lab: &Lab, start: &Start<'_>) -> Result<Self, String> {
-        let runtime = crate::reach::runtime();
+        let runtime = crate::cli::location::runtime();
         sweep(&runtime);
         // One that was killed may still be ending when the next begins.
         static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -219,7 +219,7 @@ pub(super) fn exec(control: &Path, command: &str, json: bool) -> Result<String, 
         command: command.to_owned(),
         json,
     };
-    crate::client::answer(control, &request)
+    crate::command::client::answer(control, &request)
 }
 
 /// Nanoseconds that the thread of this folder of `/proc` has run.

@@ -9,7 +9,7 @@ use router::store::{Durable, Key, OnDamage};
 use script::Session;
 
 use crate::cli::Bench;
-use crate::say;
+use crate::cli::output;
 
 /// The rows of this table.
 pub(super) const ROWS: [&str; 3] = ["import", "print", "completion"];
@@ -68,7 +68,7 @@ impl Timed {
 pub(super) fn run(bench: &Bench) -> Result<(), String> {
     let runs = bench.runs.clamp(1, RUNS);
     if !bench.json {
-        let _ = say::line(format_args!(
+        let _ = output::line(format_args!(
             "{:<12} {:<28} {:>8} {:>10} {:>10} {:>10}",
             "row", "", "items", "median ms", "p10", "p90"
         ));
@@ -79,7 +79,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
             true => timed.to_json(),
             false => timed.table_line(),
         };
-        let _ = say::line(line);
+        let _ = output::line(line);
     };
     if asked(ROWS[0]) {
         for (what, text) in [
@@ -98,7 +98,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         print(&completion(runs));
     }
     if !bench.json {
-        let _ = say::line(format_args!(
+        let _ = output::line(format_args!(
             "\nimport: a file of so many add lines as one transaction, synced to disk. print: a list of so\n\
              many items. completion: of one line, with all menus."
         ));

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::pin;
 use crate::cli::Table;
-use crate::say;
+use crate::cli::output;
 
 /// Lengths of frames with FCS.
 const FRAMES: [u16; 3] = [1518, 512, 64];
@@ -116,7 +116,7 @@ pub(super) fn run(asked: &Table) -> Result<(), String> {
         .and_then(|()| bench::guarded(&options, &["filter-25"], &mut keep))
         .map_err(|invalid| invalid.to_string())?;
     let own = results(&rows);
-    say::text(match asked.json {
+    output::text(match asked.json {
         true => format!("{}\n", to_json(&own)),
         false => to_markdown(&own),
     })

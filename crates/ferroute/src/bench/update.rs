@@ -3,7 +3,7 @@
 use bench::{Options, Update};
 
 use crate::cli::Bench;
-use crate::say;
+use crate::cli::output;
 
 /// Measures and prints, a row at a time.
 pub(super) fn run(bench: &Bench) -> Result<(), String> {
@@ -13,7 +13,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         ..Options::default()
     };
     if !bench.json {
-        let _ = say::line(format_args!("\n{}", header()));
+        let _ = output::line(format_args!("\n{}", header()));
     }
     bench::updates(&options, &mut |row| {
         let line = if bench.json {
@@ -21,11 +21,11 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         } else {
             table_line(&row)
         };
-        let _ = say::line(line);
+        let _ = output::line(line);
     })
     .map_err(|invalid| invalid.to_string())?;
     if !bench.json {
-        let _ = say::line(format_args!("\n{}", legend()));
+        let _ = output::line(format_args!("\n{}", legend()));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What is done to mirror devices, in the namespace: TUN devices, and what netlink tells the kernel of them.
+//! Work on mirror devices in the namespace: TUN devices and netlink requests.
 
 use std::io;
 use std::net::IpAddr;
@@ -15,69 +15,69 @@ use super::HostPlane;
 use super::netlink::{DefaultRoute, Netlink};
 use super::shared::Share;
 
-/// The largest MTU of a TUN device in bytes; `lo` has one more.
-const MTU_MAX: u32 = 65_535;
+/// Maximum MTU of a TUN device in bytes; `lo` has one more.
+const MAX_MTU: u32 = 65_535;
 
-/// The MTU of the shared mirror in bytes. The networks of its members have the MTU of their interfaces.
+/// MTU of the shared mirror in bytes. The networks of its members have the MTU of their interfaces.
 const SHARED_MTU: u32 = 1500;
-/// All link-local addresses, with zones (RFC 4291, 2.4).
+/// Prefix length of link-local addresses with zones (RFC 4291, 2.4).
 const LINK_LOCAL_LEN: u8 = 10;
 
-/// One thing to do.
+/// One unit of work.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// Make the mirror of an interface.
+    /// Create the mirror of an interface.
     Make(InterfaceId, Mirror),
-    /// Turn the device of this number into another mirror.
+    /// Turn a device into another mirror.
     Change {
         index: u32,
-        before: Known,
+        before: DeviceState,
         wanted: Mirror,
     },
-    /// Remove the device of this number.
+    /// Remove a device.
     Remove(u32),
-    /// Make the mirror that point-to-point interfaces share.
+    /// Create the mirror of point-to-point interfaces.
     MakeShared,
-    /// Give the shared mirror of this number a share of its members' addresses, or take it away.
+    /// Add or remove an entry of the shared mirror.
     Share {
         index: u32,
         share: Share,
         wanted: bool,
     },
-    /// Route what has no better way by the device of this number.
+    /// Add a default route to a device.
     Default { index: u32, route: DefaultRoute },
-    /// Route such packets by the device of this number no more.
+    /// Remove a default route.
     NoDefault { index: u32, route: DefaultRoute },
-    /// Tell hosts errors this often.
+    /// Set the rate of ICMP errors per host.
     Settings(HostSettings),
 }
 
-/// What is known of a device.
+/// Known state of a device.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
-    /// What it is; it has no more addresses than these.
+pub(crate) struct DeviceState {
+    /// Configuration of the device; it has no addresses beyond these.
     pub(crate) mirror: Mirror,
-    /// Something failed: it may have less.
+    /// True after a failure: the device may have less.
     pub(crate) unsure: bool,
 }
 
-/// A device that was made.
+/// A new device.
 pub(crate) struct Made {
-    /// Its number in the namespace.
+    /// Device index in the namespace.
     pub(crate) index: u32,
-    /// What it finishes by itself.
+    /// Offloads of the port.
     pub(crate) offloads: Offloads,
-    /// Its only queue. The device goes when this does.
+    /// The only queue. Closing it removes the device.
     pub(crate) port: Box<dyn Port>,
 }
 
-/// What came of steps, in their order.
+/// Results of steps, in order.
 pub(crate) type Outcomes = Vec<io::Result<Option<Made>>>;
 
-/// Where devices are made.
+/// Executor of steps.
 pub(crate) trait Plane {
-    /// Takes the steps in this order, each whether another failed or not. Nobody waits for that: `wake` is woken when
-    /// the outcomes are there.
+    /// Starts the steps in this order, whether others fail or not, and returns at once. Wakes `wake` when the
+    /// results are available.
     fn take(&self, steps: Vec<Step>, wake: &Waker) -> Receiver<Outcomes>;
 }
 
@@ -104,7 +104,7 @@ impl Plane for HostPlane {
 }
 
 impl Step {
-    /// Takes it, in the namespace of the calling thread.
+    /// Carries out the step in the calling thread's namespace.
     fn take(&self, netlink: &mut Netlink, readiness: &Arc<Readiness>) -> io::Result<Option<Made>> {
         match self {
             Self::Make(id, mirror) => return make(*id, mirror, netlink, readiness).map(Some),
@@ -135,11 +135,11 @@ fn make(
     readiness: &Arc<Readiness>,
 ) -> io::Result<Made> {
     let made = open(&name(id), netlink, readiness)?;
-    change(made.index, &Known::default(), mirror, netlink)?;
+    change(made.index, &DeviceState::default(), mirror, netlink)?;
     Ok(made)
 }
 
-/// Makes the device that point-to-point interfaces share. It is slot 0's, which no interface has.
+/// Creates the shared device. It uses slot 0, which no interface has.
 fn make_shared(netlink: &mut Netlink, readiness: &Arc<Readiness>) -> io::Result<Made> {
     let made = open(&name(InterfaceId::NONE), netlink, readiness)?;
     netlink.set_alias(made.index, "point-to-point")?;
@@ -163,20 +163,25 @@ fn open(name: &str, netlink: &mut Netlink, readiness: &Arc<Readiness>) -> io::Re
     })
 }
 
-/// A device's name: the interface's number, as names of interfaces are too long for devices and not
-/// always different in what fits. `ip link` shows the interface's name as the device's alias.
+/// Returns the device name: built from the interface number, since interface names may be too long or ambiguous
+/// after truncation. The alias holds the interface's name.
 ///
-/// It is the number of the interface's slot: with its generation it would be too long.
+/// The number is that of the slot: with its generation it would be too long.
 pub(crate) fn name(id: InterfaceId) -> String {
     format!("mirror{}", id.slot())
 }
 
-fn change(index: u32, before: &Known, wanted: &Mirror, netlink: &mut Netlink) -> io::Result<()> {
+fn change(
+    index: u32,
+    before: &DeviceState,
+    wanted: &Mirror,
+    netlink: &mut Netlink,
+) -> io::Result<()> {
     if before.unsure || before.mirror.name != wanted.name {
         netlink.set_alias(index, &wanted.name)?;
     }
     if before.unsure || before.mirror.mtu != wanted.mtu {
-        netlink.link_up(index, Some(wanted.mtu.min(MTU_MAX)))?;
+        netlink.link_up(index, Some(wanted.mtu.min(MAX_MTU)))?;
     }
     let (had, has) = (&before.mirror.addresses, &wanted.addresses);
     let is_new = |address: &&(IpAddr, u8)| before.unsure || !had.contains(address);

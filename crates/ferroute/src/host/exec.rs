@@ -1,4 +1,4 @@
-//! `ferroute host exec -- COMMAND`: becomes a command in a running router's host plane.
+//! `ferroute host exec -- COMMAND`: runs a command in a running router's host plane.
 
 use std::fs::File;
 use std::io;
@@ -10,19 +10,19 @@ use std::process::Command;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use crate::reach::Place;
+use crate::cli::location::Location;
 
-/// Becomes the command; returns only if that fails.
-pub(crate) fn exec(place: &Place, command: &[String]) -> Result<u8, String> {
-    let path = crate::client::namespace(&place.control)?;
+/// Replaces this process by the command; returns only on failure.
+pub(crate) fn exec(place: &Location, command: &[String]) -> Result<u8, String> {
+    let path = crate::command::client::namespace(&place.control)?;
     enter(Path::new(&path)).map_err(|error| format!("the host plane at {path}: {error}"))?;
     let (program, arguments) = command.split_first().ok_or("a command is missing")?;
     let error = Command::new(program).args(arguments).exec();
     Err(format!("{program}: {error}"))
 }
 
-/// Moves this (single-threaded) process into the namespace, by way of the user namespace that the
-/// router runs in where that is another one.
+/// Moves this (single-threaded) process into the namespace, and first into the router's user namespace if that
+/// differs.
 fn enter(path: &Path) -> io::Result<()> {
     let users = path
         .ancestors()

@@ -1,8 +1,8 @@
-//! The mirror devices, as they follow what control wants.
+//! Mirror devices, kept equal to what control wants.
 //!
-//! The control thread takes what changed while it has the router, and gives the new ports to control when they are
-//! there. Meanwhile it does other things: where there are thousands of devices, and addresses of IPv6, the kernel takes
-//! tens of milliseconds for each. Where nothing changed there is nothing to take.
+//! The control thread takes the changes while it holds the router, and hands new ports back once they exist. It
+//! does not wait in between: with thousands of devices and IPv6 addresses the kernel takes tens of milliseconds
+//! for each. Without changes the work is nothing.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -15,27 +15,27 @@ use netio::Waker;
 use router::drive::Control;
 use router::mirror::{Mirror, MirrorChanges, NewMirror};
 
-use super::device::{Known, Made, Outcomes, Plane, Step};
+use super::device::{DeviceState, Made, Outcomes, Plane, Step};
 use super::netlink::DefaultRoute;
 use super::shared::{Share, SharedMirror};
-use crate::core::Shared;
+use crate::run::shared::Shared;
 
-/// So many devices are made, changed or removed at a time. Others who want something of the host plane wait for that.
-const BATCH: usize = 16;
-/// After so long is tried again what failed.
-const RETRY: Duration = Duration::from_secs(10);
+/// Number of devices per batch. Other work in the host plane waits for a batch.
+const BATCH_DEVICES: usize = 16;
+/// Delay before a failed change is repeated.
+const RETRY_DELAY: Duration = Duration::from_secs(10);
 
-/// The worker that the mirrors' queues are on.
+/// Worker of the mirrors' queues.
 const WORKER: u16 = 0;
 
-/// A mirror that is there.
+/// An existing mirror.
 struct There {
-    /// The device's number in the namespace.
+    /// Device index in the namespace.
     index: u32,
-    is: Known,
+    is: DeviceState,
 }
 
-/// Where packets leave to networks that no mirror has, as control said last.
+/// Interfaces of the default routes, as control wants them.
 #[derive(Clone, Copy, Default)]
 struct Defaults {
     ipv4: Option<InterfaceId>,
@@ -43,46 +43,46 @@ struct Defaults {
     ipv6: Option<InterfaceId>,
 }
 
-/// All mirrors that are there.
+/// All existing mirrors.
 #[derive(Default)]
 pub(crate) struct Mirrors {
     there: BTreeMap<InterfaceId, There>,
-    /// The mirror of point-to-point interfaces.
+    /// Mirror of point-to-point interfaces.
     shared: SharedMirror,
-    /// The mirrors that the default routes should lead to.
+    /// Interfaces whose mirrors should get the default routes.
     wanted: Defaults,
-    /// The devices that the default routes of IPv4 and IPv6 lead to.
+    /// Devices of the current IPv4 and IPv6 default routes.
     defaults: [Option<(u32, DefaultRoute)>; 2],
-    /// What could not be done, and why.
+    /// Failed changes with their errors.
     failed: BTreeMap<InterfaceId, String>,
-    /// Why the shared mirror is not as it should be. It is changed again at the next retry.
+    /// Error of the shared mirror. It is changed again at the next retry.
     shared_failed: Option<String>,
     retry_at: Option<Instant>,
     under_way: Option<UnderWay>,
 }
 
-/// What is being done.
+/// Changes in progress.
 struct UnderWay {
     changes: MirrorChanges,
-    /// What each step is about.
+    /// Subject of each step.
     about: Vec<About>,
     outcomes: Receiver<Outcomes>,
 }
 
-/// What a step is about.
+/// Subject of a step.
 #[derive(Clone, Copy)]
 enum About {
-    /// The mirror of an interface.
+    /// Mirror of an interface.
     Mirror(InterfaceId),
-    /// The device of the shared mirror.
+    /// Device of the shared mirror.
     Shared,
-    /// Addresses on that device.
+    /// Addresses of the shared mirror.
     Share(Share),
-    /// The settings of the namespace.
+    /// Settings of the namespace.
     Settings,
 }
 
-/// The ports of devices that were made.
+/// Ports of new devices.
 #[derive(Default)]
 struct NewPorts {
     mirrors: Vec<NewMirror>,
@@ -90,7 +90,7 @@ struct NewPorts {
 }
 
 impl Mirrors {
-    /// Takes from control what is to be done, if anything is.
+    /// Takes the pending changes from control.
     pub(crate) fn take(&mut self, control: &mut Control, now: Instant) -> Option<MirrorChanges> {
         if self.under_way.is_some() {
             return None;
@@ -100,7 +100,7 @@ impl Mirrors {
             control.retry_mirrors(self.failed.keys().copied());
             self.shared_failed = None;
         }
-        let changes = control.take_mirror_changes(BATCH);
+        let changes = control.take_mirror_changes(BATCH_DEVICES);
         if let Some(changes) = &changes {
             self.wanted = Defaults {
                 ipv4: changes.default4,
@@ -111,12 +111,12 @@ impl Mirrors {
         changes.or_else(|| self.is_shared_due().then(MirrorChanges::default))
     }
 
-    /// Whether the shared mirror has to be made or changed now.
+    /// Returns true if the shared mirror has to be created or changed now.
     fn is_shared_due(&self) -> bool {
         self.shared_failed.is_none() && (self.shared.is_missing() || self.shared.is_due())
     }
 
-    /// Begins to do it. [`Self::settle`] sees to what comes of it.
+    /// Starts the changes; [`Self::settle`] handles the results.
     pub(crate) fn begin(&mut self, plane: &dyn Plane, changes: MirrorChanges, wake: &Waker) {
         let (steps, about): (Vec<_>, Vec<_>) = self.steps(&changes).into_iter().unzip();
         let outcomes = match steps.is_empty() {
@@ -134,34 +134,36 @@ impl Mirrors {
         });
     }
 
-    /// Gives control the ports of what was made, if that is done. Says whether there may be more to do.
+    /// Passes the ports of finished changes to control. Returns true if more work may be pending.
     pub(crate) fn settle(&mut self, plane: &dyn Plane, shared: &Shared, wake: &Waker) -> bool {
         let outcomes = match self.under_way.as_ref().map(|of| of.outcomes.try_recv()) {
             Some(Ok(outcomes)) => outcomes,
             Some(Err(TryRecvError::Disconnected)) => Vec::new(),
             Some(Err(TryRecvError::Empty)) | None => return false,
         };
-        self.finish(plane, outcomes, (shared, wake))
+        self.finish(plane, outcomes, shared, wake)
     }
 
-    /// Does it and waits for it; the same as [`Self::settle`] then.
+    /// Carries out the changes and waits for them; then works like [`Self::settle`].
     pub(crate) fn follow(
         &mut self,
         plane: &dyn Plane,
         changes: MirrorChanges,
-        (shared, wake): (&Shared, &Waker),
+        shared: &Shared,
+        wake: &Waker,
     ) -> bool {
         self.begin(plane, changes, wake);
         let outcomes = self.under_way.as_ref().map(|of| of.outcomes.recv());
         let outcomes = outcomes.and_then(Result::ok).unwrap_or_default();
-        self.finish(plane, outcomes, (shared, wake))
+        self.finish(plane, outcomes, shared, wake)
     }
 
     fn finish(
         &mut self,
         plane: &dyn Plane,
         outcomes: Outcomes,
-        (shared, wake): (&Shared, &Waker),
+        shared: &Shared,
+        wake: &Waker,
     ) -> bool {
         let Some(UnderWay { changes, about, .. }) = self.under_way.take() else {
             return false;
@@ -169,7 +171,7 @@ impl Mirrors {
         let made = self.done_all(&changes, about, outcomes);
         self.route(plane, &changes, wake);
         if !self.failed.is_empty() || self.shared_failed.is_some() {
-            self.retry_at.get_or_insert(shared.now() + RETRY);
+            self.retry_at.get_or_insert(shared.now() + RETRY_DELAY);
         }
         if !made.mirrors.is_empty() || made.shared.is_some() {
             let mut instance = shared.lock();
@@ -185,7 +187,7 @@ impl Mirrors {
         changes.more || self.is_shared_due()
     }
 
-    /// Notes what came of each step; what there is nothing of has failed, as the host plane is gone.
+    /// Records the result of each step. A missing result means failure, since the host plane is gone.
     fn done_all(
         &mut self,
         changes: &MirrorChanges,
@@ -234,7 +236,7 @@ impl Mirrors {
         self.shared_failed = Some(error.to_string());
     }
 
-    /// What to do, and what about: removals first, so that names are free again.
+    /// Returns the steps with their subjects; removals come first, so that names become free.
     fn steps(&mut self, changes: &MirrorChanges) -> Vec<(Step, About)> {
         let (mut gone, mut rest) = (Vec::new(), Vec::new());
         for (id, wanted) in &changes.mirrors {
@@ -298,7 +300,7 @@ impl Mirrors {
             self.forget(id);
             return None;
         };
-        let is = Known {
+        let is = DeviceState {
             mirror: mirror.clone(),
             unsure: false,
         };
@@ -317,14 +319,14 @@ impl Mirrors {
         })
     }
 
-    /// Notes what could not be done; it is said once.
+    /// Records a failed change and logs it once.
     fn fail(&mut self, id: InterfaceId, wanted: Option<&Mirror>, error: String) {
         let name = wanted.map_or("an interface that is gone", |mirror| &mirror.name);
         if self.failed.get(&id) != Some(&error) {
             tracing::warn!("host plane: the mirror of {name}: {error}");
         }
         let Some(mirror) = wanted else {
-            // Its port is detached: the device goes with that.
+            // Its port is detached, which removes the device.
             self.forget(id);
             return;
         };
@@ -343,21 +345,22 @@ impl Mirrors {
         }
     }
 
-    /// Leads the default routes to where they belong.
+    /// Moves the default routes to the wanted devices.
     fn route(&mut self, plane: &dyn Plane, changes: &MirrorChanges, wake: &Waker) {
         for (family, id) in [self.wanted.ipv4, self.wanted.ipv6].into_iter().enumerate() {
             let wanted = id.and_then(|id| self.default_by(id, family == 1));
             let before = self.defaults[family];
             let step = match (wanted, before) {
                 (Some((index, route)), _) => {
-                    // The kernel drops the routes of a device whose last address goes, though another comes.
+                    // The kernel drops the routes of a device together with its last address, even if another
+                    // follows.
                     let may_be_gone = id.is_some_and(|id| changes.mirrors.contains_key(&id));
                     if before == wanted && !may_be_gone {
                         continue;
                     }
                     Step::Default { index, route }
                 }
-                // Nothing else takes the route off the shared mirror, which stays when its last address goes.
+                // The shared mirror stays without addresses, so the route has to be removed explicitly.
                 (None, Some((index, route)))
                     if id.is_none() && self.shared.index() == Some(index) =>
                 {
@@ -373,7 +376,7 @@ impl Mirrors {
         }
     }
 
-    /// The device of an interface's mirror and the default route by it; `None` while it is not ready.
+    /// Returns the device and default route of an interface's mirror; `None` until it is ready.
     fn default_by(&self, id: InterfaceId, ipv6: bool) -> Option<(u32, DefaultRoute)> {
         let own = self.there.get(&id).map(|there| there.index);
         let is_ready = self.shared.has(id) && !self.shared.is_due();
@@ -388,7 +391,7 @@ impl Mirrors {
     }
 }
 
-/// Warns of what went wrong; says whether nothing did.
+/// Logs an error; returns true on success.
 fn warn<T>(outcome: io::Result<T>, what: &str) -> bool {
     if let Err(error) = &outcome {
         tracing::warn!("host plane: {what}: {error}");

@@ -1,9 +1,9 @@
-//! The host plane: an anonymous network namespace, held by this process, in which ordinary sockets
-//! serve the router's own addresses.
+//! Host plane: an anonymous network namespace of this process, in which ordinary sockets use the router's
+//! addresses.
 //!
-//! One thread lives in the namespace and does there what it is asked to (open a TUN device, give it
-//! addresses, start a command). Packets go between the namespace and the data plane through mirror
-//! devices, one for each interface that a socket may be bound on.
+//! One thread lives in the namespace and runs jobs there: opens TUN devices, sets addresses, starts commands.
+//! Packets cross between namespace and data plane through mirror devices, one per interface to which a socket
+//! may bind.
 
 pub(crate) mod device;
 pub(crate) mod exec;
@@ -21,20 +21,20 @@ use std::thread;
 use netio::Readiness;
 use router::mirror::HostSettings;
 
-use crate::confine::Confinement;
+use crate::system::confine::Confinement;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The namespace and the thread in it. Both end when this is dropped and no device is open.
+/// The namespace and its thread. Both end when this is dropped and no device is open.
 pub(crate) struct HostPlane {
     jobs: Sender<Job>,
     namespace: File,
-    /// What the mirrors' worker asks once for all of them.
+    /// Readiness of all mirrors, which their worker checks at once.
     readiness: Arc<Readiness>,
 }
 
 impl HostPlane {
-    /// Makes the namespace, with its loopback up. Its thread is confined from then on.
+    /// Creates the namespace, with its loopback up, and confines its thread.
     pub(crate) fn new(confinement: &Confinement) -> Result<Self, String> {
         let confinement = confinement.clone();
         let (jobs, todo) = channel::<Job>();
@@ -60,7 +60,7 @@ impl HostPlane {
         })
     }
 
-    /// Does something in the namespace and waits for its answer.
+    /// Runs a job in the namespace and waits for its result.
     pub(crate) fn inside<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -74,12 +74,12 @@ impl HostPlane {
         answered.recv().map_err(|_| gone())?
     }
 
-    /// Does something in the namespace, and waits for nothing. If the thread is gone, it is not done.
+    /// Queues a job for the namespace. Without the thread nothing happens.
     fn begin(&self, job: impl FnOnce() + Send + 'static) {
         let _ = self.jobs.send(Box::new(job));
     }
 
-    /// Removes all mirrors, before their ports are closed one by one.
+    /// Removes all mirrors at once, before their ports close one by one.
     pub(crate) fn remove_mirrors(&self) {
         let removed = self.inside(|| netlink::Netlink::open()?.remove_mirrors());
         if let Err(error) = removed {
@@ -87,7 +87,7 @@ impl HostPlane {
         }
     }
 
-    /// Where another process of this user finds the namespace.
+    /// Returns the path of the namespace for other processes of this user.
     pub(crate) fn path(&self) -> String {
         format!(
             "/proc/{}/fd/{}",
@@ -101,30 +101,30 @@ fn enter() -> io::Result<File> {
     netio::unshare_network()?;
     let namespace = File::open("/proc/thread-self/ns/net")?;
     netlink::Netlink::open()?.loopback_up()?;
-    // What arrives by one mirror may be answered by another: the router decides the way, not the
-    // namespace. Its own neighbours and advertisements are the router's business, too.
+    // Replies may leave by another mirror: the router selects the path, not the namespace. Neighbours and
+    // advertisements are the router's task, too.
     for (file, value) in [
         ("ipv4/conf/all/rp_filter", "0"),
         ("ipv4/conf/default/rp_filter", "0"),
-        // The router tells a process by a mirror, from the process's own address, why its packet is lost.
+        // The router sends ICMP errors through a mirror from the process's own address.
         ("ipv4/conf/all/accept_local", "1"),
         ("ipv4/ip_forward", "0"),
-        // Else the others of its network would go with the first address.
+        // Otherwise the other addresses of a network would go with the first.
         ("ipv4/conf/all/promote_secondaries", "1"),
-        // One host is told errors as often as the settings say; all together have no limit there.
+        // The settings limit errors per host; the limit of all together is lifted.
         ("ipv4/icmp_msgs_per_sec", "1000000"),
         ("ipv4/icmp_msgs_burst", "1000000"),
         ("ipv6/conf/default/accept_ra", "0"),
         ("ipv6/conf/default/addr_gen_mode", "1"),
         ("ipv6/conf/default/accept_dad", "0"),
     ] {
-        // A kernel without one of these families has none of these files.
+        // A kernel without a family lacks its files.
         let _ = set(file, value);
     }
     Ok(namespace)
 }
 
-/// Applies the settings of `/ip/settings` that concern the router's own services.
+/// Applies the settings of `/ip/settings` that concern local services.
 fn apply(settings: &HostSettings) -> io::Result<()> {
     set("ipv4/icmp_ratelimit", &settings.interval_ms.to_string())?;
     set("ipv4/icmp_ratemask", &settings.mask.to_string())?;
@@ -132,13 +132,13 @@ fn apply(settings: &HostSettings) -> io::Result<()> {
         "ipv4/tcp_syncookies",
         if settings.syn_cookies { "1" } else { "0" },
     ) {
-        // The kernel was built without them.
+        // The kernel was built without this setting.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done,
     }
 }
 
-/// Sets one of the calling thread's namespace.
+/// Writes a setting of the calling thread's namespace.
 fn set(file: &str, value: &str) -> io::Result<()> {
     std::fs::write(format!("/proc/sys/net/{file}"), value)
 }

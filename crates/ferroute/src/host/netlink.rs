@@ -1,4 +1,4 @@
-//! The few things that the host plane asks of its namespace's kernel (rtnetlink(7)).
+//! Netlink requests of the host plane to its namespace's kernel (rtnetlink(7)).
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,26 +17,26 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use rustix::io::Errno;
 
 /// The loopback is always the first device of a namespace.
-const LOOPBACK: u32 = 1;
-/// The group of mirror devices; the kernel's own devices are in group 0.
-const MIRRORS: u32 = 1;
+const LOOPBACK_INDEX: u32 = 1;
+/// Link group of mirror devices; the kernel's own devices are in group 0.
+const MIRROR_GROUP: u32 = 1;
 
-/// The routing table of the router's own addresses.
+/// Routing table of local addresses.
 const RT_TABLE_LOCAL: u8 = 255;
 
-/// What leads packets to networks that no device has.
+/// Default route to a mirror device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DefaultRoute {
-    /// Of IPv4.
+    /// IPv4.
     V4 {
-        /// The source of packets of sockets that name none; `None` is the device's first address.
+        /// Source address of sockets without one; `None` selects the device's first address.
         source: Option<Ipv4Addr>,
     },
-    /// Of IPv6.
+    /// IPv6.
     V6,
 }
 
-/// The network of an own IPv4 address.
+/// Network of a local IPv4 address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LocalNetwork {
     first: Ipv4Addr,
@@ -46,7 +46,7 @@ pub(crate) struct LocalNetwork {
 }
 
 impl LocalNetwork {
-    /// The network of an address with this prefix length; `None` if that is the address alone.
+    /// Returns the network of an address; `None` for a /32.
     pub(crate) fn of(source: Ipv4Addr, len: u8, mtu: u32) -> Option<Self> {
         let mask = u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
         (len < 32).then(|| Self {
@@ -58,14 +58,14 @@ impl LocalNetwork {
     }
 }
 
-/// A socket to the kernel of the namespace that the calling thread is in.
+/// Netlink socket of the calling thread's namespace.
 pub(crate) struct Netlink {
     socket: Socket,
     sequence: u32,
 }
 
 impl Netlink {
-    /// Opens it.
+    /// Opens the socket.
     pub(crate) fn open() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -76,9 +76,9 @@ impl Netlink {
         })
     }
 
-    /// Brings the loopback up.
+    /// Brings the loopback device up.
     pub(crate) fn loopback_up(&mut self) -> io::Result<()> {
-        self.link_up(LOOPBACK, None)
+        self.link_up(LOOPBACK_INDEX, None)
     }
 
     /// Brings a device up, with this MTU in bytes.
@@ -91,28 +91,28 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::SetLink(link), 0)
     }
 
-    /// Makes a device one of those that go together with [`Self::remove_mirrors`].
+    /// Adds a device to the link group that [`Self::remove_mirrors`] removes.
     pub(crate) fn set_mirror(&mut self, index: u32) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.header.index = index;
-        link.attributes.push(LinkAttribute::Group(MIRRORS));
+        link.attributes.push(LinkAttribute::Group(MIRROR_GROUP));
         self.ask(RouteNetlinkMessage::SetLink(link), 0)
     }
 
-    /// Removes all mirrors at once. The kernel waits for its readers once for all of them, and once for each device
-    /// that is removed by itself.
+    /// Removes all mirrors in one request. The kernel then waits once for its readers; separate requests wait
+    /// once each.
     pub(crate) fn remove_mirrors(&mut self) -> io::Result<()> {
         let mut link = LinkMessage::default();
-        link.attributes.push(LinkAttribute::Group(MIRRORS));
+        link.attributes.push(LinkAttribute::Group(MIRROR_GROUP));
         let asked = self.ask(RouteNetlinkMessage::DelLink(link), 0);
         unless(asked, Errno::NODEV)
     }
 
-    /// Says what a device is, for who looks at it.
+    /// Sets the alias of a device, which `ip link` shows.
     pub(crate) fn set_alias(&mut self, index: u32, alias: &str) -> io::Result<()> {
-        // The kernel's own limit (IFALIASZ).
-        const BYTES_MAX: usize = 255;
-        let alias = &alias[..alias.floor_char_boundary(BYTES_MAX)];
+        // Limit of the kernel (IFALIASZ).
+        const MAX_ALIAS_BYTES: usize = 255;
+        let alias = &alias[..alias.floor_char_boundary(MAX_ALIAS_BYTES)];
         let mut link = LinkMessage::default();
         link.header.index = index;
         link.attributes
@@ -120,7 +120,7 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::SetLink(link), 0)
     }
 
-    /// Removes a device, even while somebody has it open; one that is gone already is no error.
+    /// Removes a device, even if it is open. A missing one is no error.
     pub(crate) fn remove_link(&mut self, index: u32) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.header.index = index;
@@ -128,8 +128,7 @@ impl Netlink {
         unless(asked, Errno::NODEV)
     }
 
-    /// Gives a device an address; there is nothing to be found out about duplicates, as the router
-    /// has done that.
+    /// Adds an address to a device, without duplicate address detection: the router has done that.
     pub(crate) fn add_address(&mut self, index: u32, address: IpAddr, len: u8) -> io::Result<()> {
         let message = address_message(index, address, len);
         self.ask(
@@ -138,7 +137,7 @@ impl Netlink {
         )
     }
 
-    /// Takes an address off a device; one that it does not have is no error.
+    /// Removes an address from a device. A missing one is no error.
     pub(crate) fn remove_address(
         &mut self,
         index: u32,
@@ -150,7 +149,7 @@ impl Netlink {
         unless(asked, Errno::ADDRNOTAVAIL)
     }
 
-    /// Routes everything of a family out of a device, but for what has a more special route; or no more.
+    /// Adds or removes the default route of a family to a device.
     pub(crate) fn set_default(
         &mut self,
         index: u32,
@@ -172,7 +171,7 @@ impl Netlink {
         )
     }
 
-    /// Makes an address one of the router's own on a device, or takes it away: a route, of which there may be many.
+    /// Adds or removes a route of type `local`; a device may have many.
     pub(crate) fn set_local(&mut self, index: u32, address: IpAddr, own: bool) -> io::Result<()> {
         let mut message = route_message(index, address.is_ipv6(), RT_TABLE_LOCAL);
         message.header.kind = RouteType::Local;
@@ -183,7 +182,7 @@ impl Netlink {
         self.set_route(message, own)
     }
 
-    /// Leads a network of IPv4 to a device, or no more.
+    /// Adds or removes the route of an IPv4 network to a device.
     pub(crate) fn set_network(
         &mut self,
         index: u32,
@@ -202,7 +201,7 @@ impl Netlink {
         self.set_route(message, wanted)
     }
 
-    /// Adds a route behind those that have the same destination, or removes it.
+    /// Appends a route after those with the same destination, or removes it.
     fn set_route(&mut self, message: RouteMessage, wanted: bool) -> io::Result<()> {
         match wanted {
             true => {
@@ -243,7 +242,7 @@ impl Netlink {
     }
 }
 
-/// This error is none.
+/// Turns a harmless error into success.
 fn unless(asked: io::Result<()>, harmless: Errno) -> io::Result<()> {
     match asked {
         Err(error) if Errno::from_io_error(&error) == Some(harmless) => Ok(()),
@@ -251,7 +250,7 @@ fn unless(asked: io::Result<()>, harmless: Errno) -> io::Result<()> {
     }
 }
 
-/// A route to everything, by a device.
+/// Builds a default route to a device.
 fn route_message(index: u32, ipv6: bool, table: u8) -> RouteMessage {
     let mut message = RouteMessage::default();
     message.header = RouteHeader {

@@ -1,9 +1,9 @@
-//! The mirror that point-to-point interfaces share: one TUN device with the addresses of all of them.
+//! Mirror shared by point-to-point interfaces: one TUN device with the addresses of all.
 //!
-//! Addresses come and go with sessions, by the ten thousand. The kernel keeps the addresses of a device in a list and
-//! walks it for each change, so most are not given to the device: an IPv4 address is a route of type `local`, with a
-//! route to its network; an IPv6 address beyond the first [`ADDRESSES6`] is a local route. What several interfaces have
-//! is counted and made once.
+//! Addresses come and go with sessions, by the ten thousand. The kernel walks a device's address list for each
+//! change, so most are not assigned to the device: an IPv4 address becomes a route of type `local`, with a
+//! route to its network; an IPv6 address beyond the first [`MAX_ADDRESSES6`] becomes a local route. Entries shared
+//! by several interfaces are counted and created once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -14,24 +14,25 @@ use router::mirror::Mirror;
 
 use super::netlink::{LocalNetwork, Netlink};
 
-/// IPv6 addresses that the device itself has. Only those are chosen as sources for sockets that name none.
-const ADDRESSES6: usize = 1024;
+/// Number of IPv6 addresses assigned to the device. Only these are source candidates for sockets without a
+/// source.
+const MAX_ADDRESSES6: usize = 1024;
 
-/// What the kernel has on the device because of the addresses of its members.
+/// Kernel entry on the device for the addresses of its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Share {
-    /// An IPv4 address of the router.
+    /// Local IPv4 address.
     Local4(Ipv4Addr),
-    /// The network of such an address. It comes after the address, which is the source of its packets.
+    /// Network of a local IPv4 address. It follows the address, which is its source.
     Network4(LocalNetwork),
-    /// An IPv6 address of the device, with its prefix length.
+    /// IPv6 address assigned to the device, with prefix length.
     Address6(Ipv6Addr, u8),
-    /// An IPv6 address of the router that the device does not have.
+    /// Local IPv6 address without assignment to the device.
     Local6(Ipv6Addr),
 }
 
 impl Share {
-    /// Gives this to the device, or takes it away. What is so already is no error.
+    /// Adds or removes the entry. An unchanged state is no error.
     pub(crate) fn set(&self, index: u32, wanted: bool, netlink: &mut Netlink) -> io::Result<()> {
         match (*self, wanted) {
             (Self::Local4(address), _) => netlink.set_local(index, address.into(), wanted),
@@ -48,39 +49,39 @@ impl Share {
 /// The shared mirror and its members.
 #[derive(Default)]
 pub(crate) struct SharedMirror {
-    /// The device's number in the namespace, once it is made.
+    /// Device index in the namespace, once created.
     index: Option<u32>,
-    /// The interfaces that are on the device, with what it has because of them.
+    /// Member interfaces with their entries.
     members: BTreeMap<InterfaceId, BTreeSet<Share>>,
-    /// How many members have this.
+    /// Number of members per entry.
     counts: BTreeMap<Share, usize>,
-    /// Shares that the kernel may not have as they are wanted.
+    /// Entries whose kernel state may differ from the wanted state.
     unsure: BTreeSet<Share>,
     addresses6: usize,
 }
 
 impl SharedMirror {
-    /// The device's number, if there is one.
+    /// Returns the device index.
     pub(crate) fn index(&self) -> Option<u32> {
         self.index
     }
 
-    /// Whether the device has to be made.
+    /// Returns true if the device has to be created.
     pub(crate) fn is_missing(&self) -> bool {
         self.index.is_none() && !self.members.is_empty()
     }
 
-    /// The device is there, under this number.
+    /// Records the created device, or its loss.
     pub(crate) fn made(&mut self, index: Option<u32>) {
         self.index = index;
     }
 
-    /// Whether an interface is on the device.
+    /// Returns true if an interface is a member.
     pub(crate) fn has(&self, id: InterfaceId) -> bool {
         self.members.contains_key(&id)
     }
 
-    /// Takes over what an interface should have on the device; `None` if nothing.
+    /// Sets the wanted entries of an interface; `None` removes it.
     pub(crate) fn change(&mut self, id: InterfaceId, wanted: Option<&Mirror>) {
         let before = self.members.remove(&id).unwrap_or_default();
         if let Some(mirror) = wanted {
@@ -97,7 +98,7 @@ impl SharedMirror {
 
     fn shares(&self, mirror: &Mirror, before: &BTreeSet<Share>) -> BTreeSet<Share> {
         let mut shares = BTreeSet::new();
-        let mut room = ADDRESSES6.saturating_sub(self.addresses6);
+        let mut room = MAX_ADDRESSES6.saturating_sub(self.addresses6);
         for (address, len) in &mirror.addresses {
             match *address {
                 IpAddr::V4(address) => {
@@ -141,13 +142,13 @@ impl SharedMirror {
         }
     }
 
-    /// Whether the kernel has to be told something.
+    /// Returns true if kernel entries have to change.
     pub(crate) fn is_due(&self) -> bool {
         self.index.is_some() && !self.unsure.is_empty()
     }
 
-    /// Takes what the kernel has to be told: shares, and whether each is wanted. Removals come first, as an address may
-    /// change its kind.
+    /// Takes the entries to change, with their wanted state. Removals come first, since an address may change
+    /// its type.
     pub(crate) fn take_due(&mut self) -> Vec<(Share, bool)> {
         let due = core::mem::take(&mut self.unsure);
         let all = due
@@ -157,7 +158,7 @@ impl SharedMirror {
         gone.into_iter().chain(wanted).collect()
     }
 
-    /// The kernel was not told this after all.
+    /// Marks an entry for another attempt.
     pub(crate) fn failed(&mut self, share: Share) {
         self.unsure.insert(share);
     }
@@ -224,7 +225,7 @@ mod tests {
     fn the_device_has_a_bounded_number_of_ipv6_addresses() {
         let mut shared = SharedMirror::default();
         shared.made(Some(7));
-        for number in 0..=ADDRESSES6 as u32 {
+        for number in 0..=MAX_ADDRESSES6 as u32 {
             let address = format!("2001:db8:{number:x}::1");
             shared.change(InterfaceId(number + 1), Some(&mirror(&[(&address, 64)])));
         }
@@ -232,9 +233,9 @@ mod tests {
         let others = due
             .iter()
             .filter(|(share, _)| matches!(share, Share::Local6(_)));
-        assert_eq!((due.len(), others.count()), (ADDRESSES6 + 1, 1));
+        assert_eq!((due.len(), others.count()), (MAX_ADDRESSES6 + 1, 1));
 
-        for number in 0..=ADDRESSES6 as u32 {
+        for number in 0..=MAX_ADDRESSES6 as u32 {
             shared.change(InterfaceId(number + 1), None);
         }
         assert_eq!((shared.addresses6, shared.counts.len()), (0, 0));

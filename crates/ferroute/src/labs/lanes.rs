@@ -1,5 +1,5 @@
-//! The ways of a board's chip to its processor, as devices of the lab's host that stands for the chip: one for each
-//! lane and direction, with a rate, through which the frames of all ports of the lane go.
+//! Lanes between a board's chip and its processor, simulated by devices of the chip's host: one device per lane
+//! and direction, with a rate limit, shared by all ports of the lane.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,30 +9,30 @@ use lab::{Lab, Story};
 use router::board::{Board, Shared};
 use serde_json::Value;
 
-/// By how much a lane of a lab is slower than the board's, so that any machine can fill it.
-const SLOWER: u32 = 20;
-/// The rate of a lane that nobody has said, in megabits a second.
-const UNSAID: u32 = 1_000;
+/// Factor by which lanes of a lab are slower than the board's, so that any machine can fill them.
+const SLOWDOWN: u32 = 20;
+/// Rate of a lane without known speed, in Mbit/s.
+const DEFAULT_RATE_MBPS: u32 = 1_000;
 
-/// A lane in one direction, since the lab was made.
+/// Counters of a lane in one direction, since the lab was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Way {
-    /// Frames that went through.
+pub(super) struct LaneCounters {
+    /// Forwarded frames.
     pub(super) frames: u64,
-    /// Frames that found it full.
+    /// Frames dropped by the rate limit.
     pub(super) lost: u64,
 }
 
-/// A lane as it is used.
+/// Usage of a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lane {
-    /// The ports of the lab that share it.
+pub(super) struct LaneUsage {
+    /// Ports of the lab that share the lane.
     pub(super) ports: Vec<String>,
-    /// To the processor, and from there.
-    pub(super) ways: [Way; 2],
+    /// Counters towards the processor and from it.
+    pub(super) ways: [LaneCounters; 2],
 }
 
-/// Puts the ports on the lanes that they have while these are switched; none where the story has no chip.
+/// Assigns the ports to lanes, given the switched ports; does nothing in a story without chip.
 pub(super) fn lay(lab: &Lab, story: &Story, switched: &BTreeSet<&str>) -> Result<(), String> {
     let (Some(chip), Some(board)) = (story.chip, board(story)) else {
         return Ok(());
@@ -41,12 +41,12 @@ pub(super) fn lay(lab: &Lab, story: &Story, switched: &BTreeSet<&str>) -> Result
     run(lab, chip, &script(&lanes)).map(|_| ())
 }
 
-/// What went through the lanes so far.
+/// Returns the current counters of the lanes.
 pub(super) fn read(
     lab: &Lab,
     story: &Story,
     switched: &BTreeSet<&str>,
-) -> Result<Vec<Lane>, String> {
+) -> Result<Vec<LaneUsage>, String> {
     let (Some(chip), Some(board)) = (story.chip, board(story)) else {
         return Ok(Vec::new());
     };
@@ -56,13 +56,13 @@ pub(super) fn read(
         let rows = rows.as_array().map_or(&[][..], |rows| rows);
         let row = rows.iter().find(|row| row["dev"] == *device);
         let number = |name: &str| row.and_then(|row| row[name].as_u64()).unwrap_or(0);
-        Way {
+        LaneCounters {
             frames: number("packets"),
             lost: number("drops"),
         }
     };
     let lanes = used(story, &board.shared(switched));
-    let lane = |(number, _, ports): (usize, u32, Vec<String>)| Lane {
+    let lane = |(number, _, ports): (usize, u32, Vec<String>)| LaneUsage {
         ports,
         ways: ["up", "down"].map(|to| way(format!("{to}{number}"))),
     };
@@ -73,7 +73,7 @@ fn board(story: &Story) -> Option<&'static Board> {
     Board::named(story.board?).ok()
 }
 
-/// The lanes by their numbers, with the lab's rates in megabits a second and the lab's ports.
+/// Returns the lanes by number, with the lab's rates in Mbit/s and the lab's ports.
 fn used(story: &Story, shared: &[Shared<'_>]) -> Vec<(usize, u32, Vec<String>)> {
     let own = story.layout.ports();
     let lane = |lane: &Shared<'_>| {
@@ -82,14 +82,14 @@ fn used(story: &Story, shared: &[Shared<'_>]) -> Vec<(usize, u32, Vec<String>)> 
             .map(|port| (*port).to_owned())
             .collect();
         ports.sort_unstable();
-        let rate = lane.mbps.unwrap_or(UNSAID) / SLOWER;
+        let rate = lane.mbps.unwrap_or(DEFAULT_RATE_MBPS) / SLOWDOWN;
         (lane.lane, rate, ports)
     };
     shared.iter().map(lane).collect()
 }
 
-/// The commands for the chip. A frame that a port receives goes through the lane's device, and on from there as if
-/// the port received it then (ifb).
+/// Returns the commands for the chip's host. A frame that a port receives passes the lane's device, and
+/// continues as if the port had received it then (ifb).
 fn script(lanes: &[(usize, u32, Vec<String>)]) -> String {
     let mut text = String::new();
     for (number, rate, _) in lanes {

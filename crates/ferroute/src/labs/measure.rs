@@ -1,7 +1,7 @@
-//! `ferroute lab measure`: sends the traffic of a lab's story, and says what became of it and what it cost.
+//! `ferroute lab measure`: sends the traffic of a lab's story, and reports results and costs.
 //!
-//! In a lab that runs, it measures the configuration that the router has. Else it makes the lab, measures its own
-//! configuration, puts that right, and measures again.
+//! In a running lab, it measures the router's current configuration. Otherwise it creates the lab, measures the
+//! faulty configuration, corrects it, and measures again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
@@ -14,42 +14,42 @@ use lab::traffic::Sent;
 use lab::{Flow, Lab, Story};
 use serde_json::{Value, json};
 
-use super::lanes::{self, Lane};
-use crate::client;
+use super::lanes::{self, LaneUsage};
+use crate::command::client;
 
-/// The UDP port of the first flow.
-const PORT: u16 = 5_201;
-/// How often a sender asks in vain, of datagrams that are to arrive and of others: a tenth of a second each.
-const TRIES: [u32; 2] = [150, 10];
+/// UDP port of the first flow.
+const FIRST_PORT: u16 = 5_201;
+/// Attempts of a sender at intervals of 100 ms: for expected flows and for others.
+const ATTEMPTS: [u32; 2] = [150, 10];
 
-/// What was measured of one configuration.
+/// Measurements of one configuration.
 #[derive(Debug)]
 pub(super) struct Measured {
-    /// What the configuration is called.
+    /// Name of the configuration.
     called: &'static str,
     flows: Vec<(&'static Flow, Sent)>,
-    /// The ports that the chip switches, and why the others of bridges are not.
+    /// Ports that the chip switches, and the reasons for the others.
     switched: BTreeSet<String>,
     reasons: BTreeMap<String, String>,
-    /// What grew meanwhile.
+    /// Increase of the counters.
     grown: Counted,
 }
 
-/// What a router has counted.
+/// Counters of a router.
 #[derive(Clone, Debug, Default)]
 struct Counted {
-    /// Frames that ports received.
+    /// Frames received by ports.
     frames: u64,
-    /// Those of them that took the fast path.
+    /// Frames that took the fast path.
     fast: u64,
-    /// Frames that rules of bridges have matched.
+    /// Frames matched by bridge rules.
     filtered: u64,
-    /// Clocks of workers by what they were spent on.
+    /// Clocks of workers by activity.
     clocks: BTreeMap<String, u64>,
-    lanes: Vec<Lane>,
+    lanes: Vec<LaneUsage>,
 }
 
-/// Measures what a running router has.
+/// Measures a running router.
 pub(super) fn measure(
     lab: &Lab,
     story: &'static Story,
@@ -72,7 +72,7 @@ pub(super) fn measure(
     })
 }
 
-/// Does what puts a story's configuration right.
+/// Runs the correcting commands of a story.
 pub(super) fn put_right(story: &Story, control: &Path) -> Result<(), String> {
     for line in story.right.lines() {
         let request = Message::Exec {
@@ -84,13 +84,13 @@ pub(super) fn put_right(story: &Story, control: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Sends the flows that are to arrive, or the others, and waits for their ends.
+/// Sends the expected flows, or the others, and waits for their end.
 fn all_at_once(
     lab: &Lab,
     story: &'static Story,
     welcome: bool,
 ) -> Result<Vec<(&'static Flow, Sent)>, String> {
-    let flows = (PORT..).zip(story.flows);
+    let flows = (FIRST_PORT..).zip(story.flows);
     let flows = flows.filter(|(_, flow)| flow.welcome == welcome);
     thread::scope(|scope| {
         let sent = |(port, flow): (u16, &'static Flow)| {
@@ -106,12 +106,12 @@ fn all_at_once(
     })
 }
 
-/// A receiver; ended with the value.
+/// A receiver process; dropping kills it.
 struct Receiver(Child);
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        // It fails only if it has ended.
+        // Fails only if it has ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -129,7 +129,7 @@ fn send(lab: &Lab, flow: &Flow, port: u16) -> Result<Sent, String> {
                 &at,
                 &flow.datagrams.to_string(),
                 &flow.mbps.to_string(),
-                &TRIES[usize::from(!flow.welcome)].to_string(),
+                &ATTEMPTS[usize::from(!flow.welcome)].to_string(),
             ],
         )?,
     ];
@@ -160,7 +160,7 @@ fn send(lab: &Lab, flow: &Flow, port: u16) -> Result<Sent, String> {
     }
 }
 
-/// This program in a host, with a hidden command of `ferroute lab`.
+/// Returns a command that runs this program in a host, with a hidden subcommand of `ferroute lab`.
 fn own(lab: &Lab, host: &str, arguments: &[&str]) -> Result<Command, String> {
     let file = std::env::current_exe().map_err(|error| format!("this program's file: {error}"))?;
     let mut command = lab
@@ -170,7 +170,7 @@ fn own(lab: &Lab, host: &str, arguments: &[&str]) -> Result<Command, String> {
     Ok(command)
 }
 
-/// The rows that a command answers with.
+/// Returns the rows of a command's answer.
 fn rows(control: &Path, command: &str) -> Result<Vec<Value>, String> {
     let request = Message::Exec {
         command: command.to_owned(),
@@ -191,7 +191,7 @@ fn number(row: &Value, name: &str) -> u64 {
     text(row, name).parse().unwrap_or(0)
 }
 
-/// The ports of bridges that are switched, and why the others are not.
+/// Returns the switched ports of bridges, and the reasons for the others.
 fn ports(control: &Path) -> Result<(BTreeSet<String>, BTreeMap<String, String>), String> {
     let (mut switched, mut reasons) = (BTreeSet::new(), BTreeMap::new());
     for row in rows(control, "/interface/bridge/port/print")? {
@@ -229,7 +229,7 @@ impl Counted {
         Ok(counted)
     }
 
-    /// What grew since then.
+    /// Returns the increase since an earlier value.
     fn since(&self, before: &Self) -> Self {
         let mut grown = self.clone();
         grown.frames -= before.frames.min(self.frames);
@@ -247,7 +247,7 @@ impl Counted {
         grown
     }
 
-    /// Clocks that were spent on something, or on anything, for each frame.
+    /// Returns the clocks per frame for one activity, or for all except idling.
     fn clocks(&self, on: Option<&str>) -> u64 {
         let counts = |name: &str| on.map_or(name != "idle", |on| on == name);
         let clocks = self.clocks.iter().filter(|(name, _)| counts(name));
@@ -257,7 +257,7 @@ impl Counted {
 }
 
 impl Measured {
-    /// The lines of a table: what it is, and the cell of this configuration.
+    /// Returns the rows of the table: title, and cell of this configuration.
     fn cells(&self) -> Vec<(String, String)> {
         let grown = &self.grown;
         let mut cells = Vec::new();
@@ -331,7 +331,7 @@ impl Measured {
     }
 }
 
-/// All that was measured, as JSON or side by side.
+/// Formats the measurements, as JSON or side by side.
 pub(super) fn shown(measured: &[Measured], as_json: bool) -> String {
     if as_json {
         let all: Vec<_> = measured.iter().map(Measured::to_json).collect();
@@ -369,7 +369,7 @@ pub(super) fn shown(measured: &[Measured], as_json: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::labs::lanes::Way;
+    use crate::labs::lanes::LaneCounters;
 
     fn measured(called: &'static str, received: u64) -> Measured {
         let story = lab::story("slow-bridging").expect("it comes with the program");
@@ -378,9 +378,12 @@ mod tests {
             received,
             micros: 10_000,
         };
-        let lane = |frames| Lane {
+        let lane = |frames| LaneUsage {
             ports: vec![String::from("ether1"), String::from("ether2")],
-            ways: [Way { frames, lost: 0 }, Way { frames: 7, lost: 2 }],
+            ways: [
+                LaneCounters { frames, lost: 0 },
+                LaneCounters { frames: 7, lost: 2 },
+            ],
         };
         let counted = |frames: u64, clocks: u64| Counted {
             frames,

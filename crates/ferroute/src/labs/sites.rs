@@ -1,4 +1,4 @@
-//! The further routers of a lab: each is this program, run in its host.
+//! Further routers of a lab: instances of this program in other hosts.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 use console::protocol::Message;
 use lab::{Lab, Layout};
 
-use crate::client;
+use crate::command::client;
 
-/// The host of the router whose console the lab opens.
+/// Host of the router whose console the lab opens.
 const ROUTER: &str = "router";
-/// How long a router may take until its console answers.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit for a router's console to answer.
+const CONSOLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Starts the routers that a layout has beside the one in the host `router`; their files are in `folder`.
+/// Starts the routers of a layout beside that in the host `router`; their files are in `folder`.
 ///
 /// # Errors
-/// When a router cannot be started, or refuses one of its commands.
+/// A router cannot be started, or refuses a command.
 pub(super) fn start(lab: &Lab, layout: &Layout, folder: &Path) -> Result<Vec<Child>, String> {
     let mut children = Vec::new();
     for site in lab::sites(layout) {
@@ -44,10 +44,10 @@ pub(super) fn start(lab: &Lab, layout: &Layout, folder: &Path) -> Result<Vec<Chi
     Ok(children)
 }
 
-/// Gives the router in the host `router` the commands that its configuration cannot hold.
+/// Runs the commands on the router in the host `router` that its configuration file cannot contain.
 ///
 /// # Errors
-/// When it refuses one of them.
+/// The router refuses a command.
 pub(super) fn complete(layout: &Layout, control: &Path) -> Result<(), String> {
     run_setup(layout, ROUTER, control)
 }
@@ -77,7 +77,7 @@ fn await_console(host: &str, control: &Path, child: &mut Child) -> Result<(), St
         if let Some(status) = ended {
             return Err(format!("the router in {host} ended: {status}"));
         }
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > CONSOLE_TIMEOUT {
             let _ = child.kill();
             return Err(format!("the router in {host} does not answer"));
         }

@@ -1,5 +1,4 @@
-//! The binary API at `api` and `api-ssl`: carries bytes between a peer, its [`Connection`] and the
-//! threads in which its commands run.
+//! Binary API at `api` and `api-ssl`: connects a peer, its [`Connection`] and the threads of its commands.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,34 +17,34 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 mod ordered;
 
-use super::desk::{Asker, Desk};
+use super::admission::{CommandAdmission, CommandOwner};
 use super::{Conversation, Peer, Speaker, Stream};
-use crate::access::{Entered, Proof, random};
-use crate::core::Shared;
+use crate::run::shared::Shared;
+use crate::session::access::{Entered, Proof, random};
 use ordered::{Brake, Ordered};
 
-/// Bytes of rows that go out at once.
-const BATCH: usize = 16 << 10;
+/// Bytes of rows sent at once.
+const BATCH_BYTES: usize = 16 << 10;
 
-/// Batches of rows that wait to go out, of all commands of a connection.
-const WAITING: usize = 16;
+/// Maximum number of batches that wait to be sent, per connection.
+const MAX_QUEUED_BATCHES: usize = 16;
 
-/// How long a peer may refuse to read.
-const STUCK: Duration = Duration::from_secs(60);
+/// Time that a peer may refuse to read.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How often it is asked whether the session has been ended by somebody else.
-const LOOK: Duration = Duration::from_secs(1);
+/// Interval of checks whether another user ended the session.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The speaker of the binary API.
+/// Server of the binary API.
 pub(crate) struct Api {
     shared: Arc<Shared>,
-    desk: Arc<Desk>,
+    admission: Arc<CommandAdmission>,
 }
 
 impl Api {
-    /// A speaker for this router.
-    pub(crate) const fn new(shared: Arc<Shared>, desk: Arc<Desk>) -> Self {
-        Self { shared, desk }
+    /// Creates a server for this router.
+    pub(crate) const fn new(shared: Arc<Shared>, admission: Arc<CommandAdmission>) -> Self {
+        Self { shared, admission }
     }
 }
 
@@ -63,18 +62,18 @@ impl Speaker for Api {
     }
 }
 
-/// What a command tells the connection.
+/// Message of a command to its connection.
 enum News {
-    /// Sentences of rows.
+    /// Encoded rows.
     Rows(u64, Vec<u8>),
-    /// Its end.
+    /// Result of the command.
     Ended(u64, Result<Done, Refusal>),
 }
 
-/// A connection with all that belongs to it.
+/// State of a connection.
 struct Talk {
     shared: Arc<Shared>,
-    desk: Arc<Desk>,
+    admission: Arc<CommandAdmission>,
     peer: Peer,
     connection: Connection,
     reader: ReadHalf<Box<dyn Stream>>,
@@ -88,10 +87,10 @@ struct Talk {
 impl Talk {
     fn new(api: &Api, stream: Box<dyn Stream>, peer: &Peer) -> Result<Self, String> {
         let (reader, writer) = tokio::io::split(stream);
-        let (tell, news) = channel(WAITING);
+        let (tell, news) = channel(MAX_QUEUED_BATCHES);
         Ok(Self {
             shared: Arc::clone(&api.shared),
-            desk: Arc::clone(&api.desk),
+            admission: Arc::clone(&api.admission),
             peer: peer.clone(),
             connection: Connection::new(random()?, schema::VERSION_SAYS_EMPTY),
             reader,
@@ -105,10 +104,10 @@ impl Talk {
 
     async fn serve(mut self) -> io::Result<()> {
         let served = self.talk().await;
-        // What still runs is not wanted any more, and ends by itself.
+        // Running commands are stopped and end by themselves.
         self.running.values().for_each(Brake::stop);
         let _ = self.writer.shutdown().await;
-        // To leave takes the router's lock, for which no task may wait. A stranger gets no thread.
+        // Leaving takes the router's lock, for which no task may wait. Unauthenticated clients get no thread.
         if let Some(entered) = self.entered.take() {
             let _ = spawn_blocking(move || drop(entered)).await;
         }
@@ -116,9 +115,9 @@ impl Talk {
     }
 
     async fn talk(&mut self) -> io::Result<()> {
-        let mut bytes = vec![0; BATCH];
+        let mut bytes = vec![0; BATCH_BYTES];
         let mut heard = Instant::now();
-        let mut look = heard + LOOK;
+        let mut look = heard + CHECK_INTERVAL;
         loop {
             let mut actions = Vec::new();
             tokio::select! {
@@ -142,7 +141,7 @@ impl Talk {
                     }
                 },
                 () = sleep_until(look) => {
-                    look += LOOK;
+                    look += CHECK_INTERVAL;
                     let idle = match self.running.is_empty() {
                         true => heard.elapsed(),
                         false => Duration::ZERO,
@@ -158,7 +157,7 @@ impl Talk {
         }
     }
 
-    /// Does what the connection asks for; a login may lead to more.
+    /// Carries out the connection's actions; a login may cause further ones.
     async fn act(&mut self, mut actions: Vec<Action>) -> io::Result<ControlFlow<()>> {
         while !actions.is_empty() {
             let mut more = Vec::new();
@@ -202,7 +201,7 @@ impl Talk {
         if bytes.is_empty() {
             return Ok(());
         }
-        timeout(STUCK, async {
+        timeout(WRITE_TIMEOUT, async {
             self.writer.write_all(bytes).await?;
             self.writer.flush().await
         })
@@ -210,14 +209,14 @@ impl Talk {
     }
 
     async fn login(&mut self, name: String, password: Option<Vec<u8>>) -> bool {
-        // RouterOS keeps no password in a form that could prove the digest of old versions; that
-        // somebody tried is worth counting all the same.
+        // RouterOS stores no password from which the digest of old versions could be verified; the attempt
+        // counts nevertheless.
         let proof = Proof::Password(password.unwrap_or_default());
         let service = match self.peer.service {
             "api-ssl" => Service::ApiSsl,
             _ => Service::Api,
         };
-        let entered = self.peer.log_in(&self.shared, (name, proof), service);
+        let entered = self.peer.log_in(&self.shared, name, proof, service);
         self.entered = entered.await.map(Arc::new);
         self.entered.is_some()
     }
@@ -225,7 +224,7 @@ impl Talk {
     /// Runs a command beside the connection.
     fn run(&mut self, number: u64, tag: Vec<u8>, request: Request) {
         let Some(entered) = &self.entered else { return };
-        let asker = Asker::new(entered, "api");
+        let owner = CommandOwner::new(entered, "api");
         let mut session = entered.session();
         session.via = "api";
         let brake = Brake::new(&session);
@@ -239,19 +238,19 @@ impl Talk {
             tell: self.tell.clone(),
             brake,
         };
-        let desk = Arc::clone(&self.desk);
+        let admission = Arc::clone(&self.admission);
         tokio::spawn(async move {
             let tell = ordered.tell.clone();
             tokio::select! {
-                () = ordered.run(&desk, &asker) => {}
-                // The connection ends, and waits for nobody else with what it holds.
+                () = ordered.run(&admission, &owner) => {}
+                // The connection ends and releases what it holds.
                 () = tell.closed() => {}
             }
         });
     }
 }
 
-/// Rows that are collected, so that not each takes a message of its own.
+/// Collects rows, so that they share messages.
 struct Batch<'a> {
     number: u64,
     tag: &'a [u8],
@@ -273,7 +272,7 @@ impl<'a> Batch<'a> {
 impl Rows for Batch<'_> {
     fn row(&mut self, fields: &[(&str, String)]) -> ControlFlow<()> {
         Reply::Row(fields).encode(self.tag, &mut self.bytes);
-        if self.bytes.len() < BATCH {
+        if self.bytes.len() < BATCH_BYTES {
             return ControlFlow::Continue(());
         }
         self.rest()

@@ -1,30 +1,30 @@
-//! A service as `/ip/service` configures it.
+//! Configuration of a service in `/ip/service`.
 
 use std::net::IpAddr;
 
 use menu::{Item, Store, Value};
 
-/// A service that the configuration names.
+/// A configured service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Service {
-    /// Its name, such as `api-ssl`.
+    /// Name, such as `api-ssl`.
     pub(crate) name: String,
-    /// Where it listens.
+    /// TCP port.
     pub(crate) port: u16,
-    /// Whether it is closed.
+    /// True if the service is closed.
     pub(crate) disabled: bool,
-    /// Networks that it is open to; all if empty.
+    /// Permitted client networks; empty permits all.
     address: Vec<Value>,
-    /// How many sessions it has at a time.
+    /// Maximum number of sessions.
     pub(crate) max_sessions: usize,
-    /// Whether nothing newer than TLS 1.2 is spoken.
+    /// True: TLS 1.2 at most.
     pub(crate) only_tls12: bool,
-    /// The certificate that it shows; empty for the router's own.
+    /// Name of its certificate; empty for the router's own.
     pub(crate) certificate: String,
 }
 
 impl Service {
-    /// All services of a configuration.
+    /// Returns all services of a configuration.
     pub(crate) fn all(store: &Store) -> Vec<Self> {
         store
             .items("/ip/service")
@@ -50,7 +50,7 @@ impl Service {
         })
     }
 
-    /// Whether a peer of this address may connect.
+    /// Returns true if a client address is permitted.
     pub(crate) fn admits(&self, peer: IpAddr) -> bool {
         let peer = peer.to_canonical();
         let mut networks = self.address.iter().filter_map(Value::as_prefix).peekable();

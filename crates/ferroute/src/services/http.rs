@@ -1,4 +1,4 @@
-//! HTTP at `www` and `www-ssl`: the page, and requests of REST, which are carried to the threads in which they run.
+//! HTTP at `www` and `www-ssl`: serves the page, and runs REST requests in threads.
 
 mod files;
 mod origin;
@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use access::Service;
-use api::rest::{self, Asked, Fault};
+use api::rest::{self, Fault, HttpRequest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -33,50 +33,50 @@ use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use self::files::Transfer;
-use super::desk::{Asker, Desk, Turn};
+use super::admission::{CommandAdmission, CommandOwner, Turn};
 use super::page::{self, Sessions};
 use super::{Conversation, Peer, Speaker, Stream};
-use crate::access::{Entered, Proof};
-use crate::core::Shared;
+use crate::run::shared::Shared;
+use crate::session::access::{Entered, Proof};
 
-/// How long a peer may take for the head of a request, and be silent between two.
-const HEAD: Duration = Duration::from_secs(30);
+/// Timeout of a request's head, and of idle connections.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The longest head of a request in bytes.
-const HEAD_BYTES: usize = 64 << 10;
+/// Maximum length of a request's head in bytes.
+const MAX_HEAD_BYTES: usize = 64 << 10;
 
-/// How long a peer may take for the body of a request.
-const BODY: Duration = Duration::from_secs(60);
+/// Timeout of a request's body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The longest body in bytes, and that of who is not known yet.
-const BODY_BYTES: usize = 4 << 20;
-const CLAIM_BYTES: usize = 4 << 10;
+/// Maximum length of a body in bytes, and of an unauthenticated request's.
+const MAX_BODY_BYTES: usize = 4 << 20;
+const MAX_LOGIN_BYTES: usize = 4 << 10;
 
-/// How long a command may take.
-const COMMAND: Duration = Duration::from_secs(60);
+/// Timeout of a command.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long the router may take to say that it is well.
-const HEALTH: Duration = Duration::from_secs(2);
+/// Timeout of a health check.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The text format of Prometheus.
+/// Media type of Prometheus metrics.
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Pieces of an answer that wait to go out.
-const WAITING: usize = 4;
+/// Maximum number of response pieces that wait to be sent.
+const MAX_QUEUED_PIECES: usize = 4;
 
-/// The speaker of HTTP.
+/// HTTP server.
 pub(crate) struct Http {
     shared: Arc<Shared>,
-    desk: Arc<Desk>,
+    admission: Arc<CommandAdmission>,
     sessions: Arc<Sessions>,
 }
 
 impl Http {
-    /// A speaker for this router.
-    pub(crate) fn new(shared: Arc<Shared>, desk: Arc<Desk>) -> Self {
+    /// Creates a server for this router.
+    pub(crate) fn new(shared: Arc<Shared>, admission: Arc<CommandAdmission>) -> Self {
         Self {
             shared,
-            desk,
+            admission,
             sessions: Arc::default(),
         }
     }
@@ -87,7 +87,7 @@ impl Speaker for Http {
         Box::pin(async move {
             let visitor = Arc::new(Visitor {
                 shared: Arc::clone(&self.shared),
-                desk: Arc::clone(&self.desk),
+                admission: Arc::clone(&self.admission),
                 sessions: Arc::clone(&self.sessions),
                 peer,
                 known: Mutex::new(None),
@@ -98,8 +98,8 @@ impl Speaker for Http {
             });
             let served = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(HEAD)
-                .max_buf_size(HEAD_BYTES)
+                .header_read_timeout(HEAD_TIMEOUT)
+                .max_buf_size(MAX_HEAD_BYTES)
                 .serve_connection(TokioIo::new(stream), answer)
                 .await;
             if let Err(error) = served {
@@ -109,7 +109,8 @@ impl Speaker for Http {
                     visitor.peer.address
                 );
             }
-            // To leave takes the router's lock, for which no task may wait. A stranger gets no thread.
+            // Leaving takes the router's lock, for which no task may wait. Unauthenticated clients get no
+            // thread.
             let known = visitor.known.lock().await.take();
             if known.is_some() {
                 let _ = spawn_blocking(move || drop(known)).await;
@@ -118,13 +119,13 @@ impl Speaker for Http {
     }
 }
 
-/// One connection: who it is is found out once.
+/// One connection, which is authenticated once.
 struct Visitor {
     shared: Arc<Shared>,
-    desk: Arc<Desk>,
+    admission: Arc<CommandAdmission>,
     sessions: Arc<Sessions>,
     peer: Peer,
-    /// The words that proved who it is, and who that is.
+    /// Accepted `Authorization` header with its login.
     known: Mutex<Option<(HeaderValue, Arc<Entered>)>>,
 }
 
@@ -160,7 +161,7 @@ impl Visitor {
         if let Some(transfer) = Transfer::of(&head.method, &rest, &head.headers) {
             return self.transfer(transfer, body, &entered, via).await;
         }
-        let body = match collect(body, BODY_BYTES).await {
+        let body = match collect(body, MAX_BODY_BYTES).await {
             Ok(body) => body,
             Err(fault) => return refuse(&fault),
         };
@@ -171,13 +172,13 @@ impl Visitor {
             query: head.uri.query().unwrap_or_default().to_owned(),
             body,
         };
-        match self.desk.turn(&Asker::new(&entered, via)).await {
+        match self.admission.turn(&CommandOwner::new(&entered, via)).await {
             Ok(turn) => command.run(Arc::clone(&self.shared), &entered, turn).await,
             Err(reason) => refuse(&Fault::new(503, reason.to_string())),
         }
     }
 
-    /// Moves a file, when it is its turn: what waits holds no contents.
+    /// Transfers a file in its turn; waiting requests hold no contents.
     async fn transfer(
         &self,
         transfer: Transfer,
@@ -185,11 +186,11 @@ impl Visitor {
         entered: &Arc<Entered>,
         via: &'static str,
     ) -> Response<Pieces> {
-        let turn = match self.desk.turn(&Asker::new(entered, via)).await {
+        let turn = match self.admission.turn(&CommandOwner::new(entered, via)).await {
             Ok(turn) => turn,
             Err(reason) => return refuse(&Fault::new(503, reason.to_string())),
         };
-        let body = match collect(body, files::FILE_BYTES).await {
+        let body = match collect(body, files::MAX_FILE_BYTES).await {
             Ok(body) => body,
             Err(fault) => return refuse(&fault),
         };
@@ -200,7 +201,7 @@ impl Visitor {
         moved
     }
 
-    /// The session of the page: who has it, its begin, its end.
+    /// Session of the page: query, start, end.
     async fn session(&self, request: Request<Incoming>) -> Response<Pieces> {
         let (head, body) = request.into_parts();
         if head.method == Method::DELETE {
@@ -219,7 +220,7 @@ impl Visitor {
                 "only the page begins a session: X-Ferroute is missing",
             ));
         }
-        let claim = match collect(body, CLAIM_BYTES).await {
+        let claim = match collect(body, MAX_LOGIN_BYTES).await {
             Ok(body) => page::claim(&body),
             Err(fault) => return refuse(&fault),
         };
@@ -241,7 +242,7 @@ impl Visitor {
         }
     }
 
-    /// What an authority of the router has revoked: for everybody, as certificates name this place.
+    /// Returns the revocation list of an authority, without authentication: certificates refer to it.
     async fn revoked(&self, authority: Id) -> Response<Pieces> {
         let shared = Arc::clone(&self.shared);
         // No task may wait for the router's lock.
@@ -252,14 +253,14 @@ impl Visitor {
         }
     }
 
-    /// Whether the router answers in time, and is as it should be. Who asks is not told more than that.
+    /// Returns whether the router answers in time and works. Clients learn nothing more.
     async fn health(
         &self,
         good: impl FnOnce(&Instance) -> bool + Send + 'static,
     ) -> Response<Pieces> {
         let shared = Arc::clone(&self.shared);
         let look = spawn_blocking(move || good(&shared.lock()));
-        let (status, word) = match timeout(HEALTH, look).await {
+        let (status, word) = match timeout(HEALTH_TIMEOUT, look).await {
             Ok(Ok(true)) => (StatusCode::OK, &b"ok\n"[..]),
             Ok(Ok(false)) => (StatusCode::SERVICE_UNAVAILABLE, &b"not ready\n"[..]),
             Ok(Err(_)) | Err(_) => (StatusCode::SERVICE_UNAVAILABLE, &b"no answer\n"[..]),
@@ -267,13 +268,13 @@ impl Visitor {
         text(status, "text/plain", Bytes::from_static(word))
     }
 
-    /// The page of metrics, for users who may use REST.
+    /// Returns the metrics, for users with REST rights.
     async fn metrics(&self, headers: &HeaderMap) -> Response<Pieces> {
         let (entered, via) = match self.enter(headers).await {
             Ok(known) => known,
             Err(fault) => return turn_away(headers, &fault),
         };
-        match self.desk.turn(&Asker::new(&entered, via)).await {
+        match self.admission.turn(&CommandOwner::new(&entered, via)).await {
             Ok(turn) => {
                 let shared = Arc::clone(&self.shared);
                 let page = spawn_blocking(move || {
@@ -290,11 +291,11 @@ impl Visitor {
         }
     }
 
-    /// The user of a request and the service: by the session of the page, or by the user and password that come
-    /// with the request. A browser adds a password by itself, to requests of foreign pages too: those are refused.
+    /// Authenticates a request: by the page's session, or by user and password in the request. Browsers add
+    /// stored passwords to requests of foreign pages: those are rejected.
     ///
     /// # Errors
-    /// 401: the user is not known. What [`origin::check`] refuses.
+    /// 401: unknown user. Errors of [`origin::check`].
     async fn enter(&self, headers: &HeaderMap) -> Result<(Arc<Entered>, &'static str), Fault> {
         let Some(proof) = headers.get(AUTHORIZATION) else {
             let entered = self.sessions.of(headers);
@@ -318,21 +319,24 @@ impl Visitor {
         if let Some(before) = known.take() {
             let _ = spawn_blocking(move || drop(before)).await;
         }
-        let claim = (user, Proof::Password(password));
-        let entered = self.peer.log_in(&self.shared, claim, Service::Rest).await?;
+        let password = Proof::Password(password);
+        let entered = self
+            .peer
+            .log_in(&self.shared, user, password, Service::Rest);
+        let entered = entered.await?;
         let entered = Arc::new(entered);
         *known = Some((proof.clone(), Arc::clone(&entered)));
         Some(entered)
     }
 }
 
-/// The authority whose list a path names: `/crl/1.crl`.
+/// Parses the authority of a path such as `/crl/1.crl`.
 fn list_of(path: &str) -> Option<Id> {
     let number = path.strip_prefix("/crl/")?.strip_suffix(".crl")?;
     number.parse().ok().map(Id)
 }
 
-/// User and password of HTTP Basic (RFC 7617).
+/// Parses user and password of HTTP Basic (RFC 7617).
 fn basic(header: &HeaderValue) -> Option<(String, Vec<u8>)> {
     let text = header.to_str().ok()?;
     let (scheme, coded) = text.split_once(' ')?;
@@ -345,21 +349,21 @@ fn basic(header: &HeaderValue) -> Option<(String, Vec<u8>)> {
     Some((bytes::from_bytes(user), password.get(1..)?.to_vec()))
 }
 
-/// The description of REST, made when somebody asks for it first.
+/// Returns the OpenAPI description of REST, generated once.
 fn description() -> Bytes {
     static MADE: OnceLock<Bytes> = OnceLock::new();
     let make = || Bytes::from(api::openapi::describe(schema::ALL, schema::VERSION));
     MADE.get_or_init(make).clone()
 }
 
-/// What the page is told of the menus, made when somebody asks for it first.
+/// Returns the menu descriptions for the page, generated once.
 fn menus() -> Bytes {
     static MADE: OnceLock<Bytes> = OnceLock::new();
     let make = || Bytes::from(::page::describe(schema::ALL));
     MADE.get_or_init(make).clone()
 }
 
-/// A file of the page.
+/// Returns a file of the page.
 fn file(path: &str) -> Response<Pieces> {
     let Some(asset) = ::page::asset(path) else {
         return refuse(&Fault::not_found());
@@ -370,7 +374,7 @@ fn file(path: &str) -> Response<Pieces> {
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, ::page::POLICY),
         (REFERRER_POLICY, "no-referrer"),
-        // Another version of the router has other files.
+        // Other versions of the router have other files.
         (CACHE_CONTROL, "no-cache"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
@@ -378,18 +382,18 @@ fn file(path: &str) -> Response<Pieces> {
     response
 }
 
-/// Who has logged in, and what they may do.
+/// Returns user and policies of a login.
 fn who(entered: &Entered) -> Bytes {
     let said = serde_json::json!({ "user": entered.user(), "policies": entered.policies() });
     Bytes::from(said.to_string())
 }
 
-/// Refuses a user who is not known.
+/// Rejects an unknown user.
 fn stranger(headers: &HeaderMap) -> Response<Pieces> {
     turn_away(headers, &Fault::unauthorized())
 }
 
-/// Refuses a request. A browser would ask its user for a password by itself, which the page does: it is not told to.
+/// Rejects a request. Requests of the page get no challenge: the browser would open its own password dialog.
 fn turn_away(headers: &HeaderMap, fault: &Fault) -> Response<Pieces> {
     let mut response = refuse(fault);
     if page::is_its(headers) {
@@ -405,23 +409,23 @@ fn with_cookie(mut response: Response<Pieces>, cookie: Option<HeaderValue>) -> R
     response
 }
 
-/// A body of so many bytes at most.
+/// Collects a body up to a maximum length.
 async fn collect(body: Incoming, most: usize) -> Result<Bytes, Fault> {
     let too_long = || Fault::new(413, "the body is too long");
-    // Who says how long the body is need not send it first.
+    // A declared excessive length is rejected before the transfer.
     if body.size_hint().lower() > most as u64 {
         return Err(too_long());
     }
-    match timeout(BODY, Limited::new(body, most).collect()).await {
+    match timeout(BODY_TIMEOUT, Limited::new(body, most).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
         Ok(Err(_)) | Err(_) => Err(Fault::new(400, "the body did not arrive")),
     }
 }
 
-/// A request of REST.
+/// A REST request.
 struct Command {
-    /// By what the user came, as logs and lists have it.
+    /// Access path of the user in logs and lists.
     via: &'static str,
     method: Method,
     path: String,
@@ -430,20 +434,20 @@ struct Command {
 }
 
 impl Command {
-    /// Runs it in a thread of its own and answers when it has begun to answer.
+    /// Runs the command in its own thread; returns when the response begins.
     async fn run(self, shared: Arc<Shared>, entered: &Entered, turn: Turn) -> Response<Pieces> {
         let mut session = entered.session();
         session.via = self.via;
         let stop = Stop(session.interrupter());
         let alarm = Arc::clone(&stop.0);
         let alarm = tokio::spawn(async move {
-            sleep(COMMAND).await;
+            sleep(COMMAND_TIMEOUT).await;
             alarm.close();
         });
         let (begun, begins) = oneshot::channel();
-        let (tell, more) = channel(WAITING);
+        let (tell, more) = channel(MAX_QUEUED_PIECES);
         spawn_blocking(move || {
-            let asked = Asked {
+            let asked = HttpRequest {
                 method: self.method.as_str(),
                 path: &self.path,
                 query: &self.query,
@@ -474,7 +478,7 @@ impl Command {
     }
 }
 
-/// Stops a command when nobody waits for its answer any more.
+/// Stops a command once nobody waits for its response.
 struct Stop(Arc<Interrupt>);
 
 impl Drop for Stop {
@@ -483,7 +487,7 @@ impl Drop for Stop {
     }
 }
 
-/// The thread's end of an answer.
+/// Sending side of a response.
 struct Answer {
     begun: Option<oneshot::Sender<u16>>,
     tell: Sender<Bytes>,
@@ -492,7 +496,7 @@ struct Answer {
 impl rest::Answer for Answer {
     fn begin(&mut self, status: u16) {
         if let Some(begun) = self.begun.take() {
-            // Who does not wait any more is noticed when the body is written.
+            // A vanished client is noticed when the body is written.
             let _ = begun.send(status);
         }
     }
@@ -505,7 +509,7 @@ impl rest::Answer for Answer {
     }
 }
 
-/// A body: one piece, or pieces as they come.
+/// Body: one piece, or a stream of pieces.
 struct Pieces {
     first: Option<Bytes>,
     more: Option<(Receiver<Bytes>, Stop)>,

@@ -1,4 +1,4 @@
-//! Where services are reached: in the host plane, and where `--listen` says on the machine's side.
+//! Listening sockets of services: in the host plane, and on the machine's side by `--listen`.
 
 use std::fmt;
 use std::io;
@@ -9,11 +9,11 @@ use dataplane::zone;
 
 use crate::host::HostPlane;
 
-/// `--listen ADDRESS[:BASEPORT]`: an address of the machine at which services are reached too.
+/// `--listen ADDRESS[:BASEPORT]`: additional address of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Listen {
     address: IpAddr,
-    /// What is added to the port of each service.
+    /// Offset added to the port of each service.
     base: u16,
 }
 
@@ -34,12 +34,12 @@ impl FromStr for Listen {
     }
 }
 
-/// One side of the router on which its services are reached.
+/// Side of the router on which a service listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
-    /// The router's own addresses.
+    /// Host plane: the router's own addresses.
     Router,
-    /// An address of the machine.
+    /// Machine's namespace.
     Machine,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for Side {
     }
 }
 
-/// Listens inside the host plane, for both families where the kernel has both.
+/// Listens in the host plane, for both families if the kernel supports both.
 pub(crate) fn in_host(host: &HostPlane, port: u16) -> io::Result<TcpListener> {
     host.inside(move || {
         ready(TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)))
@@ -60,7 +60,8 @@ pub(crate) fn in_host(host: &HostPlane, port: u16) -> io::Result<TcpListener> {
     })
 }
 
-/// The address of a peer as it is on its link: in the host plane link-local addresses may name an interface.
+/// Returns a peer's address as seen on its link: in the host plane link-local addresses may encode an
+/// interface.
 pub(crate) fn peer(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V6(ip) => IpAddr::V6(zone::strip(ip)),

@@ -1,19 +1,19 @@
-//! The services of `/ip/service`: who listens where, whom it lets in, and what is spoken there.
+//! Services of `/ip/service`: listeners, admission, and their protocols.
 //!
-//! Control calls [`Services::follow`] in each of its rounds. When the configuration has changed,
-//! listeners are opened and closed until they are what it says; connections that are there stay.
-//! Each connection is a task of a small runtime of its own: packets never wait for it.
+//! Control calls [`Services::follow`] each round. After a change of the configuration, listeners open and close
+//! until they match; existing connections stay. Each connection is a task of a small separate runtime, so that
+//! packets never wait for it.
 
+mod admission;
 mod api;
 mod config;
-mod desk;
 mod http;
-mod kept;
 mod listen;
-mod lobby;
 mod names;
 mod page;
+mod pending_logins;
 mod ssh;
+mod stored_secret;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -34,14 +34,14 @@ use tokio::runtime::Runtime;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_rustls::TlsAcceptor;
 
-use crate::access::{Entered, Proof};
-use crate::core::Shared;
 use crate::host::HostPlane;
+use crate::run::shared::Shared;
+use crate::session::access::{Entered, Proof};
+use admission::CommandAdmission;
 use config::Service;
-use desk::Desk;
 pub(crate) use listen::Listen;
 use listen::Side;
-use lobby::{Guarded, Lobby, Stranger};
+use pending_logins::{ClosableStream, PendingLogin, PendingLogins};
 use tls::Tls;
 
 /// A connection, with or without TLS.
@@ -49,31 +49,32 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// Who has connected, and to what.
+/// Peer of a connection, with the service.
 #[derive(Clone)]
 pub(crate) struct Peer {
-    /// The other end.
+    /// Address of the peer.
     pub(crate) address: SocketAddr,
-    /// The service's name, such as `api-ssl`.
+    /// Name of the service, such as `api-ssl`.
     pub(crate) service: &'static str,
-    place: Arc<Place>,
+    place: Arc<ConnectionSlot>,
 }
 
 impl Peer {
-    /// Lets somebody in on the connection, which is one of the service's sessions from then on.
+    /// Authenticates a user, after which the connection counts as a session of the service.
     pub(crate) async fn log_in(
         &self,
         shared: &Arc<Shared>,
-        (user, proof): (String, Proof),
+        user: String,
+        proof: Proof,
         service: access::Service,
     ) -> Option<Entered> {
         let entered = shared.authenticate(user, proof, self.address.ip(), service);
         let entered = entered.await.ok()?;
-        if self.place.take_seat(entered.is_administrator()) {
+        if self.place.become_session(entered.is_administrator()) {
             return Some(entered);
         }
         let (shared, service) = (Arc::clone(shared), self.service);
-        // To leave takes the router's lock, for which no task may wait.
+        // Leaving takes the router's lock, for which no task may wait.
         let _ = spawn_blocking(move || {
             let full = format!(
                 "user {} is refused: {service} has max-sessions",
@@ -89,63 +90,62 @@ impl Peer {
     }
 }
 
-/// A connection's place at its service: in the lobby, and when somebody has logged in one of the
-/// sessions.
-struct Place {
-    stranger: Stranger,
+/// Slot of a connection: unauthenticated at first, then a session.
+struct ConnectionSlot {
+    login: PendingLogin,
     sessions: Arc<AtomicUsize>,
-    /// How many sessions there may be.
+    /// Maximum number of sessions.
     most: usize,
-    seat: OnceLock<Session>,
+    session_slot: OnceLock<Session>,
 }
 
-impl Place {
-    /// Makes the connection a session, if there is room. Administrators have some above the others.
-    fn take_seat(&self, is_administrator: bool) -> bool {
+impl ConnectionSlot {
+    /// Turns the connection into a session, if there is room. Administrators have additional slots.
+    fn become_session(&self, is_administrator: bool) -> bool {
         let most = match is_administrator {
-            true => self.most.saturating_add(FOR_ADMINISTRATORS),
+            true => self.most.saturating_add(ADMINISTRATOR_SESSIONS),
             false => self.most,
         };
-        if self.seat.get().is_none() {
+        if self.session_slot.get().is_none() {
             let Some(session) = Session::begin(&self.sessions, most) else {
                 return false;
             };
-            let _ = self.seat.set(session);
+            let _ = self.session_slot.set(session);
         }
-        self.stranger.is_known();
+        self.login.is_known();
         true
     }
 }
 
-/// Sessions that a service has above `max-sessions` for administrators.
-const FOR_ADMINISTRATORS: usize = 4;
+/// Additional sessions per service for administrators, above `max-sessions`.
+const ADMINISTRATOR_SESSIONS: usize = 4;
 
-/// What is done with a connection until it ends.
+/// Task that serves a connection.
 pub(crate) type Conversation = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What is spoken at a service.
+/// Protocol of a service.
 pub(crate) trait Speaker: Send + Sync + 'static {
     /// Serves a connection to its end.
     fn serve(self: Arc<Self>, stream: Box<dyn Stream>, peer: Peer) -> Conversation;
 
-    /// Takes over what the configuration says besides `/ip/service`. Connections that are there go on as they are.
+    /// Applies settings outside `/ip/service`. Existing connections continue unchanged.
     fn follow(&self, _: &Store) {}
 }
 
-/// A service by its name in `/ip/service`.
+/// A service known to `/ip/service`.
 pub(crate) struct Offer {
-    /// The name.
+    /// Name.
     pub(crate) name: &'static str,
-    /// Whether its connections are TLS.
+    /// True if connections use TLS.
     pub(crate) tls: bool,
-    /// What is spoken there.
+    /// Protocol.
     pub(crate) speaker: Arc<dyn Speaker>,
 }
 
-/// The services that there are.
+/// Returns all services.
 ///
 /// # Errors
-/// What one of them needs cannot be had.
+/// A resource of a service is unavailable.
 pub(crate) fn offers(
     shared: &Arc<Shared>,
     state: Option<&StateFolder>,
@@ -155,10 +155,10 @@ pub(crate) fn offers(
         tls,
         speaker: Arc::clone(speaker),
     };
-    let desk = Arc::new(Desk::default());
-    let http = http::Http::new(Arc::clone(shared), Arc::clone(&desk));
+    let admission = Arc::new(CommandAdmission::default());
+    let http = http::Http::new(Arc::clone(shared), Arc::clone(&admission));
     let http: Arc<dyn Speaker> = Arc::new(http);
-    let api: Arc<dyn Speaker> = Arc::new(api::Api::new(Arc::clone(shared), desk));
+    let api: Arc<dyn Speaker> = Arc::new(api::Api::new(Arc::clone(shared), admission));
     let ssh: Arc<dyn Speaker> = Arc::new(ssh::Ssh::new(shared, state)?);
     Ok(vec![
         offer("ssh", false, &ssh),
@@ -169,57 +169,57 @@ pub(crate) fn offers(
     ])
 }
 
-/// How long a peer may take for the handshake of TLS.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Timeout of a TLS handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Threads that serve connections.
 const THREADS: usize = 2;
 
-/// All services.
+/// All services with their listeners.
 pub(crate) struct Services {
-    // An option, so that it can be taken when this is dropped.
+    // `None` only while this is dropped.
     runtime: Option<Runtime>,
     offers: Vec<Offer>,
     listen: Option<Listen>,
     tls: Tls,
     revision: Option<u64>,
     open: BTreeMap<&'static str, Open>,
-    /// What could not be opened, and why.
+    /// Failed listeners with their errors.
     failed: BTreeMap<(&'static str, Side), String>,
-    /// What is there and is not as it should be, and why.
+    /// Services that run with limitations, and the reasons.
     lacking: BTreeMap<&'static str, String>,
     names: names::Names,
 }
 
-/// What holds for the next connection to a service.
+/// Parameters of new connections.
 struct Terms {
     service: Service,
-    /// What answers handshakes, where it speaks TLS.
+    /// TLS parameters, if the service uses TLS.
     tls: Option<TlsAcceptor>,
 }
 
-/// A service that is there.
+/// An open service.
 struct Open {
     terms: Arc<RwLock<Arc<Terms>>>,
-    lobby: Arc<Lobby>,
+    pending: Arc<PendingLogins>,
     sessions: Arc<AtomicUsize>,
-    doors: BTreeMap<Side, Door>,
+    listeners: BTreeMap<Side, OpenListener>,
 }
 
-/// A listener and the port that it was opened for.
-struct Door {
+/// A listener with its configured port.
+struct OpenListener {
     port: u16,
     accepting: JoinHandle<()>,
 }
 
-impl Drop for Door {
+impl Drop for OpenListener {
     fn drop(&mut self) {
         self.accepting.abort();
     }
 }
 
 impl Services {
-    /// Services of which none is open yet.
+    /// Creates all services closed.
     pub(crate) fn new(
         offers: Vec<Offer>,
         listen: Option<Listen>,
@@ -228,7 +228,7 @@ impl Services {
     ) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
-            .max_blocking_threads(desk::THREADS)
+            .max_blocking_threads(admission::THREADS)
             .thread_name("services")
             .enable_all()
             .build()
@@ -246,7 +246,7 @@ impl Services {
         })
     }
 
-    /// Opens and closes listeners until they are what the configuration says.
+    /// Opens and closes listeners until they match the configuration.
     pub(crate) fn follow(&mut self, host: Option<&HostPlane>, store: &Store) {
         if self.revision == Some(store.revision()) && self.failed.is_empty() {
             return;
@@ -270,7 +270,7 @@ impl Services {
         }
     }
 
-    /// The same of the DNS server.
+    /// Opens and closes the listener of the DNS server.
     fn follow_names(&mut self, host: Option<&HostPlane>, store: &Store) {
         let Some(runtime) = &self.runtime else { return };
         let key = ("dns", Side::Router);
@@ -282,7 +282,7 @@ impl Services {
         }
     }
 
-    /// The services that are not as they are to be, on one side at least, and why.
+    /// Returns the services that fail or have limitations, with the reasons.
     pub(crate) fn closed(&self) -> ClosedServices {
         let mut closed = ClosedServices::new();
         let failed = self.failed.iter().map(|((name, _), why)| (name, why));
@@ -296,7 +296,7 @@ impl Services {
         closed
     }
 
-    /// Makes one service what the configuration says.
+    /// Adjusts one service to the configuration.
     fn adjust(&mut self, index: usize, host: Option<&HostPlane>, service: &Service, store: &Store) {
         let name = self.offers[index].name;
         self.lacking.remove(name);
@@ -312,14 +312,15 @@ impl Services {
         let terms = Arc::new(terms);
         let open = self.open.entry(name).or_insert_with(|| Open {
             terms: Arc::new(RwLock::new(Arc::clone(&terms))),
-            lobby: Arc::default(),
+            pending: Arc::default(),
             sessions: Arc::default(),
-            doors: BTreeMap::new(),
+            listeners: BTreeMap::new(),
         });
         *open.terms.write().unwrap_or_else(PoisonError::into_inner) = terms;
-        open.doors.retain(|_, door| door.port == service.port);
+        open.listeners
+            .retain(|_, listener| listener.port == service.port);
         for side in [Side::Router, Side::Machine] {
-            if self.open[name].doors.contains_key(&side) {
+            if self.open[name].listeners.contains_key(&side) {
                 continue;
             }
             let listener = match (side, host, self.listen) {
@@ -331,7 +332,7 @@ impl Services {
         }
     }
 
-    /// Begins to accept, or says why not.
+    /// Starts accepting, or records the error.
     fn opened(&mut self, index: usize, side: Side, port: u16, listener: io::Result<TcpListener>) {
         let offer = &self.offers[index];
         let (Some(runtime), Some(open)) = (&self.runtime, self.open.get_mut(offer.name)) else {
@@ -343,15 +344,16 @@ impl Services {
         match listener {
             Ok(listener) => {
                 self.failed.remove(&(offer.name, side));
-                let doorkeeper = Doorkeeper {
+                let acceptor = Acceptor {
                     name: offer.name,
                     terms: Arc::clone(&open.terms),
-                    lobby: Arc::clone(&open.lobby),
+                    pending: Arc::clone(&open.pending),
                     sessions: Arc::clone(&open.sessions),
                     speaker: Arc::clone(&offer.speaker),
                 };
-                let accepting = runtime.spawn(doorkeeper.accept(listener));
-                open.doors.insert(side, Door { port, accepting });
+                let accepting = runtime.spawn(acceptor.accept(listener));
+                open.listeners
+                    .insert(side, OpenListener { port, accepting });
             }
             Err(error) => {
                 let said = format!("port {port} at {side}: {error}");
@@ -365,33 +367,33 @@ impl Drop for Services {
     fn drop(&mut self) {
         self.open.clear();
         if let Some(runtime) = self.runtime.take() {
-            // A command that still runs is not waited for: it holds nothing but its own output.
+            // Running commands are not awaited: they hold nothing but their own output.
             runtime.shutdown_background();
         }
     }
 }
 
-/// Who accepts the connections of a listener.
-struct Doorkeeper {
+/// Accept loop of a listener.
+struct Acceptor {
     name: &'static str,
     terms: Arc<RwLock<Arc<Terms>>>,
-    lobby: Arc<Lobby>,
+    pending: Arc<PendingLogins>,
     sessions: Arc<AtomicUsize>,
     speaker: Arc<dyn Speaker>,
 }
 
-impl Doorkeeper {
+impl Acceptor {
     async fn accept(self, listener: tokio::net::TcpListener) {
         loop {
             match listener.accept().await {
                 Ok((stream, address)) => self.admit(stream, address),
-                // Out of descriptors, most likely: others must close theirs first.
+                // Probably out of descriptors: wait until others close theirs.
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             }
         }
     }
 
-    /// Serves a connection in a task of its own, or closes it.
+    /// Serves a connection in its own task, or closes it.
     fn admit(&self, stream: TcpStream, address: SocketAddr) {
         let terms = self.terms.read().unwrap_or_else(PoisonError::into_inner);
         let terms = Arc::clone(&terms);
@@ -400,28 +402,28 @@ impl Doorkeeper {
             tracing::debug!("{}: {address} is not among its addresses", self.name);
             return;
         }
-        let (stranger, cut) = self.lobby.enter(address.ip());
-        let place = Place {
-            stranger,
+        let (login, cut) = self.pending.enter(address.ip());
+        let place = ConnectionSlot {
+            login,
             sessions: Arc::clone(&self.sessions),
             most: terms.service.max_sessions,
-            seat: OnceLock::new(),
+            session_slot: OnceLock::new(),
         };
         let peer = Peer {
             address: SocketAddr::new(address.ip().to_canonical(), address.port()),
             service: self.name,
             place: Arc::new(place),
         };
-        // What is said is short, and is waited for.
+        // Messages are short and need low latency.
         let _ = stream.set_nodelay(true);
-        let stream = Guarded::new(stream, cut);
+        let stream = ClosableStream::new(stream, cut);
         let speaker = Arc::clone(&self.speaker);
         tokio::spawn(async move {
             match &terms.tls {
                 None => speaker.serve(Box::new(stream), peer).await,
                 Some(tls) => {
                     let accepted = tls.accept(stream);
-                    match tokio::time::timeout(HANDSHAKE, accepted).await {
+                    match tokio::time::timeout(HANDSHAKE_TIMEOUT, accepted).await {
                         Ok(Ok(stream)) => speaker.serve(Box::new(stream), peer).await,
                         Ok(Err(error)) => tracing::debug!("{}: {address}: {error}", peer.service),
                         Err(_) => tracing::debug!("{}: {address}: no handshake", peer.service),
@@ -432,7 +434,7 @@ impl Doorkeeper {
     }
 }
 
-/// One of the sessions that a service may have.
+/// A session slot of a service.
 struct Session(Arc<AtomicUsize>);
 
 impl Session {

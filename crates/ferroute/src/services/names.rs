@@ -1,5 +1,5 @@
-//! Questions for names by TCP (RFC 7766), where `/ip/dns` lets others ask: each stream has its questions answered in
-//! order. Those by UDP need no socket; control hears them.
+//! DNS server over TCP (RFC 7766), with `allow-remote-requests` of `/ip/dns`: answers the queries of a
+//! connection in order. Queries over UDP need no socket; control processes them.
 
 use std::io;
 use std::sync::Arc;
@@ -15,25 +15,25 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 
 use super::listen;
-use crate::core::Shared;
 use crate::host::HostPlane;
+use crate::run::shared::Shared;
 
 const PORT: u16 = 53;
-/// How long a stream may be silent (RFC 7766, 6.2.3), and how long an answer may take to be taken.
-const SILENCE: Duration = Duration::from_secs(10);
-/// How long an answer may take: longer than the forwarder lets it.
-const ANSWER: Duration = Duration::from_secs(600);
-/// Most streams, whatever is configured.
-const STREAMS: usize = 4096;
+/// Idle timeout of a connection (RFC 7766, 6.2.3), and timeout of sending an answer.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Timeout of an answer; longer than the forwarder's.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
+/// Maximum number of connections, whatever the configuration.
+const MAX_CONNECTIONS: usize = 4096;
 
-/// The listener, if there is one.
+/// The listener, if open.
 pub(super) struct Names {
     shared: Arc<Shared>,
     door: Option<Door>,
 }
 
 struct Door {
-    /// How many streams it lets in.
+    /// Configured maximum number of connections.
     most: usize,
     accepting: JoinHandle<()>,
 }
@@ -45,7 +45,7 @@ impl Drop for Door {
 }
 
 impl Names {
-    /// Nothing is open yet.
+    /// Creates the server closed.
     pub(super) fn new(shared: &Arc<Shared>) -> Self {
         Self {
             shared: Arc::clone(shared),
@@ -53,7 +53,7 @@ impl Names {
         }
     }
 
-    /// Opens or closes the listener; says whether it could.
+    /// Opens or closes the listener. Returns false on failure.
     pub(super) fn follow(
         &mut self,
         runtime: &Runtime,
@@ -64,7 +64,7 @@ impl Names {
         let is_open = settings.is_some_and(|item| item.is("allow-remote-requests"));
         let most = settings.and_then(|item| item.number("max-concurrent-tcp-sessions"));
         let most = most.and_then(|most| usize::try_from(most).ok());
-        let most = most.unwrap_or(20).min(STREAMS);
+        let most = most.unwrap_or(20).min(MAX_CONNECTIONS);
         let Some(host) = host.filter(|_| is_open) else {
             self.door = None;
             return Ok(());
@@ -88,53 +88,53 @@ async fn accept(listener: TcpListener, most: usize, shared: Arc<Shared>) {
     let room = Arc::new(Semaphore::new(most));
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Out of descriptors, most likely: others must close theirs first.
+            // Probably out of descriptors: wait until others close theirs.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        // RouterOS: who comes when there is no room is let go.
+        // RouterOS: connections beyond the limit are closed.
         let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
             continue;
         };
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
-            // Who breaks off is his own affair.
+            // Errors of one client concern nobody else.
             let _ = serve(stream, &shared).await;
             drop(place);
         });
     }
 }
 
-/// Answers the questions of a stream until it ends.
+/// Answers the queries of a connection until its end.
 async fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     loop {
-        let len = timeout(SILENCE, stream.read_u16()).await??;
+        let len = timeout(IDLE_TIMEOUT, stream.read_u16()).await??;
         let mut message = vec![0; len.into()];
-        timeout(SILENCE, stream.read_exact(&mut message)).await??;
+        timeout(IDLE_TIMEOUT, stream.read_exact(&mut message)).await??;
         let Some(answer) = ask(shared, message).await else {
             return Ok(());
         };
         let len = u16::try_from(answer.len()).map_err(io::Error::other)?;
         let answer = [&len.to_be_bytes()[..], &answer].concat();
-        timeout(SILENCE, stream.write_all(&answer)).await??;
+        timeout(IDLE_TIMEOUT, stream.write_all(&answer)).await??;
     }
 }
 
 /// Wakes a task.
-struct Told(Notify);
+struct TaskWaker(Notify);
 
-impl Wake for Told {
+impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         self.0.notify_one();
     }
 }
 
-/// Asks the router; nothing if it says nothing.
+/// Passes a query to the router; `None` if it gives no answer.
 async fn ask(shared: &Arc<Shared>, message: Vec<u8>) -> Option<Vec<u8>> {
-    let told = Arc::new(Told(Notify::new()));
-    let waker = Waker::from(Arc::clone(&told));
-    // For the router's lock no task may wait.
+    let woken = Arc::new(TaskWaker(Notify::new()));
+    let waker = Waker::from(Arc::clone(&woken));
+    // No task may wait for the router's lock.
     let (router, own) = (Arc::clone(shared), waker.clone());
     let asked = spawn_blocking(move || router.ask_name(&message, &own));
     let ticket = asked.await.ok()??;
@@ -144,7 +144,7 @@ async fn ask(shared: &Arc<Shared>, message: Vec<u8>) -> Option<Vec<u8>> {
         if let Some(answer) = taken.await.ok()? {
             return Some(answer);
         }
-        if timeout(ANSWER, told.0.notified()).await.is_err() {
+        if timeout(ANSWER_TIMEOUT, woken.0.notified()).await.is_err() {
             let router = Arc::clone(shared);
             let _ = spawn_blocking(move || router.lock().control().forget_answer(ticket)).await;
             return None;

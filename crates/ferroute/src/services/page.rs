@@ -1,10 +1,10 @@
-//! Sessions of the page: who logged in there, known by a cookie.
+//! Sessions of the web page, identified by a cookie.
 //!
-//! The cookie is 256 random bits. It counts together with a header that a page from elsewhere cannot send
-//! (`crates/page` says why), so that nobody else's page acts with it.
+//! The cookie is 256 random bits. It is valid only with a header that foreign pages cannot send (`crates/page`
+//! explains it), which prevents cross-site requests.
 //!
-//! Places for sessions are limited. A new session always finds one: where a user has their share, or all places are
-//! taken, an older session ends ([`gives_way`]). Administrators have places of their own.
+//! The number of sessions is limited, but a new session always starts: beyond the user's share or the total
+//! limit an older session ends ([`gives_way`]). Administrators have a separate limit.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -16,43 +16,43 @@ use hyper::header::{COOKIE, HeaderMap, HeaderValue};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use crate::access::Entered;
+use crate::session::access::Entered;
 
-/// Sessions of one user at a time.
-const SHARE: usize = 16;
-/// Sessions of all administrators at a time, and as many of all other users.
-const MOST: usize = 64;
-/// How long one is kept that nobody uses, and at all.
-const IDLE: Duration = Duration::from_secs(30 * 60);
-const LIFE: Duration = Duration::from_secs(12 * 60 * 60);
-/// How long one in safe mode is kept that nobody uses: a page that is open asks every few seconds.
-const SAFE: Duration = Duration::from_secs(60);
-/// How often that is looked at.
-const LOOK: Duration = Duration::from_secs(15);
-/// The cookie's name.
-const NAME: &str = "session";
-/// What the page says of its requests.
-const HEADER: (&str, &str) = ("x-ferroute", "page");
+/// Maximum number of sessions per user.
+const MAX_SESSIONS_PER_USER: usize = 16;
+/// Maximum number of sessions of administrators, and of other users.
+const MAX_SESSIONS: usize = 64;
+/// Maximum idle time and maximum age of a session.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+const MAX_AGE: Duration = Duration::from_secs(12 * 60 * 60);
+/// Maximum idle time in safe mode: an open page sends requests every few seconds.
+const SAFE_MODE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Interval of checks.
+const CHECK_INTERVAL: Duration = Duration::from_secs(15);
+/// Name of the cookie.
+const COOKIE_NAME: &str = "session";
+/// Header of the page's requests.
+const PAGE_HEADER: (&str, &str) = ("x-ferroute", "page");
 
-/// What is kept of a session. The secret is looked for by a keyed hash, which tells nobody how near a guess is.
-struct Kept {
+/// Stored session. Looking up the secret by a keyed hash reveals nothing about near misses.
+struct StoredSession {
     entered: Arc<Entered>,
     began: Instant,
     used: Instant,
 }
 
-/// A session as it competes for a place.
+/// A session that competes for a slot.
 struct Contender<'a> {
     user: &'a str,
     is_administrator: bool,
     began: Instant,
 }
 
-/// The sessions of the page, by their secrets.
+/// Sessions of the page by their secrets.
 #[derive(Default)]
-pub(super) struct Sessions(Mutex<HashMap<[u8; 32], Kept>>);
+pub(super) struct Sessions(Mutex<HashMap<[u8; 32], StoredSession>>);
 
-impl Kept {
+impl StoredSession {
     fn contender(&self) -> Contender<'_> {
         Contender {
             user: self.entered.user(),
@@ -62,10 +62,10 @@ impl Kept {
     }
 }
 
-/// The session that ends so that a new one has a place; `None` if there is room.
+/// Returns the session that ends for a new one; `None` if there is room.
 ///
-/// A user who has a share of sessions loses the oldest of them. Where all places of the user's kind are taken, the
-/// user with the most sessions loses the oldest: who has few keeps them.
+/// A user beyond the share loses the oldest own session. If all slots of the user's kind are taken, the user
+/// with most sessions loses the oldest: users with few sessions keep them.
 fn gives_way<'a, K: Copy>(
     sessions: impl Iterator<Item = (K, Contender<'a>)>,
     new: &Contender<'_>,
@@ -77,17 +77,19 @@ fn gives_way<'a, K: Copy>(
         own.push((contender.began, key));
     }
     let taken = by_user.values().map(Vec::len).sum::<usize>();
-    let own = by_user.get(new.user).filter(|own| own.len() >= SHARE);
+    let own = by_user
+        .get(new.user)
+        .filter(|own| own.len() >= MAX_SESSIONS_PER_USER);
     let loser = match own {
         Some(own) => own,
-        None if taken < MOST => return None,
+        None if taken < MAX_SESSIONS => return None,
         None => by_user.values().max_by_key(|own| own.len())?,
     };
     let oldest = loser.iter().min_by_key(|(began, _)| *began);
     oldest.map(|(_, key)| *key)
 }
 
-/// User and password of a request that begins a session: `{"user": …, "password": …}`.
+/// Parses user and password of a login request: `{"user": …, "password": …}`.
 pub(super) fn claim(body: &[u8]) -> Option<(String, Vec<u8>)> {
     let said: serde_json::Value = serde_json::from_slice(body).ok()?;
     let [user, password] = ["user", "password"].map(|name| said.get(name)?.as_str());
@@ -95,10 +97,10 @@ pub(super) fn claim(body: &[u8]) -> Option<(String, Vec<u8>)> {
 }
 
 impl Sessions {
-    /// Begins a session, for which an older one may have to end. Returns its cookie, which browsers send by TLS
-    /// alone if `tls` is set; `None` if the kernel gives no random bits.
+    /// Starts a session and returns its cookie; another session may end for it. With `tls` browsers send the
+    /// cookie over TLS only. `None` if the kernel gives no random bits.
     pub(super) fn begin(self: &Arc<Self>, entered: Arc<Entered>, tls: bool) -> Option<HeaderValue> {
-        let secret = crate::access::random().ok()?;
+        let secret = crate::session::access::random().ok()?;
         let now = Instant::now();
         self.forget_old(now);
         let mut all = self.lock();
@@ -108,16 +110,17 @@ impl Sessions {
             began: now,
         };
         let oldest = gives_way(
-            all.iter().map(|(secret, kept)| (*secret, kept.contender())),
+            all.iter()
+                .map(|(secret, stored)| (*secret, stored.contender())),
             &new,
         );
         let ended = oldest.and_then(|secret| all.remove(&secret));
-        let kept = Kept {
+        let stored = StoredSession {
             entered,
             began: now,
             used: now,
         };
-        all.insert(secret, kept);
+        all.insert(secret, stored);
         drop(all);
         leave(ended.into_iter().collect());
         tokio::spawn(watch(Arc::downgrade(self), secret));
@@ -125,56 +128,56 @@ impl Sessions {
         cookie(&format!("{}{secure}", URL_SAFE_NO_PAD.encode(secret)))
     }
 
-    /// Whose session a request is part of.
+    /// Returns the session of a request.
     pub(super) fn of(&self, headers: &HeaderMap) -> Option<Arc<Entered>> {
         let secret = secret(headers)?;
         let now = Instant::now();
         self.forget_old(now);
         let mut all = self.lock();
-        let kept = all.get_mut(&secret)?;
-        kept.used = now;
-        Some(Arc::clone(&kept.entered))
+        let stored = all.get_mut(&secret)?;
+        stored.used = now;
+        Some(Arc::clone(&stored.entered))
     }
 
-    /// Ends the session of a request; gives the cookie that takes the other one's place.
+    /// Ends the session of a request; returns the cookie that clears the browser's.
     pub(super) fn end(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        let kept = self.lock().remove(&secret(headers)?)?;
-        kept.entered.leave();
-        leave(vec![kept]);
+        let stored = self.lock().remove(&secret(headers)?)?;
+        stored.entered.leave();
+        leave(vec![stored]);
         cookie("; Max-Age=0")
     }
 
     fn forget_old(&self, now: Instant) {
         let mut all = self.lock();
-        let is_over = |kept: &Kept| {
-            let idle = now.saturating_duration_since(kept.used);
-            idle > IDLE
-                || now.saturating_duration_since(kept.began) > LIFE
-                || kept.entered.is_over(idle)
+        let is_over = |stored: &StoredSession| {
+            let idle = now.saturating_duration_since(stored.used);
+            idle > IDLE_TIMEOUT
+                || now.saturating_duration_since(stored.began) > MAX_AGE
+                || stored.entered.is_over(idle)
         };
-        let old = all.extract_if(|_, kept| is_over(kept));
-        let old: Vec<_> = old.map(|(_, kept)| kept).collect();
+        let old = all.extract_if(|_, stored| is_over(stored));
+        let old: Vec<_> = old.map(|(_, stored)| stored).collect();
         drop(all);
         leave(old);
     }
 
-    /// How long nobody has used a session, and who has it.
+    /// Returns idle time and login of a session.
     fn idle(&self, secret: &[u8; 32], now: Instant) -> Option<(Duration, Arc<Entered>)> {
         let all = self.lock();
-        let kept = all.get(secret)?;
-        let idle = now.saturating_duration_since(kept.used);
-        Some((idle, Arc::clone(&kept.entered)))
+        let stored = all.get(secret)?;
+        let idle = now.saturating_duration_since(stored.used);
+        Some((idle, Arc::clone(&stored.entered)))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], Kept>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], StoredSession>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Ends a session in time that nobody uses any more. Changes of safe mode are taken back with it.
+/// Ends a session after its idle time, which reverts changes of safe mode.
 async fn watch(sessions: Weak<Sessions>, secret: [u8; 32]) {
     loop {
-        sleep(LOOK).await;
+        sleep(CHECK_INTERVAL).await;
         let Some(sessions) = sessions.upgrade() else {
             return;
         };
@@ -183,45 +186,45 @@ async fn watch(sessions: Weak<Sessions>, secret: [u8; 32]) {
         let Some((idle, entered)) = sessions.idle(&secret, now) else {
             return;
         };
-        // The router's lock: no task may wait for it.
-        let is_safe = idle > SAFE
+        // No task may wait for the router's lock.
+        let is_safe = idle > SAFE_MODE_TIMEOUT
             && spawn_blocking(move || entered.is_in_safe_mode())
                 .await
                 .unwrap_or(false);
         if is_safe {
-            let kept = sessions.lock().remove(&secret);
-            leave(kept.into_iter().collect());
+            let stored = sessions.lock().remove(&secret);
+            leave(stored.into_iter().collect());
             return;
         }
     }
 }
 
-/// Ends sessions in a thread: to leave takes the router's lock, for which no task may wait.
-fn leave(kept: Vec<Kept>) {
-    if kept.is_empty() {
+/// Ends sessions in a thread: leaving takes the router's lock, for which no task may wait.
+fn leave(stored: Vec<StoredSession>) {
+    if stored.is_empty() {
         return;
     }
-    drop(spawn_blocking(move || drop(kept)));
+    drop(spawn_blocking(move || drop(stored)));
 }
 
-/// A cookie of this value, which attributes may follow.
+/// Builds a cookie; attributes may follow.
 fn cookie(value: &str) -> Option<HeaderValue> {
-    let text = format!("{NAME}={value}; Path=/; HttpOnly; SameSite=Strict");
+    let text = format!("{COOKIE_NAME}={value}; Path=/; HttpOnly; SameSite=Strict");
     HeaderValue::from_str(&text).ok()
 }
 
-/// Whether a request is one of the page's own.
+/// Returns true for requests of the page itself.
 pub(super) fn is_its(headers: &HeaderMap) -> bool {
-    let (name, value) = HEADER;
+    let (name, value) = PAGE_HEADER;
     headers.get(name).is_some_and(|own| own == value)
 }
 
-/// The secret that a request of the page brings.
+/// Returns the session secret of a page's request.
 fn secret(headers: &HeaderMap) -> Option<[u8; 32]> {
     let cookies = is_its(headers).then(|| headers.get_all(COOKIE).iter())?;
     let cookies = cookies.filter_map(|cookies| cookies.to_str().ok());
     let mut pairs = cookies.flat_map(|cookies| cookies.split(';'));
-    let coded = pairs.find_map(|pair| pair.trim().strip_prefix(NAME)?.strip_prefix('='))?;
+    let coded = pairs.find_map(|pair| pair.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('='))?;
     URL_SAFE_NO_PAD.decode(coded).ok()?.try_into().ok()
 }
 
@@ -229,14 +232,14 @@ fn secret(headers: &HeaderMap) -> Option<[u8; 32]> {
 mod tests {
     use super::*;
 
-    /// The sessions of a test: a number for each, in the order in which they began.
-    struct Places {
+    /// Sessions of a test, numbered by their start.
+    struct TestSessions {
         began: Instant,
         all: Vec<(usize, &'static str, bool)>,
         next: usize,
     }
 
-    impl Places {
+    impl TestSessions {
         fn contender(
             &self,
             number: usize,
@@ -250,7 +253,7 @@ mod tests {
             }
         }
 
-        /// Begins a session; gives the number of the one that ended for it.
+        /// Starts a session; returns the number of the one that ended for it.
         fn begin(&mut self, user: &'static str, is_administrator: bool) -> Option<usize> {
             let new = self.contender(self.next, user, is_administrator);
             let all = self.all.iter();
@@ -265,29 +268,33 @@ mod tests {
 
     #[test]
     fn sessions_of_readers_leave_places_to_others_and_to_administrators() {
-        let mut places = Places {
+        let mut places = TestSessions {
             began: Instant::now(),
             all: Vec::new(),
             next: 0,
         };
         for number in 0..100_usize {
             let ended = places.begin("rita", false);
-            assert_eq!(ended, number.checked_sub(SHARE), "the oldest of hers");
+            assert_eq!(
+                ended,
+                number.checked_sub(MAX_SESSIONS_PER_USER),
+                "the oldest of hers"
+            );
         }
-        assert_eq!(places.all.len(), SHARE);
+        assert_eq!(places.all.len(), MAX_SESSIONS_PER_USER);
 
         for user in ["rob", "ron", "roy"] {
-            for _ in 0..SHARE {
+            for _ in 0..MAX_SESSIONS_PER_USER {
                 assert_eq!(places.begin(user, false), None, "{user} has a share");
             }
         }
-        assert_eq!(places.all.len(), MOST);
+        assert_eq!(places.all.len(), MAX_SESSIONS);
         assert_eq!(places.begin("admin", true), None);
         let ended = places.begin("new", false).expect("somebody's oldest");
-        assert_eq!(places.all.len(), MOST + 1);
+        assert_eq!(places.all.len(), MAX_SESSIONS + 1);
         assert!(!places.all.iter().any(|(number, ..)| *number == ended));
         assert!(places.all.iter().any(|(_, user, _)| *user == "new"));
-        for _ in 1..SHARE {
+        for _ in 1..MAX_SESSIONS_PER_USER {
             assert_eq!(places.begin("admin", true), None);
         }
         let admins_first = places

@@ -1,9 +1,8 @@
-//! TLS of the services: a certificate that the router makes for itself and keeps.
+//! TLS of the services, with a generated certificate by default.
 //!
-//! RouterOS without a certificate speaks anonymous Diffie-Hellman, in which nobody knows whom they
-//! talk to and which TLS 1.3 does not have. Here there is always a certificate: whoever has seen it
-//! once can see that it is still the same router. A certificate of `/certificate` that `/ip/service`
-//! names stands in its place, from the next connection on.
+//! RouterOS without a certificate uses anonymous Diffie-Hellman, which authenticates nobody and does not exist
+//! in TLS 1.3. This router always has a certificate, by which clients recognise it. A certificate that
+//! `/ip/service` names replaces it from the next connection on.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,33 +19,32 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
 use super::config::Service;
-use super::kept;
+use super::stored_secret;
 
-/// The file within the state folder that has the certificate and its key.
+/// File within the state folder with certificate and key.
 const FILE: &str = "tls/certificate";
 
-/// The longest chain of certificates that is shown.
-const CHAIN: usize = 8;
+/// Maximum length of a certificate chain.
+const MAX_CHAIN_LENGTH: usize = 8;
 
-/// The router's own certificate, and what was made of others.
+/// The router's own certificate, and TLS parameters of other certificates.
 pub(crate) struct Tls {
     any: TlsAcceptor,
     only_tls12: TlsAcceptor,
     made: BTreeMap<String, Made>,
 }
 
-/// What answers handshakes with a certificate of `/certificate`.
+/// TLS parameters of an item in `/certificate`.
 struct Made {
     of: Arc<Item>,
-    /// How many certificates there were: others may have been above it since.
+    /// Number of certificates at that time: new ones may extend the chain.
     among: usize,
     only_tls12: bool,
     acceptor: TlsAcceptor,
 }
 
 impl Tls {
-    /// The certificate of the state folder, made when it is not there; without a folder it is new
-    /// at each start.
+    /// Loads the certificate of the state folder, or generates one; without a folder it changes at each start.
     pub(crate) fn new(state: Option<&StateFolder>) -> Result<Self, String> {
         let failed =
             |error: io::Error| format!("the certificate of the router's services: {error}");
@@ -68,7 +66,8 @@ impl Tls {
         })
     }
 
-    /// What answers the handshakes of a service; where its certificate cannot, the router's own and why.
+    /// Returns the TLS parameters of a service; if its certificate is unusable, the router's own and the
+    /// reason.
     pub(crate) fn of(&mut self, service: &Service, store: &Store) -> (TlsAcceptor, Option<String>) {
         let own = match service.only_tls12 {
             true => &self.only_tls12,
@@ -120,7 +119,7 @@ impl Tls {
     }
 }
 
-/// A certificate and those above it, but for an authority that signs itself: who believes it has it.
+/// Returns a certificate with its issuers, without a self-signed root, which clients have.
 fn chain(item: &Item, store: &Store) -> Result<Vec<CertificateDer<'static>>, String> {
     let first = of_text(item.text("der")).filter(|der| !der.is_empty());
     let first = first.ok_or("it is not signed")?;
@@ -129,7 +128,7 @@ fn chain(item: &Item, store: &Store) -> Result<Vec<CertificateDer<'static>>, Str
         .filter_map(|item| of_text(item.text("der")));
     let others: Vec<_> = others.filter(|der| !der.is_empty()).collect();
     let mut chain = vec![first];
-    while let Some(last) = chain.last().filter(|_| chain.len() < CHAIN) {
+    while let Some(last) = chain.last().filter(|_| chain.len() < MAX_CHAIN_LENGTH) {
         let above = others.iter().find(|der| issued_by(last, der));
         match above.filter(|above| !issued_by(above, above)) {
             Some(above) => chain.push(above.clone()),
@@ -162,12 +161,12 @@ fn invalid(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// The certificate and its key, as PEM: the one file of both that is kept.
+/// Loads certificate and key as PEM from their file.
 fn load(state: Option<&StateFolder>) -> Result<(String, String), String> {
     if let Some(state) = state {
         take_over(state).map_err(|error| format!("{}: {error}", state.path.display()))?;
     }
-    let both = kept::secret(
+    let both = stored_secret::secret(
         state,
         FILE,
         |both| split(both).is_some(),
@@ -179,7 +178,7 @@ fn load(state: Option<&StateFolder>) -> Result<(String, String), String> {
     split(&both).ok_or_else(|| String::from("there is no key in it"))
 }
 
-/// The certificate and the key of a file that has both.
+/// Splits a file into certificate and key.
 fn split(both: &[u8]) -> Option<(String, String)> {
     let both = std::str::from_utf8(both).ok()?;
     let at = both.find("-----BEGIN PRIVATE KEY-----")?;
@@ -189,7 +188,7 @@ fn split(both: &[u8]) -> Option<(String, String)> {
     is_whole.then(|| (certificate.to_owned(), key.to_owned()))
 }
 
-/// Takes over the files of versions before, which kept the key in the clear.
+/// Migrates the files of earlier versions, which stored the key unencrypted.
 fn take_over(state: &StateFolder) -> io::Result<()> {
     let folder = state.path.join("tls");
     let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.join(name));
@@ -201,7 +200,7 @@ fn take_over(state: &StateFolder) -> io::Result<()> {
     fs::remove_file(&certificate)
 }
 
-/// A new certificate and its key, as PEM.
+/// Generates a certificate and its key as PEM.
 fn make() -> io::Result<(String, String)> {
     let key = KeyPair::generate().map_err(invalid)?;
     let mut wanted = CertificateParams::new(vec![String::from("ferroute")]).map_err(invalid)?;
@@ -210,7 +209,7 @@ fn make() -> io::Result<(String, String)> {
         .distinguished_name
         .push(DnType::CommonName, "ferroute");
     wanted.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    // A router's clock may be far off: what the certificate says of time is not to depend on it.
+    // The router's clock may be wrong: the validity must not depend on it.
     wanted.not_before = rcgen::date_time_ymd(2020, 1, 1);
     wanted.not_after = rcgen::date_time_ymd(2049, 12, 31);
     let certificate = wanted.self_signed(&key).map_err(invalid)?;
@@ -230,7 +229,7 @@ mod tests {
             path: std::env::temp_dir().join(name),
             key: Key::new([7; 32], "a test"),
         };
-        // As a version before left it.
+        // As earlier versions left it.
         let (certificate, key) = make().expect("a certificate is made");
         let folder = state.path.join("tls");
         fs::create_dir_all(&folder).expect("a new folder");

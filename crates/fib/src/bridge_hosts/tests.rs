@@ -1,4 +1,4 @@
-//! Hosts against a plain map of them.
+//! Compares the MAC table with a plain map.
 
 use std::collections::BTreeMap;
 use std::sync::Barrier;
@@ -19,7 +19,7 @@ enum Change {
 }
 
 fn keys() -> impl Strategy<Value = HostKey> {
-    // Few enough to meet again, more than the least table has room for.
+    // Few enough to repeat, but more than the smallest table can hold.
     (0..2_usize, 0..3_u16, 0..120_u64).prop_map(|(bridge, vid, mac)| HostKey {
         bridge: BRIDGES[bridge],
         vid,
@@ -51,7 +51,7 @@ fn learned(model: &Model, bridge: InterfaceId) -> u32 {
     model.iter().filter(of).count() as u32
 }
 
-/// What learning does, by the rules alone; none: it may be that there is no room.
+/// Applies learning to the model. The table may in addition be full.
 fn learn(model: &mut Model, key: HostKey, port: InterfaceId, now: u32, max: u32) -> Learned {
     let count = learned(model, key.bridge);
     match model.get_mut(&key) {
@@ -83,10 +83,10 @@ fn carry_out(table: &BridgeHosts, model: &mut Model, change: &Change, max: u32) 
     match *change {
         Change::Learn(key, port, now) => {
             let port = InterfaceId(port);
-            let got = table.learn(&key, port, (now, max));
+            let got = table.learn(&key, port, now, max);
             let should = learn(model, key, port, now, max);
             if (got, should) == (Learned::Full, Learned::New) {
-                // All its lines are full.
+                // All of its lines are full.
                 model.remove(&key);
             } else {
                 assert_eq!(got, should, "{key:?}");
@@ -110,7 +110,7 @@ fn carry_out(table: &BridgeHosts, model: &mut Model, change: &Change, max: u32) 
             let (mut at, mut gone) = (0, Vec::new());
             loop {
                 let ageing = |bridge| (bridge == BRIDGES[0]).then_some(most);
-                at = table.age((at, 7), now, ageing, |key, _| gone.push(*key));
+                at = table.age(at, 7, now, ageing, |key, _| gone.push(*key));
                 if at == 0 {
                     break;
                 }
@@ -182,7 +182,7 @@ fn lines_that_are_full_lead_to_others_until_all_are() {
     let known = |mac: &u64| table.get(&key(*mac)).is_some();
 
     let full = (0..1_000)
-        .find(|mac| table.learn(&key(*mac), InterfaceId(1), (0, u32::MAX)) == Learned::Full);
+        .find(|mac| table.learn(&key(*mac), InterfaceId(1), 0, u32::MAX) == Learned::Full);
 
     let full = full.expect("192 hosts have room");
     assert!(full > 120, "{full} hosts found room");
@@ -211,7 +211,7 @@ fn workers_that_learn_the_same_hosts_at_once_make_none_twice() {
                 begin.wait();
                 for mac in 0..hosts {
                     let port = InterfaceId(1 + worker as u32);
-                    while table.learn(&key(mac), port, (1, u32::MAX)) == Learned::Busy {}
+                    while table.learn(&key(mac), port, 1, u32::MAX) == Learned::Busy {}
                     assert!(table.get(&key(mac)).is_some(), "nobody removes one");
                 }
             });
@@ -234,7 +234,7 @@ fn a_bridge_learns_no_more_than_it_may_and_others_have_their_room() {
             vid: 0,
             mac,
         };
-        table.learn(&key, InterfaceId(1), (0, 2))
+        table.learn(&key, InterfaceId(1), 0, 2)
     };
 
     let one: Vec<_> = (0..3).map(|mac| learn(BRIDGES[0], mac)).collect();

@@ -1,4 +1,4 @@
-//! Directories of hosts against an ordered map, and against who knows their seed.
+//! Compares directories of hosts with an ordered map, also for addresses chosen with knowledge of the seed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn heap() -> Heap {
     Heap::new(Arc::new(memory), 0, Arc::new(Grace::default()))
 }
 
-/// What a reader finds.
+/// Looks up an address as a reader does.
 fn found(heap: &Heap, directory: &Directory, address: u128) -> Option<NextHopId> {
     let words = heap.memory().words();
     let line = line(words, directory.entry().unit(), hash(SEED, address))?;
@@ -32,7 +32,7 @@ fn hosts_that_come_and_go_are_found_while_they_are_there() {
     let mut rng = Rng::seeded(11);
     let link = 0x2001_0db8_u128 << 96;
 
-    // First many come, then nearly all go.
+    // First most changes add hosts, then most remove them.
     for round in 0..60_000_u64 {
         let address = link | u128::from(rng.below(8_000));
         let goes = rng.below(100) < if round < 30_000 { 20 } else { 90 };
@@ -45,7 +45,7 @@ fn hosts_that_come_and_go_are_found_while_they_are_there() {
             NextHopId::NO_ROUTE => model.remove(&address),
             id => model.insert(address, id),
         };
-        assert_eq!(directory.put(&mut heap, (SEED, address), id), Ok(old));
+        assert_eq!(directory.put(&mut heap, SEED, address, id), Ok(old));
         assert_eq!(
             found(&heap, &directory, address),
             model.get(&address).copied()
@@ -69,16 +69,16 @@ fn hosts_that_come_and_go_are_found_while_they_are_there() {
 fn addresses_with_the_same_hash_are_refused_and_change_nothing() {
     let mut heap = heap();
     let mut directory = Directory::new(&mut heap, Entry::NONE);
-    // Who knows the seed can choose such.
+    // Anyone who knows the seed can choose such addresses.
     let low = SEED.rotate_left(29) ^ 0x9e37_79b9_7f4a_7c15;
     let address = |number: u128| number << 64 | u128::from(low);
     assert_eq!(hash(SEED, address(1)), hash(SEED, address(2)));
 
     for number in 0..3 {
-        let put = directory.put(&mut heap, (SEED, address(number)), NextHopId(7));
+        let put = directory.put(&mut heap, SEED, address(number), NextHopId(7));
         assert_eq!(put, Ok(None));
     }
-    let put = directory.put(&mut heap, (SEED, address(3)), NextHopId(8));
+    let put = directory.put(&mut heap, SEED, address(3), NextHopId(8));
 
     assert_eq!(put, Err(Crowded));
     assert_eq!(found(&heap, &directory, address(3)), None);
@@ -88,7 +88,7 @@ fn addresses_with_the_same_hash_are_refused_and_change_nothing() {
             found(&heap, &directory, address(number)),
             Some(NextHopId(7))
         );
-        let gone = directory.put(&mut heap, (SEED, address(number)), NextHopId::NO_ROUTE);
+        let gone = directory.put(&mut heap, SEED, address(number), NextHopId::NO_ROUTE);
         assert_eq!(gone, Ok(Some(NextHopId(7))));
     }
     assert!(directory.is_empty());

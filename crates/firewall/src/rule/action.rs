@@ -129,7 +129,7 @@ pub enum Reject {
 pub enum Mss {
     /// At most this number of bytes.
     Bytes(u16),
-    /// What the MTU of the egress interface permits (RouterOS: `clamp-to-pmtu`).
+    /// The maximum for the MTU of the egress interface (RouterOS: `clamp-to-pmtu`).
     ClampToPmtu,
 }
 

@@ -58,7 +58,7 @@ impl AddressTypes {
     }
 }
 
-/// Class of interfaces that rules do not distinguish. An interface that a rule names has a class of its own.
+/// Class of interfaces that rules do not distinguish. Every interface named by a rule has its own class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Class(pub u16);
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use packet::link::{Arp, Bpdu, Link, Llc, Says, ethertype};
+use packet::link::{Arp, Bpdu, BpduConfig, Link, Llc, ethertype};
 use wire::Mac;
 
 use super::address::{Class, ClassSet};
@@ -22,7 +22,7 @@ pub struct Bridged<'a> {
     pub own: bool,
     /// The class of the ingress bridge; none for frames that the router sends.
     pub ingress: Class,
-    /// The class of the egress bridge; none before it is known, and for frames to the router.
+    /// The class of the egress bridge; unset while unknown, and for frames to the router.
     pub egress: Class,
 }
 
@@ -180,7 +180,7 @@ pub enum ArpMatch {
 }
 
 impl ArpMatch {
-    fn holds(&self, arp: &Arp) -> Option<bool> {
+    fn matches(&self, arp: &Arp) -> Option<bool> {
         Some(match self {
             Self::Opcode(opcode) => arp.opcode == *opcode,
             Self::Hardware(number) => arp.hardware == *number,
@@ -219,12 +219,12 @@ pub enum StpMatch {
 }
 
 impl StpMatch {
-    fn holds(&self, bpdu: &Bpdu) -> Option<bool> {
+    fn matches(&self, bpdu: &Bpdu) -> Option<bool> {
         let within = |first: u16, last: u16, value: u16| (first..=last).contains(&value);
         if let Self::Kind(kind) = self {
             return Some(bpdu.kind == *kind);
         }
-        let says: &Says = bpdu.says.as_ref()?;
+        let says: &BpduConfig = bpdu.says.as_ref()?;
         Some(match *self {
             Self::Kind(_) => return None,
             Self::Flags(flags) => says.flags & flags == flags,
@@ -254,7 +254,7 @@ impl LinkMatch {
     }
 
     /// Returns true if a frame matches; `None` if it lacks the field.
-    pub(super) fn holds(&self, of: &Bridged<'_>) -> Option<bool> {
+    pub(super) fn matches(&self, of: &Bridged<'_>) -> Option<bool> {
         let link = of.link;
         let within = |first: u16, last: u16, value: u16| Some((first..=last).contains(&value));
         match self {
@@ -275,8 +275,8 @@ impl LinkMatch {
                 Some(llc.destination == *sap && llc.source == *sap)
             }
             Self::SnapType(kind) => Some(Llc::of(link, of.frame)?.snap? == *kind),
-            Self::Arp(what) => what.holds(&Arp::of(link, of.frame)?),
-            Self::Stp(what) => what.holds(&Bpdu::of(link, of.frame)?),
+            Self::Arp(what) => what.matches(&Arp::of(link, of.frame)?),
+            Self::Stp(what) => what.matches(&Bpdu::of(link, of.frame)?),
         }
     }
 }

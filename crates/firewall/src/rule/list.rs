@@ -24,7 +24,7 @@ const TRIES: usize = 8;
 const HIGH: usize = 0;
 const LOW: usize = 1;
 /// Time of addition, in nanoseconds.
-const SINCE: usize = 2;
+const ADDED_TIME: usize = 2;
 /// Time of expiry, in nanoseconds; all ones for never.
 const EXPIRY: usize = 3;
 
@@ -60,7 +60,7 @@ impl Added {
     fn of(values: [u64; 4]) -> Self {
         Self {
             address: u128::from(values[HIGH]) << 64 | u128::from(values[LOW]),
-            since: Instant::from_nanos(values[SINCE]),
+            since: Instant::from_nanos(values[ADDED_TIME]),
             expiry: (values[EXPIRY] != u64::MAX).then(|| Instant::from_nanos(values[EXPIRY])),
         }
     }
@@ -169,7 +169,7 @@ impl List {
         let begin = |values: &Values<4>| {
             values[HIGH].store((address >> 64) as u64, Ordering::Relaxed);
             values[LOW].store(address as u64, Ordering::Relaxed);
-            values[SINCE].store(now.as_nanos(), Ordering::Relaxed);
+            values[ADDED_TIME].store(now.as_nanos(), Ordering::Relaxed);
             values[EXPIRY].store(expiry, Ordering::Relaxed);
         };
         let (tag, stale) = (self.tag(address), |values: &Values<4>| ended(values, now));
@@ -257,7 +257,7 @@ fn refresh(values: &Values<4>, expiry: u64, now: Instant) {
         .fetch_update(order, order, step)
         .is_ok_and(|old| old <= nanos)
     {
-        values[SINCE].store(nanos, Ordering::Relaxed);
+        values[ADDED_TIME].store(nanos, Ordering::Relaxed);
     }
 }
 
@@ -271,7 +271,7 @@ const INDEXED: u32 = 12;
 /// Sorted ranges that neither touch nor overlap.
 #[derive(Debug, Default)]
 struct Ranges {
-    /// IPv4, and whatever else lies below 2^32.
+    /// Ranges below 2^32: IPv4.
     first: Box<[u32]>,
     last: Box<[u32]>,
     /// By leading address bits: the number of ranges that begin below. Empty without ranges.

@@ -400,7 +400,7 @@ pub struct When {
 
 impl When {
     /// Returns true if the period includes the current time.
-    pub const fn holds(&self, clock: &Clock) -> bool {
+    pub const fn matches(&self, clock: &Clock) -> bool {
         let second = clock.second_of_day;
         let within = match self.first <= self.last {
             true => self.first <= second && second <= self.last,

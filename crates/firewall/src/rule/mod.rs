@@ -5,7 +5,7 @@
 //! Rule = matchers (all must hold) + action        Chain = rules in order, cut into blocks
 //! Table = chains of one menu; jumps know their chain's place          ┌─ changes, marks (Subject)
 //! run(table, chain, subject, facts, worker, watch) ── first rule… ──→ ├─ Verdict
-//!                                                                     └─ what Watch is told
+//!                                                                     └─ events (Watch)
 //! ```
 //!
 //! The state that a rule keeps between packets (token buckets, `nth` counters, address lists) is held by an
@@ -19,9 +19,9 @@
 mod action;
 mod address;
 mod classify;
+mod evaluate;
 mod event;
 mod header;
-mod holds;
 mod limit;
 mod link;
 mod list;
@@ -52,7 +52,9 @@ pub use matcher::{
 pub use run::{Ahead, Watch, run};
 #[doc(hidden)] // Fuzzers drive them one by one.
 pub use stream::readers as stream_readers;
-pub use stream::{Glob, Joined, Joining, Kept, Layer7, Looked, Making, Sought};
+pub use stream::{
+    CompileMode, Glob, Joined, Joining, Layer7, StreamPatterns, StreamResult, StreamState,
+};
 pub use subject::{Carrier, Changes, Clock, Facts, Ipsec, Marks, Nothing, Sender, Subject};
 pub use table::{Chain, ChainId, DEPTH, NOBODY, NONE, Quick, Rule, Table};
 pub use worker::{RuleCounters, Worker};

@@ -2,8 +2,8 @@
 //! chain.
 
 use super::action::{Action, Dscp, Priority, Timeout, Ttl, Verdict};
-use super::classify::{Block, First, Left};
-use super::holds::{Asked, holds};
+use super::classify::{Block, Candidates, First};
+use super::evaluate::{MatchContext, matches};
 use super::list::List;
 use super::matcher::Matcher;
 use super::subject::{Facts, Subject};
@@ -87,7 +87,7 @@ impl Ahead {
         let Some(current) = table.chain(chain) else {
             return Verdict::Accept;
         };
-        let mut run = Run {
+        let mut run = Evaluation {
             table,
             id: chain,
             chain: current,
@@ -95,7 +95,7 @@ impl Ahead {
             cursor: None,
         };
         if let Some(first) = first {
-            let mut asked = Asked {
+            let mut asked = MatchContext {
                 subject,
                 facts,
                 worker,
@@ -114,17 +114,17 @@ impl Ahead {
 }
 
 /// Position of a packet in its chains.
-struct Run<'a> {
+struct Evaluation<'a> {
     table: &'a Table,
     id: ChainId,
     chain: &'a Chain,
     /// Index of the next rule.
     from: usize,
     /// The packet's candidates in a block of this chain, with the block's index.
-    cursor: Option<(usize, Left)>,
+    cursor: Option<(usize, Candidates)>,
 }
 
-impl Run<'_> {
+impl Evaluation<'_> {
     /// Evaluates rules until the chain ends; `then` is the effect of the last matching rule.
     fn all<F: Facts, W: Watch>(
         &mut self,
@@ -173,7 +173,7 @@ impl Run<'_> {
         worker: &mut Worker,
         watch: &mut W,
     ) -> Then {
-        let mut asked = Asked {
+        let mut asked = MatchContext {
             subject,
             facts,
             worker,
@@ -194,7 +194,7 @@ impl Run<'_> {
     fn try_candidate<F: Facts, W: Watch>(
         &mut self,
         first: &First,
-        asked: &mut Asked<'_, '_, F>,
+        asked: &mut MatchContext<'_, '_, F>,
     ) -> bool {
         let place = first.place as usize;
         self.from = place + 1;
@@ -224,7 +224,7 @@ impl Run<'_> {
 
     /// Returns the index of the next matching rule.
     #[inline]
-    fn next<F: Facts, W: Watch>(&mut self, asked: &mut Asked<'_, '_, F>) -> Option<usize> {
+    fn next<F: Facts, W: Watch>(&mut self, asked: &mut MatchContext<'_, '_, F>) -> Option<usize> {
         let first = self.chain.block_of(self.from);
         let blocks = self.chain.blocks.iter().enumerate().skip(first);
         for (number, block) in blocks {
@@ -251,13 +251,13 @@ impl Run<'_> {
     /// Returns the index of the next matching rule, evaluating and reporting every rule.
     fn next_told<F: Facts, W: Watch>(
         &mut self,
-        asked: &mut Asked<'_, '_, F>,
+        asked: &mut MatchContext<'_, '_, F>,
         watch: &mut W,
     ) -> Option<usize> {
         let rules = self.chain.rules().enumerate().skip(self.from);
         for (place, rule) in rules {
             let mut matchers = rule.matchers.iter();
-            let failed = matchers.find(|matcher| !holds::<F, W>(matcher, asked));
+            let failed = matchers.find(|matcher| !matches::<F, W>(matcher, asked));
             watch.tried(self.chain, rule, failed, asked.subject);
             if failed.is_none() {
                 return Some(place);
@@ -269,12 +269,16 @@ impl Run<'_> {
 
 /// Returns true if the matchers that the bit vectors do not cover match.
 #[inline(always)]
-fn fits<F: Facts, W: Watch>(block: &Block, place: usize, asked: &mut Asked<'_, '_, F>) -> bool {
+fn fits<F: Facts, W: Watch>(
+    block: &Block,
+    place: usize,
+    asked: &mut MatchContext<'_, '_, F>,
+) -> bool {
     let rest = block.rest(place);
     rest.is_empty() || {
         let matchers = &block.rules[place].matchers;
         let mut rest = rest.iter();
-        rest.all(|number| holds::<F, W>(&matchers[usize::from(*number)], asked))
+        rest.all(|number| matches::<F, W>(&matchers[usize::from(*number)], asked))
     }
 }
 

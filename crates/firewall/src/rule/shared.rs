@@ -18,7 +18,7 @@ const WAYS: usize = 8;
 const EMPTY: u64 = 0;
 /// State bits: being written, and present.
 const WRITING: u64 = 1;
-const THERE: u64 = 2;
+const PRESENT: u64 = 2;
 /// Attempts while another worker inserts the same key, which takes a few dozen cycles unless that worker is
 /// preempted.
 const TRIES: usize = 64;
@@ -60,7 +60,7 @@ impl<const N: usize> Shared<N> {
         let both = fold(high ^ first, self.seed ^ 0xd6e8_feb8_6659_fd93);
         // A single multiplication leaves patterns of consecutive keys: with one seed of 300 they fell into
         // few buckets.
-        fold(both, 0xa076_1d64_78bd_642f) & !3 | THERE
+        fold(both, 0xa076_1d64_78bd_642f) & !3 | PRESENT
     }
 
     fn buckets(&self, tag: u64) -> [usize; 2] {
@@ -189,7 +189,7 @@ impl<const N: usize> Shared<N> {
         for place in 0..self.values.len() {
             let (word, values) = self.place(place);
             let tag = word.load(Ordering::SeqCst);
-            let full = tag & THERE != 0 && stale(values);
+            let full = tag & PRESENT != 0 && stale(values);
             if full && claim(word, EMPTY, |_| stale(values)).is_some() {
                 word.store(EMPTY, Ordering::SeqCst);
             }
@@ -201,7 +201,7 @@ impl<const N: usize> Shared<N> {
         (0..self.values.len()).filter_map(|place| {
             let (word, values) = self.place(place);
             let tag = word.load(Ordering::Acquire);
-            if tag & THERE == 0 {
+            if tag & PRESENT == 0 {
                 return None;
             }
             let row = core::array::from_fn(|at| values[at].load(Ordering::Acquire));
@@ -231,7 +231,7 @@ fn claim(word: &AtomicU64, tag: u64, may: impl Fn(u64) -> bool) -> Option<u64> {
 
 /// Returns the tag in the state being written.
 const fn writing(tag: u64) -> u64 {
-    tag & !THERE | WRITING
+    tag & !PRESENT | WRITING
 }
 
 /// Multiplies and folds: every bit of both factors affects about half of the result's bits.

@@ -11,7 +11,7 @@ use super::action::{Mss, Npt};
 use super::address::{AddressTypes, Class};
 use super::link::Bridged;
 use super::matcher::Hotspot;
-use super::stream::{Kept, Looked, Sought};
+use super::stream::{StreamPatterns, StreamResult, StreamState};
 
 /// Marks and priority of a packet, kept through all tables. Mark 0 is `no-mark`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub struct Changes {
     /// connection ends, or when its first packet is dropped.
     pub counted: bool,
     /// Result of reading the packet's stream.
-    pub looked: Looked,
+    pub looked: StreamResult,
 }
 
 /// IPsec policy state of a packet, as bits.
@@ -101,7 +101,7 @@ pub struct Subject<'a> {
     pub sender: Option<Sender>,
     /// Class of the ingress interface; none for packets that the router sends.
     pub ingress: Class,
-    /// Class of the egress interface; none before routing, and for packets to the router.
+    /// Class of the egress interface; unset before routing and for packets to the router.
     pub egress: Class,
     /// The egress interface, for events.
     pub leaves_by: InterfaceId,
@@ -192,7 +192,7 @@ pub enum Carrier {
     /// A connection in the table.
     Known {
         /// The stream state stored with the connection.
-        kept: Kept,
+        kept: StreamState,
         /// True if the packet travels in the reply direction.
         reply: bool,
     },
@@ -216,9 +216,9 @@ pub trait Facts {
         Carrier::None
     }
     /// Stores stream state with a connection in the table.
-    fn keep(&self, _kept: Kept) {}
+    fn keep(&self, _kept: StreamState) {}
     /// Returns the compiled stream patterns.
-    fn sought(&self) -> Option<&Sought> {
+    fn sought(&self) -> Option<&StreamPatterns> {
         None
     }
     /// Returns the routing table's classification of an address.

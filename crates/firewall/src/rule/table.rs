@@ -165,7 +165,7 @@ pub struct Chain {
 /// Outcome of a packet's first candidate in a chain, if its bit alone determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quick {
-    /// The rule must be evaluated, or does more than end the chain.
+    /// The rule must be evaluated, or has further effects.
     Ask,
     /// Accepts the packet, which the rule with this id counts; [`NOBODY`] if there is none.
     Accept(u32),

@@ -7,7 +7,7 @@ use machine::{Instant, Rng};
 use packet::count::{Pair, Traffic};
 
 use super::list::List;
-use super::stream::{Kept, Streams};
+use super::stream::{StreamState, Streams};
 use super::subject::Clock;
 
 /// Number of rules whose counters share a page.
@@ -136,7 +136,7 @@ impl Worker {
 
     /// Frees the stream state of a connection that has ended.
     #[inline]
-    pub fn forget(&mut self, kept: Kept) {
+    pub fn forget(&mut self, kept: StreamState) {
         self.streams.forget(kept);
     }
 

@@ -8,8 +8,8 @@ use wire::Protocol;
 
 const LINK: [u8; 18] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x81, 0, 0, 7, 8, 0];
 
-/// Options of which some are copied: record route (not), router alert (copied), source route
-/// (copied), timestamp (not), each with padding in front.
+/// Options, some of which are copied into fragments: record route (not copied), router alert (copied), source
+/// route (copied), timestamp (not copied), each after padding.
 const OPTIONS: [&[u8]; 4] = [
     &[7, 7, 4, 0, 0, 0, 0],
     &[1, 148, 4, 0, 0],
@@ -47,8 +47,7 @@ fn pool() -> Pool {
     .expect("memory")
 }
 
-/// What a receiver has of a packet: its bytes as far as they came, and its length once the last
-/// piece did.
+/// The received bytes of a packet, and its length once the last fragment has arrived.
 #[derive(Default)]
 struct Reassembled {
     bytes: Vec<u8>,

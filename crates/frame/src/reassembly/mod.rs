@@ -23,7 +23,7 @@ mod tests;
 use machine::{Duration, Instant};
 
 use crate::{Frame, Offload, Pool, Segmentation};
-use packets::{Held, Packets, Place};
+use packets::{InsertPosition, Packets, ReceivedFragment};
 use piece::{Join, NoPiece, Piece, Read};
 
 /// Settings of one family.
@@ -174,14 +174,14 @@ impl<T: Copy> Reassembly<T> {
         now: Instant,
     ) -> Option<(Frame, T)> {
         let at = self.packets.of(piece.key, now);
-        let mut held = Held::new(piece, frame, tag);
+        let mut held = ReceivedFragment::new(piece, frame, tag);
         let behind = match self.packets.place(at, piece, &held) {
-            Place::Behind(behind) => behind,
-            Place::Duplicate => {
+            InsertPosition::Behind(behind) => behind,
+            InsertPosition::Duplicate => {
                 self.lost.push((held.frame, tag, Lost::Duplicate));
                 return None;
             }
-            Place::Overlap => {
+            InsertPosition::Overlap => {
                 self.lost.push((held.frame, tag, Lost::Overlap));
                 self.give_up(at, |_| Lost::Overlap, piece.key.is_v6());
                 return None;
@@ -228,7 +228,7 @@ impl<T: Copy> Reassembly<T> {
         while let Some((oldest, since)) = self.packets.oldest()
             && since + timeout <= now
         {
-            let first = |held: &Held<T>| held.offset == 0;
+            let first = |held: &ReceivedFragment<T>| held.offset == 0;
             self.give_up(oldest, |held| Lost::TimedOut { first: first(held) }, false);
         }
     }
@@ -246,9 +246,9 @@ impl<T: Copy> Reassembly<T> {
     }
 
     /// Gives up a packet. With `poisons`, its later fragments are discarded as well.
-    fn give_up(&mut self, at: u32, why: impl Fn(&Held<T>) -> Lost, poisons: bool) {
+    fn give_up(&mut self, at: u32, why: impl Fn(&ReceivedFragment<T>) -> Lost, poisons: bool) {
         let lost = &mut self.lost;
-        let each = |held: Held<T>| {
+        let each = |held: ReceivedFragment<T>| {
             let why = why(&held);
             lost.push((held.frame, held.tag, why));
         };

@@ -14,7 +14,7 @@ use crate::{Frame, Pool};
 pub(super) struct Packets<T> {
     index: HashMap<Key, u32>,
     packets: Slab<Packet>,
-    pieces: Slab<Held<T>>,
+    pieces: Slab<ReceivedFragment<T>>,
     oldest: u32,
     newest: u32,
     used_bytes: usize,
@@ -46,7 +46,7 @@ struct Packet {
 
 /// A received fragment.
 #[derive(Debug)]
-pub(super) struct Held<T> {
+pub(super) struct ReceivedFragment<T> {
     pub(super) frame: Frame,
     pub(super) tag: T,
     pub(super) offset: u16,
@@ -57,8 +57,8 @@ pub(super) struct Held<T> {
     next: u32,
 }
 
-/// Position of a fragment among those of its packet.
-pub(super) enum Place {
+/// Position of a new fragment in the fragment list of its packet.
+pub(super) enum InsertPosition {
     /// After this fragment, or before all.
     Behind(u32),
     /// The fragment is an exact duplicate.
@@ -83,7 +83,7 @@ impl<T> Default for Packets<T> {
     }
 }
 
-impl<T> Held<T> {
+impl<T> ReceivedFragment<T> {
     /// Lengths fit into 16 bits, as those of packets do.
     pub(super) fn new(piece: &Piece, frame: Frame, tag: T) -> Self {
         Self {
@@ -155,10 +155,15 @@ impl<T: Copy> Packets<T> {
         at
     }
 
-    /// Returns the position of a fragment among those of its packet.
-    pub(super) fn place(&self, at: u32, piece: &Piece, held: &Held<T>) -> Place {
+    /// Returns the position of a new fragment in the list of its packet.
+    pub(super) fn place(
+        &self,
+        at: u32,
+        piece: &Piece,
+        held: &ReceivedFragment<T>,
+    ) -> InsertPosition {
         let Some(packet) = self.packets.get(at).filter(|packet| !packet.poisoned) else {
-            return Place::Overlap;
+            return InsertPosition::Overlap;
         };
         let last = self.pieces.get(packet.last);
         let (mut behind, mut next) = match last {
@@ -173,20 +178,20 @@ impl<T: Copy> Packets<T> {
         }
         let after = self.pieces.get(next);
         if after.is_some_and(|after| after.offset == held.offset && after.data() == held.data()) {
-            return Place::Duplicate;
+            return InsertPosition::Duplicate;
         }
         let (from, to) = (usize::from(held.offset), held.end());
         let before = self.pieces.get(behind);
         let overlaps = before.is_some_and(|before| before.end() > from)
             || after.is_some_and(|after| usize::from(after.offset) < to);
-        let reached = last.map_or(0, Held::end);
+        let reached = last.map_or(0, ReceivedFragment::end);
         let contradicts = match packet.end {
             Some(end) => to > end || (!piece.more && to != end),
             None => !piece.more && reached > to,
         };
         match overlaps || contradicts {
-            true => Place::Overlap,
-            false => Place::Behind(behind),
+            true => InsertPosition::Overlap,
+            false => InsertPosition::Behind(behind),
         }
     }
 
@@ -196,7 +201,7 @@ impl<T: Copy> Packets<T> {
         at: u32,
         behind: u32,
         piece: &Piece,
-        mut held: Held<T>,
+        mut held: ReceivedFragment<T>,
     ) -> usize {
         let Some(packet) = self.packets.get_mut(at) else {
             return 0;
@@ -239,7 +244,7 @@ impl<T: Copy> Packets<T> {
     fn write(
         &self,
         packet: &Packet,
-        first: &Held<T>,
+        first: &ReceivedFragment<T>,
         end: usize,
         pool: &mut Pool,
     ) -> Result<(Frame, T), Lost> {
@@ -277,7 +282,7 @@ impl<T: Copy> Packets<T> {
     fn copy(
         &self,
         packet: &Packet,
-        first: &Held<T>,
+        first: &ReceivedFragment<T>,
         head_len: usize,
         whole: &mut Frame,
     ) -> Option<()> {
@@ -295,7 +300,7 @@ impl<T: Copy> Packets<T> {
     }
 
     /// Removes a packet's fragments; later fragments count as overlaps.
-    pub(super) fn poison(&mut self, at: u32, each: impl FnMut(Held<T>)) {
+    pub(super) fn poison(&mut self, at: u32, each: impl FnMut(ReceivedFragment<T>)) {
         self.empty(at, each);
         if let Some(packet) = self.packets.get_mut(at) {
             packet.poisoned = true;
@@ -303,7 +308,7 @@ impl<T: Copy> Packets<T> {
     }
 
     /// Removes a packet.
-    pub(super) fn remove(&mut self, at: u32, each: impl FnMut(Held<T>)) {
+    pub(super) fn remove(&mut self, at: u32, each: impl FnMut(ReceivedFragment<T>)) {
         self.empty(at, each);
         let Some(packet) = self.packets.remove(at) else {
             return;
@@ -321,7 +326,7 @@ impl<T: Copy> Packets<T> {
     }
 
     /// Removes a packet's fragments.
-    fn empty(&mut self, at: u32, mut each: impl FnMut(Held<T>)) {
+    fn empty(&mut self, at: u32, mut each: impl FnMut(ReceivedFragment<T>)) {
         let Some(packet) = self.packets.get_mut(at) else {
             return;
         };

@@ -1,4 +1,4 @@
-//! Reassembly, sentence by sentence, and against a model.
+//! Tests of reassembly rule by rule, and comparison with a model.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -13,24 +13,24 @@ const DST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SRC6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2);
 const DST6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
-/// What is in front of each packet; padding is behind it.
+/// Link header before each packet; padding follows the packet.
 const LINK: [u8; 14] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
 const PADDING: [u8; 5] = [0xee; 5];
 
-/// A packet that is whole, from its network header on, with the tag of its first piece.
+/// A reassembled packet from its network header on, with the tag of its first fragment.
 type Whole = (Vec<u8>, char);
 
-struct Desk {
+struct Bench {
     machine: Reassembly<char>,
     pool: Pool,
     now: Instant,
-    /// What was given up: packets, and why.
+    /// The dropped fragments, with tag and reason.
     lost: Vec<(Vec<u8>, char, Lost)>,
-    /// What was said of the last whole packet.
+    /// Offload data of the last reassembled packet.
     offload: Offload,
 }
 
-impl Desk {
+impl Bench {
     fn new(config: Config) -> Self {
         let sizes = Sizes {
             small: 3_000,
@@ -79,16 +79,16 @@ impl Desk {
             self.lost.push((packet.to_vec(), tag, why));
             self.pool.free(frame);
         }
-        // The last comes first.
+        // Frames were dropped in reverse order.
         self.lost[before..].reverse();
     }
 
-    /// How many fragments were given up so.
+    /// Returns the number of fragments dropped for this reason.
     fn count(&self, why: Lost) -> usize {
         self.lost.iter().filter(|lost| lost.2 == why).count()
     }
 
-    /// Nothing waits, and every slot is back.
+    /// Returns true if nothing waits and all slots are free.
     fn is_clean(&mut self) -> bool {
         let free = [
             crate::Class::Small,
@@ -100,7 +100,7 @@ impl Desk {
     }
 }
 
-/// A piece in IPv4 of the packet `id`, with these ECN bits.
+/// Returns an IPv4 fragment of packet `id` with these ECN bits.
 fn v4(id: u16, offset: u16, more: bool, data: &[u8], ecn: u8) -> Vec<u8> {
     let header = ipv4::Repr {
         tos: 0x40 | ecn,
@@ -117,7 +117,7 @@ fn v4_whole(id: u16, data: &[u8], ecn: u8) -> Vec<u8> {
     v4(id, 0, false, data, ecn)
 }
 
-/// A piece in IPv6 of the packet `id`, behind destination options.
+/// Returns an IPv6 fragment of packet `id`, after a destination options header.
 fn v6(id: u32, offset: u16, more: bool, data: &[u8]) -> Vec<u8> {
     let fragment = ipv6::Fragment {
         next_header: Protocol::UDP,
@@ -159,8 +159,8 @@ fn pieces_make_the_packet_in_whatever_order_they_come() {
         [2, 1, 0],
     ];
     for order in orders {
-        let mut desk4 = Desk::new(Config::V4);
-        let mut desk6 = Desk::new(Config::V6);
+        let mut desk4 = Bench::new(Config::V4);
+        let mut desk6 = Bench::new(Config::V6);
         let (mut out4, mut out6) = (Vec::new(), Vec::new());
         for n in order {
             let (from, to) = pieces[n];
@@ -185,7 +185,7 @@ fn the_header_is_the_first_pieces_with_its_options() {
     let mut first = Vec::new();
     header.emit(&[7, 3, 4], 8, &mut first);
     first.extend_from_slice(&[1; 8]);
-    let mut desk = Desk::new(Config::V4);
+    let mut desk = Bench::new(Config::V4);
 
     desk.hear(&first, 'a');
     let out = desk.hear(&v4(5, 8, false, &[2; 3], 0), 'b');
@@ -201,7 +201,7 @@ fn the_header_is_the_first_pieces_with_its_options() {
 
 #[test]
 fn pieces_of_different_packets_never_meet() {
-    let mut desk = Desk::new(Config::V4);
+    let mut desk = Bench::new(Config::V4);
     desk.hear(&v4(5, 0, true, &[0; 8], 0), 'a');
     let other_protocol = {
         let mut packet = v4(5, 8, false, &[0; 8], 0);
@@ -218,7 +218,7 @@ fn pieces_of_different_packets_never_meet() {
 fn addresses_of_a_link_are_others_on_another_and_global_ones_are_not() {
     let other = InterfaceId(2);
     for (first, meet) in [(0x20, true), (0xfe, false)] {
-        let mut desk = Desk::new(Config::V6);
+        let mut desk = Bench::new(Config::V6);
         let from = |mut packet: Vec<u8>| {
             packet[8..10].copy_from_slice(&[first, if meet { 1 } else { 0x80 }]);
             packet
@@ -234,7 +234,7 @@ fn addresses_of_a_link_are_others_on_another_and_global_ones_are_not() {
 #[test]
 fn a_piece_that_comes_twice_is_ignored() {
     // RFC 8200, 4.5, last paragraph.
-    let mut desk = Desk::new(Config::V6);
+    let mut desk = Bench::new(Config::V6);
     let first = v6(5, 0, true, &[1; 8]);
 
     desk.hear(&first, 'a');
@@ -247,7 +247,7 @@ fn a_piece_that_comes_twice_is_ignored() {
 
 #[test]
 fn pieces_that_overlap_discard_the_packet() {
-    // RFC 5722, 4. Each case: offset, more, length of the piece that follows (8, more, 16).
+    // RFC 5722, 4. Each case: offset, more-fragments flag and length of a fragment after (8, true, 16).
     let cases = [
         (0, true, 16),
         (16, true, 16),
@@ -256,13 +256,13 @@ fn pieces_that_overlap_discard_the_packet() {
         (0, true, 32),
     ];
     for (offset, more, len) in cases {
-        let mut desk = Desk::new(Config::V6);
+        let mut desk = Bench::new(Config::V6);
         desk.hear(&v6(5, 8, true, &[1; 16]), 'a');
 
         desk.hear(&v6(5, offset, more, &vec![2; len]), 'a');
 
         assert_eq!(desk.count(Lost::Overlap), 2, "{offset} {len}");
-        // What comes later is discarded as well, whatever it would complete.
+        // Later fragments are dropped as well, even if they would complete the packet.
         desk.hear(&v6(5, 0, true, &[1; 24]), 'a');
         assert_eq!(desk.hear(&v6(5, 24, false, &[1; 8]), 'a'), []);
         desk.pass(Duration::from_secs(60));
@@ -273,12 +273,12 @@ fn pieces_that_overlap_discard_the_packet() {
 
 #[test]
 fn the_same_place_with_other_bytes_is_an_overlap() {
-    let mut desk = Desk::new(Config::V4);
+    let mut desk = Bench::new(Config::V4);
     desk.hear(&v4(5, 0, true, &[1; 8], 0), 'a');
     desk.hear(&v4(5, 0, true, &[2; 8], 0), 'a');
 
     assert_eq!(desk.count(Lost::Overlap), 2);
-    // In IPv4 the next packet with this identification is innocent.
+    // In IPv4 the next packet with this identification is not affected.
     desk.hear(&v4(5, 0, true, &[3; 8], 0), 'a');
     let out = desk.hear(&v4(5, 8, false, &[3; 8], 0), 'a');
     assert_eq!(out, whole(v4_whole(5, &[3; 16], 0), 'a'));
@@ -287,7 +287,7 @@ fn the_same_place_with_other_bytes_is_an_overlap() {
 #[test]
 fn two_ends_contradict_each_other() {
     for (offset, more, len) in [(16, false, 8), (16, true, 8)] {
-        let mut desk = Desk::new(Config::V4);
+        let mut desk = Bench::new(Config::V4);
         desk.hear(&v4(5, 8, false, &[1; 8], 0), 'a');
 
         desk.hear(&v4(5, offset, more, &vec![1; len], 0), 'a');
@@ -298,7 +298,7 @@ fn two_ends_contradict_each_other() {
 
 #[test]
 fn an_end_before_what_is_here_contradicts_it() {
-    let mut desk = Desk::new(Config::V4);
+    let mut desk = Bench::new(Config::V4);
     desk.hear(&v4(5, 64, true, &[1; 8], 0), 'a');
 
     desk.hear(&v4(5, 8, false, &[1; 8], 0), 'a');
@@ -312,7 +312,7 @@ fn time_exceeded_is_owed_only_if_the_first_piece_is_here() {
     let first4 = v4(5, 0, true, &[1; 8], 0);
     let first6 = v6(5, 0, true, &[1; 8]);
     for (config, first, seconds) in [(Config::V4, first4, 30), (Config::V6, first6, 60)] {
-        let mut desk = Desk::new(config);
+        let mut desk = Bench::new(config);
         desk.hear(&first, 'a');
         desk.hear(&v4(6, 8, true, &[1; 8], 0), 'b');
 
@@ -338,7 +338,7 @@ fn time_exceeded_is_owed_only_if_the_first_piece_is_here() {
 
 #[test]
 fn time_begins_with_the_first_piece_that_arrives() {
-    let mut desk = Desk::new(Config::V4);
+    let mut desk = Bench::new(Config::V4);
     desk.hear(&v4(5, 0, true, &[1; 8], 0), 'a');
     desk.pass(Duration::from_secs(29));
     desk.hear(&v4(5, 16, true, &[1; 8], 0), 'a');
@@ -351,7 +351,7 @@ fn time_begins_with_the_first_piece_that_arrives() {
 #[test]
 fn ragged_and_endless_pieces_are_problems_in_ipv6() {
     // RFC 8200, 4.5.
-    let mut desk = Desk::new(Config::V6);
+    let mut desk = Bench::new(Config::V6);
     let ragged = v6(5, 0, true, &[1; 9]);
     let endless = v6(5, 65_528, false, &[1; 9]);
 
@@ -368,7 +368,7 @@ fn ragged_and_endless_pieces_are_problems_in_ipv6() {
 
 #[test]
 fn ragged_endless_and_empty_pieces_are_dropped_in_ipv4() {
-    let mut desk = Desk::new(Config::V4);
+    let mut desk = Bench::new(Config::V4);
 
     desk.hear(&v4(5, 0, true, &[1; 9], 0), 'a');
     desk.hear(&v4(5, 65_512, false, &[1; 9], 0), 'a');
@@ -380,7 +380,7 @@ fn ragged_endless_and_empty_pieces_are_dropped_in_ipv4() {
 
 #[test]
 fn the_longest_packet_can_be_put_together() {
-    let mut desk = Desk::new(Config::V4);
+    let mut desk = Bench::new(Config::V4);
     let data = data(65_515);
 
     desk.hear(&v4(5, 0, true, &data[..65_512], 0), 'a');
@@ -391,7 +391,7 @@ fn the_longest_packet_can_be_put_together() {
 
 #[test]
 fn a_packet_whose_headers_make_it_too_long_is_dropped() {
-    let mut desk = Desk::new(Config::V6);
+    let mut desk = Bench::new(Config::V6);
     let data = data(65_535);
 
     desk.hear(&v6(5, 0, true, &data[..65_504]), 'a');
@@ -405,7 +405,7 @@ fn a_packet_whose_headers_make_it_too_long_is_dropped() {
 #[test]
 fn an_atomic_fragment_is_whole_and_meets_no_others() {
     // RFC 6946, 4.
-    let mut desk = Desk::new(Config::V6);
+    let mut desk = Bench::new(Config::V6);
     desk.hear(&v6(5, 8, true, &[1; 8]), 'a');
 
     let out = desk.hear(&v6(5, 0, false, &[2; 9]), 'b');
@@ -430,7 +430,7 @@ fn a_first_piece_that_hides_its_headers_is_dropped() {
     .concat();
     let header = ipv6::Repr::new(Protocol::FRAGMENT, SRC6, DST6);
     let packet = [&header.to_bytes(payload.len())[..], &payload].concat();
-    let mut desk = Desk::new(Config::V6);
+    let mut desk = Bench::new(Config::V6);
 
     desk.hear(&packet, 'a');
 
@@ -442,7 +442,7 @@ fn a_first_piece_that_hides_its_headers_is_dropped() {
 fn a_congestion_mark_on_one_piece_is_one_on_the_packet() {
     // RFC 3168, 5.3.
     let joined = |first, second| {
-        let mut desk = Desk::new(Config::V4);
+        let mut desk = Bench::new(Config::V4);
         desk.hear(&v4(5, 0, true, &[1; 8], first), 'a');
         desk.hear(&v4(5, 8, false, &[1; 8], second), 'a')
     };
@@ -460,12 +460,12 @@ fn a_flood_of_pieces_stays_within_its_memory_and_the_newest_packet_survives() {
             packets_max: 500,
             ..Config::V4
         };
-        let mut desk = Desk::new(config);
+        let mut desk = Bench::new(config);
         for id in 0..20_000 {
             desk.hear(&v4(id, 8, true, &vec![1; piece], 0), 'a');
             assert!(desk.machine.used_bytes() <= 1 << 20);
             assert!(desk.machine.len() <= 500);
-            // The memory that it says it uses is all that it holds.
+            // The memory accounting covers all used memory.
             let held = 3_000 - desk.pool.available(crate::Class::Small);
             assert!(held * crate::Class::Small.slot_bytes() <= 1 << 20);
         }
@@ -480,7 +480,7 @@ fn a_flood_of_pieces_stays_within_its_memory_and_the_newest_packet_survives() {
 
 #[test]
 fn what_is_put_together_is_what_was_taken_apart() {
-    // Many packets at once, their pieces shuffled, some lost, some twice.
+    // Many packets at once, with fragments shuffled, some lost and some duplicated.
     for seed in 0..300 {
         let mut rng = Rng::seeded(seed);
         let packets: Vec<Vec<u8>> = (0..20).map(|_| noise(&mut rng, 400)).collect();
@@ -502,7 +502,7 @@ fn what_is_put_together_is_what_was_taken_apart() {
             line.swap(at, rng.below(at as u64 + 1) as usize);
         }
 
-        let mut desk = Desk::new(Config::V4);
+        let mut desk = Bench::new(Config::V4);
         let mut found = vec![false; 20];
         for piece in &line {
             for (packet, _) in desk.hear(piece, 'a') {
@@ -523,7 +523,7 @@ fn noise(rng: &mut Rng, len_max: u64) -> Vec<u8> {
     bytes
 }
 
-/// Pieces of random sizes. A packet of one piece is none.
+/// Splits a packet into fragments of random sizes.
 fn taken_apart(id: u16, packet: &[u8], rng: &mut Rng) -> Vec<Vec<u8>> {
     let mut pieces = Vec::new();
     let mut at = 0;
@@ -540,7 +540,7 @@ fn taken_apart(id: u16, packet: &[u8], rng: &mut Rng) -> Vec<Vec<u8>> {
 fn noise_never_panics_and_is_forgotten() {
     for seed in 0..2_000 {
         let mut rng = Rng::seeded(seed);
-        let mut desk = Desk::new(Config::V6);
+        let mut desk = Bench::new(Config::V6);
         for _ in 0..30 {
             let offset = 8 * rng.below(4) as u16;
             let mut packet = match rng.percent(50) {
@@ -561,7 +561,7 @@ fn noise_never_panics_and_is_forgotten() {
 
 #[test]
 fn a_second_end_within_the_packet_contradicts_the_first() {
-    let mut desk = Desk::new(Config::V4);
+    let mut desk = Bench::new(Config::V4);
     desk.hear(&v4(5, 64, false, &[1; 8], 0), 'a');
 
     desk.hear(&v4(5, 8, false, &[1; 8], 0), 'a');
@@ -571,14 +571,14 @@ fn a_second_end_within_the_packet_contradicts_the_first() {
 
 #[test]
 fn a_whole_packet_knows_what_it_was_made_of() {
-    // As Linux has it: what may be fragmented, and how long the longest piece was.
+    // As in Linux: the don't-fragment flag, and the length of the longest fragment.
     let piece = |offset, more, len: usize, dont: bool| {
         let mut packet = v4(5, offset, more, &vec![1; len], 0);
         packet[6] |= if dont { 0x40 } else { 0 };
         packet
     };
     for (dont_first, dont_last, dont) in [(true, false, true), (false, true, false)] {
-        let mut desk = Desk::new(Config::V4);
+        let mut desk = Bench::new(Config::V4);
         desk.hear(&piece(0, true, 64, dont_first), 'a');
 
         let out = desk.hear(&piece(64, false, 8, dont_last), 'a');
@@ -592,7 +592,7 @@ fn a_whole_packet_knows_what_it_was_made_of() {
 
 #[test]
 fn a_packet_in_too_many_pieces_is_given_up() {
-    let mut desk = Desk::new(Config::V4);
+    let mut desk = Bench::new(Config::V4);
 
     for at in 0..300 {
         desk.hear(&v4(5, 8 * at, true, &[1; 8], 0), 'a');
@@ -611,7 +611,7 @@ fn a_packet_in_too_many_pieces_is_given_up() {
 
 #[test]
 fn a_whole_packet_without_a_slot_is_lost_by_that_name() {
-    let mut desk = Desk::new(Config::V4);
+    let mut desk = Bench::new(Config::V4);
     let taken: Vec<_> = core::iter::from_fn(|| desk.pool.alloc(60_000)).collect();
     let data = data(60_000);
     desk.hear(&v4(5, 0, true, &data[..8_000], 0), 'a');
@@ -630,7 +630,7 @@ fn a_whole_packet_without_a_slot_is_lost_by_that_name() {
 fn fragments_of_what_was_put_together_are_what_came() {
     for len in [3_000, 9_001, 60_000] {
         let data = data(len);
-        let mut desk = Desk::new(Config::V6);
+        let mut desk = Bench::new(Config::V6);
         let mut out = Vec::new();
         for (number, part) in data.chunks(1_440).enumerate() {
             let offset = (number * 1_440) as u16;
@@ -648,7 +648,7 @@ fn fragments_of_what_was_put_together_are_what_came() {
         let mut pieces = Vec::new();
         crate::fragment6(&mut desk.pool, &whole, size, 9, &mut pieces).unwrap();
 
-        // The destination options are part of what is fragmented, and 8 bytes longer that is.
+        // The destination options belong to the fragmentable part, which is 8 bytes longer.
         let mut again = Vec::new();
         for piece in &pieces {
             assert!(piece.len() - LINK.len() <= size);
@@ -662,7 +662,7 @@ fn fragments_of_what_was_put_together_are_what_came() {
     }
 }
 
-/// What is known of a packet's pieces: each byte that is here, and where they end.
+/// Model of a packet's fragments: the received bytes, and the known end.
 #[derive(Default)]
 struct Model {
     pieces: Vec<(u16, Vec<u8>)>,
@@ -671,7 +671,7 @@ struct Model {
 }
 
 impl Model {
-    /// The name under which the piece is lost, or the bytes of the packet that is whole with it.
+    /// Returns the reason for dropping the fragment, or the bytes of the packet if the fragment completes it.
     fn take(&mut self, offset: u16, more: bool, data: &[u8]) -> Result<Option<Vec<u8>>, Lost> {
         let (from, to) = (usize::from(offset), usize::from(offset) + data.len());
         if self.poisoned {
@@ -714,14 +714,14 @@ proptest::proptest! {
     fn pieces_in_any_order_are_put_together_or_lost_by_the_right_name(
         pieces in proptest::collection::vec((0..8_u16, 1..4_usize, 0..3_u8, 0..9_u8), 1..40),
     ) {
-        let mut desk = Desk::new(Config::V6);
+        let mut desk = Bench::new(Config::V6);
         let mut model = Model::default();
         for (at, words, last, content) in pieces {
-            // Nearly always the bytes that belong there.
+            // Nearly always the correct bytes.
             let (from, to) = (usize::from(at) * 8, usize::from(at) * 8 + words * 8);
             let mut data = data(128)[from..to].to_vec();
             data[0] ^= u8::from(content == 0);
-            // Without an offset and without more it would be whole by itself.
+            // A fragment with offset 0 and without the more-fragments flag would be a whole packet.
             let more = last != 0 || at == 0;
             let held = desk.machine.used_bytes();
 

@@ -11,7 +11,7 @@ const V6: (Ipv6Addr, Ipv6Addr) = (
 );
 const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 1, 2, 3, 4, 5, 6, 7, 8];
 
-/// A merged packet that a test describes.
+/// A merged packet of a test.
 #[derive(Clone, Debug)]
 struct Whole {
     is_v6: bool,
@@ -42,7 +42,8 @@ impl Whole {
         }
     }
 
-    /// The frame as a local stack hands it over: its upper checksum is only the pseudo header's sum.
+    /// Returns the frame as a local stack passes it: the upper checksum contains only the pseudo header's
+    /// sum.
     fn frame(&self, pool: &mut Pool) -> Frame {
         let mut bytes = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
         for vid in 1..=self.tags as u8 {
@@ -124,7 +125,7 @@ impl Whole {
         bytes
     }
 
-    /// Takes a piece apart as the oracle reads it: the headers' numbers and the payload.
+    /// Parses a segment with etherparse and compares the headers; returns the payload.
     fn check(&self, piece: &Frame, index: usize, last: bool) -> Result<Vec<u8>, TestCaseError> {
         prop_assert!(piece.offload.is_finished());
         let packet = &piece.bytes()[usize::from(piece.l3)..];
@@ -190,7 +191,7 @@ impl Whole {
 fn whole() -> impl Strategy<Value = Whole> {
     let shape = (any::<[bool; 4]>(), 0..3usize);
     let numbers = (any::<u32>(), any::<u16>(), any::<u8>(), 48..3_000u16);
-    // Long payloads are rare among random ones; every third is.
+    // Random payloads are seldom long, so every third one is long by construction.
     let payload = prop_oneof![
         2 => vec(any::<u8>(), 0..4_000),
         1 => (any::<u8>(), 30_000..65_000usize)
@@ -301,7 +302,7 @@ proptest! {
 
         let upper = &frame.bytes()[at..];
         if whole.is_tcp {
-            // Nothing was split, so that the flags are the whole's: ask for the checksum alone.
+            // The frame was not split, so the flags are unchanged: only the checksum is verified.
             let tcp = tcp::Segment::new_checked(upper).expect("a segment");
             let verdict = if whole.is_v6 { tcp.verify_v6(V6.0, V6.1) } else { tcp.verify_v4(V4.0, V4.1) };
             prop_assert_eq!(verdict, Ok(()));

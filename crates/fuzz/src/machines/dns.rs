@@ -1,12 +1,12 @@
 //! DNS forwarder with clients, and a server with right and wrong answers.
 
 use machine::{Duration, Instant, Machine as _};
-use service::dns::{Action, Carrier, Config, Dns, Event, Place, Server, Told};
+use service::dns::{Action, Carrier, Config, Dns, Event, NetworkStack, QueryResult, Server};
 
 use super::{events, span};
 
 /// Cache size in bytes.
-const KEPT: usize = 16 << 10;
+const CACHE_BYTES: usize = 16 << 10;
 
 const SERVER: ([u8; 4], u16) = ([192, 0, 2, 1], 53);
 
@@ -30,12 +30,12 @@ pub fn dns(script: &[u8]) {
         sent: Vec::new(),
     };
     let mut config = Config {
-        cache_size: KEPT,
+        cache_size: CACHE_BYTES,
         ..Config::default()
     };
     config.servers.plain = vec![Server {
         address: SERVER.into(),
-        place: Place::Router,
+        place: NetworkStack::Router,
     }];
     bench.feed(Event::Configure(Box::new(config)));
     for (what, data) in events(script) {
@@ -46,7 +46,7 @@ pub fn dns(script: &[u8]) {
         bench.now += span(data);
         bench.tick();
         let kept = bench.forwarder.cache_used();
-        assert!(kept <= KEPT, "what is kept is bounded: {kept}");
+        assert!(kept <= CACHE_BYTES, "what is kept is bounded: {kept}");
         bench.forwarder.lines(bench.now, |_, _| {});
     }
     for _ in 0..64 {
@@ -63,8 +63,8 @@ impl Bench {
             _ => Carrier::Stream,
         };
         let mut reply = Vec::new();
-        let asked = (message, carrier);
-        if !{ &mut self.forwarder }.answer_at_once(asked, self.now, &mut reply) {
+        let forwarder = &mut self.forwarder;
+        if !forwarder.answer_at_once(message, carrier, self.now, &mut reply) {
             self.open += 1;
             self.clients += 1;
             let client = self.clients;
@@ -111,9 +111,9 @@ impl Bench {
                     assert!(is_answer, "{message:?}");
                 }
                 Action::Send { port, message, .. } => self.sent.push((port, message)),
-                Action::Ask(ask) => self.feed(Event::Told {
+                Action::Ask(ask) => self.feed(Event::QueryResult {
                     ticket: ask.ticket,
-                    told: Told::Silent,
+                    told: QueryResult::Silent,
                 }),
                 Action::Listed(..) | Action::Warn(_) => {}
             }

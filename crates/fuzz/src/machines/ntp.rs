@@ -57,7 +57,7 @@ pub fn ntp(script: &[u8]) {
         }
         let time = client.time(now);
         let synchronized = client.synchronized(now);
-        if let Ok(said) = server.answer((SERVER.into(), data), synchronized, time, now) {
+        if let Ok(said) = server.answer(SERVER.into(), data, synchronized, time, now) {
             assert!(
                 said.len() <= data.len(),
                 "an answer is never longer than its question"

@@ -38,7 +38,7 @@ pub fn snmp(script: &[u8]) {
                 [&[0x30, 0x81, len][..], &content].concat()
             }
         };
-        let asked = agents::Asked {
+        let asked = agents::Datagram {
             bytes: &wrapped,
             from: Ipv4Addr::new(192, 0, 2, 1).into(),
             now: time,

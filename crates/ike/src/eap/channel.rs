@@ -19,8 +19,8 @@ use crate::curve::{half, of_der, to_der};
 use crate::suite::Hash;
 
 /// Bytes that TLS exports, and leading bytes of them that become the session key (RFC 5216, 2.3).
-const EXPORTED: usize = 128;
-const SESSION_KEY: usize = 64;
+const EXPORTED_BYTES: usize = 128;
+const SESSION_KEY_BYTES: usize = 64;
 /// Exporter labels: up to TLS 1.2 (RFC 5216, 2.3), and for TLS 1.3 (RFC 9190, 2.3) with the EAP type as
 /// context.
 const LABEL: &[u8] = b"client EAP encryption";
@@ -28,9 +28,9 @@ const LABEL_1_3: &[u8] = b"EXPORTER_EAP_TLS_Key_Material";
 const CONTEXT_1_3: &[u8] = &[13];
 
 /// Protected success indication of a TLS 1.3 server (RFC 9190, 2.5).
-const COMMITTED: &[u8] = &[0];
+const SUCCESS_INDICATION: &[u8] = &[0];
 /// Maximum application data to read per message of the server.
-const SAID_MAX: u64 = 64;
+const MAX_APPLICATION_BYTES: u64 = 64;
 
 /// TLS signature schemes with their IKE equivalents, best first.
 const SCHEMES: [(SignatureScheme, Scheme); 9] = [
@@ -77,7 +77,9 @@ impl Channel {
     /// # Errors
     /// Certificate or key cannot be used for TLS.
     pub(super) fn new(certified: &Certified) -> Result<Self, String> {
-        let own = Arc::new(Own::new(certified).ok_or("the certificate cannot be used for TLS")?);
+        let own = Arc::new(
+            ClientCertificate::new(certified).ok_or("the certificate cannot be used for TLS")?,
+        );
         let judge = Arc::new(Judge {
             verifier: Arc::clone(&certified.verifier),
             chain: Mutex::default(),
@@ -117,7 +119,7 @@ impl Channel {
             if let Err(error) = self.connection.process_new_packets() {
                 return Err(self.judge.take_refusal().unwrap_or_else(|| explain(&error)));
             }
-            let mut said = self.connection.reader().take(SAID_MAX);
+            let mut said = self.connection.reader().take(MAX_APPLICATION_BYTES);
             // The reader reports the end of the available data as an error.
             let _ = said.read_to_end(&mut self.said);
         }
@@ -136,14 +138,14 @@ impl Channel {
             return None;
         }
         let (label, context) = match self.connection.protocol_version()? {
-            ProtocolVersion::TLSv1_3 if self.said != COMMITTED => return None,
+            ProtocolVersion::TLSv1_3 if self.said != SUCCESS_INDICATION => return None,
             ProtocolVersion::TLSv1_3 => (LABEL_1_3, Some(CONTEXT_1_3)),
             _ => (LABEL, None),
         };
         let exported = self
             .connection
-            .export_keying_material([0; EXPORTED], label, context);
-        Some(Secret::new(&exported.ok()?[..SESSION_KEY]))
+            .export_keying_material([0; EXPORTED_BYTES], label, context);
+        Some(Secret::new(&exported.ok()?[..SESSION_KEY_BYTES]))
     }
 }
 
@@ -165,9 +167,9 @@ fn scheme_of(scheme: SignatureScheme) -> Option<Scheme> {
 
 /// Local certificate and key.
 #[derive(Debug)]
-struct Own(Arc<CertifiedKey>);
+struct ClientCertificate(Arc<CertifiedKey>);
 
-impl Own {
+impl ClientCertificate {
     fn new(certified: &Certified) -> Option<Self> {
         let chain = certified.chain.iter().cloned().map(CertificateDer::from);
         let algorithm = match is_elliptic(&*certified.signer)? {
@@ -188,7 +190,7 @@ fn is_elliptic(signer: &dyn Signer) -> Option<bool> {
     can.next().map(|(_, scheme)| half(*scheme).is_some())
 }
 
-impl ResolvesClientCert for Own {
+impl ResolvesClientCert for ClientCertificate {
     fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         Some(Arc::clone(&self.0))
     }

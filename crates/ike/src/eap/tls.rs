@@ -9,9 +9,9 @@ const MORE: u8 = 0x40;
 const START: u8 = 0x20;
 
 /// TLS bytes per message: with the headers of EAP, IKE and UDP below an MTU of 1,280 bytes.
-const FRAGMENT: usize = 1024;
+const FRAGMENT_BYTES: usize = 1024;
 /// Maximum TLS bytes of one server flight. A certificate chain has some thousands.
-const FLIGHT_MAX: usize = 64 << 10;
+const MAX_FLIGHT_BYTES: usize = 64 << 10;
 
 /// EAP-TLS client of one login.
 pub(super) struct Tls {
@@ -64,7 +64,7 @@ impl Tls {
                 false => Err("the server interrupts a message in fragments".into()),
             };
         }
-        if self.incoming.len() + fragment.len() > FLIGHT_MAX {
+        if self.incoming.len() + fragment.len() > MAX_FLIGHT_BYTES {
             return Err("the server sends too much at once".into());
         }
         self.incoming.extend_from_slice(fragment);
@@ -89,7 +89,7 @@ impl Tls {
     /// Returns the next fragment; flags alone if nothing is left to send.
     fn fragment(&mut self) -> Vec<u8> {
         let rest = &self.outgoing[self.sent..];
-        let part = &rest[..rest.len().min(FRAGMENT)];
+        let part = &rest[..rest.len().min(FRAGMENT_BYTES)];
         let is_first_of_many = self.sent == 0 && part.len() < rest.len();
         let mut flags = 0;
         if part.len() < rest.len() {

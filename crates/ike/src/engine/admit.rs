@@ -1,16 +1,16 @@
 //! Admission of first messages: which peers get an answer, when they need a cookie, and which half-open SA
 //! gives way.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 
 use machine::Instant;
 
-use super::core::Context;
+use super::core::{Context, Datagram};
 use super::sa::Sa;
 use super::{Engine, is_host};
 use crate::config::Exchange;
 use crate::event::{Action, Level, SaId, Why};
-use crate::message::{Header, Version};
+use crate::message::Version;
 use crate::{v1, v2};
 
 /// Occupancy of the table of half-open SAs.
@@ -27,13 +27,12 @@ enum Load {
 
 impl Engine {
     /// Answers a first message if a peer is configured for it and the limits allow it.
-    pub(super) fn first(
-        &mut self,
-        header: &Header,
-        bytes: &[u8],
-        (ends, natt): ((SocketAddr, SocketAddr), bool),
-        (now, out): (Instant, &mut Vec<Action>),
-    ) {
+    pub(super) fn first(&mut self, datagram: &Datagram<'_>, now: Instant, out: &mut Vec<Action>) {
+        let Datagram {
+            header,
+            bytes,
+            path,
+        } = *datagram;
         let exchange = match header.version {
             Version::One => v1::Sa::first_exchange(header.exchange),
             Version::Two => v2::is_first(header).then_some(Exchange::Ike2),
@@ -41,7 +40,7 @@ impl Engine {
         let Some(exchange) = exchange else {
             return self.core.count("unknown-spi");
         };
-        let (local, remote) = (ends.0.ip(), ends.1.ip());
+        let (local, remote) = (path.local.ip(), path.remote.ip());
         let Some(id) = self.core.peer_for(local, remote, exchange) else {
             let mut cx = self.context(now, out);
             if cx.tells_of_stranger() {
@@ -57,7 +56,7 @@ impl Engine {
         let Some(peer) = self.core.peers.get(&id).cloned() else {
             return;
         };
-        let is_proved = exchange == Exchange::Ike2 && self.gate.is_proved(bytes, ends.1, now);
+        let is_proved = exchange == Exchange::Ike2 && self.gate.is_proved(bytes, path.remote, now);
         // Senders with a cookie, and peers with a host address, displace the oldest half-open SA.
         let is_preferred = is_proved || exchange != Exchange::Ike2 && is_host(&peer);
         let load = self.load(remote);
@@ -76,21 +75,13 @@ impl Engine {
         };
         let begun = if exchange == Exchange::Ike2 {
             let gate = busy.then_some(&*self.gate);
-            v2::Sa::respond(
-                sa_id,
-                (id, peer),
-                (ends, natt),
-                (header, bytes),
-                gate,
-                &mut cx,
-            )
-            .map(|sa| Sa::Two(Box::new(sa)))
+            v2::Sa::respond(sa_id, id, peer, datagram, gate, &mut cx)
+                .map(|sa| Sa::Two(Box::new(sa)))
         } else if busy && !is_preferred {
             // IKEv1 has no cookies: unverified senders have to wait.
             return cx.core.count("too-many-half-open");
         } else {
-            v1::Sa::respond(sa_id, (id, peer), (ends, natt), (header, bytes), &mut cx)
-                .map(|sa| Sa::One(Box::new(sa)))
+            v1::Sa::respond(sa_id, id, peer, datagram, &mut cx).map(|sa| Sa::One(Box::new(sa)))
         };
         if let Some(sa) = begun {
             self.put(sa);

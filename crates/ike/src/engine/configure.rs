@@ -38,7 +38,7 @@ impl Engine {
                 }
             }
             self.core.peers.insert(id, peer);
-            return self.change_local(id, (from, to), now, out);
+            return self.change_local(id, from, to, now, out);
         }
         for sa in self.sas_of(id) {
             self.close(sa, Why::Reconfigured, now, out);
@@ -64,7 +64,8 @@ impl Engine {
     fn change_local(
         &mut self,
         peer: PeerId,
-        (from, to): (IpAddr, IpAddr),
+        from: IpAddr,
+        to: IpAddr,
         now: Instant,
         out: &mut Vec<Action>,
     ) {
@@ -131,7 +132,7 @@ impl Engine {
         };
         let has_own = { self.core.peers.get(&peer) }.is_some_and(|peer| peer.local.is_some());
         match from.filter(|from| !has_own && !from.is_unspecified() && *from != to) {
-            Some(from) => self.change_local(peer, (from, to), now, out),
+            Some(from) => self.change_local(peer, from, to, now, out),
             None => self.try_later(peer, now),
         }
     }

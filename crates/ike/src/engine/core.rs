@@ -51,7 +51,7 @@ impl Agenda {
 
 /// A pair of SAs with its timers.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct ChildState {
     /// The pair.
     pub(crate) child: Child,
     /// Time to rekey; `None` while rekeying, or if the peer rekeys.
@@ -66,7 +66,7 @@ pub(crate) struct Kept {
     pub(crate) inherited: bool,
 }
 
-impl Kept {
+impl ChildState {
     fn due(&self) -> Instant {
         let soft = self.soft_at.unwrap_or(self.hard_at);
         let active = self.active_at.unwrap_or(self.hard_at);
@@ -97,7 +97,7 @@ pub(crate) struct Core {
     pub(crate) settings: Settings,
     pub(crate) counters: Counters,
     pub(crate) entropy: Entropy,
-    pub(crate) children: BTreeMap<ChildId, Kept>,
+    pub(crate) children: BTreeMap<ChildId, ChildState>,
     pub(crate) agenda: Agenda,
     pub(crate) orders: VecDeque<Order>,
     /// Time of the last log entry that an unauthenticated sender caused.
@@ -115,6 +115,21 @@ pub(crate) struct Context<'a> {
 
 /// Algorithms of an IKE SA: encryption, hash (IKEv2: integrity), PRF, group.
 pub(crate) type Suite = (Cipher, Hash, Hash, Group);
+
+/// Endpoints of a message, and whether it carries the non-ESP marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Path {
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+    pub(crate) natt: bool,
+}
+
+/// A received message with its parsed header.
+pub(crate) struct Datagram<'a> {
+    pub(crate) header: &'a crate::message::Header,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) path: Path,
+}
 
 /// Fields that IKEv1 and IKEv2 SAs have in common.
 #[derive(Debug)]
@@ -147,23 +162,24 @@ pub(crate) struct Common {
 }
 
 /// Maximum number of policies that wait for an IKE SA.
-const WANTED: usize = 1024;
+const MAX_WAITING_POLICIES: usize = 1024;
 /// Time that a replaced pair stays if nobody deletes it.
-const BEHIND: Duration = Duration::from_secs(60);
+const REPLACED_LIFETIME: Duration = Duration::from_secs(60);
 /// Maximum time to wait for the response to a liveness check.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const LIVENESS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Minimum interval between log entries that unauthenticated senders cause.
-const STRANGERS: Duration = Duration::from_secs(1);
+const STRANGER_LOG_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of NAT keepalives (RFC 3948, 4).
-pub(crate) const KEEPALIVE: Duration = Duration::from_secs(20);
+pub(crate) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(20);
 
 impl Common {
     /// Creates the state of an SA before its first message.
     pub(crate) fn new(
         id: SaId,
-        (peer_id, peer): (PeerId, Arc<Peer>),
+        peer_id: PeerId,
+        peer: Arc<Peer>,
         side: Side,
-        (local, remote): (SocketAddr, SocketAddr),
+        path: Path,
         now: Instant,
     ) -> Self {
         Self {
@@ -171,9 +187,9 @@ impl Common {
             peer_id,
             peer,
             side,
-            local,
-            remote,
-            natt: false,
+            local: path.local,
+            remote: path.remote,
+            natt: path.natt,
             translated: (false, false),
             spis: (0, 0),
             state: State::Starting,
@@ -188,6 +204,15 @@ impl Common {
             received: Traffic::default(),
             sent: Traffic::default(),
             wanted: VecDeque::new(),
+        }
+    }
+
+    /// Returns the path of this side's messages.
+    pub(crate) const fn path(&self) -> Path {
+        Path {
+            local: self.local,
+            remote: self.remote,
+            natt: self.natt,
         }
     }
 
@@ -233,7 +258,7 @@ impl Common {
     /// an interval of at most 5 seconds. `None` without dead peer detection.
     pub(crate) fn patience(&self) -> Option<Duration> {
         let (interval, failures) = self.peer.profile.dpd?;
-        let each = interval.min(PATIENCE);
+        let each = interval.min(LIVENESS_TIMEOUT);
         (!interval.is_zero()).then(|| each.saturating_mul(failures.max(1)))
     }
 
@@ -259,7 +284,7 @@ impl Common {
     /// Queues a policy that needs SAs, unless it is queued or the queue is full.
     pub(crate) fn want(&mut self, policy: PolicyId, replaces: Option<ChildId>) {
         let there = self.wanted.iter().any(|(other, _)| *other == policy);
-        if !there && self.wanted.len() < WANTED {
+        if !there && self.wanted.len() < MAX_WAITING_POLICIES {
             self.wanted.push_back((policy, replaces));
         }
     }
@@ -275,12 +300,12 @@ impl Common {
 
     /// Adopts the endpoints of an authenticated message. A peer that is not behind NAT may change its port
     /// only.
-    pub(crate) fn follow(
-        &mut self,
-        (local, remote): (SocketAddr, SocketAddr),
-        natt: bool,
-        cx: &mut Context<'_>,
-    ) {
+    pub(crate) fn follow(&mut self, path: Path, cx: &mut Context<'_>) {
+        let Path {
+            local,
+            remote,
+            natt,
+        } = path;
         let moved = (self.local, self.remote) != (local, remote);
         if !moved || (!self.translated.1 && self.remote.ip() != remote.ip()) {
             return;
@@ -309,7 +334,7 @@ impl Common {
     /// Returns the time of the next keepalive; `None` if this side is not behind NAT.
     pub(crate) fn keepalive_at(&self) -> Option<Instant> {
         let needed = self.natt && self.translated.0 && self.established.is_some();
-        needed.then(|| self.last_sent + KEEPALIVE)
+        needed.then(|| self.last_sent + KEEPALIVE_INTERVAL)
     }
 
     /// Sends a keepalive if it is due.
@@ -479,7 +504,7 @@ impl Core {
     }
 
     pub(crate) fn reschedule(&mut self, id: ChildId) {
-        let at = self.children.get(&id).map(Kept::due);
+        let at = self.children.get(&id).map(ChildState::due);
         self.agenda.set(Key::Child(id), at);
     }
 }
@@ -488,7 +513,7 @@ impl Context<'_> {
     /// Rate limit of log entries that unauthenticated senders cause: returns true once a second.
     pub(crate) fn tells_of_stranger(&mut self) -> bool {
         let last = self.core.stranger_at;
-        let is_due = last.is_none_or(|at| at + STRANGERS <= self.now);
+        let is_due = last.is_none_or(|at| at + STRANGER_LOG_INTERVAL <= self.now);
         if is_due {
             self.core.stranger_at = Some(self.now);
         }
@@ -508,7 +533,7 @@ impl Context<'_> {
             self.core.orders.push_back(Order::Active(id));
         }
         let replaces = child.replaces;
-        let kept = Kept {
+        let kept = ChildState {
             soft_at: soft.map(|soft| child.born + soft),
             hard_at: child.born + child.hard,
             active_at: None,
@@ -521,7 +546,7 @@ impl Context<'_> {
         self.out.push(Action::Install(Box::new(child)));
         if let Some(old) = replaces.and_then(|old| self.core.children.get_mut(&old)) {
             old.replaced = true;
-            old.hard_at = old.hard_at.min(self.now + BEHIND);
+            old.hard_at = old.hard_at.min(self.now + REPLACED_LIFETIME);
             old.soft_at = None;
             let old = old.child.id;
             self.core.reschedule(old);
@@ -586,7 +611,7 @@ pub(crate) struct Resend {
 }
 
 /// Maximum number of transmissions to a silent peer.
-const MOST_SENT: u32 = 7;
+const MAX_TRANSMISSIONS: u32 = 7;
 
 impl Resend {
     /// Starts retransmission of a message that has just been sent.
@@ -628,7 +653,14 @@ impl Resend {
         });
         let is_enough = match until {
             Some(until) => until <= cx.now,
-            None => self.sent >= if lives { 2 * MOST_SENT } else { MOST_SENT },
+            None => {
+                self.sent
+                    >= if lives {
+                        2 * MAX_TRANSMISSIONS
+                    } else {
+                        MAX_TRANSMISSIONS
+                    }
+            }
         };
         if is_enough {
             return false;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use machine::{Duration, Instant, Machine};
 
-use self::core::{Context, Core, Key};
+use self::core::{Context, Core, Datagram, Key, Path};
 use self::sa::Sa;
 use crate::config::{Exchange, Mode, Peer, PeerId, Policy, PolicyId};
 use crate::event::{Action, ChildId, Event, Level, Phase2, Row, SaId, Side, State, Timer, Why};
@@ -359,7 +359,11 @@ impl Engine {
         };
         self.initiate_at(
             id,
-            ((SocketAddr::new(local, 500), remote), false),
+            Path {
+                local: SocketAddr::new(local, 500),
+                remote,
+                natt: false,
+            },
             policy,
             now,
             out,
@@ -369,7 +373,7 @@ impl Engine {
     fn initiate_at(
         &mut self,
         id: PeerId,
-        ends: ((SocketAddr, SocketAddr), bool),
+        path: Path,
         policy: Option<PolicyId>,
         now: Instant,
         out: &mut Vec<Action>,
@@ -383,11 +387,9 @@ impl Engine {
         let two = peer.exchange == Exchange::Ike2;
         let mut cx = self.context(now, out);
         let begun = if two {
-            v2::Sa::initiate(sa_id, (id, peer.clone()), ends, &mut cx)
-                .map(|sa| Sa::Two(Box::new(sa)))
+            v2::Sa::initiate(sa_id, id, peer.clone(), path, &mut cx).map(|sa| Sa::Two(Box::new(sa)))
         } else {
-            v1::Sa::initiate(sa_id, (id, peer.clone()), ends, &mut cx)
-                .map(|sa| Sa::One(Box::new(sa)))
+            v1::Sa::initiate(sa_id, id, peer.clone(), path, &mut cx).map(|sa| Sa::One(Box::new(sa)))
         };
         match begun {
             Ok(mut sa) => {
@@ -409,13 +411,7 @@ impl Engine {
     }
 
     /// Dispatches a received datagram.
-    fn datagram(
-        &mut self,
-        ends: (SocketAddr, SocketAddr),
-        natt: bool,
-        bytes: &[u8],
-        (now, out): (Instant, &mut Vec<Action>),
-    ) {
+    fn datagram(&mut self, path: Path, bytes: &[u8], now: Instant, out: &mut Vec<Action>) {
         if bytes.len() <= 1 {
             return;
         }
@@ -423,15 +419,18 @@ impl Engine {
             Ok((header, _)) => header,
             Err(fault) => return self.core.count(fault.name()),
         };
-        if let Some(id) = self.find(&header, ends.1) {
-            return self.with(id, now, out, |sa, cx| {
-                sa.input(&header, bytes, ends, natt, cx)
-            });
+        if let Some(id) = self.find(&header, path.remote) {
+            return self.with(id, now, out, |sa, cx| sa.input(&header, bytes, path, cx));
         }
         if header.responder != 0 || header.initiator == 0 {
             return self.core.count("unknown-spi");
         }
-        self.first(&header, bytes, (ends, natt), (now, out));
+        let datagram = Datagram {
+            header: &header,
+            bytes,
+            path,
+        };
+        self.first(&datagram, now, out);
     }
 
     /// Returns the SA of a message.
@@ -544,7 +543,14 @@ impl Machine for Engine {
                 remote,
                 natt,
                 bytes,
-            } => self.datagram((local, remote), natt, bytes, (now, out)),
+            } => {
+                let path = Path {
+                    local,
+                    remote,
+                    natt,
+                };
+                self.datagram(path, bytes, now, out);
+            }
             Event::Acquire(policy) => self.acquire(policy, now, out),
             Event::Spent(child) => self.rekey(child, now, out),
             Event::Heard(child) => self.heard(child, now, out),

@@ -10,7 +10,7 @@ use super::{Engine, RETRY};
 use crate::event::{Action, ChildId, SaId, Side, State, Why};
 
 /// Time that a replaced IKEv1 SA stays: as initiator, and as responder.
-const BEHIND: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(60));
+const REPLACED_LIFETIME: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(60));
 
 impl Core {
     /// Moves a pair to another IKE SA.
@@ -62,22 +62,21 @@ impl Engine {
         let Some(common) = self.sas.get(&id).map(Sa::common) else {
             return;
         };
-        let (peer, mut ends) = (common.peer_id, (common.local, common.remote));
+        let (peer, mut path) = (common.peer_id, common.path());
         let needed = !self.core.pairs_with(id).is_empty() || !common.peer.passive;
         let newer = self.sas.values().map(Sa::common).any(|other| {
             other.peer_id == peer
-                && other.remote.ip() == ends.1.ip()
+                && other.remote.ip() == path.remote.ip()
                 && other.id > id
                 && other.state <= State::Established
         });
         if !needed || newer {
             return;
         }
-        let natt = common.natt;
-        if !natt {
-            ends.0.set_port(500);
+        if !path.natt {
+            path.local.set_port(500);
         }
-        self.initiate_at(peer, (ends, natt), None, now, out);
+        self.initiate_at(peer, path, None, now, out);
     }
 
     /// Moves the pairs of older IKEv1 SAs with the peer to a newly established one.
@@ -109,9 +108,9 @@ impl Engine {
             }
             if let Some(Sa::One(mut sa)) = self.sas.remove(&old) {
                 let after = if side == Side::Initiator {
-                    BEHIND.0
+                    REPLACED_LIFETIME.0
                 } else {
-                    BEHIND.1
+                    REPLACED_LIFETIME.1
                 };
                 sa.retire(after, now);
                 self.pass_lease(&mut sa.common, id, out);

@@ -13,11 +13,11 @@ use crate::config::PolicyId;
 use crate::event::{Action, Child, ChildId, Phase2, SaId, Side, State};
 
 /// Delay before the loser is deleted.
-const BEHIND: Duration = Duration::from_secs(2);
+const DELETE_DELAY: Duration = Duration::from_secs(2);
 /// Pairs of two IKE SAs that were installed within this time count as simultaneous.
-const AT_ONCE: Duration = Duration::from_secs(5);
+const SIMULTANEOUS_WINDOW: Duration = Duration::from_secs(5);
 /// Time that the loser stays where the peer deletes it.
-const LEFT_TO_PEER: Duration = Duration::from_secs(5);
+const PEER_DELETE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Engine {
     /// Resolves the simultaneous initiation of two IKE SAs with a peer.
@@ -62,7 +62,7 @@ impl Engine {
                 Sa::Two(_) => wanted.extend(self.core.replace(child)),
             }
         }
-        sa.retire(BEHIND, now);
+        sa.retire(DELETE_DELAY, now);
         let is_one = matches!(sa, Sa::One(_));
         self.put(sa);
         self.context(now, out).end_twins_of(winner, is_one);
@@ -127,7 +127,7 @@ impl Context<'_> {
             let at_once = match inherited || kept.inherited {
                 true => {
                     let (first, second) = (new.born.min(other.born), new.born.max(other.born));
-                    second.saturating_since(first) < AT_ONCE
+                    second.saturating_since(first) < SIMULTANEOUS_WINDOW
                 }
                 false => new.begun <= other.born && other.begun <= new.born,
             };
@@ -149,7 +149,11 @@ impl Context<'_> {
             self.core.reschedule(winner);
         }
         if let Some(kept) = self.core.children.get_mut(&loser) {
-            let behind = if removes { BEHIND } else { LEFT_TO_PEER };
+            let behind = if removes {
+                DELETE_DELAY
+            } else {
+                PEER_DELETE_TIMEOUT
+            };
             (kept.replaced, kept.soft_at) = (true, None);
             kept.hard_at = kept.hard_at.min(self.now + behind);
             self.core.reschedule(loser);

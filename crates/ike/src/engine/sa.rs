@@ -1,10 +1,10 @@
 //! An IKE SA of either version, with dispatch to [`v1`] and [`v2`].
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 
 use machine::{Duration, Instant};
 
-use super::core::{Common, Context};
+use super::core::{Common, Context, Path};
 use crate::config::PolicyId;
 use crate::event::{Child, ChildId, EapReply, Why};
 use crate::message::Header;
@@ -41,11 +41,10 @@ impl Sa {
         &mut self,
         header: &Header,
         message: &[u8],
-        ends: (SocketAddr, SocketAddr),
-        natt: bool,
+        path: Path,
         cx: &mut Context<'_>,
     ) -> Result<(), Why> {
-        both!(self, sa => sa.input(header, message, ends, natt, cx))
+        both!(self, sa => sa.input(header, message, path, cx))
     }
 
     pub(super) fn tick(&mut self, cx: &mut Context<'_>) -> Result<(), Why> {

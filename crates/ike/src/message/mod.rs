@@ -16,9 +16,9 @@ pub(crate) use sa::{Offer, Transform, read_offers, write_offers};
 /// Length of a header in bytes.
 pub(crate) const HEADER: usize = 28;
 /// Maximum length of a received message.
-const LONGEST: usize = 65_000;
+const MAX_MESSAGE_BYTES: usize = 65_000;
 /// Maximum number of payloads per message.
-const PAYLOADS: usize = 64;
+const MAX_PAYLOADS: usize = 64;
 
 /// IKE version, which determines the payload formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl Header {
         let flags = reader.u8()?;
         let id = reader.u32()?;
         let len = reader.u32()? as usize;
-        if len > LONGEST {
+        if len > MAX_MESSAGE_BYTES {
             return Err(Fault::Length);
         }
         let body = reader.take(len.checked_sub(HEADER).ok_or(Fault::Length)?)?;
@@ -187,7 +187,7 @@ pub(crate) fn payloads<'a>(
     let mut reader = Reader(bytes);
     let mut kind = first;
     while kind != 0 {
-        if found.len() == PAYLOADS {
+        if found.len() == MAX_PAYLOADS {
             return Err(Fault::Many);
         }
         let start = reader.0;

@@ -6,7 +6,7 @@ use super::{Fault, Reader, Version};
 use crate::config::Id;
 
 /// Maximum number of attributes, selectors or SPIs per payload.
-const MOST: usize = 256;
+const MAX_ENTRIES: usize = 256;
 
 /// Value of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub(crate) fn attributes(bytes: &[u8]) -> Result<Vec<Attribute>, Fault> {
     let mut reader = Reader(bytes);
     let mut found = Vec::new();
     while !reader.0.is_empty() {
-        if found.len() == MOST {
+        if found.len() == MAX_ENTRIES {
             return Err(Fault::Many);
         }
         let kind = reader.u16()?;
@@ -337,7 +337,7 @@ impl Delete {
         let protocol = reader.u8()?;
         let spi_len = reader.u8()?;
         let count = usize::from(reader.u16()?);
-        if count > MOST {
+        if count > MAX_ENTRIES {
             return Err(Fault::Many);
         }
         let (mut spis, mut cookies) = (Vec::new(), Vec::new());

@@ -3,7 +3,7 @@
 use super::{Attribute, Fault, Reader, Version, attributes, write_attributes};
 
 /// Maximum number of proposals per payload, and of transforms per proposal.
-const MOST: usize = 128;
+const MAX_ENTRIES: usize = 128;
 /// IPsec DOI, and the situation SIT_IDENTITY_ONLY (RFC 2407, 4.6.1).
 const SITUATION: [u8; 8] = [0, 0, 0, 1, 0, 0, 0, 1];
 
@@ -67,7 +67,7 @@ pub(crate) fn read_offers(version: Version, body: &[u8]) -> Result<Vec<Offer>, F
         if last == 0 {
             return Ok(offers);
         }
-        if offers.len() == MOST {
+        if offers.len() == MAX_ENTRIES {
             return Err(Fault::Many);
         }
     }
@@ -79,7 +79,7 @@ fn read_offer(version: Version, reader: &mut Reader<'_>) -> Result<Offer, Fault>
     let spi_len = reader.u8()?;
     let count = usize::from(reader.u8()?);
     let spi = reader.take(usize::from(spi_len))?.to_vec();
-    if count > MOST {
+    if count > MAX_ENTRIES {
         return Err(Fault::Many);
     }
     let mut transforms = Vec::new();

@@ -5,7 +5,7 @@ use machine::{Duration, Instant};
 use super::quick::Quick;
 use super::{Bad, ENCRYPTED, Sa, bodies, chain, exchange, kind};
 use crate::config::Protocol;
-use crate::engine::core::{Context, Order, PATIENCE};
+use crate::engine::core::{Context, LIVENESS_TIMEOUT, Order};
 use crate::event::{Child, Level, State, Why};
 use crate::message::{Chain, Delete, Header, Notify, Version};
 
@@ -73,8 +73,8 @@ impl Sa {
                     return;
                 };
                 self.dead_peer.heard = Some(number);
-                let cookies = super::keys::cookies(self.common.spis);
-                self.notify_about((1, &cookies), I_AM_HERE, &number.to_be_bytes(), cx);
+                let cookies = super::keys::cookies(self.common.spis.0, self.common.spis.1);
+                self.notify_about(1, &cookies, I_AM_HERE, &number.to_be_bytes(), cx);
             }
             I_AM_HERE if number == Some(self.dead_peer.sequence) => self.heard(cx.now),
             INITIAL_CONTACT => cx.core.orders.push_back(Order::OnlyOne(self.common.id)),
@@ -113,8 +113,7 @@ impl Sa {
         };
         let mut iv = keys.iv_of(id);
         let number = id.to_be_bytes();
-        if let Some(bytes) =
-            self.sealed((exchange::INFORMATIONAL, id), &mut iv, &[&number], payloads)
+        if let Some(bytes) = self.sealed(exchange::INFORMATIONAL, id, &mut iv, &[&number], payloads)
         {
             self.common.send(bytes, cx);
         }
@@ -122,7 +121,8 @@ impl Sa {
 
     fn notify_about(
         &mut self,
-        (protocol, spi): (u8, &[u8]),
+        protocol: u8,
+        spi: &[u8],
         number: u16,
         data: &[u8],
         cx: &mut Context<'_>,
@@ -139,7 +139,7 @@ impl Sa {
 
     /// Sends an error about a proposal with this SPI.
     pub(super) fn notify(&mut self, number: u16, spi: &[u8], cx: &mut Context<'_>) {
-        self.notify_about((3, spi), number, &[], cx);
+        self.notify_about(3, spi, number, &[], cx);
     }
 
     /// Sends a delete for a pair.
@@ -197,7 +197,7 @@ impl Sa {
             return None;
         }
         Some(match self.dead_peer.asked_at {
-            Some(asked) => asked + interval.min(PATIENCE),
+            Some(asked) => asked + interval.min(LIVENESS_TIMEOUT),
             None => self.common.last_seen + interval,
         })
     }
@@ -222,9 +222,9 @@ impl Sa {
         self.dead_peer.sequence = self.dead_peer.sequence.wrapping_add(1);
         self.dead_peer.asked += 1;
         self.dead_peer.asked_at = Some(cx.now);
-        let cookies = super::keys::cookies(self.common.spis);
+        let cookies = super::keys::cookies(self.common.spis.0, self.common.spis.1);
         let sequence = self.dead_peer.sequence.to_be_bytes();
-        self.notify_about((1, &cookies), ARE_YOU_THERE, &sequence, cx);
+        self.notify_about(1, &cookies, ARE_YOU_THERE, &sequence, cx);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use crate::crypto::{decrypt, digest, encrypt, hmac};
 use crate::suite::{Cipher, Hash};
 
 /// Concatenates the cookies of initiator and responder for key derivation.
-pub(super) fn cookies((initiator, responder): (u64, u64)) -> [u8; 16] {
+pub(super) fn cookies(initiator: u64, responder: u64) -> [u8; 16] {
     (u128::from(initiator) << 64 | u128::from(responder)).to_be_bytes()
 }
 
@@ -35,13 +35,14 @@ pub(super) struct Keys {
 impl Keys {
     /// Derives all keys. `values` are the public values of initiator and responder.
     pub(super) fn new(
-        (cipher, hash): (Cipher, Hash),
+        cipher: Cipher,
+        hash: Hash,
         skeyid: Secret,
         shared: &[u8],
         spis: (u64, u64),
         values: (&[u8], &[u8]),
     ) -> Self {
-        let cookies = cookies(spis);
+        let cookies = cookies(spis.0, spis.1);
         let next = |before: &[u8], number: u8| {
             Secret::new(hmac(
                 hash,
@@ -74,7 +75,7 @@ impl Keys {
         offers: &[u8],
         id: &[u8],
     ) -> Vec<u8> {
-        let parts = [values.0, values.1, &cookies(spis), offers, id];
+        let parts = [values.0, values.1, &cookies(spis.0, spis.1), offers, id];
         hmac(self.hash, self.skeyid.bytes(), &parts)
     }
 
@@ -170,7 +171,7 @@ mod tests {
         let shared: Vec<u8> = (0..=255).collect();
         let skeyid = skeyid_psk(Hash::Sha1, b"secret", nonces);
         let values: (&[u8], &[u8]) = (&[0x33; 256], &[0x44; 256]);
-        Keys::new((cipher, Hash::Sha1), skeyid, &shared, SPIS, values)
+        Keys::new(cipher, Hash::Sha1, skeyid, &shared, SPIS, values)
     }
 
     #[test]

@@ -132,8 +132,8 @@ impl Sa {
                 kept.child.peer == self.common.peer_id && kept.child.selectors == [selectors]
             });
             let asks = self.quicks.values().any(|quick| quick.asks_for(selectors));
-            if !has && !asks && self.quicks.len() < super::QUICKS {
-                self.begin_quick_for((template, policy, true), None, cx);
+            if !has && !asks && self.quicks.len() < super::MAX_QUICK_MODES {
+                self.begin_quick_for(template, policy, true, None, cx);
             }
         }
     }

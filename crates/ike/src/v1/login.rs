@@ -15,7 +15,7 @@ const NAME: u16 = 16_521;
 const PASSWORD: u16 = 16_522;
 const STATUS: u16 = 16_527;
 /// Highest XAuth attribute type.
-const LAST: u16 = 16_529;
+const LAST_TYPE: u16 = 16_529;
 
 /// XAuth type Generic: name and password in clear; the only supported type.
 const GENERIC: u64 = 0;
@@ -23,7 +23,7 @@ const GENERIC: u64 = 0;
 /// Returns true if a configuration payload contains XAuth attributes.
 pub(super) fn is_login(said: &Configuration) -> bool {
     let mut kinds = said.attributes.iter().map(|attribute| attribute.kind);
-    kinds.any(|kind| (TYPE..=LAST).contains(&kind))
+    kinds.any(|kind| (TYPE..=LAST_TYPE).contains(&kind))
 }
 
 fn said(kind: u8, attributes: Vec<Attribute>) -> Configuration {

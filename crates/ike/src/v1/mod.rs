@@ -28,7 +28,7 @@ use machine::{Duration, Instant};
 
 use crate::config::{Auth, Exchange, Peer, PeerId, PolicyId};
 use crate::crypto::{Agreement, digest};
-use crate::engine::core::{Common, Context, Order, Resend};
+use crate::engine::core::{Common, Context, Datagram, Order, Path, Resend};
 use crate::event::{ChildId, Lease, Level, SaId, Side, State, Why};
 use crate::message::{Chain, Fault, Header, Payload, Version, payloads};
 use crate::suite::Hash;
@@ -69,13 +69,13 @@ mod exchange {
 const ENCRYPTED: u8 = 1;
 
 /// Time limit of phase 1.
-const PHASE1: Duration = Duration::from_secs(75);
+const PHASE1_TIMEOUT: Duration = Duration::from_secs(75);
 /// Maximum number of concurrent quick modes.
-const QUICKS: usize = 64;
+const MAX_QUICK_MODES: usize = 64;
 /// Number of remembered message IDs, which detect replays.
-const RECENT: usize = 128;
+const REMEMBERED_IDS: usize = 128;
 /// Maximum number of repeated responses.
-const AGAIN: u32 = 16;
+const MAX_REPEATED_RESPONSES: u32 = 16;
 
 /// NAT traversal variant that both sides support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,13 +118,17 @@ impl Last {
     }
 
     /// Returns `None` for a new message, and the stored response for a repeated one. The response is withheld
-    /// after [`AGAIN`] repetitions.
+    /// after [`MAX_REPEATED_RESPONSES`] repetitions.
     fn again(&mut self, heard: &[u8]) -> Option<Option<Vec<u8>>> {
         if self.heard != digest(Hash::Sha256, &[heard]) {
             return None;
         }
         self.times += 1;
-        Some(self.answer.clone().filter(|_| self.times <= AGAIN))
+        Some(
+            self.answer
+                .clone()
+                .filter(|_| self.times <= MAX_REPEATED_RESPONSES),
+        )
     }
 }
 
@@ -217,7 +221,7 @@ impl Sa {
             recent: VecDeque::new(),
             dead_peer: DeadPeer::default(),
             renew_at: None,
-            over_at: now + PHASE1,
+            over_at: now + PHASE1_TIMEOUT,
             forgot_at: None,
         }
     }
@@ -225,14 +229,14 @@ impl Sa {
     /// Initiates phase 1 with a peer.
     pub(crate) fn initiate(
         id: SaId,
-        peer: (PeerId, Arc<Peer>),
-        (ends, natt): ((SocketAddr, SocketAddr), bool),
+        peer_id: PeerId,
+        peer: Arc<Peer>,
+        path: Path,
         cx: &mut Context<'_>,
     ) -> Result<Self, Why> {
-        let exchange = peer.1.exchange;
-        let common = Common::new(id, peer, Side::Initiator, ends, cx.now);
+        let exchange = peer.exchange;
+        let common = Common::new(id, peer_id, peer, Side::Initiator, path, cx.now);
         let mut sa = Self::new(common, exchange, cx.now);
-        sa.common.natt = natt;
         sa.common.spis.0 = cx.core.random_u64();
         sa.begin(cx)?;
         sa.say(
@@ -246,17 +250,21 @@ impl Sa {
     /// Responds to the first message of a peer; `None` if the message is rejected.
     pub(crate) fn respond(
         id: SaId,
-        peer: (PeerId, Arc<Peer>),
-        (ends, natt): ((SocketAddr, SocketAddr), bool),
-        (header, message): (&Header, &[u8]),
+        peer_id: PeerId,
+        peer: Arc<Peer>,
+        datagram: &Datagram<'_>,
         cx: &mut Context<'_>,
     ) -> Option<Self> {
-        let exchange = peer.1.exchange;
-        let common = Common::new(id, peer, Side::Responder, ends, cx.now);
+        let Datagram {
+            header,
+            bytes,
+            path,
+        } = *datagram;
+        let exchange = peer.exchange;
+        let common = Common::new(id, peer_id, peer, Side::Responder, path, cx.now);
         let mut sa = Self::new(common, exchange, cx.now);
         sa.common.spis = (header.initiator, cx.core.random_u64());
-        sa.common.natt = natt;
-        match sa.input(header, message, ends, natt, cx) {
+        match sa.input(header, bytes, path, cx) {
             Ok(()) if !sa.last.heard.is_empty() => {
                 let text = format!("respond new phase 1 ({})", sa.exchange_name());
                 sa.say(Level::Info, &text, cx);
@@ -288,13 +296,12 @@ impl Sa {
         &mut self,
         header: &Header,
         message: &[u8],
-        ends: (SocketAddr, SocketAddr),
-        natt: bool,
+        path: Path,
         cx: &mut Context<'_>,
     ) -> Result<(), Why> {
         self.common.count(message.len());
         let taken = match header.exchange {
-            exchange::MAIN | exchange::AGGRESSIVE => self.phase1(header, message, (ends, natt), cx),
+            exchange::MAIN | exchange::AGGRESSIVE => self.phase1(header, message, path, cx),
             exchange::INFORMATIONAL => self.informational(header, message, cx),
             exchange::TRANSACTION => self.transaction(header, message, cx),
             exchange::QUICK => self.quick(header, message, cx),
@@ -365,7 +372,7 @@ impl Sa {
         replaces: Option<ChildId>,
         cx: &mut Context<'_>,
     ) {
-        if self.common.state != State::Established || self.quicks.len() >= QUICKS {
+        if self.common.state != State::Established || self.quicks.len() >= MAX_QUICK_MODES {
             self.common.want(policy, replaces);
             return;
         }
@@ -434,7 +441,7 @@ impl Sa {
     }
 
     fn remember(&mut self, id: u32) {
-        if self.recent.len() == RECENT {
+        if self.recent.len() == REMEMBERED_IDS {
             self.recent.pop_front();
         }
         self.recent.push_back(id);
@@ -449,7 +456,7 @@ impl Sa {
     /// Returns the NAT-D hash of an endpoint (RFC 3947, 3.2).
     fn nat_hash(&self, end: SocketAddr) -> Vec<u8> {
         let hash = self.agreed.map_or(Hash::Sha1, |agreed| agreed.hash);
-        let cookies = keys::cookies(self.common.spis);
+        let cookies = keys::cookies(self.common.spis.0, self.common.spis.1);
         let port = end.port().to_be_bytes();
         match end.ip() {
             IpAddr::V4(address) => digest(hash, &[&cookies, &address.octets(), &port]),

@@ -7,7 +7,7 @@ use crate::message::{Attribute, Offer, Transform};
 use crate::suite::{ChildSuite, Cipher, Encryption, Group, Hash, Kind};
 
 /// Maximum number of transforms of a proposal: keeps messages below the size of a fragment.
-const MOST: usize = 40;
+const MAX_TRANSFORMS: usize = 40;
 
 /// Authentication method of phase 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(super) fn phase1(profile: &Profile, method: Method) -> Vec<Offer> {
     for cipher in &profile.encryption {
         for hash in &profile.hash {
             for group in &profile.groups {
-                if transforms.len() == MOST {
+                if transforms.len() == MAX_TRANSFORMS {
                     break;
                 }
                 let (number, bits) = cipher_number(*cipher);
@@ -106,7 +106,7 @@ pub(super) fn phase1(profile: &Profile, method: Method) -> Vec<Offer> {
 }
 
 /// Returns the lifetime in seconds from pairs of type and duration attributes.
-fn lifetime(attributes: &[Attribute], (kind, duration): (u16, u16)) -> Option<Duration> {
+fn lifetime(attributes: &[Attribute], kind: u16, duration: u16) -> Option<Duration> {
     let mut seconds = false;
     for attribute in attributes {
         if attribute.kind == kind {
@@ -147,7 +147,7 @@ pub(super) fn choose_phase1(
         let group = groups.find(|group| number(4) == Some(u64::from(group.number())))?;
         let mut methods = methods.iter();
         let method = methods.find(|method| number(3) == Some(method.number()))?;
-        let offered = lifetime(&transform.attributes, (11, 12));
+        let offered = lifetime(&transform.attributes, 11, 12);
         let chosen = Phase1 {
             cipher: *cipher,
             hash: *hash,
@@ -278,7 +278,7 @@ pub(super) fn phase2(policy: &Policy, mode: Mode, natt: Option<bool>, spi: u32) 
         let Some((id, bits, auth)) = transform_of(policy.ipsec, suite) else {
             continue;
         };
-        if transforms.len() == MOST {
+        if transforms.len() == MAX_TRANSFORMS {
             break;
         }
         let mut attributes = vec![
@@ -352,7 +352,7 @@ pub(super) fn choose_phase2(
             if asked != mode || (strict && group != policy.proposal.pfs) {
                 return None;
             }
-            let offered = lifetime(&transform.attributes, (1, 2));
+            let offered = lifetime(&transform.attributes, 1, 2);
             let chosen = Phase2 {
                 suite: *suite,
                 group,

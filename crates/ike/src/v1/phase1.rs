@@ -7,8 +7,6 @@
 //!  ID HASH_I ▶     ◀ ID HASH_R     Third
 //! ```
 
-use core::net::SocketAddr;
-
 use super::establish::{X509, certificates};
 use super::keys::{Keys, skeyid_psk, skeyid_signature};
 use super::offer::{Method, choose_phase1, phase1};
@@ -17,7 +15,7 @@ use crate::config::{Auth, Exchange, Id, Scheme};
 use crate::crypto::Agreement;
 use crate::der;
 use crate::describe;
-use crate::engine::core::{Context, Resend};
+use crate::engine::core::{Context, Path, Resend};
 use crate::event::{Level, Side, State, Why};
 use crate::message::{
     Chain, Header, Identification, Notify, Payload, Version, id_body, read_id, read_offers,
@@ -30,15 +28,12 @@ const NATT_DRAFT_3: [u8; 16] = 0x7d94_19a6_5310_ca6f_2c17_9d92_1552_9d56_u128.to
 const NATT_DRAFT_2N: [u8; 16] = 0x90cb_8091_3ebb_696e_0863_81b5_ec42_7b1f_u128.to_be_bytes();
 const NATT_DRAFT_2: [u8; 16] = 0xcd60_4643_35df_21f8_7cfd_b2fc_68b6_a448_u128.to_be_bytes();
 /// Vendor ID of XAuth (draft-beaulieu-ike-xauth-02, 2).
-const LOGIN: [u8; 8] = 0x0900_2689_dfd6_b712_u64.to_be_bytes();
+const XAUTH: [u8; 8] = 0x0900_2689_dfd6_b712_u64.to_be_bytes();
 /// Vendor ID of Cisco Unity: split networks in Cisco's format.
 const UNITY: [u8; 16] = 0x12f5_f28c_4571_68a9_702d_9fe2_74cc_0100_u128.to_be_bytes();
 const DEAD_PEER: [u8; 16] = 0xafca_d713_68a1_f1c9_6b86_96fc_7757_0100_u128.to_be_bytes();
 
 const INITIAL_CONTACT: u16 = 24_578;
-
-/// Endpoints of a message, and whether it carried the non-ESP marker.
-type From = ((SocketAddr, SocketAddr), bool);
 
 impl Sa {
     /// Sends the first message.
@@ -106,7 +101,7 @@ impl Sa {
         message.push(kind::VENDOR, &DEAD_PEER);
         let identities = &self.common.peer.identities;
         if self.methods().contains(&Method::PskLogin) {
-            message.push(kind::VENDOR, &LOGIN);
+            message.push(kind::VENDOR, &XAUTH);
         }
         if identities.iter().any(|one| one.mode_config.is_some()) {
             message.push(kind::VENDOR, &UNITY);
@@ -170,7 +165,7 @@ impl Sa {
         &mut self,
         header: &Header,
         message: &[u8],
-        from: From,
+        path: Path,
         cx: &mut Context<'_>,
     ) -> Result<(), Bad> {
         if let Some(answer) = self.last.again(message) {
@@ -205,11 +200,11 @@ impl Sa {
             (Exchange::Main, Side::Responder, Step::Second) => self.main_answer_values(&found, cx),
             (Exchange::Main, Side::Initiator, Step::Second) => self.main_identity(&found, cx),
             (Exchange::Main, Side::Responder, Step::Third) => {
-                self.proof_of_peer((&found, vector), from, cx)?;
+                self.proof_of_peer(&found, vector, path, cx)?;
                 self.main_answer_identity(cx)
             }
             (Exchange::Main, Side::Initiator, Step::Third) => {
-                self.proof_of_peer((&found, vector), from, cx)?;
+                self.proof_of_peer(&found, vector, path, cx)?;
                 Ok(None)
             }
             (Exchange::Aggressive, Side::Responder, Step::First) => {
@@ -220,7 +215,7 @@ impl Sa {
             }
             (Exchange::Aggressive, Side::Responder, Step::Second) => {
                 self.read_nat(&found);
-                self.proof_of_peer((&found, vector), from, cx)?;
+                self.proof_of_peer(&found, vector, path, cx)?;
                 Ok(None)
             }
             _ => return Err(Bad::Ignored("ike1-unexpected")),
@@ -500,8 +495,7 @@ impl Sa {
         self.nonces.1 = body(found, kind::NONCE)?.to_vec();
         self.read_nat(found);
         self.derive()?;
-        let from = ((self.common.local, self.common.remote), self.common.natt);
-        self.proof_of_peer((found, None), from, cx)?;
+        self.proof_of_peer(found, None, self.common.path(), cx)?;
         if self.is_translated() {
             self.common.move_to_4500();
         }
@@ -538,9 +532,9 @@ impl Sa {
             _ => return Err(Bad::Over(Why::Authentication)),
         };
         let values = (self.values.0.as_slice(), self.values.1.as_slice());
-        let algorithms = (agreed.cipher, agreed.hash);
         self.keys = Some(Keys::new(
-            algorithms,
+            agreed.cipher,
+            agreed.hash,
             skeyid,
             shared.bytes(),
             self.common.spis,
@@ -613,7 +607,7 @@ impl Sa {
             .values()
             .any(|kept| kept.child.remote.ip() == remote);
         if self.common.peer.send_initial_contact && !others {
-            let cookies = super::keys::cookies(self.common.spis);
+            let cookies = super::keys::cookies(self.common.spis.0, self.common.spis.1);
             let notify = Notify {
                 protocol: 1,
                 spi: &cookies,
@@ -627,8 +621,9 @@ impl Sa {
     /// Verifies the peer's proof. On success the source of the message becomes the peer's endpoint.
     fn proof_of_peer(
         &mut self,
-        (found, vector): (&[Payload<'_>], Option<Vec<u8>>),
-        (ends, natt): From,
+        found: &[Payload<'_>],
+        vector: Option<Vec<u8>>,
+        path: Path,
         cx: &mut Context<'_>,
     ) -> Result<(), Bad> {
         let must_hide = self.exchange == Exchange::Main;
@@ -674,7 +669,8 @@ impl Sa {
         if self.common.side == Side::Responder {
             self.ids.1 = self.own_id();
         }
-        (self.common.local, self.common.remote, self.common.natt) = (ends.0, ends.1, natt);
+        (self.common.local, self.common.remote) = (path.local, path.remote);
+        self.common.natt = path.natt;
         self.heard(cx.now);
         self.resend = None;
         for notify in bodies(found, kind::NOTIFY) {

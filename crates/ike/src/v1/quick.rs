@@ -7,6 +7,8 @@
 //!  HASH(3) ▶                                             uses the outbound SA
 //! ```
 
+mod end;
+
 use core::net::IpAddr;
 use std::sync::Arc;
 
@@ -17,7 +19,7 @@ use super::offer::{Phase2, asked_mode, choose_phase2, phase2, protocol_number};
 use super::parts::{
     RESPONDER_LIFETIME, asked_policy, claimed_lifetime, hashed, newest, read_selector, selector_id,
 };
-use super::{Bad, Last, Natt, QUICKS, Sa, bodies, body, exchange, kind};
+use super::{Bad, Last, MAX_QUICK_MODES, Natt, Sa, bodies, body, exchange, kind};
 use crate::config::{GeneratePolicy, Id, Mode, Policy, PolicyId, Selector};
 use crate::crypto::{Agreement, equal};
 use crate::describe;
@@ -29,16 +31,22 @@ use crate::message::{
 };
 
 /// Time that a finished exchange is kept, to repeat its response.
-const KEPT: Duration = Duration::from_secs(60);
+const RESPONSE_LIFETIME: Duration = Duration::from_secs(60);
 /// Time that the initiator keeps a replaced pair.
-const LINGER: Duration = Duration::from_secs(15);
+const REPLACED_LIFETIME: Duration = Duration::from_secs(15);
 /// Delay before the initiator uses a replacement under which nothing arrived: covers the loss of two third
 /// messages.
-const CAUTION: Duration = Duration::from_secs(4);
+const CAUTION_DELAY: Duration = Duration::from_secs(4);
 
 /// Notify types NO-PROPOSAL-CHOSEN and INVALID-ID-INFORMATION.
 const NO_PROPOSAL: u16 = 14;
 const INVALID_ID: u16 = 18;
+
+/// The selected proposal of the initiator, and its parameters.
+struct ChosenOffer {
+    offer: Offer,
+    agreed: Phase2,
+}
 
 /// One quick mode exchange.
 pub(super) struct Quick {
@@ -117,7 +125,8 @@ impl Sa {
     /// Prepends the HASH to payloads and encrypts them.
     pub(super) fn sealed(
         &self,
-        (number, id): (u8, u32),
+        number: u8,
+        id: u32,
         iv: &mut Vec<u8>,
         before: &[&[u8]],
         payloads: &Chain,
@@ -143,14 +152,16 @@ impl Sa {
         cx: &mut Context<'_>,
     ) {
         if let Some((policy, is_generated)) = asked_policy(id, replaces, cx) {
-            self.begin_quick_for((id, policy, is_generated), replaces, cx);
+            self.begin_quick_for(id, policy, is_generated, replaces, cx);
         }
     }
 
     /// Starts quick mode for a policy, or for a policy generated from a template.
     pub(super) fn begin_quick_for(
         &mut self,
-        (id, policy, is_generated): (PolicyId, Policy, bool),
+        id: PolicyId,
+        policy: Policy,
+        is_generated: bool,
         replaces: Option<ChildId>,
         cx: &mut Context<'_>,
     ) {
@@ -178,7 +189,7 @@ impl Sa {
             child: None,
             original: None,
             begun: cx.now,
-            over_at: cx.now + KEPT * 2,
+            over_at: cx.now + RESPONSE_LIFETIME * 2,
             policy: Arc::new(policy),
         };
         let offers = phase2(
@@ -199,8 +210,9 @@ impl Sa {
         payloads.push(kind::ID, &quick.ids.0);
         payloads.push(kind::ID, &quick.ids.1);
         self.push_original(&quick, &mut payloads);
-        let (at, mut iv) = ((exchange::QUICK, number), core::mem::take(&mut quick.iv));
-        if let Some(bytes) = self.sealed(at, &mut iv, &[&number.to_be_bytes()], &payloads) {
+        let mut iv = core::mem::take(&mut quick.iv);
+        let before = [&number.to_be_bytes()[..]];
+        if let Some(bytes) = self.sealed(exchange::QUICK, number, &mut iv, &before, &payloads) {
             quick.resend = Some(Resend::new(vec![bytes.clone()], cx.now));
             self.common.send(bytes, cx);
         }
@@ -293,10 +305,7 @@ impl Sa {
         message: &[u8],
         cx: &mut Context<'_>,
     ) -> Result<(), Bad> {
-        let usable = matches!(self.common.state, State::Established | State::Expired);
-        if !usable || self.recent.contains(&header.id) || self.quicks.len() >= QUICKS {
-            return Err(Bad::Ignored("ike1-unexpected"));
-        }
+        self.may_answer(header.id)?;
         let (plain, iv) = self.open(header, &self.first_iv(header.id), message)?;
         let number = header.id.to_be_bytes();
         let found = self.verified(header, &plain, &[&number])?;
@@ -311,15 +320,14 @@ impl Sa {
         let (their_selector, payload) = read_selector(&ids.0)?;
         let (own_selector, _) = read_selector(&ids.1)?;
         let mode = asked_mode(&offers).ok_or(Bad::Ignored("ike1-mode"))?;
-        let asked = (own_selector, their_selector);
         let spi = offers.first().map(|offer| offer.spi.clone());
         let spi = spi.unwrap_or_default();
-        let Some((policy_id, policy, generated)) = self.policy_for(asked, payload, mode, cx) else {
-            let text =
-                format!("no policy for {own_selector:?} {their_selector:?} protocol {payload}");
-            self.say(Level::Error, &text, cx);
-            self.notify(INVALID_ID, &spi, cx);
-            self.remember(header.id);
+        let Some((policy_id, policy, generated)) =
+            self.policy_for(own_selector, their_selector, payload, mode, cx)
+        else {
+            let pair = format!("{own_selector:?} {their_selector:?}");
+            let text = format!("no policy for {pair} protocol {payload}");
+            self.refuse_quick(header, INVALID_ID, &spi, &text, cx);
             return Err(Bad::Ignored("ike1-no-policy"));
         };
         let check = self.common.peer.profile.proposal_check;
@@ -327,9 +335,8 @@ impl Sa {
         self.common
             .log_offers(Version::One, &offers, configured, cx);
         let Some((chosen, agreed)) = choose_phase2(&offers, &policy, mode, check) else {
-            self.say(Level::Error, "no suitable proposal found, phase 2", cx);
-            self.notify(NO_PROPOSAL, &spi, cx);
-            self.remember(header.id);
+            let text = "no suitable proposal found, phase 2";
+            self.refuse_quick(header, NO_PROPOSAL, &spi, text, cx);
             return Err(Bad::Ignored("ike1-no-proposal"));
         };
         let selectors = (policy.source, policy.destination);
@@ -353,17 +360,45 @@ impl Sa {
             child: None,
             original: self.read_original(Side::Responder, &found),
             begun: cx.now,
-            over_at: cx.now + KEPT * 2,
+            over_at: cx.now + RESPONSE_LIFETIME * 2,
         };
-        self.send_answer(quick, (chosen, agreed), (header, message), &found, cx)
+        let chosen = ChosenOffer {
+            offer: chosen,
+            agreed,
+        };
+        self.send_answer(quick, chosen, header, message, &found, cx)
+    }
+
+    /// Responder: refuses an exchange that the SA cannot answer, or has answered already.
+    fn may_answer(&self, id: u32) -> Result<(), Bad> {
+        let usable = matches!(self.common.state, State::Established | State::Expired);
+        match usable && !self.recent.contains(&id) && self.quicks.len() < MAX_QUICK_MODES {
+            true => Ok(()),
+            false => Err(Bad::Ignored("ike1-unexpected")),
+        }
+    }
+
+    /// Responder: logs why it refuses an exchange and notifies the peer.
+    fn refuse_quick(
+        &mut self,
+        header: &Header,
+        code: u16,
+        spi: &[u8],
+        reason: &str,
+        cx: &mut Context<'_>,
+    ) {
+        self.say(Level::Error, reason, cx);
+        self.notify(code, spi, cx);
+        self.remember(header.id);
     }
 
     /// Responder: sends the second message; the inbound SA is installed before the peer can use it.
     fn send_answer(
         &mut self,
         mut quick: Quick,
-        (chosen, agreed): (Offer, Phase2),
-        (header, message): (&Header, &[u8]),
+        chosen: ChosenOffer,
+        header: &Header,
+        message: &[u8],
         found: &[Payload<'_>],
         cx: &mut Context<'_>,
     ) -> Result<(), Bad> {
@@ -374,11 +409,12 @@ impl Sa {
                 Some(shared.ok_or(Bad::Ignored("ike1-public-value"))?)
             }
         };
-        let chosen = Offer {
+        let ChosenOffer { offer, agreed } = chosen;
+        let offer = Offer {
             spi: quick.spis.0.to_be_bytes().to_vec(),
-            ..chosen
+            ..offer
         };
-        let mut payloads = Chain::default().with(kind::SA, &write_offers(Version::One, &[chosen]));
+        let mut payloads = Chain::default().with(kind::SA, &write_offers(Version::One, &[offer]));
         payloads.push(kind::NONCE, &quick.nonces.1);
         if let Some(agreement) = &quick.agreement {
             payloads.push(kind::KE, agreement.public());
@@ -400,7 +436,7 @@ impl Sa {
         let number = header.id.to_be_bytes();
         let mut iv = core::mem::take(&mut quick.iv);
         let before = [&number[..], &quick.nonces.0];
-        let bytes = self.sealed((exchange::QUICK, header.id), &mut iv, &before, &payloads);
+        let bytes = self.sealed(exchange::QUICK, header.id, &mut iv, &before, &payloads);
         let bytes = bytes.ok_or(Bad::Ignored("ike1-no-keys"))?;
         quick.iv = iv;
         quick.child = Some(self.install(&quick, &agreed, shared.as_ref(), cx));
@@ -454,7 +490,7 @@ impl Sa {
         let bytes = bytes.ok_or(Bad::Ignored("ike1-no-keys"))?;
         quick.iv = iv;
         quick.resend = None;
-        quick.over_at = cx.now + KEPT;
+        quick.over_at = cx.now + RESPONSE_LIFETIME;
         quick.last.set(message, Some(bytes.clone()));
         let child = self.install(quick, &agreed, shared.as_ref(), cx);
         quick.child = Some(child);
@@ -465,10 +501,10 @@ impl Sa {
         {
             None => cx.activate(child),
             Some(old) => {
-                old.hard_at = old.hard_at.min(cx.now + LINGER);
+                old.hard_at = old.hard_at.min(cx.now + REPLACED_LIFETIME);
                 let old = old.child.id;
                 cx.core.reschedule(old);
-                cx.activate_later(child, CAUTION);
+                cx.activate_later(child, CAUTION_DELAY);
             }
         }
         self.remember(header.id);
@@ -495,7 +531,7 @@ impl Sa {
         self.heard(cx.now);
         quick.iv = iv;
         quick.resend = None;
-        quick.over_at = cx.now + KEPT;
+        quick.over_at = cx.now + RESPONSE_LIFETIME;
         quick.last.set(message, None);
         if let Some(child) = quick.child {
             cx.activate(child);
@@ -574,7 +610,8 @@ impl Sa {
     /// template.
     fn policy_for(
         &self,
-        (own, theirs): (Selector, Selector),
+        own: Selector,
+        theirs: Selector,
         payload: u8,
         mode: Mode,
         cx: &Context<'_>,
@@ -637,64 +674,5 @@ impl Sa {
             ..(**template).clone()
         };
         Some((id, Arc::new(policy), true))
-    }
-
-    /// Retransmits requests and drops finished exchanges.
-    pub(super) fn tick_quicks(&mut self, cx: &mut Context<'_>) {
-        let due: Vec<_> = self
-            .quicks
-            .iter()
-            .filter(|(_, quick)| quick.due() <= cx.now)
-            .map(|(id, _)| *id)
-            .collect();
-        for id in due {
-            let Some(mut quick) = self.quicks.remove(&id) else {
-                continue;
-            };
-            if let Some(resend) = &mut quick.resend
-                && quick.over_at > cx.now
-                && resend.again(&mut self.common, cx)
-            {
-                self.quicks.insert(id, quick);
-                continue;
-            }
-            if quick.resend.is_none() && quick.over_at > cx.now {
-                self.quicks.insert(id, quick);
-                continue;
-            }
-            if quick.resend.is_some() {
-                self.fail_quick(quick, Why::Unreachable, cx);
-            }
-            self.remember(id);
-        }
-    }
-
-    /// Reports a failed exchange.
-    fn fail_quick(&self, quick: Quick, why: Why, cx: &mut Context<'_>) {
-        if let Some(child) = quick.child {
-            cx.remove(child, why);
-        }
-        if quick.side == Side::Initiator {
-            cx.core
-                .orders
-                .push_back(Order::Failed(quick.policy_id, why));
-        }
-        self.say(Level::Error, &format!("phase 2 failed: {}", why.name()), cx);
-    }
-
-    /// The peer refused the proposal with this SPI. An unknown SPI refers to the only open exchange, if there
-    /// is one.
-    pub(super) fn refused(&mut self, spi: &[u8], why: Why, cx: &mut Context<'_>) {
-        let asking = self.quicks.iter().filter(|(_, quick)| quick.is_asking());
-        let asking: Vec<_> = asking.map(|(id, quick)| (*id, quick.spis.0)).collect();
-        let named = asking.iter().find(|(_, own)| own.to_be_bytes() == spi);
-        let only = asking.first().filter(|_| asking.len() == 1);
-        let Some((id, _)) = named.or(only).copied() else {
-            return;
-        };
-        self.remember(id);
-        if let Some(quick) = self.quicks.remove(&id) {
-            self.fail_quick(quick, why, cx);
-        }
     }
 }

@@ -11,7 +11,7 @@
 //!             ◀ REPLY address, networks
 //! ```
 
-use super::{Bad, PHASE1, Sa, Step, body, exchange, kind};
+use super::{Bad, PHASE1_TIMEOUT, Sa, Step, body, exchange, kind};
 use crate::engine::core::{Context, Resend};
 use crate::event::{State, Why};
 use crate::message::{Chain, Configuration, Header};
@@ -109,7 +109,7 @@ impl Sa {
     pub(super) fn wait_for(&mut self, opening: Opening, cx: &Context<'_>) {
         self.opening = opening;
         self.common.state = State::Eap;
-        self.over_at = cx.now + PHASE1;
+        self.over_at = cx.now + PHASE1_TIMEOUT;
     }
 
     /// Starts a transaction and retransmits until it is answered.
@@ -134,12 +134,7 @@ impl Sa {
 
     fn seal_transaction(&self, id: u32, iv: &mut Vec<u8>, said: &Configuration) -> Option<Vec<u8>> {
         let chain = Chain::default().with(kind::ATTRIBUTES, &said.write());
-        self.sealed(
-            (exchange::TRANSACTION, id),
-            iv,
-            &[&id.to_be_bytes()],
-            &chain,
-        )
+        self.sealed(exchange::TRANSACTION, id, iv, &[&id.to_be_bytes()], &chain)
     }
 
     /// Processes the response to the local transaction.

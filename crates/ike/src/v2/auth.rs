@@ -2,11 +2,11 @@
 
 use core::net::IpAddr;
 
-use super::child::Wanted;
+use super::child::ChildRequest;
 use super::prove::certificates;
 use super::{
-    OPENING, Reply, Request, Sa, Stage, bodies, body, error, exchange, kind, notified, notify,
-    push_notify, refusal,
+    OPENING_TIMEOUT, Reply, Request, Sa, Stage, bodies, body, error, exchange, kind, notified,
+    notify, push_notify, refusal,
 };
 use crate::config::{Auth, EapMethod, GeneratePolicy, Id, PolicyId, RemoteId};
 use crate::der;
@@ -88,7 +88,7 @@ impl Sa {
     }
 
     /// Returns the proposal of the first pair: of the first queued policy, or with mode config of a template.
-    fn first_wanted(&mut self, asks: bool, cx: &mut Context<'_>) -> Option<Wanted> {
+    fn first_wanted(&mut self, asks: bool, cx: &mut Context<'_>) -> Option<ChildRequest> {
         while let Some((policy, _)) = self.common.wanted.pop_front() {
             if let Some(wanted) = self.wanted(policy, None, false, cx) {
                 return Some(wanted);
@@ -127,7 +127,7 @@ impl Sa {
     pub(super) fn auth_response(
         &mut self,
         found: &[Payload<'_>],
-        wanted: Option<Box<Wanted>>,
+        wanted: Option<Box<ChildRequest>>,
         cx: &mut Context<'_>,
     ) -> Result<(), Why> {
         let has_auth = body(found, kind::AUTH).is_ok();
@@ -193,7 +193,7 @@ impl Sa {
     fn eap_step(
         &mut self,
         found: &[Payload<'_>],
-        wanted: Option<Box<Wanted>>,
+        wanted: Option<Box<ChildRequest>>,
         cx: &mut Context<'_>,
     ) -> Result<(), Why> {
         self.stage = Stage::Eap;
@@ -324,7 +324,7 @@ impl Sa {
         if self.stage != Stage::Eap || self.waiting.take().is_none() {
             return Ok(());
         }
-        self.over_at = cx.now + OPENING;
+        self.over_at = cx.now + OPENING_TIMEOUT;
         let message = |bytes: &[u8]| Chain::default().with(kind::EAP, bytes);
         let reply = match reply {
             EapReply::Message(bytes) => Reply::Now(message(&bytes)),

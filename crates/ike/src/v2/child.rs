@@ -7,7 +7,7 @@ use core::net::IpAddr;
 use std::sync::Arc;
 
 use ipnet::IpNet;
-use machine::Instant;
+use machine::{Duration, Instant};
 
 use super::init::{read_nonce, read_value, write_value};
 use super::offer::{Chosen, child as offers_of, choose_child};
@@ -28,7 +28,7 @@ use crate::suite::Group;
 const MOST_SELECTORS: usize = 64;
 
 /// A pair that this side requests.
-pub(super) struct Wanted {
+pub(super) struct ChildRequest {
     policy_id: PolicyId,
     policy: Arc<Policy>,
     generated: bool,
@@ -44,7 +44,7 @@ pub(super) struct Wanted {
     begun: Instant,
 }
 
-impl Wanted {
+impl ChildRequest {
     pub(super) const fn policy_id(&self) -> PolicyId {
         self.policy_id
     }
@@ -58,13 +58,13 @@ impl Wanted {
 type Refusal = (u16, Vec<u8>);
 
 /// Nonces of initiator and responder, and the shared secret of a new key exchange.
-pub(super) struct Fresh {
+pub(super) struct FreshKeys {
     nonces: (Vec<u8>, Vec<u8>),
     shared: Option<Secret>,
 }
 
 /// Parameters of a new pair.
-struct Made<'a> {
+struct ChildParameters<'a> {
     policy_id: PolicyId,
     policy: &'a Policy,
     generated: bool,
@@ -108,7 +108,7 @@ impl Sa {
         replaces: Option<ChildId>,
         with_group: bool,
         cx: &mut Context<'_>,
-    ) -> Option<Wanted> {
+    ) -> Option<ChildRequest> {
         let mut policy = (**cx.core.policies.get(&id)?).clone();
         let mut generated = policy.template.is_some();
         let mut traffic = Vec::new();
@@ -139,7 +139,7 @@ impl Sa {
         }
         let (own, theirs) = ranges_of(&traffic, policy.protocol);
         let group = policy.proposal.pfs.filter(|_| with_group);
-        Some(Wanted {
+        Some(ChildRequest {
             policy_id: id,
             own,
             theirs,
@@ -155,7 +155,7 @@ impl Sa {
     }
 
     /// Appends the payloads that request a pair.
-    pub(super) fn push_wanted(&self, wanted: &Wanted, fresh: bool, chain: &mut Chain) {
+    pub(super) fn push_wanted(&self, wanted: &ChildRequest, fresh: bool, chain: &mut Chain) {
         let group = wanted.agreement.as_ref().map(Agreement::group);
         let offers = offers_of(&wanted.policy, wanted.spi, group);
         chain.push(kind::SA, &write_offers(Version::Two, &offers));
@@ -214,7 +214,7 @@ impl Sa {
     /// Processes the response to a request of a pair.
     pub(super) fn child_response(
         &mut self,
-        wanted: Wanted,
+        wanted: ChildRequest,
         found: &[Payload<'_>],
         cx: &mut Context<'_>,
     ) {
@@ -262,7 +262,7 @@ impl Sa {
     }
 
     /// Returns nonces and secret of an exchange that this side initiated.
-    fn fresh(&self, wanted: &Wanted, found: &[Payload<'_>]) -> Result<Fresh, Why> {
+    fn fresh(&self, wanted: &ChildRequest, found: &[Payload<'_>]) -> Result<FreshKeys, Why> {
         if let Some(number) = error(found) {
             return Err(reason(number));
         }
@@ -281,7 +281,7 @@ impl Sa {
                 )
             }
         };
-        Ok(Fresh {
+        Ok(FreshKeys {
             nonces: (wanted.nonce.clone(), nonce),
             shared,
         })
@@ -290,9 +290,9 @@ impl Sa {
     /// Installs the pair of a response. `fresh` is `None` in IKE_AUTH.
     pub(super) fn take_pair(
         &mut self,
-        wanted: &Wanted,
+        wanted: &ChildRequest,
         found: &[Payload<'_>],
-        fresh: Option<Fresh>,
+        fresh: Option<FreshKeys>,
         cx: &mut Context<'_>,
     ) -> Result<ChildId, Why> {
         if let Some(number) = error(found) {
@@ -341,7 +341,7 @@ impl Sa {
             selectors = all.take(MOST_SELECTORS).collect();
         }
         let payload = { theirs.first() }.map_or(wanted.policy.protocol, |one| one.protocol);
-        let made = Made {
+        let made = ChildParameters {
             policy_id: wanted.policy_id,
             policy: &wanted.policy,
             generated: wanted.generated,
@@ -359,16 +359,21 @@ impl Sa {
     }
 
     /// Deletes a pair that the responder installed but this side refuses.
-    fn take_back(&mut self, wanted: &Wanted, why: Why) -> Result<ChildId, Why> {
+    fn take_back(&mut self, wanted: &ChildRequest, why: Why) -> Result<ChildId, Why> {
         self.push_task(Task::Delete(wanted.policy.ipsec, wanted.spi, None));
         Err(why)
     }
 
     /// Derives the keys and installs a pair.
-    fn have(&self, made: &Made<'_>, fresh: Option<Fresh>, cx: &mut Context<'_>) -> ChildId {
+    fn have(
+        &self,
+        made: &ChildParameters<'_>,
+        fresh: Option<FreshKeys>,
+        cx: &mut Context<'_>,
+    ) -> ChildId {
         let suite = made.chosen.suite;
         let lens = (suite.encryption.key_len(), suite.authentication_len());
-        let fresh = fresh.unwrap_or_else(|| Fresh {
+        let fresh = fresh.unwrap_or_else(|| FreshKeys {
             nonces: self.nonces.clone(),
             shared: None,
         });
@@ -397,12 +402,7 @@ impl Sa {
             authentication_key,
         };
         let lifetime = made.policy.proposal.lifetime;
-        let percent = if made.asked {
-            80 - (cx.core.random_u64() % 5) as u32
-        } else {
-            90
-        };
-        let soft = lifetime * percent / 100;
+        let soft = soft_lifetime(lifetime, made.asked, cx);
         let id = ChildId(cx.core.number());
         let child = Child {
             id,
@@ -535,7 +535,7 @@ impl Sa {
             None => (None, None),
             Some((nonces, replaces)) => {
                 chain.push(kind::NONCE, &nonces.1);
-                (Some(Fresh { nonces, shared }), replaces)
+                (Some(FreshKeys { nonces, shared }), replaces)
             }
         };
         if let Some(agreement) = &agreement {
@@ -555,7 +555,7 @@ impl Sa {
         }
         let original = { asked_own.first() }.zip(asked_theirs.first());
         let original = original.filter(|_| substituted);
-        let made = Made {
+        let made = ChildParameters {
             policy_id: allowed.policy_id,
             policy: &allowed.policy,
             generated: allowed.generated,
@@ -632,6 +632,16 @@ fn agree(
     let agreement = Agreement::new(group, &mut cx.core.entropy).ok_or(syntax.clone())?;
     let shared = agreement.shared(value).ok_or(syntax)?;
     Ok((Some(agreement), Some(shared)))
+}
+
+/// Returns the age at which an SA is renewed: 75 to 80 % of its lifetime for the initiator, 90 % for the responder, so
+/// that the responder acts only if the initiator does not.
+fn soft_lifetime(lifetime: Duration, asked: bool, cx: &mut Context<'_>) -> Duration {
+    let percent = match asked {
+        true => 80 - (cx.core.random_u64() % 5) as u32,
+        false => 90,
+    };
+    lifetime * percent / 100
 }
 
 /// Maps an error of the peer to a reason.

@@ -6,7 +6,7 @@ use super::{RESPONSE, keys};
 use crate::message::Header;
 
 /// Maximum number of fragments per message.
-const FRAGMENTS: u16 = 64;
+const MAX_FRAGMENTS: u16 = 64;
 
 /// Fragments of one message.
 #[derive(Default)]
@@ -22,7 +22,7 @@ impl Gather {
         let Some((at, total)) = opened.fragment else {
             return Some((opened.first, opened.plain));
         };
-        if at == 0 || at > total || total > FRAGMENTS {
+        if at == 0 || at > total || total > MAX_FRAGMENTS {
             return None;
         }
         let of = (header.id, header.flags & RESPONSE, total);

@@ -30,7 +30,7 @@ impl Sa {
         found: &[Payload<'_>],
         cx: &mut Context<'_>,
     ) -> Reply {
-        let mut chain = self.hear_move(found, arrival.ends, arrival.natt, cx);
+        let mut chain = self.receive_move(found, arrival.path, cx);
         for body in bodies(found, kind::DELETE) {
             let Ok(delete) = Delete::read(Version::Two, body) else {
                 continue;

@@ -6,21 +6,21 @@ use std::sync::Arc;
 use super::keys::{Agreed, Keys};
 use super::offer::{choose_ike, ike};
 use super::{
-    Asked, INITIATOR, RESPONSE, Request, Sa, Stage, body, exchange, kind, notified, notifies,
-    notify,
+    INITIATOR, PendingRequest, RESPONSE, Request, Sa, Stage, body, exchange, kind, notified,
+    notifies, notify,
 };
 use super::{push_notify, refusal};
 use crate::config::{Auth, Peer, PeerId};
 use crate::crypto::{Agreement, digest};
 use crate::describe;
-use crate::engine::core::{Common, Context, Resend};
+use crate::engine::core::{Common, Context, Datagram, Path, Resend};
 use crate::event::{Level, SaId, Side, State, Why};
 use crate::gate::{CHALLENGE_BYTES, Gate};
 use crate::message::{Chain, Fault, Header, Payload, Version, payloads, read_offers, write_offers};
 use crate::suite::{Group, Hash};
 
 /// Maximum number of attempts of an initiator: for a cookie, and for another group.
-const TRIES: u8 = 4;
+const MAX_ATTEMPTS: u8 = 4;
 
 /// Returns true for a request that starts an IKE SA.
 pub(crate) const fn is_first(header: &Header) -> bool {
@@ -70,14 +70,14 @@ impl Sa {
     /// Initiates an IKE SA with a peer.
     pub(crate) fn initiate(
         id: SaId,
-        peer: (PeerId, Arc<Peer>),
-        (ends, natt): ((SocketAddr, SocketAddr), bool),
+        peer_id: PeerId,
+        peer: Arc<Peer>,
+        path: Path,
         cx: &mut Context<'_>,
     ) -> Result<Self, Why> {
-        let group = *peer.1.profile.groups.first().ok_or(Why::NoProposal)?;
-        let common = Common::new(id, peer, Side::Initiator, ends, cx.now);
+        let group = *peer.profile.groups.first().ok_or(Why::NoProposal)?;
+        let common = Common::new(id, peer_id, peer, Side::Initiator, path, cx.now);
         let mut sa = Self::new(common, cx.now);
-        sa.common.natt = natt;
         let usable = sa.common.peer.identities.iter().position(|identity| {
             matches!(
                 identity.auth,
@@ -105,7 +105,7 @@ impl Sa {
         let bytes = chain.message(&self.header(exchange::INIT, false, 0));
         self.init.0 = bytes.clone();
         self.common.state = State::Message1;
-        self.asked = Some(Asked {
+        self.asked = Some(PendingRequest {
             id: 0,
             request: Request::Init,
             resend: Resend::new(vec![bytes.clone()], cx.now),
@@ -221,7 +221,7 @@ impl Sa {
 
     fn try_again(&mut self, cx: &mut Context<'_>) -> Result<(), Why> {
         self.tries += 1;
-        if self.tries > TRIES {
+        if self.tries > MAX_ATTEMPTS {
             return Err(Why::Protocol);
         }
         self.send_first(cx);
@@ -288,18 +288,17 @@ impl Sa {
     /// Responds to the first message of a peer; `None` if no SA results.
     pub(crate) fn respond(
         id: SaId,
-        peer: (PeerId, Arc<Peer>),
-        (ends, natt): ((SocketAddr, SocketAddr), bool),
-        (header, message): (&Header, &[u8]),
+        peer_id: PeerId,
+        peer: Arc<Peer>,
+        datagram: &Datagram<'_>,
         gate: Option<&Gate>,
         cx: &mut Context<'_>,
     ) -> Option<Self> {
-        let common = Common::new(id, peer, Side::Responder, ends, cx.now);
+        let common = Common::new(id, peer_id, peer, Side::Responder, datagram.path, cx.now);
         let mut sa = Self::new(common, cx.now);
-        sa.common.natt = natt;
-        sa.common.spis.0 = header.initiator;
-        sa.common.count(message.len());
-        match sa.answer_first(header, message, gate, cx) {
+        sa.common.spis.0 = datagram.header.initiator;
+        sa.common.count(datagram.bytes.len());
+        match sa.answer_first(datagram.header, datagram.bytes, gate, cx) {
             Ok(true) => Some(sa),
             Ok(false) => None,
             Err(fault) => {

@@ -153,7 +153,8 @@ impl Keys {
     pub(super) fn seal(
         &self,
         header: &Header,
-        (first, payloads): (u8, &[u8]),
+        first: u8,
+        payloads: &[u8],
         fragment: Option<(u16, u16)>,
         iv: &[u8],
     ) -> Vec<u8> {
@@ -298,7 +299,7 @@ mod tests {
             id: 5,
         };
         for fragment in [None, Some((1, 2))] {
-            let sealed = keys.seal(&header, (41, b"payloads"), fragment, &[7; 16]);
+            let sealed = keys.seal(&header, 41, b"payloads", fragment, &[7; 16]);
             let (read, _) = Header::read(&sealed).expect("a header");
             let opened = keys.open(&read, &sealed).expect("a message");
             assert_eq!(

@@ -17,7 +17,7 @@ use super::{Request, Sa, Stage, Task, error, exchange, notified, notify, push_no
 use crate::config::Mode;
 use crate::crypto::equal;
 use crate::describe;
-use crate::engine::core::Context;
+use crate::engine::core::{Context, Path};
 use crate::event::{Action, Level, Side, State, Why};
 use crate::message::{Chain, Payload};
 
@@ -90,18 +90,17 @@ impl Sa {
 
     /// Responder: processes the MOBIKE notifications of an INFORMATIONAL request. Returns the response
     /// payloads.
-    pub(super) fn hear_move(
+    pub(super) fn receive_move(
         &mut self,
         found: &[Payload<'_>],
-        ends: (SocketAddr, SocketAddr),
-        natt: bool,
+        path: Path,
         cx: &mut Context<'_>,
     ) -> Chain {
         let mut chain = Chain::default();
         let update = notified(found, notify::UPDATE_ADDRESSES).is_some();
         if update && self.is_mobile && self.common.side == Side::Responder {
-            (self.common.local, self.common.remote) = ends;
-            self.common.natt = natt;
+            (self.common.local, self.common.remote) = (path.local, path.remote);
+            self.common.natt = path.natt;
             self.read_ends(found, self.common.spis);
             self.say(Level::Info, "the peer says that it has moved here", cx);
             self.tasks.retain(|task| !matches!(task, Task::Verify));

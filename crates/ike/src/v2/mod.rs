@@ -24,18 +24,17 @@ mod prove;
 mod renew;
 mod traffic;
 
-use core::net::SocketAddr;
 use std::collections::VecDeque;
 
 use machine::{Duration, Instant};
 
 use crate::config::{PolicyId, Protocol};
 use crate::crypto::Agreement;
-use crate::engine::core::{Common, Context, Order, Resend};
+use crate::engine::core::{Common, Context, Order, Path, Resend};
 use crate::event::{Action, ChildId, Level, SaId, Side, State, Why};
 use crate::message::{Chain, Fault, Header, Notify, Payload, Version, payloads};
 use crate::suite::Hash;
-use child::Wanted;
+use child::ChildRequest;
 use gather::Gather;
 use keys::Keys;
 use renew::Renewal;
@@ -99,11 +98,11 @@ pub(crate) const INITIATOR: u8 = 0x08;
 const RESPONSE: u8 = 0x20;
 
 /// Time limit for establishing an IKE SA.
-const OPENING: Duration = Duration::from_secs(75);
+const OPENING_TIMEOUT: Duration = Duration::from_secs(75);
 /// Maximum length of unfragmented messages, and length of fragments if the peer supports them (RFC 7383).
-const FRAGMENT: usize = 1200;
+const MAX_FRAGMENT_BYTES: usize = 1200;
 /// Maximum number of queued requests.
-const TASKS: usize = 1024;
+const MAX_QUEUED_REQUESTS: usize = 1024;
 
 /// Progress of the IKE SA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,8 +135,8 @@ enum Task {
 enum Request {
     Init,
     /// With the first pair.
-    Auth(Option<Box<Wanted>>),
-    Child(Box<Wanted>),
+    Auth(Option<Box<ChildRequest>>),
+    Child(Box<ChildRequest>),
     Renew(Box<Renewal>),
     Delete(Option<ChildId>),
     Leave(Why),
@@ -146,7 +145,7 @@ enum Request {
     Verify(mobike::Check),
 }
 
-struct Asked {
+struct PendingRequest {
     id: u32,
     request: Request,
     resend: Resend,
@@ -161,11 +160,10 @@ enum Reply {
     Over(Chain, Why),
 }
 
-/// A request and its endpoints: local and remote.
+/// A request with its endpoints.
 struct Arrival {
     exchange: u8,
-    ends: (SocketAddr, SocketAddr),
-    natt: bool,
+    path: Path,
 }
 
 /// An IKEv2 SA.
@@ -182,7 +180,7 @@ pub(crate) struct Sa {
     keys: Option<Keys>,
     next_out: u32,
     next_in: u32,
-    asked: Option<Asked>,
+    asked: Option<PendingRequest>,
     answered: Vec<Vec<u8>>,
     tasks: VecDeque<Task>,
     gather: Gather,
@@ -277,7 +275,7 @@ impl Sa {
             rival: None,
             renew_at: None,
             leave_at: None,
-            over_at: now + OPENING,
+            over_at: now + OPENING_TIMEOUT,
             gone: false,
         }
     }
@@ -307,12 +305,12 @@ impl Sa {
         let block = keys.agreed.cipher.block_len();
         let mut seal = |first, payloads: &[u8], fragment| {
             let iv = cx.core.random(block);
-            keys.seal(header, (first, payloads), fragment, &iv)
+            keys.seal(header, first, payloads, fragment, &iv)
         };
-        if !self.fragments || chain.bytes().len() <= FRAGMENT {
+        if !self.fragments || chain.bytes().len() <= MAX_FRAGMENT_BYTES {
             return vec![seal(chain.first(), chain.bytes(), None)];
         }
-        let parts: Vec<_> = chain.bytes().chunks(FRAGMENT).collect();
+        let parts: Vec<_> = chain.bytes().chunks(MAX_FRAGMENT_BYTES).collect();
         let total = parts.len() as u16;
         let numbered = (1..).zip(parts);
         let sealed = numbered.map(|(at, part)| {
@@ -332,7 +330,7 @@ impl Sa {
         }
         let resend = Resend::new(messages, cx.now);
         let patience = self.common.patience().filter(|_| self.stage == Stage::Done);
-        self.asked = Some(Asked {
+        self.asked = Some(PendingRequest {
             id,
             request,
             resend: match patience {
@@ -357,8 +355,7 @@ impl Sa {
         &mut self,
         header: &Header,
         message: &[u8],
-        ends: (SocketAddr, SocketAddr),
-        natt: bool,
+        path: Path,
         cx: &mut Context<'_>,
     ) -> Result<(), Why> {
         self.common.count(message.len());
@@ -388,7 +385,7 @@ impl Sa {
             header.id == self.next_in
         };
         if is_new {
-            self.common.follow(ends, natt, cx);
+            self.common.follow(path, cx);
         } else if !is_response && header.id.wrapping_add(1) == self.next_in {
             // Repeated request: the response was lost. Only the first fragment triggers a repetition (RFC 7383,
             // 2.6.1).
@@ -419,17 +416,17 @@ impl Sa {
         }
         let arrival = Arrival {
             exchange: header.exchange,
-            ends,
-            natt,
+            path,
         };
-        self.request(&arrival, (first, &plain), &found, cx)
+        self.request(&arrival, first, &plain, &found, cx)
     }
 
     /// Processes a request.
     fn request(
         &mut self,
         arrival: &Arrival,
-        (first, plain): (u8, &[u8]),
+        first: u8,
+        plain: &[u8],
         found: &[Payload<'_>],
         cx: &mut Context<'_>,
     ) -> Result<(), Why> {
@@ -557,7 +554,7 @@ impl Sa {
     }
 
     fn push_task(&mut self, task: Task) {
-        if self.tasks.len() < TASKS {
+        if self.tasks.len() < MAX_QUEUED_REQUESTS {
             self.tasks.push_back(task);
         }
     }

@@ -1,6 +1,8 @@
 //! Rekeying of the IKE SA (RFC 7296, 1.3.2, 2.18 and 2.8.2): the new SA inherits the pairs, and the old one is
 //! deleted.
 
+use std::sync::Arc;
+
 use machine::{Duration, Instant};
 
 use super::init::{read_nonce, read_value, write_value};
@@ -18,7 +20,17 @@ use crate::message::{Chain, Offer, Payload, Version, write_offers};
 use crate::suite::Group;
 
 /// Time that a replaced IKE SA waits for its deletion.
-const BEHIND: Duration = Duration::from_secs(60);
+const REPLACED_LIFETIME: Duration = Duration::from_secs(60);
+
+/// Negotiated values from which the keys of a new IKE SA are derived.
+struct KeyMaterial<'a> {
+    agreed: Agreed,
+    shared: &'a Secret,
+    /// Nonces of initiator and responder.
+    nonces: (&'a [u8], &'a [u8]),
+    /// SPIs of initiator and responder.
+    spis: (u64, u64),
+}
 
 /// The IKE SA that this side requests.
 pub(super) struct Renewal {
@@ -72,10 +84,13 @@ impl Sa {
         let lowest = renewal.nonce.clone().min(nonce.clone());
         let nonces = (renewal.nonce.as_slice(), nonce.as_slice());
         let id = SaId(cx.core.number());
-        let spis = (renewal.spi, spi);
-        let Some(mut new) =
-            self.successor(id, Side::Initiator, (agreed, &shared), nonces, spis, cx)
-        else {
+        let material = KeyMaterial {
+            agreed,
+            shared: &shared,
+            nonces,
+            spis: (renewal.spi, spi),
+        };
+        let Some(mut new) = self.successor(id, Side::Initiator, &material, cx) else {
             return;
         };
         match self.rival.take() {
@@ -151,14 +166,13 @@ impl Sa {
         chain.push(kind::KE, &write_value(&agreement));
         let id = SaId(cx.core.number());
         let nonces = (nonce.as_slice(), own.1.as_slice());
-        let new = self.successor(
-            id,
-            Side::Responder,
-            (agreed, &shared),
+        let material = KeyMaterial {
+            agreed,
+            shared: &shared,
             nonces,
-            (spi, own.0),
-            cx,
-        );
+            spis: (spi, own.0),
+        };
+        let new = self.successor(id, Side::Responder, &material, cx);
         let Some(mut new) = new else {
             return Reply::Now(refusal(notify::TEMPORARY));
         };
@@ -192,7 +206,7 @@ impl Sa {
         }
         self.common.state = State::Expired;
         self.renew_at = None;
-        self.over_at = self.over_at.min(cx.now + BEHIND);
+        self.over_at = self.over_at.min(cx.now + REPLACED_LIFETIME);
     }
 
     /// Creates the new IKE SA.
@@ -200,19 +214,18 @@ impl Sa {
         &self,
         id: SaId,
         side: Side,
-        (agreed, shared): (Agreed, &Secret),
-        nonces: (&[u8], &[u8]),
-        spis: (u64, u64),
+        material: &KeyMaterial<'_>,
         cx: &mut Context<'_>,
     ) -> Option<Self> {
+        let KeyMaterial {
+            agreed,
+            shared,
+            nonces,
+            spis,
+        } = *material;
         let old = &self.common;
-        let common = Common::new(
-            id,
-            (old.peer_id, old.peer.clone()),
-            side,
-            (old.local, old.remote),
-            cx.now,
-        );
+        let peer = Arc::clone(&old.peer);
+        let common = Common::new(id, old.peer_id, peer, side, old.path(), cx.now);
         let mut new = Self::new(common, cx.now);
         new.keys = Some(self.keys.as_ref()?.next(agreed, shared, nonces, spis));
         new.nonces = (nonces.0.to_vec(), nonces.1.to_vec());
@@ -220,7 +233,7 @@ impl Sa {
         new.hashes = self.hashes.clone();
         new.stage = Stage::Done;
         let common = &mut new.common;
-        (common.natt, common.translated, common.spis) = (old.natt, old.translated, spis);
+        (common.translated, common.spis) = (old.translated, spis);
         (common.remote_id, common.identity, common.leased) =
             (old.remote_id.clone(), old.identity, old.leased);
         common.suite = Some((agreed.cipher, agreed.integrity, agreed.prf, agreed.group));

@@ -22,7 +22,7 @@ pub(super) fn range(selector: &Selector, protocol: u8) -> Range {
 }
 
 /// Returns the first prefix of a range.
-fn first_prefix((first, last): (IpAddr, IpAddr)) -> Option<IpNet> {
+fn first_prefix(first: IpAddr, last: IpAddr) -> Option<IpNet> {
     match (first, last) {
         (IpAddr::V4(first), IpAddr::V4(last)) => {
             Ipv4Subnets::new(first, last, 0).next().map(IpNet::V4)
@@ -45,7 +45,7 @@ fn meet(range: &Range, selector: &Selector) -> Option<Selector> {
         selector.prefix.trunc()
     } else {
         let common = (range.addresses.0.max(first), range.addresses.1.min(last));
-        first_prefix(common).filter(|_| common.0 <= common.1)?
+        first_prefix(common.0, common.1).filter(|_| common.0 <= common.1)?
     };
     let port = match (range.ports, selector.port) {
         ((0, u16::MAX), port) => port,
@@ -130,7 +130,7 @@ pub(super) fn selector(range: &Range) -> Option<Selector> {
     } else {
         0
     };
-    let prefix = first_prefix(range.addresses)?;
+    let prefix = first_prefix(range.addresses.0, range.addresses.1)?;
     Some(Selector { prefix, port })
 }
 

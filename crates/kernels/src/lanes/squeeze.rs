@@ -17,9 +17,9 @@ pub struct Squeeze {
 }
 
 /// The greatest distance.
-pub(super) const FAR: u32 = (1 << 31) - 3;
+pub(super) const DISTANCE_MAX: u32 = (1 << 31) - 3;
 /// The bit of the second window.
-pub(super) const SECOND: u32 = 1 << 31;
+pub(super) const SECOND_WINDOW: u32 = 1 << 31;
 
 impl Squeeze {
     /// Creates a compression that distinguishes the sorted distinct `boundaries`; `None` if they do not fit.
@@ -47,8 +47,8 @@ impl Squeeze {
         let Some(distance) = long.checked_sub(self.begins[window]) else {
             return 0;
         };
-        let distance = (distance >> self.shifts[window]).min(FAR.into()) as u32;
-        (1 + distance) | if second { SECOND } else { 0 }
+        let distance = (distance >> self.shifts[window]).min(DISTANCE_MAX.into()) as u32;
+        (1 + distance) | if second { SECOND_WINDOW } else { 0 }
     }
 }
 
@@ -62,5 +62,5 @@ fn window(boundaries: &[u64]) -> Option<(u64, u64)> {
         bits => bits.trailing_zeros().into(),
     };
     let far = rest.last().map_or(0, |last| (last - begin) >> shift);
-    (far <= FAR.into()).then_some((*begin, shift))
+    (far <= DISTANCE_MAX.into()).then_some((*begin, shift))
 }

@@ -1,27 +1,27 @@
-//! Every level gives the same answers.
+//! Checks that all levels give equal results.
 
 use super::*;
 use crate::{Level, Work};
 use proptest::prelude::*;
 
-/// The same work at every level that this machine has, the baseline first.
+/// Runs the work at every level that this machine supports, the baseline first.
 fn at_every_level<W: Work>(work: impl Fn() -> W) -> Vec<W::Output> {
     let mut all = vec![work().run(Baseline)];
     #[cfg(target_arch = "x86_64")]
     {
         if Level::here() >= Level::V3 {
-            // SAFETY: the processor has the features of the third level.
+            // SAFETY: the processor has the features of level V3.
             all.push(work().run(unsafe { V3::detected() }));
         }
         if Level::here() >= Level::V4 {
-            // SAFETY: the processor has the features of the fourth level.
+            // SAFETY: the processor has the features of level V4.
             all.push(work().run(unsafe { V4::detected() }));
         }
     }
     all
 }
 
-/// Whether the same comes out at every level, and it is right.
+/// Returns true if every level gives the result `right`.
 fn all_are<W: Work>(work: impl Fn() -> W, right: &W::Output) -> bool
 where
     W::Output: PartialEq,
@@ -311,7 +311,7 @@ proptest! {
         mut keys: [u64; 16],
         crowded: bool,
     ) {
-        // The higher halves of many are the same.
+        // The upper halves of many numbers are equal.
         for number in numbers.iter_mut().chain(&mut keys).filter(|_| crowded) {
             *number &= u64::MAX >> 29;
         }
@@ -359,7 +359,7 @@ proptest! {
     }
 }
 
-/// The ranks of keys, of which some are made to be among the numbers.
+/// Returns the ranks of keys, some of which are set to existing numbers.
 fn ranks<T: Copy + Ord>(numbers: &[T], keys: &mut [T; 16]) -> [u32; 16] {
     let some = numbers.iter().step_by(numbers.len().div_ceil(8));
     for (key, number) in keys.iter_mut().step_by(2).zip(some) {
@@ -368,7 +368,7 @@ fn ranks<T: Copy + Ord>(numbers: &[T], keys: &mut [T; 16]) -> [u32; 16] {
     keys.map(|key| numbers.partition_point(|number| *number <= key) as u32)
 }
 
-/// The bits that mean something.
+/// Masks the meaningful bits.
 fn masked(at: u32, bits: [u32; 3]) -> [u32; 3] {
     let [eight, sixteen, thirty_two] = bits;
     let (eights, sixteens) = if at.is_multiple_of(2) {
@@ -515,7 +515,7 @@ fn what_addresses_begin_with_is_squeezed() {
         &[&[provider, provider + 1, provider + 0x5_0000][..], &local].concat()
     ));
     assert!(fits(&[7]) && fits(&[0, u64::MAX]) && !fits(&[]));
-    // Three places far from each other.
+    // Three clusters far from each other.
     assert!(!fits(&[
         1,
         2,

@@ -1,4 +1,4 @@
-//! AVX2 and the extensions of all processors with it: BMI, LZCNT and POPCNT.
+//! AVX2 and the extensions that every AVX2 processor has: BMI, LZCNT and POPCNT.
 
 mod gather;
 mod line;

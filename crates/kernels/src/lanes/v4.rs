@@ -100,10 +100,10 @@ fn at_most(places: &[u32; 16], last: usize) -> __m512i {
 }
 
 /// Step sizes of a binary search (without the first step among 64 numbers): each step compares with the last
-/// of the numbers that it may skip.
+/// number of a skippable group.
 const STEPS: [i32; 5] = [16, 8, 4, 2, 1];
 
-/// Returns for each of 16 keys how many of the first 31 numbers are at most the key.
+/// Returns the ranks of 16 keys among the first 31 numbers.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn rank_in_32(numbers: &[u32; 32], keys: __m512i) -> __m512i {
@@ -120,7 +120,7 @@ fn rank_in_32(numbers: &[u32; 32], keys: __m512i) -> __m512i {
     rank
 }
 
-/// Returns for each of 16 keys how many of the first 63 numbers are at most the key.
+/// Returns the ranks of 16 keys among the first 63 numbers.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn rank_in_64(numbers: &[u32; 64], keys: __m512i) -> __m512i {
@@ -173,7 +173,7 @@ unsafe fn add_in_lines(numbers: &[u32], keys: &[u32; 16], places: &mut [u32; 16]
     }
 }
 
-/// Returns for each of eight keys how many of the first 31 numbers are at most the key.
+/// Returns the ranks of eight keys among the first 31 numbers.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn rank_in_order(numbers: &[u64; 32], keys: __m512i) -> __m512i {

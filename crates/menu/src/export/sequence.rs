@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::named_before_use;
+use crate::rows::compare_names;
 use crate::store::references;
-use crate::view::compare_names;
-use crate::{Id, Item, Menu, Shape, Store};
+use crate::{Id, Item, Menu, MenuShape, Store};
 
 /// Items that are written together: one item, or all items of an ordered menu.
 type Group = VecDeque<Arc<Item>>;
@@ -96,7 +96,7 @@ impl Sequence {
             |item: &Item| !item.has_kept() && menu.passing.is_none_or(|passing| !passing(item));
         let items = store.items(menu.path);
         let mut items: Vec<_> = items.filter(|item| stays(item) && wanted(item)).collect();
-        if menu.shape != Shape::Ordered {
+        if menu.shape != MenuShape::Ordered {
             // Named items are sorted by name, after the default items.
             items.sort_by(|a, b| {
                 let builtin = b.builtin.is_some().cmp(&a.builtin.is_some());
@@ -113,7 +113,7 @@ impl Sequence {
         let may_wait = !self.waits.is_empty() || spaces.any(later);
         match (may_wait, menu.shape) {
             (false, _) => self.ready = items.collect(),
-            (true, Shape::Ordered) => self.groups.push_back(items.collect()),
+            (true, MenuShape::Ordered) => self.groups.push_back(items.collect()),
             (true, _) => self.groups = items.map(|item| Group::from([item])).collect(),
         }
     }

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
 use ::offload as instructions;
-use frame::switch::Seat;
+use frame::switch::SwitchPort;
 use instructions::Installer;
 
 use super::offload::{SharedMap, XdpOffload};
@@ -16,7 +16,7 @@ use crate::af_packet;
 const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
 const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
 
-/// A program, its socket map and, once attached, its link to the device. All of them disappear with the last
+/// A program, its socket map and, once attached, its link to the device. The kernel removes them with the last
 /// descriptor, at the latest with the process.
 #[derive(Debug)]
 pub(super) struct Attachment {
@@ -83,8 +83,8 @@ impl Attachment {
         Some(table.installer(offloaded.entrance, self.index))
     }
 
-    /// The device's place in the switch.
-    pub(super) fn seat(&self) -> Option<Seat> {
+    /// Index of the device in the bridge offload.
+    pub(super) fn seat(&self) -> Option<SwitchPort> {
         self.offloaded.as_ref()?.seat
     }
 }
@@ -95,8 +95,9 @@ struct Offloaded {
     offload: XdpOffload,
     /// Index of the device in the flow table.
     entrance: u32,
-    /// Its place in the switch. None where all are taken, or the kernel takes no program that switches.
-    seat: Option<Seat>,
+    /// Index of the device in the bridge offload; `None` if all are in use or the kernel rejects a program with
+    /// bridging.
+    seat: Option<SwitchPort>,
 }
 
 impl Drop for Offloaded {

@@ -16,7 +16,7 @@ pub(super) enum Assembly {
     None,
     /// The pieces so far.
     Partial(Frame),
-    /// The rest of this frame is dropped: it is too long, or there was no slot for it.
+    /// The rest of this frame is dropped: oversized frame, or no free slot.
     Skip,
 }
 

@@ -127,7 +127,7 @@ fn set_flags(device: &str, data: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the numbers of queues of a device; one of each kind if its driver does not tell.
+/// Returns the numbers of queues of a device; one queue of each kind for drivers without this query.
 ///
 /// # Errors
 /// Returns the kernel's error: no such device.

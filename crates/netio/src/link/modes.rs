@@ -112,7 +112,7 @@ impl Ethtool {
     /// Returns the link modes of a device.
     ///
     /// # Errors
-    /// Returns the kernel's error: no such device, or not supported by the driver.
+    /// Returns the kernel's error: no such device, unsupported by the driver.
     pub fn modes(&mut self, index: u32) -> io::Result<LinkModes> {
         let answer = self.exchange(LINKMODES_GET, &header(index))?;
         let mut modes = LinkModes::default();

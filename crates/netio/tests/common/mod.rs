@@ -1,4 +1,4 @@
-//! A network namespace for each test, pairs of virtual cables in it, and frames to send.
+//! Test environment: a network namespace per test, veth pairs in it, and frames to send.
 
 #![allow(
     dead_code,
@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use frame::{Frame, Pool, Port, Sizes, Vector};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Set for a copy of the test that already is in a user namespace.
+/// Set for a copy of the test that already runs in a user namespace.
 const INSIDE: &str = "NETIO_TEST_INSIDE_USER_NAMESPACE";
-/// How long a frame may take on its way through a virtual cable before the test fails.
+/// Maximum time for a frame to pass a veth pair before the test fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runs `test` in a network namespace of its own, which is gone when the test is over: that of this
-/// thread, or of a copy of this process in a user namespace. Says why when neither is permitted.
+/// Runs `test` in a network namespace of its own: in this thread, or in a copy of this process in a user namespace.
+/// Prints why if neither is permitted.
 pub(crate) fn in_namespace(test: impl FnOnce()) {
     match unshare() {
         Ok(()) => {
@@ -30,7 +30,7 @@ pub(crate) fn in_namespace(test: impl FnOnce()) {
     }
 }
 
-/// As `in_namespace`, for what a user namespace does not permit: BPF and XDP.
+/// Like `in_namespace`, for BPF and XDP, which a user namespace does not permit.
 pub(crate) fn in_namespace_as_root(test: impl FnOnce()) {
     match unshare() {
         Ok(()) if !may_use_bpf() => skip("BPF is not permitted"),
@@ -42,7 +42,7 @@ pub(crate) fn in_namespace_as_root(test: impl FnOnce()) {
     }
 }
 
-/// As `in_namespace`, for tests that make TAP devices: the device file may be root's alone.
+/// Like `in_namespace`, for tests that create TAP devices, because the device file may belong to root.
 pub(crate) fn in_namespace_with_tun(test: impl FnOnce()) {
     let file = std::fs::File::options()
         .read(true)
@@ -55,7 +55,7 @@ pub(crate) fn in_namespace_with_tun(test: impl FnOnce()) {
 }
 
 fn unshare() -> std::io::Result<()> {
-    // SAFETY: only this thread's view of the network changes, and nothing was opened in it before.
+    // SAFETY: only this thread's view of the network changes, and no socket was opened in it before.
     if unsafe { libc::unshare(libc::CLONE_NEWNET) } == 0 {
         Ok(())
     } else {
@@ -64,7 +64,7 @@ fn unshare() -> std::io::Result<()> {
 }
 
 fn may_use_bpf() -> bool {
-    // SAFETY: an invalid command; the kernel looks at privileges first.
+    // SAFETY: an invalid command; the kernel checks privileges first.
     unsafe { libc::syscall(libc::SYS_bpf, -1, 0, 0) };
     std::io::Error::last_os_error().raw_os_error() != Some(libc::EPERM)
 }
@@ -94,13 +94,13 @@ pub(crate) fn skip(reason: &str) {
     lab::testing::skip(thread.name().unwrap_or("?"), reason);
 }
 
-/// Runs `ip` with these words in the test's namespace.
+/// Runs `ip` with these arguments in the test's namespace.
 pub(crate) fn ip(words: &str) {
     let output = run("ip", words);
     assert!(output.0, "ip {words}: {}", output.1);
 }
 
-/// Runs a program with these words; whether it succeeded, and all it wrote.
+/// Runs a program with these arguments; returns its success and its output.
 pub(crate) fn run(program: &str, words: &str) -> (bool, String) {
     let output = Command::new(program)
         .args(words.split_whitespace())
@@ -113,12 +113,12 @@ pub(crate) fn run(program: &str, words: &str) -> (bool, String) {
     )
 }
 
-/// A virtual cable between `left` and `right`, both on, without IPv6 and its chatter.
+/// Creates a veth pair `left` and `right`, both up, without IPv6 and its background traffic.
 pub(crate) fn cable(left: &str, right: &str, mtu: u32) {
     cable_with(left, right, mtu, 1);
 }
 
-/// As `cable`, with several queues at each end.
+/// Like `cable`, with several queues at each end.
 pub(crate) fn cable_with(left: &str, right: &str, mtu: u32, queues: u32) {
     let count = format!("numtxqueues {queues} numrxqueues {queues}");
     ip(&format!(
@@ -130,10 +130,10 @@ pub(crate) fn cable_with(left: &str, right: &str, mtu: u32, queues: u32) {
     }
 }
 
-/// Keeps the kernel from sending anything by itself through a device.
+/// Keeps the kernel from sending packets of its own on a device.
 pub(crate) fn quiet(device: &str) {
     let path = format!("/proc/sys/net/ipv6/conf/{device}/disable_ipv6");
-    // A kernel without IPv6 has nothing to switch off.
+    // Fails harmlessly on a kernel without IPv6.
     let _ = std::fs::write(path, "1");
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn pool() -> Pool {
     Pool::new(sizes).expect("address space for a pool")
 }
 
-/// An Ethernet frame of `len` bytes with an unused type, of a content that tells `number`.
+/// An Ethernet frame of `len` bytes with an unused EtherType and contents that depend on `number`.
 pub(crate) fn pattern(number: usize, len: usize) -> Vec<u8> {
     let mut bytes = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5];
     bytes.extend((bytes.len()..len).map(|at| (at * 7 + number * 13) as u8));
@@ -188,7 +188,7 @@ pub(crate) fn receive(port: &mut dyn Port, pool: &mut Pool, count: usize) -> Vec
     }
 }
 
-/// As `receive`, but only the bytes; the frames are freed.
+/// Like `receive`, but returns only the bytes and frees the frames.
 pub(crate) fn receive_bytes(port: &mut dyn Port, pool: &mut Pool, count: usize) -> Vec<Vec<u8>> {
     let frames = receive(port, pool, count);
     frames
@@ -201,7 +201,7 @@ pub(crate) fn receive_bytes(port: &mut dyn Port, pool: &mut Pool, count: usize) 
         .collect()
 }
 
-/// Waits until the port is readable, or the time is over.
+/// Waits until the port is readable or the timeout expires.
 pub(crate) fn wait(port: &dyn Port, timeout: Duration) {
     if let Some(fd) = port.wait_fd() {
         let time = Timespec::try_from(timeout).expect("a short time");
@@ -209,8 +209,8 @@ pub(crate) fn wait(port: &dyn Port, timeout: Duration) {
     }
 }
 
-/// Waits until `condition` holds; the tests' only way to wait for the kernel. The close of a descriptor is one thing to
-/// wait for: what another test's thread runs has a copy of it from its fork until its exec.
+/// Waits until `condition` holds; the tests' only way to wait for the kernel. Even the close of a descriptor may need
+/// a wait: a process forked by another test holds a copy until its exec.
 pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !condition() {
@@ -219,7 +219,7 @@ pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// The one's complement sum of 16-bit words (RFC 1071): 0xffff over what carries a good checksum.
+/// Ones' complement sum of 16-bit words (RFC 1071): 0xffff over data with a correct checksum.
 pub(crate) fn sum(bytes: &[u8], start: u32) -> u16 {
     let words = bytes.chunks(2).map(|pair| match pair {
         [high, low] => u32::from(u16::from_be_bytes([*high, *low])),

@@ -1,7 +1,7 @@
-//! Packets are told apart by their addresses: as a router would forward them, or not at all.
+//! Offloaded packets are distinguished by address: the kernel forwards them as a router would, or not at all.
 
 use frame::InterfaceId;
-use frame::shortcut::{Went, Which};
+use frame::shortcut::{LaneSelector, LaneTraffic};
 
 use crate::bed::*;
 use crate::common::*;
@@ -13,7 +13,7 @@ fn what_a_port_has_learned_the_kernel_forwards_and_counts() {
         for plain in [PLAIN4, PLAIN6] {
             bed.is_asked(&[plain.frame()]);
             bed.learn(&plain);
-            // Every sum of an IPv4 header but one comes by a lifetime.
+            // Every IPv4 header checksum except one occurs for some TTL.
             let packets: Vec<Packet> = (2..=255).map(|ttl| Packet { ttl, ..plain }).collect();
 
             for part in packets.chunks(64) {
@@ -22,23 +22,23 @@ fn what_a_port_has_learned_the_kernel_forwards_and_counts() {
                 bed.passes(&sent, &expected);
             }
 
-            let went = Went {
+            let went = LaneTraffic {
                 lane: bed.lane(),
                 ipv6: plain.ipv6,
                 packets: 254,
                 bytes: 254 * plain.frame().len() as u64,
             };
-            assert_eq!(bed.went(Which::Of(InterfaceId(3))), []);
-            // IPv4's is asked for by where it came in, IPv6's by where it left.
+            assert_eq!(bed.went(LaneSelector::Of(InterfaceId(3))), []);
+            // IPv4 is looked up by ingress, IPv6 by egress.
             let by = if plain.ipv6 {
                 went.lane.egress
             } else {
                 went.lane.ingress
             };
-            assert_eq!(bed.went(Which::Of(by)), [went]);
-            assert_eq!(bed.went(Which::All), []);
+            assert_eq!(bed.went(LaneSelector::Of(by)), [went]);
+            assert_eq!(bed.went(LaneSelector::All), []);
             bed.passes(&[plain.frame()], &[plain.forwarded()]);
-            assert_eq!(bed.went(Which::All).len(), 1);
+            assert_eq!(bed.went(LaneSelector::All).len(), 1);
         }
     });
 }
@@ -48,7 +48,7 @@ fn checksums_at_the_edge_are_forwarded_right() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         bed.learn(&PLAIN4);
-        // The identification that makes the checksum 0xfeff, 0xfefe, 0xffff and 0: a carry comes in.
+        // Identifications for checksums 0xfeff, 0xfefe, 0xffff and 0: a carry occurs.
         for wanted in [0xfeff_u16, 0xfefe, 0xff00, 0xffff, 0x0000, 0x0001] {
             let mut frame = PLAIN4.frame();
             let now = u16::from_be_bytes([frame[24], frame[25]]);
@@ -63,7 +63,7 @@ fn checksums_at_the_edge_are_forwarded_right() {
             let mut expected = frame.clone();
             expected[..12].copy_from_slice(&link(NEXT, OUT));
             expected[22] -= 1;
-            // RFC 1624 says how; whoever gets it adds up the header.
+            // Incremental update by RFC 1624; the receiver verifies the header.
             expected[24..26].fill(0);
 
             send(&mut bed.left, &mut bed.pool, &[frame]);
@@ -102,15 +102,15 @@ fn whatever_else_comes_the_router_is_asked() {
                     ..plain
                 }
                 .frame(),
-                // To another station, and to all of them.
+                // Other unicast destination MAC address, and broadcast.
                 changed(&plain, |frame| frame[5] ^= 1),
                 changed(&plain, |frame| frame[..6].fill(0xff)),
-                // Another version, a header without an end, one that ends too late, and padding.
+                // Other version, header without end, header that ends too late, and padding.
                 changed(&plain, |frame| frame[14] ^= 0x10),
                 changed(&plain, |frame| frame.truncate(ttl)),
                 changed(&plain, |frame| frame[len + 1] += 1),
                 changed(&plain, |frame| frame.push(0)),
-                // Behind a tag.
+                // VLAN tag.
                 changed(&plain, |frame| {
                     frame.splice(12..12, [0x81, 0, 0, 7]);
                 }),
@@ -122,7 +122,7 @@ fn whatever_else_comes_the_router_is_asked() {
             frame[at] ^= 0x40;
             frame
         };
-        // Sums that are wrong; IPv4's options; hop-by-hop options.
+        // Wrong checksums, IPv4 options, hop-by-hop options.
         bed.is_asked(&[wrong(24), wrong(18), wrong(23)]);
         let options = changed(&PLAIN4, |frame| {
             frame[14] = 0x46;
@@ -130,7 +130,7 @@ fn whatever_else_comes_the_router_is_asked() {
             frame.splice(34..34, [1, 1, 1, 0]);
         });
         bed.is_asked(&[options, changed(&PLAIN6, |frame| frame[20] = 0)]);
-        // The same packet by another entrance.
+        // The same packet on another ingress device.
         send(&mut bed.right, &mut bed.pool, &[PLAIN4.frame()]);
         assert_eq!(
             receive_bytes(&mut bed.far, &mut bed.pool, 1),
@@ -149,7 +149,7 @@ fn what_was_learned_before_a_change_is_forgotten() {
         bed.shortcuts.forget();
 
         bed.is_asked(&[PLAIN4.frame()]);
-        // A round that began before the change has seen what was there before.
+        // A round that began before the change used the old state.
         let straight = bed.straight(&PLAIN4);
         bed.near().begin();
         bed.shortcuts.forget();
@@ -193,13 +193,12 @@ fn many_learn_and_none_is_taken_for_another() {
             asked += slow.len();
         }
 
-        // A bucket is full now and then.
+        // Some buckets overflow occasionally.
         assert!(asked < 20, "{asked} of {count} had no room");
     });
 }
 
-/// Whether the kernel is to forward a frame by itself which may be one of these two packets: the plain way,
-/// byte by byte.
+/// Reference implementation: the frame that the kernel may forward for one of these two packets.
 fn goes(frame: &[u8]) -> Option<Vec<u8>> {
     let (link, packet) = frame.split_at_checked(14)?;
     let header = if link[12..] == [8, 0] { 20 } else { 40 };
@@ -232,7 +231,7 @@ fn goes(frame: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The link header that a frame to the router leaves with.
+/// Link header of forwarded frames addressed to the router.
 fn link_of_neighbour(came: &[u8]) -> Option<Vec<u8>> {
     (came[..6] == ROUTER).then(|| [&link(NEXT, OUT)[..], &came[12..14]].concat())
 }
@@ -269,7 +268,7 @@ fn a_frame_that_is_damaged_is_forwarded_only_if_a_router_would() {
             }
         }
 
-        // Nothing, or only the payload, was damaged.
+        // Only the payload was damaged, or nothing.
         assert!(forwarded > 2_000, "{forwarded}");
     });
 }

@@ -1,9 +1,10 @@
-//! A router between two hosts, without a router: only ports and what they have learned.
+//! Test bed: two hosts and the ports of a router between them, with offloaded flows.
 
 use std::sync::Arc;
 
 use frame::shortcut::{
-    Between, FlowOffload, Handler, Lane, Rules, Shortcut, Shortcuts, Went, Which,
+    AddressPair, FlowOffload, Handler, LaneSelector, LaneTraffic, Rules, Shortcut, ShortcutPath,
+    Shortcuts,
 };
 use frame::{InterfaceId, Pool, Port};
 use netio::{Umem, XdpMode, XdpOffload, XdpPort};
@@ -16,19 +17,19 @@ pub(crate) const ROUTER: [u8; 6] = [2, 0, 0, 0, 0, 2];
 pub(crate) const OUT: [u8; 6] = [2, 0, 0, 0, 0, 3];
 pub(crate) const NEXT: [u8; 6] = [2, 0, 0, 0, 0, 4];
 
-/// `left ── near [ router ] far ── right`, and what the router's ports learn.
+/// `left ── near [ router ] far ── right`, with the offload of the router's ports.
 pub(crate) struct Bed {
     pub(crate) pool: Pool,
     pub(crate) left: XdpPort,
     pub(crate) near: XdpPort,
     pub(crate) far: XdpPort,
     pub(crate) right: XdpPort,
-    /// As control sees them.
+    /// The control plane's view.
     pub(crate) shortcuts: Arc<dyn Shortcuts>,
 }
 
 impl Bed {
-    /// None, and the reason is printed, where the kernel has no such maps.
+    /// Returns `None`, after printing the reason, if the kernel has no such maps.
     pub(crate) fn new() -> Option<Self> {
         cable("left", "near", 1500);
         cable("far", "right", 1500);
@@ -45,7 +46,7 @@ impl Bed {
             let ports = XdpPort::open(device, XdpMode::Generic, &umems, RING, shortcuts);
             let mut ports = ports.expect("an AF_XDP socket");
             let mut port = ports.pop().expect("one port");
-            // Before it is asked it has no slots to receive into.
+            // The port lends its slots in the first call of `receive`.
             assert_eq!(port.receive(&mut pool, &mut frame::Vector::new()), 0);
             assert_eq!(port.offload().is_some(), shortcuts.is_some());
             port
@@ -60,14 +61,14 @@ impl Bed {
         })
     }
 
-    /// Teaches the near port the way of packets like this one.
+    /// Installs a shortcut for packets like this one on the near port.
     pub(crate) fn learn(&mut self, packet: &Packet) {
         let straight = self.straight(packet);
         self.near().begin();
         self.near().install(&straight);
     }
 
-    /// What the near port installs into.
+    /// Offload of the near port.
     pub(crate) fn near(&mut self) -> &mut dyn FlowOffload {
         self.near.offload().expect("it was opened with shortcuts")
     }
@@ -80,8 +81,8 @@ impl Bed {
         }
     }
 
-    pub(crate) fn lane(&mut self) -> Lane {
-        Lane {
+    pub(crate) fn lane(&mut self) -> ShortcutPath {
+        ShortcutPath {
             ingress: InterfaceId(1),
             to: ROUTER,
             egress: InterfaceId(2),
@@ -93,14 +94,14 @@ impl Bed {
         }
     }
 
-    /// These come out on the other side.
+    /// Asserts that these frames are forwarded as `expected`.
     pub(crate) fn passes(&mut self, sent: &[Vec<u8>], expected: &[Vec<u8>]) {
         send(&mut self.left, &mut self.pool, sent);
         let came = receive_bytes(&mut self.right, &mut self.pool, expected.len());
         assert_eq!(came, expected);
     }
 
-    /// These come to the router as they were sent, and nothing comes out.
+    /// Asserts that these frames reach the router unchanged and are not forwarded.
     pub(crate) fn is_asked(&mut self, sent: &[Vec<u8>]) {
         send(&mut self.left, &mut self.pool, sent);
         let came = receive_bytes(&mut self.near, &mut self.pool, sent.len());
@@ -110,7 +111,7 @@ impl Bed {
         assert_eq!(receive_bytes(&mut self.right, &mut self.pool, 1), [marker]);
     }
 
-    pub(crate) fn went(&self, which: Which) -> Vec<Went> {
+    pub(crate) fn went(&self, which: LaneSelector) -> Vec<LaneTraffic> {
         let mut all = Vec::new();
         self.shortcuts.take(which, &mut |went| all.push(went));
         all
@@ -130,7 +131,7 @@ pub(crate) struct Packet {
     pub(crate) destination: u128,
     pub(crate) ipv6: bool,
     pub(crate) ttl: u8,
-    /// Bytes behind the header.
+    /// Length of the payload after the header.
     pub(crate) payload: usize,
 }
 
@@ -150,20 +151,20 @@ pub(crate) const PLAIN6: Packet = Packet {
 };
 
 impl Packet {
-    pub(crate) fn between(&self) -> Between {
-        Between {
+    pub(crate) fn between(&self) -> AddressPair {
+        AddressPair {
             source: self.source,
             destination: self.destination,
             ipv6: self.ipv6,
         }
     }
 
-    /// The frame of it that comes to the router.
+    /// The frame as sent to the router.
     pub(crate) fn frame(&self) -> Vec<u8> {
         self.behind(link(ROUTER, FROM))
     }
 
-    /// The frame of it that leaves the router.
+    /// The frame as forwarded by the router.
     pub(crate) fn forwarded(&self) -> Vec<u8> {
         let ttl = self.ttl - 1;
         Self { ttl, ..*self }.behind(link(NEXT, OUT))
@@ -180,7 +181,7 @@ impl Packet {
         } else {
             frame.extend([8, 0, 0x45, 0]);
             frame.extend((20 + self.payload as u16).to_be_bytes());
-            // An identification, and "don't fragment".
+            // Identification, and DF.
             frame.extend([0xbe, 0xef, 0x40, 0, self.ttl, 17, 0, 0]);
             frame.extend((self.source as u32).to_be_bytes());
             frame.extend((self.destination as u32).to_be_bytes());
@@ -201,7 +202,7 @@ pub(crate) fn checksum(header: &[u8]) -> u16 {
     !((folded & 0xffff) + (folded >> 16)) as u16
 }
 
-/// A frame, changed; of IPv4 with a checksum that is right again.
+/// A changed frame; the IPv4 checksum is updated.
 pub(crate) fn changed(packet: &Packet, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut frame = packet.frame();
     change(&mut frame);

@@ -1,7 +1,8 @@
-//! Packets are told apart by their connections, and translated, and counted for them.
+//! Offloaded packets are distinguished by connection, translated, and counted per connection.
 
 use frame::shortcut::{
-    Between, Connection, Gathered, Handler, Lane, Rewrite, Rules, Service, Shortcut, Which,
+    AddressPair, Connection, ConnectionTraffic, Handler, LaneSelector, Rewrite, Rules, Service,
+    Shortcut, ShortcutPath,
 };
 
 use crate::bed::*;
@@ -17,21 +18,21 @@ const RST: u8 = 0x04;
 /// A packet of a connection.
 #[derive(Clone, Copy)]
 struct Talk {
-    between: Between,
+    between: AddressPair,
     protocol: u8,
     ports: [u16; 2],
     flags: u8,
     ttl: u8,
-    /// Of UDP, none at all.
+    /// UDP with a checksum.
     sums: bool,
-    /// Bytes behind the header of TCP or UDP.
+    /// Length of the payload after the TCP or UDP header.
     payload: usize,
-    /// What fills them, so that sums differ.
+    /// Fill byte of the payload, so that checksums differ.
     fill: u8,
 }
 
 const TALK: Talk = Talk {
-    between: Between {
+    between: AddressPair {
         source: 0x0a00_0001,
         destination: 0xc000_0207,
         ipv6: false,
@@ -45,9 +46,9 @@ const TALK: Talk = Talk {
     fill: 0,
 };
 
-/// All four kinds that there are.
+/// All four combinations of address family and protocol.
 fn talks() -> [Talk; 4] {
-    let between6 = Between {
+    let between6 = AddressPair {
         source: PLAIN6.source,
         destination: PLAIN6.destination,
         ipv6: true,
@@ -62,26 +63,26 @@ fn talks() -> [Talk; 4] {
 }
 
 impl Talk {
-    /// The frame that comes to the router.
+    /// The frame as sent to the router.
     fn frame(&self) -> Vec<u8> {
         self.behind(link(ROUTER, FROM))
     }
 
-    /// The frame that leaves it.
+    /// The frame as forwarded by the router.
     fn forwarded(&self) -> Vec<u8> {
         let ttl = self.ttl - 1;
         Self { ttl, ..*self }.behind(link(NEXT, OUT))
     }
 
-    /// The same talk between others.
+    /// The packet after address translation.
     fn translated(&self) -> Self {
-        let Between {
+        let AddressPair {
             source,
             destination,
             ipv6,
         } = self.between;
         Self {
-            between: Between {
+            between: AddressPair {
                 source: source ^ 0x00ff_3412,
                 destination: destination ^ if ipv6 { 0xabcd << 100 } else { 0x55 },
                 ipv6,
@@ -116,7 +117,7 @@ impl Talk {
         frame
     }
 
-    /// From TCP's or UDP's header on.
+    /// TCP or UDP header and payload.
     fn upper(&self) -> Vec<u8> {
         let mut upper: Vec<u8> = self
             .ports
@@ -148,9 +149,9 @@ impl Talk {
         upper
     }
 
-    /// Over the pseudo header and this.
+    /// Checksum over the pseudo header and `upper`.
     fn sum(&self, upper: &[u8]) -> u16 {
-        let Between {
+        let AddressPair {
             source,
             destination,
             ipv6,
@@ -176,13 +177,13 @@ impl Talk {
         }
     }
 
-    /// Bytes from the network header on.
+    /// Length from the network header on.
     fn len(&self) -> u64 {
         self.frame().len() as u64 - 14
     }
 }
 
-/// What makes one talk of another.
+/// Rewrite from one packet to another.
 fn rewrite(before: &Talk, after: &Talk) -> Rewrite {
     let addresses = |talk: &Talk| {
         let both = [talk.between.source, talk.between.destination];
@@ -199,7 +200,7 @@ fn rewrite(before: &Talk, after: &Talk) -> Rewrite {
     }
 }
 
-/// What a sum becomes more when the one is replaced by the other (RFC 1624).
+/// Difference of two checksums after a replacement (RFC 1624).
 fn difference(old: &[u8], new: &[u8]) -> u16 {
     let sum = |bytes: &[u8]| u32::from(!checksum(bytes));
     let both = sum(new) + u32::from(checksum(old));
@@ -221,18 +222,18 @@ impl Bed {
         self.near().install(&shortcut);
     }
 
-    fn lane_of_rules(&mut self, numbers: &[u32]) -> Lane {
+    fn lane_of_rules(&mut self, numbers: &[u32]) -> ShortcutPath {
         let mut rules = Rules::default();
         assert!(numbers.iter().all(|number| rules.push(*number)));
-        Lane {
+        ShortcutPath {
             handler: Handler::Firewall,
             rules,
             ..self.lane()
         }
     }
 
-    /// What is gathered, by connections that are still there.
-    fn gather(&mut self) -> Vec<Gathered> {
+    /// Gathers the counters while all connections stay.
+    fn gather(&mut self) -> Vec<ConnectionTraffic> {
         let mut all = Vec::new();
         self.near().gather(None, &mut |gathered| {
             all.push(gathered);
@@ -255,7 +256,7 @@ fn what_belongs_to_a_connection_is_forwarded_and_counted_for_it() {
 
             bed.passes(&sent, &expected);
 
-            let all = Gathered {
+            let all = ConnectionTraffic {
                 token,
                 packets: 40,
                 bytes: sizes.iter().map(Talk::len).sum(),
@@ -264,8 +265,8 @@ fn what_belongs_to_a_connection_is_forwarded_and_counted_for_it() {
             assert_eq!(waiting, Some(all));
             assert_eq!(bed.gather(), [all]);
             assert_eq!(bed.gather(), []);
-            assert_eq!(bed.went(Which::CountedBy(8)), []);
-            let went = bed.went(Which::CountedBy(9)).remove(0);
+            assert_eq!(bed.went(LaneSelector::CountedBy(8)), []);
+            let went = bed.went(LaneSelector::CountedBy(9)).remove(0);
             assert_eq!(went.lane, bed.lane_of_rules(&[7, 9]));
             assert_eq!((went.packets, went.bytes), (40, all.bytes + 40 * 14));
         }
@@ -297,7 +298,7 @@ fn other_packets_between_the_same_hosts_are_asked_about() {
                 let flagged = |flags| Talk { flags, ..talk }.frame();
                 frames.extend([SYN, ACK | FIN, RST, ACK | RST].map(flagged));
             }
-            // The rest of a header of TCP or UDP is missing.
+            // The TCP or UDP header is truncated.
             let short = Packet {
                 source: talk.between.source,
                 destination: talk.between.destination,
@@ -313,7 +314,7 @@ fn other_packets_between_the_same_hosts_are_asked_about() {
                 short[24..26].fill(0);
                 let sum = checksum(&short[14..34]);
                 short[24..26].copy_from_slice(&sum.to_be_bytes());
-                // The first, the last and one in the middle of several parts.
+                // First, last and middle fragment.
                 for fragment in [0x2000_u16, 0x0007, 0x2007] {
                     let mut frame = talk.frame();
                     frame[20..22].copy_from_slice(&fragment.to_be_bytes());
@@ -344,7 +345,7 @@ fn packets_are_translated_and_their_checksums_follow() {
             }
             assert_eq!(bed.gather()[0].packets, 256);
         }
-        // UDP without a checksum has none behind the router either.
+        // UDP without checksum stays without checksum.
         let none = Talk {
             sums: false,
             ..TALK
@@ -359,7 +360,7 @@ fn a_checksum_of_udp_that_comes_to_nothing_is_all_ones() {
         let Some(mut bed) = Bed::new() else { return };
         let after = TALK.translated();
         bed.learn_talk(&TALK, 1, Some(rewrite(&TALK, &after)));
-        // Two bytes of the payload that make the sum of all that is behind them the other zero.
+        // Two payload bytes that make the checksum after translation the other representation of zero.
         let mut wanted = after.forwarded();
         wanted[40..42].fill(0);
         wanted[42..44].fill(0);
@@ -389,7 +390,7 @@ fn a_shortcut_ends_with_its_connection() {
         bed.near().remove(&TALK.between, &TALK.service());
 
         bed.is_asked(&[TALK.frame()]);
-        // Another connection of the same ports has a shortcut when the first one's has been let go.
+        // Another connection with the same ports gets a shortcut after the first one's was released.
         let after = TALK.translated();
         let second = Some(rewrite(&TALK, &after));
         bed.learn_talk(&TALK, 2, second);
@@ -400,7 +401,7 @@ fn a_shortcut_ends_with_its_connection() {
         bed.gather();
         bed.learn_talk(&TALK, 2, second);
         bed.passes(&[TALK.frame()], &[after.forwarded()]);
-        // It is gone when that is gathered for it.
+        // The shortcut is removed when the gathering caller releases it.
         bed.near().gather(None, &mut |gathered| gathered.token != 2);
         bed.is_asked(&[TALK.frame()]);
     });
@@ -415,7 +416,7 @@ fn what_is_known_of_a_connection_changes_when_nobody_can_mistake_it() {
         bed.learn_talk(&TALK, 1, None);
         bed.passes(&[TALK.frame()], &[TALK.forwarded()]);
 
-        // In the same generation it is released first.
+        // In the same generation it must be released first.
         for _ in 0..2 {
             bed.learn_talk(&TALK, 1, second);
             bed.is_asked(&[TALK.frame()]);
@@ -424,12 +425,12 @@ fn what_is_known_of_a_connection_changes_when_nobody_can_mistake_it() {
         bed.learn_talk(&TALK, 1, second);
         bed.passes(&[TALK.frame()], &[after.forwarded()]);
 
-        // In the next it is another one, and goes on counting.
+        // In the next generation it is a new shortcut, which continues the counters.
         bed.shortcuts.forget();
         bed.is_asked(&[TALK.frame()]);
         bed.learn_talk(&TALK, 1, None);
         bed.passes(&[TALK.frame()], &[TALK.forwarded()]);
-        let gathered = Gathered {
+        let gathered = ConnectionTraffic {
             token: 1,
             packets: 2,
             bytes: 2 * TALK.len(),
@@ -472,7 +473,7 @@ fn each_connection_is_gathered_once_a_second() {
             }
             assert!(tokens.iter().copied().eq(1..=100), "{tokens:?}");
         }
-        // What nobody wants any more is let go.
+        // Unused shortcuts are released.
         bed.shortcuts.forget();
         bed.near().begin();
         bed.gather();
@@ -485,7 +486,7 @@ fn each_connection_is_gathered_once_a_second() {
 fn lanes_of_rules_that_are_gone_are_used_again() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
-        // As many as there can be at a time.
+        // As many shortcuts as the table holds.
         for rule in 0..1 << 14 {
             let shortcut = Shortcut {
                 between: TALK.between,
@@ -499,7 +500,7 @@ fn lanes_of_rules_that_are_gone_are_used_again() {
 
         bed.shortcuts.forget();
 
-        // Two or three seconds later no program can be left that has found one of them.
+        // After two or three seconds no running program can still use a released shortcut.
         let begin = std::time::Instant::now();
         loop {
             bed.learn_talk(&TALK, 1, None);
@@ -514,12 +515,15 @@ fn lanes_of_rules_that_are_gone_are_used_again() {
             std::thread::yield_now();
         }
         bed.passes(&[TALK.frame()], &[TALK.forwarded()]);
-        assert_eq!(bed.went(Which::All)[0].lane, bed.lane_of_rules(&[7, 9]));
+        assert_eq!(
+            bed.went(LaneSelector::All)[0].lane,
+            bed.lane_of_rules(&[7, 9])
+        );
     });
 }
 
-/// Whether the kernel is to forward a frame by itself which may be a packet of this talk, and what as: the plain
-/// way, byte by byte. Checksums are left out.
+/// Reference implementation: the frame that the kernel may forward for a packet of this connection, without
+/// checksums.
 fn goes(frame: &[u8], talk: &Talk, after: &Talk) -> Option<Vec<u8>> {
     let (header, next, ttl, len) = match talk.between.ipv6 {
         true => (40, 6, 7, 4),
@@ -555,7 +559,7 @@ fn goes(frame: &[u8], talk: &Talk, after: &Talk) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Without checksums, which are right if they were right.
+/// Clears the checksums, which are verified elsewhere.
 fn bare(mut frame: Vec<u8>, talk: &Talk) -> Vec<u8> {
     if !talk.between.ipv6 {
         assert_eq!(checksum(&frame[14..34]), 0, "{frame:x?}");
@@ -603,7 +607,7 @@ fn a_damaged_packet_of_a_connection_is_forwarded_only_if_a_router_would() {
             }
         }
 
-        // Nothing, or only the payload, was damaged.
+        // Only the payload was damaged, or nothing.
         assert!(forwarded > 2_500, "{forwarded}");
     });
 }

@@ -1,4 +1,4 @@
-//! What a port of AF_XDP has learned, the kernel forwards by itself.
+//! The kernel forwards flows that were installed on an AF_XDP port.
 
 #[path = "../common/mod.rs"]
 mod common;

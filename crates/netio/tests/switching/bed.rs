@@ -1,9 +1,9 @@
-//! Hosts at the ports of a bridge, without a bridge: only ports, and what is told to their switch.
+//! Test bed: hosts at the ports of a bridge, with bridge offload.
 
 use std::sync::Arc;
 
 use frame::switch::{
-    BridgeOffload, Group, HostKey, Member, MemberTags, Seat, Seats, Switched, VlanSeats,
+    BridgeOffload, Group, HostKey, Member, MemberTags, SwitchPort, SwitchPorts, Switched, VlanPorts,
 };
 use frame::{Pool, Port as _, Vector};
 use netio::{Umem, XdpMode, XdpOffload, XdpPort};
@@ -12,20 +12,20 @@ use crate::common::*;
 
 const RING: u32 = 256;
 
-/// A cable with a host at one end and a port of the bridge at the other.
+/// A veth pair with a host at one end and a bridge port at the other.
 pub(crate) struct Cable {
     pub(crate) host: XdpPort,
     pub(crate) port: XdpPort,
 }
 
-/// Three hosts at a bridge's ports, whose hosts are known and whose VLAN is told.
+/// Three hosts at the ports of a bridge; hosts and VLAN are installed in the offload.
 pub(crate) struct Bed {
     pub(crate) pool: Pool,
     pub(crate) cables: Vec<Cable>,
     pub(crate) switch: Arc<dyn BridgeOffload>,
 }
 
-/// The address of a cable's host.
+/// MAC address of a cable's host.
 pub(crate) fn mac(cable: usize) -> [u8; 6] {
     [2, 0, 0, 0, 1, cable as u8]
 }
@@ -35,9 +35,9 @@ pub(crate) fn group(number: usize) -> Group {
 }
 
 impl Bed {
-    /// None, and the reason is printed, where the kernel has no such maps.
+    /// Returns `None`, after printing the reason, if the kernel has no such maps.
     pub(crate) fn new() -> Option<Self> {
-        // A kernel that takes no program that switches says why in the log.
+        // If the kernel rejects a program with bridging, the log says why.
         let _ = tracing_subscriber::fmt().with_test_writer().try_init();
         let offload = match XdpOffload::new(0x0123_4567_89ab_cdef) {
             Ok(offload) => offload,
@@ -51,7 +51,7 @@ impl Bed {
             let umems = [Umem::of(&pool)];
             let ports = XdpPort::open(device, XdpMode::Generic, &umems, RING, offload);
             let mut port = ports.expect("an AF_XDP socket").pop().expect("one port");
-            // Before it is asked it has no slots to receive into.
+            // The port lends its slots in the first call of `receive`.
             assert_eq!(port.receive(&mut pool, &mut Vector::new()), 0);
             assert_eq!(port.seat().is_some(), offload.is_some());
             port
@@ -73,7 +73,7 @@ impl Bed {
         })
     }
 
-    /// All three are a bridge, with these tags, and all hosts are known in this VLAN.
+    /// Makes all three ports a bridge with these tags, with all hosts known in this VLAN.
     pub(crate) fn bridge(&self, tags: Option<MemberTags>, vid: u16) {
         for number in 0..3 {
             self.switch
@@ -92,9 +92,9 @@ impl Bed {
         }
     }
 
-    /// A VLAN of all three, that leaves some of them without a tag.
+    /// Configures a VLAN with all three ports, some of them untagged.
     pub(crate) fn vlan(&self, vid: u16, untagged: &[usize]) {
-        let seats = VlanSeats {
+        let seats = VlanPorts {
             ingress: self.seats(&[0, 1, 2]),
             egress: self.seats(&[0, 1, 2]),
             untagged: self.seats(untagged),
@@ -102,15 +102,15 @@ impl Bed {
         self.switch.set_vlan(group(1), vid, &seats);
     }
 
-    pub(crate) fn seat(&self, cable: usize) -> Seat {
+    pub(crate) fn seat(&self, cable: usize) -> SwitchPort {
         self.cables[cable].port.seat().expect("it was opened so")
     }
 
-    pub(crate) fn seats(&self, cables: &[usize]) -> Seats {
+    pub(crate) fn seats(&self, cables: &[usize]) -> SwitchPorts {
         cables.iter().map(|cable| self.seat(*cable)).collect()
     }
 
-    /// A frame from one host comes out at another as `expected`.
+    /// Asserts that frames from one host arrive at another one as `expected`.
     pub(crate) fn passes(
         &mut self,
         (from, to): (usize, usize),
@@ -123,7 +123,7 @@ impl Bed {
         assert_eq!(came, expected);
     }
 
-    /// Frames from this host come to the worker of its port as they were sent, and to nobody else.
+    /// Asserts that frames from this host reach the worker of its port unchanged, and no other host.
     pub(crate) fn is_asked(&mut self, from: usize, sent: &[Vec<u8>]) {
         send(&mut self.cables[from].host, &mut self.pool, sent);
         let port = &mut self.cables[from].port;
@@ -145,7 +145,7 @@ impl Bed {
     }
 }
 
-/// A cable's host, in this VLAN.
+/// Key of a cable's host in this VLAN.
 pub(crate) fn host(cable: usize, vid: u16) -> HostKey {
     HostKey {
         group: group(1),
@@ -154,7 +154,7 @@ pub(crate) fn host(cable: usize, vid: u16) -> HostKey {
     }
 }
 
-/// A frame of this length between two hosts, of a content that tells `number`.
+/// A frame of this length between two hosts, with contents that depend on `number`.
 pub(crate) fn between(from: [u8; 6], to: [u8; 6], number: usize, len: usize) -> Vec<u8> {
     let mut frame = pattern(number, len);
     frame[..6].copy_from_slice(&to);
@@ -162,7 +162,7 @@ pub(crate) fn between(from: [u8; 6], to: [u8; 6], number: usize, len: usize) -> 
     frame
 }
 
-/// The same frame with a tag.
+/// The frame with a tag inserted.
 pub(crate) fn tagged(frame: &[u8], tag: u16) -> Vec<u8> {
     let mut tagged = frame[..12].to_vec();
     tagged.extend([0x81, 0]);

@@ -1,4 +1,4 @@
-//! The kernel switches between ports of a bridge what their workers told it.
+//! The kernel forwards between bridge ports what the workers installed.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,6 +1,6 @@
-//! A bridge that does not look at tags.
+//! Bridge without VLAN filtering.
 
-use frame::switch::{Member, Seats, Switched, VlanSeats};
+use frame::switch::{Member, SwitchPorts, Switched, VlanPorts};
 
 use crate::bed::*;
 use crate::common::*;
@@ -66,7 +66,7 @@ fn whatever_else_comes_the_worker_is_asked() {
                 between(mac(0), [0xff; 6], 3, 60),
                 between(mac(0), [1, 0x80, 0xc2, 0, 0, 0], 4, 60),
                 between([3, 0, 0, 0, 1, 0], mac(1), 5, 60),
-                // To itself, and from a host that is known elsewhere.
+                // A frame to its own sender, and from a host known on another port.
                 between(mac(0), mac(0), 6, 60),
                 between(mac(2), mac(1), 7, 60),
                 tagged(&between(mac(0), mac(1), 8, 1514), 7),
@@ -96,11 +96,11 @@ fn a_change_holds_at_once() {
         bed.switch.learn(&host(1, 0), port);
         bed.passes((0, 1), &frame, &frame);
 
-        // Spanning tree lets it forward no more.
-        let blocked = VlanSeats {
+        // Spanning tree blocks the port.
+        let blocked = VlanPorts {
             ingress: bed.seats(&[0, 1, 2]),
             egress: bed.seats(&[0, 2]),
-            untagged: Seats::default(),
+            untagged: SwitchPorts::default(),
         };
         bed.switch.set_vlan(group(1), 0, &blocked);
         bed.is_asked(0, &frame);

@@ -1,11 +1,11 @@
 //! A bridge with VLAN filtering: the kernel pushes and pops tags.
 
-use frame::switch::{MemberTags, VlanSeats};
+use frame::switch::{MemberTags, VlanPorts};
 
 use crate::bed::*;
 use crate::common::*;
 
-/// All three ports are of VLAN 7: the first and the second without a tag, the third with one.
+/// All three ports are members of VLAN 7: the first two untagged, the third tagged.
 fn bed() -> Option<Bed> {
     let bed = Bed::new()?;
     let tags = MemberTags {
@@ -29,7 +29,7 @@ fn tags_are_pushed_and_popped_as_the_ports_are_members() {
                 std::slice::from_ref(&plain),
             );
             bed.passes((0, 1), &[tagged(&plain, 7)], std::slice::from_ref(&plain));
-            // Priority and eligibility are no part of the VLAN.
+            // Priority and drop eligibility are not part of the VLAN id.
             bed.passes((0, 1), &[tagged(&plain, 0xb007)], &[plain]);
             let up = between(mac(0), mac(2), 1, len);
             bed.passes((0, 2), std::slice::from_ref(&up), &[tagged(&up, 7)]);
@@ -46,13 +46,13 @@ fn what_is_no_members_the_worker_is_asked() {
         let Some(mut bed) = bed() else { return };
         let plain = between(mac(0), mac(1), 1, 60);
         let up = between(mac(0), mac(2), 1, 1512);
-        // Another VLAN, a tag of priority alone, a tag that makes it too long.
+        // Another VLAN, a priority tag, and a tag that makes the frame too long.
         bed.is_asked(0, &[tagged(&plain, 8), tagged(&plain, 0xe000), up]);
 
-        // The same hosts are elsewhere in a VLAN of their own.
+        // The same hosts are on other ports in another VLAN.
         bed.switch.learn(&host(0, 8), bed.seat(0));
         bed.switch.learn(&host(1, 8), bed.seat(2));
-        let trunks = VlanSeats {
+        let trunks = VlanPorts {
             ingress: bed.seats(&[0, 1, 2]),
             egress: bed.seats(&[2]),
             untagged: bed.seats(&[]),
@@ -65,7 +65,7 @@ fn what_is_no_members_the_worker_is_asked() {
             std::slice::from_ref(&plain),
         );
 
-        bed.switch.set_vlan(group(1), 8, &VlanSeats::default());
+        bed.switch.set_vlan(group(1), 8, &VlanPorts::default());
         bed.is_asked(0, &[tagged(&plain, 8)]);
     });
 }

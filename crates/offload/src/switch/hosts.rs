@@ -24,7 +24,7 @@ pub(super) const SEEN: i16 = 12;
 /// Number of key bits below the [`fid`].
 pub(super) const MAC_BITS: i32 = 48;
 
-const NOBODY: u64 = 0;
+const NO_HOST: u64 = 0;
 /// Key of a slot that is being written. No host has this key: its group would be 0.
 const BUSY: u64 = 1;
 
@@ -40,13 +40,13 @@ pub(super) struct Hosts<M> {
 
 /// Entry of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct HostEntry {
     pub(super) place: u32,
     /// Time step of the host's last frame.
     pub(super) seen: u32,
 }
 
-impl Found {
+impl HostEntry {
     fn of(word: u64) -> Self {
         Self {
             place: word as u32,
@@ -81,11 +81,11 @@ impl<M: Map> Hosts<M> {
         self.bucket((hash >> (64 - BUCKET_BITS)) as usize)
     }
 
-    pub(super) fn find(&self, host: &HostKey) -> Option<Found> {
+    pub(super) fn find(&self, host: &HostKey) -> Option<HostEntry> {
         let key = key_of(host);
         let mut slots = self.bucket_of(key).iter();
         let [_, word] = slots.find(|[has, _]| has.load(Ordering::Acquire) == key)?;
-        Some(Found::of(word.load(Ordering::Acquire)))
+        Some(HostEntry::of(word.load(Ordering::Acquire)))
     }
 
     /// Adds or updates a host. Returns false if there is no room, or if its group has `limit` hosts already.
@@ -101,15 +101,15 @@ impl<M: Map> Hosts<M> {
         let (mut is_known, mut free) = (false, None);
         for slot @ [has, word] in self.bucket_of(key) {
             let found = has.load(Ordering::Acquire);
-            let at = Found::of(word.load(Ordering::Acquire));
+            let at = HostEntry::of(word.load(Ordering::Acquire));
             if found == key {
                 // Two workers may have added the host in different slots at the same time: both are updated.
                 if at.place != place {
                     let seen = step_now();
-                    word.store(Found { place, seen }.word(), Ordering::Release);
+                    word.store(HostEntry { place, seen }.word(), Ordering::Release);
                 }
                 is_known = true;
-            } else if free.is_none() && found != BUSY && (found == NOBODY || !holds(at.place)) {
+            } else if free.is_none() && found != BUSY && (found == NO_HOST || !holds(at.place)) {
                 free = Some((slot, found));
             }
         }
@@ -120,7 +120,7 @@ impl<M: Map> Hosts<M> {
         let Some(([has, word], found)) = free else {
             return false;
         };
-        let frees_own = found != NOBODY && group_of(found) == group;
+        let frees_own = found != NO_HOST && group_of(found) == group;
         if !frees_own && self.taken[group].load(Ordering::Relaxed) >= limit {
             return false;
         }
@@ -129,12 +129,12 @@ impl<M: Map> Hosts<M> {
             // Another worker was faster: the host's next frame finds its entry.
             return true;
         }
-        if found != NOBODY {
+        if found != NO_HOST {
             self.taken[group_of(found)].fetch_sub(1, Ordering::Relaxed);
         }
         self.taken[group].fetch_add(1, Ordering::Relaxed);
         let seen = step_now();
-        word.store(Found { place, seen }.word(), Ordering::Release);
+        word.store(HostEntry { place, seen }.word(), Ordering::Release);
         has.store(key, Ordering::Release);
         true
     }
@@ -147,7 +147,7 @@ impl<M: Map> Hosts<M> {
     }
 
     fn free(&self, has: &AtomicU64, key: u64) {
-        let freed = has.compare_exchange(key, NOBODY, Ordering::AcqRel, Ordering::Relaxed);
+        let freed = has.compare_exchange(key, NO_HOST, Ordering::AcqRel, Ordering::Relaxed);
         if freed.is_ok() {
             self.taken[group_of(key)].fetch_sub(1, Ordering::Relaxed);
         }
@@ -158,8 +158,8 @@ impl<M: Map> Hosts<M> {
         let buckets = (1 << BUCKET_BITS) / PARTS;
         for [has, word] in (0..buckets).flat_map(|at| self.bucket(part * buckets + at)) {
             let key = has.load(Ordering::Acquire);
-            let place = Found::of(word.load(Ordering::Acquire)).place;
-            if key != NOBODY && key != BUSY && !holds(place) {
+            let place = HostEntry::of(word.load(Ordering::Acquire)).place;
+            if key != NO_HOST && key != BUSY && !holds(place) {
                 self.free(has, key);
             }
         }

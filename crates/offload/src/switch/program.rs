@@ -1,9 +1,9 @@
 //! The switching part of the XDP program. Registers: 6 the context, 7 the frame, 8 the line of the ingress
 //! port, 9 the VLAN and later the sender's slot.
 
-use frame::switch::Seat;
+use frame::switch::SwitchPort;
 
-use super::{SEAT_BITS, VID_BITS, crossed, hosts, member, vlan};
+use super::{PORT_BITS, VID_BITS, crossed, hosts, member, vlan};
 use crate::assemble::{Alu, Assembler, Helper, If, Label, R, Size};
 use crate::program::{context, has};
 use crate::table::STEP_BITS;
@@ -12,7 +12,7 @@ const XDP_DROP: i32 = 1;
 /// EtherType of VLAN tags.
 const TAG: u16 = 0x8100;
 
-/// References of the program to a switch: map descriptors, the factor of its hash, and the seat of the port.
+/// References of the program to a switch: map descriptors, the factor of its hash, and the port of the port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wiring {
     pub(super) hosts: i32,
@@ -20,7 +20,7 @@ pub(crate) struct Wiring {
     pub(super) vlans: i32,
     pub(super) crossed: i32,
     pub(super) factor: u64,
-    pub(super) seat: Seat,
+    pub(super) port: SwitchPort,
 }
 
 /// Stack offsets, relative to the end of the stack.
@@ -59,8 +59,8 @@ mod change {
 
 /// Switches a frame, or jumps: to `routed` if this port does not switch, to `socket` if a worker must handle
 /// the frame. Changes nothing before it is certain that the frame is switched.
-pub(crate) fn switch(program: &mut Assembler, wiring: &Wiring, (routed, socket): (Label, Label)) {
-    let own = wiring.seat.number() * member::SIZE;
+pub(crate) fn switch(program: &mut Assembler, wiring: &Wiring, routed: Label, socket: Label) {
+    let own = wiring.port.number() * member::SIZE;
     program.map_value_from(R::R8, wiring.members, own);
     program.load(Size::Word, R::R9, R::R8, member::GROUP);
     program.jump_if(If::Equal, R::R9, 0, routed);
@@ -69,17 +69,17 @@ pub(crate) fn switch(program: &mut Assembler, wiring: &Wiring, (routed, socket):
         program.load(Size::Byte, R::R1, R::R7, address);
         program.jump_if(If::Common, R::R1, 1, socket);
     }
-    tell_vlan(program, socket);
-    look_at_vlan(program, wiring, socket);
+    parse_vlan(program, socket);
+    check_vlan(program, wiring, socket);
     find(program, wiring, at::TO, socket);
     choose(program, wiring, socket);
-    know_sender(program, wiring, socket);
+    check_sender(program, wiring, socket);
     count(program, wiring);
     send(program, socket);
 }
 
 /// Adds the VLAN to the group in register 9.
-fn tell_vlan(program: &mut Assembler, socket: Label) {
+fn parse_vlan(program: &mut Assembler, socket: Label) {
     let (tagged, of_vid, told) = (program.label(), program.label(), program.label());
     program.alu(Alu::Move, R::R2, 0);
     program.load(Size::Word, R::R1, R::R8, member::FILTERS);
@@ -106,14 +106,14 @@ fn tell_vlan(program: &mut Assembler, socket: Label) {
 }
 
 /// Checks that the port is an ingress port of the VLAN; stores the egress ports.
-fn look_at_vlan(program: &mut Assembler, wiring: &Wiring, socket: Label) {
+fn check_vlan(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     program.map_value(R::R1, wiring.vlans);
     program.alu(Alu::Move, R::R2, R::R9);
     program.alu(Alu::And, R::R2, 0xffff);
     program.alu(Alu::ShiftLeft, R::R2, vlan::BITS as i32);
     program.alu(Alu::Add, R::R1, R::R2);
     program.load(Size::Double, R::R2, R::R1, vlan::INGRESS);
-    program.set(R::R3, 1 << wiring.seat.number());
+    program.set(R::R3, 1 << wiring.port.number());
     program.alu(Alu::And, R::R2, R::R3);
     program.jump_if(If::Equal, R::R2, 0, socket);
     program.load(Size::Double, R::R2, R::R1, vlan::EGRESS);
@@ -168,9 +168,9 @@ fn find(program: &mut Assembler, wiring: &Wiring, address: i16, socket: Label) {
 /// Checks that the receiver's port (register 1) is valid and reachable; decides on the tag and checks the
 /// frame's length. Stores all that is needed of the port.
 fn choose(program: &mut Assembler, wiring: &Wiring, socket: Label) {
-    let seats = (1 << SEAT_BITS) - 1;
+    let ports = (1 << PORT_BITS) - 1;
     program.alu(Alu::Move, R::R2, R::R1);
-    program.alu(Alu::And, R::R2, seats);
+    program.alu(Alu::And, R::R2, ports);
     program.alu(Alu::Move, R::R3, R::R2);
     program.alu(Alu::Mul, R::R3, member::SIZE as i32);
     program.map_value(R::R0, wiring.members);
@@ -192,7 +192,7 @@ fn choose(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     program.alu(Alu::Sub, R::R3, R::R7);
     program.store(Size::Double, R::Stack, kept::LEN, R::R3);
     decide_on_tag(program);
-    program.load(Size::Word, R::R1, R::R0, member::LONGEST);
+    program.load(Size::Word, R::R1, R::R0, member::FRAME_MAX);
     program.jump_if(If::Greater, R::R3, R::R1, socket);
 }
 
@@ -221,7 +221,7 @@ fn decide_on_tag(program: &mut Assembler) {
 
 /// Checks that the sender is known at this port and updates its time, unless the port requires no known
 /// senders.
-fn know_sender(program: &mut Assembler, wiring: &Wiring, socket: Label) {
+fn check_sender(program: &mut Assembler, wiring: &Wiring, socket: Label) {
     let known = program.label();
     program.load(Size::Word, R::R1, R::R8, member::LEARNS);
     program.jump_if(If::Equal, R::R1, 0, known);
@@ -238,11 +238,11 @@ fn know_sender(program: &mut Assembler, wiring: &Wiring, socket: Label) {
 }
 
 fn count(program: &mut Assembler, wiring: &Wiring) {
-    let from = (wiring.seat.number() * Seat::MOST) << crossed::BITS;
+    let from = (wiring.port.number() * SwitchPort::MOST) << crossed::BITS;
     program.map_value_from(R::R0, wiring.crossed, from);
     program.load(Size::Double, R::R1, R::Stack, kept::CROSSED);
     // Repeated for the kernel's verifier, which may have lost the bound.
-    let bits = (Seat::MOST - 1) << crossed::BITS;
+    let bits = (SwitchPort::MOST - 1) << crossed::BITS;
     program.alu(Alu::And, R::R1, bits as i32);
     program.alu(Alu::Add, R::R0, R::R1);
     program.alu(Alu::Move, R::R1, 1);

@@ -1,15 +1,15 @@
-//! Hosts in plain memory; what the program does with them is tested on devices.
+//! Tests of the host table in plain memory; the program is tested with devices.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use frame::switch::{BridgeOffload as _, Group, HostKey, Member, Seat, Seats};
+use frame::switch::{BridgeOffload as _, Group, HostKey, Member, SwitchPort, SwitchPorts};
 
 use super::Switch;
 use crate::table::{Map, MapSize};
 
-/// Memory that no kernel has a part in.
+/// Memory that is not shared with the kernel.
 #[derive(Debug)]
 struct Plain(Vec<AtomicU64>);
 
@@ -44,18 +44,18 @@ fn host(number: u32) -> HostKey {
     }
 }
 
-/// A port of group 1.
-fn enter(switch: &Switch<Plain>, device: u32) -> Seat {
-    let seat = switch.enter(device).expect("a place");
+/// Adds a port to group 1.
+fn enter(switch: &Switch<Plain>, device: u32) -> SwitchPort {
+    let port = switch.enter(device).expect("a port");
     let member = Member {
         group: group(1),
-        reaches: Seats(u64::MAX),
+        reaches: SwitchPorts(u64::MAX),
         longest: 1514,
         learns: true,
         tags: None,
     };
-    switch.set_member(seat, Some(&member));
-    seat
+    switch.set_member(port, Some(&member));
+    port
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_group_has_so_many_hosts_and_counts_the_others() {
 
     let filling = switch.filling(group(1));
     assert_eq!((filling.hosts, filling.refused), (1000, 2000));
-    // Those that are known stay, and what is flushed makes room for others.
+    // Known hosts stay, and flushed hosts make room for others.
     switch.learn(&host(999), port);
     assert_eq!(switch.filling(group(1)), filling);
     switch.flush(port);
@@ -116,7 +116,7 @@ fn next_to_no_bucket_of_64_000_hosts_is_full() {
 #[test]
 fn a_place_that_was_left_is_given_again_and_knows_nobody() {
     let switch = switch();
-    let all: Vec<Seat> = (0..64).map(|device| enter(&switch, device)).collect();
+    let all: Vec<SwitchPort> = (0..64).map(|device| enter(&switch, device)).collect();
     assert_eq!(switch.enter(64), None);
     switch.learn(&host(1), all[9]);
 

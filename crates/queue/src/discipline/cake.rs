@@ -11,19 +11,19 @@ use packet::Tuple;
 
 use super::Losing;
 use super::codel::Line;
-use super::flows::{Same, hash, mix};
+use super::flows::{NumberHasher, hash, mix};
 use crate::gate::{Gate, instant, ticks};
 use crate::kind::{Cake, CakeFlows, CakeTins, Delay, Line as Adds, Lost};
-use crate::packet::{Carried, Packet};
+use crate::packet::{Packet, Payload};
 
 /// Number of queues of a tin.
 const LINES: u32 = 1_024;
 /// Quantum of a flow whose host has no other flow, in bytes.
 const QUANTUM: i64 = 1_514;
 /// Maximum waiting bytes if neither the settings nor the rate determine them.
-const MEMORY: u64 = 4 << 20;
+const BYTES_DEFAULT: u64 = 4 << 20;
 /// Length of a link header.
-const LINK: i64 = 14;
+const LINK_HEADER: i64 = 14;
 
 /// A flow of a tin.
 #[derive(Debug)]
@@ -36,9 +36,9 @@ struct Flow<T> {
 /// The traffic of one class.
 #[derive(Debug)]
 struct Tin<T> {
-    flows: HashMap<u32, Flow<T>, BuildHasherDefault<Same>>,
+    flows: HashMap<u32, Flow<T>, BuildHasherDefault<NumberHasher>>,
     /// Number of active flows per source and per destination.
-    hosts: [HashMap<u32, u32, BuildHasherDefault<Same>>; 2],
+    hosts: [HashMap<u32, u32, BuildHasherDefault<NumberHasher>>; 2],
     turns: std::collections::VecDeque<u32>,
     bytes: u64,
     /// Bytes that the tin may still send in this round, and bytes per round.
@@ -106,7 +106,7 @@ fn shares(tins: CakeTins) -> &'static [i64] {
 fn on_line(adds: &Adds, bytes: u32) -> u32 {
     let bytes = i64::from(bytes);
     let bytes = match adds.overhead {
-        Some(overhead) => bytes - LINK + i64::from(overhead),
+        Some(overhead) => bytes - LINK_HEADER + i64::from(overhead),
         None => bytes,
     };
     let bytes = bytes.max(i64::from(adds.least)).max(1);
@@ -118,7 +118,7 @@ fn on_line(adds: &Adds, bytes: u32) -> u32 {
     bytes as u32
 }
 
-impl<T: Carried> CakeTinsOf<T> {
+impl<T: Payload> CakeTinsOf<T> {
     pub(super) fn new(settings: Cake) -> Self {
         let gate = Gate::default();
         gate.set(settings.bandwidth, 0);
@@ -141,8 +141,8 @@ impl<T: Carried> CakeTinsOf<T> {
         // Four round-trip times at the rate.
         let at_rate = settings.bandwidth / 8 * rtt.as_millis() as u64 / 1_000 * 4;
         let most = match (settings.memory_bytes, at_rate) {
-            (0, 0) => MEMORY,
-            (0, at_rate) => at_rate.clamp(MEMORY / 64, MEMORY * 8),
+            (0, 0) => BYTES_DEFAULT,
+            (0, at_rate) => at_rate.clamp(BYTES_DEFAULT / 64, BYTES_DEFAULT * 8),
             (said, _) => said,
         };
         Self {
@@ -172,7 +172,7 @@ impl<T: Carried> CakeTinsOf<T> {
         (self.packets, self.bytes) = (self.packets + 1, self.bytes + bytes);
         let filter = self.settings.ack_filter;
         let tin = &mut self.tins[at];
-        if let Some(lost) = tin.push(packet, (number, hosts), filter, now) {
+        if let Some(lost) = tin.push(packet, number, hosts, filter, now) {
             (self.packets, self.bytes) = (self.packets - 1, self.bytes - u64::from(lost.bytes));
             lose(lost, Lost::Needless);
         }
@@ -259,12 +259,13 @@ impl<T: Carried> CakeTinsOf<T> {
     }
 }
 
-impl<T: Carried> Tin<T> {
+impl<T: Payload> Tin<T> {
     /// Appends a packet to its flow. Returns a waiting acknowledgement that the packet makes redundant.
     fn push(
         &mut self,
         packet: Packet<T>,
-        (number, hosts): (u32, [u32; 2]),
+        number: u32,
+        hosts: [u32; 2],
         filter: u8,
         now: Instant,
     ) -> Option<Packet<T>> {
@@ -373,7 +374,7 @@ impl<T: Carried> Tin<T> {
 }
 
 impl<T> Line<T> {
-    /// Removes the packet at this distance from the last one.
+    /// Removes a packet, counted backwards from the last packet.
     fn take_back(&mut self, before_last: usize) -> Option<Packet<T>> {
         let at = self.line.len().checked_sub(before_last + 1)?;
         let came = self.line.remove(at)?;

@@ -6,14 +6,14 @@ use machine::{Duration, Instant};
 
 use super::Losing;
 use crate::kind::{Codel, Delay, Lost};
-use crate::packet::{Carried, Packet};
+use crate::packet::{Packet, Payload};
 
 /// Length of the longest packet; CoDel does not drop from a queue with fewer bytes (RFC 8289, 5.4).
-const LONGEST: u64 = 1_514;
+const FRAME_MAX: u64 = 1_514;
 
 /// A packet and its arrival time.
 #[derive(Debug)]
-pub(super) struct Came<T> {
+pub(super) struct QueuedPacket<T> {
     pub(super) packet: Packet<T>,
     pub(super) at: Instant,
 }
@@ -21,9 +21,9 @@ pub(super) struct Came<T> {
 /// A queue with CoDel state; FQ-CoDel uses many.
 #[derive(Debug)]
 pub(super) struct Line<T> {
-    pub(super) line: VecDeque<Came<T>>,
+    pub(super) line: VecDeque<QueuedPacket<T>>,
     pub(super) bytes: u64,
-    /// When the delay will have been too long for an interval.
+    /// End of the interval after which the excessive delay leads to drops.
     first_above: Option<Instant>,
     dropping: bool,
     next_drop: Instant,
@@ -51,26 +51,26 @@ fn later(from: Instant, interval: Duration, count: u32) -> Instant {
     from + Duration::from_nanos(nanos as u64)
 }
 
-impl<T: Carried> Line<T> {
+impl<T: Payload> Line<T> {
     pub(super) fn push(&mut self, packet: Packet<T>, now: Instant) {
         self.bytes += u64::from(packet.bytes);
-        self.line.push_back(Came { packet, at: now });
+        self.line.push_back(QueuedPacket { packet, at: now });
     }
 
-    pub(super) fn pop(&mut self) -> Option<Came<T>> {
+    pub(super) fn pop(&mut self) -> Option<QueuedPacket<T>> {
         let came = self.line.pop_front()?;
         self.bytes -= u64::from(came.packet.bytes);
         Some(came)
     }
 
     /// Removes the next packet. The flag is true if the delay justifies a drop.
-    fn look(&mut self, delay: &Delay, now: Instant) -> Option<(Came<T>, bool)> {
+    fn remove_next(&mut self, delay: &Delay, now: Instant) -> Option<(QueuedPacket<T>, bool)> {
         let Some(came) = self.pop() else {
             self.first_above = None;
             return None;
         };
         let waited = now.saturating_since(came.at);
-        if waited < delay.target || self.bytes <= LONGEST {
+        if waited < delay.target || self.bytes <= FRAME_MAX {
             self.first_above = None;
             return Some((came, false));
         }
@@ -85,7 +85,7 @@ impl<T: Carried> Line<T> {
         now: Instant,
         lose: Losing<'_, T>,
     ) -> Option<Packet<T>> {
-        let (mut came, mut is_late) = self.look(delay, now)?;
+        let (mut came, mut is_late) = self.remove_next(delay, now)?;
         if self.dropping {
             if !is_late {
                 self.dropping = false;
@@ -97,7 +97,7 @@ impl<T: Carried> Line<T> {
                     break;
                 }
                 lose(came.packet, Lost::Early);
-                let next = self.look(delay, now);
+                let next = self.remove_next(delay, now);
                 let Some(next) = next else {
                     self.dropping = false;
                     return None;
@@ -111,7 +111,7 @@ impl<T: Carried> Line<T> {
         } else if is_late {
             if !marks(delay, &mut came.packet) {
                 lose(came.packet, Lost::Early);
-                let next = self.look(delay, now);
+                let next = self.remove_next(delay, now);
                 self.begin(delay, now);
                 came = next?.0;
             } else {
@@ -141,7 +141,7 @@ impl<T: Carried> Line<T> {
 }
 
 /// Marks congestion instead of a drop if this is enabled and the packet supports ECN.
-fn marks<T: Carried>(delay: &Delay, packet: &mut Packet<T>) -> bool {
+fn marks<T: Payload>(delay: &Delay, packet: &mut Packet<T>) -> bool {
     delay.ecn && packet.carries.mark_congestion()
 }
 
@@ -152,7 +152,7 @@ pub struct CodelLine<T> {
     line: Line<T>,
 }
 
-impl<T: Carried> CodelLine<T> {
+impl<T: Payload> CodelLine<T> {
     pub(super) fn new(settings: Codel) -> Self {
         Self {
             settings,

@@ -30,9 +30,9 @@ pub(super) const fn mix(word: u64) -> u64 {
 
 /// Hasher for queue numbers, which are hashes already.
 #[derive(Debug, Default)]
-pub(super) struct Same(u64);
+pub(super) struct NumberHasher(u64);
 
-impl Hasher for Same {
+impl Hasher for NumberHasher {
     fn finish(&self) -> u64 {
         mix(self.0)
     }
@@ -66,7 +66,7 @@ struct Flow<L> {
 /// The flows of a discipline. `L` is a queue with packets.
 #[derive(Debug)]
 pub(super) struct Flows<L> {
-    all: HashMap<u32, Flow<L>, BuildHasherDefault<Same>>,
+    all: HashMap<u32, Flow<L>, BuildHasherDefault<NumberHasher>>,
     fresh: VecDeque<u32>,
     old: VecDeque<u32>,
     /// Bytes per round.

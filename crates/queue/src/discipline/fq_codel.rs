@@ -6,10 +6,10 @@ use super::Losing;
 use super::codel::Line;
 use super::flows::{Flows, hash};
 use crate::kind::{FqCodel, Lost};
-use crate::packet::{Carried, Packet};
+use crate::packet::{Packet, Payload};
 
 /// Maximum packets dropped at once from the longest queue if the total limit is exceeded (RFC 8290, 4.1.3).
-const AT_ONCE: usize = 64;
+const DROPS_MAX: usize = 64;
 
 /// The FQ-CoDel discipline.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct FqCodelLines<T> {
     bytes: u64,
 }
 
-impl<T: Carried> FqCodelLines<T> {
+impl<T: Payload> FqCodelLines<T> {
     pub(super) fn new(settings: FqCodel) -> Self {
         Self {
             settings,
@@ -39,14 +39,14 @@ impl<T: Carried> FqCodelLines<T> {
         }
     }
 
-    /// Drops up to half of the queue that has the most bytes.
+    /// Drops up to half of the longest queue (in bytes).
     fn shorten(&mut self, lose: Losing<'_, T>) {
         let longest = self.flows.lines().max_by_key(|(_, line)| line.bytes);
         let Some((number, line)) = longest else {
             return;
         };
         let (half, mut gone) = (line.bytes / 2, 0);
-        for _ in 0..AT_ONCE {
+        for _ in 0..DROPS_MAX {
             let came = self.flows.get(number).and_then(Line::pop);
             let Some(came) = came else { return };
             let bytes = u64::from(came.packet.bytes);

@@ -14,7 +14,7 @@ mod tests;
 use machine::Instant;
 
 use crate::kind::{Kind, Lost};
-use crate::packet::{Carried, Packet};
+use crate::packet::{Packet, Payload};
 use cake::CakeTinsOf;
 use codel::CodelLine;
 use fifo::FifoLine;
@@ -60,7 +60,7 @@ macro_rules! each {
     };
 }
 
-impl<T: Carried> Discipline<T> {
+impl<T: Payload> Discipline<T> {
     /// Creates an empty discipline, which uses little memory until packets wait.
     pub fn new(kind: &Kind) -> Self {
         match kind {

@@ -16,14 +16,14 @@ use crate::packet::Packet;
 /// Quantum of a stream, in bytes.
 const QUANTUM: i64 = 1_514;
 /// Depth of the token bucket of a stream, in milliseconds of its rate.
-const BUCKET: u64 = 50;
+const DEPTH_MILLIS: u64 = 50;
 
 /// Key of a stream.
 type Key = (bool, u128, u128, u16, u16);
 
 /// What a stream waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum WaitsFor {
     /// Its turn in the round robin.
     Turn,
     /// Tokens of its rate.
@@ -38,7 +38,7 @@ struct Stream<T> {
     line: VecDeque<Packet<T>>,
     bytes: u64,
     credit: i64,
-    standing: Standing,
+    waits_for: WaitsFor,
     gate: Gate,
     burst: Option<Box<Burst>>,
 }
@@ -125,8 +125,8 @@ impl<T> PcqLines<T> {
         stream.bytes += bytes;
         stream.line.push_back(packet);
         (self.packets, self.bytes) = (self.packets + 1, self.bytes + bytes);
-        if stream.standing == Standing::Packets {
-            self.stand(number, now);
+        if stream.waits_for == WaitsFor::Packets {
+            self.reschedule(number, now);
         }
     }
 
@@ -141,7 +141,7 @@ impl<T> PcqLines<T> {
         });
         let settings = &self.settings;
         let gate = Gate::default();
-        gate.set(settings.rate, BUCKET);
+        gate.set(settings.rate, DEPTH_MILLIS);
         let bursts = settings.rate > 0 && settings.burst_rate > 0;
         let burst = bursts.then(|| {
             let burst = Box::<Burst>::default();
@@ -158,7 +158,7 @@ impl<T> PcqLines<T> {
             line: VecDeque::new(),
             bytes: 0,
             credit: QUANTUM,
-            standing: Standing::Packets,
+            waits_for: WaitsFor::Packets,
             gate,
             burst,
         });
@@ -167,22 +167,22 @@ impl<T> PcqLines<T> {
     }
 
     /// Updates what a stream waits for.
-    fn stand(&mut self, number: u32, now: Instant) {
+    fn reschedule(&mut self, number: u32, now: Instant) {
         let Some(stream) = self.streams[number as usize].as_mut() else {
             return;
         };
         let opens = stream.gate.opens_at();
         let now = ticks(now);
-        stream.standing = match (stream.line.is_empty(), opens > now) {
-            (true, _) => Standing::Packets,
-            (false, true) => Standing::Rate,
-            (false, false) => Standing::Turn,
+        stream.waits_for = match (stream.line.is_empty(), opens > now) {
+            (true, _) => WaitsFor::Packets,
+            (false, true) => WaitsFor::Rate,
+            (false, false) => WaitsFor::Turn,
         };
-        match stream.standing {
-            Standing::Turn => self.turns.push_back(number),
-            Standing::Rate => self.rates.push(Reverse((opens, number))),
-            Standing::Packets => {
-                let full = ticks(Instant::from_millis(BUCKET));
+        match stream.waits_for {
+            WaitsFor::Turn => self.turns.push_back(number),
+            WaitsFor::Rate => self.rates.push(Reverse((opens, number))),
+            WaitsFor::Packets => {
+                let full = ticks(Instant::from_millis(DEPTH_MILLIS));
                 let burst = stream.burst.as_ref().map(|_| self.settings.burst_time);
                 let burst = burst.map_or(0, |time| ticks(Instant::ZERO + time));
                 self.idle
@@ -198,7 +198,7 @@ impl<T> PcqLines<T> {
             && at <= until
         {
             self.rates.pop();
-            self.stand(number, now);
+            self.reschedule(number, now);
         }
         while let Some(Reverse((at, number))) = self.idle.peek().copied()
             && at <= until
@@ -206,7 +206,7 @@ impl<T> PcqLines<T> {
             self.idle.pop();
             let place = &mut self.streams[number as usize];
             let is_over = |stream: &Stream<T>| {
-                stream.standing == Standing::Packets
+                stream.waits_for == WaitsFor::Packets
                     && stream.line.is_empty()
                     && stream.gate.opens_at() <= until
             };
@@ -243,7 +243,7 @@ impl<T> PcqLines<T> {
                 !stream.line.is_empty() && stream.credit > 0 && stream.gate.opens_at() <= time;
             match goes_on {
                 true => self.turns.push_front(number),
-                false => self.stand(number, now),
+                false => self.reschedule(number, now),
             }
             return Some(packet);
         }

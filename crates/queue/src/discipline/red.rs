@@ -11,7 +11,7 @@ use crate::kind::{Lost, Red};
 use crate::packet::Packet;
 
 /// Drop probability when the average is just below the upper threshold (default of Linux).
-const MOST: f64 = 0.02;
+const DROP_MAX: f64 = 0.02;
 
 /// The RED discipline.
 #[derive(Debug)]
@@ -80,9 +80,9 @@ impl<T> RedLine<T> {
         self.line.push_back(packet);
     }
 
-    /// Returns true if this packet is to be dropped; the probability grows with the time since the last drop.
+    /// Returns true if this packet is to be dropped; the probability grows with the packets since the last drop.
     fn is_chosen(&mut self, least: f64, most: f64) -> bool {
-        let share = MOST * (self.average - least) / (most - least);
+        let share = DROP_MAX * (self.average - least) / (most - least);
         let rest = 1.0 - f64::from(self.since) * share;
         self.random = mix(self.random);
         let random = (self.random >> 11) as f64 / (1_u64 << 53) as f64;

@@ -1,4 +1,4 @@
-//! What all disciplines have in common, and what each promises.
+//! Tests common to all disciplines, and of the properties of each.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,9 +8,9 @@ use proptest::prelude::*;
 
 use super::Discipline;
 use crate::kind::*;
-use crate::packet::{Carried, Packet};
+use crate::packet::{Packet, Payload};
 
-/// The flow of a packet, and its number in that; whether congestion was marked, and may be.
+/// The flow of a packet, its number in the flow, and its ECN state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Of {
     flow: u16,
@@ -19,7 +19,7 @@ struct Of {
     understands: bool,
 }
 
-impl Carried for Of {
+impl Payload for Of {
     fn mark_congestion(&mut self) -> bool {
         self.marked |= self.understands;
         self.understands
@@ -130,7 +130,8 @@ fn kinds() -> Vec<Kind> {
 }
 
 proptest! {
-    /// Whatever comes and goes: what came has gone, was lost, or waits; packets of a flow stay in their order.
+    /// After any sequence of operations every packet was sent, was dropped or waits, and each flow kept its
+    /// order.
     #[test]
     fn nothing_is_lost_unsaid_and_flows_keep_their_order(
         at in 0..kinds().len(),
@@ -155,7 +156,7 @@ proptest! {
             prop_assert_eq!((left.0 + waits.0, left.1 + waits.1), came);
             prop_assert_eq!(line.ready(now).is_some(), waits.0 > 0);
         }
-        // With time all of it comes.
+        // After some time all packets leave.
         let mut tries = 0;
         while let Some(ready) = line.ready(now) {
             now = now.max(ready) + Duration::from_micros(10);
@@ -170,7 +171,7 @@ proptest! {
     }
 }
 
-/// The example of MikroTik's manual ("Queue size"): 1,610 packets in 25 steps, and 100 leave in each.
+/// The example in MikroTik's manual ("Queue size"): 1,610 packets in 25 steps, and 100 leave per step.
 #[test]
 fn the_size_of_a_queue_trades_losses_for_delay() {
     const STEPS: [u32; 25] = [
@@ -182,7 +183,8 @@ fn the_size_of_a_queue_trades_losses_for_delay() {
         let (mut model, mut model_lost) = (0_u32, 0_u32);
         for coming in STEPS {
             let mut room = 100_u32;
-            // What waits leaves first; of what comes as much as there is room for passes, and the rest waits.
+            // Waiting packets leave first; then arriving packets pass while there is room, and the others
+            // wait.
             let waiting = line.packets().min(room);
             (0..waiting).for_each(|_| _ = line.dequeue(Instant::ZERO, &mut |_, _| {}));
             (room, delayed) = (room - waiting, delayed + waiting);
@@ -205,7 +207,8 @@ fn the_size_of_a_queue_trades_losses_for_delay() {
     }
 }
 
-/// Bytes that each flow gets of a line that sends at a rate, if so many packets of each always wait.
+/// Returns the bytes per flow on a line with this rate, if the given number of packets of each flow always
+/// waits.
 fn shares(kind: &Kind, flows: &[(u16, u32)], bits: u64, millis: u64) -> Vec<u64> {
     let mut line = Discipline::new(kind);
     let mut now = Instant::from_secs(10);
@@ -250,7 +253,7 @@ fn shares(kind: &Kind, flows: &[(u16, u32)], bits: u64, millis: u64) -> Vec<u64>
     got
 }
 
-/// Jain's index of fairness.
+/// Jain's fairness index.
 fn jain(shares: &[u64]) -> f64 {
     let sum: f64 = shares.iter().map(|share| *share as f64).sum();
     let squares: f64 = shares.iter().map(|share| (*share as f64).powi(2)).sum();
@@ -269,7 +272,7 @@ fn flows_share_equally_whatever_the_length_of_their_packets() {
         kinds()[2].clone(),
     ] {
         let shares = shares(&kind, &flows, 10_000_000, 20_000);
-        // Two of SFQ's flows share a line, as their hashes say.
+        // Two SFQ flows have the same hash and share a queue.
         let least = if matches!(kind, Kind::Sfq(_)) {
             0.94
         } else {
@@ -288,7 +291,7 @@ fn each_stream_of_a_pcq_has_its_rate() {
     let flows: Vec<_> = (0..20).map(|flow| (flow, 1_000)).collect();
     let shares = shares(&Kind::Pcq(pcq(1_000_000)), &flows, 1_000_000_000, 10_000);
     for share in shares {
-        // What a bucket of a twentieth of a second holds comes on top.
+        // The token bucket of a twentieth of a second is added to the rate.
         let wanted = 1_250_000 + 6_250;
         assert!(share.abs_diff(wanted) < wanted / 100, "{share}");
     }
@@ -316,7 +319,7 @@ fn codel_keeps_a_standing_delay_at_its_target() {
     for kind in [kinds()[5].clone(), fq_codel()] {
         let mut line = Discipline::new(&kind);
         let mut now = Instant::from_secs(1);
-        // A sender that keeps a window, halves it when it loses, and opens it by one a round trip, over 10 Mbit/s.
+        // A sender with a window that is halved after a loss and grows by one per round trip, over 10 Mbit/s.
         let (mut window, mut flying, mut number) = (20_f64, 0_u32, 0);
         let (mut acked, mut late, mut all) = (VecDeque::new(), 0_u32, 0_u32);
         let mut cut = Instant::ZERO;
@@ -403,7 +406,7 @@ fn cake_shares_among_hosts_before_it_shares_among_flows() {
     let now = Instant::from_secs(1);
     let mut got = [0_u64; 2];
     let mut number = 0;
-    // One host has ten flows, the other one.
+    // One host has ten flows, the other has one.
     let mut fill = |line: &mut Discipline<Of>, host: u16, flow: u16| {
         number += 1;
         let mut packet = packet(host, number, 1_000);
@@ -432,7 +435,8 @@ fn cake_shares_among_hosts_before_it_shares_among_flows() {
 fn cake_keeps_its_rate_as_the_line_counts() {
     for (line, on_line) in [
         (Line::default(), 1_000),
-        // 1,000 bytes without 14 of Ethernet, with 44 of the line, in cells of 53 with 48: 22 of them.
+        // 1,000 bytes without 14 bytes of Ethernet, with 44 bytes of the line, in cells of 53 bytes with 48
+        // bytes of payload: 22 cells.
         (
             Line {
                 overhead: Some(44),

@@ -19,21 +19,21 @@ use machine::Instant;
 use crate::discipline::Discipline;
 use crate::gate::{instant, ticks};
 use crate::kind::{Kind, Lost};
-use crate::node::{DEPTH, Mode, NOWHERE, Node};
-use crate::packet::{Carried, Packet};
+use crate::node::{DEPTH, Mode, NO_CLASS, Node};
+use crate::packet::{Packet, Payload};
 use ring::{Links, Ring};
 use tree::Row;
 
 /// Number of levels: one for leaves and one for each level of parents.
 const LEVELS: usize = DEPTH;
 /// Maximum number of obsolete timers per class before they are removed.
-const STALE: usize = 8;
+const STALE_TIMERS_MAX: usize = 8;
 
 /// A queue in the schedule of the home worker.
 #[derive(Debug)]
 struct Class<T> {
     node: Arc<Node>,
-    /// The parent class, or [`NOWHERE`].
+    /// The parent class, or [`NO_CLASS`].
     parent: u32,
     /// Number of child classes.
     children: u32,
@@ -65,7 +65,7 @@ pub struct Schedule<T> {
     packets: usize,
 }
 
-impl<T: Carried> Default for Schedule<T> {
+impl<T: Payload> Default for Schedule<T> {
     fn default() -> Self {
         Self {
             classes: Vec::new(),
@@ -78,7 +78,7 @@ impl<T: Carried> Default for Schedule<T> {
     }
 }
 
-impl<T: Carried> Schedule<T> {
+impl<T: Payload> Schedule<T> {
     /// Returns the number of waiting packets.
     pub fn packets(&self) -> usize {
         self.packets
@@ -143,7 +143,7 @@ impl<T: Carried> Schedule<T> {
     /// Removes a node and passes its packets to `let_go` in order. Its children must be removed before.
     pub fn remove(&mut self, node: &Node, now: Instant, let_go: &mut dyn FnMut(Packet<T>)) {
         let at = node.place.load(Relaxed);
-        if at == NOWHERE {
+        if at == NO_CLASS {
             return;
         }
         let class = self.class(at);
@@ -192,7 +192,7 @@ impl<T: Carried> Schedule<T> {
         lose: &mut dyn FnMut(Packet<T>, Lost),
     ) {
         let at = leaf.place.load(Relaxed);
-        if at == NOWHERE {
+        if at == NO_CLASS {
             return;
         }
         self.with(at, lose, |discipline, lose| {
@@ -228,7 +228,7 @@ impl<T: Carried> Schedule<T> {
     /// Returns the class of a node, creating it and its parents if necessary.
     fn ensure(&mut self, node: &Arc<Node>, leaf: bool) -> u32 {
         let at = node.place.load(Relaxed);
-        if at != NOWHERE {
+        if at != NO_CLASS {
             return at;
         }
         let parent = node.parent().map(|parent| self.ensure(parent, false));
@@ -248,7 +248,7 @@ impl<T: Carried> Schedule<T> {
         node.place.store(at, Relaxed);
         self.classes[at as usize] = Some(Class {
             node: Arc::clone(node),
-            parent: parent.unwrap_or(NOWHERE),
+            parent: parent.unwrap_or(NO_CLASS),
             children: 0,
             level,
             mode: Mode::Sends,
@@ -269,11 +269,11 @@ impl<T: Carried> Schedule<T> {
         if !class.gone || class.children > 0 {
             return;
         }
-        class.node.place.store(NOWHERE, Relaxed);
+        class.node.place.store(NO_CLASS, Relaxed);
         let parent = class.parent;
         self.classes[at as usize] = None;
         self.free.push(at);
-        if parent != NOWHERE {
+        if parent != NO_CLASS {
             self.class(parent).children -= 1;
             self.forget(parent);
         }
@@ -315,20 +315,20 @@ impl<T: Carried> Schedule<T> {
                 let mask = 1 << class.priority;
                 let mut above = at;
                 // The parents may have changed since the last waiting packet.
-                while above != NOWHERE {
-                    self.look(above, ticks(now));
+                while above != NO_CLASS {
+                    self.update(above, ticks(now));
                     above = self.class(above).parent;
                 }
                 self.activate(at, mask);
-                self.look_up(at, now);
+                self.update_all(at, now);
             }
         }
     }
 
     /// Updates the mode of a class and of all parents.
-    fn look_up(&mut self, mut at: u32, now: Instant) {
-        while at != NOWHERE {
-            self.look(at, ticks(now));
+    fn update_all(&mut self, mut at: u32, now: Instant) {
+        while at != NO_CLASS {
+            self.update(at, ticks(now));
             at = self.class(at).parent;
         }
     }
@@ -378,7 +378,7 @@ impl<T: Carried> Schedule<T> {
         }
         let node = Arc::clone(&self.class(at).node);
         node.charge(packet.bytes, ticks(now), levels);
-        self.look_up(at, now);
+        self.update_all(at, now);
         Some(packet)
     }
 
@@ -400,7 +400,7 @@ impl<T: Carried> Schedule<T> {
         }
         class.timer = time;
         self.timers.push(Reverse((time, at)));
-        if self.timers.len() > STALE * self.classes.len() + 64 {
+        if self.timers.len() > STALE_TIMERS_MAX * self.classes.len() + 64 {
             let classes = &self.classes;
             let is_meant = |Reverse((time, at)): &Reverse<(u64, u32)>| {
                 let class = classes.get(*at as usize).and_then(Option::as_ref);
@@ -428,7 +428,7 @@ impl<T: Carried> Schedule<T> {
             match class.active {
                 0 if class.level == 0 => self.wake(at, now),
                 // The parents may have been updated last when this class had no packets.
-                _ => self.look_up(at, now),
+                _ => self.update_all(at, now),
             }
         }
     }

@@ -14,7 +14,7 @@ struct Link {
 #[derive(Debug, Default)]
 pub(super) struct Links(Vec<Link>);
 
-/// A ring, with the link whose turn it is.
+/// A ring and its current link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ring {
     turn: u32,
@@ -55,7 +55,7 @@ impl Ring {
         (self.turn != NONE).then_some(self.turn / 8)
     }
 
-    /// Inserts a class as the last one of the round.
+    /// Inserts a class at the end of the round.
     pub(super) fn insert(&mut self, links: &mut Links, class: u32, priority: u8) {
         let new = link(class, priority);
         self.count += 1;

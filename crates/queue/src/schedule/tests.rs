@@ -1,4 +1,4 @@
-//! Trees of queues in virtual time: the examples of MikroTik's manual, shares, bursts, and a fluid model.
+//! Tests of queue trees in virtual time: examples of MikroTik's manual, shares, bursts, and a fluid model.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use proptest::prelude::*;
 use super::Schedule;
 use crate::kind::{Fifo, Kind};
 use crate::node::{Limits, Node, Settings};
-use crate::packet::{Carried, Packet};
+use crate::packet::{Packet, Payload};
 
-/// The leaf that a packet is of.
+/// The leaf of a packet.
 #[derive(Debug)]
 struct Of(usize);
 
-impl Carried for Of {
+impl Payload for Of {
     fn mark_congestion(&mut self) -> bool {
         false
     }
@@ -59,13 +59,13 @@ fn packet(leaf: usize, bytes: u32) -> Packet<Of> {
     }
 }
 
-/// Leaves that are each sent to at a rate, and what came out of them.
+/// Leaves with an offered rate each, and the traffic that was sent.
 struct Trial {
     leaves: Vec<(Arc<Node>, u64)>,
     schedule: Schedule<Of>,
     now: Instant,
     bytes: u32,
-    /// Bytes owed to each leaf, in bits times nanoseconds.
+    /// Traffic to generate for each leaf, in bits times nanoseconds.
     owed: Vec<u64>,
     sent: Vec<u64>,
 }
@@ -103,7 +103,7 @@ impl Trial {
         }
     }
 
-    /// Bits per second of each leaf, over so many milliseconds.
+    /// Returns the rate of each leaf in bits per second, over this time.
     fn rates(&mut self, millis: u64) -> Vec<u64> {
         self.sent.iter_mut().for_each(|sent| *sent = 0);
         for _ in 0..millis * 1_000_000 / STEP {
@@ -125,7 +125,8 @@ fn close(rates: &[u64], wanted: &[u64]) {
 
 const M: u64 = 1_000_000;
 
-/// The trees of MikroTik's manual ("HTB"): Q01 has 10 Mbit/s; in it lie Q02, with Q04 and Q05, and Q03.
+/// The trees of MikroTik's manual ("HTB"): Q01 has 10 Mbit/s and contains Q03 and Q02; Q02 contains Q04 and
+/// Q05.
 fn manual(q02: u64, q03: (u64, u8), q04: (u64, u8), q05: (u64, u64, u8)) -> Vec<u64> {
     let root = node(1, None, limits(0, 10 * M, 8));
     let inner = node(2, Some(&root), limits(q02, 10 * M, 8));
@@ -161,7 +162,7 @@ fn the_guarantee_of_an_inner_queue_comes_before_priority() {
 
 #[test]
 fn guarantees_that_exceed_the_line_share_it_as_they_are() {
-    // What the manual shows is what a line of 10 Mbit/s behind the tree leaves: in proportion.
+    // The manual shows the proportions that remain on a 10 Mbit/s line after the tree.
     let rates = manual(4 * M, (6 * M, 1), (2 * M, 3), (12 * M, 15 * M, 5));
     let sum: u64 = rates.iter().sum();
     let shares: Vec<_> = rates.iter().map(|rate| rate * 100 / sum).collect();
@@ -192,12 +193,12 @@ fn children_of_a_saturated_queue_share_it_equally() {
     trial.rates(1_000);
     let rates = trial.rates(10_000);
     for rate in &rates {
-        // Two tenths of a percentage point of the parent.
+        // 0.2 percent of the parent's rate.
         assert!(rate.abs_diff(100 * M / 7) < M / 5, "{rates:?}");
     }
 }
 
-/// The table of the manual ("Queue burst"): 16 seconds, and what passes in each.
+/// The table of the manual ("Queue burst"): 16 seconds, and the traffic in each.
 #[test]
 fn a_burst_lasts_as_long_as_the_average_allows() {
     let burst = Limits {
@@ -210,14 +211,14 @@ fn a_burst_lasts_as_long_as_the_average_allows() {
         priority: 8,
     };
     let mut trial = Trial::new(vec![(node(1, None, burst), 10 * M)], 500);
-    // Seconds are counted from where sixteenths begin.
+    // The measurement starts at the beginning of a sixteenth.
     trial.now = Instant::from_secs(1_600);
     let rates: Vec<_> = (0..12).map(|_| trial.rates(1_000)[0]).collect();
     for (second, rate) in rates.iter().enumerate() {
         let wanted = if second < 6 { 4 * M } else { 2 * M };
         assert!(rate.abs_diff(wanted) <= wanted / 50, "{second}: {rates:?}");
     }
-    // An idle time brings the burst back.
+    // An idle time permits another burst.
     trial.leaves[0].1 = 0;
     trial.rates(16_000);
     trial.leaves[0].1 = 10 * M;
@@ -280,7 +281,7 @@ fn what_comes_at_once_is_sent_in_time_though_nothing_comes_behind_it() {
         }
     }
     assert!(sent < 200);
-    // Whoever looks only when it is asked to sends all of it, at the rate.
+    // Calls at each deadline are sufficient to send all packets at the rate.
     while let Some(next) = schedule.deadline(now) {
         assert!(next > now, "nothing may be sent yet");
         now = next;
@@ -293,7 +294,8 @@ fn what_comes_at_once_is_sent_in_time_though_nothing_comes_behind_it() {
     assert!(took < Duration::from_millis(100), "{took:?}");
 }
 
-/// What each leaf gets if everything is fluid: guarantees first, then by priority, alike equally.
+/// Returns the rate of each leaf in a fluid model: guarantees first, then by priority, equally within a
+/// priority.
 fn fluid(root: u64, leaves: &[(u64, u64, u8, u64)]) -> Vec<f64> {
     let wants = |leaf: &(u64, u64, u8, u64)| leaf.3.min(leaf.1) as f64;
     let mut got: Vec<_> = leaves
@@ -323,7 +325,7 @@ fn fluid(root: u64, leaves: &[(u64, u64, u8, u64)]) -> Vec<f64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Leaves of one parent get what the fluid model says.
+    /// The leaves of one parent get the rates of the fluid model.
     #[test]
     fn a_tree_does_what_the_fluid_model_does(
         leaves in proptest::collection::vec((0_u64..4, 2_u64..20, 1_u8..=3, 1_u64..25), 1..6),
@@ -334,14 +336,14 @@ proptest! {
         let scaled: Vec<_> = { leaves.iter() }
             .map(|(at, most, priority, wants)| (at * M, most.max(at) * M, *priority, wants * M))
             .collect();
-        // Those that are alike take turns by what they are guaranteed: so all are guaranteed by one quantum.
+        // Within a priority the quantum follows from the guarantee, so all leaves get an equal quantum.
         let nodes = scaled.iter().zip(2..).map(|((at, most, priority, wants), id)| {
             let node = node(id, Some(&root), limits(*at, *most, *priority));
             node.quantum.store(1_514, core::sync::atomic::Ordering::Relaxed);
             (node, *wants)
         });
         let mut trial = Trial::new(nodes.collect(), 1_000);
-        // What the root has saved up is gone behind that.
+        // After this time the root's token bucket is empty.
         trial.rates(6_000);
         let rates = trial.rates(3_000);
         let fluid = fluid(most * M, &scaled);
@@ -354,8 +356,8 @@ proptest! {
         for (at, wanted) in fluid.into_iter().enumerate() {
             let (rate, (guaranteed, ..)) = (rates[at] as f64, scaled[at]);
             prop_assert!(rate >= 0.99 * wanted.min(guaranteed as f64), "{at}: {rates:?} of {scaled:?}");
-            // A leaf that is sent by its guarantee when its turn to borrow comes misses that turn: between what is
-            // borrowed equally and what is had equally lie the guarantees.
+            // A leaf that is sending by its guarantee misses its turn to borrow. The difference between equal
+            // borrowing and equal rates is therefore at most the guarantees.
             let alike = scaled.iter().filter(|leaf| leaf.2 == scaled[at].2);
             let most = alike.map(|leaf| leaf.0).max().unwrap_or_default() as f64;
             prop_assert!((rate - wanted).abs() <= 0.1 * wanted + most, "{at}: {rates:?} of {scaled:?}");

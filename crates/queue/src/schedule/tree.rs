@@ -3,8 +3,8 @@
 
 use super::ring::Ring;
 use super::{LEVELS, Schedule};
-use crate::node::{Mode, NOWHERE};
-use crate::packet::Carried;
+use crate::node::{Mode, NO_CLASS};
+use crate::packet::Payload;
 
 /// Rings of a level, by priority.
 #[derive(Clone, Copy, Debug)]
@@ -39,12 +39,12 @@ fn each(mut mask: u8) -> impl Iterator<Item = u8> {
     })
 }
 
-impl<T: Carried> Schedule<T> {
+impl<T: Payload> Schedule<T> {
     /// Marks a class as having packets to send with these priorities.
     pub(super) fn activate(&mut self, class: u32, mut mask: u8) {
         let mut at = class;
         loop {
-            let (mode, parent) = self.standing(at);
+            let (mode, parent) = self.mode_and_parent(at);
             self.class(at).active |= mask;
             match mode {
                 Mode::Waits => return,
@@ -77,7 +77,7 @@ impl<T: Carried> Schedule<T> {
     pub(super) fn deactivate(&mut self, class: u32, mut mask: u8) {
         let mut at = class;
         loop {
-            let (mode, parent) = self.standing(at);
+            let (mode, parent) = self.mode_and_parent(at);
             self.class(at).active &= !mask;
             self.withdraw(at, mode, mask);
             if mode != Mode::Borrows {
@@ -115,7 +115,7 @@ impl<T: Carried> Schedule<T> {
     }
 
     /// Updates the mode of a class and moves the class to the matching rings.
-    pub(super) fn look(&mut self, at: u32, now: u64) {
+    pub(super) fn update(&mut self, at: u32, now: u64) {
         let class = self.class(at);
         let (old, active) = (class.mode, class.active);
         let new = class.node.mode(now);
@@ -135,10 +135,10 @@ impl<T: Carried> Schedule<T> {
         }
     }
 
-    fn standing(&mut self, at: u32) -> (Mode, u32) {
+    fn mode_and_parent(&mut self, at: u32) -> (Mode, u32) {
         let class = self.class(at);
         let mode = match class.mode {
-            Mode::Borrows if class.parent == NOWHERE => Mode::Sends,
+            Mode::Borrows if class.parent == NO_CLASS => Mode::Sends,
             mode => mode,
         };
         (mode, class.parent)
@@ -149,7 +149,7 @@ impl<T: Carried> Schedule<T> {
     pub(super) fn turn(&mut self, class: u32, priority: u8) {
         let mut at = class;
         for _ in 0..LEVELS {
-            let (mode, parent) = self.standing(at);
+            let (mode, parent) = self.mode_and_parent(at);
             let level = self.class(at).level;
             let all = match mode {
                 Mode::Waits => return,

@@ -8,7 +8,7 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
-use frame::switch::{Group, Seat};
+use frame::switch::{Group, SwitchPort};
 
 use super::chip::{Chip, Needs};
 use super::{Board, switch_name};
@@ -222,7 +222,7 @@ impl Groups {
         key @ (chip, _): (usize, usize),
         bridges: &[BridgeAsks<'_>],
     ) -> Result<Place, Reason> {
-        if self.seats == Seat::MOST {
+        if self.seats == SwitchPort::MOST {
             return Err(Reason::Full);
         }
         let group = match self.groups.get(&key) {

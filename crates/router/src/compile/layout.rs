@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dataplane::encap::Encapsulation;
 use dataplane::interface::Above;
 use dataplane::out::OutId;
-use frame::switch::Seat;
+use frame::switch::SwitchPort;
 use frame::{InterfaceId, Offloads};
 use machine::Duration;
 use service::neighbour::Mode;
@@ -39,7 +39,7 @@ pub struct PortState {
     /// What it finishes by itself.
     pub offloads: Offloads,
     /// Its place in what switches between ports below the workers; none where nothing does.
-    pub seat: Option<Seat>,
+    pub seat: Option<SwitchPort>,
     /// Megabits in a second; 0 where the device does not know.
     pub speed_mbps: u32,
     /// What else its link does and offers.

@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use dataplane::connection::Row;
 use dataplane::packet::Tuple;
 use frame::InterfaceId;
-use service::flow::Seen;
+use service::flow::FlowSample;
 use wire::netflow::{Moment, Record};
 
 use super::Control;
@@ -52,7 +52,7 @@ impl Control {
     }
 
     /// Both directions of a connection.
-    fn flows_of(&self, row: &Row) -> [Seen; 2] {
+    fn flows_of(&self, row: &Row) -> [FlowSample; 2] {
         let egress = row.egress;
         let ingress = self.leads_to(&row.original);
         let of = |reply: bool| {
@@ -81,7 +81,7 @@ impl Control {
                 first: 0,
                 last: 0,
             };
-            Seen {
+            FlowSample {
                 id: (row.id.to_bits(), reply),
                 record,
             }

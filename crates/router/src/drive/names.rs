@@ -10,7 +10,9 @@ use super::Control;
 use crate::feature::Effects;
 
 pub use crate::feature::dns::adlist::{AdList, AdSource};
-pub use service::dns::{Ask, List, Place, Reader, Secure, Server, Told, Way, is_about};
+pub use service::dns::{
+    Ask, List, NetworkStack, QueryResult, Reader, Secure, Server, Transport, is_about,
+};
 
 impl Control {
     pub(crate) fn set_machine_servers(&mut self, servers: Vec<SocketAddr>) {
@@ -26,7 +28,7 @@ impl Control {
     }
 
     /// Hears what came of such a question.
-    pub fn told_name(&mut self, ticket: u64, told: Told) {
+    pub fn told_name(&mut self, ticket: u64, told: QueryResult) {
         let mut out = Effects::default();
         self.features.dns.told(ticket, told, self.now, &mut out);
         self.carry_out(out);

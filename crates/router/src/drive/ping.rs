@@ -7,7 +7,7 @@ use dataplane::Why;
 use dataplane::table::NextHopId;
 use frame::InterfaceId;
 use menu::Reason;
-use service::ping::{self, Heard, Outcome, request4, request6};
+use service::ping::{self, Outcome, Response, request4, request6};
 use tool::{Ping, Pong, Responder};
 use wire::arp::{self, Operation};
 use wire::ipv4::Fragment;
@@ -280,7 +280,7 @@ impl Control {
             IpAddr::V4(_) => (ipv4::HEADER_LEN + icmpv4::HEADER_LEN + packet.len()).min(576),
             IpAddr::V6(_) => (ipv6::HEADER_LEN + icmpv4::HEADER_LEN + packet.len()).min(1_280),
         };
-        let heard = Heard {
+        let heard = Response {
             from: sender(packet).or(Some(to)).filter(|_| !unsent),
             to,
             id,

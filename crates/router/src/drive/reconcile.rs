@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::queueing::Change;
 use frame::InterfaceId;
-use frame::shortcut::Which;
+use frame::shortcut::LaneSelector;
 use service::icmp::Rate;
 
 use super::Control;
@@ -209,7 +209,7 @@ impl Control {
         self.due.snapshot |= (names || tables) && !self.intent.rules.is_empty();
         if firewall.is_some() {
             // Before a rule that comes gets the number of one that went.
-            self.workers.settle(Which::All, self.now);
+            self.workers.settle(LaneSelector::All, self.now);
         }
         let around = Around {
             intent: &self.intent,

@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 use dataplane::table::adjacency::Adjacency;
 use dataplane::table::fib::FibWriter;
 use dataplane::table::{Address, Network, NextHopId, Routes};
-use frame::shortcut::Footing;
+use frame::shortcut::Dependency;
 
 use crate::rib::{Family, LineSink, Net, RouteSink, V4, V6};
 
@@ -66,8 +66,8 @@ impl RouteSink<V6> for FibSink<'_> {
 }
 
 /// What shortcuts rest on of a route.
-fn footing<F: Family>((net, _): &(Net<F>, NextHopId)) -> Footing {
-    Footing::Network {
+fn footing<F: Family>((net, _): &(Net<F>, NextHopId)) -> Dependency {
+    Dependency::Network {
         first: F::bits(net.first()),
         len: net.len(),
         ipv6: F::IPV6,

@@ -10,8 +10,8 @@ use dataplane::rule::RuleCounters;
 use dataplane::tap::Tapped;
 use dataplane::{Command, Counters, DropReason, Punt, Remote};
 use frame::reassembly::Reassembly;
-use frame::shortcut::{Handler, Shortcuts, Went, Which};
-use frame::switch::{BridgeOffload, Seat};
+use frame::shortcut::{Handler, LaneSelector, LaneTraffic, Shortcuts};
+use frame::switch::{BridgeOffload, SwitchPort};
 use frame::{Frame, InterfaceId, Pool};
 use machine::Instant;
 
@@ -34,7 +34,7 @@ pub struct Workers {
     learned: Arc<Counters>,
     /// What is switched between ports below the workers, and the interfaces of those ports.
     switch: Option<Arc<dyn BridgeOffload>>,
-    seats: BTreeMap<Seat, InterfaceId>,
+    seats: BTreeMap<SwitchPort, InterfaceId>,
 }
 
 impl Workers {
@@ -65,7 +65,7 @@ impl Workers {
     }
 
     /// Says which interface has each place of the switch. What was switched before is counted for those of then.
-    pub(super) fn set_seats(&mut self, seats: BTreeMap<Seat, InterfaceId>) {
+    pub(super) fn set_seats(&mut self, seats: BTreeMap<SwitchPort, InterfaceId>) {
         if self.seats != seats {
             self.settle_switched();
             self.seats = seats;
@@ -97,11 +97,11 @@ impl Workers {
     }
 
     /// Counts what ports have forwarded by themselves up to `now`, on some lanes, and what was switched between them.
-    pub fn settle(&self, which: Which, now: Instant) {
+    pub fn settle(&self, which: LaneSelector, now: Instant) {
         let switches = match &which {
-            Which::Of(id) => self.seats.values().any(|at| at == id),
-            Which::All => !self.seats.is_empty(),
-            Which::CountedBy(_) => false,
+            LaneSelector::Of(id) => self.seats.values().any(|at| at == id),
+            LaneSelector::All => !self.seats.is_empty(),
+            LaneSelector::CountedBy(_) => false,
         };
         if switches {
             self.settle_switched();
@@ -113,7 +113,7 @@ impl Workers {
 
     /// What an interface has carried up to now.
     pub fn traffic(&self, id: InterfaceId, now: Instant) -> InterfaceTraffic {
-        self.settle(Which::Of(id), now);
+        self.settle(LaneSelector::Of(id), now);
         interface_traffic(self.counters(), id)
     }
 
@@ -125,7 +125,7 @@ impl Workers {
         ipv6: bool,
         now: Instant,
     ) -> (Traffic, Option<Traffic>) {
-        self.settle(Which::All, now);
+        self.settle(LaneSelector::All, now);
         let of = |counters: &Counters| counters.forwarded(handler, ipv6).get();
         let mut all = Traffic::default();
         self.counters().for_each(|counters| all += of(counters));
@@ -320,8 +320,8 @@ impl Workers {
 }
 
 /// Counts what went by a shortcut, as the worker would have done that learned it.
-fn count(counters: &Counters, went: &Went, now: Instant) {
-    let Went {
+fn count(counters: &Counters, went: &LaneTraffic, now: Instant) {
+    let LaneTraffic {
         lane,
         ipv6,
         packets,

@@ -309,5 +309,5 @@ fn made_list(store: &Store, id: Id, known: &Known, now: i64) -> Result<Vec<u8>, 
     let authority = Authority::new(&known.der, &key, digest)?;
     // Time goes on, and so do the numbers of lists.
     let number = u64::try_from(now).unwrap_or(0);
-    revocation_list(authority, &known.revoked, number, (now, LIST_DAYS))
+    revocation_list(authority, &known.revoked, number, now, LIST_DAYS)
 }

@@ -139,7 +139,8 @@ impl Feature for Checks {
     }
 
     fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
-        let reply = ping::heard(heard.packet()).filter(|said| said.outcome == ping::Outcome::Reply);
+        let reply = ping::parse_response(heard.packet())
+            .filter(|said| said.outcome == ping::Outcome::Reply);
         let Some(reply) = reply.filter(|reply| reply.id == self.id) else {
             return Hearing::NotMine;
         };

@@ -119,11 +119,10 @@ impl DhcpAlerts {
         message
             .options
             .set(code::MESSAGE_TYPE, [MessageType::Discover.into()]);
-        let from = (Ipv4Addr::UNSPECIFIED, CLIENT_PORT);
-        let to = (Ipv4Addr::BROADCAST, SERVER_PORT);
+        let (from, to) = (Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST);
         out.send(Outgoing {
             interface,
-            bytes: packet(from, to, &message.encode(0)),
+            bytes: packet(from, CLIENT_PORT, to, SERVER_PORT, &message.encode(0)),
             how: How::Frame(Mac::BROADCAST, EtherType::IPV4),
         });
     }

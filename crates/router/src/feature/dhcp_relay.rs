@@ -236,7 +236,7 @@ impl DhcpRelays {
             for server in &one.servers {
                 let from = running.source4(*server).filter(|_| !one.from_own);
                 let from = from.unwrap_or(own);
-                let packet = packet((from, SERVER_PORT), (*server, SERVER_PORT), &bytes);
+                let packet = packet(from, SERVER_PORT, *server, SERVER_PORT, &bytes);
                 out.send(Outgoing::packet(interface, packet));
             }
             one.requests += 1;
@@ -265,7 +265,7 @@ impl DhcpRelays {
         let bytes = message.encode(LONGEST);
         out.send(Outgoing {
             interface,
-            bytes: packet((own, SERVER_PORT), (address, CLIENT_PORT), &bytes),
+            bytes: packet(own, SERVER_PORT, address, CLIENT_PORT, &bytes),
             how: How::Frame(mac, EtherType::IPV4),
         });
         one.responses += 1;

@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 use frame::InterfaceId;
 use machine::{Duration, Instant};
 use menu::{Changes, Item, Value};
-use service::flow::{Config, Exporter, Seen, Target};
+use service::flow::{Config, Exporter, FlowSample, Target};
 use wire::netflow::{Moment, PORT, Version};
 
 use super::hear::Datagram;
@@ -35,7 +35,7 @@ impl Flows {
     }
 
     /// Takes what a direction of a connection has counted.
-    pub(crate) fn see(&mut self, seen: Seen, now: Instant) {
+    pub(crate) fn see(&mut self, seen: FlowSample, now: Instant) {
         self.exporter.see(seen, now);
     }
 

@@ -51,10 +51,10 @@ impl Feature for Neighbours {
         let (packet, from) = (heard.packet(), heard.source_mac());
         let ipv6 = heard.service == DISCOVERY;
         let malformed = match ipv6 {
-            false => Arp::hear(packet, from)
+            false => Arp::parse(packet, from)
                 .err()
                 .map(|_| DropReason::ArpMalformed),
-            true => { Discovery::hear(packet, from).err() }.map(|_| DropReason::IcmpMalformed),
+            true => { Discovery::parse(packet, from).err() }.map(|_| DropReason::IcmpMalformed),
         };
         if let Some(reason) = malformed {
             return Hearing::Bad(reason);

@@ -10,7 +10,7 @@ use dataplane::service::Service;
 use machine::{Duration, Instant, Machine as _};
 use menu::{Changes, Clock, Id, Item, Menu, Row, Value};
 use service::netwatch::{
-    Action, Event, Kind, Known, Limits, Netwatch, PROBES, Round, Status, Watch,
+    Action, Event, HostState, Kind, Limits, Netwatch, PROBES, Round, Status, Watch,
 };
 use service::ping;
 
@@ -327,7 +327,7 @@ impl Feature for Watches {
     }
 
     fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
-        let Some(said) = ping::heard(heard.packet()) else {
+        let Some(said) = ping::parse_response(heard.packet()) else {
             return Hearing::NotMine;
         };
         if !self.machine.is_its(&said) {
@@ -431,7 +431,7 @@ impl One {
     }
 
     /// What is shown of a host, and what its scripts may ask for, as RouterOS names it.
-    fn facts(&self, known: &Known) -> Vec<(&'static str, Value)> {
+    fn facts(&self, known: &HostState) -> Vec<(&'static str, Value)> {
         let number = |count: u64| Value::Number(i64::try_from(count).unwrap_or(i64::MAX));
         let time = as_time;
         let mut facts = vec![("status", Value::Word(known.status.word()))];
@@ -474,7 +474,7 @@ impl One {
     }
 
     /// Statements that give a script its variables.
-    fn variables(&self, known: &Known) -> String {
+    fn variables(&self, known: &HostState) -> String {
         let mut all = vec![
             ("name", Value::text(self.name.as_str())),
             ("comment", Value::text(self.comment.as_str())),

@@ -248,7 +248,7 @@ impl Ntp {
         let synchronized = self.client.synchronized(running.now);
         match self
             .server
-            .answer((from.ip(), bytes), synchronized, time, running.now)
+            .answer(from.ip(), bytes, synchronized, time, running.now)
         {
             Ok(answer) => {
                 // Who was asked answers.

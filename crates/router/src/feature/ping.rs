@@ -31,7 +31,7 @@ impl UserPings {
     }
 
     /// Takes what may answer a request; says whether it does.
-    pub(crate) fn answer(&mut self, said: &ping::Heard, now: Instant) -> bool {
+    pub(crate) fn answer(&mut self, said: &ping::Response, now: Instant) -> bool {
         let owner = self.under_way.hear(said, now);
         owner.map(Waker::wake_by_ref).is_some()
     }
@@ -88,7 +88,7 @@ impl Feature for UserPings {
             self.answer_link(heard, running.now);
             return Hearing::NotMine;
         }
-        match ping::heard(heard.packet()) {
+        match ping::parse_response(heard.packet()) {
             Some(said) if self.answer(&said, running.now) => Hearing::Taken,
             _ => Hearing::NotMine,
         }

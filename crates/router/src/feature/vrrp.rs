@@ -135,7 +135,7 @@ impl Feature for VirtualRouters {
         if running.layout.link_of(heard.interface) != heard.interface {
             return Hearing::Taken;
         }
-        let advertisement = match vrrp::hear(heard.packet()) {
+        let advertisement = match vrrp::parse(heard.packet()) {
             Ok(advertisement) => advertisement,
             Err(_) if heard.service == SECURED => return Hearing::NotMine,
             Err(fault) => return Hearing::Bad(reason(fault)),

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use machine::Duration;
 use menu::{Clock, Store, Value};
-use service::dns::Told;
+use service::dns::QueryResult;
 
 use super::*;
 use crate::clock::DayClock;
@@ -111,7 +111,7 @@ fn what_a_feature_wants_of_another_is_an_effect() {
 
     let asks = features.dns.take_asks();
     assert_eq!(asks.len(), 1);
-    let told = Told::Message(dns::answer(&asks[0].message, [10, 0, 0, 1]));
+    let told = QueryResult::Message(dns::answer(&asks[0].message, [10, 0, 0, 1]));
     { &mut features.dns }.told(asks[0].ticket, told, Instant::ZERO, &mut out);
     let entered = Effect::ListEntry {
         ipv6: false,

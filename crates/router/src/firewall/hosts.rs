@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use machine::{Duration, Instant, Machine as _};
 use menu::{Change, Item, Store, Value};
-use service::resolver::{Action, Ask, Config, Event, Heard, Key, Known, Resolver};
+use service::resolver::{Action, AddressTimes, Ask, Config, Event, Key, Resolution, Resolver};
 use wire::dns::{Code, Kind, Question};
 
 use super::value::bits;
@@ -62,7 +62,7 @@ pub(crate) struct HostRow<'a> {
     /// The address.
     pub(crate) address: IpAddr,
     /// Since when the name has it, and until when.
-    pub(crate) known: Known,
+    pub(crate) known: AddressTimes,
 }
 
 impl Hosts {
@@ -280,13 +280,13 @@ fn entry(item: &Item, ipv6: usize) -> Option<Entry> {
 }
 
 /// What an answer says of a name.
-pub(crate) fn heard(key: &Key, message: &[u8]) -> Heard {
+pub(crate) fn heard(key: &Key, message: &[u8]) -> Resolution {
     let question = question(key);
     let answer = { question.as_ref() }.and_then(|question| question.answer(message).ok());
     match answer.map(|answer| (answer.code, answer.addresses)) {
-        Some((Code::NoError, addresses)) => Heard::Addresses(addresses.collect()),
-        Some((Code::NoName, _)) => Heard::NoName,
-        Some((Code::Other(_), _)) | None => Heard::Silent,
+        Some((Code::NoError, addresses)) => Resolution::Addresses(addresses.collect()),
+        Some((Code::NoName, _)) => Resolution::NoName,
+        Some((Code::Other(_), _)) | None => Resolution::Silent,
     }
 }
 
@@ -305,7 +305,7 @@ mod tests {
     use dataplane::rule::List;
 
     use script::Session;
-    use service::dns::{Told, Way};
+    use service::dns::{QueryResult, Transport};
 
     use super::*;
     use crate::Instance;
@@ -352,7 +352,9 @@ mod tests {
         fn answer(&mut self, addresses: &[(&str, u8)]) -> usize {
             let asks = self.router.control().take_asks();
             for ask in &asks {
-                assert!(matches!(ask.way, Way::Datagram(server) if server.address.port() == 53));
+                assert!(
+                    matches!(ask.way, Transport::Datagram(server) if server.address.port() == 53)
+                );
                 let end = ask.message.len() - 11;
                 let asked = &ask.message[12..end - 4];
                 let mut message = ask.message[..end].to_vec();
@@ -374,7 +376,7 @@ mod tests {
                     message.extend([0xc0, 12, 0, kind, 0, 1, 0, 0, 0, 60, 0, data.len() as u8]);
                     message.extend(data);
                 }
-                let told = Told::Message(message);
+                let told = QueryResult::Message(message);
                 self.router.control().told_name(ask.ticket, told);
             }
             asks.len()

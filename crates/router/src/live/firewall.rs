@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use dataplane::counters::Traffic;
 use dataplane::rule::{Added, List};
-use frame::shortcut::{Handler, Which};
+use frame::shortcut::{Handler, LaneSelector};
 use ipnet::IpNet;
 use machine::{Duration, Instant};
 use menu::{Call, Id, Menu, Reason, Reply, Row, RowFilter, Store, Value};
@@ -39,7 +39,8 @@ impl Control {
         let Some(counted) = desk.number(item.0) else {
             return;
         };
-        self.workers.settle(Which::CountedBy(counted), self.now);
+        self.workers
+            .settle(LaneSelector::CountedBy(counted), self.now);
         let hits = self.firewall.hits(counted);
         row.set("bytes", number(hits.traffic.bytes));
         row.set("packets", number(hits.traffic.packets));
@@ -256,7 +257,7 @@ impl Control {
                 items.filter_map(|item| desk.number(item.0)).collect()
             }
         };
-        self.workers.settle(Which::All, self.now);
+        self.workers.settle(LaneSelector::All, self.now);
         self.firewall.reset(numbers);
         Ok(Reply::default())
     }

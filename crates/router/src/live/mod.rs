@@ -24,8 +24,8 @@ mod trace;
 use std::ops::ControlFlow;
 
 use menu::{
-    Call, Caller, Changes, Clock, Files, Id, Labour, Live, Menu, Output, Reason, Reply, Rights,
-    Row, RowFilter, Scan, Script, Store, Value,
+    Call, Caller, Changes, Clock, Files, Id, Live, Menu, Output, Preparation, Reason, Reply,
+    Rights, Row, RowFilter, Scan, Script, Store, Value,
 };
 
 use crate::drive::Control;
@@ -148,7 +148,7 @@ impl Live for Control {
         self.scripts_of(store, call)
     }
 
-    fn labour(&self, store: &Store, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
+    fn preparation(&self, store: &Store, call: &Call<'_>) -> Result<Option<Preparation>, Reason> {
         match (call.menu.path, call.command) {
             ("/system/backup", "save" | "load") => self.key_of_backup(call),
             ("/certificate", _) => self.piece_of(store, call),

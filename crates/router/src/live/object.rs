@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use std::ops::ControlFlow;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use menu::{Gateway as GatewayValue, Id, Menu, Row, RowFilter, Shape, Store, Value, compare_rows};
+use menu::{
+    Gateway as GatewayValue, Id, Menu, MenuShape, Row, RowFilter, Store, Value, compare_rows,
+};
 
 use super::{give, number};
 use crate::drive::Control;
@@ -45,7 +47,7 @@ impl Control {
         menu: &'static Menu,
     ) -> impl Iterator<Item = (ItemId, &Object)> {
         let is_shown = move |path: &&'static str| match menu.shape {
-            Shape::View => store.menu(path).is_some_and(|of| of.space == menu.space),
+            MenuShape::View => store.menu(path).is_some_and(|of| of.space == menu.space),
             _ => **path == *menu.path,
         };
         let menus = self.objects.menus().filter(is_shown);
@@ -73,7 +75,7 @@ impl Control {
         for (name, value) in &object.cells {
             row.set(name, value.clone());
         }
-        if menu.shape == Shape::View {
+        if menu.shape == MenuShape::View {
             row.cells.retain(|(name, _)| {
                 menu.property(name).is_some() || menu.flags.iter().any(|flag| flag.name == *name)
             });

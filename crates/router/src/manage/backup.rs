@@ -4,7 +4,7 @@
 //! where it is readable to all, else encrypted with AES-256-GCM under a key that scrypt makes of the
 //! password. Either way a file is read wholly and checked before anything changes.
 
-use menu::{Call, Labour, Reason, Reply, Saved, Value};
+use menu::{Call, Preparation, Reason, Reply, Saved, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::{Desk, read_file};
@@ -53,7 +53,7 @@ impl Key {
 
 impl Control {
     /// The making of the key that a backup is saved or loaded with; none where there is no password.
-    pub(crate) fn key_of_backup(&self, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
+    pub(crate) fn key_of_backup(&self, call: &Call<'_>) -> Result<Option<Preparation>, Reason> {
         let argument = |name: &str| {
             let mut arguments = call.arguments.iter();
             arguments.find(|(n, _)| *n == name).map(|(_, value)| value)

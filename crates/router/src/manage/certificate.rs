@@ -9,7 +9,7 @@ use certificate::{
     Authority, Digest, Facts, Key, KeySize, Subject, Template, export, import, issued_by, of_text,
     request, self_signed, signed, signed_request, to_text,
 };
-use menu::{Call, Id, Item, Labour, Policies, Reason, Reply, Row, Store, Value};
+use menu::{Call, Id, Item, Policies, Preparation, Reason, Reply, Row, Store, Value};
 
 use super::{Desk, one, read_file};
 use crate::drive::Control;
@@ -42,7 +42,7 @@ impl Control {
         &self,
         store: &Store,
         call: &Call<'_>,
-    ) -> Result<Option<Labour>, Reason> {
+    ) -> Result<Option<Preparation>, Reason> {
         let refused = |why: String| Reason::failure(why);
         match call.command {
             "sign" | "create-certificate-request" => {
@@ -83,7 +83,7 @@ impl Control {
     }
 
     /// The writing of a key, or of PKCS#12, under a passphrase.
-    fn writing(&self, store: &Store, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
+    fn writing(&self, store: &Store, call: &Call<'_>) -> Result<Option<Preparation>, Reason> {
         let passphrase = text(call, "export-passphrase");
         let is_pkcs12 = text(call, "type") == "pkcs12";
         let [id] = call.items else {
@@ -150,7 +150,7 @@ fn unsigned() -> Reason {
 }
 
 /// What was found in a file as what was made for a command: each piece behind its kind and its length.
-fn pack(found: &import::Found) -> Vec<u8> {
+fn pack(found: &import::ImportedFile) -> Vec<u8> {
     let mut out = Vec::new();
     let mut push = |kind: u8, piece: &[u8]| {
         out.push(kind);
@@ -170,8 +170,8 @@ fn pack(found: &import::Found) -> Vec<u8> {
     out
 }
 
-fn unpack(mut made: &[u8]) -> Option<import::Found> {
-    let mut found = import::Found::default();
+fn unpack(mut made: &[u8]) -> Option<import::ImportedFile> {
+    let mut found = import::ImportedFile::default();
     while let Some((kind, rest)) = made.split_first() {
         let (len, rest) = rest.split_first_chunk()?;
         let (piece, rest) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;

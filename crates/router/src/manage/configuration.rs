@@ -95,7 +95,7 @@ impl Control {
         filter: &RowFilter<'_>,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        use menu::Standing::{Floating, Redoable, Undoable};
+        use menu::UndoState::{Floating, Redoable, Undoable};
         for (changes, standing) in store.actions() {
             let mut row = Row {
                 id: Some(menu::Id(changes.revision)),

@@ -4,7 +4,7 @@
 
 use access::HostKey;
 use certificate::{Key, KeySize, export, import};
-use menu::{Call, Labour, Reason, Reply, Store, Value};
+use menu::{Call, Preparation, Reason, Reply, Store, Value};
 
 use super::{Desk, read_file};
 use crate::drive::Control;
@@ -28,7 +28,7 @@ impl Control {
         &self,
         store: &Store,
         call: &Call<'_>,
-    ) -> Result<Option<Labour>, Reason> {
+    ) -> Result<Option<Preparation>, Reason> {
         let passphrase = text(call, "passphrase");
         match call.command {
             "regenerate-host-key" => making(store).map(Some),
@@ -62,7 +62,7 @@ impl Control {
 }
 
 /// The making of a key as the settings want it.
-fn making(store: &Store) -> Result<Labour, Reason> {
+fn making(store: &Store) -> Result<Preparation, Reason> {
     let settings = store.settings(SSH).ok_or(Reason::NoItem)?;
     if settings.text("host-key-type") != "rsa" {
         let seed = random().map_err(|error| Reason::failure(error.to_string()))?;

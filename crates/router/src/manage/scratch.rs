@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use menu::{Change, Menu, Offline, Reason, Refusal, Shape, Store, bytes, describe};
+use menu::{Change, Menu, MenuShape, Offline, Reason, Refusal, Store, bytes, describe};
 use script::{Interrupt, Session, Site};
 use tool::Router;
 
@@ -53,7 +53,7 @@ impl Desk<'_> {
         let mut fresh = schema::store();
         let mark = fresh.begin();
         let fixed = self.store.menus().iter();
-        for menu in fixed.filter(|menu| menu.shape == Shape::Fixed) {
+        for menu in fixed.filter(|menu| menu.shape == MenuShape::Fixed) {
             let names = self.store.items(menu.path).map(|i| i.text("default-name"));
             for name in names.filter(|name| self.store.port_kind(name).is_some()) {
                 fresh.ensure_port(name, None)?;

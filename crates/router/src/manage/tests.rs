@@ -281,7 +281,9 @@ fn an_import_says_where_it_failed_and_leaves_nothing() {
     );
     let stopped = once(&mut router, "/import stops.rsc");
     assert!(
-        stopped.ends_with("what ran before it was applied, as the file waits or asks others"),
+        stopped.ends_with(
+            "the commands before it were applied, because the file waits or asks others"
+        ),
         "{stopped}"
     );
     once(&mut router, "/interface list remove B");

@@ -1,6 +1,6 @@
 //! `/disk/btrfs`: Btrfs file systems.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use super::DISK;
 use crate::declare::{NUMBERS, PORT, U32, argument, between, idle_command, no, shown, text};
@@ -107,7 +107,7 @@ pub(crate) static FILESYSTEM: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/disk/btrfs/filesystem",
-        Shape::Fixed,
+        MenuShape::Fixed,
         "File systems of Btrfs",
     )
 };
@@ -141,7 +141,11 @@ pub(crate) static SUBVOLUME: Menu = Menu {
     ],
     columns: &["fs", "name", "read-only"],
     effect: Effect::None,
-    ..Menu::new("/disk/btrfs/subvolume", Shape::List, "Subvolumes of Btrfs")
+    ..Menu::new(
+        "/disk/btrfs/subvolume",
+        MenuShape::List,
+        "Subvolumes of Btrfs",
+    )
 };
 
 pub(crate) static TRANSFER: Menu = Menu {
@@ -165,5 +169,9 @@ pub(crate) static TRANSFER: Menu = Menu {
     ]],
     columns: &["type", "fs", "bytes", "status"],
     effect: Effect::None,
-    ..Menu::new("/disk/btrfs/transfer", Shape::List, "Copies of subvolumes")
+    ..Menu::new(
+        "/disk/btrfs/transfer",
+        MenuShape::List,
+        "Copies of subvolumes",
+    )
 };

@@ -1,6 +1,6 @@
 //! `/dude`: the network monitor The Dude.
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, MONITORED, ONCE, PROPLIST,
@@ -52,7 +52,7 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("vacuum-db", "Make the data smaller", MONITORED),
     ],
     effect: Effect::None,
-    ..Menu::new("/dude", Shape::Settings, "The Dude server")
+    ..Menu::new("/dude", MenuShape::Settings, "The Dude server")
 };
 
 pub(crate) static AGENT: Menu = Menu {
@@ -62,7 +62,7 @@ pub(crate) static AGENT: Menu = Menu {
     ]],
     columns: &["name"],
     effect: Effect::None,
-    ..Menu::new("/dude/agent", Shape::List, "Agents")
+    ..Menu::new("/dude/agent", MenuShape::List, "Agents")
 };
 
 pub(crate) static DEVICE: Menu = Menu {
@@ -74,7 +74,7 @@ pub(crate) static DEVICE: Menu = Menu {
     space: Some("dude-device"),
     key: Some("name"),
     effect: Effect::None,
-    ..Menu::new("/dude/device", Shape::List, "Devices that are watched")
+    ..Menu::new("/dude/device", MenuShape::List, "Monitored devices")
 };
 
 pub(crate) static DEVICE_TYPE: Menu = Menu {
@@ -84,7 +84,7 @@ pub(crate) static DEVICE_TYPE: Menu = Menu {
     ]],
     columns: &["name"],
     effect: Effect::None,
-    ..Menu::new("/dude/device-type", Shape::List, "Types of devices")
+    ..Menu::new("/dude/device-type", MenuShape::List, "Types of devices")
 };
 
 pub(crate) static NOTIFICATION: Menu = Menu {
@@ -94,7 +94,7 @@ pub(crate) static NOTIFICATION: Menu = Menu {
     ]],
     columns: &["name"],
     effect: Effect::None,
-    ..Menu::new("/dude/notification", Shape::List, "Notifications")
+    ..Menu::new("/dude/notification", MenuShape::List, "Notifications")
 };
 
 pub(crate) static PROBE: Menu = Menu {
@@ -104,7 +104,7 @@ pub(crate) static PROBE: Menu = Menu {
     ]],
     columns: &["name"],
     effect: Effect::None,
-    ..Menu::new("/dude/probe", Shape::List, "Probes")
+    ..Menu::new("/dude/probe", MenuShape::List, "Probes")
 };
 
 pub(crate) static SERVICE: Menu = Menu {
@@ -114,10 +114,14 @@ pub(crate) static SERVICE: Menu = Menu {
     ]],
     columns: &["name"],
     effect: Effect::None,
-    ..Menu::new("/dude/service", Shape::List, "Services")
+    ..Menu::new("/dude/service", MenuShape::List, "Services")
 };
 
 pub(crate) static SETTINGS: Menu = Menu {
     effect: Effect::None,
-    ..Menu::new("/dude/settings", Shape::Status, "Settings of the server")
+    ..Menu::new(
+        "/dude/settings",
+        MenuShape::Status,
+        "Settings of the server",
+    )
 };

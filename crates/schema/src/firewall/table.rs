@@ -1,6 +1,6 @@
 //! Menu declarations shared by rule tables: columns, commands, properties of older versions, default action.
 
-use menu::{Command, Draft, Menu, Old, Shape, Value};
+use menu::{Command, Draft, Menu, MenuShape, OldProperty, Value};
 
 use super::check::check;
 use crate::declare::{RULE_FLAGS, on_items};
@@ -14,7 +14,7 @@ pub(crate) const fn table(path: &'static str, help: &'static str) -> Menu {
         derive: Some(complete),
         check: Some(check),
         dynamic_first: true,
-        ..Menu::new(path, Shape::Ordered, help)
+        ..Menu::new(path, MenuShape::Ordered, help)
     }
 }
 
@@ -31,23 +31,23 @@ pub(crate) const COMMANDS: &[Command] = &[
 ];
 
 /// RouterOS 6: a routing mark created its table implicitly, and rules could match the table itself.
-pub(crate) const OLD: &[Old] = &[OLD_MARK, OLD_TABLE];
+pub(crate) const OLD: &[OldProperty] = &[OLD_MARK, OLD_TABLE];
 
 /// Older properties of a table that sets marks.
-pub(crate) const OLD_MARKS: &[Old] = &[
+pub(crate) const OLD_MARKS: &[OldProperty] = &[
     mark("new-routing-mark", "new-routing-mark"),
     OLD_MARK,
     OLD_TABLE,
 ];
 
 /// Older properties of a table without stream inspection.
-pub(crate) const OLD_NAT: &[Old] = &[OLD_MARK, OLD_TABLE, Old::never("tls-host")];
+pub(crate) const OLD_NAT: &[OldProperty] = &[OLD_MARK, OLD_TABLE, OldProperty::never("tls-host")];
 
-const OLD_MARK: Old = mark("routing-mark", "routing-mark");
-const OLD_TABLE: Old = mark("routing-table", "routing-mark");
+const OLD_MARK: OldProperty = mark("routing-mark", "routing-mark");
+const OLD_TABLE: OldProperty = mark("routing-table", "routing-mark");
 
-const fn mark(name: &'static str, becomes: &'static str) -> Old {
-    Old {
+const fn mark(name: &'static str, becomes: &'static str) -> OldProperty {
+    OldProperty {
         name,
         value: None,
         becomes,

@@ -1,6 +1,6 @@
 //! `/interface/bonding`: link aggregation (IEEE 802.1AX).
 
-use menu::{Command, Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Command, Effect, Family, Flag, Kind, Menu, MenuShape, Property};
 
 use super::RESET_COUNTERS;
 use crate::declare::{NUMBERS, ONCE, list, mac, number, shown, span, words};
@@ -105,5 +105,9 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("interface"),
     key: Some("name"),
     kind: "bond",
-    ..Menu::new("/interface/bonding", Shape::List, "Bonds of several ports")
+    ..Menu::new(
+        "/interface/bonding",
+        MenuShape::List,
+        "Bonds of several ports",
+    )
 };

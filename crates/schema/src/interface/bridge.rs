@@ -14,7 +14,7 @@ pub(crate) mod port_extender;
 pub(crate) mod settings;
 pub(crate) mod vlan;
 
-use menu::{Command, Effect, Kind, Menu, Property, Shape};
+use menu::{Command, Effect, Kind, Menu, MenuShape, Property};
 
 use super::RESET_COUNTERS;
 use crate::declare::{NUMBERS, ONCE, mac, no, number, reference, shown, text, within, words, yes};
@@ -266,5 +266,5 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "bridge",
     commands: &[MONITOR, RESET_COUNTERS],
-    ..Menu::new("/interface/bridge", Shape::List, "Bridge interfaces")
+    ..Menu::new("/interface/bridge", MenuShape::List, "Bridge interfaces")
 };

@@ -1,6 +1,6 @@
 //! `/interface/eoip`: Ethernet over IP tunnels.
 
-use menu::{Fill, Menu};
+use menu::{AutoValue, Menu};
 
 use super::tunnel::{ACTUAL, ENDS4, FAST, NAME, OUTER, tunnels};
 use crate::declare::{mac, number};
@@ -28,7 +28,7 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     columns: &["name", "mtu", "mac-address", "remote-address", "tunnel-id"],
-    filled: &[("mac-address", Fill::TunnelMac)],
+    filled: &[("mac-address", AutoValue::TunnelMac)],
     naming: "eoip-tunnel",
     ..tunnels("/interface/eoip", "eoip", "Ethernet over IP tunnels")
 };

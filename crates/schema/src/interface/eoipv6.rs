@@ -1,6 +1,6 @@
 //! `/interface/eoipv6`: Ethernet over IPv6 tunnels.
 
-use menu::{Fill, Menu};
+use menu::{AutoValue, Menu};
 
 use super::tunnel::{ACTUAL, ENDS6, NAME, OUTER, tunnels};
 use crate::declare::{mac, number};
@@ -27,7 +27,7 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     columns: &["name", "mtu", "mac-address", "remote-address", "tunnel-id"],
-    filled: &[("mac-address", Fill::TunnelMac)],
+    filled: &[("mac-address", AutoValue::TunnelMac)],
     naming: "eoipv6-tunnel",
     ..tunnels("/interface/eoipv6", "eoipv6", "Ethernet over IPv6 tunnels")
 };

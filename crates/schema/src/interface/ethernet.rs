@@ -3,7 +3,7 @@
 pub(crate) mod poe;
 pub(crate) mod switch;
 
-use menu::{Command, Draft, Effect, Kind, Menu, Old, Property, Shape, Value};
+use menu::{Command, Draft, Effect, Kind, Menu, MenuShape, OldProperty, Property, Value};
 
 use super::{FLAGS, NUMBERS, ONCE, RESET_COUNTERS};
 use crate::fragment::{
@@ -256,13 +256,13 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     old: &[
-        Old::gone("orig-mac-address"),
-        Old::gone("bandwidth"),
-        Old::gone("full-duplex"),
+        OldProperty::gone("orig-mac-address"),
+        OldProperty::gone("bandwidth"),
+        OldProperty::gone("full-duplex"),
     ],
     derive: Some(rename_modes),
     conditions: crate::conditions::ETHERNET,
-    ..Menu::new("/interface/ethernet", Shape::Fixed, "Ethernet ports")
+    ..Menu::new("/interface/ethernet", MenuShape::Fixed, "Ethernet ports")
 };
 
 /// The value `auto` has no effect: pause frames are switched on or off, not negotiated.

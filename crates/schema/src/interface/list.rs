@@ -2,7 +2,7 @@
 
 pub(crate) mod member;
 
-use menu::{Builtin, Flag, Kind, Menu, Property, Shape, Unique};
+use menu::{Builtin, Flag, Kind, Menu, MenuShape, Property, Unique};
 
 use crate::fragment::COMMENT;
 
@@ -49,5 +49,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     gathers: Some((member::MENU.path, "include")),
     conditions: crate::conditions::LIST,
-    ..Menu::new("/interface/list", Shape::List, "Lists of interfaces")
+    ..Menu::new("/interface/list", MenuShape::List, "Lists of interfaces")
 };

@@ -1,6 +1,6 @@
 //! The interface `lo`: always running, for addresses of the router itself. RouterOS: it has no menu.
 
-use menu::{Builtin, Kind, Menu, Property, Shape};
+use menu::{Builtin, Kind, Menu, MenuShape, Property};
 
 use super::FLAGS;
 use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS};
@@ -33,7 +33,7 @@ pub(crate) static MENU: Menu = Menu {
     hidden: true,
     ..Menu::new(
         "/interface/loopback",
-        Shape::Fixed,
+        MenuShape::Fixed,
         "Interfaces without a wire",
     )
 };

@@ -4,7 +4,7 @@ pub(crate) mod apn;
 pub(crate) mod esim;
 pub(crate) mod settings;
 
-use menu::{Kind, Menu, Old, Property, Shape};
+use menu::{Kind, Menu, MenuShape, OldProperty, Property};
 
 use super::{AT_CHAT, IDLE_MONITOR, MODEM_UPGRADE, NUMBER, idle_command, idle_command_on_one};
 use crate::declare::{list, number, optional, shown, text, words, yes};
@@ -45,7 +45,7 @@ pub(crate) static MENU: Menu = Menu {
         INTERFACE_COUNTERS,
         COMMENT_DISABLED,
     ],
-    shape: Shape::Fixed,
+    shape: MenuShape::Fixed,
     columns: &["name", "mtu", "network-mode"],
     ports: &[("lte", "lte")],
     commands: &[
@@ -57,7 +57,7 @@ pub(crate) static MENU: Menu = Menu {
         idle_command_on_one("scan", "Show networks around", &[NUMBER]),
         idle_command_on_one("show-capabilities", "Show modem capabilities", &[NUMBER]),
     ],
-    old: &[Old::gone("mac-address")],
+    old: &[OldProperty::gone("mac-address")],
     conditions: crate::conditions::LTE,
     ..idle_interfaces("/interface/lte", "lte", "Mobile modems")
 };

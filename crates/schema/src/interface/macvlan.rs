@@ -1,6 +1,6 @@
 //! `/interface/macvlan`: interfaces with a MAC address of their own on another interface.
 
-use menu::{Menu, Shape, Unique};
+use menu::{Menu, MenuShape, Unique};
 
 use super::{FLAGS, RESET_COUNTERS};
 use crate::declare::{mac, words};
@@ -42,7 +42,7 @@ pub(crate) static MENU: Menu = Menu {
     check: Some(super::has_a_link),
     ..Menu::new(
         "/interface/macvlan",
-        Shape::List,
+        MenuShape::List,
         "Interfaces with their own hardware address",
     )
 };

@@ -1,6 +1,6 @@
 //! Placeholder interfaces, which a check adds for refused commands.
 
-use menu::{Kind, Menu, Property, Shape};
+use menu::{Kind, Menu, MenuShape, Property};
 
 use super::FLAGS;
 use crate::fragment::{ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
@@ -49,7 +49,7 @@ pub(crate) static MENU: Menu = Menu {
     hidden: true,
     ..Menu::new(
         "/interface/port",
-        Shape::Fixed,
+        MenuShape::Fixed,
         "Ports whose medium is configured elsewhere",
     )
 };

@@ -1,6 +1,6 @@
 //! `/interface/pwr-line`: powerline Ethernet; not supported.
 
-use menu::{Menu, Shape};
+use menu::{Menu, MenuShape};
 
 use super::IDLE_MONITOR;
 use crate::fragment::{
@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
         INTERFACE_COUNTERS,
         COMMENT_DISABLED,
     ],
-    shape: Shape::Fixed,
+    shape: MenuShape::Fixed,
     columns: &["name", "mtu", "mac-address"],
     ports: &[("pwr-line", "pwr-line")],
     commands: &[IDLE_MONITOR],

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use menu::{Draft, Family, Item, Kind, Menu, Property, Reason, Shape, Store, Value};
+use menu::{Draft, Family, Item, Kind, Menu, MenuShape, Property, Reason, Store, Value};
 
 use super::{FLAGS, RESET_COUNTERS};
 use crate::declare::{HOST, no, secret, shown, words, yes};
@@ -93,7 +93,7 @@ pub(crate) const fn tunnels(path: &'static str, kind: &'static str, help: &'stat
         commands: &[RESET_COUNTERS],
         idle: Some(has_no_end),
         check: Some(check_fast_path),
-        ..Menu::new(path, Shape::List, help)
+        ..Menu::new(path, MenuShape::List, help)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `/interface/veth`: virtual Ethernet interfaces for containers.
 
-use menu::{Family, Kind, Menu, Property, Shape};
+use menu::{Family, Kind, Menu, MenuShape, Property};
 
 use super::{FLAGS, RESET_COUNTERS};
 use crate::declare::{list, mac, no};
@@ -45,5 +45,9 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "veth",
     commands: &[RESET_COUNTERS],
-    ..Menu::new("/interface/veth", Shape::List, "Interfaces of containers")
+    ..Menu::new(
+        "/interface/veth",
+        MenuShape::List,
+        "Interfaces of containers",
+    )
 };

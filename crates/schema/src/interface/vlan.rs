@@ -1,6 +1,6 @@
 //! `/interface/vlan`: VLAN interfaces (IEEE 802.1Q).
 
-use menu::{Draft, Kind, Menu, Property, Reason, Shape, Store, Unique};
+use menu::{Draft, Kind, Menu, MenuShape, Property, Reason, Store, Unique};
 
 use super::{FLAGS, RESET_COUNTERS};
 use crate::fragment::{
@@ -68,7 +68,7 @@ pub(crate) static MENU: Menu = Menu {
     kind: "vlan",
     commands: &[RESET_COUNTERS],
     check: Some(not_on_itself),
-    ..Menu::new("/interface/vlan", Shape::List, "VLAN interfaces")
+    ..Menu::new("/interface/vlan", MenuShape::List, "VLAN interfaces")
 };
 
 /// Refuses a VLAN interface that runs on itself, directly or through other interfaces.

@@ -1,6 +1,6 @@
 //! `/interface/vpls`: Ethernet over MPLS (RFC 4762).
 
-use menu::{Kind, Menu, Old, Property};
+use menu::{Kind, Menu, OldProperty, Property};
 
 use crate::declare::{address, mac, no, number, words};
 use crate::fragment::{
@@ -80,25 +80,25 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "mtu", "mac-address", "peer", "vpls-id"],
     old: &[
-        Old::renamed("remote-peer", "peer"),
-        Old::renamed("l2mtu", "pw-l2mtu"),
-        Old::renamed("advertised-l2mtu", "pw-l2mtu"),
-        Old::renamed("cisco-style-id", "cisco-static-id"),
-        Old::gone("cisco-style"),
-        Old {
+        OldProperty::renamed("remote-peer", "peer"),
+        OldProperty::renamed("l2mtu", "pw-l2mtu"),
+        OldProperty::renamed("advertised-l2mtu", "pw-l2mtu"),
+        OldProperty::renamed("cisco-style-id", "cisco-static-id"),
+        OldProperty::gone("cisco-style"),
+        OldProperty {
             value: Some("default"),
             becomes: "",
-            ..Old::renamed("use-control-word", "")
+            ..OldProperty::renamed("use-control-word", "")
         },
-        Old {
+        OldProperty {
             value: Some("yes"),
             with: Some("enabled"),
-            ..Old::renamed("use-control-word", "pw-control-word")
+            ..OldProperty::renamed("use-control-word", "pw-control-word")
         },
-        Old {
+        OldProperty {
             value: Some("no"),
             with: Some("disabled"),
-            ..Old::renamed("use-control-word", "pw-control-word")
+            ..OldProperty::renamed("use-control-word", "pw-control-word")
         },
     ],
     ..idle_interfaces("/interface/vpls", "vpls", "VPLS interfaces")

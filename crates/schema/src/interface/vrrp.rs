@@ -1,6 +1,6 @@
 //! `/interface/vrrp`: VRRP interfaces (RFC 9568).
 
-use menu::{Draft, Flag, Kind, Menu, Old, Property, Reason, Shape, Store, Unique};
+use menu::{Draft, Flag, Kind, Menu, MenuShape, OldProperty, Property, Reason, Store, Unique};
 
 use crate::declare::{ipv4, no, number, shown, text, within, words, yes};
 use crate::fragment::{
@@ -98,11 +98,11 @@ pub(crate) static MENU: Menu = Menu {
         "version",
     ],
     old: &[
-        Old::renamed("group-master", "group-authority"),
-        Old {
+        OldProperty::renamed("group-master", "group-authority"),
+        OldProperty {
             value: Some(""),
             with: Some("none"),
-            ..Old::renamed("group-authority", "group-authority")
+            ..OldProperty::renamed("group-authority", "group-authority")
         },
     ],
     stats: INTERFACE_STATS,
@@ -115,7 +115,7 @@ pub(crate) static MENU: Menu = Menu {
     }],
     kind: "vrrp",
     check: Some(can_be),
-    ..Menu::new("/interface/vrrp", Shape::List, "Virtual routers")
+    ..Menu::new("/interface/vrrp", MenuShape::List, "Virtual routers")
 };
 
 /// Checks the settings of a virtual router.

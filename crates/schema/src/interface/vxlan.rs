@@ -3,7 +3,7 @@
 pub(crate) mod fdb;
 pub(crate) mod vteps;
 
-use menu::{Draft, Kind, Menu, Old, Property, Reason, Shape, Store, Unique, Value};
+use menu::{Draft, Kind, Menu, MenuShape, OldProperty, Property, Reason, Store, Unique, Value};
 
 use super::tunnel::FAST;
 use super::{FLAGS, RESET_COUNTERS};
@@ -77,7 +77,7 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     columns: &["name", "mtu", "mac-address", "vni", "port"],
-    old: &[Old::renamed("vrf", "vtep-vrf")],
+    old: &[OldProperty::renamed("vrf", "vtep-vrf")],
     flags: FLAGS,
     stats: INTERFACE_STATS,
     space: Some("interface"),
@@ -90,7 +90,7 @@ pub(crate) static MENU: Menu = Menu {
     kind: "vxlan",
     commands: &[RESET_COUNTERS],
     check: Some(has_one_family),
-    ..Menu::new("/interface/vxlan", Shape::List, "VXLAN interfaces")
+    ..Menu::new("/interface/vxlan", MenuShape::List, "VXLAN interfaces")
 };
 
 /// RouterOS: a multicast group requires an interface, and all addresses must have the same IP version.

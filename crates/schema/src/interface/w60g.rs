@@ -2,7 +2,7 @@
 
 pub(crate) mod station;
 
-use menu::{Kind, Menu, Property, Shape};
+use menu::{Kind, Menu, MenuShape, Property};
 
 use super::IDLE_MONITOR;
 use crate::declare::{no, secret, text, words};
@@ -63,7 +63,7 @@ pub(crate) static MENU: Menu = Menu {
         INTERFACE_COUNTERS,
         COMMENT_WAITING,
     ],
-    shape: Shape::Fixed,
+    shape: MenuShape::Fixed,
     columns: &["name", "mtu", "mac-address", "mode", "ssid", "frequency"],
     ports: &[("wlan60-", "w60g")],
     commands: &[IDLE_MONITOR],

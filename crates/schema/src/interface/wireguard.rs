@@ -2,7 +2,9 @@
 
 pub(crate) mod peers;
 
-use menu::{Argument, Draft, Fill, Kind, Menu, Policies, Property, Reason, Shape, Store, Value};
+use menu::{
+    Argument, AutoValue, Draft, Kind, Menu, MenuShape, Policies, Property, Reason, Store, Value,
+};
 
 use super::{FLAGS, NUMBER, RESET_COUNTERS};
 use crate::declare::{FILE, LATER_VRF, argument, command, number, shown};
@@ -40,7 +42,7 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "wg",
     naming: "wireguard",
-    filled: &[("private-key", Fill::Key)],
+    filled: &[("private-key", AutoValue::Key)],
     check: Some(check),
     commands: &[
         RESET_COUNTERS,
@@ -56,7 +58,11 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     command_policies: &[("wg-export", Policies::READ.or(Policies::SENSITIVE))],
-    ..Menu::new("/interface/wireguard", Shape::List, "WireGuard interfaces")
+    ..Menu::new(
+        "/interface/wireguard",
+        MenuShape::List,
+        "WireGuard interfaces",
+    )
 };
 
 const EXPORT: &[Argument] = &[NUMBER, FILE];

@@ -1,6 +1,6 @@
 //! `/iot/bluetooth`: Bluetooth advertisements.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     AS_VALUE, DISABLED_SWITCH, NUMBERS, U32, argument, between, idle_command, no,
@@ -59,7 +59,7 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("reset-counters", "Set the counters to zero", &[NUMBERS]),
     ],
     effect: Effect::None,
-    ..Menu::new("/iot/bluetooth", Shape::Fixed, "Bluetooth devices")
+    ..Menu::new("/iot/bluetooth", MenuShape::Fixed, "Bluetooth devices")
 };
 
 pub(crate) static ADVERTISERS: Menu = Menu {
@@ -99,7 +99,7 @@ pub(crate) static ADVERTISERS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/iot/bluetooth/advertisers",
-        Shape::Fixed,
+        MenuShape::Fixed,
         "Advertisements that are sent",
     )
 };
@@ -129,8 +129,8 @@ pub(crate) static AD_STRUCTURES: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/iot/bluetooth/advertisers/ad-structures",
-        Shape::List,
-        "What advertisements consist of",
+        MenuShape::List,
+        "Advertising data structures",
     )
 };
 
@@ -209,7 +209,7 @@ pub(crate) static CONNECTIONS: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    ..Menu::new("/iot/bluetooth/connections", Shape::Rows, "Connections")
+    ..Menu::new("/iot/bluetooth/connections", MenuShape::Rows, "Connections")
 };
 
 pub(crate) static ASYNC_DATA: Menu = Menu {
@@ -226,7 +226,7 @@ pub(crate) static ASYNC_DATA: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/iot/bluetooth/connections/async-data",
-        Shape::Rows,
+        MenuShape::Rows,
         "Changes of values",
     )
 };
@@ -244,7 +244,7 @@ pub(crate) static CHARACTERISTICS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/iot/bluetooth/connections/characteristics",
-        Shape::Rows,
+        MenuShape::Rows,
         "Values of connected devices",
     )
 };
@@ -287,8 +287,8 @@ pub(crate) static PERIPHERAL: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/iot/bluetooth/peripheral-devices",
-        Shape::Fixed,
-        "Devices that were heard",
+        MenuShape::Fixed,
+        "Discovered devices",
     )
 };
 
@@ -318,7 +318,7 @@ pub(crate) static SCANNERS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/iot/bluetooth/scanners",
-        Shape::Fixed,
+        MenuShape::Fixed,
         "Search for advertisements",
     )
 };
@@ -366,8 +366,8 @@ pub(crate) static ADVERTISEMENTS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/iot/bluetooth/scanners/advertisements",
-        Shape::Rows,
-        "Advertisements that were heard",
+        MenuShape::Rows,
+        "Received advertisements",
     )
 };
 
@@ -385,7 +385,7 @@ pub(crate) static WHITELIST: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/iot/bluetooth/whitelist",
-        Shape::List,
+        MenuShape::List,
         "Devices to listen to",
     )
 };

@@ -1,6 +1,6 @@
 //! `/iot/lora`: LoRaWAN gateways.
 
-use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Effect, ExportSelector, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     DISABLED_SWITCH, PORT, U32, argument, between, idle_command, nanoseconds, no, shown, text,
@@ -118,7 +118,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     effect: Effect::None,
     old_paths: &["/lora"],
-    ..Menu::new("/iot/lora", Shape::Fixed, "Gateways")
+    ..Menu::new("/iot/lora", MenuShape::Fixed, "Gateways")
 };
 
 pub(crate) static CHANNELS: Menu = Menu {
@@ -142,7 +142,7 @@ pub(crate) static CHANNELS: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     effect: Effect::None,
     old_paths: &["/lora/channels"],
-    ..Menu::new("/iot/lora/channels", Shape::Fixed, "Channels")
+    ..Menu::new("/iot/lora/channels", MenuShape::Fixed, "Channels")
 };
 
 pub(crate) static JOINEUI: Menu = Menu {
@@ -157,7 +157,7 @@ pub(crate) static JOINEUI: Menu = Menu {
     key: Some("name"),
     effect: Effect::None,
     old_paths: &["/lora/joineui"],
-    ..Menu::new("/iot/lora/joineui", Shape::List, "Filters by join EUI")
+    ..Menu::new("/iot/lora/joineui", MenuShape::List, "Filters by join EUI")
 };
 
 pub(crate) static NETID: Menu = Menu {
@@ -172,7 +172,7 @@ pub(crate) static NETID: Menu = Menu {
     key: Some("name"),
     effect: Effect::None,
     old_paths: &["/lora/netid"],
-    ..Menu::new("/iot/lora/netid", Shape::List, "Filters by network")
+    ..Menu::new("/iot/lora/netid", MenuShape::List, "Filters by network")
 };
 
 pub(crate) static RADIOS: Menu = Menu {
@@ -193,7 +193,7 @@ pub(crate) static RADIOS: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     effect: Effect::None,
     old_paths: &["/lora/radios"],
-    ..Menu::new("/iot/lora/radios", Shape::Fixed, "Radios")
+    ..Menu::new("/iot/lora/radios", MenuShape::Fixed, "Radios")
 };
 
 pub(crate) static SERVERS: Menu = Menu {
@@ -224,7 +224,7 @@ pub(crate) static SERVERS: Menu = Menu {
     columns: &["name", "up-port", "down-port", "address"],
     space: Some("lora-server"),
     key: Some("name"),
-    pick: Pick::Name,
+    pick: ExportSelector::Name,
     builtin: &[
         Builtin {
             values: &[
@@ -246,7 +246,7 @@ pub(crate) static SERVERS: Menu = Menu {
     )],
     effect: Effect::None,
     old_paths: &["/lora/servers"],
-    ..Menu::new("/iot/lora/servers", Shape::List, "Servers")
+    ..Menu::new("/iot/lora/servers", MenuShape::List, "Servers")
 };
 
 pub(crate) static TRAFFIC: Menu = Menu {
@@ -290,7 +290,7 @@ pub(crate) static TRAFFIC: Menu = Menu {
     commands: &[idle_command("clear", "Clear the list", &[])],
     effect: Effect::None,
     old_paths: &["/lora/traffic"],
-    ..Menu::new("/iot/lora/traffic", Shape::Rows, "Packets")
+    ..Menu::new("/iot/lora/traffic", MenuShape::Rows, "Packets")
 };
 
 pub(crate) static OPTIONS: Menu = Menu {
@@ -302,7 +302,7 @@ pub(crate) static OPTIONS: Menu = Menu {
     old_paths: &["/lora/traffic/options"],
     ..Menu::new(
         "/iot/lora/traffic/options",
-        Shape::Settings,
-        "Which packets are kept",
+        MenuShape::Settings,
+        "Packet filter",
     )
 };

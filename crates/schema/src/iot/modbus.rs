@@ -1,6 +1,6 @@
 //! `/iot/modbus`: Modbus gateway for serial devices.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     APPEND, AS_VALUE, DISABLED_SWITCH, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, PROPLIST,
@@ -69,7 +69,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    ..Menu::new("/iot/modbus", Shape::Settings, "Modbus gateway")
+    ..Menu::new("/iot/modbus", MenuShape::Settings, "Modbus gateway")
 };
 
 pub(crate) static RULES: Menu = Menu {
@@ -91,7 +91,7 @@ pub(crate) static RULES: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/iot/modbus/security-rules",
-        Shape::List,
-        "Who may ask what",
+        MenuShape::List,
+        "Access rules",
     )
 };

@@ -1,6 +1,6 @@
 //! `/iot/mqtt`: MQTT clients.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     AS_VALUE, MONITORED, PORT, U32, argument, between, idle_command, no, required_argument, shown,
@@ -59,7 +59,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    ..Menu::new("/iot/mqtt", Shape::Folder, "Messages of MQTT")
+    ..Menu::new("/iot/mqtt", MenuShape::Folder, "Messages of MQTT")
 };
 
 pub(crate) static BROKERS: Menu = Menu {
@@ -96,7 +96,7 @@ pub(crate) static BROKERS: Menu = Menu {
     space: Some("mqtt-broker"),
     key: Some("name"),
     effect: Effect::None,
-    ..Menu::new("/iot/mqtt/brokers", Shape::List, "Brokers")
+    ..Menu::new("/iot/mqtt/brokers", MenuShape::List, "Brokers")
 };
 
 pub(crate) static SUBSCRIPTIONS: Menu = Menu {
@@ -111,8 +111,8 @@ pub(crate) static SUBSCRIPTIONS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/iot/mqtt/subscriptions",
-        Shape::List,
-        "Topics that are asked for",
+        MenuShape::List,
+        "Subscribed topics",
     )
 };
 
@@ -127,7 +127,7 @@ pub(crate) static RECEIVED: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/iot/mqtt/subscriptions/recv",
-        Shape::Rows,
+        MenuShape::Rows,
         "Messages that came",
     )
 };

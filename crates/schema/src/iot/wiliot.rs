@@ -1,6 +1,6 @@
 //! `/iot/wiliot`: Wiliot battery-free tags.
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{PORT, U32, between, idle_command, no, shown, yes};
 use crate::spelling::{DECIMAL, HOST};
@@ -37,7 +37,7 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     commands: &[idle_command("clear", "Clear received data", &[])],
     effect: Effect::None,
-    ..Menu::new("/iot/wiliot", Shape::Settings, "Wiliot tags")
+    ..Menu::new("/iot/wiliot", MenuShape::Settings, "Wiliot tags")
 };
 
 pub(crate) static BLUETOOTH: Menu = Menu {
@@ -51,7 +51,7 @@ pub(crate) static BLUETOOTH: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/iot/wiliot/bluetooth-traffic",
-        Shape::Rows,
+        MenuShape::Rows,
         "Messages of tags",
     )
 };
@@ -66,7 +66,7 @@ pub(crate) static MQTT: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/iot/wiliot/mqtt-traffic",
-        Shape::Rows,
+        MenuShape::Rows,
         "Messages to servers",
     )
 };
@@ -77,11 +77,7 @@ pub(crate) static OPTIONS: Menu = Menu {
         Property::new("pckt-limit", between(0, 10_000), "Packets limit").default("100"),
     ]],
     effect: Effect::None,
-    ..Menu::new(
-        "/iot/wiliot/options",
-        Shape::Settings,
-        "Which messages are kept",
-    )
+    ..Menu::new("/iot/wiliot/options", MenuShape::Settings, "Message filter")
 };
 
 pub(crate) static SERVERS: Menu = Menu {
@@ -104,5 +100,5 @@ pub(crate) static SERVERS: Menu = Menu {
         &[],
     )],
     effect: Effect::None,
-    ..Menu::new("/iot/wiliot/servers", Shape::Fixed, "Servers")
+    ..Menu::new("/iot/wiliot/servers", MenuShape::Fixed, "Servers")
 };

@@ -2,7 +2,7 @@
 
 pub(crate) mod web_access;
 
-use menu::{Effect, Menu, Shape};
+use menu::{Effect, Menu, MenuShape};
 
 use crate::declare::{between, no, with_default};
 
@@ -25,7 +25,7 @@ pub(crate) static MENU: Menu = Menu {
     older: true,
     ..Menu::new(
         "/ip/accounting",
-        Shape::Settings,
+        MenuShape::Settings,
         "Traffic accounting of older versions",
     )
 };

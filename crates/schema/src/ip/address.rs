@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use menu::{Draft, Family, Flag, Kind, Menu, Property, Reason, Shape, Store, Unique, Value};
+use menu::{Draft, Family, Flag, Kind, Menu, MenuShape, Property, Reason, Store, Unique, Value};
 
 use crate::fragment::{COMMENT_DISABLED, interface};
 
@@ -51,7 +51,7 @@ pub(crate) static MENU: Menu = Menu {
     networks: Some(("address", "interface")),
     derive: Some(complete),
     check: Some(is_of_a_host),
-    ..Menu::new("/ip/address", Shape::List, "Address management")
+    ..Menu::new("/ip/address", MenuShape::List, "Address management")
 };
 
 /// Merges `netmask` into the address, and derives the network from a new address.

@@ -1,6 +1,6 @@
 //! `/ip/arp`: the ARP table (RFC 826).
 
-use menu::{Family, Flag, Kind, Menu, Property, Shape, Unique};
+use menu::{Family, Flag, Kind, Menu, MenuShape, Property, Unique};
 
 use crate::fragment::{COMMENT_DISABLED, interface};
 
@@ -47,5 +47,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["address", "interface"],
         failure: "already have such arp",
     }],
-    ..Menu::new("/ip/arp", Shape::List, "ARP entries management")
+    ..Menu::new("/ip/arp", MenuShape::List, "ARP entries management")
 };

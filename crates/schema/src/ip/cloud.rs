@@ -4,7 +4,7 @@ pub(crate) mod advanced;
 pub(crate) mod back_to_home_file;
 pub(crate) mod back_to_home_user;
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{IPV4, IPV6, command, seconds, shown, text, with_default, yes};
 
@@ -49,5 +49,5 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     commands: &[command("force-update", "Tell the address now", &[])],
     effect: Effect::None,
-    ..Menu::new("/ip/cloud", Shape::Settings, "Cloud services")
+    ..Menu::new("/ip/cloud", MenuShape::Settings, "Cloud services")
 };

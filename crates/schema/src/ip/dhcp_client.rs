@@ -2,7 +2,7 @@
 
 pub(crate) mod option;
 
-use menu::{Kind, Menu, Property, Shape, Unique};
+use menu::{Kind, Menu, MenuShape, Property, Unique};
 
 use crate::declare::{
     DISABLED_INVALID_DYNAMIC, IPV4, TABLES, between, on_items, optional, shown, with_default, yes,
@@ -117,7 +117,7 @@ pub(crate) static MENU: Menu = Menu {
         on_items("release", "Release the address and request a new one"),
         on_items("renew", "Ask for a longer lease"),
     ],
-    ..Menu::new("/ip/dhcp-client", Shape::List, "DHCP client settings")
+    ..Menu::new("/ip/dhcp-client", MenuShape::List, "DHCP client settings")
 };
 
 /// The code of a DHCP option.

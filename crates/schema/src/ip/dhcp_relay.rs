@@ -1,6 +1,6 @@
 //! `/ip/dhcp-relay`: DHCP relays (RFC 3046).
 
-use menu::{Argument, Command, Kind, Menu, Property, Shape};
+use menu::{Argument, Command, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     DISABLED_INVALID, IPV4, NONE_OR_SPAN, command, no, on_items, text, with_default,
@@ -54,5 +54,5 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "relay",
     commands: COMMANDS,
-    ..Menu::new("/ip/dhcp-relay", Shape::List, "DHCP relay settings")
+    ..Menu::new("/ip/dhcp-relay", MenuShape::List, "DHCP relay settings")
 };

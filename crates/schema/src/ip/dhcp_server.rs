@@ -7,7 +7,7 @@ pub(crate) mod matcher;
 pub(crate) mod network;
 pub(crate) mod option;
 
-use menu::{Argument, Flag, Kind, Menu, Property, Shape};
+use menu::{Argument, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     IPV4, NONE_OR_SPAN, argument, between, command, no, optional, seconds, text, with_default,
@@ -175,5 +175,5 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "dhcp",
     commands: &[command("setup", "Set up a server", SETUP)],
-    ..Menu::new("/ip/dhcp-server", Shape::List, "DHCP server settings")
+    ..Menu::new("/ip/dhcp-server", MenuShape::List, "DHCP server settings")
 };

@@ -6,7 +6,7 @@ pub(crate) mod forwarders;
 #[path = "dns/static.rs"]
 pub(crate) mod statics;
 
-use menu::{Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, MenuShape};
 
 use crate::declare::{INTERFACE, between, no, shown, text, with_default};
 
@@ -111,5 +111,5 @@ pub(crate) static MENU: Menu = Menu {
         .inert(),
         shown("cache-used", Kind::Kib, "Size of the cache"),
     ]],
-    ..Menu::new("/ip/dns", Shape::Settings, "DNS settings")
+    ..Menu::new("/ip/dns", MenuShape::Settings, "DNS settings")
 };

@@ -9,7 +9,7 @@ pub(crate) mod service_port;
 pub(crate) mod user;
 pub(crate) mod walled_garden;
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     INTERFACE, NONE_OR_SPAN, argument, between, command, on_items, shown, with_default,
@@ -94,5 +94,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    ..Menu::new("/ip/hotspot", Shape::List, "HotSpot servers")
+    ..Menu::new("/ip/hotspot", MenuShape::List, "HotSpot servers")
 };

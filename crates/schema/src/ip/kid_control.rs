@@ -2,7 +2,7 @@
 
 pub(crate) mod device;
 
-use menu::{Absent, Effect, Flag, Kind, Menu, Part, Property, Shape};
+use menu::{Absent, Effect, Flag, Kind, Menu, MenuShape, Part, Property};
 
 use crate::declare::{
     ONLY_DISABLED, argument, command, on_items, seconds, shown, text, with_default,
@@ -71,7 +71,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/kid-control",
-        Shape::List,
-        "When children may use the network",
+        MenuShape::List,
+        "Hours of network access for children",
     )
 };

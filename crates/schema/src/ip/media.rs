@@ -2,7 +2,7 @@
 
 pub(crate) mod settings;
 
-use menu::{Effect, Family, Kind, Menu, Shape};
+use menu::{Effect, Family, Kind, Menu, MenuShape};
 
 use crate::declare::{DISABLED_DYNAMIC, ONLY_DISABLED, shown, text, with_default};
 use crate::fragment::interface;
@@ -27,5 +27,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED_DYNAMIC,
     columns: &["interface", "path", "friendly-name", "status"],
     effect: Effect::None,
-    ..Menu::new("/ip/media", Shape::List, "Media servers")
+    ..Menu::new("/ip/media", MenuShape::List, "Media servers")
 };

@@ -2,12 +2,16 @@
 
 pub(crate) mod interfaces;
 
-use menu::{Effect, Menu, Shape};
+use menu::{Effect, Menu, MenuShape};
 
 use crate::declare::no;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[no("enabled", "Whether hosts may ask")]],
     effect: Effect::None,
-    ..Menu::new("/ip/nat-pmp", Shape::Settings, "NAT port mapping protocol")
+    ..Menu::new(
+        "/ip/nat-pmp",
+        MenuShape::Settings,
+        "NAT port mapping protocol",
+    )
 };

@@ -3,7 +3,7 @@
 pub(crate) mod discovery_settings;
 pub(crate) mod lldp;
 
-use menu::{Kind, Menu, Property, Shape};
+use menu::{Kind, Menu, MenuShape, Property};
 
 use crate::declare::{IPV4, IPV6, shown};
 
@@ -72,5 +72,5 @@ pub(crate) static MENU: Menu = Menu {
         "version",
         "board",
     ],
-    ..Menu::new("/ip/neighbor", Shape::Rows, "Neighbors")
+    ..Menu::new("/ip/neighbor", MenuShape::Rows, "Neighbors")
 };

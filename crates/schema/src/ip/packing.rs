@@ -1,6 +1,6 @@
 //! `/ip/packing`: packet packing between two MikroTik routers.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{DISABLED, ONLY_DISABLED, between, with_default};
 use crate::fragment::interface;
@@ -25,5 +25,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["interface", "packing", "unpacking", "aggregated-size"],
     effect: Effect::None,
-    ..Menu::new("/ip/packing", Shape::List, "Packet packing")
+    ..Menu::new("/ip/packing", MenuShape::List, "Packet packing")
 };

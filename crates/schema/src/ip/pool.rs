@@ -2,7 +2,7 @@
 
 pub(crate) mod used;
 
-use menu::{Family, Kind, Menu, Property, Shape};
+use menu::{Family, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{counter, property, with_default};
 use crate::fragment::COMMENT;
@@ -32,5 +32,5 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("pool"),
     key: Some("name"),
     kind: "pool",
-    ..Menu::new("/ip/pool", Shape::List, "IP address pools")
+    ..Menu::new("/ip/pool", MenuShape::List, "IP address pools")
 };

@@ -9,7 +9,7 @@ pub(crate) mod inserts;
 pub(crate) mod lookups;
 pub(crate) mod refreshes;
 
-use menu::{Effect, Family, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{PORT, U32, between, command, no, optional, text, with_default};
 use crate::fragment::{COMMENT_DISABLED, counter};
@@ -45,7 +45,7 @@ pub(crate) const fn rules(path: &'static str, help: &'static str) -> Menu {
         stats: &["dst-host", "path", "action", "hits"],
         commands: crate::ip::hotspot::walled_garden::COMMANDS,
         effect: Effect::None,
-        ..Menu::new(path, Shape::Ordered, help)
+        ..Menu::new(path, MenuShape::Ordered, help)
     }
 }
 
@@ -134,5 +134,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     effect: Effect::None,
     off: Some(("enabled", "no")),
-    ..Menu::new("/ip/proxy", Shape::Settings, "HTTP proxy")
+    ..Menu::new("/ip/proxy", MenuShape::Settings, "HTTP proxy")
 };

@@ -1,6 +1,6 @@
 //! `/ip/reverse-proxy`: TLS termination for servers behind the router.
 
-use menu::{Effect, Family, Kind, Menu, Shape};
+use menu::{Effect, Family, Kind, Menu, MenuShape};
 
 use crate::declare::{DISABLED_DYNAMIC, PORT, property, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
@@ -31,7 +31,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/reverse-proxy",
-        Shape::List,
+        MenuShape::List,
         "TLS for servers behind the router",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/route`: IPv4 routes.
 
-use menu::{Argument, Command, Family, Flag, Kind, Menu, Old, Property, Shape};
+use menu::{Argument, Command, Family, Flag, Kind, Menu, MenuShape, OldProperty, Property};
 
 use crate::declare::{ONCE, argument, command};
 use crate::fragment::{COMMENT_DISABLED, ROUTE, route};
@@ -31,31 +31,31 @@ pub(crate) const FLAGS: &[Flag] = &[
 ];
 
 /// Older properties of routes.
-pub(crate) const OLD: &[Old] = &[
-    Old::gone("route-tag"),
-    Old::gone("bgp-as-path"),
-    Old::gone("bgp-atomic-aggregate"),
-    Old::gone("bgp-communities"),
-    Old::gone("bgp-local-pref"),
-    Old::gone("bgp-med"),
-    Old::gone("bgp-origin"),
-    Old::gone("bgp-prepend"),
+pub(crate) const OLD: &[OldProperty] = &[
+    OldProperty::gone("route-tag"),
+    OldProperty::gone("bgp-as-path"),
+    OldProperty::gone("bgp-atomic-aggregate"),
+    OldProperty::gone("bgp-communities"),
+    OldProperty::gone("bgp-local-pref"),
+    OldProperty::gone("bgp-med"),
+    OldProperty::gone("bgp-origin"),
+    OldProperty::gone("bgp-prepend"),
     // RouterOS 6: a routing mark created its table implicitly.
-    Old {
+    OldProperty {
         name: "routing-mark",
         value: None,
         becomes: "routing-table",
         with: None,
         makes: Some(&[("fib", "yes")]),
     },
-    Old {
+    OldProperty {
         name: "type",
         value: Some("unicast"),
         becomes: "",
         with: None,
         makes: None,
     },
-    Old {
+    OldProperty {
         name: "type",
         value: Some("blackhole"),
         becomes: "blackhole",
@@ -89,5 +89,5 @@ pub(crate) static MENU: Menu = Menu {
     old: OLD,
     unnumbered_dynamic: true,
     conditions: crate::conditions::ROUTE,
-    ..Menu::new("/ip/route", Shape::List, "Route management")
+    ..Menu::new("/ip/route", MenuShape::List, "Route management")
 };

@@ -2,7 +2,7 @@
 
 pub(crate) mod webserver;
 
-use menu::{Builtin, Family, Flag, Item, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, ExportSelector, Family, Flag, Item, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{between, counter, no, optional, property, shown, with_default};
 
@@ -77,7 +77,7 @@ pub(crate) static MENU: Menu = Menu {
         "max-sessions",
     ],
     key: Some("name"),
-    pick: Pick::Name,
+    pick: ExportSelector::Name,
     builtin: &[
         service(&[("name", "ftp"), ("port", "21"), ("proto", "tcp")]),
         service(&[("name", "ssh"), ("port", "22"), ("proto", "tcp")]),
@@ -110,7 +110,7 @@ pub(crate) static MENU: Menu = Menu {
         ]),
     ],
     idle: Some(missing),
-    ..Menu::new("/ip/service", Shape::Fixed, "IP services")
+    ..Menu::new("/ip/service", MenuShape::Fixed, "IP services")
 };
 
 /// Returns a RouterOS service that is not implemented. A disabled service needs no implementation.
@@ -129,7 +129,7 @@ mod tests {
         let marked = |store: &menu::Store, name: &str| {
             let mut items = store.items(super::MENU.path);
             let item = items.find(|item| item.text("name") == name);
-            let lack = item.and_then(|item| store.lack(item));
+            let lack = item.and_then(|item| store.no_effect_reason(item));
             lack.map(|lack| lack.to_string())
         };
 

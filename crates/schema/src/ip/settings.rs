@@ -1,6 +1,6 @@
 //! `/ip/settings`: global IPv4 settings.
 
-use menu::{Kind, Menu, Old, Property, Shape};
+use menu::{Kind, Menu, MenuShape, OldProperty, Property};
 
 use crate::fragment::SECOND;
 
@@ -167,8 +167,8 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("ipv4-firewall-xdp-bytes", PACKETS, "The same in bytes").read_only(),
     ]],
     old: &[
-        Old::gone("route-cache"),
-        Old::renamed("max-arp-entries", "max-neighbor-entries"),
+        OldProperty::gone("route-cache"),
+        OldProperty::renamed("max-arp-entries", "max-neighbor-entries"),
     ],
-    ..Menu::new("/ip/settings", Shape::Settings, "IPv4 settings")
+    ..Menu::new("/ip/settings", MenuShape::Settings, "IPv4 settings")
 };

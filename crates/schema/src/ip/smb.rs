@@ -3,7 +3,7 @@
 pub(crate) mod shares;
 pub(crate) mod users;
 
-use menu::{Effect, Kind, Menu, Old, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, OldProperty};
 
 use crate::declare::{INTERFACE, shown, text, with_default};
 
@@ -25,8 +25,8 @@ pub(crate) static MENU: Menu = Menu {
         ),
         shown("status", Kind::Text, "State of the server"),
     ]],
-    old: &[Old::gone("allow-guests")],
+    old: &[OldProperty::gone("allow-guests")],
     effect: Effect::None,
     off: Some(("enabled", "no")),
-    ..Menu::new("/ip/smb", Shape::Settings, "File sharing")
+    ..Menu::new("/ip/smb", MenuShape::Settings, "File sharing")
 };

@@ -4,7 +4,7 @@ pub(crate) mod access;
 pub(crate) mod connections;
 pub(crate) mod users;
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{PORT, U32, no, with_default};
 
@@ -45,5 +45,5 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     effect: Effect::None,
     off: Some(("enabled", "no")),
-    ..Menu::new("/ip/socks", Shape::Settings, "SOCKS server")
+    ..Menu::new("/ip/socks", MenuShape::Settings, "SOCKS server")
 };

@@ -1,6 +1,6 @@
 //! `/ip/socksify`: redirection of client connections to a SOCKS server.
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{DISABLED_DYNAMIC, IPV4, PORT, between, text, with_default};
 use crate::fragment::COMMENT;
@@ -38,5 +38,9 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "socksify",
     effect: Effect::None,
-    ..Menu::new("/ip/socksify", Shape::List, "Connections by a SOCKS server")
+    ..Menu::new(
+        "/ip/socksify",
+        MenuShape::List,
+        "Connections by a SOCKS server",
+    )
 };

@@ -1,13 +1,15 @@
 //! `/ip/ssh`: the SSH server.
 
-use menu::{Argument, Draft, Kind, Menu, Old, Policies, Property, Reason, Shape, Store, Value};
+use menu::{
+    Argument, Draft, Kind, Menu, MenuShape, OldProperty, Policies, Property, Reason, Store, Value,
+};
 
 use crate::declare::{argument, command, no, shown, with_default};
 
 const PASSPHRASE: Argument = argument("passphrase", Kind::Text, "The passphrase of the key");
 
-const fn password(value: &'static str, with: &'static str) -> Old {
-    Old {
+const fn password(value: &'static str, with: &'static str) -> OldProperty {
+    OldProperty {
         name: "always-allow-password-login",
         value: Some(value),
         becomes: "password-authentication",
@@ -106,7 +108,7 @@ pub(crate) static MENU: Menu = Menu {
     old: &[
         password("yes", "yes"),
         password("no", "yes-if-no-key"),
-        Old::gone("allow-none-crypto"),
+        OldProperty::gone("allow-none-crypto"),
     ],
     kept: &[Property::new("host-key", Kind::Text, "The private key").kept()],
     check: Some(check),
@@ -115,5 +117,5 @@ pub(crate) static MENU: Menu = Menu {
         ("import-host-key", KEYS),
         ("regenerate-host-key", KEYS),
     ],
-    ..Menu::new("/ip/ssh", Shape::Settings, "SSH server settings")
+    ..Menu::new("/ip/ssh", MenuShape::Settings, "SSH server settings")
 };

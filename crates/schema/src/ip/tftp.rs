@@ -2,7 +2,7 @@
 
 pub(crate) mod settings;
 
-use menu::{Effect, Family, Kind, Menu, Shape};
+use menu::{Effect, Family, Kind, Menu, MenuShape};
 
 use crate::declare::{DISABLED, no, text, with_default, yes};
 use crate::fragment::{COMMENT_DISABLED, counter};
@@ -44,5 +44,5 @@ pub(crate) static MENU: Menu = Menu {
         "read-only",
     ],
     effect: Effect::None,
-    ..Menu::new("/ip/tftp", Shape::Ordered, "TFTP server")
+    ..Menu::new("/ip/tftp", MenuShape::Ordered, "TFTP server")
 };

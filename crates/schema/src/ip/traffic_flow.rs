@@ -3,7 +3,7 @@
 pub(crate) mod ipfix;
 pub(crate) mod target;
 
-use menu::{Item, Kind, Menu, Shape, Value};
+use menu::{Item, Kind, Menu, MenuShape, Value};
 
 use crate::declare::{INTERFACE, INTERFACE_LIST, U32, idle_command, no, seconds, with_default};
 
@@ -63,7 +63,7 @@ pub(crate) static MENU: Menu = Menu {
     idle: Some(some_only),
     ..Menu::new(
         "/ip/traffic-flow",
-        Shape::Settings,
+        MenuShape::Settings,
         "Telling collectors of flows",
     )
 };

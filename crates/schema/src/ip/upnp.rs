@@ -2,7 +2,7 @@
 
 pub(crate) mod interfaces;
 
-use menu::{Effect, Menu, Shape};
+use menu::{Effect, Menu, MenuShape};
 
 use crate::declare::{no, yes};
 
@@ -16,5 +16,5 @@ pub(crate) static MENU: Menu = Menu {
         yes("show-dummy-rule", "Whether a dummy rule is shown"),
     ]],
     effect: Effect::None,
-    ..Menu::new("/ip/upnp", Shape::Settings, "Universal Plug and Play")
+    ..Menu::new("/ip/upnp", MenuShape::Settings, "Universal Plug and Play")
 };

@@ -1,6 +1,6 @@
 //! `/ip/vrf`: virtual routing and forwarding: interfaces with a separate routing table.
 
-use menu::{Effect, Flag, Kind, Menu, Old, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, OldProperty};
 
 use crate::declare::{INTERFACE, INTERFACE_LIST, named, with_default};
 use crate::fragment::COMMENT_DISABLED;
@@ -26,13 +26,13 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("routing-table"),
     key: Some("name"),
     old: &[
-        Old::renamed("routing-mark", "name"),
-        Old::gone("export-route-targets"),
-        Old::gone("import-route-targets"),
-        Old::gone("route-distinguisher"),
+        OldProperty::renamed("routing-mark", "name"),
+        OldProperty::gone("export-route-targets"),
+        OldProperty::gone("import-route-targets"),
+        OldProperty::gone("route-distinguisher"),
     ],
     old_paths: &["/ip/route/vrf"],
     effect: Effect::None,
     // Exported after all interfaces, including those of PPP.
-    ..Menu::new("/ip/vrf", Shape::Ordered, "Routers within the router")
+    ..Menu::new("/ip/vrf", MenuShape::Ordered, "Routers within the router")
 };

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv6Net};
-use menu::{Draft, Family, Flag, Kind, Menu, Property, Reason, Shape, Store, Unique, Value};
+use menu::{Draft, Family, Flag, Kind, Menu, MenuShape, Property, Reason, Store, Unique, Value};
 
 use crate::fragment::{COMMENT_DISABLED, interface};
 
@@ -70,7 +70,7 @@ pub(crate) static MENU: Menu = Menu {
     networks: Some(("address", "interface")),
     derive: Some(take_from_pool),
     check: Some(is_of_a_host),
-    ..Menu::new("/ipv6/address", Shape::List, "Address management")
+    ..Menu::new("/ipv6/address", MenuShape::List, "Address management")
 };
 
 /// RouterOS: without `address`, a pool assigns the first address of the network; assumes the usual prefix

@@ -2,7 +2,7 @@
 
 pub(crate) mod option;
 
-use menu::{Family, Kind, Menu, Property, Shape};
+use menu::{Family, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     IPV6, TABLES, U32, between, no, on_items, optional, property, shown, text, with_default, yes,
@@ -109,5 +109,9 @@ pub(crate) static MENU: Menu = Menu {
         on_items("release", "Give everything back and ask again"),
         on_items("renew", "Ask for longer"),
     ],
-    ..Menu::new("/ipv6/dhcp-client", Shape::List, "DHCPv6 client settings")
+    ..Menu::new(
+        "/ipv6/dhcp-client",
+        MenuShape::List,
+        "DHCPv6 client settings",
+    )
 };

@@ -3,7 +3,7 @@
 pub(crate) mod option;
 pub(crate) mod routes;
 
-use menu::{Absent, Effect, Kind, Menu, Part, Property, Shape};
+use menu::{Absent, Effect, Kind, Menu, MenuShape, Part, Property};
 
 use crate::declare::{DISABLED_INVALID, IPV6, no, with_default};
 use crate::fragment::{COMMENT_DISABLED, counter, interface};
@@ -51,5 +51,5 @@ pub(crate) static MENU: Menu = Menu {
     kind: "relay",
     commands: COMMANDS,
     effect: Effect::None,
-    ..Menu::new("/ipv6/dhcp-relay", Shape::List, "DHCPv6 relay settings")
+    ..Menu::new("/ipv6/dhcp-relay", MenuShape::List, "DHCPv6 relay settings")
 };

@@ -3,7 +3,7 @@
 pub(crate) mod binding;
 pub(crate) mod option;
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{between, no, optional, shown, text, with_default, yes};
 use crate::fragment::{COMMENT_DISABLED, interface};
@@ -95,5 +95,9 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "server",
     effect: Effect::None,
-    ..Menu::new("/ipv6/dhcp-server", Shape::List, "DHCPv6 server settings")
+    ..Menu::new(
+        "/ipv6/dhcp-server",
+        MenuShape::List,
+        "DHCPv6 server settings",
+    )
 };

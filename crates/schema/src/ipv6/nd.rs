@@ -4,7 +4,7 @@ pub(crate) mod prefix;
 pub(crate) mod proxy;
 pub(crate) mod settings;
 
-use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property, Shape, Unique};
+use menu::{Builtin, ExportSelector, Family, Flag, Kind, Menu, MenuShape, Property, Unique};
 
 use crate::fragment::{COMMENT_DISABLED, SECOND};
 
@@ -135,6 +135,6 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("interface", "all")],
     }],
     key: Some("interface"),
-    pick: Pick::Default,
-    ..Menu::new("/ipv6/nd", Shape::List, "Neighbor discovery")
+    pick: ExportSelector::Default,
+    ..Menu::new("/ipv6/nd", MenuShape::List, "Neighbor discovery")
 };

@@ -1,6 +1,6 @@
 //! `/ipv6/neighbor`: the IPv6 neighbour table (RFC 4861).
 
-use menu::{Family, Flag, Kind, Menu, Property, Shape, Unique};
+use menu::{Family, Flag, Kind, Menu, MenuShape, Property, Unique};
 
 use crate::fragment::{COMMENT_DISABLED, interface};
 
@@ -39,5 +39,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["address", "interface"],
         failure: "already have such neighbor",
     }],
-    ..Menu::new("/ipv6/neighbor", Shape::List, "Neighbor management")
+    ..Menu::new("/ipv6/neighbor", MenuShape::List, "Neighbor management")
 };

@@ -2,7 +2,7 @@
 
 pub(crate) mod used;
 
-use menu::{Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Family, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{between, optional, property, shown};
 use crate::fragment::COMMENT;
@@ -39,5 +39,5 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("ipv6-pool"),
     key: Some("name"),
     kind: "pool",
-    ..Menu::new("/ipv6/pool", Shape::List, "IPv6 prefix pools")
+    ..Menu::new("/ipv6/pool", MenuShape::List, "IPv6 prefix pools")
 };

@@ -1,6 +1,6 @@
 //! `/ipv6/route`: IPv6 routes.
 
-use menu::{Family, Kind, Menu, Property, Shape};
+use menu::{Family, Kind, Menu, MenuShape, Property};
 
 use crate::fragment::{COMMENT_DISABLED, ROUTE, route};
 use crate::ip::route::{FLAGS, OLD};
@@ -15,5 +15,5 @@ pub(crate) static MENU: Menu = Menu {
     sort: &["dst-address", "distance"],
     old: OLD,
     unnumbered_dynamic: true,
-    ..Menu::new("/ipv6/route", Shape::List, "Route management")
+    ..Menu::new("/ipv6/route", MenuShape::List, "Route management")
 };

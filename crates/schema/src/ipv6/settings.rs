@@ -1,6 +1,6 @@
 //! `/ipv6/settings`: global IPv6 settings.
 
-use menu::{Kind, Menu, Property, Shape};
+use menu::{Kind, Menu, MenuShape, Property};
 
 const ACCEPT: Kind = Kind::Words(&["no", "yes", "yes-if-forwarding-disabled"]);
 const ENTRIES: Kind = Kind::Number {
@@ -117,5 +117,5 @@ pub(crate) static MENU: Menu = Menu {
         .read_only(),
         Property::new("ipv6-firewall-xdp-bytes", PACKETS, "The same in bytes").read_only(),
     ]],
-    ..Menu::new("/ipv6/settings", Shape::Settings, "IPv6 settings")
+    ..Menu::new("/ipv6/settings", MenuShape::Settings, "IPv6 settings")
 };

@@ -7,16 +7,16 @@ pub(crate) mod local_mapping;
 pub(crate) mod neighbor;
 pub(crate) mod remote_mapping;
 
-use menu::{Builtin, Family, Flag, Kind, Menu, Old};
+use menu::{Builtin, Family, Flag, Kind, Menu, OldProperty};
 
 use crate::declare::{VRF, between, ipv4, list, maybe, optional};
 use crate::dynamic_routing::FAMILIES;
 use crate::fragment::{COMMENT_SAID, idle_list};
 
-const ENABLED: Old = Old {
+const ENABLED: OldProperty = OldProperty {
     value: Some("yes"),
     with: Some("no"),
-    ..Old::renamed("enabled", "disabled")
+    ..OldProperty::renamed("enabled", "disabled")
 };
 
 /// An IPv4 or IPv6 address of the router.
@@ -69,13 +69,13 @@ pub(crate) static MENU: Menu = Menu {
     }],
     old: &[
         ENABLED,
-        Old {
+        OldProperty {
             value: Some("no"),
             with: Some("yes"),
             ..ENABLED
         },
-        Old::renamed("transport-address", "transport-addresses"),
-        Old::renamed("distribute-for-default-route", "distribute-for-default"),
+        OldProperty::renamed("transport-address", "transport-addresses"),
+        OldProperty::renamed("distribute-for-default-route", "distribute-for-default"),
     ],
     ..idle_list("/mpls/ldp", "LDP instances")
 };

@@ -1,6 +1,6 @@
 //! `/ppp/profile`: PPP profiles.
 
-use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property, Unique};
+use menu::{Builtin, ExportSelector, Family, Flag, Kind, Menu, Property, Unique};
 
 use crate::declare::{
     POOL, POOL6, list, named, number, optional_text, reference, span, text, words,
@@ -177,6 +177,6 @@ pub(crate) static MENU: Menu = Menu {
             ],
         },
     ],
-    pick: Pick::Id,
+    pick: ExportSelector::Id,
     ..idle_list("/ppp/profile", "Profiles of PPP sessions")
 };

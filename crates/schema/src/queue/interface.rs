@@ -1,12 +1,12 @@
 //! `/queue/interface`: interface queues.
 
-use menu::{Follow, Kind, Menu, Property, Shape};
+use menu::{FollowedMenu, Kind, Menu, MenuShape, Property};
 
 use super::TYPE;
 use crate::declare::{reference, shown};
 
-const fn with(path: &'static str, queue: &'static [(&'static str, &'static str)]) -> Follow {
-    Follow {
+const fn with(path: &'static str, queue: &'static [(&'static str, &'static str)]) -> FollowedMenu {
+    FollowedMenu {
         path,
         values: queue,
     }
@@ -46,5 +46,5 @@ pub(crate) static MENU: Menu = Menu {
         with("/interface/ppp-client", &[]),
         with("/interface/veth", &[]),
     ],
-    ..Menu::new("/queue/interface", Shape::Fixed, "Queues of interfaces")
+    ..Menu::new("/queue/interface", MenuShape::Fixed, "Queues of interfaces")
 };

@@ -1,6 +1,6 @@
 //! `/queue/simple`: simple queues; the first matching queue applies.
 
-use menu::{Family, Flag, Kind, Menu, Old, Property, Shape};
+use menu::{Family, Flag, Kind, Menu, MenuShape, OldProperty, Property};
 
 use super::{COMMANDS, PRIORITY, TYPE, count};
 use crate::declare::{list, number, span};
@@ -146,10 +146,10 @@ pub(crate) static MENU: Menu = Menu {
     kind: "queue",
     commands: COMMANDS,
     old: &[
-        Old::renamed("target-addresses", "target"),
-        Old::renamed("dst-address", "dst"),
-        Old::renamed("interface", "target"),
-        Old::gone("direction"),
+        OldProperty::renamed("target-addresses", "target"),
+        OldProperty::renamed("dst-address", "dst"),
+        OldProperty::renamed("interface", "target"),
+        OldProperty::gone("direction"),
     ],
-    ..Menu::new("/queue/simple", Shape::Ordered, "Simple queues")
+    ..Menu::new("/queue/simple", MenuShape::Ordered, "Simple queues")
 };

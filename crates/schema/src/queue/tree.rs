@@ -1,6 +1,6 @@
 //! `/queue/tree`: hierarchical queues by packet mark.
 
-use menu::{Flag, Kind, Menu, Property, Shape};
+use menu::{Flag, Kind, Menu, MenuShape, Property};
 
 use super::{COMMANDS, PRIORITY, TYPE, count};
 use crate::declare::{list, span};
@@ -74,5 +74,5 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "queue",
     commands: COMMANDS,
-    ..Menu::new("/queue/tree", Shape::List, "Tree of queues")
+    ..Menu::new("/queue/tree", MenuShape::List, "Tree of queues")
 };

@@ -1,6 +1,6 @@
 //! `/queue/type`: queue types.
 
-use menu::{Builtin, Flag, Item, Kind, Menu, Pick, Property, Shape, Unique, Value};
+use menu::{Builtin, ExportSelector, Flag, Item, Kind, Menu, MenuShape, Property, Unique, Value};
 
 use crate::declare::{list, named, no, number, span, within, words, yes};
 use crate::fragment::COMMENT;
@@ -251,6 +251,6 @@ pub(crate) static MENU: Menu = Menu {
             ("pfifo-limit", "10"),
         ]),
     ],
-    pick: Pick::Number,
-    ..Menu::new("/queue/type", Shape::List, "Types of queues")
+    pick: ExportSelector::Number,
+    ..Menu::new("/queue/type", MenuShape::List, "Types of queues")
 };

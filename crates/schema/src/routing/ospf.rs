@@ -11,7 +11,7 @@ pub(crate) mod sham_link;
 pub(crate) mod static_neighbor;
 pub(crate) mod virtual_link;
 
-use menu::{Kind, Old, Property};
+use menu::{Kind, OldProperty, Property};
 
 use crate::declare::{between, maybe, optional, reference, seconds};
 
@@ -62,30 +62,30 @@ pub(crate) const HOW: &[Property] = &[
     optional("passive", Kind::Presence, "Speaks to nobody"),
 ];
 
-const fn named(name: &'static str, becomes: &'static str) -> Old {
-    Old::renamed(name, becomes)
+const fn named(name: &'static str, becomes: &'static str) -> OldProperty {
+    OldProperty::renamed(name, becomes)
 }
 
-const fn word(old: Old, value: &'static str, with: &'static str) -> Old {
-    Old {
+const fn word(old: OldProperty, value: &'static str, with: &'static str) -> OldProperty {
+    OldProperty {
         value: Some(value),
         with: Some(with),
         ..old
     }
 }
 
-const NETWORK_TYPE: Old = named("network-type", "type");
+const NETWORK_TYPE: OldProperty = named("network-type", "type");
 
 /// Interface properties of RouterOS 6.
-pub(crate) const OLD: &[Old] = &[
-    Old {
+pub(crate) const OLD: &[OldProperty] = &[
+    OldProperty {
         value: Some("none"),
         ..named("authentication", "")
     },
     named("authentication", "auth"),
     named("authentication-key", "auth-key"),
     named("authentication-key-id", "auth-id"),
-    Old {
+    OldProperty {
         value: Some("default"),
         becomes: "",
         ..NETWORK_TYPE

@@ -1,6 +1,6 @@
 //! `/routing/route`: routes of all protocols and address families.
 
-use menu::{Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, MenuShape};
 
 use crate::declare::shown;
 use crate::ip::route::FLAGS;
@@ -42,5 +42,5 @@ pub(crate) static MENU: Menu = Menu {
         "scope",
         "target-scope",
     ],
-    ..Menu::new("/routing/route", Shape::Rows, "Routes of all protocols")
+    ..Menu::new("/routing/route", MenuShape::Rows, "Routes of all protocols")
 };

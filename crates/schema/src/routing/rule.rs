@@ -1,6 +1,6 @@
 //! `/routing/rule`: policy routing rules; the first matching rule applies.
 
-use menu::{Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Family, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::fragment::COMMENT_DISABLED;
 
@@ -59,5 +59,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "inactive", 0)],
     old_paths: &["/ip/route/rule"],
-    ..Menu::new("/routing/rule", Shape::Ordered, "Policy routing rules")
+    ..Menu::new("/routing/rule", MenuShape::Ordered, "Policy routing rules")
 };

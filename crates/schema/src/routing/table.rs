@@ -1,6 +1,6 @@
 //! `/routing/table`: routing tables.
 
-use menu::{Builtin, Flag, Kind, Menu, Property, Shape, Unique};
+use menu::{Builtin, Flag, Kind, Menu, MenuShape, Property, Unique};
 
 use crate::fragment::COMMENT_DISABLED;
 
@@ -31,5 +31,5 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "main"), ("fib", "yes")],
     }],
-    ..Menu::new("/routing/table", Shape::List, "Routing tables")
+    ..Menu::new("/routing/table", MenuShape::List, "Routing tables")
 };

@@ -1,6 +1,6 @@
 //! `/system/backup`: backup files of the whole configuration.
 
-use menu::{Argument, Kind, Menu, Policies, Shape};
+use menu::{Argument, Kind, Menu, MenuShape, Policies};
 
 use crate::declare::{argument, command};
 
@@ -46,5 +46,5 @@ pub(crate) static MENU: Menu = Menu {
     // Saving a backup reveals all secrets; loading one replaces users but reveals nothing.
     policies: Policies::POLICY.or(Policies::SENSITIVE),
     command_policies: &[("load", Policies::WRITE.or(Policies::POLICY))],
-    ..Menu::new("/system/backup", Shape::Folder, "Configuration backup")
+    ..Menu::new("/system/backup", MenuShape::Folder, "Configuration backup")
 };

@@ -1,6 +1,6 @@
 //! `/system/clock`: date, time and time zone.
 
-use menu::{Kind, Menu, Old, Property, Shape};
+use menu::{Kind, Menu, MenuShape, OldProperty, Property};
 
 use crate::declare::{shown, yes};
 use crate::spelling::{DATE_TIME, OFFSET};
@@ -31,8 +31,15 @@ pub(crate) static MENU: Menu = Menu {
             "Whether daylight saving time is in force",
         ),
     ]],
-    old: &[Old::refused("date", MACHINE), Old::refused("time", MACHINE)],
-    ..Menu::new("/system/clock", Shape::Settings, "Date, time and time zone")
+    old: &[
+        OldProperty::refused("date", MACHINE),
+        OldProperty::refused("time", MACHINE),
+    ],
+    ..Menu::new(
+        "/system/clock",
+        MenuShape::Settings,
+        "Date, time and time zone",
+    )
 };
 
 pub(crate) static MANUAL: Menu = Menu {
@@ -52,7 +59,7 @@ pub(crate) static MANUAL: Menu = Menu {
     ]],
     ..Menu::new(
         "/system/clock/manual",
-        Shape::Settings,
+        MenuShape::Settings,
         "The time zone and its daylight saving time, where none is named",
     )
 };

@@ -1,6 +1,6 @@
 //! `/system/configuration`: the whole configuration and its revisions.
 
-use menu::{Argument, Kind, Menu, Policies, Shape};
+use menu::{Argument, Kind, Menu, MenuShape, Policies};
 
 use crate::declare::{argument, command, counter, shown};
 
@@ -70,7 +70,7 @@ pub(crate) static MENU: Menu = Menu {
     command_policies: &[("diff", Policies::READ.or(Policies::SENSITIVE))],
     ..Menu::new(
         "/system/configuration",
-        Shape::Status,
+        MenuShape::Status,
         "Configuration as a whole",
     )
 };
@@ -89,7 +89,7 @@ pub(crate) static HISTORY: Menu = Menu {
     unnumbered_dynamic: true,
     ..Menu::new(
         "/system/configuration/history",
-        Shape::Rows,
+        MenuShape::Rows,
         "Revisions of the configuration",
     )
 };
@@ -107,7 +107,7 @@ pub(crate) static EFFECTS: Menu = Menu {
     prints_itself: true,
     ..Menu::new(
         menu::EFFECTS,
-        Shape::Rows,
-        "What of the configuration has no effect yet",
+        MenuShape::Rows,
+        "Parts of the configuration that have no effect yet",
     )
 };

@@ -1,6 +1,6 @@
 //! `/system/console`: local terminals.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{DISABLED_SWITCH, U32, shown, text};
 
@@ -29,7 +29,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/console",
-        Shape::List,
+        MenuShape::List,
         "Terminals at serial ports and the screen",
     )
 };
@@ -50,5 +50,9 @@ pub(crate) static SCREEN: Menu = Menu {
         .default("10min"),
     ]],
     effect: Effect::None,
-    ..Menu::new("/system/console/screen", Shape::Settings, "The text screen")
+    ..Menu::new(
+        "/system/console/screen",
+        MenuShape::Settings,
+        "The text screen",
+    )
 };

@@ -1,6 +1,6 @@
 //! `/system/device-mode`: features allowed by the owner of the device.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, U32, WITHOUT_PAGING, argument,
@@ -77,7 +77,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/device-mode",
-        Shape::Status,
+        MenuShape::Status,
         "Features that the device allows",
     )
 };

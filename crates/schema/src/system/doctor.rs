@@ -1,6 +1,6 @@
 //! `/system/doctor`: configuration faults found by ferroute. RouterOS has no such menu.
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::shown;
 
@@ -23,7 +23,7 @@ pub(crate) static MENU: Menu = Menu {
     unnumbered_dynamic: true,
     ..Menu::new(
         "/system/doctor",
-        Shape::Rows,
+        MenuShape::Rows,
         "Mistakes in the configuration, with cause and mend",
     )
 };

@@ -1,6 +1,6 @@
 //! `/system`: commands on the router as a whole.
 
-use menu::{Family, Kind, Menu, Policies, Shape};
+use menu::{Family, Kind, Menu, MenuShape, Policies};
 
 use crate::declare::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, U32, WITHOUT_PAGING,
@@ -94,5 +94,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     command_policies: &[("reset-configuration", Policies::WRITE.or(Policies::POLICY))],
-    ..Menu::new("/system", Shape::Folder, "The router itself")
+    ..Menu::new("/system", MenuShape::Folder, "The router itself")
 };

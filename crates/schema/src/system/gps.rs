@@ -1,6 +1,6 @@
 //! `/system/gps`: GPS position and time.
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{MONITORED, U32, idle_command, no, text};
 
@@ -28,7 +28,7 @@ pub(crate) static GPS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/gps",
-        Shape::Settings,
+        MenuShape::Settings,
         "Position and time from satellites",
     )
 };

@@ -1,6 +1,6 @@
 //! Hardware: health, LEDs, boards, regulatory information.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{DISABLED_SWITCH, between, shown};
 use crate::spelling::{DEGREES, PERCENT};
@@ -26,7 +26,7 @@ pub(crate) static HEALTH: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/health",
-        Shape::Settings,
+        MenuShape::Settings,
         "Voltages, temperatures and fans",
     )
 };
@@ -86,8 +86,8 @@ pub(crate) static HEALTH_SETTINGS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/health/settings",
-        Shape::Settings,
-        "How fans are controlled",
+        MenuShape::Settings,
+        "Fan control",
     )
 };
 
@@ -128,7 +128,7 @@ pub(crate) static SWOS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/swos",
-        Shape::Settings,
+        MenuShape::Settings,
         "The other operating system of switches",
     )
 };
@@ -208,7 +208,7 @@ pub(crate) static LEDS: Menu = Menu {
     columns: &["type", "leds", "interface"],
     parts: 32,
     effect: Effect::None,
-    ..Menu::new("/system/leds", Shape::List, "What the LEDs show")
+    ..Menu::new("/system/leds", MenuShape::List, "Meaning of the LEDs")
 };
 
 pub(crate) static LED_SETTINGS: Menu = Menu {
@@ -221,7 +221,7 @@ pub(crate) static LED_SETTINGS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/leds/settings",
-        Shape::Settings,
+        MenuShape::Settings,
         "All LEDs together",
     )
 };
@@ -231,7 +231,7 @@ pub(crate) static REGULATORY: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/regulatory",
-        Shape::Status,
+        MenuShape::Status,
         "Approvals of the radio",
     )
 };

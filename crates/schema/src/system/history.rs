@@ -1,6 +1,6 @@
 //! `/system/history`: actions that can be undone.
 
-use menu::{Flag, Kind, Menu, Shape};
+use menu::{Flag, Kind, Menu, MenuShape};
 
 use crate::declare::shown;
 
@@ -20,5 +20,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["action", "by", "policy", "time"],
     unnumbered_dynamic: true,
-    ..Menu::new("/system/history", Shape::Rows, "System history")
+    ..Menu::new("/system/history", MenuShape::Rows, "System history")
 };

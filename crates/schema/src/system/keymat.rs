@@ -1,6 +1,6 @@
 //! `/system/keymat-provider`: providers of encryption keys.
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{DISABLED_SWITCH, NUMBER, NUMBERS, argument, between, idle_command};
 
@@ -63,7 +63,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/keymat-provider",
-        Shape::List,
+        MenuShape::List,
         "Providers of key material",
     )
 };

@@ -1,6 +1,6 @@
 //! `/system/license`: software licence.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, WITHOUT_PAGING, argument,
@@ -57,5 +57,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    ..Menu::new("/system/license", Shape::Status, "License")
+    ..Menu::new("/system/license", MenuShape::Status, "License")
 };

@@ -1,7 +1,8 @@
 //! `/system/logging`: log rules and destinations.
 
 use menu::{
-    Builtin, Command, Effect, Family, Flag, Item, Kind, Menu, Old, Pick, Property, Shape, Value,
+    Builtin, Command, Effect, ExportSelector, Family, Flag, Item, Kind, Menu, MenuShape,
+    OldProperty, Property, Value,
 };
 
 use crate::declare::{AS_VALUE, between, no, required_argument, text, yes};
@@ -150,7 +151,7 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('I', "invalid", 1),
     ],
     columns: &["topics", "action", "prefix"],
-    pick: Pick::Number,
+    pick: ExportSelector::Number,
     builtin: &[
         Builtin {
             values: &rule("info", "memory"),
@@ -165,7 +166,7 @@ pub(crate) static MENU: Menu = Menu {
             values: &rule("critical", "echo"),
         },
     ],
-    ..Menu::new("/system/logging", Shape::List, "Which messages go where")
+    ..Menu::new("/system/logging", MenuShape::List, "Rules for messages")
 };
 
 /// `remember` is meaningless for messages sent to a remote server.
@@ -295,17 +296,17 @@ pub(crate) static ACTION: Menu = Menu {
     space: Some("logging-action"),
     key: Some("name"),
     old: &[
-        Old {
+        OldProperty {
             name: "bsd-syslog",
             value: Some("yes"),
             becomes: "remote-log-format",
             with: Some("syslog"),
             makes: None,
         },
-        Old::gone("bsd-syslog"),
+        OldProperty::gone("bsd-syslog"),
     ],
     moot: Some(of_a_console),
-    pick: Pick::Number,
+    pick: ExportSelector::Number,
     builtin: &[
         Builtin {
             values: &[("name", "memory"), ("target", "memory")],
@@ -331,7 +332,11 @@ pub(crate) static ACTION: Menu = Menu {
         repeats: false,
     }],
     idle: Some(in_vain),
-    ..Menu::new("/system/logging/action", Shape::List, "Where messages go")
+    ..Menu::new(
+        "/system/logging/action",
+        MenuShape::List,
+        "Actions for messages",
+    )
 };
 
 /// Returns the missing feature: script targets, or a remote format that is not implemented.

@@ -1,6 +1,6 @@
 //! `/system/note`: a note shown at login.
 
-use menu::{Menu, Shape};
+use menu::{Menu, MenuShape};
 
 use crate::declare::{no, text, yes};
 
@@ -17,5 +17,5 @@ pub(crate) static MENU: Menu = Menu {
         .inert(),
         text("note", "The note"),
     ]],
-    ..Menu::new("/system/note", Shape::Settings, "Note for those who log in")
+    ..Menu::new("/system/note", MenuShape::Settings, "Note shown at login")
 };

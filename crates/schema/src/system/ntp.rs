@@ -1,6 +1,6 @@
 //! `/system/ntp`: NTP client and server.
 
-use menu::{Effect, Family, Flag, Item, Kind, Menu, Old, Property, Shape, Unique};
+use menu::{Effect, Family, Flag, Item, Kind, Menu, MenuShape, OldProperty, Property, Unique};
 
 use crate::declare::{
     AS_VALUE, DURATION, FREEZE, PROPLIST, U32, WITHOUT_PAGING, between, command, idle_command, no,
@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
     )
     .repeating()],
     effect: Effect::None,
-    ..Menu::new("/system/ntp", Shape::Folder, "Network time")
+    ..Menu::new("/system/ntp", MenuShape::Folder, "Network time")
 };
 
 pub(crate) static CLIENT: Menu = Menu {
@@ -49,23 +49,23 @@ pub(crate) static CLIENT: Menu = Menu {
         shown("system-offset", Kind::Text, "System offset"),
     ]],
     old: &[
-        Old {
+        OldProperty {
             name: "primary-ntp",
             value: Some("0.0.0.0"),
             becomes: "",
             with: None,
             makes: None,
         },
-        Old {
+        OldProperty {
             name: "secondary-ntp",
             value: Some("0.0.0.0"),
             becomes: "",
             with: None,
             makes: None,
         },
-        Old::renamed("primary-ntp", "servers"),
-        Old::renamed("secondary-ntp", "servers"),
-        Old::renamed("server-dns-names", "servers"),
+        OldProperty::renamed("primary-ntp", "servers"),
+        OldProperty::renamed("secondary-ntp", "servers"),
+        OldProperty::renamed("server-dns-names", "servers"),
     ],
     idle: Some(unheard),
     commands: &[command(
@@ -75,7 +75,7 @@ pub(crate) static CLIENT: Menu = Menu {
     )],
     ..Menu::new(
         "/system/ntp/client",
-        Shape::Settings,
+        MenuShape::Settings,
         "The time from servers",
     )
 };
@@ -135,8 +135,8 @@ pub(crate) static SERVERS: Menu = Menu {
     }],
     ..Menu::new(
         "/system/ntp/client/servers",
-        Shape::List,
-        "Servers that the time comes from",
+        MenuShape::List,
+        "Time servers",
     )
 };
 
@@ -149,7 +149,7 @@ pub(crate) static KEY: Menu = Menu {
         COMMENT,
     ]],
     columns: &["key-id"],
-    ..Menu::new("/system/ntp/key", Shape::List, "Keys of authentication")
+    ..Menu::new("/system/ntp/key", MenuShape::List, "Keys of authentication")
 };
 
 pub(crate) static SERVER: Menu = Menu {
@@ -186,7 +186,7 @@ pub(crate) static SERVER: Menu = Menu {
     ]],
     ..Menu::new(
         "/system/ntp/server",
-        Shape::Settings,
-        "The time for other machines",
+        MenuShape::Settings,
+        "Time server for other machines",
     )
 };

@@ -1,6 +1,6 @@
 //! `/system/package`: installed packages and updates.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, OldProperty, Property};
 
 use crate::declare::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBERS, ONCE, PROPLIST, U32,
@@ -45,7 +45,7 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("unschedule", "Cancel the scheduled changes", &[NUMBERS]),
     ],
     effect: Effect::None,
-    ..Menu::new("/system/package", Shape::Rows, "Installed packages")
+    ..Menu::new("/system/package", MenuShape::Rows, "Installed packages")
 };
 
 pub(crate) static LOCAL_UPDATE: Menu = Menu {
@@ -85,7 +85,7 @@ pub(crate) static LOCAL_UPDATE: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/package/local-update",
-        Shape::Rows,
+        MenuShape::Rows,
         "Packages of another router",
     )
 };
@@ -120,7 +120,7 @@ pub(crate) static MIRROR: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/package/local-update/mirror",
-        Shape::Settings,
+        MenuShape::Settings,
         "A copy of another router's packages",
     )
 };
@@ -141,8 +141,8 @@ pub(crate) static SOURCE: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/package/local-update/update-package-source",
-        Shape::List,
-        "Routers that packages come from",
+        MenuShape::List,
+        "Routers used as sources of packages",
     )
 };
 
@@ -190,21 +190,21 @@ pub(crate) static UPDATE: Menu = Menu {
         shown("status", Kind::Text, "Status"),
     ]],
     old: &[
-        Old {
+        OldProperty {
             name: "channel",
             value: Some("bugfix"),
             becomes: "channel",
             with: Some("long-term"),
             makes: None,
         },
-        Old {
+        OldProperty {
             name: "channel",
             value: Some("current"),
             becomes: "channel",
             with: Some("stable"),
             makes: None,
         },
-        Old {
+        OldProperty {
             name: "channel",
             value: Some("release-candidate"),
             becomes: "channel",
@@ -266,5 +266,5 @@ pub(crate) static UPDATE: Menu = Menu {
             ],
         ),
     ],
-    ..Menu::new("/system/package/update", Shape::Settings, "Updates")
+    ..Menu::new("/system/package/update", MenuShape::Settings, "Updates")
 };

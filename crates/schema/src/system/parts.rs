@@ -1,6 +1,6 @@
 //! `/system/resource`: hardware components.
 
-use menu::{Effect, Flag, Follow, Kind, Menu, Pick, Property, Shape};
+use menu::{Effect, ExportSelector, Flag, FollowedMenu, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{DURATION, NUMBERS, U32, argument, between, idle_command, no, shown, yes};
 
@@ -15,7 +15,7 @@ pub(crate) static CPU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/resource/cpu",
-        Shape::Rows,
+        MenuShape::Rows,
         "Load of the processors",
     )
 };
@@ -70,7 +70,7 @@ pub(crate) static HARDWARE: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/resource/hardware",
-        Shape::Rows,
+        MenuShape::Rows,
         "Devices of the machine",
     )
 };
@@ -81,7 +81,7 @@ pub(crate) static USB_SETTINGS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/resource/hardware/usb-settings",
-        Shape::Settings,
+        MenuShape::Settings,
         "USB devices",
     )
 };
@@ -110,8 +110,8 @@ pub(crate) static IRQ: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/resource/irq",
-        Shape::Fixed,
-        "Interrupts, and which processor takes them",
+        MenuShape::Fixed,
+        "Interrupts and their processors",
     )
 };
 
@@ -123,16 +123,16 @@ pub(crate) static RPS: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["name"],
     key: Some("name"),
-    pick: Pick::Name,
-    follows: &[Follow {
+    pick: ExportSelector::Name,
+    follows: &[FollowedMenu {
         path: "/interface/ethernet",
         values: &[],
     }],
     effect: Effect::None,
     ..Menu::new(
         "/system/resource/irq/rps",
-        Shape::Fixed,
-        "Processors that take received packets",
+        MenuShape::Fixed,
+        "Processors for received packets",
     )
 };
 
@@ -147,7 +147,7 @@ pub(crate) static RTRACE: Menu = Menu {
         idle_command("stop", "Stop to trace", &[]),
     ],
     effect: Effect::None,
-    ..Menu::new("/system/rtrace", Shape::Status, "Trace for support")
+    ..Menu::new("/system/rtrace", MenuShape::Status, "Trace for support")
 };
 
 pub(crate) static DEFAULTS: Menu = Menu {
@@ -160,7 +160,7 @@ pub(crate) static DEFAULTS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/default-configuration",
-        Shape::Status,
+        MenuShape::Status,
         "The configuration of the factory",
     )
 };
@@ -170,7 +170,7 @@ pub(crate) static DEFAULTS_SCRIPT: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/default-configuration/script",
-        Shape::Status,
+        MenuShape::Status,
         "Script of the factory's configuration",
     )
 };
@@ -180,7 +180,7 @@ pub(crate) static DEFAULTS_CAPS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/default-configuration/caps-mode-script",
-        Shape::Status,
+        MenuShape::Status,
         "Script of the configuration for managed access points",
     )
 };
@@ -190,7 +190,7 @@ pub(crate) static DEFAULTS_CUSTOM: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/default-configuration/custom-script",
-        Shape::Status,
+        MenuShape::Status,
         "Script of the owner's own factory configuration",
     )
 };

@@ -1,6 +1,6 @@
 //! `/system/ups` and `/system/watchdog`: power and restarts.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, OldProperty, Property};
 
 use crate::declare::{
     AS_VALUE, MONITORED_ITEMS, NUMBER, U32, argument, idle_command, nanoseconds, no, shown, text,
@@ -79,7 +79,11 @@ pub(crate) static UPS: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    ..Menu::new("/system/ups", Shape::List, "Uninterruptible power supplies")
+    ..Menu::new(
+        "/system/ups",
+        MenuShape::List,
+        "Uninterruptible power supplies",
+    )
 };
 
 pub(crate) static WATCHDOG: Menu = Menu {
@@ -115,11 +119,11 @@ pub(crate) static WATCHDOG: Menu = Menu {
         text("send-email-from", "Sender of the mail"),
         Property::new("send-smtp-server", HOST, "The mail server").default("0.0.0.0"),
     ]],
-    old: &[Old::gone("no-ping-delay")],
+    old: &[OldProperty::gone("no-ping-delay")],
     effect: Effect::None,
     ..Menu::new(
         "/system/watchdog",
-        Shape::Settings,
+        MenuShape::Settings,
         "Restarts of a router that hangs",
     )
 };

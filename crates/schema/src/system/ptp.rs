@@ -1,6 +1,6 @@
 //! `/system/ptp`: Precision Time Protocol (IEEE 1588).
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{U32, between, idle_command, shown};
 use crate::fragment::COMMENT_DISABLED;
@@ -54,7 +54,7 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     commands: &[idle_command("monitor", "Show the state of clocks", &[]).repeating()],
     effect: Effect::None,
-    ..Menu::new("/system/ptp", Shape::List, "Precision time protocol")
+    ..Menu::new("/system/ptp", MenuShape::List, "Precision time protocol")
 };
 
 pub(crate) static PORT_MENU: Menu = Menu {
@@ -65,7 +65,7 @@ pub(crate) static PORT_MENU: Menu = Menu {
     flags: &[Flag::new('I', "inactive", 1)],
     columns: &["interface", "ptp"],
     effect: Effect::None,
-    ..Menu::new("/system/ptp/port", Shape::List, "Ports that take part")
+    ..Menu::new("/system/ptp/port", MenuShape::List, "Ports that take part")
 };
 
 pub(crate) static STATUS: Menu = Menu {
@@ -79,5 +79,5 @@ pub(crate) static STATUS: Menu = Menu {
     ]],
     columns: &["interface", "state", "delay"],
     effect: Effect::None,
-    ..Menu::new("/system/ptp/status", Shape::Rows, "State of the ports")
+    ..Menu::new("/system/ptp/status", MenuShape::Rows, "State of the ports")
 };

@@ -1,6 +1,6 @@
 //! `/system/resource`: hardware resources and their use.
 
-use menu::{Kind, Menu, Property, Shape};
+use menu::{Kind, Menu, MenuShape, Property};
 
 const TEXT: Kind = Kind::Text;
 const BYTES: Kind = Kind::COUNTER;
@@ -46,5 +46,5 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("board-name", TEXT, "Model of the machine").read_only(),
         Property::new("platform", TEXT, "Maker of the platform").read_only(),
     ]],
-    ..Menu::new("/system/resource", Shape::Status, "System resources")
+    ..Menu::new("/system/resource", MenuShape::Status, "System resources")
 };

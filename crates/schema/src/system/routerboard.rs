@@ -1,6 +1,6 @@
 //! `/system/routerboard`: board, boot loader and buttons.
 
-use menu::{Effect, Family, Kind, Menu, Old, Property, Shape, Spelling};
+use menu::{Effect, Family, Kind, Menu, MenuShape, OldProperty, Property, Spelling};
 
 use crate::declare::{idle_command, nanoseconds, no, shown, text, yes};
 use crate::fragment::SECOND;
@@ -34,7 +34,7 @@ pub(crate) static MENU: Menu = Menu {
         &[],
     )],
     effect: Effect::None,
-    ..Menu::new("/system/routerboard", Shape::Status, "The board")
+    ..Menu::new("/system/routerboard", MenuShape::Status, "The board")
 };
 
 pub(crate) static SETTINGS: Menu = Menu {
@@ -179,7 +179,7 @@ pub(crate) static SETTINGS: Menu = Menu {
         .default("10m"),
         shown("safe-cpu-frequency", Kind::Text, "Safe CPU frequency"),
     ]],
-    old: &[Old {
+    old: &[OldProperty {
         name: "boot-os",
         value: Some("routeros"),
         becomes: "boot-os",
@@ -189,7 +189,7 @@ pub(crate) static SETTINGS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/routerboard/settings",
-        Shape::Settings,
+        MenuShape::Settings,
         "The boot loader",
     )
 };
@@ -204,7 +204,7 @@ pub(crate) static MODE_BUTTON: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/routerboard/mode-button",
-        Shape::Settings,
+        MenuShape::Settings,
         "The mode button",
     )
 };
@@ -219,7 +219,7 @@ pub(crate) static RESET_BUTTON: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/routerboard/reset-button",
-        Shape::Settings,
+        MenuShape::Settings,
         "The reset button",
     )
 };
@@ -234,7 +234,7 @@ pub(crate) static WPS_BUTTON: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/system/routerboard/wps-button",
-        Shape::Settings,
+        MenuShape::Settings,
         "The WPS button",
     )
 };
@@ -270,5 +270,9 @@ pub(crate) static USB: Menu = Menu {
         &[],
     )],
     effect: Effect::None,
-    ..Menu::new("/system/routerboard/usb", Shape::Settings, "The USB port")
+    ..Menu::new(
+        "/system/routerboard/usb",
+        MenuShape::Settings,
+        "The USB port",
+    )
 };

@@ -1,6 +1,8 @@
 //! `/system/scheduler`: scripts that run at a time, periodically, or at startup.
 
-use menu::{Draft, Fill, Flag, Kind, Menu, Property, Reason, Shape, Store, Unique, Value, time};
+use menu::{
+    AutoValue, Draft, Flag, Kind, Menu, MenuShape, Property, Reason, Store, Unique, Value, time,
+};
 
 use super::script::OWNER;
 use crate::fragment::COMMENT_DISABLED;
@@ -57,15 +59,15 @@ pub(crate) static MENU: Menu = Menu {
         group: 0,
     }],
     filled: &[
-        ("start-date", Fill::Date),
-        ("start-time", Fill::Time),
-        ("owner", Fill::User),
+        ("start-date", AutoValue::Date),
+        ("start-time", AutoValue::Time),
+        ("owner", AutoValue::User),
     ],
     check: Some(begins),
     ..Menu::new(
         "/system/scheduler",
-        Shape::List,
-        "Scripts that run by themselves",
+        MenuShape::List,
+        "Scripts that run at set times",
     )
 };
 

@@ -1,6 +1,8 @@
 //! `/system/script`: stored scripts, running jobs, and global variables of users.
 
-use menu::{Argument, Command, Effect, Fill, Flag, Kind, Menu, Policies, Property, Shape, Unique};
+use menu::{
+    Argument, AutoValue, Command, Effect, Flag, Kind, Menu, MenuShape, Policies, Property, Unique,
+};
 
 use crate::declare::on_items;
 use crate::fragment::COMMENT;
@@ -46,7 +48,7 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name"],
         failure: "item with such name already exists",
     }],
-    filled: &[("owner", Fill::User)],
+    filled: &[("owner", AutoValue::User)],
     commands: &[Command {
         name: "run",
         help: "Run the script",
@@ -69,12 +71,12 @@ pub(crate) static MENU: Menu = Menu {
         effect: Effect::Full,
         repeats: false,
     }],
-    ..Menu::new("/system/script", Shape::List, "Scripts of the router")
+    ..Menu::new("/system/script", MenuShape::List, "Scripts of the router")
 };
 
 /// `/system/script/job`
 pub(crate) mod job {
-    use super::{Kind, Menu, Property, Shape, on_items};
+    use super::{Kind, Menu, MenuShape, Property, on_items};
 
     pub(crate) static MENU: Menu = Menu {
         properties: &[&[
@@ -88,13 +90,13 @@ pub(crate) mod job {
         commands: &[const { on_items("remove", "Stop jobs") }],
         conditions: crate::conditions::JOB,
         passes: true,
-        ..Menu::new("/system/script/job", Shape::Rows, "Scripts that run")
+        ..Menu::new("/system/script/job", MenuShape::Rows, "Running scripts")
     };
 }
 
 /// `/system/script/environment`, also reachable as `/environment`.
 pub(crate) mod environment {
-    use super::{Argument, Command, Effect, Kind, Menu, Property, Shape, on_items};
+    use super::{Argument, Command, Effect, Kind, Menu, MenuShape, Property, on_items};
 
     const PROPERTIES: &[&[Property]] = &[&[
         Property::new("name", Kind::Text, "Name of the variable").read_only(),
@@ -135,7 +137,7 @@ pub(crate) mod environment {
             sort: &["name"],
             commands: COMMANDS,
             conditions: crate::conditions::VARIABLE,
-            ..Menu::new(path, Shape::Rows, "Global variables of the users")
+            ..Menu::new(path, MenuShape::Rows, "Global variables of the users")
         }
     }
 

@@ -1,4 +1,4 @@
-//! The list of menus: every declared one is on it once, in the order of exports.
+//! The list of menus contains each declared menu once, in the order of exports.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,8 +9,8 @@ use super::ALL;
 /// The text of the list.
 const LIST: &str = include_str!("../menus.rs");
 
-/// The paths of the menus of the configuration in the order that exports have. It is kept; menus that
-/// are not named here may stand anywhere.
+/// The paths of the configuration menus in the order of exports. The order must not change; menus that are not
+/// in this list may be anywhere.
 const EXPORTED: &str = include_str!("exported.txt");
 
 #[test]
@@ -37,7 +37,7 @@ fn every_declared_menu_is_on_the_list_once() {
         .lines()
         .filter_map(|line| line.trim().strip_prefix('&'))
     {
-        // A module within a file counts to the file.
+        // A module within a file is counted as the file.
         let mut module = entry;
         while !listed.contains_key(module) {
             module = module.rsplit_once("::").expect("a file has the menu").0;
@@ -68,7 +68,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files.into_iter().filter(is_source).chain(below).collect()
 }
 
-/// `ip::address` of `ip/address.rs`; modules have no names that are Rust's.
+/// `ip::address` for `ip/address.rs`. Rust keywords are replaced.
 fn module_of(file: &Path) -> String {
     let names = file.with_extension("");
     let names = names.iter().map(|name| match name.to_str() {

@@ -1,6 +1,6 @@
 //! `/tool/bandwidth-server`: server for bandwidth tests.
 
-use menu::{Effect, Family, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{NUMBERS, U32, between, idle_command, shown, yes};
 
@@ -37,7 +37,7 @@ pub(crate) static MENU: Menu = Menu {
     off: Some(("enabled", "no")),
     ..Menu::new(
         "/tool/bandwidth-server",
-        Shape::Settings,
+        MenuShape::Settings,
         "The other end of throughput tests",
     )
 };
@@ -71,7 +71,7 @@ pub(crate) static SESSION: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/bandwidth-server/session",
-        Shape::Rows,
-        "Tests that run",
+        MenuShape::Rows,
+        "Running tests",
     )
 };

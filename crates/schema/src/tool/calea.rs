@@ -1,6 +1,6 @@
 //! `/tool/calea`: reception of intercepted packets.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{PORT, U32, shown, text};
 use crate::fragment::COMMENT_DISABLED;
@@ -71,5 +71,9 @@ pub(crate) static MENU: Menu = Menu {
         "action",
     ],
     effect: Effect::None,
-    ..Menu::new("/tool/calea", Shape::List, "Streams of intercepted packets")
+    ..Menu::new(
+        "/tool/calea",
+        MenuShape::List,
+        "Streams of intercepted packets",
+    )
 };

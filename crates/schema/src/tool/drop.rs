@@ -1,6 +1,6 @@
 //! `/tool/drop`: dropped packets by reason. RouterOS has no such menu.
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{counter, shown};
 
@@ -19,7 +19,7 @@ pub(crate) static MENU: Menu = Menu {
     unnumbered_dynamic: true,
     ..Menu::new(
         "/tool/drop",
-        Shape::Rows,
+        MenuShape::Rows,
         "Packets that were discarded, by reason",
     )
 };

@@ -1,6 +1,6 @@
 //! `/tool/e-mail`: sending of e-mail.
 
-use menu::{Draft, Family, Kind, Menu, Old, Property, Shape, Value};
+use menu::{Draft, Family, Kind, Menu, MenuShape, OldProperty, Property, Value};
 
 use crate::declare::{AS_VALUE, PORT, argument, command, shown, text};
 use crate::spelling::HOST;
@@ -45,8 +45,8 @@ pub(crate) static MENU: Menu = Menu {
         shown("last-address", Kind::Address(Family::Any), "Last address"),
     ]],
     old: &[
-        Old::renamed("address", "server"),
-        Old::renamed("start-tls", "tls"),
+        OldProperty::renamed("address", "server"),
+        OldProperty::renamed("start-tls", "tls"),
     ],
     derive: Some(starttls),
     commands: &[command(
@@ -72,5 +72,5 @@ pub(crate) static MENU: Menu = Menu {
             argument("user", Kind::Text, "User"),
         ],
     )],
-    ..Menu::new("/tool/e-mail", Shape::Settings, "Mail")
+    ..Menu::new("/tool/e-mail", MenuShape::Settings, "Mail")
 };

@@ -1,6 +1,6 @@
 //! `/tool`: commands of tools.
 
-use menu::{Command, Effect, Family, Kind, Menu, Policies, Shape, Spelling};
+use menu::{Command, Effect, Family, Kind, Menu, MenuShape, Policies, Spelling};
 
 use crate::declare::{
     APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, ONCE, PORT, PROPLIST, U32, WITHOUT_PAGING,
@@ -499,5 +499,5 @@ pub(crate) static MENU: Menu = Menu {
         ("trace", Policies::TEST),
         ("traceroute", Policies::TEST),
     ],
-    ..Menu::new("/tool", Shape::Folder, "Tools")
+    ..Menu::new("/tool", MenuShape::Folder, "Tools")
 };

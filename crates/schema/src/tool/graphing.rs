@@ -1,6 +1,6 @@
 //! `/tool/graphing`: traffic and resource graphs.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{between, yes};
 use crate::fragment::COMMENT_DISABLED;
@@ -23,7 +23,7 @@ pub(crate) static MENU: Menu = Menu {
         .default("300"),
     ]],
     effect: Effect::None,
-    ..Menu::new("/tool/graphing", Shape::Settings, "Graphs")
+    ..Menu::new("/tool/graphing", MenuShape::Settings, "Graphs")
 };
 
 pub(crate) static INTERFACES: Menu = Menu {
@@ -46,7 +46,7 @@ pub(crate) static INTERFACES: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/graphing/interface",
-        Shape::List,
+        MenuShape::List,
         "Interfaces with graphs",
     )
 };
@@ -75,7 +75,11 @@ pub(crate) static QUEUES: Menu = Menu {
         "allow-target",
     ],
     effect: Effect::None,
-    ..Menu::new("/tool/graphing/queue", Shape::List, "Queues with graphs")
+    ..Menu::new(
+        "/tool/graphing/queue",
+        MenuShape::List,
+        "Queues with graphs",
+    )
 };
 
 pub(crate) static RESOURCES: Menu = Menu {
@@ -92,7 +96,7 @@ pub(crate) static RESOURCES: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/graphing/resource",
-        Shape::List,
+        MenuShape::List,
         "Graphs of processor, memory and disk",
     )
 };

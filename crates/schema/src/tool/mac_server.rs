@@ -1,6 +1,6 @@
 //! `/tool/mac-server`: sessions over layer 2 by MAC address.
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, Property};
 
 use crate::declare::yes;
 
@@ -14,7 +14,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/mac-server",
-        Shape::Settings,
+        MenuShape::Settings,
         "Telnet by hardware address",
     )
 };
@@ -29,7 +29,7 @@ pub(crate) static MAC_WINBOX: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/mac-server/mac-winbox",
-        Shape::Settings,
+        MenuShape::Settings,
         "WinBox by hardware address",
     )
 };
@@ -38,7 +38,7 @@ pub(crate) static PING: Menu = Menu {
     properties: &[&[yes("enabled", "Whether requests are answered")]],
     ..Menu::new(
         "/tool/mac-server/ping",
-        Shape::Settings,
+        MenuShape::Settings,
         "Echo by hardware address",
     )
 };
@@ -53,7 +53,7 @@ pub(crate) static SESSIONS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/mac-server/sessions",
-        Shape::Rows,
+        MenuShape::Rows,
         "Sessions by hardware address",
     )
 };

@@ -1,7 +1,7 @@
 //! `/tool/meter`: CPU cycles of workers by task. RouterOS has no such menu; its `/tool/profile` shows current
 //! shares.
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{counter, shown};
 
@@ -15,7 +15,7 @@ pub(crate) static MENU: Menu = Menu {
     unnumbered_dynamic: true,
     ..Menu::new(
         "/tool/meter",
-        Shape::Rows,
-        "Clocks of workers, by what they were spent on",
+        MenuShape::Rows,
+        "Processor cycles of workers, by kind of work",
     )
 };

@@ -1,6 +1,6 @@
 //! `/tool/netinstall`: network installation of other routers.
 
-use menu::{Effect, Family, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{AS_VALUE, NUMBERS, argument, idle_command, no, shown, text, yes};
 use crate::fragment::COMMENT_DISABLED;
@@ -58,7 +58,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["interface", "mac-address", "version"],
     effect: Effect::None,
-    ..Menu::new("/tool/netinstall", Shape::Ordered, "Routers to install")
+    ..Menu::new("/tool/netinstall", MenuShape::Ordered, "Routers to install")
 };
 
 pub(crate) static CACHE: Menu = Menu {
@@ -75,11 +75,7 @@ pub(crate) static CACHE: Menu = Menu {
     ]],
     columns: &["version", "arch", "packages"],
     effect: Effect::None,
-    ..Menu::new(
-        "/tool/netinstall/cache",
-        Shape::List,
-        "Packages that are kept",
-    )
+    ..Menu::new("/tool/netinstall/cache", MenuShape::List, "Stored packages")
 };
 
 pub(crate) static DEVICES: Menu = Menu {
@@ -104,11 +100,7 @@ pub(crate) static DEVICES: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    ..Menu::new(
-        "/tool/netinstall/devices",
-        Shape::Rows,
-        "Routers that were seen",
-    )
+    ..Menu::new("/tool/netinstall/devices", MenuShape::Rows, "Routers found")
 };
 
 pub(crate) static SETTINGS: Menu = Menu {
@@ -116,7 +108,7 @@ pub(crate) static SETTINGS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/netinstall/settings",
-        Shape::Settings,
+        MenuShape::Settings,
         "Settings of installation",
     )
 };

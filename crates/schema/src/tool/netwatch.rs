@@ -1,6 +1,6 @@
 //! `/tool/netwatch`: monitors hosts and runs scripts when their state changes.
 
-use menu::{Family, Flag, Item, Kind, Menu, Property, Shape};
+use menu::{Family, Flag, Item, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{PORT, U32, between, nanoseconds, no, shown, text};
 use crate::fragment::{COMMENT_DISABLED, SECOND};
@@ -178,7 +178,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["type", "host", "timeout", "interval", "status", "since"],
     idle: Some(not_asked),
     conditions: crate::conditions::NETWATCH,
-    ..Menu::new("/tool/netwatch", Shape::List, "Hosts that are watched")
+    ..Menu::new("/tool/netwatch", MenuShape::List, "Monitored hosts")
 };
 
 /// Returns the part of a probe that is not implemented.

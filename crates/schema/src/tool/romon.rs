@@ -1,6 +1,6 @@
 //! `/tool/romon`: sessions through neighbours on layer 2 (RoMON).
 
-use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Effect, ExportSelector, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     AS_VALUE, DURATION, FREEZE, INTERVAL, PROPLIST, U32, WITHOUT_PAGING, argument, between,
@@ -52,7 +52,11 @@ pub(crate) static MENU: Menu = Menu {
     ],
     effect: Effect::None,
     off: Some(("enabled", "no")),
-    ..Menu::new("/tool/romon", Shape::Settings, "Management over layer 2")
+    ..Menu::new(
+        "/tool/romon",
+        MenuShape::Settings,
+        "Management over layer 2",
+    )
 };
 
 pub(crate) static PORTS: Menu = Menu {
@@ -76,10 +80,10 @@ pub(crate) static PORTS: Menu = Menu {
         Flag::new('X', "disabled", 1),
     ],
     columns: &["interface", "forbid", "cost"],
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     builtin: &[Builtin {
         values: &[("interface", "all")],
     }],
     effect: Effect::None,
-    ..Menu::new("/tool/romon/port", Shape::List, "Interfaces that take part")
+    ..Menu::new("/tool/romon/port", MenuShape::List, "Interfaces in use")
 };

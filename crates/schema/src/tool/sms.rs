@@ -1,6 +1,6 @@
 //! `/tool/sms`: text messages through a modem.
 
-use menu::{Effect, Kind, Menu, Old, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, OldProperty, Property};
 
 use crate::declare::{
     AS_VALUE, NUMBERS, U32, argument, idle_command, no, required_argument, shown, text,
@@ -34,7 +34,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("status", Kind::Bool, "Status"),
         shown("last-ussd", Kind::Text, "Last ussd"),
     ]],
-    old: &[Old::gone("auto-erase")],
+    old: &[OldProperty::gone("auto-erase")],
     commands: &[idle_command(
         "send",
         "Send a message",
@@ -50,7 +50,7 @@ pub(crate) static MENU: Menu = Menu {
         ],
     )],
     effect: Effect::None,
-    ..Menu::new("/tool/sms", Shape::Settings, "Short messages")
+    ..Menu::new("/tool/sms", MenuShape::Settings, "Short messages")
 };
 
 pub(crate) static INBOX: Menu = Menu {
@@ -65,5 +65,5 @@ pub(crate) static INBOX: Menu = Menu {
     columns: &["phone", "timestamp", "message"],
     commands: &[idle_command("remove", "Remove items", &[NUMBERS])],
     effect: Effect::None,
-    ..Menu::new("/tool/sms/inbox", Shape::Rows, "Received messages")
+    ..Menu::new("/tool/sms/inbox", MenuShape::Rows, "Received messages")
 };

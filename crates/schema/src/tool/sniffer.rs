@@ -1,6 +1,6 @@
 //! `/tool/sniffer`: packet capture.
 
-use menu::{Family, Flag, Kind, Menu, Policies, Property, Shape};
+use menu::{Family, Flag, Kind, Menu, MenuShape, Policies, Property};
 
 use crate::declare::{
     AS_VALUE, DURATION, FREEZE, PORT, PROPLIST, U32, WITHOUT_PAGING, argument, between, command,
@@ -308,7 +308,7 @@ pub(crate) static MENU: Menu = Menu {
         ("start", Policies::SNIFF.or(Policies::WRITE)),
         ("stop", Policies::SNIFF.or(Policies::WRITE)),
     ],
-    ..Menu::new("/tool/sniffer", Shape::Settings, "Capture of packets")
+    ..Menu::new("/tool/sniffer", MenuShape::Settings, "Capture of packets")
 };
 
 pub(crate) static CONNECTION: Menu = Menu {
@@ -323,8 +323,8 @@ pub(crate) static CONNECTION: Menu = Menu {
     columns: &["src-address", "dst-address", "bytes", "resends", "mss"],
     ..Menu::new(
         "/tool/sniffer/connection",
-        Shape::Rows,
-        "Connections that were seen",
+        MenuShape::Rows,
+        "Captured connections",
     )
 };
 
@@ -336,7 +336,7 @@ pub(crate) static HOSTS: Menu = Menu {
         shown("total", Kind::Text, "Total"),
     ]],
     columns: &["address", "rate", "peak-rate", "total"],
-    ..Menu::new("/tool/sniffer/host", Shape::Rows, "Hosts that were seen")
+    ..Menu::new("/tool/sniffer/host", MenuShape::Rows, "Captured hosts")
 };
 
 pub(crate) static PACKET: Menu = Menu {
@@ -386,11 +386,7 @@ pub(crate) static PACKET: Menu = Menu {
         ("get", Policies::READ.or(Policies::SNIFF)),
         ("print", Policies::READ.or(Policies::SNIFF)),
     ],
-    ..Menu::new(
-        "/tool/sniffer/packet",
-        Shape::Rows,
-        "Packets that were captured",
-    )
+    ..Menu::new("/tool/sniffer/packet", MenuShape::Rows, "Captured packets")
 };
 
 pub(crate) static PROTOCOL: Menu = Menu {
@@ -412,7 +408,7 @@ pub(crate) static PROTOCOL: Menu = Menu {
     ],
     ..Menu::new(
         "/tool/sniffer/protocol",
-        Shape::Rows,
-        "Protocols that were seen",
+        MenuShape::Rows,
+        "Captured protocols",
     )
 };

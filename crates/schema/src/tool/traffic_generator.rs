@@ -1,6 +1,6 @@
 //! `/tool/traffic-generator`: generation of test traffic.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     APPEND, AS_VALUE, DISABLED_SWITCH, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, PROPLIST,
@@ -176,7 +176,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator",
-        Shape::Settings,
+        MenuShape::Settings,
         "Generator of test traffic",
     )
 };
@@ -403,7 +403,7 @@ pub(crate) static PACKET_TEMPLATE: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/packet-template",
-        Shape::List,
+        MenuShape::List,
         "Templates of packets, by their headers",
     )
 };
@@ -431,8 +431,8 @@ pub(crate) static PORTS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/port",
-        Shape::List,
-        "Interfaces that send and receive",
+        MenuShape::List,
+        "Interfaces for sending and receiving",
     )
 };
 
@@ -486,7 +486,7 @@ pub(crate) static RAW_TEMPLATE: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/raw-packet-template",
-        Shape::List,
+        MenuShape::List,
         "Templates of packets, by their bytes",
     )
 };
@@ -526,7 +526,7 @@ pub(crate) static STREAM: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/stream",
-        Shape::List,
+        MenuShape::List,
         "Streams of packets",
     )
 };
@@ -545,8 +545,8 @@ pub(crate) static LATENCY: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/stats/latency-distribution",
-        Shape::Rows,
-        "How delays are spread",
+        MenuShape::Rows,
+        "Distribution of delays",
     )
 };
 
@@ -578,8 +578,8 @@ pub(crate) static STATS_PORT: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/stats/port",
-        Shape::Rows,
-        "What ports have sent and received",
+        MenuShape::Rows,
+        "Statistics of ports",
     )
 };
 
@@ -609,8 +609,8 @@ pub(crate) static STATS_RAW: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/stats/raw",
-        Shape::Rows,
-        "What streams have sent and received at each port",
+        MenuShape::Rows,
+        "Statistics of streams at each port",
     )
 };
 
@@ -639,7 +639,7 @@ pub(crate) static STATS_STREAM: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/stats/stream",
-        Shape::Rows,
-        "What streams have sent and received",
+        MenuShape::Rows,
+        "Statistics of streams",
     )
 };

@@ -1,6 +1,6 @@
 //! `/tool/traffic-monitor`: scripts triggered by traffic volume.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::text;
 use crate::fragment::COMMENT_DISABLED;
@@ -32,7 +32,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-monitor",
-        Shape::List,
-        "Scripts that traffic runs",
+        MenuShape::List,
+        "Scripts to run at a given traffic rate",
     )
 };

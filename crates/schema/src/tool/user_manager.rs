@@ -1,6 +1,6 @@
 //! `/tool/user-manager`: the RADIUS server of RouterOS 6. Version 7 has `/user-manager`.
 
-use menu::{Builtin, Effect, Family, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Effect, ExportSelector, Family, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{
     DISABLED, HOST, list, named, no, number, optional_text, secret, span, text, words,
@@ -9,7 +9,7 @@ use crate::fragment::COMMENT_DISABLED;
 use crate::spelling::{BYTES, WEEKDAYS};
 
 /// A menu that only exists to read configurations of RouterOS 6.
-const fn older(path: &'static str, shape: Shape, help: &'static str) -> Menu {
+const fn older(path: &'static str, shape: MenuShape, help: &'static str) -> Menu {
     Menu {
         effect: Effect::None,
         older: true,
@@ -74,11 +74,11 @@ pub(crate) static CUSTOMER: Menu = Menu {
     builtin: &[Builtin {
         values: &[("login", "admin")],
     }],
-    pick: Pick::Name,
+    pick: ExportSelector::Name,
     ..older(
         "/tool/user-manager/customer",
-        Shape::List,
-        "Version 6: who manages users",
+        MenuShape::List,
+        "Version 6: customers",
     )
 };
 
@@ -86,8 +86,8 @@ pub(crate) static DATABASE: Menu = Menu {
     properties: &[&[text("db-path", "Folder of the data")]],
     ..older(
         "/tool/user-manager/database",
-        Shape::Settings,
-        "Version 6: where the data is",
+        MenuShape::Settings,
+        "Version 6: location of the database",
     )
 };
 
@@ -114,8 +114,8 @@ pub(crate) static ROUTER: Menu = Menu {
     key: Some("name"),
     ..older(
         "/tool/user-manager/router",
-        Shape::List,
-        "Version 6: routers that ask",
+        MenuShape::List,
+        "Version 6: routers that use the server",
     )
 };
 
@@ -145,7 +145,7 @@ pub(crate) static PROFILE: Menu = Menu {
     key: Some("name"),
     ..older(
         "/tool/user-manager/profile",
-        Shape::List,
+        MenuShape::List,
         "Version 6: plans of users",
     )
 };
@@ -199,7 +199,7 @@ pub(crate) static LIMITATION: Menu = Menu {
     key: Some("name"),
     ..older(
         "/tool/user-manager/profile/limitation",
-        Shape::List,
+        MenuShape::List,
         "Version 6: limits of plans",
     )
 };
@@ -221,8 +221,8 @@ pub(crate) static PROFILE_LIMITATION: Menu = Menu {
     columns: &["profile", "limitation", "weekdays"],
     ..older(
         "/tool/user-manager/profile/profile-limitation",
-        Shape::List,
-        "Version 6: which limits a plan has",
+        MenuShape::List,
+        "Version 6: limits of plans",
     )
 };
 
@@ -272,7 +272,7 @@ pub(crate) static USER: Menu = Menu {
     columns: &["username", "customer", "shared-users"],
     ..older(
         "/tool/user-manager/user",
-        Shape::List,
+        MenuShape::List,
         "Version 6: users of RADIUS",
     )
 };

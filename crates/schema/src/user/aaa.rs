@@ -1,6 +1,6 @@
 //! `/user/aaa`: RADIUS for users of the router.
 
-use menu::{Kind, Menu, Policies, Property, Shape};
+use menu::{Kind, Menu, MenuShape, Policies, Property};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -28,7 +28,7 @@ pub(crate) static MENU: Menu = Menu {
     policies: Policies::POLICY,
     ..Menu::new(
         "/user/aaa",
-        Shape::Settings,
+        MenuShape::Settings,
         "Authentication of users by RADIUS",
     )
 };

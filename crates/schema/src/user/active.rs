@@ -1,6 +1,6 @@
 //! `/user/active`: logged-in users.
 
-use menu::{Argument, Command, Effect, Family, Flag, Kind, Menu, Policies, Property, Shape};
+use menu::{Argument, Command, Effect, Family, Flag, Kind, Menu, MenuShape, Policies, Property};
 
 const NUMBERS: &[Argument] = &[Argument {
     name: "numbers",
@@ -33,5 +33,5 @@ pub(crate) static MENU: Menu = Menu {
         repeats: false,
     }],
     policies: Policies::POLICY,
-    ..Menu::new("/user/active", Shape::Rows, "Active users")
+    ..Menu::new("/user/active", MenuShape::Rows, "Active users")
 };

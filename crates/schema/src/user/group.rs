@@ -1,6 +1,6 @@
 //! `/user/group`: user groups and their policies.
 
-use menu::{Builtin, Kind, Menu, Policies, Property, Shape, Unique};
+use menu::{Builtin, Kind, Menu, MenuShape, Policies, Property, Unique};
 
 use crate::fragment::COMMENT;
 
@@ -63,5 +63,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     guard: Some(super::somebody_manages),
     policies: Policies::POLICY,
-    ..Menu::new("/user/group", Shape::List, "User groups")
+    ..Menu::new("/user/group", MenuShape::List, "User groups")
 };

@@ -1,6 +1,6 @@
 //! `/user/settings`: password rules.
 
-use menu::{Kind, Menu, Policies, Property, Shape};
+use menu::{Kind, Menu, MenuShape, Policies, Property};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -18,5 +18,5 @@ pub(crate) static MENU: Menu = Menu {
         .default("0"),
     ]],
     policies: Policies::POLICY,
-    ..Menu::new("/user/settings", Shape::Settings, "Rules for passwords")
+    ..Menu::new("/user/settings", MenuShape::Settings, "Rules for passwords")
 };

@@ -1,7 +1,7 @@
 //! `/user/ssh-keys`: SSH public keys of users.
 
 use menu::{
-    Argument, Command, Draft, Effect, Kind, Menu, Policies, Property, Reason, Shape, Store,
+    Argument, Command, Draft, Effect, Kind, Menu, MenuShape, Policies, Property, Reason, Store,
 };
 
 use crate::fragment::COMMENT;
@@ -57,7 +57,7 @@ pub(crate) static MENU: Menu = Menu {
     }],
     check: Some(check),
     policies: Policies::POLICY,
-    ..Menu::new("/user/ssh-keys", Shape::List, "SSH keys of users")
+    ..Menu::new("/user/ssh-keys", MenuShape::List, "SSH keys of users")
 };
 
 /// Checks a key: its type and its data; further words are a comment.

@@ -1,6 +1,6 @@
 //! User profiles and limits.
 
-use menu::{Effect, Kind, Menu, Old, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, OldProperty, Property};
 
 use super::{PROFILE, USER};
 use crate::declare::{NUMBERS, between, idle_command, shown, text};
@@ -87,7 +87,11 @@ pub(crate) static LIMITATION_MENU: Menu = Menu {
     key: Some("name"),
     old_paths: &["/user-manager/profile/limitation"],
     effect: Effect::None,
-    ..Menu::new("/user-manager/limitation", Shape::List, "Limits of plans")
+    ..Menu::new(
+        "/user-manager/limitation",
+        MenuShape::List,
+        "Limits of plans",
+    )
 };
 
 pub(crate) static PAYMENT: Menu = Menu {
@@ -128,7 +132,7 @@ pub(crate) static PAYMENT: Menu = Menu {
     ]],
     columns: &["user", "profile", "price", "currency", "trans-status"],
     effect: Effect::None,
-    ..Menu::new("/user-manager/payment", Shape::List, "Payments")
+    ..Menu::new("/user-manager/payment", MenuShape::List, "Payments")
 };
 
 pub(crate) static PROFILE_MENU: Menu = Menu {
@@ -159,9 +163,9 @@ pub(crate) static PROFILE_MENU: Menu = Menu {
     columns: &["name", "validity", "price"],
     space: Some("user-manager-profile"),
     key: Some("name"),
-    old: &[Old::renamed("starts", "starts-when")],
+    old: &[OldProperty::renamed("starts", "starts-when")],
     effect: Effect::None,
-    ..Menu::new("/user-manager/profile", Shape::List, "Plans")
+    ..Menu::new("/user-manager/profile", MenuShape::List, "Plans")
 };
 
 pub(crate) static PROFILE_LIMITATION: Menu = Menu {
@@ -199,7 +203,7 @@ pub(crate) static PROFILE_LIMITATION: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/user-manager/profile-limitation",
-        Shape::List,
+        MenuShape::List,
         "Limits of each plan",
     )
 };
@@ -228,7 +232,7 @@ pub(crate) static USER_PROFILE: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/user-manager/user-profile",
-        Shape::List,
+        MenuShape::List,
         "Plans of each user",
     )
 };

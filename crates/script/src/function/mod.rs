@@ -12,11 +12,11 @@ use std::sync::Arc;
 use menu::{Clock, Reason, time};
 
 use crate::ast::{Command, Node};
+use crate::evaluated_command::lend;
 use crate::job::{Code, Entry, Job};
 use crate::language::argument;
 use crate::machine::{Machine, Result};
-use crate::ready::lend;
-use crate::site::Asked;
+use crate::site::NameQuery;
 use crate::value::{self, Value};
 
 impl Machine<'_> {
@@ -112,10 +112,15 @@ impl Machine<'_> {
     }
 
     fn random_text(&mut self, command: &Command) -> Result<Value> {
-        const USUAL: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        const DEFAULT_CHARACTERS: &str =
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         let length = self.number_of(command, "length", 16)?;
         let from = self.text_of(command, "from")?;
-        let from: Vec<char> = from.as_deref().unwrap_or(USUAL).chars().collect();
+        let from: Vec<char> = from
+            .as_deref()
+            .unwrap_or(DEFAULT_CHARACTERS)
+            .chars()
+            .collect();
         let count = usize::try_from(length)
             .ok()
             .filter(|_| !from.is_empty())
@@ -238,7 +243,7 @@ impl Machine<'_> {
             return Err(Reason::BadValue(text));
         }
         let interrupt = Arc::clone(&self.session.interrupt);
-        let asked = Asked {
+        let asked = NameQuery {
             name,
             server,
             families,

@@ -54,7 +54,7 @@ impl Machine<'_> {
         match self.text_of(command, "file-name")? {
             Some(name) if !self.checking => {
                 self.permit_builtin("import")?;
-                self.with(|loan| job::write_file(loan.live, &name, &text))?;
+                self.with(|access| job::write_file(access.live, &name, &text))?;
                 Ok(Value::Nothing)
             }
             _ => Ok(Value::str(text)),

@@ -5,7 +5,7 @@ use menu::{Reason, bytes};
 use super::invalid;
 use crate::ast::Command;
 use crate::language::argument;
-use crate::machine::{Collected, Machine, Result, Stop};
+use crate::machine::{CollectedOutput, Machine, Result, Stop};
 use crate::regex::Regex;
 use crate::value::Value;
 
@@ -103,7 +103,7 @@ impl Machine<'_> {
     /// Runs the code of an argument and returns its output, or its value if it prints nothing.
     pub(super) fn captured(&mut self, command: &Command, name: &str) -> Result<String> {
         let code = self.code_of(command, name)?;
-        let mut text = Collected::new(usize::MAX);
+        let mut text = CollectedOutput::new(usize::MAX);
         let value = self.printing_to(&mut text, |machine| machine.block(&code));
         let value = match value {
             Err(Stop::Return(value)) => value,
@@ -120,7 +120,7 @@ impl Machine<'_> {
     /// RouterOS: for API programs `as-string` returns the text of a failure, with its command and line, as the
     /// result; the command itself succeeds.
     pub(crate) fn execute_to_text(&mut self, command: &Command) -> Result<String> {
-        let mut text = Collected::new(usize::MAX);
+        let mut text = CollectedOutput::new(usize::MAX);
         let ended = self.code_of(command, "script").and_then(|code| {
             self.printing_to(&mut text, |machine| match machine.block(&code) {
                 Err(Stop::Refused(refusal)) if refusal.reason != Reason::Interrupted => {

@@ -4,14 +4,14 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use menu::{By, Call, Changes, Fill, Id, Menu, Policies, Reason, RowFilter};
+use menu::{AutoValue, By, Call, Changes, Id, Menu, Policies, Reason, RowFilter};
 
 use super::Result;
-use super::given::Given;
-use crate::ready::{Loan, Ready};
+use super::property_values::PropertyValues;
+use crate::evaluated_command::{EvaluatedCommand, RouterAccess};
 use crate::value::Value;
 
-impl Loan<'_> {
+impl RouterAccess<'_> {
     /// Runs a change as a transaction, or as part of the open one. Returns the value and the changes; no
     /// changes if the outer transaction is still open.
     pub(crate) fn change(
@@ -42,9 +42,9 @@ impl Loan<'_> {
         &mut self,
         menu: &'static Menu,
         name: &str,
-        ready: &Ready<'_>,
+        ready: &EvaluatedCommand<'_>,
     ) -> Result<Value> {
-        if !menu.filled.iter().any(|(_, fill)| *fill == Fill::User) {
+        if !menu.filled.iter().any(|(_, fill)| *fill == AutoValue::User) {
             return self.edit_any(menu, name, ready);
         }
         let mut ids = match name {
@@ -76,7 +76,12 @@ impl Loan<'_> {
         Err(Reason::Denied.nowhere())
     }
 
-    fn edit_any(&mut self, menu: &'static Menu, name: &str, ready: &Ready<'_>) -> Result<Value> {
+    fn edit_any(
+        &mut self,
+        menu: &'static Menu,
+        name: &str,
+        ready: &EvaluatedCommand<'_>,
+    ) -> Result<Value> {
         if name == "add" {
             return self.add(menu, ready).map(Value::Id);
         }
@@ -130,7 +135,12 @@ impl Loan<'_> {
     }
 
     /// Returns the properties that an editing command sets: `set`, `enable`, `disable`, `comment` and others.
-    fn edits(&mut self, menu: &'static Menu, name: &str, ready: &Ready<'_>) -> Result<Given> {
+    fn edits(
+        &mut self,
+        menu: &'static Menu,
+        name: &str,
+        ready: &EvaluatedCommand<'_>,
+    ) -> Result<PropertyValues> {
         Ok(match name {
             "set" => self.given(menu, ready)?,
             "enable" => vec![("disabled", Some(menu::Value::Bool(false)))],
@@ -160,7 +170,7 @@ impl Loan<'_> {
         menu: &'static Menu,
         name: &str,
         ids: &[Id],
-        given: Given,
+        given: PropertyValues,
     ) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
@@ -189,7 +199,7 @@ impl Loan<'_> {
         Ok(())
     }
 
-    fn add(&mut self, menu: &'static Menu, ready: &Ready<'_>) -> Result<Id> {
+    fn add(&mut self, menu: &'static Menu, ready: &EvaluatedCommand<'_>) -> Result<Id> {
         let mut given = self.given(menu, ready)?;
         self.make_named(menu, ready, &mut given)?;
         if ready.has("copy-from") {
@@ -199,7 +209,7 @@ impl Loan<'_> {
                 .and_then(|id| self.store.item(menu.path, *id))
                 .cloned();
             let item = item.ok_or_else(|| Reason::NoItem.nowhere())?;
-            let is_own = |name: &str| menu.filled.contains(&(name, Fill::TunnelMac));
+            let is_own = |name: &str| menu.filled.contains(&(name, AutoValue::TunnelMac));
             for (property, value) in item.values() {
                 let is_given = given.iter().any(|(name, _)| *name == property.name);
                 // A copy of a tunnel gets a MAC address of its own.
@@ -218,7 +228,7 @@ impl Loan<'_> {
         // RouterOS: by default a script gets no policies beyond those of its creator.
         let given_policy = given.iter().any(|(name, _)| *name == "policy");
         if let Some(property) = menu.property("policy").filter(|_| !given_policy)
-            && menu.filled.iter().any(|(_, fill)| *fill == Fill::User)
+            && menu.filled.iter().any(|(_, fill)| *fill == AutoValue::User)
             && let Some(usual) = property.default
         {
             let usual = property.kind.parse(property.name, usual);
@@ -258,16 +268,16 @@ impl Loan<'_> {
     }
 
     /// Returns the value of a property that a new item is filled with, if any.
-    fn filled(&self, fill: Fill) -> Result<Option<menu::Value>> {
+    fn filled(&self, fill: AutoValue) -> Result<Option<menu::Value>> {
         let clock = self.live.clock().date_time();
         let (date, time) = clock.split_once(' ').unwrap_or_default();
         Ok(Some(match fill {
-            Fill::Date => menu::Value::text(date),
-            Fill::Time => menu::Value::text(time),
-            Fill::User => menu::Value::text(self.caller.user),
-            Fill::Key => menu::Value::text(self.new_key()?),
-            Fill::KeyIfAuto => return Ok(None),
-            Fill::TunnelMac => {
+            AutoValue::Date => menu::Value::text(date),
+            AutoValue::Time => menu::Value::text(time),
+            AutoValue::User => menu::Value::text(self.caller.user),
+            AutoValue::Key => menu::Value::text(self.new_key()?),
+            AutoValue::KeyIfAuto => return Ok(None),
+            AutoValue::TunnelMac => {
                 let [a, b, c, d, e, ..] = self.live.new_key().map_err(Reason::nowhere)?;
                 menu::Value::Mac([0xfe, a, b, c, d, e])
             }
@@ -278,7 +288,7 @@ impl Loan<'_> {
     fn place(
         &self,
         menu: &'static Menu,
-        ready: &Ready<'_>,
+        ready: &EvaluatedCommand<'_>,
         name: &'static str,
     ) -> Result<Option<Id>> {
         if !ready.has(name) {

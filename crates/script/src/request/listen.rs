@@ -2,19 +2,19 @@
 
 use menu::Refusal;
 
-use super::rows::Listening;
+use super::rows::RowListener;
 use super::{Request, Rows, target};
 use crate::ast::Target;
 use crate::machine::{Machine, Stop};
-use crate::seen::Pause;
+use crate::row_tracker::Pause;
 use crate::session::Session;
 use crate::site::Site;
 use crate::tree::Tree;
 
 /// A request that passes on rows as they change, until the client cancels it.
-pub struct Course(Listening);
+pub struct ListenRequest(RowListener);
 
-impl Course {
+impl ListenRequest {
     /// Starts a request if it is a `listen` or `follow` request.
     ///
     /// # Errors
@@ -36,9 +36,13 @@ impl Course {
         let _running = session.interrupter().running();
         let mut text = String::new();
         let mut machine = Machine::new(site, session, &mut text);
-        let asked = machine.asked_rows(menu, target, request).map_err(refusal)?;
+        let row_request = machine
+            .row_request_of(menu, target, request)
+            .map_err(refusal)?;
         let now = machine.site.now();
-        Ok(asked.goes_on().then(|| Self(Listening::new(asked, now))))
+        Ok(row_request
+            .goes_on()
+            .then(|| Self(RowListener::new(row_request, now))))
     }
 
     /// Passes on the rows that changed since the previous step. Returns when the next step is due; `None` after

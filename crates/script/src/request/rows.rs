@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use menu::{Flag, Id, Menu, Reason, Row, RowFilter, json};
 
-use super::manner::Manner;
+use super::answer_options::AnswerOptions;
 use super::{Done, Request, Rows, argument, bare, taken, unknown_parameter};
 use crate::ast::Target;
 use crate::machine::{self, Machine};
 use crate::query::Query;
-use crate::seen::{Pause, Seen};
+use crate::row_tracker::{Pause, RowTracker};
 
 /// Arguments of `print` that do not affect the answer to a program.
 const PRINT_WORDS: [&str; 13] = [
@@ -37,36 +37,40 @@ impl Machine<'_> {
         request: &Request,
         rows: &mut dyn Rows,
     ) -> machine::Result<Done> {
-        let asked = self.asked_rows(menu, target, request)?;
-        if asked.goes_on() {
-            let mut listening = Listening::new(asked, self.site.now());
-            while self.listen(&mut listening, rows)? {
-                listening.pause().wait(self)?;
+        let row_request = self.row_request_of(menu, target, request)?;
+        if row_request.goes_on() {
+            let mut listener = RowListener::new(row_request, self.site.now());
+            while self.listen(&mut listener, rows)? {
+                listener.pause().wait(self)?;
             }
             return Ok(Done::Nothing);
         }
-        let manner = &asked.manner;
-        self.with_rows(&asked, |machine, filter| match manner.interval {
-            Some(interval) => machine.sample(interval, manner, |machine, section| {
-                machine.rows(menu, filter, manner, Some(section), rows)
-            }),
-            None if manner.count_only => machine.count_for(menu, asked.whole, filter),
-            None => match machine.rows(menu, filter, manner, None, rows)? {
-                0 => Ok(Done::Empty),
-                _ => Ok(Done::Nothing),
-            },
+        let answer_options = &row_request.answer_options;
+        self.with_rows(&row_request, |machine, filter| {
+            match answer_options.interval {
+                Some(interval) => machine.sample(interval, answer_options, |machine, section| {
+                    machine.rows(menu, filter, answer_options, Some(section), rows)
+                }),
+                None if answer_options.count_only => {
+                    machine.count_for(menu, row_request.whole, filter)
+                }
+                None => match machine.rows(menu, filter, answer_options, None, rows)? {
+                    0 => Ok(Done::Empty),
+                    _ => Ok(Done::Nothing),
+                },
+            }
         })
     }
 
     /// Parses which rows a request selects.
-    pub(super) fn asked_rows(
+    pub(super) fn row_request_of(
         &mut self,
         menu: &'static Menu,
         target: Target,
         request: &Request,
-    ) -> machine::Result<Asked> {
+    ) -> machine::Result<RowRequest> {
         self.permit(menu, "print")?;
-        let mut manner = Manner::default();
+        let mut answer_options = AnswerOptions::default();
         let bad = || Reason::BadValue(String::from("invalid query")).nowhere();
         let mut query = Query::read(menu, &request.query).ok_or_else(bad)?;
         let mut from = None;
@@ -76,7 +80,7 @@ impl Machine<'_> {
                 || menu.flags.iter().any(|flag| flag.name == name.as_str());
             match name.as_str() {
                 ".id" | "from" | "numbers" => from = Some(text.clone()),
-                name if manner.take(name, text)? => {}
+                name if answer_options.take(name, text)? => {}
                 name if named => {
                     whole = false;
                     query.also(menu, name);
@@ -90,14 +94,14 @@ impl Machine<'_> {
                 let chosen = argument("from", text);
                 let command = bare(target, vec![chosen]);
                 let ready = self.ready(&command)?;
-                Some(self.with(|loan| loan.selected(menu, &ready, "from"))?)
+                Some(self.with(|access| access.selected(menu, &ready, "from"))?)
             }
             _ => None,
         };
-        Ok(Asked {
+        Ok(RowRequest {
             menu,
             whole: whole && chosen.is_none(),
-            manner,
+            answer_options,
             query,
             chosen,
             listens: matches!(target, Target::Menu(_, "listen")),
@@ -107,23 +111,25 @@ impl Machine<'_> {
     /// Calls `run` with the row filter of a request.
     fn with_rows<T>(
         &mut self,
-        asked: &Asked,
+        row_request: &RowRequest,
         run: impl FnOnce(&mut Self, &RowFilter<'_>) -> machine::Result<T>,
     ) -> machine::Result<T> {
         let hidden = !self.sees_secrets();
-        asked.query.with_filter(asked.menu, hidden, |filter| {
-            let test = |row: &Row| {
-                let chosen = asked.chosen.as_ref();
-                chosen.is_none_or(|ids| row.id.is_some_and(|id| ids.contains(&id)))
-                    && filter.test.is_none_or(|test| test(row))
-            };
-            let filter = RowFilter {
-                equals: filter.equals.clone(),
-                test: Some(&test),
-                without_secrets: hidden,
-            };
-            run(self, &filter)
-        })
+        row_request
+            .query
+            .with_filter(row_request.menu, hidden, |filter| {
+                let test = |row: &Row| {
+                    let chosen = row_request.chosen.as_ref();
+                    chosen.is_none_or(|ids| row.id.is_some_and(|id| ids.contains(&id)))
+                        && filter.test.is_none_or(|test| test(row))
+                };
+                let filter = RowFilter {
+                    equals: filter.equals.clone(),
+                    test: Some(&test),
+                    without_secrets: hidden,
+                };
+                run(self, &filter)
+            })
     }
 
     /// Passes on all rows and returns their number.
@@ -131,11 +137,11 @@ impl Machine<'_> {
         &mut self,
         menu: &'static Menu,
         filter: &RowFilter<'_>,
-        manner: &Manner,
+        answer_options: &AnswerOptions,
         section: Option<usize>,
         rows: &mut dyn Rows,
     ) -> machine::Result<usize> {
-        let wanted = manner.wanted();
+        let wanted = answer_options.wanted();
         let mut count = 0;
         self.each_slice(menu, filter, |_, slice| {
             count += slice.len();
@@ -156,7 +162,7 @@ impl Machine<'_> {
         whole: bool,
         filter: &RowFilter<'_>,
     ) -> machine::Result<Done> {
-        let known = self.with(|loan| Ok(loan.live.count(menu).filter(|_| whole)))?;
+        let known = self.with(|access| Ok(access.live.count(menu).filter(|_| whole)))?;
         if let Some(count) = known {
             return Ok(Done::Ret(count.to_string()));
         }
@@ -172,14 +178,18 @@ impl Machine<'_> {
     /// done at the end of the duration to catch changes since the check before.
     pub(super) fn listen(
         &mut self,
-        listening: &mut Listening,
+        listener: &mut RowListener,
         rows: &mut dyn Rows,
     ) -> machine::Result<bool> {
-        let Listening { asked, seen, until } = listening;
+        let RowListener {
+            row_request,
+            seen,
+            until,
+        } = listener;
         let is_last = until.is_some_and(|until| self.site.now() >= until);
-        self.permit(asked.menu, "print")?;
-        let (menu, wanted) = (asked.menu, asked.manner.wanted());
-        let gone = self.with_rows(asked, |machine, filter| {
+        self.permit(row_request.menu, "print")?;
+        let (menu, wanted) = (row_request.menu, row_request.answer_options.wanted());
+        let gone = self.with_rows(row_request, |machine, filter| {
             seen.look(machine, filter, |_, fresh| {
                 let mut fresh = fresh.iter();
                 fresh.try_for_each(|row| taken(rows.row(&fields(menu, row, &wanted))))
@@ -195,9 +205,9 @@ impl Machine<'_> {
 }
 
 /// The rows that a request selects, and the options for its answer.
-pub(super) struct Asked {
+pub(super) struct RowRequest {
     pub(super) menu: &'static Menu,
-    manner: Manner,
+    answer_options: AnswerOptions,
     query: Query,
     /// The items that the request names.
     chosen: Option<Vec<Id>>,
@@ -206,28 +216,28 @@ pub(super) struct Asked {
     listens: bool,
 }
 
-impl Asked {
+impl RowRequest {
     /// True if the request runs until the client cancels it.
     pub(super) const fn goes_on(&self) -> bool {
-        self.listens || self.manner.follow || self.manner.follow_only
+        self.listens || self.answer_options.follow || self.answer_options.follow_only
     }
 }
 
 /// A request that passes on rows as they change.
-pub(super) struct Listening {
-    asked: Asked,
-    pub(super) seen: Seen,
+pub(super) struct RowListener {
+    row_request: RowRequest,
+    pub(super) seen: RowTracker,
     /// End time on the site's clock, if the request has a duration.
     until: Option<Duration>,
 }
 
-impl Listening {
-    pub(super) fn new(asked: Asked, now: Duration) -> Self {
-        let all = !asked.listens && !asked.manner.follow_only;
+impl RowListener {
+    pub(super) fn new(row_request: RowRequest, now: Duration) -> Self {
+        let all = !row_request.listens && !row_request.answer_options.follow_only;
         Self {
-            seen: Seen::new(asked.menu, all),
-            until: asked.manner.duration.map(|span| now + span),
-            asked,
+            seen: RowTracker::new(row_request.menu, all),
+            until: row_request.answer_options.duration.map(|span| now + span),
+            row_request,
         }
     }
 

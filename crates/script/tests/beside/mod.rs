@@ -1,8 +1,8 @@
-//! Real configurations and scripts that lie beside the repository and are no part of it.
+//! Real configurations and scripts next to the repository. They are not part of it.
 
 use std::path::{Path, PathBuf};
 
-/// A file or folder of them; without it the test is skipped, with this reason.
+/// Path of such a file or folder. If there is none, the test is skipped for this reason.
 pub(crate) fn shared(test: &str, what: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let places = ["../shared", "../../shared"].map(|place| root.join(place).join(what));

@@ -1,4 +1,4 @@
-//! What commands change, and what they are refused with.
+//! The changes that commands make, and the errors for refused commands.
 
 use menu::Offline;
 

@@ -1,4 +1,4 @@
-//! What the console prints, letter by letter.
+//! The output of the console, character by character.
 
 mod changes;
 mod router;
@@ -11,7 +11,7 @@ use menu::{Offline, Store};
 use script::Session;
 use tool::Router;
 
-/// A router with three ports, and what it has printed.
+/// A router with three ports and its console session.
 struct Console {
     store: Store,
     session: Session,
@@ -33,7 +33,7 @@ impl Console {
         }
     }
 
-    /// Runs a line; what it prints, or why it was refused.
+    /// Runs a line and returns its output, or the reason for the refusal.
     fn run(&mut self, line: &str) -> String {
         self.run_with(line, &mut Offline)
     }

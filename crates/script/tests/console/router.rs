@@ -6,7 +6,7 @@ use menu::{Live, Output, Row, RowFilter, Scan, Store, Value};
 
 use super::Console;
 
-/// A router with a million routes that it makes on the way.
+/// A router with a million routes, which it generates one by one.
 struct Routes;
 
 impl tool::Router for Routes {}
@@ -46,7 +46,7 @@ impl Live for Routes {
     }
 }
 
-/// Takes a few lines, then breaks off.
+/// An output that accepts a few lines and then ends the command.
 struct Few {
     text: String,
     lines: usize,
@@ -99,7 +99,7 @@ fn rows_of_the_router_stream_between_those_of_the_configuration() {
     assert_eq!(counted, "1\n");
 }
 
-/// A router with a table of 100,000 places that it looks at in pieces; every 10,000th has a row.
+/// A router with a table of 100,000 entries, searched in slices; every 10,000th entry has a row.
 struct Pieces;
 
 impl tool::Router for Pieces {}
@@ -150,13 +150,13 @@ fn a_large_table_is_looked_at_in_pieces_and_counted_at_once() {
     let found = run("/ip firewall connection print count-only where orig-packets>=20000");
 
     assert_eq!(found, "8\n");
-    // The router knows how many there are, and is believed.
+    // The number that the router reports is used as it is.
     assert_eq!(run("/ip firewall connection print count-only"), "7\n");
     let ids = run(":put [:len [/ip firewall connection find]]");
     assert_eq!(ids, "10\n");
 }
 
-/// A router whose interfaces carry something.
+/// A router whose interfaces have traffic.
 struct Carrying;
 
 impl Live for Carrying {

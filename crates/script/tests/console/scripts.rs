@@ -1,4 +1,4 @@
-//! Scripts that compute, and one that does not end.
+//! Scripts that compute, and an endless one.
 
 use super::Console;
 

@@ -1,7 +1,7 @@
 //! How items are shown and exported.
 
 use menu::Offline;
-use script::Held;
+use script::ExclusiveSite;
 
 use super::Console;
 
@@ -164,7 +164,7 @@ fn machines_get_rows_in_the_shape_of_rest() {
         let mut out = String::new();
         let session = &mut console.session;
         let result = script::run_json_at(
-            &mut Held::new(&mut console.store, &mut Offline),
+            &mut ExclusiveSite::new(&mut console.store, &mut Offline),
             session,
             line,
             &mut out,
@@ -215,7 +215,7 @@ fn a_command_that_nothing_carries_out_is_an_error() {
         console.run(":do { /system reboot; :put done } on-error={ :put caught }"),
         "caught\n"
     );
-    // What is to be done to no item is done.
+    // A command for an empty list of items succeeds.
     assert_eq!(console.run("/certificate sign [find]"), "");
 }
 
@@ -232,7 +232,7 @@ fn a_check_refuses_what_nothing_carries_out() {
 fn what_is_to_be_done_to_found_items_is_done_to_none_where_none_were_found() {
     let mut console = Console::new();
 
-    // Nor is a router needed for that: a configuration may begin with it.
+    // No router is needed for that, so a configuration may contain such commands.
     for command in [
         "/ip firewall connection remove [find]",
         "/ip firewall filter reset-counters [find comment=nix]",

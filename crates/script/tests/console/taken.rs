@@ -1,8 +1,8 @@
-//! Spellings of the language that scripts in use have.
+//! Spellings that existing scripts use.
 
 use super::Console;
 
-/// Runs lines one after the other; what the last of them says.
+/// Runs lines one after the other and returns the output of the last one.
 fn last_of(lines: &[&str]) -> String {
     let mut console = Console::new();
     let said = lines.iter().map(|line| console.run(line));

@@ -1,4 +1,4 @@
-//! What is said of a line before it runs: what can stand there, its colours, a check of a file.
+//! Completion, highlighting and checks of text that does not run.
 
 use super::Console;
 
@@ -22,7 +22,7 @@ fn a_check_refuses_a_path_that_leads_nowhere() {
         refused("/ip route\nprnt\n"),
         "2: bad command name prnt (line 2 column 1)"
     );
-    // The path counts with the first command that stands there.
+    // The path and the first command there count as one command.
     assert_eq!(
         refused("/ip foo\nadd name=x\n"),
         "2: bad command name foo (line 1 column 5)"
@@ -79,7 +79,7 @@ fn a_check_refuses_what_stops_the_file_when_it_is_run() {
     for text in goes_on {
         assert_eq!(file(text), (String::new(), None), "{text}");
     }
-    // What a router would answer is not known to a check.
+    // A check does not know the answers of a router.
     for asked in ["[:resolve a.example]", "[/ping 192.0.2.1 count=1]"] {
         let text = format!(":local a {asked}\n:if ($a != 192.0.2.1) do={{ :error x }}\n");
         let report = script::check(&mut schema::store(), &text);

@@ -1,16 +1,16 @@
-//! The menus of this router together with those that only RouterOS's own tree of menus has.
+//! The menus of this router and the further ones in RouterOS's own tree of menus.
 //!
-//! With them, what differs from RouterOS is the language's doing and no menu's.
+//! With all of them, remaining differences from RouterOS come from the language and not from missing menus.
 
 use std::path::Path;
 
-use menu::{Argument, Command, Effect, Kind, Menu, Property, Shape};
+use menu::{Argument, Command, Effect, Kind, Menu, MenuShape, Property};
 use serde_json::Value;
 
 /// Arguments that have no value.
 const FLAGS: [&str; 4] = ["as-value", "as-string", "once", "as-array"];
 
-/// The declared menus, and the others as far as a tree of menus names them.
+/// The declared menus, and the others with the names from a tree of menus.
 pub(crate) fn menus(declared: &[&'static Menu], tree: &Path) -> &'static [&'static Menu] {
     let text = std::fs::read_to_string(tree).expect("the tree is readable");
     let tree: Value = serde_json::from_str(&text).expect("the tree is JSON");
@@ -25,7 +25,7 @@ fn walk(path: &str, node: &Value, all: &mut Vec<&'static Menu>) {
     };
     if !path.is_empty()
         && !all.iter().any(|menu| {
-            menu.path == path && (menu.shape != Shape::Folder || !menu.commands.is_empty())
+            menu.path == path && (menu.shape != MenuShape::Folder || !menu.commands.is_empty())
         })
     {
         all.retain(|menu| menu.path != path);
@@ -54,19 +54,19 @@ fn menu_of(path: &str, node: &Value) -> &'static Menu {
     let command = |name: &str| node.get(name).filter(|below| kind(below) == "cmd");
     let has = |name: &str, argument: &str| command(name).is_some_and(|c| c.get(argument).is_some());
     let shape = if command("add").is_some() && command("move").is_some() {
-        Shape::Ordered
+        MenuShape::Ordered
     } else if command("add").is_some() {
-        Shape::List
+        MenuShape::List
     } else if has("set", "numbers") {
-        Shape::Fixed
+        MenuShape::Fixed
     } else if command("find").is_some() {
-        Shape::Rows
+        MenuShape::Rows
     } else if command("set").is_some() {
-        Shape::Settings
+        MenuShape::Settings
     } else if command("print").is_some() {
-        Shape::Status
+        MenuShape::Status
     } else {
-        Shape::Folder
+        MenuShape::Folder
     };
     let set = ["add", "set"].into_iter().filter_map(command);
     let mut properties: Vec<Property> = Vec::new();
@@ -86,8 +86,8 @@ fn menu_of(path: &str, node: &Value) -> &'static Menu {
     let own = names(node, "cmd").filter(|(name, _)| !standard.iter().any(|(s, _)| s == name));
     let own: Vec<_> = own.map(|(name, below)| command_of(name, below)).collect();
     menu.commands = own.leak();
-    if shape == Shape::Folder && !menu.commands.is_empty() {
-        menu.shape = Shape::Status;
+    if shape == MenuShape::Folder && !menu.commands.is_empty() {
+        menu.shape = MenuShape::Status;
     }
     Box::leak(Box::new(menu))
 }

@@ -1,4 +1,4 @@
-//! Link monitoring of a bonding interface: which slaves are up and which one is active.
+//! Link monitoring of a bonding interface: determines the state of each slave and selects the active slave.
 //!
 //! ```text
 //! link of a slave ──────┐                      ┌─▶ Become: a slave went up or down
@@ -19,7 +19,7 @@ use machine::{Duration, Instant, Machine};
 pub use share::{BUCKETS, share_out};
 
 /// ARP monitoring: intervals without received packets after which a slave is down.
-const SILENT: u32 = 2;
+const SILENT_CHECKS: u32 = 2;
 
 /// Link monitoring mode (`link-monitoring`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +37,9 @@ pub enum Watch {
 pub struct Config {
     /// Link monitoring mode.
     pub watch: Watch,
-    /// Time that a link must be up before its slave counts as up.
+    /// Delay between link up and slave up (`up-delay`).
     pub up_delay: Duration,
-    /// Time that a link must be down before its slave counts as down.
+    /// Delay between link down and slave down (`down-delay`).
     pub down_delay: Duration,
     /// Slave that is active whenever it is up.
     pub primary: Option<u16>,
@@ -82,7 +82,7 @@ pub enum Timer {
 #[derive(Debug)]
 pub struct Links {
     config: Config,
-    /// Slaves in the order in which they were added.
+    /// Slaves in order of their addition.
     slaves: Vec<Slave>,
     active: Option<u16>,
     /// Time of the next check.
@@ -94,8 +94,8 @@ struct Slave {
     number: u16,
     link: bool,
     up: bool,
-    /// When the slave takes over its link state: the end of the running up or down delay.
-    turns: Option<Instant>,
+    /// End of the running up or down delay, at which the slave takes over its link state.
+    changes_at: Option<Instant>,
     heard: bool,
     /// Number of consecutive intervals without received packets.
     silent: u32,
@@ -128,14 +128,14 @@ impl Links {
     }
 
     /// Checks all slaves.
-    fn look(&mut self, now: Instant, out: &mut Vec<Action>) {
+    fn check(&mut self, now: Instant, out: &mut Vec<Action>) {
         match self.config.watch {
             Watch::Nothing => {
                 for slave in &mut self.slaves {
                     slave.become_(true, out);
                 }
             }
-            Watch::Links(_) => self.look_at_links(now, out),
+            Watch::Links(_) => self.check_links(now, out),
             Watch::Arp(_) => {
                 for slave in &mut self.slaves {
                     let heard = core::mem::take(&mut slave.heard);
@@ -143,7 +143,7 @@ impl Links {
                     match (slave.link, heard) {
                         (false, _) => slave.become_(false, out),
                         (true, true) => slave.become_(true, out),
-                        (true, false) if slave.silent > SILENT => slave.become_(false, out),
+                        (true, false) if slave.silent > SILENT_CHECKS => slave.become_(false, out),
                         (true, false) => {}
                     }
                 }
@@ -153,12 +153,12 @@ impl Links {
         self.choose(out);
     }
 
-    fn look_at_links(&mut self, now: Instant, out: &mut Vec<Action>) {
+    fn check_links(&mut self, now: Instant, out: &mut Vec<Action>) {
         for at in 0..self.slaves.len() {
             let is_alone = self.slaves.iter().all(|slave| !slave.up);
             let slave = &mut self.slaves[at];
             if slave.link == slave.up {
-                slave.turns = None;
+                slave.changes_at = None;
                 continue;
             }
             let delay = match slave.link {
@@ -166,15 +166,15 @@ impl Links {
                 true => self.config.up_delay,
                 false => self.config.down_delay,
             };
-            let turns = *slave.turns.get_or_insert(now + delay);
-            if turns <= now || delay == Duration::ZERO {
+            let changes_at = *slave.changes_at.get_or_insert(now + delay);
+            if changes_at <= now || delay == Duration::ZERO {
                 slave.become_(slave.link, out);
             }
         }
     }
 
-    /// Chooses the active slave: the primary if it is up, else the current one if it is up, else the first that is
-    /// up.
+    /// Selects the active slave: the primary slave, else the current one, else the first one; slaves that are down do
+    /// not count.
     fn choose(&mut self, out: &mut Vec<Action>) {
         let up = |number: &u16| self.is_up(*number);
         let primary = self.config.primary.filter(up);
@@ -189,7 +189,7 @@ impl Links {
 
     /// Schedules the next check, on a grid of the monitoring interval; none while no slave can change.
     fn plan(&mut self, now: Instant) {
-        let differs = |slave: &Slave| slave.link != slave.up || slave.turns.is_some();
+        let differs = |slave: &Slave| slave.link != slave.up || slave.changes_at.is_some();
         let next = |interval: Duration| {
             let interval = interval.max(Duration::from_millis(1));
             let since = u128::from(now.as_nanos()) % interval.as_nanos();
@@ -208,7 +208,7 @@ impl Links {
 
 impl Slave {
     fn become_(&mut self, up: bool, out: &mut Vec<Action>) {
-        self.turns = None;
+        self.changes_at = None;
         if core::mem::replace(&mut self.up, up) != up {
             out.push(Action::Become(self.number, up));
         }
@@ -227,10 +227,10 @@ impl Machine for Links {
                 self.config = config;
                 self.look = None;
                 for slave in &mut self.slaves {
-                    (slave.turns, slave.silent) = (None, 0);
+                    (slave.changes_at, slave.silent) = (None, 0);
                 }
                 if config.watch == Watch::Nothing {
-                    self.look(now, out);
+                    self.check(now, out);
                 }
             }
             Event::Slave(number, link) => {
@@ -242,7 +242,7 @@ impl Machine for Links {
                     number,
                     link,
                     up,
-                    turns: None,
+                    changes_at: None,
                     heard: false,
                     silent: 0,
                 });
@@ -276,7 +276,7 @@ impl Machine for Links {
     fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
         if self.look.is_some_and(|at| at <= now) {
             self.look = None;
-            self.look(now, out);
+            self.check(now, out);
             self.plan(now);
         }
     }

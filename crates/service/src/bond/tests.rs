@@ -1,4 +1,4 @@
-//! What becomes of slaves as links come and go, and as time passes.
+//! Slave states over time as links go up and down.
 
 use machine::{Duration, Instant, Machine, Rng};
 
@@ -34,7 +34,7 @@ impl World {
         out
     }
 
-    /// Lets time pass; what was done, with the time since the beginning in milliseconds.
+    /// Advances the time; returns actions with their times in milliseconds.
     fn pass(&mut self, time: Duration) -> Vec<(u64, Action)> {
         let end = self.now + time;
         let mut all = Vec::new();
@@ -66,7 +66,7 @@ fn a_link_that_fails_is_seen_at_the_next_look_and_the_other_takes_over() {
     ];
     assert_eq!(world.pass(INTERVAL), expected);
 
-    // It comes back as a backup.
+    // The slave returns as a backup.
     world.tell(Event::Link(1, true));
     let back = world.pass(INTERVAL);
     assert_eq!(back, [(200, Action::Become(1, true))]);
@@ -168,7 +168,7 @@ fn without_monitoring_all_are_up_whatever_their_links_say() {
     assert_eq!(world.pass(Duration::from_secs(9)), []);
 }
 
-/// Whatever happens in whatever order, the active slave is one that is up, and there is one if any is.
+/// After any sequence of events the active slave is up, and there is one if any slave is up.
 #[test]
 fn the_active_slave_is_up_after_any_events() {
     for seed in 0..200 {
@@ -230,7 +230,7 @@ fn load_is_shared_out_by_speed_and_what_is_even_stays() {
     let moved = of.iter().zip(&before).filter(|(a, b)| a != b).count();
     assert!(moved < 8, "{moved} move though nothing changed");
 
-    // What a slave had that is down goes to the others, and nothing else has to.
+    // Only the buckets of a slave that went down move.
     let before = of;
     share_out(&mut of, &[0; BUCKETS], &[(0, 0), (2, 0)]);
     let kept = of

@@ -345,16 +345,14 @@ impl Options {
 
 /// Builds an IPv4 packet with a UDP datagram. The IPv4 identification is 0.
 pub fn packet(
-    (from, from_port): (Ipv4Addr, u16),
-    (to, to_port): (Ipv4Addr, u16),
+    src: Ipv4Addr,
+    src_port: u16,
+    dst: Ipv4Addr,
+    dst_port: u16,
     message: &[u8],
 ) -> Vec<u8> {
-    let ports = udp::Repr {
-        src_port: from_port,
-        dst_port: to_port,
-    };
-    let udp = ports.to_bytes_v4(message, from, to);
-    let header = ipv4::Repr::new(Protocol::UDP, from, to);
+    let udp = udp::Repr { src_port, dst_port }.to_bytes_v4(message, src, dst);
+    let header = ipv4::Repr::new(Protocol::UDP, src, dst);
     let len = udp.len() + message.len();
     [&header.to_bytes(len)[..], &udp, message].concat()
 }
@@ -491,7 +489,7 @@ mod tests {
     #[test]
     fn a_packet_has_right_checksums() {
         let (from, to) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::BROADCAST);
-        let bytes = packet((from, SERVER_PORT), (to, CLIENT_PORT), b"message");
+        let bytes = packet(from, SERVER_PORT, to, CLIENT_PORT, b"message");
         let packet = ipv4::Packet::new_verified(&bytes).expect("a right header");
         let datagram = udp::Datagram::new_checked(packet.payload()).expect("a datagram");
 

@@ -206,7 +206,7 @@ impl Message {
 pub struct Options(Vec<(u16, Vec<u8>)>);
 
 impl Options {
-    /// Parses the options of a field; `None` if an option exceeds the field or there are more than 128.
+    /// Parses the options of a field; `None` if an option exceeds the field or the number of options exceeds 128.
     pub fn decode(mut field: &[u8]) -> Option<Self> {
         let mut options = Vec::new();
         while !field.is_empty() {
@@ -374,7 +374,7 @@ pub struct Association {
 /// An address or prefix with its lifetimes in seconds; 0xffffffff is infinite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leased {
-    /// The address, or the first address of the prefix.
+    /// Address, or first address of the prefix.
     pub address: Ipv6Addr,
     /// Prefix length; 128 for an address.
     pub len: u8,
@@ -438,16 +438,14 @@ fn leased(address: Ipv6Addr, len: u8, times: &[u8; 8], inner: &[u8]) -> Option<L
 
 /// Builds an IPv6 packet with a UDP datagram.
 pub fn packet(
-    (from, from_port): (Ipv6Addr, u16),
-    (to, to_port): (Ipv6Addr, u16),
+    src: Ipv6Addr,
+    src_port: u16,
+    dst: Ipv6Addr,
+    dst_port: u16,
     message: &[u8],
 ) -> Vec<u8> {
-    let ports = udp::Repr {
-        src_port: from_port,
-        dst_port: to_port,
-    };
-    let udp = ports.to_bytes_v6(message, from, to);
-    let header = ipv6::Repr::new(Protocol::UDP, from, to);
+    let udp = udp::Repr { src_port, dst_port }.to_bytes_v6(message, src, dst);
+    let header = ipv6::Repr::new(Protocol::UDP, src, dst);
     let len = udp.len() + message.len();
     [&header.to_bytes(len)[..], &udp, message].concat()
 }

@@ -31,9 +31,9 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Creates a pool that divides `prefix` into subnets of length `piece`; `None` if `piece` is shorter than the
-    /// prefix or not within 1 to 128.
-    pub fn new((address, len): (Ipv6Addr, u8), piece: u8) -> Option<Self> {
+    /// Creates a pool that divides the prefix of length `len` into subnets of length `piece`; `None` if length
+    /// `piece` is below `len` or outside of 1 to 128.
+    pub fn new(address: Ipv6Addr, len: u8, piece: u8) -> Option<Self> {
         let is_good = len <= piece && (1..=128).contains(&piece);
         is_good.then(|| Self {
             prefix: (first(address, len), len),
@@ -55,7 +55,7 @@ impl Pool {
         self.len
     }
 
-    /// Allocates a subnet for a user, its former one if it has one; `None` if the pool is exhausted.
+    /// Allocates a subnet for a user, preferably the user's former subnet; `None` if the pool is exhausted.
     pub fn take(&mut self, user: &User) -> Option<Ipv6Addr> {
         if let Some(index) = self.by_user.get(user) {
             return Some(self.address(*index));
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn pieces_are_given_from_the_lowest_and_kept() {
-        let mut pool = Pool::new((address("2001:db8::7"), 62), 64).expect("a pool");
+        let mut pool = Pool::new(address("2001:db8::7"), 62, 64).expect("a pool");
         let pieces: Vec<_> = (0..5).map(|key| pool.take(&user(key))).collect();
         let expected = [
             "2001:db8::",
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_wish_is_met_if_it_is_a_free_piece() {
-        let mut pool = Pool::new((address("2001:db8::"), 56), 64).expect("a pool");
+        let mut pool = Pool::new(address("2001:db8::"), 56, 64).expect("a pool");
         assert!(pool.take_this(&user(1), address("2001:db8:0:1::")));
         assert!(pool.take_this(&user(1), address("2001:db8:0:1::")));
         for bad in ["2001:db8:0:1::", "2001:db8:0:2::1", "2001:db8:1::", "::"] {
@@ -209,13 +209,13 @@ mod tests {
 
     #[test]
     fn lengths_that_make_no_pieces_are_no_pool() {
-        assert!(Pool::new((address("::"), 64), 63).is_none());
-        assert!(Pool::new((address("::"), 0), 0).is_none());
-        assert!(Pool::new((address("::"), 0), 129).is_none());
-        let mut whole = Pool::new((address("2001:db8::5"), 128), 128).expect("a pool");
+        assert!(Pool::new(address("::"), 64, 63).is_none());
+        assert!(Pool::new(address("::"), 0, 0).is_none());
+        assert!(Pool::new(address("::"), 0, 129).is_none());
+        let mut whole = Pool::new(address("2001:db8::5"), 128, 128).expect("a pool");
         assert_eq!(whole.take(&user(1)), Some(address("2001:db8::5")));
         assert_eq!(whole.take(&user(2)), None);
-        let mut all = Pool::new((address("::"), 0), 128).expect("a pool");
+        let mut all = Pool::new(address("::"), 0, 128).expect("a pool");
         assert_eq!(all.take(&user(1)), Some(address("::")));
         assert_eq!(
             join(address("2001:db8:1::"), 64, address("::7")),
@@ -227,7 +227,7 @@ mod tests {
     fn nobody_shares_a_piece_whatever_is_asked_for() {
         for seed in 0..50 {
             let mut rng = Rng::seeded(seed);
-            let mut pool = Pool::new((address("2001:db8::"), 60), 64).expect("a pool");
+            let mut pool = Pool::new(address("2001:db8::"), 60, 64).expect("a pool");
             let mut has: BTreeMap<u64, Ipv6Addr> = BTreeMap::new();
             for _ in 0..300 {
                 let key = rng.below(24);

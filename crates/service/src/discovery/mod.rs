@@ -7,10 +7,10 @@
 //! ```
 //! The neighbour table is bounded per interface and in total; messages of further neighbours are counted and discarded.
 
+mod announce;
 mod config;
-mod hear;
+mod parse;
 mod table;
-mod tell;
 #[cfg(test)]
 mod tests;
 
@@ -19,12 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use machine::{Duration, Instant, Machine};
 use wire::Mac;
 
+use announce::AnnouncementBuilder;
 pub use config::{Config, Port, Protocol, Protocols, System};
-pub use hear::Fault;
-use hear::Message;
-use table::Table;
-pub use table::{Lldp, MOST, MOST_ON_PORT, Neighbour, Told};
-use tell::Telling;
+pub use parse::Fault;
+use parse::Message;
+pub use table::{Announcement, Lldp, MOST, MOST_ON_PORT, Neighbour};
+use table::{AnnouncementSource, Table};
 
 /// Id of an interface.
 pub type PortId = u32;
@@ -42,7 +42,7 @@ pub enum Event<'a> {
     /// An interface was added, changed or removed.
     Port(PortId, Option<Port>),
     /// A message arrived.
-    Heard {
+    Received {
         /// Ingress interface.
         on: PortId,
         /// Interface of the bridge port, if different.
@@ -76,7 +76,7 @@ pub enum Timer {
 
 /// A local interface.
 #[derive(Debug)]
-struct Own {
+struct LocalPort {
     port: Port,
     /// Time of the next announcement.
     due: Option<Instant>,
@@ -90,7 +90,7 @@ struct Own {
 #[derive(Debug, Default)]
 pub struct Discovery {
     config: Option<Config>,
-    ports: BTreeMap<PortId, Own>,
+    ports: BTreeMap<PortId, LocalPort>,
     due: BTreeSet<(Instant, PortId)>,
     /// MAC addresses of the interfaces; the lowest one is the router's chassis id.
     macs: BTreeSet<(Mac, PortId)>,
@@ -115,7 +115,7 @@ impl Discovery {
             if tells(&before, protocol) && !tells(&config, protocol) {
                 let ports: Vec<_> = self.ports.keys().copied().collect();
                 for id in ports {
-                    self.tell(id, protocol, true, now, out);
+                    self.announce(id, protocol, true, now, out);
                 }
             }
         }
@@ -133,7 +133,7 @@ impl Discovery {
     fn lay(&mut self, id: PortId, port: Option<Port>, now: Instant, out: &mut Vec<Action>) {
         let Some(port) = port else {
             for protocol in [Protocol::Cdp, Protocol::Lldp] {
-                self.tell(id, protocol, true, now, out);
+                self.announce(id, protocol, true, now, out);
             }
             self.schedule(id, None);
             if let Some(own) = self.ports.remove(&id) {
@@ -149,7 +149,7 @@ impl Discovery {
                 own.port = port;
             }
             None => {
-                let own = Own {
+                let own = LocalPort {
                     port,
                     due: None,
                     counter: 0,
@@ -177,7 +177,7 @@ impl Discovery {
     }
 
     /// Sends an announcement, if sending is enabled on the interface. With `ends` it withdraws earlier announcements.
-    fn tell(
+    fn announce(
         &self,
         id: PortId,
         protocol: Protocol,
@@ -196,7 +196,7 @@ impl Discovery {
             lldp.is_some_and(|lldp| lldp.endpoint)
         };
         let uptime = now.saturating_since(config.system.started).as_secs();
-        let telling = Telling {
+        let telling = AnnouncementBuilder {
             config,
             port: &own.port,
             chassis: self.macs.first().map_or(own.port.mac, |(mac, _)| *mac),
@@ -208,9 +208,9 @@ impl Discovery {
         out.push(Action::Send(id, protocol, telling.bytes(protocol)));
     }
 
-    fn tell_all(&mut self, id: PortId, now: Instant, out: &mut Vec<Action>) {
+    fn announce_all(&mut self, id: PortId, now: Instant, out: &mut Vec<Action>) {
         for protocol in Protocol::ALL {
-            self.tell(id, protocol, false, now, out);
+            self.announce(id, protocol, false, now, out);
         }
         if let Some(own) = self.ports.get_mut(&id) {
             own.counter = own.counter.wrapping_add(1);
@@ -219,13 +219,19 @@ impl Discovery {
         self.schedule(id, interval.map(|interval| now + interval));
     }
 
-    fn hear(
+    fn receive(
         &mut self,
-        (on, below, from): (PortId, Option<PortId>, Mac),
-        (protocol, bytes): (Protocol, &[u8]),
+        source: AnnouncementSource,
+        protocol: Protocol,
+        bytes: &[u8],
         now: Instant,
         out: &mut Vec<Action>,
     ) {
+        let AnnouncementSource {
+            port: on,
+            mac: from,
+            ..
+        } = source;
         let (Some(config), Some(own)) = (&self.config, self.ports.get_mut(&on)) else {
             return;
         };
@@ -233,7 +239,7 @@ impl Discovery {
         if from == own.port.mac || !config.protocols.has(protocol) {
             return;
         }
-        let message = match hear::read(protocol, bytes) {
+        let message = match parse::read(protocol, bytes) {
             Ok(message) => message,
             Err(fault) => return out.push(Action::Discarded(fault)),
         };
@@ -242,18 +248,15 @@ impl Discovery {
                 let rests = |at: Instant| now.saturating_since(at) < ANSWERS;
                 if config.tells && !own.answered.is_some_and(rests) {
                     own.answered = Some(now);
-                    self.tell(on, protocol, false, now, out);
+                    self.announce(on, protocol, false, now, out);
                 }
             }
-            Message::Told(_, _) if !config.listens => {}
-            Message::Told(Some(0), _) => self.table.end(on, from, protocol),
-            Message::Told(seconds, told) => {
+            Message::Announcement(_, _) if !config.listens => {}
+            Message::Announcement(Some(0), _) => self.table.end(on, from, protocol),
+            Message::Announcement(seconds, told) => {
                 let seconds = seconds.unwrap_or(config.hold());
                 let until = now + Duration::from_secs(seconds.into());
-                if !self
-                    .table
-                    .put((on, below, from), protocol, (now, until), *told)
-                {
+                if !self.table.put(source, protocol, now, until, *told) {
                     out.push(Action::Discarded(Fault::Full));
                 }
             }
@@ -270,13 +273,20 @@ impl Machine for Discovery {
         match event {
             Event::Configure(config) => self.configure(config, now, out),
             Event::Port(id, port) => self.lay(id, port, now, out),
-            Event::Heard {
+            Event::Received {
                 on,
                 below,
                 from,
                 protocol,
                 bytes,
-            } => self.hear((on, below, from), (protocol, bytes), now, out),
+            } => {
+                let source = AnnouncementSource {
+                    port: on,
+                    below,
+                    mac: from,
+                };
+                self.receive(source, protocol, bytes, now, out);
+            }
         }
     }
 
@@ -286,7 +296,7 @@ impl Machine for Discovery {
             let Some((_, id)) = self.due.first().copied().filter(|due| due.0 <= now) else {
                 break;
             };
-            self.tell_all(id, now, out);
+            self.announce_all(id, now, out);
         }
     }
 

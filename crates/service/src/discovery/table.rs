@@ -15,7 +15,7 @@ pub const MOST: usize = 8_192;
 
 /// Announced data of a neighbour. Missing data is empty or `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Announcement {
     /// Identity.
     pub identity: String,
     /// Platform.
@@ -64,7 +64,7 @@ pub struct Lldp {
 struct Entry {
     heard: Instant,
     expires: Instant,
-    told: Told,
+    told: Announcement,
 }
 
 /// A neighbour.
@@ -92,13 +92,13 @@ impl Neighbour {
     }
 
     /// Time of the last announcement.
-    pub fn heard(&self) -> Instant {
+    pub fn last_received(&self) -> Instant {
         let heard = self.entries.iter().flatten().map(|entry| entry.heard);
         heard.max().unwrap_or(Instant::ZERO)
     }
 
     /// Data from LLDP.
-    pub fn lldp(&self) -> Option<&Told> {
+    pub fn lldp(&self) -> Option<&Announcement> {
         self.of(Protocol::Lldp).map(|entry| &entry.told)
     }
 
@@ -110,8 +110,8 @@ impl Neighbour {
     }
 
     /// Merged data of all protocols; for each field MNDP takes precedence over CDP, and CDP over LLDP.
-    pub fn told(&self) -> Told {
-        let mut all = Told::default();
+    pub fn announcement(&self) -> Announcement {
+        let mut all = Announcement::default();
         for protocol in [Protocol::Mndp, Protocol::Cdp, Protocol::Lldp] {
             let Some(Entry { told, .. }) = self.of(protocol) else {
                 continue;
@@ -148,6 +148,17 @@ impl Neighbour {
     }
 }
 
+/// Origin of a received announcement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AnnouncementSource {
+    /// Ingress interface.
+    pub(super) port: PortId,
+    /// Interface of the bridge port, if different.
+    pub(super) below: Option<PortId>,
+    /// Source MAC address.
+    pub(super) mac: Mac,
+}
+
 /// Neighbour table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -162,11 +173,13 @@ impl Table {
     /// Stores the data of an announcement. Returns false if the table is full.
     pub(super) fn put(
         &mut self,
-        (port, below, mac): (PortId, Option<PortId>, Mac),
+        source: AnnouncementSource,
         protocol: Protocol,
-        (now, expires): (Instant, Instant),
-        told: Told,
+        now: Instant,
+        expires: Instant,
+        told: Announcement,
     ) -> bool {
+        let AnnouncementSource { port, below, mac } = source;
         let key = (port, mac);
         if !self.all.contains_key(&key) {
             let on_port = self.on_port.entry(port).or_default();

@@ -68,7 +68,7 @@ impl Rig {
     }
 
     fn hear(&mut self, on: PortId, from: Mac, protocol: Protocol, bytes: &[u8]) -> Vec<Action> {
-        self.feed(Event::Heard {
+        self.feed(Event::Received {
             on,
             below: None,
             from,
@@ -77,7 +77,7 @@ impl Rig {
         })
     }
 
-    /// Lets time go by; gives what was sent, with the second of each.
+    /// Advances the time; returns sent messages with their times in seconds.
     fn run(&mut self, span: Duration) -> Vec<(u64, PortId, Protocol, Vec<u8>)> {
         let until = self.now + span;
         let mut sent = Vec::new();
@@ -97,7 +97,7 @@ impl Rig {
 
     fn names(&self) -> Vec<String> {
         let all = self.machine.neighbours();
-        all.map(|one| format!("{} {}", one.told().identity, one.protocols()))
+        all.map(|one| format!("{} {}", one.announcement().identity, one.protocols()))
             .collect()
     }
 }
@@ -205,7 +205,7 @@ fn options_of_lldp_are_told_where_they_are_set() {
     };
     let first = read(&rig.run(Duration::ZERO));
     assert_eq!(first, (Some(30), Some(1518), Some(7), None));
-    // A telephone is told its VLAN.
+    // A telephone gets its VLAN.
     rig.hear(1, NEAR, Protocol::Lldp, &by_lldp(b"phone", 120));
     let then = read(&rig.run(Duration::from_secs(30)));
     assert_eq!(then, (Some(30), Some(1518), Some(7), Some(Some(30))));
@@ -222,12 +222,12 @@ fn a_neighbour_is_one_whoever_tells_of_it() {
 
     rig.run(Duration::from_secs(20));
     let one = rig.machine.neighbours().next().expect("it is there");
-    let told = one.told();
+    let told = one.announcement();
     assert_eq!((&*told.board, &*told.platform), ("CHR", "cisco"));
     assert_eq!(told.description, "a switch");
     assert_eq!(one.uptime(rig.now), Some(1_020));
-    assert_eq!(one.heard(), START);
-    // Each holds for its own time: MNDP, which says none, as the router's own.
+    assert_eq!(one.last_received(), START);
+    // Each protocol has its own lifetime; MNDP uses the router's own.
     rig.run(Duration::from_secs(100));
     assert_eq!(rig.names(), ["router cdp,mndp"]);
     rig.run(Duration::from_secs(1));
@@ -339,7 +339,7 @@ fn a_flood_of_neighbours_is_bounded_and_those_that_are_known_stay() {
     assert_eq!(rig.machine.table.on(1).count(), MOST_ON_PORT);
     assert_eq!(lost, 20 * 1_100 + 1 - MOST);
     assert!(rig.names().contains(&"first cdp".to_owned()));
-    // There is room again when they have gone.
+    // The table has room again after the neighbours expired.
     rig.run(Duration::from_secs(60));
     assert_eq!(rig.names(), ["first cdp"]);
     rig.hear(2, NEAR, Protocol::Cdp, &by_cdp(b"second", 180));
@@ -376,7 +376,7 @@ fn bytes_of_any_kind_are_discarded_by_name() {
     assert_eq!(said, [Action::Discarded(Fault::Checksum)]);
     let said = rig.hear(1, NEAR, Protocol::Lldp, &[0xff; 40]);
     assert_eq!(said, [Action::Discarded(Fault::Malformed)]);
-    // What comes back of its own is nobody's.
+    // The router ignores its own messages.
     assert!(
         rig.hear(1, port(1).mac, Protocol::Lldp, &by_lldp(b"self", 9))
             .is_empty()

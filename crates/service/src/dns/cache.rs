@@ -258,7 +258,7 @@ mod tests {
                     4..9 => {
                         let found = cache.find(key(number).as_bytes(), now);
                         let known = model.get(&number).filter(|known| known.until > now);
-                        // It may have had to go, but is no other.
+                        // An entry may have been evicted, but never changed.
                         assert!(found.is_none() || found == known, "seed {seed}");
                     }
                     _ => now += Duration::from_secs(rng.below(5)),

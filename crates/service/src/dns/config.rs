@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Network stack that queries a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum NetworkStack {
     /// The router's own addresses.
     Router,
     /// The host that the router runs on.
@@ -20,7 +20,7 @@ pub struct Server {
     /// Address and port.
     pub address: SocketAddr,
     /// Network stack that queries it.
-    pub place: Place,
+    pub place: NetworkStack,
 }
 
 /// DoH server (RFC 8484).
@@ -41,7 +41,7 @@ pub struct Secure {
 pub struct Servers {
     /// Plain DNS servers, in order; the first one is used until it fails.
     pub plain: Vec<Server>,
-    /// DoH servers; if there are any, plain servers are not used.
+    /// DoH servers; they replace the plain servers.
     pub secure: Vec<Arc<Secure>>,
 }
 

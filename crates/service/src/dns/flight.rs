@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use machine::Instant;
 
-use super::config::{Config, Place, Secure, Server, Servers};
+use super::config::{Config, NetworkStack, Secure, Server, Servers};
 use super::message::{self, NO_NAME};
 use super::question::{CLASS_IN, HEAD, Key, Options, TYPE_OPT, name_len, text_of};
 use super::secret::Secret;
 use super::stored::{Asker, SIZE, Stored};
-use super::{Action, Ask, Dns, PORTS, Told, Way};
+use super::{Action, Ask, Dns, PORTS, QueryResult, Transport};
 
 /// Response code SERVFAIL (RFC 1035, 4.1.1).
 pub(super) const FAILURE: u8 = 2;
@@ -37,7 +37,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// DoH servers for a name; none if the name is that of a DoH server itself.
+    /// DoH servers for a name; empty for the host name of a DoH server itself.
     fn secure(&self, key: &Key) -> &[Arc<Secure>] {
         let secure = &self.servers.secure;
         match secure.iter().any(|server| *server.name == *key.name()) {
@@ -97,7 +97,7 @@ pub(super) struct Flight<C> {
     refusals: usize,
     began: Instant,
     due: Instant,
-    road: Road,
+    road: AnswerPath,
     sent: Box<[u8]>,
     /// The query has an OPT record (RFC 6891, 6.2.2).
     options: bool,
@@ -106,17 +106,17 @@ pub(super) struct Flight<C> {
 
 /// How the answer of a flight will arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Road {
+enum AnswerPath {
     /// No answer is expected.
     None,
     /// On this local port, from this server.
     Port(u16, SocketAddr),
     /// From the owner, with this ticket.
-    Ticket(u64, By),
+    Ticket(u64, TransportKind),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
+enum TransportKind {
     Datagram,
     Stream,
     Secure,
@@ -124,7 +124,8 @@ enum By {
 
 impl<C> Flight<C> {
     pub(super) fn new(
-        (key, group): (Key, Arc<str>),
+        key: Key,
+        group: Arc<str>,
         question: Box<[u8]>,
         waiter: Waiter<C>,
         now: Instant,
@@ -143,7 +144,7 @@ impl<C> Flight<C> {
             refusals: 0,
             began: now,
             due: now,
-            road: Road::None,
+            road: AnswerPath::None,
             sent: Box::default(),
             options: true,
             forged: 0,
@@ -151,32 +152,32 @@ impl<C> Flight<C> {
     }
 
     /// Classifies a message relative to the sent query.
-    fn judge(&self, message: &[u8]) -> Judged {
+    fn judge(&self, message: &[u8]) -> Verdict {
         let Some(head) = message.first_chunk::<HEAD>() else {
-            return Judged::Other;
+            return Verdict::Other;
         };
         let code = head[3] & 0xf;
         if head[..2] != self.sent[..2] || head[2] & 0xf8 != 0x80 {
-            return Judged::Other;
+            return Verdict::Other;
         }
         let end = HEAD + self.key.name().len() + 4;
         if head[4..6] == [0, 1] && message.get(HEAD..end) == self.sent.get(HEAD..end) {
             return match (code, head[2] & 2 != 0) {
-                (FORMAT_ERROR | NOT_IMPLEMENTED, _) if self.options => Judged::NoOptions,
-                (0 | NO_NAME, true) => Judged::Cut,
-                (0 | NO_NAME, false) => Judged::Answer,
-                _ => Judged::Refusal,
+                (FORMAT_ERROR | NOT_IMPLEMENTED, _) if self.options => Verdict::NoOptions,
+                (0 | NO_NAME, true) => Verdict::Cut,
+                (0 | NO_NAME, false) => Verdict::Answer,
+                _ => Verdict::Refusal,
             };
         }
         match (&head[4..6], code) {
             // Servers without EDNS may omit the question section.
-            ([0, 0], FORMAT_ERROR | NOT_IMPLEMENTED) if self.options => Judged::NoOptions,
+            ([0, 0], FORMAT_ERROR | NOT_IMPLEMENTED) if self.options => Verdict::NoOptions,
             _ if { message.get(HEAD..end) }
                 .is_some_and(|own| own.eq_ignore_ascii_case(&self.sent[HEAD..end])) =>
             {
-                Judged::OtherCase
+                Verdict::OtherCase
             }
-            _ => Judged::Other,
+            _ => Verdict::Other,
         }
     }
 }
@@ -197,7 +198,7 @@ pub fn is_about(sent: &[u8], message: &[u8]) -> bool {
 
 /// Classification of a received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Judged {
+enum Verdict {
     Answer,
     /// Truncated: retry by TCP.
     Cut,
@@ -239,10 +240,10 @@ impl<C: Clone> Dns<C> {
         let way = match (secure, stream, plain) {
             (Some(secure), ..) => {
                 patience = self.config.secure_patience;
-                Way::Secure(Arc::clone(secure))
+                Transport::Secure(Arc::clone(secure))
             }
-            (None, Some(server), _) => Way::Stream(server),
-            (None, None, Some(server)) => Way::Datagram(*server),
+            (None, Some(server), _) => Transport::Stream(server),
+            (None, None, Some(server)) => Transport::Datagram(*server),
             (None, None, None) => return self.fail(id, false, now, out),
         };
         flight.tries += 1;
@@ -259,14 +260,14 @@ impl<C: Clone> Dns<C> {
         self.due.insert((flight.due, id));
         let left = flight.due.saturating_since(now);
         match way {
-            Way::Datagram(Server {
+            Transport::Datagram(Server {
                 address,
-                place: Place::Router,
+                place: NetworkStack::Router,
             }) => {
                 let Some(port) = free_port(&self.by_port, secret) else {
                     return self.fail(id, false, now, out);
                 };
-                flight.road = Road::Port(port, address);
+                flight.road = AnswerPath::Port(port, address);
                 self.by_port.insert(port, id);
                 out.push(Action::Send {
                     to: address,
@@ -278,12 +279,12 @@ impl<C: Clone> Dns<C> {
                 self.last += 1;
                 let ticket = self.last;
                 let by = match way {
-                    Way::Datagram(_) => By::Datagram,
-                    Way::Stream(_) => By::Stream,
-                    Way::Secure(_) => By::Secure,
+                    Transport::Datagram(_) => TransportKind::Datagram,
+                    Transport::Stream(_) => TransportKind::Stream,
+                    Transport::Secure(_) => TransportKind::Secure,
                 };
-                self.secure += usize::from(by == By::Secure);
-                flight.road = Road::Ticket(ticket, by);
+                self.secure += usize::from(by == TransportKind::Secure);
+                flight.road = AnswerPath::Ticket(ticket, by);
                 self.by_ticket.insert(ticket, id);
                 out.push(Action::Ask(Ask {
                     ticket,
@@ -301,18 +302,18 @@ impl<C: Clone> Dns<C> {
             return;
         };
         self.due.remove(&(flight.due, id));
-        match core::mem::replace(&mut flight.road, Road::None) {
-            Road::None => {}
-            Road::Port(port, _) => drop(self.by_port.remove(&port)),
-            Road::Ticket(ticket, by) => {
+        match core::mem::replace(&mut flight.road, AnswerPath::None) {
+            AnswerPath::None => {}
+            AnswerPath::Port(port, _) => drop(self.by_port.remove(&port)),
+            AnswerPath::Ticket(ticket, by) => {
                 self.by_ticket.remove(&ticket);
-                self.secure -= usize::from(by == By::Secure);
+                self.secure -= usize::from(by == TransportKind::Secure);
             }
         }
     }
 
     /// Handles a datagram that arrived on a query port.
-    pub(super) fn hear(
+    pub(super) fn receive(
         &mut self,
         port: u16,
         from: SocketAddr,
@@ -324,12 +325,12 @@ impl<C: Clone> Dns<C> {
         let Some((id, flight)) = id.and_then(|id| Some((id, self.flights.get_mut(&id)?))) else {
             return;
         };
-        let is_asked = flight.road == Road::Port(port, from);
+        let is_asked = flight.road == AnswerPath::Port(port, from);
         let judged = match is_asked {
             true => flight.judge(message),
-            false => Judged::Other,
+            false => Verdict::Other,
         };
-        if judged == Judged::Other {
+        if judged == Verdict::Other {
             self.counters.forged += 1;
             flight.forged += 1;
             if flight.forged != FORGED_MAX {
@@ -344,22 +345,28 @@ impl<C: Clone> Dns<C> {
     }
 
     /// Handles the result of a query that the owner sent.
-    pub(super) fn told(&mut self, ticket: u64, told: Told, now: Instant, out: &mut Vec<Action<C>>) {
+    pub(super) fn finish_query(
+        &mut self,
+        ticket: u64,
+        told: QueryResult,
+        now: Instant,
+        out: &mut Vec<Action<C>>,
+    ) {
         let Some(id) = self.by_ticket.get(&ticket).copied() else {
             return;
         };
         match told {
-            Told::Message(message) => {
+            QueryResult::Message(message) => {
                 let judged = self.flights.get(&id).map(|flight| flight.judge(&message));
                 let judged = match judged {
                     // The owner's sockets are connected, so a mismatch comes from the server itself.
-                    None | Some(Judged::Other | Judged::OtherCase) => Judged::Refusal,
+                    None | Some(Verdict::Other | Verdict::OtherCase) => Verdict::Refusal,
                     Some(judged) => judged,
                 };
                 self.take(id, &message, judged, now, out);
             }
-            Told::Refused => self.try_next(id, true, now, out),
-            Told::Silent => self.try_next(id, false, now, out),
+            QueryResult::Refused => self.try_next(id, true, now, out),
+            QueryResult::Silent => self.try_next(id, false, now, out),
         }
     }
 
@@ -368,7 +375,7 @@ impl<C: Clone> Dns<C> {
         &mut self,
         id: u64,
         message: &[u8],
-        judged: Judged,
+        judged: Verdict,
         now: Instant,
         out: &mut Vec<Action<C>>,
     ) {
@@ -377,18 +384,21 @@ impl<C: Clone> Dns<C> {
         };
         let group = self.groups.get(&flight.group);
         let plain = group.and_then(|group| nth(&group.servers.plain, flight.server));
-        let by_stream = matches!(flight.road, Road::Ticket(_, By::Stream | By::Secure));
+        let by_stream = matches!(
+            flight.road,
+            AnswerPath::Ticket(_, TransportKind::Stream | TransportKind::Secure)
+        );
         match judged {
-            Judged::Cut | Judged::Other | Judged::OtherCase if !by_stream => {
+            Verdict::Cut | Verdict::Other | Verdict::OtherCase if !by_stream => {
                 let stream = plain.copied();
                 self.put(id, stream, now, out);
             }
-            Judged::NoOptions => {
+            Verdict::NoOptions => {
                 flight.options = false;
                 let stream = plain.copied().filter(|_| by_stream);
                 self.put(id, stream, now, out);
             }
-            Judged::Refusal => self.try_next(id, true, now, out),
+            Verdict::Refusal => self.try_next(id, true, now, out),
             _ => match message::read(message, &flight.key, self.config.longest) {
                 Some(answer) => {
                     let stored = answer.stored.made(now, answer.holds);

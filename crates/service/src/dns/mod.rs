@@ -15,6 +15,7 @@
 //! The owner holds the sockets: [`Action::Send`] sends a datagram from a port of the router, and datagrams to that
 //! port arrive as [`Event::Datagram`]. [`Action::Ask`] covers TCP, HTTPS, and servers of the host.
 
+mod adlist;
 mod cache;
 mod config;
 mod flight;
@@ -26,7 +27,6 @@ mod statics;
 mod stored;
 #[cfg(test)]
 mod tests;
-mod unwanted;
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
@@ -35,20 +35,20 @@ use std::sync::Arc;
 
 use machine::{Instant, Machine};
 
+use adlist::Adlists;
 use cache::Cache;
 use flight::{Flight, Group};
 use secret::Secret;
 use statics::Statics;
 use stored::Stored;
-use unwanted::Unwanted;
 
-pub use config::{Config, Place, Secure, Server, Servers};
+pub use adlist::{HashKey, List, NAMES_MAX, Reader};
+pub use config::{Config, NetworkStack, Secure, Server, Servers};
 pub use flight::is_about;
 pub use message::{Line, record_text};
-pub use question::{Key, Options, Query, Unfit, text_of};
+pub use question::{Key, Options, Query, QueryError, text_of};
 pub use statics::{Data, Entry, Names};
 pub use stored::Carrier;
-pub use unwanted::{HashKey, List, NAMES_MAX, Reader};
 
 /// Source ports of queries.
 pub const PORTS: core::ops::RangeInclusive<u16> = 32_768..=65_535;
@@ -86,11 +86,11 @@ pub enum Event<'a, C> {
         message: &'a [u8],
     },
     /// Result of an [`Action::Ask`].
-    Told {
+    QueryResult {
         /// Ticket of the query.
         ticket: u64,
         /// Result.
-        told: Told,
+        told: QueryResult,
     },
     /// Flush the cache.
     Flush,
@@ -98,7 +98,7 @@ pub enum Event<'a, C> {
 
 /// Result of a query that the owner sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum QueryResult {
     /// Answer.
     Message(Vec<u8>),
     /// The server is unreachable or sent garbage.
@@ -140,7 +140,7 @@ pub struct Ask {
     /// Identifies the result.
     pub ticket: u64,
     /// Transport and server.
-    pub way: Way,
+    pub way: Transport,
     /// Message.
     pub message: Vec<u8>,
     /// Timeout.
@@ -149,7 +149,7 @@ pub struct Ask {
 
 /// Transport of a query that the owner sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Transport {
     /// UDP.
     Datagram(Server),
     /// TCP (RFC 7766).
@@ -189,7 +189,7 @@ pub struct Dns<C> {
     config: Config,
     statics: Statics,
     cache: Cache,
-    unwanted: Unwanted,
+    unwanted: Adlists,
     groups: BTreeMap<Arc<str>, Group>,
     flights: HashMap<u64, Flight<C>>,
     /// Flights by key and group, by port, and by ticket.
@@ -205,7 +205,7 @@ pub struct Dns<C> {
     last: u64,
     secret: Secret,
     tidied: Instant,
-    /// Time of the last warning about too many queries.
+    /// Time of the last overload warning.
     warned: Option<Instant>,
     counters: Counters,
 }
@@ -219,7 +219,7 @@ impl<C: Clone> Dns<C> {
         Self {
             statics: Statics::default(),
             cache: Cache::new(config.cache_size),
-            unwanted: Unwanted::new(key),
+            unwanted: Adlists::new(key),
             groups: flight::groups(&config, BTreeMap::new()),
             config,
             flights: HashMap::new(),
@@ -323,13 +323,13 @@ impl<C: Clone + core::fmt::Debug> Machine for Dns<C> {
                 client,
                 carrier,
                 message,
-            } => self.ask(client, (message, carrier), now, out),
+            } => self.ask(client, message, carrier, now, out),
             Event::Datagram {
                 port,
                 from,
                 message,
-            } => self.hear(port, from, message, now, out),
-            Event::Told { ticket, told } => self.told(ticket, told, now, out),
+            } => self.receive(port, from, message, now, out),
+            Event::QueryResult { ticket, told } => self.finish_query(ticket, told, now, out),
             Event::Flush => self.cache.clear(),
         }
     }

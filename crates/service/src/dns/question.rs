@@ -138,7 +138,7 @@ pub struct Query<'a> {
 
 /// Reason why a message cannot be answered as a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfit {
+pub enum QueryError {
     /// A response, or shorter than a header; gets no answer.
     NoQuestion,
     /// Malformed.
@@ -151,7 +151,7 @@ pub enum Unfit {
     Version,
 }
 
-impl Unfit {
+impl QueryError {
     /// Response code (RFC 1035, 4.1.1); `None` if the message gets no answer.
     pub(super) const fn code(self) -> Option<u16> {
         match self {
@@ -169,37 +169,37 @@ impl<'a> Query<'a> {
     ///
     /// # Errors
     /// Returns why the message cannot be answered.
-    pub fn read(bytes: &'a [u8]) -> Result<Self, Unfit> {
-        let head = bytes.first_chunk::<HEAD>().ok_or(Unfit::NoQuestion)?;
+    pub fn read(bytes: &'a [u8]) -> Result<Self, QueryError> {
+        let head = bytes.first_chunk::<HEAD>().ok_or(QueryError::NoQuestion)?;
         let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
         if head[2] & 0x80 != 0 {
-            return Err(Unfit::NoQuestion);
+            return Err(QueryError::NoQuestion);
         }
         if head[2] >> 3 & 0xf != 0 {
-            return Err(Unfit::NotImplemented);
+            return Err(QueryError::NotImplemented);
         }
         if word(4) != 1 || word(6) != 0 || word(8) != 0 {
-            return Err(Unfit::Malformed);
+            return Err(QueryError::Malformed);
         }
         let name = &bytes[HEAD..];
-        let len = name_len(name).ok_or(Unfit::Malformed)?;
+        let len = name_len(name).ok_or(QueryError::Malformed)?;
         let fixed = name.get(len..).and_then(|rest| rest.first_chunk::<4>());
-        let [a, b, c, d] = fixed.copied().ok_or(Unfit::Malformed)?;
+        let [a, b, c, d] = fixed.copied().ok_or(QueryError::Malformed)?;
         let (kind, class) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
         let end = HEAD + len + 4;
         let options = read_options(&bytes[end..], word(10))?;
         match (class, kind) {
             // Zone transfers and obsolete mailbox queries.
-            (CLASS_IN, 251..=254) => return Err(Unfit::Refused),
+            (CLASS_IN, 251..=254) => return Err(QueryError::Refused),
             // ANY queries mostly serve amplification attacks (RFC 8482, 4).
-            (CLASS_IN, 255 | 0 | TYPE_OPT) => return Err(Unfit::NotImplemented),
+            (CLASS_IN, 255 | 0 | TYPE_OPT) => return Err(QueryError::NotImplemented),
             (CLASS_IN, _) => {}
-            _ => return Err(Unfit::Refused),
+            _ => return Err(QueryError::Refused),
         }
         let signed = options.is_some_and(|options| options.signed);
         Ok(Self {
             head: &bytes[..end],
-            key: Key::new(name, kind, signed).ok_or(Unfit::Malformed)?,
+            key: Key::new(name, kind, signed).ok_or(QueryError::Malformed)?,
             options,
         })
     }
@@ -211,27 +211,29 @@ impl<'a> Query<'a> {
 }
 
 /// Searches `count` additional records for OPT.
-fn read_options(mut rest: &[u8], count: u16) -> Result<Option<Options>, Unfit> {
+fn read_options(mut rest: &[u8], count: u16) -> Result<Option<Options>, QueryError> {
     let mut options = None;
     for _ in 0..count.min(ADDITIONAL_MAX) {
         // Additional records of a query have the root name, or an uncompressed name (TSIG).
-        let len = name_len(rest).ok_or(Unfit::Malformed)?;
-        let fixed = rest[len..].first_chunk::<10>().ok_or(Unfit::Malformed)?;
+        let len = name_len(rest).ok_or(QueryError::Malformed)?;
+        let fixed = rest[len..]
+            .first_chunk::<10>()
+            .ok_or(QueryError::Malformed)?;
         let word = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
         let after = len + 10 + usize::from(word(8));
         if word(0) == TYPE_OPT {
             if options.is_some() || len != 1 {
-                return Err(Unfit::Malformed);
+                return Err(QueryError::Malformed);
             }
             if fixed[5] != 0 {
-                return Err(Unfit::Version);
+                return Err(QueryError::Version);
             }
             options = Some(Options {
                 size: word(2),
                 signed: fixed[6] & 0x80 != 0,
             });
         }
-        rest = rest.get(after..).ok_or(Unfit::Malformed)?;
+        rest = rest.get(after..).ok_or(QueryError::Malformed)?;
     }
     Ok(options)
 }
@@ -276,7 +278,7 @@ mod tests {
         later[6] = 1;
         assert_eq!(
             Query::read(&question(1, &later)).err(),
-            Some(Unfit::Version)
+            Some(QueryError::Version)
         );
     }
 
@@ -288,14 +290,17 @@ mod tests {
             Query::read(&message).err()
         };
 
-        assert_eq!(unfit(2, 0x80), Some(Unfit::NoQuestion));
-        assert_eq!(unfit(2, 0x28), Some(Unfit::NotImplemented));
-        assert_eq!(unfit(5, 2), Some(Unfit::Malformed));
-        assert_eq!(unfit(12, 0xc0), Some(Unfit::Malformed));
-        assert_eq!(Query::read(&question(252, &[])).err(), Some(Unfit::Refused));
+        assert_eq!(unfit(2, 0x80), Some(QueryError::NoQuestion));
+        assert_eq!(unfit(2, 0x28), Some(QueryError::NotImplemented));
+        assert_eq!(unfit(5, 2), Some(QueryError::Malformed));
+        assert_eq!(unfit(12, 0xc0), Some(QueryError::Malformed));
+        assert_eq!(
+            Query::read(&question(252, &[])).err(),
+            Some(QueryError::Refused)
+        );
         assert_eq!(
             Query::read(&question(255, &[])).err(),
-            Some(Unfit::NotImplemented)
+            Some(QueryError::NotImplemented)
         );
         let message = question(1, &OPTIONS);
         for len in 0..message.len() {

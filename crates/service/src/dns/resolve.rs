@@ -9,7 +9,7 @@ use machine::Instant;
 use super::flight::{FAILURE, Flight, Waiter, code, deliver};
 use super::message::CHAIN_MAX;
 use super::question::{Key, Query};
-use super::statics::{A, AAAA, Data, Entry, Found};
+use super::statics::{A, AAAA, Data, Entry, Lookup};
 use super::stored::{Asker, Carrier, Stored, put_record, refuse_unread};
 use super::{Action, Dns};
 
@@ -35,7 +35,8 @@ impl<C: Clone> Dns<C> {
     /// Allocates nothing except in `reply`.
     pub fn answer_at_once(
         &mut self,
-        (message, carrier): (&[u8], Carrier),
+        message: &[u8],
+        carrier: Carrier,
         now: Instant,
         reply: &mut Vec<u8>,
     ) -> bool {
@@ -50,15 +51,15 @@ impl<C: Clone> Dns<C> {
         let to = Asker::new(&query, carrier);
         let mut is_known = false;
         match self.statics.find(&query.key) {
-            Found::Answer(stored, None) => {
+            Lookup::Answer(stored, None) => {
                 self.counters.asked += 1;
                 self.counters.configured += 1;
                 stored.write(&to, now, reply);
                 return true;
             }
-            Found::Answer(..) | Found::Alias(..) | Found::Forward(_, Some(_)) => return false,
-            Found::OtherType => is_known = true,
-            Found::Forward(_, None) | Found::Nothing => {}
+            Lookup::Answer(..) | Lookup::Alias(..) | Lookup::Forward(_, Some(_)) => return false,
+            Lookup::OtherType => is_known = true,
+            Lookup::Forward(_, None) | Lookup::Nothing => {}
         }
         let Some(stored) = self.cache.find(query.key.as_bytes(), now) else {
             return false;
@@ -73,7 +74,8 @@ impl<C: Clone> Dns<C> {
     pub(super) fn ask(
         &mut self,
         client: C,
-        (message, carrier): (&[u8], Carrier),
+        message: &[u8],
+        carrier: Carrier,
         now: Instant,
         out: &mut Vec<Action<C>>,
     ) {
@@ -105,7 +107,7 @@ impl<C: Clone> Dns<C> {
         };
         match self.step(query.key, &mut waiter, now) {
             Step::Answer(of, stored) => deliver(waiter, &of, &stored, now, out),
-            Step::Ask(key, group) => self.wait(waiter, (key, group), now, out),
+            Step::Ask(key, group) => self.wait(waiter, key, group, now, out),
         }
     }
 
@@ -115,28 +117,28 @@ impl<C: Clone> Dns<C> {
         let mut may_be_unwanted = true;
         for _ in 0..CHAIN_MAX {
             let list = match self.statics.find(&key) {
-                Found::Answer(stored, list) => {
+                Lookup::Answer(stored, list) => {
                     self.counters.configured += 1;
                     waiter.lists.extend(list.cloned());
                     return Step::Answer(key, stored.clone());
                 }
-                Found::Alias(to, ttl, list) => {
+                Lookup::Alias(to, ttl, list) => {
                     waiter.lists.extend(list.cloned());
                     let Some(to) = key.of(to) else { break };
                     waiter.aliases.push((to, ttl));
                     key = to;
                     continue;
                 }
-                Found::Forward(to, list) => {
+                Lookup::Forward(to, list) => {
                     may_be_unwanted = false;
                     group = to.cloned().unwrap_or(group);
                     list.cloned()
                 }
-                Found::OtherType => {
+                Lookup::OtherType => {
                     waiter.is_known = waiter.aliases.is_empty();
                     None
                 }
-                Found::Nothing => None,
+                Lookup::Nothing => None,
             };
             waiter.lists.extend(list);
             if let Some(stored) = self.cache.find(key.as_bytes(), now) {
@@ -157,7 +159,8 @@ impl<C: Clone> Dns<C> {
     fn wait(
         &mut self,
         waiter: Waiter<C>,
-        (key, group): (Key, Arc<str>),
+        key: Key,
+        group: Arc<str>,
         now: Instant,
         out: &mut Vec<Action<C>>,
     ) {
@@ -186,7 +189,7 @@ impl<C: Clone> Dns<C> {
             return deliver(waiter, &key, &Stored::empty(FAILURE), now, out);
         }
         self.counters.forwarded += 1;
-        let flight = Flight::new((key, group), question, waiter, now);
+        let flight = Flight::new(key, group, question, waiter, now);
         self.begin(flight, now, out);
     }
 

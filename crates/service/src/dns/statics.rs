@@ -119,7 +119,7 @@ struct Set {
 
 /// Result of a lookup.
 #[derive(Clone, Debug)]
-pub(super) enum Found<'a> {
+pub(super) enum Lookup<'a> {
     /// An answer, and the address list for its addresses.
     Answer(&'a Stored, Option<&'a Arc<str>>),
     /// CNAME target, TTL and address list.
@@ -181,10 +181,10 @@ impl Statics {
     fn file(&mut self, id: u64, entry: &Entry, comes: bool) {
         let entries = &self.entries;
         match &entry.names {
-            Names::One(name) => file(&mut self.exact, name, (id, comes), entries),
+            Names::One(name) => file(&mut self.exact, name, id, comes, entries),
             Names::Below(name) => {
-                file(&mut self.exact, name, (id, comes), entries);
-                file(&mut self.below, name, (id, comes), entries);
+                file(&mut self.exact, name, id, comes, entries);
+                file(&mut self.below, name, id, comes, entries);
             }
             Names::Matching(_) => {
                 self.patterns.automaton = None;
@@ -220,9 +220,9 @@ impl Statics {
     }
 
     /// Looks up a query.
-    pub(super) fn find(&mut self, key: &Key) -> Found<'_> {
+    pub(super) fn find(&mut self, key: &Key) -> Lookup<'_> {
         if self.entries.is_empty() {
-            return Found::Nothing;
+            return Lookup::Nothing;
         }
         self.patterns.search(key, &self.entries);
         let of_patterns = { self.patterns.found.iter() }.map(|at| &self.patterns.sets[*at]);
@@ -239,33 +239,33 @@ impl Statics {
         for set in of_patterns.chain(own).chain(reverse) {
             is_known = true;
             match set.find(kind) {
-                Found::OtherType | Found::Nothing => {}
+                Lookup::OtherType | Lookup::Nothing => {}
                 found => return found,
             }
         }
         if is_known {
-            Found::OtherType
+            Lookup::OtherType
         } else {
-            Found::Nothing
+            Lookup::Nothing
         }
     }
 }
 
 impl Set {
-    fn find(&self, kind: u16) -> Found<'_> {
+    fn find(&self, kind: u16) -> Lookup<'_> {
         let list = self.list.as_ref();
         if let Some(stored) = &self.no_name {
-            return Found::Answer(stored, None);
+            return Lookup::Answer(stored, None);
         }
         if let Some((_, stored)) = self.answers.iter().find(|(own, _)| *own == kind) {
-            return Found::Answer(stored, list);
+            return Lookup::Answer(stored, list);
         }
         if let Some((to, ttl)) = &self.alias {
-            return Found::Alias(to, *ttl, list);
+            return Lookup::Alias(to, *ttl, list);
         }
         match &self.forward {
-            Some(to) => Found::Forward(to.as_ref(), list),
-            None => Found::OtherType,
+            Some(to) => Lookup::Forward(to.as_ref(), list),
+            None => Lookup::OtherType,
         }
     }
 
@@ -311,7 +311,8 @@ impl Set {
 fn file(
     map: &mut HashMap<Box<[u8]>, Set>,
     name: &[u8],
-    (id, comes): (u64, bool),
+    id: u64,
+    comes: bool,
     all: &BTreeMap<u64, Entry>,
 ) {
     let mut entries = map.remove(name).map(|set| set.entries).unwrap_or_default();
@@ -513,10 +514,10 @@ mod tests {
         Data::Address([10, 0, 0, last].into())
     }
 
-    /// The last bytes of the addresses that there are; none where the question goes on.
+    /// Last bytes of the addresses found; `None` if the query is forwarded.
     fn asked(statics: &mut Statics, text: &str) -> Option<Vec<u8>> {
         match statics.find(&key(text, A)) {
-            Found::Answer(stored, _) => Some(stored.body.chunks(16).map(|one| one[15]).collect()),
+            Lookup::Answer(stored, _) => Some(stored.body.chunks(16).map(|one| one[15]).collect()),
             _ => None,
         }
     }
@@ -571,10 +572,13 @@ mod tests {
             .expect("good");
 
         let found = statics.find(&key("a.example", AAAA));
-        assert!(matches!(found, Found::OtherType));
-        assert!(matches!(statics.find(&key("b.example", A)), Found::Nothing));
+        assert!(matches!(found, Lookup::OtherType));
+        assert!(matches!(
+            statics.find(&key("b.example", A)),
+            Lookup::Nothing
+        ));
         let reverse = statics.find(&key("1.0.0.10.in-addr.arpa", PTR));
-        let Found::Answer(stored, _) = reverse else {
+        let Lookup::Answer(stored, _) = reverse else {
             panic!("{reverse:?}")
         };
         assert!(stored.body.ends_with(&wire("a.example")));
@@ -583,9 +587,9 @@ mod tests {
             .put(1, Some(entry(name, Data::NoName)))
             .expect("good");
         let found = statics.find(&key("a.example", MX));
-        assert!(matches!(found, Found::Answer(stored, _) if stored.code == NO_NAME));
+        assert!(matches!(found, Lookup::Answer(stored, _) if stored.code == NO_NAME));
         let reverse = statics.find(&key("1.0.0.10.in-addr.arpa", PTR));
-        assert!(matches!(reverse, Found::Nothing));
+        assert!(matches!(reverse, Lookup::Nothing));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use machine::Instant;
 
-use super::question::{CLASS_IN, HEAD, Key, Options, Query, TYPE_OPT, Unfit, name_len};
+use super::question::{CLASS_IN, HEAD, Key, Options, Query, QueryError, TYPE_OPT, name_len};
 
 /// Maximum message length in bytes (RFC 1035, 4.2.2).
 pub(super) const MESSAGE_MAX: usize = 65_535;
@@ -168,15 +168,15 @@ pub(super) fn refuse(to: &Asker<'_>, code: u16, out: &mut Vec<u8>) {
 }
 
 /// Appends the error answer to a message that could not be parsed, if it gets one.
-pub(super) fn refuse_unread(bytes: &[u8], unfit: Unfit, out: &mut Vec<u8>) {
+pub(super) fn refuse_unread(bytes: &[u8], unfit: QueryError, out: &mut Vec<u8>) {
     let (Some(code), Some(head)) = (unfit.code(), bytes.get(..HEAD)) else {
         return;
     };
-    let name = name_len(&bytes[HEAD..]).filter(|_| unfit != Unfit::Malformed);
+    let name = name_len(&bytes[HEAD..]).filter(|_| unfit != QueryError::Malformed);
     let question = name.and_then(|len| bytes.get(..HEAD + len + 4));
     let to = Asker {
         head: question.unwrap_or(head),
-        options: (unfit == Unfit::Version).then_some(Options {
+        options: (unfit == QueryError::Version).then_some(Options {
             size: SIZE,
             signed: false,
         }),

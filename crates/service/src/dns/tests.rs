@@ -1,4 +1,4 @@
-//! The forwarder against servers that a test plays.
+//! The forwarder against simulated servers.
 
 use core::net::Ipv4Addr;
 
@@ -12,14 +12,14 @@ use super::*;
 mod faults;
 mod spelling;
 
-/// A forwarder, the time, and what it wanted.
+/// A forwarder with virtual time, and its actions.
 struct Bench {
     dns: Dns<u32>,
     now: Instant,
     out: Vec<Action<u32>>,
 }
 
-/// A question that was sent to a server.
+/// A query sent to a server.
 #[derive(Clone, Debug)]
 struct Sent {
     to: SocketAddr,
@@ -63,7 +63,7 @@ impl Bench {
     fn configure(&mut self, servers: &[u8], change: impl FnOnce(&mut Config)) {
         let plain = servers.iter().map(|last| Server {
             address: server(*last),
-            place: Place::Router,
+            place: NetworkStack::Router,
         });
         let mut config = Config::default();
         config.servers.plain = plain.collect();
@@ -94,7 +94,7 @@ impl Bench {
         self.now = end;
     }
 
-    /// Asks for a name; the answer, if it is there at once.
+    /// Sends a query; returns an immediate answer.
     fn ask(&mut self, client: u32, text: &str, kind: RecordType) -> Option<Message> {
         self.ask_by(client, (text, kind), Carrier::Datagram(4096), None)
     }
@@ -110,7 +110,7 @@ impl Bench {
         let mut reply = Vec::new();
         if self
             .dns
-            .answer_at_once((&message, carrier), self.now, &mut reply)
+            .answer_at_once(&message, carrier, self.now, &mut reply)
         {
             return Some(Message::from_vec(&reply).expect("a message"));
         }
@@ -131,7 +131,7 @@ impl Bench {
         Some(Message::from_vec(&message).expect("a message"))
     }
 
-    /// What was sent to servers.
+    /// Queries sent to servers.
     fn sent(&mut self) -> Vec<Sent> {
         let is_sent = |action: &mut Action<u32>| matches!(action, Action::Send { .. });
         let sent = self.out.extract_if(.., is_sent).map(|action| match action {
@@ -150,7 +150,7 @@ impl Bench {
         asks.collect()
     }
 
-    /// The answers that clients got.
+    /// Answers to clients.
     fn answers(&mut self) -> Vec<(u32, Message)> {
         let is_answer = |action: &mut Action<u32>| matches!(action, Action::Answer { .. });
         let answers = self
@@ -173,7 +173,7 @@ impl Bench {
         });
     }
 
-    /// Answers what was sent last with these records.
+    /// Answers the last query with these records.
     fn answer(&mut self, records: Vec<Record>) {
         let sent = self.sent().pop().expect("a question was sent");
         let message = reply(&sent.message, ResponseCode::NoError, records, vec![]);
@@ -200,7 +200,7 @@ fn question(id: u16, text: &str, kind: RecordType, size: Option<u16>) -> Vec<u8>
     message
 }
 
-/// An answer as a server gives it.
+/// A server's answer.
 fn reply(
     question: &[u8],
     code: ResponseCode,
@@ -215,7 +215,7 @@ fn reply(
     message.to_bytes().expect("it fits")
 }
 
-/// The last bytes of the addresses in an answer, and how long they hold.
+/// Last bytes of the addresses in an answer, with their TTLs.
 fn found(message: &Message) -> Vec<(u8, u32)> {
     let found = message
         .answers
@@ -254,7 +254,7 @@ fn an_answer_is_kept_for_its_time_which_runs() {
         (kept.metadata.id, kept.queries[0].name.to_ascii()),
         (2, "a.example.".into())
     );
-    // The shortest of its times is that of all.
+    // The minimum TTL applies to all records.
     bench.pass(30);
     assert!(bench.ask(3, "a.example", RecordType::A).is_none());
     assert_eq!(bench.sent().len(), 1);
@@ -318,7 +318,7 @@ fn only_who_was_asked_answers_and_he_repeats_all() {
 
     bench.hear(&sent, &good);
     assert_eq!(bench.answers().len(), 1);
-    // It counts once.
+    // A repeated answer is ignored.
     bench.hear(&sent, &good);
     assert!(bench.answers().is_empty());
 }
@@ -332,7 +332,7 @@ fn an_answer_in_another_case_and_many_forged_ones_are_asked_for_by_tcp() {
     other[13] ^= 0x20;
     bench.hear(&sent, &other);
     let ask = bench.asks().pop().expect("by TCP");
-    assert!(matches!(ask.way, Way::Stream(of) if of.address == server(1)));
+    assert!(matches!(ask.way, Transport::Stream(of) if of.address == server(1)));
     assert!(bench.answers().is_empty());
 
     bench.ask(2, "b.example", RecordType::A);
@@ -343,9 +343,9 @@ fn an_answer_in_another_case_and_many_forged_ones_are_asked_for_by_tcp() {
     let ask = bench.asks().pop().expect("by TCP");
     let records = vec![address("b.example", 7, 60)];
     let message = reply(&ask.message, ResponseCode::NoError, records, vec![]);
-    bench.event(Event::Told {
+    bench.event(Event::QueryResult {
         ticket: ask.ticket,
-        told: Told::Message(message),
+        told: QueryResult::Message(message),
     });
     assert_eq!(found(&bench.answers()[0].1), [(7, 60)]);
 }
@@ -368,7 +368,7 @@ fn what_a_server_says_of_other_names_is_forgotten() {
     assert_eq!(owners, ["a.example.", "b.example."]);
 
     assert!(bench.ask(2, "bank.example", RecordType::A).is_none());
-    // The alias holds for less than the address.
+    // The alias has a lower TTL than the address.
     bench.pass(41);
     assert!(bench.ask(3, "a.example", RecordType::A).is_none());
 }
@@ -415,7 +415,7 @@ fn a_server_that_fails_is_followed_by_the_next_one_which_stays() {
         &sent,
         &reply(&sent.message, ResponseCode::ServFail, vec![], vec![]),
     );
-    // Both have failed now, but the first one by silence: it is asked once more.
+    // Both servers have failed, the first one by timeout: it is queried once more.
     assert_eq!(bench.sent()[0].to, server(1));
     bench.pass(2);
     bench.answer(vec![address("a.example", 1, 60)]);
@@ -435,7 +435,7 @@ fn that_nobody_answers_is_said_when_the_time_is_over_and_kept_for_a_moment() {
     assert_eq!(code(&bench.answers()[0].1), ResponseCode::ServFail);
 
     assert!(bench.ask(2, "a.example", RecordType::A).is_some());
-    // Other servers may know.
+    // The new servers may know the name.
     bench.sent();
     bench.configure(&[3], |_| {});
     assert!(bench.ask(3, "a.example", RecordType::A).is_none());
@@ -463,9 +463,9 @@ fn a_cut_answer_is_asked_for_by_tcp_and_cut_for_who_takes_less() {
     let ask = bench.asks().pop().expect("by TCP");
     let records = (0..60).map(|last| address("a.example", last, 60)).collect();
     let message = reply(&ask.message, ResponseCode::NoError, records, vec![]);
-    bench.event(Event::Told {
+    bench.event(Event::QueryResult {
         ticket: ask.ticket,
-        told: Told::Message(message),
+        told: QueryResult::Message(message),
     });
 
     let answers = bench.answers();
@@ -557,7 +557,7 @@ fn some_names_are_asked_of_others_and_unwanted_ones_of_nobody() {
     let office = Servers {
         plain: vec![Server {
             address: server(7),
-            place: Place::Router,
+            place: NetworkStack::Router,
         }],
         secure: Vec::new(),
     };
@@ -622,25 +622,25 @@ fn a_server_is_asked_by_https_for_all_but_its_own_name() {
     });
     bench.ask(1, "A.example", RecordType::A);
     let ask = bench.asks().pop().expect("by HTTPS");
-    assert!(matches!(&ask.way, Way::Secure(to) if to.verify));
+    assert!(matches!(&ask.way, Transport::Secure(to) if to.verify));
     assert_eq!(ask.message[..2], [0, 0]);
     assert!(ask.message[12..].starts_with(&wire("a.example")));
     let records = vec![address("a.example", 1, 60)];
     let message = reply(&ask.message, ResponseCode::NoError, records, vec![]);
-    bench.event(Event::Told {
+    bench.event(Event::QueryResult {
         ticket: ask.ticket,
-        told: Told::Message(message),
+        told: QueryResult::Message(message),
     });
     assert_eq!(found(&bench.answers()[0].1), [(1, 60)]);
 
     bench.ask(2, "dns.example", RecordType::A);
     assert_eq!(bench.sent()[0].to, server(1));
-    // One that cannot be reached has had its try.
+    // An unreachable server has used its attempt.
     bench.ask(3, "b.example", RecordType::A);
     let ask = bench.asks().pop().expect("by HTTPS");
-    bench.event(Event::Told {
+    bench.event(Event::QueryResult {
         ticket: ask.ticket,
-        told: Told::Refused,
+        told: QueryResult::Refused,
     });
     assert_eq!(code(&bench.answers()[0].1), ResponseCode::ServFail);
 }

@@ -50,7 +50,7 @@ pub struct Config {
 
 /// Counters of one direction of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct FlowSample {
     /// Connection id; true for the reply direction.
     pub id: (u64, bool),
     /// Flow with its counters since the connection began.
@@ -86,7 +86,7 @@ pub struct Outgoing {
 pub struct Exporter {
     config: Option<Config>,
     flows: BTreeMap<(u64, bool), Flow>,
-    targets: Vec<Told>,
+    targets: Vec<CollectorState>,
     totals: Totals,
     look: u64,
 }
@@ -104,7 +104,7 @@ struct Flow {
 
 /// Export state of a collector.
 #[derive(Debug)]
-struct Told {
+struct CollectorState {
     target: Target,
     sequence: u32,
     datagrams: u32,
@@ -113,11 +113,11 @@ struct Told {
 
 /// Records to export, by address family.
 #[derive(Debug, Default)]
-struct Due {
+struct PendingRecords {
     records: [Vec<Record>; 2],
 }
 
-impl Due {
+impl PendingRecords {
     fn push(&mut self, record: Record) {
         self.records[usize::from(record.source.is_ipv6())].push(record);
     }
@@ -133,7 +133,7 @@ impl Exporter {
             let at = before.iter().position(|told| told.target == *target);
             self.targets.push(match at {
                 Some(at) => before.swap_remove(at),
-                None => Told {
+                None => CollectorState {
                     target: *target,
                     sequence: 0,
                     datagrams: 0,
@@ -161,7 +161,7 @@ impl Exporter {
     }
 
     /// Updates a flow with its current counters.
-    pub fn see(&mut self, seen: Seen, now: Instant) {
+    pub fn see(&mut self, seen: FlowSample, now: Instant) {
         if self.config.is_some() {
             self.take(seen, now);
         }
@@ -173,7 +173,7 @@ impl Exporter {
             return Vec::new();
         };
         let (active, inactive) = (config.active, config.inactive);
-        let mut due = Due::default();
+        let mut due = PendingRecords::default();
         let up = |at: Instant| moment.up.saturating_sub(millis(now.saturating_since(at)));
         let look = self.look;
         let mut finished = 0;
@@ -202,12 +202,12 @@ impl Exporter {
         self.totals.finished += finished;
         let mut out = Vec::new();
         for told in &mut self.targets {
-            told.tell(&due, moment, now, &mut out);
+            told.send(&due, moment, now, &mut out);
         }
         out
     }
 
-    fn take(&mut self, one: Seen, now: Instant) {
+    fn take(&mut self, one: FlowSample, now: Instant) {
         let most = self.config.as_ref().map_or(0, |config| config.entries);
         let full = self.flows.len() >= most;
         match self.flows.get_mut(&one.id) {
@@ -251,8 +251,14 @@ impl Flow {
     }
 }
 
-impl Told {
-    fn tell(&mut self, due: &Due, moment: Moment, now: Instant, out: &mut Vec<Outgoing>) {
+impl CollectorState {
+    fn send(
+        &mut self,
+        due: &PendingRecords,
+        moment: Moment,
+        now: Instant,
+        out: &mut Vec<Outgoing>,
+    ) {
         let version = self.target.version;
         let mut left = DATAGRAMS;
         for records in &due.records {
@@ -267,7 +273,7 @@ impl Told {
                     return;
                 };
                 left = next;
-                self.tell_templates(moment, now, out);
+                self.send_templates(moment, now, out);
                 let bytes = netflow::records(version, records, moment, self.sequence);
                 self.sequence = self.sequence.wrapping_add(version.counts(records.len()));
                 self.datagrams += 1;
@@ -276,7 +282,7 @@ impl Told {
         }
     }
 
-    fn tell_templates(&mut self, moment: Moment, now: Instant, out: &mut Vec<Outgoing>) {
+    fn send_templates(&mut self, moment: Moment, now: Instant, out: &mut Vec<Outgoing>) {
         let old = self
             .templates
             .is_none_or(|at| now - at >= self.target.timeout);

@@ -1,4 +1,4 @@
-//! Flows that begin, go on, fall silent and end, and what collectors are told of them.
+//! Export of flows that begin, continue, become idle and end.
 
 use core::net::Ipv4Addr;
 
@@ -25,9 +25,9 @@ fn exporter(version: Version) -> Exporter {
     exporter
 }
 
-fn seen(number: u64, packets: u64) -> Seen {
+fn seen(number: u64, packets: u64) -> FlowSample {
     let host = |last| IpAddr::from([10, 0, 0, last]);
-    Seen {
+    FlowSample {
         id: (number, false),
         record: Record {
             source: host(1),
@@ -47,8 +47,8 @@ fn seen(number: u64, packets: u64) -> Seen {
     }
 }
 
-/// Looks at this second; gives the datagrams.
-fn look(exporter: &mut Exporter, second: u64, seen: &[Seen]) -> Vec<Vec<u8>> {
+/// Samples at this second; returns the datagrams.
+fn look(exporter: &mut Exporter, second: u64, seen: &[FlowSample]) -> Vec<Vec<u8>> {
     let moment = Moment {
         up: second as u32 * 1_000,
         seconds: 1_795_000_000,
@@ -60,7 +60,7 @@ fn look(exporter: &mut Exporter, second: u64, seen: &[Seen]) -> Vec<Vec<u8>> {
     out.into_iter().map(|out| out.bytes).collect()
 }
 
-/// Packets, first and last of each record of datagrams of version 5.
+/// Packets, first and last time of each record in version 5 datagrams.
 fn told(datagrams: &[Vec<u8>]) -> Vec<[u32; 3]> {
     let records = datagrams.iter().flat_map(|bytes| bytes[24..].chunks(48));
     let word = |record: &[u8], at: usize| {
@@ -76,7 +76,7 @@ fn a_flow_is_told_when_it_falls_silent_goes_on_for_long_and_is_gone() {
     let mut exporter = exporter(Version::V5);
     assert_eq!(look(&mut exporter, 5, &[seen(1, 10)]).len(), 0);
     assert_eq!(look(&mut exporter, 10, &[seen(1, 12)]).len(), 0);
-    // Silent since second 10.
+    // Idle since second 10.
     assert_eq!(
         told(&look(&mut exporter, 25, &[seen(1, 12)])),
         [[12, 5_000, 10_000]]

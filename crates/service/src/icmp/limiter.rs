@@ -1,8 +1,8 @@
 //! Rate limits for ICMP: token buckets per destination and in total (RFC 1812, 4.3.2.8; RFC 4443, 2.4 (f)), as
 //! `icmp-rate-limit` and `icmp-rate-mask` of `/ip/settings` configure them.
 //!
-//! A bucket is stored as the time at which it will be full again. Destinations share a table of fixed size. An
-//! evicted destination starts with a full bucket again; the total bucket bounds the effect.
+//! A bucket is stored as the time of its next full level. Destinations share a table of fixed size. An evicted
+//! destination starts with a full bucket again; the total bucket bounds the effect.
 
 use core::net::IpAddr;
 
@@ -74,7 +74,7 @@ impl Rate {
 
 /// Table entry: time at which the bucket of `to` is full again. A full bucket may be replaced.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Slot {
     to: IpAddr,
     full: Instant,
 }
@@ -84,7 +84,7 @@ struct Place {
 pub struct Limiter {
     rate: Rate,
     key: u64,
-    places: Box<[[Option<Place>; WAYS]]>,
+    places: Box<[[Option<Slot>; WAYS]]>,
     full_all: Instant,
     limited: u64,
 }
@@ -132,7 +132,7 @@ impl Limiter {
             return false;
         }
         if let Some(Some(full)) = each {
-            self.remember(set, Place { to, full });
+            self.remember(set, Slot { to, full });
         }
         if let Some(Some(full)) = all {
             self.full_all = full;
@@ -140,7 +140,7 @@ impl Limiter {
         true
     }
 
-    /// Time at which the bucket of `to` is full again; in the past if the table has no entry.
+    /// Time at which the bucket of `to` is full again; a past time if the table has no entry.
     fn full(&self, set: usize, to: IpAddr) -> Instant {
         let places = self.places[set].iter().flatten();
         places
@@ -151,8 +151,8 @@ impl Limiter {
     }
 
     /// Stores the bucket in the entry of `to`, or replaces the bucket that is full first.
-    fn remember(&mut self, set: usize, new: Place) {
-        let rank = |place: &Option<Place>| match place {
+    fn remember(&mut self, set: usize, new: Slot) {
+        let rank = |place: &Option<Slot>| match place {
             Some(place) if place.to == new.to => (0, Instant::ZERO),
             None => (1, Instant::ZERO),
             Some(place) => (2, place.full),

@@ -39,7 +39,7 @@ pub enum SentTo {
 pub enum NotOwed {
     /// The packet is malformed.
     Malformed,
-    /// The packet is or may be an ICMP error.
+    /// The packet is an ICMP error, or of unknown type.
     IsError,
     /// Not the first fragment; for an echo request: a fragment at all.
     Fragment,

@@ -167,7 +167,7 @@ pub fn echo_reply(request: &Offender<'_>, id: u16) -> Result<Vec<u8>, NotOwed> {
 /// always a host redirect).
 ///
 /// The packet leaves by its ingress interface; `networks` are that interface's addresses with prefix lengths.
-/// `gateway` is the destination itself if it is on the link.
+/// `gateway` equals the destination if the destination is on the link.
 ///
 /// # Errors
 /// Returns the reason from [`owed`], or `NoBetterWay` if sender and gateway share no network or the sender used

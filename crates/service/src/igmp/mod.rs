@@ -1,8 +1,7 @@
 //! IGMP host side of one interface: reports joined groups (version 3: RFC 3376, 5; older queriers: RFC 3376, 7, RFC
 //! 2236).
 //!
-//! Snooping switches and routers only forward groups that a host reported. This implementation has no source filters:
-//! groups are received from every source or not at all.
+//! Snooping switches and routers only forward groups that a host reported. This implementation has no source filters.
 //!
 //! ```text
 //! Join, Leave ─▶ change: reported at once, and once more within a second

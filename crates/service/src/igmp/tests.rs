@@ -7,27 +7,27 @@ const GROUP: Ipv4Addr = Ipv4Addr::new(239, 1, 2, 3);
 const OTHER: Ipv4Addr = Ipv4Addr::new(239, 1, 2, 4);
 const V3_ROUTERS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 22);
 
-/// A message as a switch reads it: to whom, its type, and the type and group of each record.
+/// A message as a switch reads it: destination, type, and type and group of each record.
 type Said = (Ipv4Addr, u8, Vec<(u8, Ipv4Addr)>);
 
-struct Desk {
+struct Fixture {
     machine: Host,
     now: Instant,
 }
 
-impl Desk {
-    /// One that has reported that it receives both groups.
+impl Fixture {
+    /// A fixture that has reported both groups.
     fn settled(seed: u64) -> Self {
-        let mut desk = Self {
+        let mut fixture = Self {
             machine: Host::new(seed),
             now: Instant::from_secs(5),
         };
-        desk.on(Event::LinkUp);
-        desk.on(Event::Source { address: Some(OWN) });
-        desk.on(Event::Join { group: GROUP });
-        desk.on(Event::Join { group: OTHER });
-        desk.pass(Duration::from_secs(5));
-        desk
+        fixture.on(Event::LinkUp);
+        fixture.on(Event::Source { address: Some(OWN) });
+        fixture.on(Event::Join { group: GROUP });
+        fixture.on(Event::Join { group: OTHER });
+        fixture.pass(Duration::from_secs(5));
+        fixture
     }
 
     fn on(&mut self, event: Event<'_>) {
@@ -41,7 +41,7 @@ impl Desk {
         self.on(Event::Received { packet: &packet });
     }
 
-    /// What is said within a time.
+    /// Messages sent within a time.
     fn pass(&mut self, span: Duration) -> Vec<Said> {
         let (end, mut said) = (self.now + span, Vec::new());
         while let Some((at, _)) = self.machine.deadline().filter(|(at, _)| *at <= end) {
@@ -87,19 +87,26 @@ fn read(frame: &Frame) -> Said {
 
 #[test]
 fn changes_are_reported_twice() {
-    let mut desk = Desk::settled(1);
-    desk.on(Event::Leave { group: GROUP });
+    let mut fixture = Fixture::settled(1);
+    fixture.on(Event::Leave { group: GROUP });
     let left = (V3_ROUTERS, 0x22, vec![(3, GROUP)]);
-    assert_eq!(desk.pass(Duration::from_secs(2)), [left.clone(), left]);
-    desk.on(Event::Leave { group: GROUP });
-    assert_eq!(desk.pass(Duration::from_secs(2)), [], "it was left before");
-    desk.on(Event::Join { group: GROUP });
-    let joined = (V3_ROUTERS, 0x22, vec![(4, GROUP)]);
-    assert_eq!(desk.pass(Duration::from_secs(2)), [joined.clone(), joined]);
-    let all_systems = Ipv4Addr::new(224, 0, 0, 1);
-    desk.on(Event::Join { group: all_systems });
+    assert_eq!(fixture.pass(Duration::from_secs(2)), [left.clone(), left]);
+    fixture.on(Event::Leave { group: GROUP });
     assert_eq!(
-        desk.pass(Duration::from_secs(2)),
+        fixture.pass(Duration::from_secs(2)),
+        [],
+        "it was left before"
+    );
+    fixture.on(Event::Join { group: GROUP });
+    let joined = (V3_ROUTERS, 0x22, vec![(4, GROUP)]);
+    assert_eq!(
+        fixture.pass(Duration::from_secs(2)),
+        [joined.clone(), joined]
+    );
+    let all_systems = Ipv4Addr::new(224, 0, 0, 1);
+    fixture.on(Event::Join { group: all_systems });
+    assert_eq!(
+        fixture.pass(Duration::from_secs(2)),
         [],
         "that is nobody's news"
     );
@@ -108,67 +115,67 @@ fn changes_are_reported_twice() {
 #[test]
 fn queries_are_answered_within_the_time_that_they_give() {
     for seed in 0..20 {
-        let mut desk = Desk::settled(seed);
-        desk.ask(&[0x11, 100, 0, 0, 0, 0, 0, 0, 2, 125, 0, 0]);
+        let mut fixture = Fixture::settled(seed);
+        fixture.ask(&[0x11, 100, 0, 0, 0, 0, 0, 0, 2, 125, 0, 0]);
         let both = (V3_ROUTERS, 0x22, vec![(2, GROUP), (2, OTHER)]);
-        assert_eq!(desk.pass(Duration::from_secs(10)), [both]);
-        desk.ask(&[0x11, 10, 0, 0, 239, 1, 2, 4, 2, 125, 0, 0]);
+        assert_eq!(fixture.pass(Duration::from_secs(10)), [both]);
+        fixture.ask(&[0x11, 10, 0, 0, 239, 1, 2, 4, 2, 125, 0, 0]);
         let one = (V3_ROUTERS, 0x22, vec![(2, OTHER)]);
-        assert_eq!(desk.pass(Duration::from_secs(1)), [one]);
-        desk.ask(&[0x11, 10, 0, 0, 239, 9, 9, 9, 2, 125, 0, 0]);
-        assert_eq!(desk.pass(Duration::from_secs(1)), []);
+        assert_eq!(fixture.pass(Duration::from_secs(1)), [one]);
+        fixture.ask(&[0x11, 10, 0, 0, 239, 9, 9, 9, 2, 125, 0, 0]);
+        assert_eq!(fixture.pass(Duration::from_secs(1)), []);
     }
 }
 
 #[test]
 fn older_queriers_are_answered_in_their_version_for_a_time() {
-    let mut desk = Desk::settled(3);
-    desk.ask(&[0x11, 10, 0, 0, 0, 0, 0, 0]);
+    let mut fixture = Fixture::settled(3);
+    fixture.ask(&[0x11, 10, 0, 0, 0, 0, 0, 0]);
     let report = |group| (group, 0x16, vec![(0, group)]);
     assert_eq!(
-        desk.pass(Duration::from_secs(1)),
+        fixture.pass(Duration::from_secs(1)),
         [report(GROUP), report(OTHER)]
     );
-    desk.on(Event::Leave { group: GROUP });
+    fixture.on(Event::Leave { group: GROUP });
     let left = (Ipv4Addr::new(224, 0, 0, 2), 0x17, vec![(0, GROUP)]);
-    assert_eq!(desk.pass(Duration::from_secs(2)), [left.clone(), left]);
+    assert_eq!(fixture.pass(Duration::from_secs(2)), [left.clone(), left]);
 
-    // Version 1 has no message for what is left.
-    desk.ask(&[0x11, 0, 0, 0, 0, 0, 0, 0]);
+    // Version 1 has no leave message.
+    fixture.ask(&[0x11, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(
-        desk.pass(Duration::from_secs(10)),
+        fixture.pass(Duration::from_secs(10)),
         [(OTHER, 0x12, vec![(0, OTHER)])]
     );
-    desk.on(Event::Leave { group: OTHER });
-    assert_eq!(desk.pass(Duration::from_secs(2)), []);
-    desk.pass(Duration::from_secs(300));
-    desk.on(Event::Join { group: OTHER });
-    assert_eq!(desk.pass(Duration::from_secs(2))[0].1, 0x22);
+    fixture.on(Event::Leave { group: OTHER });
+    assert_eq!(fixture.pass(Duration::from_secs(2)), []);
+    fixture.pass(Duration::from_secs(300));
+    fixture.on(Event::Join { group: OTHER });
+    assert_eq!(fixture.pass(Duration::from_secs(2))[0].1, 0x22);
 }
 
 #[test]
 fn a_link_that_comes_up_is_told_of_all_groups_and_one_that_is_down_of_none() {
-    let mut desk = Desk::settled(1);
-    desk.on(Event::LinkDown);
-    desk.on(Event::Leave { group: GROUP });
-    desk.ask(&[0x11, 10, 0, 0, 0, 0, 0, 0]);
-    assert_eq!(desk.pass(Duration::from_secs(5)), []);
-    desk.on(Event::LinkUp);
-    let said = desk.pass(Duration::from_secs(5));
+    let mut fixture = Fixture::settled(1);
+    fixture.on(Event::LinkDown);
+    fixture.on(Event::Leave { group: GROUP });
+    fixture.ask(&[0x11, 10, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(fixture.pass(Duration::from_secs(5)), []);
+    fixture.on(Event::LinkUp);
+    let said = fixture.pass(Duration::from_secs(5));
     assert_eq!(said[0], (V3_ROUTERS, 0x22, vec![(4, OTHER)]));
 }
 
 #[test]
 fn what_is_damaged_is_not_heard() {
-    let mut desk = Desk::settled(1);
+    let mut fixture = Fixture::settled(1);
     let good = query(&[0x11, 10, 0, 0, 0, 0, 0, 0, 2, 125, 0, 0]);
     for at in 0..good.len() {
         let mut packet = good.clone();
         packet[at] ^= 0x5a;
-        desk.on(Event::Received { packet: &packet });
-        desk.on(Event::Received {
+        fixture.on(Event::Received { packet: &packet });
+        fixture.on(Event::Received {
             packet: &good[..at],
         });
     }
-    assert_eq!(desk.pass(Duration::from_secs(20)), []);
+    assert_eq!(fixture.pass(Duration::from_secs(20)), []);
 }

@@ -218,10 +218,10 @@ impl Lacp {
             Err(_) => port.counters.unknown += 1,
             Ok(Pdu::Marker { response, marker }) => port.answer_marker(response, marker, now, out),
             Ok(Pdu::Lacp { actor, .. }) if actor.system == config.system => {
-                port.hear_itself(&config, now, out);
+                port.receive_own(&config, now, out);
             }
             Ok(Pdu::Lacp { actor, partner, .. }) => {
-                port.hear(&config, actor, partner, now);
+                port.receive(&config, actor, partner, now);
                 self.forget_moved(place);
             }
         }
@@ -251,7 +251,7 @@ impl Lacp {
         for port in &mut self.ports {
             port.pace(&self.config, now);
             port.transmit(&self.config, now, out);
-            port.tell(out);
+            port.report(out);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Port of a bond: the variables of 6.4.4 to 6.4.8 and values derived from them.
+//! Port of a bond: variables of 6.4.4 to 6.4.8 and derived values.
 
 use machine::{Duration, Instant};
 use wire::Mac;
@@ -189,7 +189,7 @@ impl Port {
     }
 
     /// Reports the role to the owner if it changed.
-    pub(super) fn tell(&mut self, out: &mut Vec<Action>) {
+    pub(super) fn report(&mut self, out: &mut Vec<Action>) {
         let does = (self.mux >= Mux::Collecting, self.mux == Mux::Distributing);
         if core::mem::replace(&mut self.told, does) != does {
             out.push(Action::Become {

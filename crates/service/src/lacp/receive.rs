@@ -84,8 +84,8 @@ impl Port {
         self.partner = NOBODY;
     }
 
-    /// Handles a LACPDU of the partner: its own data, and its view of this port.
-    pub(super) fn hear(
+    /// Handles a LACPDU: `actor` is the partner's data, `partner` the partner's view of this port.
+    pub(super) fn receive(
         &mut self,
         config: &Config,
         actor: Information,
@@ -114,8 +114,8 @@ impl Port {
         self.current_until = Some(now + periodic * SILENT);
     }
 
-    /// The port received a LACPDU of this bond: blocks the port for a while, because the link is a loop.
-    pub(super) fn hear_itself(&mut self, config: &Config, now: Instant, out: &mut Vec<Action>) {
+    /// Handles a LACPDU of this bond itself: blocks the looped port temporarily.
+    pub(super) fn receive_own(&mut self, config: &Config, now: Instant, out: &mut Vec<Action>) {
         self.counters.looped += 1;
         if self.looped_until.is_none() {
             out.push(Action::Looped { port: self.number });

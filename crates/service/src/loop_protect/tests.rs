@@ -9,7 +9,7 @@ fn mac(last: u8) -> Mac {
     Mac([2, 0, 0, 0, 0, last])
 }
 
-/// Two interfaces with a link, whose frames come in by each other where they are joined.
+/// Two interfaces with links; if joined, each receives the other's frames.
 struct Rig {
     machine: LoopProtect,
     now: Instant,
@@ -34,7 +34,7 @@ impl Rig {
         out
     }
 
-    /// Goes on until this time; gives what was wanted, with the second of each.
+    /// Advances to this time; returns actions with their times in seconds.
     fn run_to(&mut self, seconds: u64) -> Vec<(u64, Action)> {
         let mut all = Vec::new();
         let end = Instant::from_secs(seconds);

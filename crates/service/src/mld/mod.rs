@@ -2,8 +2,7 @@
 //! 2710).
 //!
 //! The router joins groups itself, mainly the solicited-node groups of its addresses. Snooping switches only forward
-//! groups that a listener reported. This implementation has no source filters: groups are received from every source
-//! or not at all.
+//! groups that a listener reported. This implementation has no source filters.
 //!
 //! ```text
 //! Join, Leave ─▶ change: reported at once, and once more within a second

@@ -1,4 +1,4 @@
-//! The listener's side of MLD, sentence by sentence.
+//! MLD listener, by the requirements of the RFCs.
 
 use wire::icmpv6::Type;
 use wire::{Mac, Protocol, icmpv6, ipv6};
@@ -18,33 +18,33 @@ struct Said {
     src: Ipv6Addr,
     dst: Ipv6Addr,
     kind: Type,
-    /// Type and group of each record; in MLDv1 the type is 0.
+    /// Type and group of each record; type 0 for MLDv1.
     records: Vec<(u8, Ipv6Addr)>,
 }
 
-struct Desk {
+struct Fixture {
     machine: Listener,
     now: Instant,
 }
 
-impl Desk {
+impl Fixture {
     fn new(seed: u64) -> Self {
-        let mut desk = Self {
+        let mut fixture = Self {
             machine: Listener::new(seed),
             now: Instant::from_secs(5),
         };
-        desk.on(Event::LinkUp);
-        desk.on(Event::Source { address: Some(OWN) });
-        desk
+        fixture.on(Event::LinkUp);
+        fixture.on(Event::Source { address: Some(OWN) });
+        fixture
     }
 
-    /// A desk that has reported that it receives `GROUP` and `OTHER`.
+    /// A fixture that has reported `GROUP` and `OTHER`.
     fn settled(seed: u64) -> Self {
-        let mut desk = Self::new(seed);
-        desk.on(Event::Join { group: GROUP });
-        desk.on(Event::Join { group: OTHER });
-        desk.pass(Duration::from_secs(5));
-        desk
+        let mut fixture = Self::new(seed);
+        fixture.on(Event::Join { group: GROUP });
+        fixture.on(Event::Join { group: OTHER });
+        fixture.pass(Duration::from_secs(5));
+        fixture
     }
 
     fn on(&mut self, event: Event<'_>) {
@@ -109,7 +109,7 @@ fn read(Action::Send(frame): Action) -> Said {
     }
 }
 
-/// A query about a group, or all where it is unspecified.
+/// A query for a group, or a general query if it is unspecified.
 fn query(group: Ipv6Addr, version: u8, response_ms: u16, hop_limit: u8) -> Vec<u8> {
     let mut data = group.octets().to_vec();
     if version == 2 {
@@ -153,35 +153,35 @@ fn report(records: &[(u8, Ipv6Addr)]) -> Said {
 fn a_join_and_a_leave_are_reported_at_once_and_again_within_a_second() {
     // RFC 3810, 6.1.
     for seed in 0..100 {
-        let mut desk = Desk::new(seed);
+        let mut fixture = Fixture::new(seed);
 
-        desk.on(Event::Join { group: GROUP });
-        assert_eq!(desk.pass(Duration::ZERO), [report(&[(4, GROUP)])]);
+        fixture.on(Event::Join { group: GROUP });
+        assert_eq!(fixture.pass(Duration::ZERO), [report(&[(4, GROUP)])]);
         assert_eq!(
-            desk.pass(Duration::from_secs(1)),
+            fixture.pass(Duration::from_secs(1)),
             [report(&[(4, GROUP)])],
             "seed {seed}"
         );
-        assert_eq!(desk.pass(Duration::from_secs(60)), []);
+        assert_eq!(fixture.pass(Duration::from_secs(60)), []);
 
-        desk.on(Event::Leave { group: GROUP });
+        fixture.on(Event::Leave { group: GROUP });
         assert_eq!(
-            desk.pass(Duration::from_secs(1)),
+            fixture.pass(Duration::from_secs(1)),
             vec![report(&[(3, GROUP)]); 2]
         );
-        assert_eq!(desk.machine.deadline(), None);
+        assert_eq!(fixture.machine.deadline(), None);
     }
 }
 
 #[test]
 fn a_leave_takes_the_place_of_a_join_that_is_still_reported() {
-    let mut desk = Desk::new(1);
-    desk.on(Event::Join { group: GROUP });
-    desk.pass(Duration::ZERO);
-    desk.on(Event::Leave { group: GROUP });
+    let mut fixture = Fixture::new(1);
+    fixture.on(Event::Join { group: GROUP });
+    fixture.pass(Duration::ZERO);
+    fixture.on(Event::Leave { group: GROUP });
 
     assert_eq!(
-        desk.pass(Duration::from_secs(5)),
+        fixture.pass(Duration::from_secs(5)),
         vec![report(&[(3, GROUP)]); 2]
     );
 }
@@ -189,24 +189,24 @@ fn a_leave_takes_the_place_of_a_join_that_is_still_reported() {
 #[test]
 fn a_report_without_an_address_comes_from_the_unspecified_one() {
     // RFC 3810, 5.2.13.
-    let mut desk = Desk::new(1);
-    desk.on(Event::Source { address: None });
-    desk.on(Event::Join { group: GROUP });
+    let mut fixture = Fixture::new(1);
+    fixture.on(Event::Source { address: None });
+    fixture.on(Event::Join { group: GROUP });
 
-    assert_eq!(desk.pass(Duration::ZERO)[0].src, Ipv6Addr::UNSPECIFIED);
+    assert_eq!(fixture.pass(Duration::ZERO)[0].src, Ipv6Addr::UNSPECIFIED);
 }
 
 #[test]
 fn all_nodes_is_joined_without_a_word() {
-    let mut desk = Desk::settled(1);
-    desk.on(Event::Join { group: ALL_NODES });
+    let mut fixture = Fixture::settled(1);
+    fixture.on(Event::Join { group: ALL_NODES });
 
-    assert_eq!(desk.pass(Duration::from_secs(60)), []);
-    desk.hear(&query(ALL_NODES, 2, 10, 1));
-    assert_eq!(desk.pass(Duration::from_secs(60)), []);
-    desk.hear(&general(2));
+    assert_eq!(fixture.pass(Duration::from_secs(60)), []);
+    fixture.hear(&query(ALL_NODES, 2, 10, 1));
+    assert_eq!(fixture.pass(Duration::from_secs(60)), []);
+    fixture.hear(&general(2));
     assert_eq!(
-        desk.pass(Duration::from_secs(10)),
+        fixture.pass(Duration::from_secs(10)),
         [report(&[(2, GROUP), (2, OTHER)])]
     );
 }
@@ -214,35 +214,38 @@ fn all_nodes_is_joined_without_a_word() {
 #[test]
 fn a_general_query_is_answered_once_within_its_time_about_all_groups() {
     for seed in 0..100 {
-        let mut desk = Desk::settled(seed);
-        desk.hear(&general(2));
-        desk.hear(&general(2));
+        let mut fixture = Fixture::settled(seed);
+        fixture.hear(&general(2));
+        fixture.hear(&general(2));
 
-        let said = desk.pass(Duration::from_secs(10));
+        let said = fixture.pass(Duration::from_secs(10));
 
         assert_eq!(said, [report(&[(2, GROUP), (2, OTHER)])], "seed {seed}");
-        assert_eq!(desk.machine.deadline(), None);
+        assert_eq!(fixture.machine.deadline(), None);
     }
 }
 
 #[test]
 fn a_query_about_a_group_is_answered_about_it_if_it_is_ours() {
     let stranger = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00, 9);
-    let mut desk = Desk::settled(1);
+    let mut fixture = Fixture::settled(1);
 
-    desk.hear(&query(stranger, 2, 1_000, 1));
-    assert_eq!(desk.pass(Duration::from_secs(1)), []);
-    desk.hear(&query(OTHER, 2, 1_000, 1));
-    assert_eq!(desk.pass(Duration::from_secs(1)), [report(&[(2, OTHER)])]);
+    fixture.hear(&query(stranger, 2, 1_000, 1));
+    assert_eq!(fixture.pass(Duration::from_secs(1)), []);
+    fixture.hear(&query(OTHER, 2, 1_000, 1));
+    assert_eq!(
+        fixture.pass(Duration::from_secs(1)),
+        [report(&[(2, OTHER)])]
+    );
 }
 
 #[test]
 fn who_left_before_the_answer_does_not_answer() {
-    let mut desk = Desk::settled(1);
-    desk.hear(&query(OTHER, 2, 10_000, 1));
-    desk.on(Event::Leave { group: OTHER });
+    let mut fixture = Fixture::settled(1);
+    fixture.hear(&query(OTHER, 2, 10_000, 1));
+    fixture.on(Event::Leave { group: OTHER });
 
-    let said = desk.pass(Duration::from_secs(20));
+    let said = fixture.pass(Duration::from_secs(20));
 
     assert_eq!(said, vec![report(&[(3, OTHER)]); 2]);
 }
@@ -250,7 +253,7 @@ fn who_left_before_the_answer_does_not_answer() {
 #[test]
 fn an_older_querier_is_answered_in_its_version_while_it_is_there() {
     // RFC 3810, 8.2.1.
-    let mut desk = Desk::settled(1);
+    let mut fixture = Fixture::settled(1);
     let version_1 = |kind, dst, group| Said {
         src: OWN,
         dst,
@@ -258,19 +261,22 @@ fn an_older_querier_is_answered_in_its_version_while_it_is_there() {
         records: vec![(0, group)],
     };
 
-    desk.hear(&general(1));
+    fixture.hear(&general(1));
     let kind = Type::LISTENER_REPORT;
     let reports = [version_1(kind, GROUP, GROUP), version_1(kind, OTHER, OTHER)];
-    assert_eq!(desk.pass(Duration::from_secs(10)), reports);
+    assert_eq!(fixture.pass(Duration::from_secs(10)), reports);
 
-    desk.on(Event::Leave { group: OTHER });
+    fixture.on(Event::Leave { group: OTHER });
     let all_routers = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
     let done = version_1(Type::LISTENER_DONE, all_routers, OTHER);
-    assert_eq!(desk.pass(Duration::ZERO), [done]);
+    assert_eq!(fixture.pass(Duration::ZERO), [done]);
 
-    desk.pass(Duration::from_secs(260));
-    desk.hear(&general(2));
-    assert_eq!(desk.pass(Duration::from_secs(10)), [report(&[(2, GROUP)])]);
+    fixture.pass(Duration::from_secs(260));
+    fixture.hear(&general(2));
+    assert_eq!(
+        fixture.pass(Duration::from_secs(10)),
+        [report(&[(2, GROUP)])]
+    );
 }
 
 #[test]
@@ -289,37 +295,37 @@ fn what_is_no_valid_query_is_counted_and_not_answered() {
         .iter()
         .enumerate()
     {
-        let mut desk = Desk::settled(1);
-        desk.hear(case);
+        let mut fixture = Fixture::settled(1);
+        fixture.hear(case);
 
-        assert_eq!(desk.pass(Duration::from_secs(20)), [], "case {n}");
-        assert_eq!(desk.machine.counters().invalid, 1, "case {n}");
+        assert_eq!(fixture.pass(Duration::from_secs(20)), [], "case {n}");
+        assert_eq!(fixture.machine.counters().invalid, 1, "case {n}");
     }
 }
 
 #[test]
 fn a_link_that_comes_back_has_all_groups_reported() {
-    let mut desk = Desk::settled(1);
-    desk.on(Event::LinkDown);
-    desk.on(Event::Join {
+    let mut fixture = Fixture::settled(1);
+    fixture.on(Event::LinkDown);
+    fixture.on(Event::Join {
         group: "ff0e::7".parse().unwrap(),
     });
-    assert_eq!(desk.pass(Duration::from_secs(9)), []);
+    assert_eq!(fixture.pass(Duration::from_secs(9)), []);
 
-    desk.on(Event::LinkUp);
+    fixture.on(Event::LinkUp);
 
-    assert_eq!(desk.pass(Duration::ZERO)[0].records.len(), 3);
+    assert_eq!(fixture.pass(Duration::ZERO)[0].records.len(), 3);
 }
 
 #[test]
 fn many_groups_take_several_packets() {
-    let mut desk = Desk::new(1);
+    let mut fixture = Fixture::new(1);
     for n in 0..200 {
         let group = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff01, n);
-        desk.on(Event::Join { group });
+        fixture.on(Event::Join { group });
     }
 
-    let said = desk.pass(Duration::ZERO);
+    let said = fixture.pass(Duration::ZERO);
 
     assert_eq!(said.len(), 4);
     assert_eq!(
@@ -332,7 +338,7 @@ fn many_groups_take_several_packets() {
 fn noise_never_panics() {
     for seed in 0..3_000 {
         let mut rng = Rng::seeded(seed);
-        let mut desk = Desk::settled(seed);
+        let mut fixture = Fixture::settled(seed);
         for _ in 0..10 {
             let mut packet = general(1 + (seed % 2) as u8);
             for _ in 0..rng.below(3) {
@@ -340,8 +346,8 @@ fn noise_never_panics() {
                 packet[at] = rng.next_u32() as u8;
             }
             packet.truncate(rng.below(2 * packet.len() as u64) as usize);
-            desk.hear(&packet);
-            desk.pass(Duration::from_millis(rng.below(3_000)));
+            fixture.hear(&packet);
+            fixture.pass(Duration::from_millis(rng.below(3_000)));
         }
     }
 }
@@ -349,11 +355,11 @@ fn noise_never_panics() {
 #[test]
 fn more_queries_do_not_put_the_answer_off() {
     for seed in 0..100 {
-        let mut desk = Desk::settled(seed);
+        let mut fixture = Fixture::settled(seed);
         let mut said = Vec::new();
         for _ in 0..1_000 {
-            desk.hear(&query(Ipv6Addr::UNSPECIFIED, 2, 1_000, 1));
-            said.extend(desk.pass(Duration::from_millis(1)));
+            fixture.hear(&query(Ipv6Addr::UNSPECIFIED, 2, 1_000, 1));
+            said.extend(fixture.pass(Duration::from_millis(1)));
         }
 
         assert!(!said.is_empty(), "seed {seed}");

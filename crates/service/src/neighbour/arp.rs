@@ -6,7 +6,7 @@ use machine::Duration;
 use wire::arp::{Operation, Repr};
 use wire::{EtherType, Mac};
 
-use super::{Advert, Family, Heard, Prefix, Question, Unheard};
+use super::{Advert, Contents, Family, ParseError, Prefix, Question};
 use crate::Frame;
 
 /// ARP for IPv4.
@@ -28,22 +28,22 @@ impl Family for Arp {
     const ASKS_FROM_LINK_LOCAL: bool = false;
     const PASSES_QUESTIONS: bool = true;
 
-    fn hear(packet: &[u8], own_mac: Mac) -> Result<Heard<Ipv4Addr>, Unheard> {
-        let arp = Repr::parse(packet).map_err(|_| Unheard::Malformed)?;
+    fn parse(packet: &[u8], own_mac: Mac) -> Result<Contents<Ipv4Addr>, ParseError> {
+        let arp = Repr::parse(packet).map_err(|_| ParseError::Malformed)?;
         // Multicast sender addresses are ignored (RFC 1812, 3.3.2).
         if !arp.sender_mac.is_unicast() {
-            return Err(Unheard::Invalid);
+            return Err(ParseError::Invalid);
         }
         let asker = (!arp.sender.is_unspecified()).then_some(arp.sender);
         match arp.operation {
             Operation::REQUEST if asker == Some(arp.target) => Ok(says(&arp, own_mac)),
-            Operation::REQUEST => Ok(Heard::Asks {
+            Operation::REQUEST => Ok(Contents::Asks {
                 target: arp.target,
                 asker,
                 mac: Some(arp.sender_mac),
             }),
             Operation::REPLY if asker.is_some() => Ok(says(&arp, own_mac)),
-            _ => Err(Unheard::Invalid),
+            _ => Err(ParseError::Invalid),
         }
     }
 
@@ -122,10 +122,10 @@ impl Family for Arp {
 }
 
 /// Converts a reply or announcement. It is solicited if it was sent to this router's MAC address.
-fn says(arp: &Repr, own_mac: Mac) -> Heard<Ipv4Addr> {
+fn says(arp: &Repr, own_mac: Mac) -> Contents<Ipv4Addr> {
     let gratuitous = arp.sender == arp.target;
     let reply = arp.operation == Operation::REPLY;
-    Heard::Says {
+    Contents::Says {
         address: arp.sender,
         mac: Some(arp.sender_mac),
         advert: Advert {

@@ -7,7 +7,7 @@ use wire::icmpv6::{self, Type};
 use wire::ndp::{HOP_LIMIT, Message, NdpOption, NeighbourFlags, Options};
 use wire::{Mac, Protocol, ipv6};
 
-use super::{Advert, Family, Heard, Prefix, Question, Unheard};
+use super::{Advert, Contents, Family, ParseError, Prefix, Question};
 use crate::Frame;
 use crate::outbound::ALL_NODES;
 
@@ -32,25 +32,25 @@ impl Family for Discovery {
     const ASKS_FROM_LINK_LOCAL: bool = true;
     const PASSES_QUESTIONS: bool = false;
 
-    fn hear(packet: &[u8], _own_mac: Mac) -> Result<Heard<Ipv6Addr>, Unheard> {
-        let ip = ipv6::Packet::new_checked(packet).map_err(|_| Unheard::Malformed)?;
-        let upper = ip.upper().map_err(|_| Unheard::Malformed)?;
+    fn parse(packet: &[u8], _own_mac: Mac) -> Result<Contents<Ipv6Addr>, ParseError> {
+        let ip = ipv6::Packet::new_checked(packet).map_err(|_| ParseError::Malformed)?;
+        let upper = ip.upper().map_err(|_| ParseError::Malformed)?;
         // Fragmented neighbour discovery messages are ignored (RFC 6980, 5).
         if upper.protocol != Protocol::ICMPV6 || upper.fragment.is_some() {
-            return Err(Unheard::Malformed);
+            return Err(ParseError::Malformed);
         }
         // Hop limit 255 proves that the sender is on the link (RFC 4861, 7.1.1).
         if ip.hop_limit() != HOP_LIMIT {
-            return Err(Unheard::Invalid);
+            return Err(ParseError::Invalid);
         }
         let icmp = icmpv6::Packet::new_verified(upper.payload, ip.src(), ip.dst())
-            .map_err(|_| Unheard::Malformed)?;
+            .map_err(|_| ParseError::Malformed)?;
         if icmp.kind() == Type::REDIRECT {
             // A router ignores redirects (RFC 4861, 8.2).
-            return Ok(Heard::Nothing);
+            return Ok(Contents::Nothing);
         }
-        let message = Message::parse(&icmp).map_err(|_| Unheard::Malformed)?;
-        hear(&message, ip.src(), ip.dst())
+        let message = Message::parse(&icmp).map_err(|_| ParseError::Malformed)?;
+        convert(&message, ip.src(), ip.dst())
     }
 
     fn solicit(
@@ -142,10 +142,14 @@ impl Family for Discovery {
 }
 
 /// Converts a message after the validation rules that need its addresses (RFC 4861, 6.1 and 7.1).
-fn hear(message: &Message<'_>, src: Ipv6Addr, dst: Ipv6Addr) -> Result<Heard<Ipv6Addr>, Unheard> {
+fn convert(
+    message: &Message<'_>,
+    src: Ipv6Addr,
+    dst: Ipv6Addr,
+) -> Result<Contents<Ipv6Addr>, ParseError> {
     let asker = (!src.is_unspecified()).then_some(src);
     if asker.is_some_and(|asker| !Discovery::is_unicast(asker)) {
-        return Err(Unheard::Invalid);
+        return Err(ParseError::Invalid);
     }
     let believable = |mac: Option<Mac>| mac.filter(|mac| mac.is_unicast());
     match message {
@@ -154,9 +158,9 @@ fn hear(message: &Message<'_>, src: Ipv6Addr, dst: Ipv6Addr) -> Result<Heard<Ipv
             let to_group = dst == ipv6::solicited_node(*target);
             // RFC 4861, 7.1.1: a probe goes to the solicited-node group and has no link-layer address.
             if asker.is_none() && (mac.is_some() || !to_group) {
-                return Err(Unheard::Invalid);
+                return Err(ParseError::Invalid);
             }
-            Ok(Heard::Asks {
+            Ok(Contents::Asks {
                 target: *target,
                 asker,
                 mac: believable(mac),
@@ -169,9 +173,9 @@ fn hear(message: &Message<'_>, src: Ipv6Addr, dst: Ipv6Addr) -> Result<Heard<Ipv
         } => {
             // RFC 4861, 7.1.2: a multicast advertisement must not be solicited.
             if asker.is_none() || (dst.is_multicast() && flags.solicited) {
-                return Err(Unheard::Invalid);
+                return Err(ParseError::Invalid);
             }
-            Ok(Heard::Says {
+            Ok(Contents::Says {
                 address: *target,
                 mac: believable(options.target()),
                 advert: Advert {
@@ -186,29 +190,29 @@ fn hear(message: &Message<'_>, src: Ipv6Addr, dst: Ipv6Addr) -> Result<Heard<Ipv
             let mac = options.source();
             // RFC 4861, 6.1.1.
             if asker.is_none() && mac.is_some() {
-                return Err(Unheard::Invalid);
+                return Err(ParseError::Invalid);
             }
             Ok(names(asker, believable(mac), false))
         }
         Message::RouterAdvertisement { options, .. } => {
             // RFC 4861, 6.1.2.
             if !src.is_unicast_link_local() {
-                return Err(Unheard::Invalid);
+                return Err(ParseError::Invalid);
             }
             Ok(names(asker, believable(options.source()), true))
         }
-        Message::Redirect { .. } => Ok(Heard::Nothing),
+        Message::Redirect { .. } => Ok(Contents::Nothing),
     }
 }
 
-fn names(asker: Option<Ipv6Addr>, mac: Option<Mac>, router: bool) -> Heard<Ipv6Addr> {
+fn names(asker: Option<Ipv6Addr>, mac: Option<Mac>, router: bool) -> Contents<Ipv6Addr> {
     match (asker, mac) {
-        (Some(address), Some(mac)) => Heard::Names {
+        (Some(address), Some(mac)) => Contents::Names {
             address,
             mac,
             router,
         },
-        _ => Heard::Nothing,
+        _ => Contents::Nothing,
     }
 }
 

@@ -40,9 +40,9 @@ pub trait Family: Copy + Debug {
     ///
     /// # Errors
     /// Returns why the packet is ignored.
-    fn hear(packet: &[u8], own_mac: Mac) -> Result<Heard<Self::Address>, Unheard>;
+    fn parse(packet: &[u8], own_mac: Mac) -> Result<Contents<Self::Address>, ParseError>;
 
-    /// Builds a solicitation for `target`, to all hosts or to one host that is thought to have it.
+    /// Builds a solicitation for `target`: multicast, or unicast to its last known MAC address.
     ///
     /// Returns `None` if the family requires a source address and there is none.
     fn solicit(
@@ -99,7 +99,7 @@ pub struct Prefix<A> {
 
 /// Contents of a received packet, independent of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard<A> {
+pub enum Contents<A> {
     /// Solicitation (ARP request).
     Asks {
         /// Solicited address.
@@ -146,7 +146,7 @@ pub struct Advert {
 
 /// Reason why a packet is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unheard {
+pub enum ParseError {
     /// Malformed.
     Malformed,
     /// Violates a validation rule (RFC 4861, 7.1; RFC 1812, 3.3.2).

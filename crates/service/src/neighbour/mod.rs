@@ -19,15 +19,15 @@
 //! Packets that wait for an address (`P`: a frame, a token, or any other type) move into the machine and return in
 //! exactly one action each.
 //!
-//! Files: `resolve` (events of owner and timers), `hear` (received packets), `own` (local addresses), `table`
+//! Files: `resolve` (events of owner and timers), `receive` (received packets), `local` (local addresses), `table`
 //! (entries, timers, eviction), `waiting` (packets), `arp` and `discovery` (the two families).
 
 mod arp;
 mod config;
 mod discovery;
 mod family;
-mod hear;
-mod own;
+mod local;
+mod receive;
 mod resolve;
 mod table;
 mod waiting;
@@ -43,23 +43,23 @@ use wire::Mac;
 pub use arp::Arp;
 pub use config::{Config, Mode};
 pub use discovery::Discovery;
-pub use family::{Advert, Family, Heard, Prefix, Unheard};
+pub use family::{Advert, Contents, Family, ParseError, Prefix};
 pub use table::Status;
 
 use crate::Frame;
-use own::Own;
+use local::LocalAddresses;
 use table::{State, Table};
 use waiting::Waiting;
 
 /// Neighbours of one interface for IPv4 (`Arp`) or IPv6 (`Discovery`).
 ///
-/// Initially the link is down and there are no addresses; [`Event::LinkUp`] and [`Event::AddressAdded`] start the
-/// machine.
+/// Initially the link is down and the interface has no addresses; [`Event::LinkUp`] and [`Event::AddressAdded`] start
+/// the machine.
 #[derive(Debug)]
 pub struct Neighbours<F: Family, P> {
     config: Config,
     link: Link,
-    own: Own<F::Address>,
+    own: LocalAddresses<F::Address>,
     table: Table<F::Address>,
     /// Packets under resolution, only for addresses in state `Incomplete`.
     waiting: Waiting<F::Address, P>,
@@ -210,7 +210,7 @@ pub enum Action<A, P> {
         why: DropReason,
     },
     /// Ask whether this neighbour was used since the last question or resolution. [`Event::Used`] means yes; an owner
-    /// that does not know must send it.
+    /// without traffic information must send this event.
     InUse {
         /// Neighbour.
         address: A,
@@ -269,7 +269,7 @@ pub enum DropReason {
     Forgotten,
 }
 
-/// A solicitation for an address that does not belong to this interface.
+/// A solicitation for an address of another interface or host.
 ///
 /// The owner answers if the target belongs to another interface of this router, or as `proxy` allows. Questions carry
 /// all state, so an answer may come at any time or never.
@@ -368,7 +368,7 @@ impl<F: Family, P> Neighbours<F, P> {
         Self {
             config: config.clamped(),
             link: Link::Down,
-            own: Own::default(),
+            own: LocalAddresses::default(),
             table: Table::default(),
             waiting: Waiting::default(),
             probed: BTreeSet::new(),

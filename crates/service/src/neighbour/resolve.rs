@@ -7,7 +7,7 @@ use super::table::{Limits, Newcomer, Room, State};
 use super::{Action, Config, DropReason, Family, Link, Neighbours};
 
 impl<F: Family, P> Neighbours<F, P> {
-    /// Resolves a neighbour for a packet, or without one.
+    /// Resolves a neighbour, optionally for a packet that waits.
     pub(super) fn resolve(
         &mut self,
         address: F::Address,

@@ -88,7 +88,7 @@ pub enum Event<'a> {
     /// The address of a host was resolved or changed.
     Address(u64, Option<IpAddr>),
     /// A packet arrived that may answer an echo.
-    Heard(&'a ping::Heard),
+    Heard(&'a ping::Response),
     /// A probe of the owner ended.
     Probed {
         /// Host.
@@ -136,7 +136,7 @@ pub enum Action {
 
 /// State of a host, for display.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct HostState {
     /// Status.
     pub status: Status,
     /// Time of the last status change.
@@ -168,7 +168,7 @@ pub struct Netwatch {
 #[derive(Debug)]
 struct Watched {
     watch: Watch,
-    known: Known,
+    known: HostState,
     state: State,
     /// Start of the next test.
     next: Instant,
@@ -183,7 +183,7 @@ enum State {
     Echoes(echo::Echoes),
     /// Probe queued.
     Queued(u64),
-    /// Probe by the owner, until this time at most.
+    /// Probe by the owner, with its deadline.
     Probe(u64, Instant),
 }
 
@@ -201,7 +201,7 @@ impl Machine for Netwatch {
                     watched.watch.host = host;
                 }
             }
-            Event::Heard(heard) => self.hear(heard, now, out),
+            Event::Heard(heard) => self.receive(heard, now, out),
             Event::Probed { id, test, up } => {
                 let watched = self.watches.get(&id);
                 let state = watched.map(|watched| &watched.state);
@@ -245,12 +245,12 @@ impl Netwatch {
     }
 
     /// State of a host.
-    pub fn known(&self, id: u64) -> Option<&Known> {
+    pub fn known(&self, id: u64) -> Option<&HostState> {
         self.watches.get(&id).map(|watched| &watched.known)
     }
 
     /// True if a packet may answer one of this monitor's echoes.
-    pub const fn is_its(&self, heard: &ping::Heard) -> bool {
+    pub const fn is_its(&self, heard: &ping::Response) -> bool {
         heard.id == self.id
     }
 
@@ -390,7 +390,7 @@ impl Netwatch {
         self.set_alarm(id);
     }
 
-    fn hear(&mut self, heard: &ping::Heard, now: Instant, out: &mut Vec<Action>) {
+    fn receive(&mut self, heard: &ping::Response, now: Instant, out: &mut Vec<Action>) {
         if heard.id != self.id {
             return;
         }

@@ -1,11 +1,11 @@
-//! Hosts that answer, lose and come back, in virtual time.
+//! Hosts that answer, fail and recover, in virtual time.
 
 use core::net::IpAddr;
 
 use machine::{Duration, Instant, Machine, Rng};
 
 use super::*;
-use crate::ping::{Heard, Outcome};
+use crate::ping::{Outcome, Response};
 
 const HOST: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(192, 0, 2, 9));
 const LIMITS: Limits = Limits {
@@ -43,7 +43,7 @@ fn icmp(limits: Limits) -> Kind {
 struct World {
     netwatch: Netwatch,
     now: Instant,
-    /// How long answers take, and how many of a hundred are lost.
+    /// Delay of answers, and percentage of lost ones.
     way: Duration,
     loss: u8,
     rng: Rng,
@@ -74,7 +74,7 @@ impl World {
 
     fn run(&mut self, seconds: u64) -> Vec<Action> {
         let until = self.now + Duration::from_secs(seconds);
-        let mut answers: Vec<(Instant, Heard)> = Vec::new();
+        let mut answers: Vec<(Instant, Response)> = Vec::new();
         loop {
             answers.sort_by_key(|(at, _)| *at);
             let due = self.netwatch.deadline().map(|(at, ())| at);
@@ -89,7 +89,7 @@ impl World {
                 let (_, heard) = answers.remove(0);
                 self.netwatch
                     .handle(Event::Heard(&heard), self.now, &mut out);
-                // One that comes twice counts once.
+                // A duplicate answer counts once.
                 self.netwatch
                     .handle(Event::Heard(&heard), self.now, &mut out);
             } else {
@@ -111,8 +111,8 @@ impl World {
     }
 }
 
-fn heard(to: IpAddr, (id, seq): (u16, u16)) -> Heard {
-    Heard {
+fn heard(to: IpAddr, (id, seq): (u16, u16)) -> Response {
+    Response {
         from: Some(to),
         to,
         id,
@@ -123,7 +123,7 @@ fn heard(to: IpAddr, (id, seq): (u16, u16)) -> Heard {
     }
 }
 
-/// What changed, and whether anything was run then.
+/// Status changes, and whether the script was run.
 fn changes(seen: &[Action]) -> Vec<(Status, bool)> {
     let changed = seen.iter().filter_map(|action| match action {
         Action::Tested {
@@ -186,7 +186,7 @@ fn a_round_that_is_decided_can_end_early() {
     world.run(8);
     let known = world.netwatch.known(1).expect("it is watched");
     assert_eq!(known.status, Status::Down);
-    // The second that is lost decides it.
+    // The second loss decides the test.
     assert_eq!(known.since, Some(begin + Duration::from_millis(3_050)));
 }
 

@@ -179,7 +179,7 @@ impl Machine for Client {
             Event::Clock(raw) => self.set_raw(raw, now),
             Event::Configure(peers) => self.configure(peers, now, out),
             Event::Received { from, bytes } => {
-                if let Err(fault) = self.hear(from, bytes, now, out) {
+                if let Err(fault) = self.receive(from, bytes, now, out) {
                     out.push(Action::Discarded(fault));
                 }
             }
@@ -200,7 +200,7 @@ impl Machine for Client {
             if let Some(one) = self.peers.get_mut(&id) {
                 self.asked += 1;
                 let cookie = cookie(&self.secret, self.asked);
-                one.ask((raw, cookie), now, &mut self.rng, out);
+                one.ask(raw, cookie, now, &mut self.rng, out);
                 silent |= one.reach == 0;
             }
         }
@@ -251,7 +251,7 @@ impl Client {
         let one = self.peers.get(&id)?;
         let (raw, _) = self.raw;
         let added = self.discipline.added(raw);
-        let measured = one.filter.look(raw).map(|found| {
+        let measured = one.filter.filtered(raw).map(|found| {
             let Sample { offset, delay, .. } = found.best;
             (offset - added, delay, found.jitter)
         });
@@ -322,7 +322,7 @@ impl Client {
         }
     }
 
-    fn hear(
+    fn receive(
         &mut self,
         from: IpAddr,
         bytes: &[u8],
@@ -353,7 +353,7 @@ impl Client {
             out.push(Action::Kissed(from, packet.repr.reference_id));
             return Ok(());
         }
-        one.learn(&packet.repr, (asked, raw))?;
+        one.learn(&packet.repr, asked, raw)?;
         self.choose(raw, out);
         Ok(())
     }
@@ -456,13 +456,7 @@ impl Association {
     }
 
     /// Sends a request.
-    fn ask(
-        &mut self,
-        (raw, cookie): (i64, u64),
-        now: Instant,
-        rng: &mut Rng,
-        out: &mut Vec<Action>,
-    ) {
+    fn ask(&mut self, raw: i64, cookie: u64, now: Instant, rng: &mut Rng, out: &mut Vec<Action>) {
         let Some(to) = self.peer.address.filter(|_| !self.denied) else {
             self.next = None;
             return;
@@ -517,7 +511,7 @@ impl Association {
     }
 
     /// Takes a sample from an answer; `asked` and `came` are the raw times of request and answer.
-    fn learn(&mut self, said: &Repr, (asked, came): (i64, i64)) -> Result<(), Fault> {
+    fn learn(&mut self, said: &Repr, asked: i64, came: i64) -> Result<(), Fault> {
         let root = said.root_delay.to_nanos() / 2 + said.root_dispersion.to_nanos();
         let fit = said.leap != 3
             && said.stratum < UNSYNCHRONIZED
@@ -547,7 +541,7 @@ impl Association {
 
     /// Filtered sample of a server that is fit for selection (RFC 5905, 11.1: fit).
     fn fit(&self, raw: i64) -> Option<Filtered> {
-        let found = self.filter.look(raw)?;
+        let found = self.filter.filtered(raw)?;
         let may = self.reach != 0 && self.leap != 3 && self.stratum < UNSYNCHRONIZED;
         let most = DISTANCE_MOST + wander(SECOND << self.poll.min(17));
         (may && self.distance(&found) < most).then_some(found)

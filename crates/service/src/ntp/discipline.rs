@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_runs_wrong_is_learnt_within_an_hour() {
-        // It loses 80 µs a second.
+        // The clock loses 80 µs per second.
         let truth = |raw: i64| raw + scaled(raw, 80_000);
         let mut clock = Discipline::default();
         let mut worst = 0;

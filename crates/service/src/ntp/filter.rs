@@ -57,7 +57,7 @@ impl Filter {
     }
 
     /// Filters the samples at this raw time; `None` without samples.
-    pub(super) fn look(&self, raw: i64) -> Option<Filtered> {
+    pub(super) fn filtered(&self, raw: i64) -> Option<Filtered> {
         let age = |sample: &Sample| wander(raw.saturating_sub(sample.at));
         let spread = |sample: &Sample| sample.dispersion + age(sample);
         let mut sorted: Vec<&Sample> = self.0.iter().collect();

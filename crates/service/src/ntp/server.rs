@@ -104,7 +104,8 @@ impl Server {
     /// Returns why the request is not answered.
     pub fn answer(
         &mut self,
-        (from, bytes): (IpAddr, &[u8]),
+        from: IpAddr,
+        bytes: &[u8],
         synchronized: Option<Synchronized>,
         time: i64,
         now: Instant,
@@ -121,7 +122,7 @@ impl Server {
             mode: Mode::SERVER,
             poll: question.repr.poll,
             origin: question.repr.transmit,
-            ..self.told(synchronized, time)
+            ..self.own_time(synchronized, time)
         };
         self.answered += 1;
         let answer = answer.to_bytes();
@@ -153,7 +154,7 @@ impl Server {
         let told = Repr {
             mode: Mode::BROADCAST,
             poll: EVERY_POWER,
-            ..self.told(synchronized, time)
+            ..self.own_time(synchronized, time)
         };
         // An unsynchronized server does not broadcast.
         if told.leap == 3 {
@@ -172,7 +173,7 @@ impl Server {
         self.next
     }
 
-    fn told(&self, synchronized: Option<Synchronized>, time: i64) -> Repr {
+    fn own_time(&self, synchronized: Option<Synchronized>, time: i64) -> Repr {
         let local = self.settings.local_stratum;
         let own = synchronized.unwrap_or(Synchronized {
             leap: if local.is_some() { 0 } else { 3 },

@@ -1,4 +1,4 @@
-//! Clients and servers over a line with delay, loss, duplicates and liars, in virtual time.
+//! Clients and servers over a line with delay, loss, duplicates and false servers, in virtual time.
 
 use core::net::IpAddr;
 
@@ -25,7 +25,7 @@ fn peer(number: u8) -> Peer {
     }
 }
 
-/// A client whose raw clock is `wrong` and loses `drift` nanoseconds a second, and servers that are off.
+/// A client whose raw clock is off by `wrong` and loses `drift` nanoseconds per second, and servers with errors.
 struct World {
     client: Client,
     servers: Vec<(IpAddr, Server, i64)>,
@@ -84,7 +84,7 @@ impl World {
     fn run(&mut self, seconds: u64) {
         let until = self.now + Duration::from_secs(seconds);
         while let Some((at, ())) = self.client.deadline().filter(|(at, ())| *at <= until) {
-            // The owner looks at the clock once a second.
+            // The owner passes in the clock once per second.
             while self.now + Duration::from_secs(1) < at {
                 self.now += Duration::from_secs(1);
                 self.tell_clock();
@@ -116,8 +116,7 @@ impl World {
         let Some((from, server, off)) = servers.find(|(address, ..)| *address == to) else {
             return;
         };
-        let asked = (address(100), question);
-        let Ok(answer) = server.answer(asked, None, truth + *off, self.now) else {
+        let Ok(answer) = server.answer(address(100), question, None, truth + *off, self.now) else {
             return;
         };
         assert!(answer.len() <= question.len());
@@ -133,7 +132,7 @@ impl World {
         }
     }
 
-    /// How wrong the time of day is.
+    /// Error of the corrected time.
     fn error(&self) -> i64 {
         (self.client.time(self.now) - self.truth()).abs()
     }
@@ -285,7 +284,7 @@ fn a_server_with_a_key_has_to_prove_itself() {
 fn a_server_answers_as_much_as_it_is_asked_and_not_too_often() {
     let mut server = Server::new(1);
     let question = Repr::question(77).to_bytes();
-    let mut ask = |from, bytes: &[u8]| server.answer((from, bytes), None, START, Instant::ZERO);
+    let mut ask = |from, bytes: &[u8]| server.answer(from, bytes, None, START, Instant::ZERO);
 
     let answer = ask(address(1), &question).expect("an answer");
     let read = Packet::parse(&answer).expect("an answer").repr;
@@ -314,9 +313,8 @@ fn garbage_is_counted_and_changes_nothing() {
             bytes: &bytes,
         };
         world.client.handle(event, world.now, &mut world.seen);
-        let asked = (address(1), &bytes[..]);
         let server = &mut world.servers[0].1;
-        if let Ok(answer) = server.answer(asked, None, START, world.now) {
+        if let Ok(answer) = server.answer(address(1), &bytes, None, START, world.now) {
             assert!(answer.len() <= bytes.len());
         }
     }

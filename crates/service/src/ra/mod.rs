@@ -178,7 +178,7 @@ impl Advertiser {
 
     fn stop(&mut self, now: Instant, out: &mut Vec<Action>) {
         if let State::Advertising { source, .. } = self.state {
-            self.tell(source, None, Kind::Farewell, now, out);
+            self.send(source, None, Kind::Farewell, now, out);
         }
         self.state = State::Silent;
     }
@@ -194,11 +194,11 @@ impl Advertiser {
         let told = self.told_all.is_some();
         self.stale.replace(&self.config, &config, told, now);
         self.config = config;
-        self.tell_soon(now);
+        self.schedule_soon(now);
     }
 
     /// Schedules quick multicast advertisements, as early as the rate limit allows.
-    fn tell_soon(&mut self, now: Instant) {
+    fn schedule_soon(&mut self, now: Instant) {
         let soon = self.earliest_to_all(now);
         if let State::Advertising {
             quick, periodic, ..
@@ -284,8 +284,8 @@ impl Advertiser {
             *to_all = None;
         }
         self.told_all = Some(now);
-        self.tell(source, None, Kind::of(withdraws), now, out);
-        self.stale.told();
+        self.send(source, None, Kind::of(withdraws), now, out);
+        self.stale.count_sent();
     }
 
     fn answer(&mut self, address: Ipv6Addr, mac: Mac, now: Instant, out: &mut Vec<Action>) {
@@ -298,12 +298,12 @@ impl Advertiser {
         {
             to_one.remove(&address);
             let (source, kind) = (*source, Kind::of(*withdraws));
-            self.tell(source, Some((address, mac)), kind, now, out);
+            self.send(source, Some((address, mac)), kind, now, out);
         }
     }
 
     /// Sends the advertisement in as many packets as it needs.
-    fn tell(
+    fn send(
         &mut self,
         source: Ipv6Addr,
         to: Option<(Ipv6Addr, Mac)>,
@@ -333,7 +333,7 @@ impl Advertiser {
     }
 
     /// Next transmission and its time.
-    fn next(&self) -> Option<(Instant, Due)> {
+    fn next(&self) -> Option<(Instant, Transmission)> {
         let State::Advertising {
             periodic,
             to_all,
@@ -345,19 +345,19 @@ impl Advertiser {
         };
         let ones = to_one
             .iter()
-            .map(|(&address, &(at, mac))| (at, Due::ToOne(address, mac)));
-        let all = to_all.map(|at| (at, Due::ToAll));
-        let recalled = self.stale.deadline().map(|at| (at, Due::Recalled));
+            .map(|(&address, &(at, mac))| (at, Transmission::ToOne(address, mac)));
+        let all = to_all.map(|at| (at, Transmission::ToAll));
+        let recalled = self.stale.deadline().map(|at| (at, Transmission::Recalled));
         ones.chain(all)
             .chain(recalled)
-            .chain([(*periodic, Due::Periodic)])
+            .chain([(*periodic, Transmission::Periodic)])
             .min_by_key(|&(at, _)| at)
     }
 }
 
 /// A scheduled transmission.
 #[derive(Clone, Copy, Debug)]
-enum Due {
+enum Transmission {
     Periodic,
     ToAll,
     ToOne(Ipv6Addr, Mac),
@@ -384,11 +384,11 @@ impl Machine for Advertiser {
     fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
         while let Some((_, due)) = self.next().filter(|&(at, _)| at <= now) {
             match due {
-                Due::Periodic | Due::ToAll => self.periodic(now, out),
-                Due::ToOne(address, mac) => self.answer(address, mac, now, out),
-                Due::Recalled => {
+                Transmission::Periodic | Transmission::ToAll => self.periodic(now, out),
+                Transmission::ToOne(address, mac) => self.answer(address, mac, now, out),
+                Transmission::Recalled => {
                     self.stale.give_up_recalled(now);
-                    self.tell_soon(now);
+                    self.schedule_soon(now);
                 }
             }
         }
@@ -397,10 +397,10 @@ impl Machine for Advertiser {
     fn deadline(&self) -> Option<(Instant, Timer)> {
         let (at, due) = self.next()?;
         let timer = match due {
-            Due::Periodic => Timer::Periodic,
-            Due::ToAll => Timer::ToAll,
-            Due::ToOne(..) => Timer::ToOne,
-            Due::Recalled => Timer::Recalled,
+            Transmission::Periodic => Timer::Periodic,
+            Transmission::ToAll => Timer::ToAll,
+            Transmission::ToOne(..) => Timer::ToOne,
+            Transmission::Recalled => Timer::Recalled,
         };
         Some((at, timer))
     }

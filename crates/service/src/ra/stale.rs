@@ -10,7 +10,7 @@ use super::{Config, Prefix, QUICK};
 
 /// Maximum time of advertising a stale prefix: the default valid lifetime of RFC 4861, 6.2.1.
 const LONGEST: Duration = Duration::from_secs(2_592_000);
-/// Time in which prefixes from before a restart may be configured again.
+/// Grace period for prefixes from before a restart to be configured again.
 const GRACE: Duration = Duration::from_secs(60);
 /// Maximum number of stale prefixes and servers; beyond that, those that expire first are forgotten.
 const MOST: usize = 32;
@@ -20,7 +20,7 @@ const MOST: usize = 32;
 pub(super) struct Stale {
     /// By network and length: the prefix as advertised, and the end of its withdrawal.
     prefixes: BTreeMap<(Ipv6Addr, u8), (Prefix, Instant)>,
-    /// Prefixes from before a restart that may be configured again.
+    /// Prefixes from before a restart, within their grace period.
     recalled: Vec<Prefix>,
     /// Time at which the others become stale; set with the first advertisement.
     recalled_until: Option<Instant>,
@@ -109,7 +109,7 @@ impl Stale {
     }
 
     /// Counts a multicast advertisement.
-    pub(super) fn told(&mut self) {
+    pub(super) fn count_sent(&mut self) {
         self.servers.retain(|_, left| {
             *left -= 1;
             *left > 0

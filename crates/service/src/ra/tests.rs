@@ -1,4 +1,4 @@
-//! Router advertisements, sentence by sentence, and against a host that believes them.
+//! Router advertisements, by the requirements of the RFCs and with a simulated host.
 
 use wire::ndp::{NdpOption, Options, Router};
 
@@ -11,7 +11,7 @@ const HOST: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 2);
 const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
 const LAN: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0);
 
-/// One advertisement as a host reads it.
+/// An advertisement as a host reads it.
 #[derive(Debug)]
 struct Advert {
     at: Instant,
@@ -41,12 +41,12 @@ impl Advert {
     }
 }
 
-struct Desk {
+struct Fixture {
     machine: Advertiser,
     now: Instant,
 }
 
-impl Desk {
+impl Fixture {
     fn new(config: Config, seed: u64) -> Self {
         Self {
             machine: Advertiser::new(config, seed),
@@ -55,16 +55,16 @@ impl Desk {
     }
 
     fn started(config: Config, seed: u64) -> Self {
-        let mut desk = Self::new(config, seed);
-        desk.on(Event::Start { source: OWN });
-        desk
+        let mut fixture = Self::new(config, seed);
+        fixture.on(Event::Start { source: OWN });
+        fixture
     }
 
-    /// A desk past its quick advertisements.
+    /// A fixture after its initial advertisements.
     fn settled(seed: u64) -> Self {
-        let mut desk = Self::started(config(), seed);
-        desk.pass(Duration::from_secs(40));
-        desk
+        let mut fixture = Self::started(config(), seed);
+        fixture.pass(Duration::from_secs(40));
+        fixture
     }
 
     fn on(&mut self, event: Event<'_>) -> Vec<Advert> {
@@ -143,9 +143,9 @@ fn solicit(src: Ipv6Addr, hop_limit: u8, mac: Option<Mac>) -> Vec<u8> {
 fn the_first_three_are_quick_and_the_others_keep_the_interval() {
     // RFC 4861, 6.2.4.
     for seed in 0..100 {
-        let mut desk = Desk::started(config(), seed);
+        let mut fixture = Fixture::started(config(), seed);
 
-        let adverts = desk.pass(Duration::from_secs(7_200));
+        let adverts = fixture.pass(Duration::from_secs(7_200));
 
         let gaps: Vec<Duration> = adverts
             .windows(2)
@@ -181,9 +181,9 @@ fn an_advertisement_says_what_is_configured() {
         nat64: vec![Nat64Prefix::new(nat64, 96).unwrap()],
         ..config()
     };
-    let mut desk = Desk::started(config, 1);
+    let mut fixture = Fixture::started(config, 1);
 
-    let adverts = desk.pass(Duration::ZERO);
+    let adverts = fixture.pass(Duration::ZERO);
 
     let expected = Router {
         hop_limit: 64,
@@ -231,7 +231,7 @@ fn who_is_no_default_router_has_no_preference() {
         ..Config::new(OWN_MAC)
     };
 
-    let adverts = Desk::started(config, 1).pass(Duration::ZERO);
+    let adverts = Fixture::started(config, 1).pass(Duration::ZERO);
 
     assert_eq!(adverts[0].router, Router::default());
     assert!(adverts[0].options.is_empty());
@@ -241,11 +241,11 @@ fn who_is_no_default_router_has_no_preference() {
 fn a_station_that_asks_is_answered_alone_within_half_a_second() {
     // RFC 4861, 6.2.6; RFC 7772, 5.1.
     for seed in 0..100 {
-        let mut desk = Desk::settled(seed);
-        desk.ask(HOST, Some(HOST_MAC));
-        desk.ask(HOST, Some(HOST_MAC));
+        let mut fixture = Fixture::settled(seed);
+        fixture.ask(HOST, Some(HOST_MAC));
+        fixture.ask(HOST, Some(HOST_MAC));
 
-        let adverts = desk.pass(Duration::from_millis(500));
+        let adverts = fixture.pass(Duration::from_millis(500));
 
         assert_eq!(adverts.len(), 1, "seed {seed}");
         assert_eq!(
@@ -259,11 +259,11 @@ fn a_station_that_asks_is_answered_alone_within_half_a_second() {
 #[test]
 fn a_station_without_an_address_is_answered_to_all_at_most_every_three_seconds() {
     for seed in 0..100 {
-        let mut desk = Desk::settled(seed);
+        let mut fixture = Fixture::settled(seed);
         let mut adverts = Vec::new();
         for _ in 0..100 {
-            desk.ask(Ipv6Addr::UNSPECIFIED, None);
-            adverts.extend(desk.pass(Duration::from_millis(100)));
+            fixture.ask(Ipv6Addr::UNSPECIFIED, None);
+            adverts.extend(fixture.pass(Duration::from_millis(100)));
         }
 
         assert!(
@@ -283,12 +283,12 @@ fn a_station_without_an_address_is_answered_to_all_at_most_every_three_seconds()
 
 #[test]
 fn a_flood_of_askers_is_answered_to_all() {
-    let mut desk = Desk::settled(1);
+    let mut fixture = Fixture::settled(1);
     for n in 0..10_000u16 {
-        desk.ask(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 1, n), Some(HOST_MAC));
+        fixture.ask(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 1, n), Some(HOST_MAC));
     }
 
-    let adverts = desk.pass(Duration::from_millis(500));
+    let adverts = fixture.pass(Duration::from_millis(500));
 
     assert_eq!(
         adverts.iter().filter(|advert| !advert.is_to_all()).count(),
@@ -311,79 +311,79 @@ fn what_is_no_valid_solicitation_is_not_answered() {
         bad_checksum,
     ];
     for (n, case) in cases.iter().enumerate() {
-        let mut desk = Desk::settled(1);
+        let mut fixture = Fixture::settled(1);
         let (packet, from) = (&case[..], HOST_MAC);
-        desk.on(Event::Received { packet, from });
+        fixture.on(Event::Received { packet, from });
 
-        assert!(desk.pass(Duration::from_secs(4)).is_empty(), "case {n}");
-        assert_eq!(desk.machine.counters().invalid, 1, "case {n}");
+        assert!(fixture.pass(Duration::from_secs(4)).is_empty(), "case {n}");
+        assert_eq!(fixture.machine.counters().invalid, 1, "case {n}");
     }
 }
 
 #[test]
 fn our_own_solicitation_that_comes_back_is_ignored() {
-    let mut desk = Desk::settled(1);
+    let mut fixture = Fixture::settled(1);
     let packet = &solicit(HOST, 255, None)[..];
-    desk.on(Event::Received {
+    fixture.on(Event::Received {
         packet,
         from: OWN_MAC,
     });
 
-    assert!(desk.pass(Duration::from_secs(4)).is_empty());
+    assert!(fixture.pass(Duration::from_secs(4)).is_empty());
 }
 
 #[test]
 fn a_farewell_has_lifetime_zero_and_then_there_is_silence() {
     // RFC 4861, 6.2.5.
-    let mut desk = Desk::settled(1);
+    let mut fixture = Fixture::settled(1);
 
-    let adverts = desk.on(Event::Stop);
+    let adverts = fixture.on(Event::Stop);
 
     assert_eq!(adverts.len(), 1);
     assert_eq!(adverts[0].router.lifetime_s, 0);
     assert!(adverts[0].is_to_all());
-    assert_eq!(desk.machine.deadline(), None);
-    desk.ask(HOST, Some(HOST_MAC));
-    assert!(desk.pass(Duration::from_secs(3_600)).is_empty());
-    assert!(desk.on(Event::Stop).is_empty());
+    assert_eq!(fixture.machine.deadline(), None);
+    fixture.ask(HOST, Some(HOST_MAC));
+    assert!(fixture.pass(Duration::from_secs(3_600)).is_empty());
+    assert!(fixture.on(Event::Stop).is_empty());
 }
 
 #[test]
 fn a_change_is_told_soon_and_a_prefix_that_is_gone_is_withdrawn() {
     // RFC 9096, 3.5.
-    let mut desk = Desk::settled(1);
+    let mut fixture = Fixture::settled(1);
     let new = Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 0);
-    desk.on(Event::Configure(Config {
+    fixture.on(Event::Configure(Config {
         prefixes: vec![Prefix::of_address(new, 64)],
         ..Config::new(OWN_MAC)
     }));
 
-    let adverts = desk.pass(Duration::from_secs(40));
+    let adverts = fixture.pass(Duration::from_secs(40));
     assert_eq!(adverts.len(), 3);
     let gone = adverts[0].prefix(LAN).unwrap();
     assert_eq!((gone.valid_s, gone.preferred_s), (0, 0));
     assert_eq!(adverts[0].prefix(new).unwrap().preferred_s, 604_800);
 
-    // For as long as hosts may have believed in it.
-    let during = desk.pass(Duration::from_secs(2_590_000));
+    // As long as hosts may use the prefix.
+    let during = fixture.pass(Duration::from_secs(2_590_000));
     assert!(during.iter().all(|advert| advert.prefix(LAN).is_some()));
-    desk.pass(Duration::from_secs(2_700));
-    let later = desk.pass(Duration::from_secs(600));
+    fixture.pass(Duration::from_secs(2_700));
+    let later = fixture.pass(Duration::from_secs(600));
     assert!(later.iter().all(|advert| advert.prefix(LAN).is_none()));
 
-    desk.on(Event::Configure(config()));
-    let back = desk.pass(Duration::from_secs(4));
+    fixture.on(Event::Configure(config()));
+    let back = fixture.pass(Duration::from_secs(4));
     assert_eq!(back[0].prefix(LAN).unwrap().preferred_s, 604_800);
 }
 
 #[test]
 fn the_same_configuration_again_changes_nothing() {
-    let mut desk = Desk::settled(1);
-    let before = desk.machine.deadline();
+    let mut fixture = Fixture::settled(1);
+    let before = fixture.machine.deadline();
 
-    desk.on(Event::Configure(config()));
+    fixture.on(Event::Configure(config()));
 
-    assert_eq!(desk.machine.deadline(), before);
+    assert_eq!(fixture.machine.deadline(), before);
 }
 
 #[test]
@@ -398,7 +398,7 @@ fn what_does_not_fit_one_packet_is_spread_over_several() {
         ..Config::new(OWN_MAC)
     };
 
-    let adverts = Desk::started(config, 1).pass(Duration::ZERO);
+    let adverts = Fixture::started(config, 1).pass(Duration::ZERO);
 
     assert!(adverts.len() > 3);
     for n in 0..100 {
@@ -423,18 +423,18 @@ fn noise_never_panics() {
     let good = solicit(HOST, 255, Some(HOST_MAC));
     for seed in 0..2_000 {
         let mut rng = Rng::seeded(seed);
-        let mut desk = Desk::settled(seed);
+        let mut fixture = Fixture::settled(seed);
         for _ in 0..20 {
             let mut packet = good.clone();
             let at = rng.below(packet.len() as u64) as usize;
             packet[at] = rng.next_u32() as u8;
             packet.truncate(rng.below(2 * packet.len() as u64) as usize);
             let packet = &packet[..];
-            desk.on(Event::Received {
+            fixture.on(Event::Received {
                 packet,
                 from: HOST_MAC,
             });
-            desk.pass(Duration::from_millis(rng.below(1_000)));
+            fixture.pass(Duration::from_millis(rng.below(1_000)));
         }
     }
 }
@@ -442,12 +442,12 @@ fn noise_never_panics() {
 #[test]
 fn who_keeps_asking_does_not_put_the_answer_off() {
     for seed in 0..100 {
-        let mut desk = Desk::settled(seed);
+        let mut fixture = Fixture::settled(seed);
         let mut adverts = Vec::new();
         for _ in 0..500 {
-            desk.ask(Ipv6Addr::UNSPECIFIED, None);
-            desk.ask(HOST, Some(HOST_MAC));
-            adverts.extend(desk.pass(Duration::from_millis(1)));
+            fixture.ask(Ipv6Addr::UNSPECIFIED, None);
+            fixture.ask(HOST, Some(HOST_MAC));
+            adverts.extend(fixture.pass(Duration::from_millis(1)));
         }
 
         let to_all = adverts.iter().filter(|advert| advert.is_to_all()).count();
@@ -458,23 +458,23 @@ fn who_keeps_asking_does_not_put_the_answer_off() {
 
 #[test]
 fn what_nobody_was_told_of_is_not_withdrawn() {
-    let mut desk = Desk::new(config(), 1);
-    desk.on(Event::Configure(Config::new(OWN_MAC)));
-    desk.on(Event::Start { source: OWN });
+    let mut fixture = Fixture::new(config(), 1);
+    fixture.on(Event::Configure(Config::new(OWN_MAC)));
+    fixture.on(Event::Start { source: OWN });
 
-    let adverts = desk.pass(Duration::ZERO);
+    let adverts = fixture.pass(Duration::ZERO);
 
     assert!(adverts[0].prefix(LAN).is_none());
 }
 
 #[test]
 fn a_withdrawn_prefix_that_comes_back_is_told_once() {
-    let mut desk = Desk::settled(1);
-    desk.on(Event::Configure(Config::new(OWN_MAC)));
-    desk.pass(Duration::from_secs(4));
-    desk.on(Event::Configure(config()));
+    let mut fixture = Fixture::settled(1);
+    fixture.on(Event::Configure(Config::new(OWN_MAC)));
+    fixture.pass(Duration::from_secs(4));
+    fixture.on(Event::Configure(config()));
 
-    let adverts = desk.pass(Duration::from_secs(4));
+    let adverts = fixture.pass(Duration::from_secs(4));
 
     let prefixes = adverts[0]
         .options()
@@ -498,11 +498,11 @@ fn renumbered() -> (Ipv6Addr, Config) {
 #[test]
 fn the_last_prefix_is_withdrawn_until_it_has_expired_and_then_there_is_silence() {
     // RFC 9096, 3.5.
-    let mut desk = Desk::settled(1);
-    desk.on(Event::Configure(Config::new(OWN_MAC)));
-    desk.on(Event::Withdraw { source: OWN });
+    let mut fixture = Fixture::settled(1);
+    fixture.on(Event::Configure(Config::new(OWN_MAC)));
+    fixture.on(Event::Withdraw { source: OWN });
 
-    let adverts = desk.pass(Duration::from_secs(40));
+    let adverts = fixture.pass(Duration::from_secs(40));
     assert_eq!(adverts.len(), 3);
     for advert in &adverts {
         let gone = advert.prefix(LAN).unwrap();
@@ -510,32 +510,32 @@ fn the_last_prefix_is_withdrawn_until_it_has_expired_and_then_there_is_silence()
         assert!(gone.on_link && gone.autonomous);
         assert_eq!(advert.router.lifetime_s, 0);
     }
-    desk.ask(HOST, Some(HOST_MAC));
-    let answer = desk.pass(Duration::from_millis(500));
+    fixture.ask(HOST, Some(HOST_MAC));
+    let answer = fixture.pass(Duration::from_millis(500));
     assert_eq!(answer[0].prefix(LAN).unwrap().preferred_s, 0);
 
-    desk.pass(Duration::from_secs(2_593_000));
-    assert_eq!(desk.machine.deadline(), None);
-    assert!(!desk.machine.has_stale());
+    fixture.pass(Duration::from_secs(2_593_000));
+    assert_eq!(fixture.machine.deadline(), None);
+    assert!(!fixture.machine.has_stale());
 }
 
 #[test]
 fn another_prefix_after_a_restart_makes_those_of_before_stale() {
-    // RFC 9096, 3.5: the list is kept over a restart.
-    let known = Desk::settled(1).machine.known_prefixes();
+    // RFC 9096, 3.5: prefixes are stored over a restart.
+    let known = Fixture::settled(1).machine.known_prefixes();
     assert_eq!(known, [Prefix::of_address(LAN, 64)]);
     let (new, config) = renumbered();
-    let mut desk = Desk::new(Config::new(OWN_MAC), 2);
-    desk.on(Event::Recall(known));
-    desk.on(Event::Configure(config));
-    desk.on(Event::Start { source: OWN });
+    let mut fixture = Fixture::new(Config::new(OWN_MAC), 2);
+    fixture.on(Event::Recall(known));
+    fixture.on(Event::Configure(config));
+    fixture.on(Event::Start { source: OWN });
 
-    let adverts = desk.pass(Duration::ZERO);
+    let adverts = fixture.pass(Duration::ZERO);
 
     assert_eq!(adverts[0].prefix(LAN).unwrap().preferred_s, 0);
     assert_eq!(adverts[0].prefix(new).unwrap().preferred_s, 604_800);
-    // A further restart does not forget what has not expired.
-    let known = desk.machine.known_prefixes().into_iter();
+    // A further restart keeps unexpired prefixes.
+    let known = fixture.machine.known_prefixes().into_iter();
     let mut networks: Vec<_> = known.map(|prefix| prefix.network).collect();
     networks.sort();
     assert_eq!(networks, [LAN, new]);
@@ -549,35 +549,35 @@ fn a_prefix_that_comes_again_after_a_restart_is_never_stale() {
         prefixes: prefixes.to_vec(),
         ..Config::new(OWN_MAC)
     };
-    let mut desk = Desk::new(Config::new(OWN_MAC), 2);
-    desk.on(Event::Recall(vec![ula, lan]));
-    // The configured one is there at once; the other one comes from a server.
-    desk.on(Event::Configure(with(&[ula])));
-    desk.on(Event::Start { source: OWN });
-    let mut adverts = desk.pass(Duration::from_secs(20));
-    desk.on(Event::Configure(with(&[ula, lan])));
-    adverts.extend(desk.pass(Duration::from_secs(3_600)));
+    let mut fixture = Fixture::new(Config::new(OWN_MAC), 2);
+    fixture.on(Event::Recall(vec![ula, lan]));
+    // The configured prefix is present at once; the other one comes from a server.
+    fixture.on(Event::Configure(with(&[ula])));
+    fixture.on(Event::Start { source: OWN });
+    let mut adverts = fixture.pass(Duration::from_secs(20));
+    fixture.on(Event::Configure(with(&[ula, lan])));
+    adverts.extend(fixture.pass(Duration::from_secs(3_600)));
 
     assert!(adverts.len() > 6);
     let gone = |advert: &Advert| advert.prefix(LAN).is_some_and(|lan| lan.preferred_s == 0);
     assert!(!adverts.iter().any(gone));
-    assert_eq!(desk.machine.known_prefixes(), [ula, lan]);
+    assert_eq!(fixture.machine.known_prefixes(), [ula, lan]);
 }
 
 #[test]
 fn a_prefix_that_does_not_come_again_after_a_restart_is_stale_after_a_minute() {
     let ula = Prefix::of_address(Ipv6Addr::new(0xfd00, 0, 0, 1, 0, 0, 0, 0), 64);
-    let mut desk = Desk::new(Config::new(OWN_MAC), 2);
-    desk.on(Event::Recall(vec![ula, Prefix::of_address(LAN, 64)]));
-    desk.on(Event::Configure(Config {
+    let mut fixture = Fixture::new(Config::new(OWN_MAC), 2);
+    fixture.on(Event::Recall(vec![ula, Prefix::of_address(LAN, 64)]));
+    fixture.on(Event::Configure(Config {
         prefixes: vec![ula],
         ..Config::new(OWN_MAC)
     }));
-    desk.on(Event::Start { source: OWN });
+    fixture.on(Event::Start { source: OWN });
 
-    let early = desk.pass(Duration::from_secs(59));
+    let early = fixture.pass(Duration::from_secs(59));
     assert!(early.iter().all(|advert| advert.prefix(LAN).is_none()));
-    let late = desk.pass(Duration::from_secs(4));
+    let late = fixture.pass(Duration::from_secs(4));
     assert_eq!(late[0].prefix(LAN).unwrap().preferred_s, 0);
 }
 
@@ -598,11 +598,11 @@ fn a_name_server_that_is_gone_is_told_with_lifetime_zero() {
             })
             .collect()
     };
-    let mut desk = Desk::started(with(&[server(1)]), 1);
-    desk.pass(Duration::from_secs(40));
-    desk.on(Event::Configure(with(&[server(2)])));
+    let mut fixture = Fixture::started(with(&[server(1)]), 1);
+    fixture.pass(Duration::from_secs(40));
+    fixture.on(Event::Configure(with(&[server(2)])));
 
-    let adverts = desk.pass(Duration::from_secs(3_600));
+    let adverts = fixture.pass(Duration::from_secs(3_600));
 
     let (new, gone) = ((1_800, server(2).octets()), (0, server(1).octets()));
     assert!(

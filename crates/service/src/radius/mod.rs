@@ -237,12 +237,12 @@ pub struct Exchange {
     /// Index of the current server, and number of transmissions to it.
     at: usize,
     tries: u32,
-    asked: Option<Asked>,
+    asked: Option<SentRequest>,
     is_over: bool,
 }
 
 /// The last transmitted packet.
-struct Asked {
+struct SentRequest {
     bytes: Vec<u8>,
     authenticator: [u8; 16],
     since: Instant,
@@ -305,7 +305,7 @@ impl Exchange {
                 let authenticator =
                     Packet::new_checked(&bytes).map_or(random, |of| of.authenticator());
                 self.tries = 0;
-                self.asked = Some(Asked {
+                self.asked = Some(SentRequest {
                     bytes,
                     authenticator,
                     since: now,
@@ -348,9 +348,12 @@ impl Exchange {
         let (Some(server), Some(asked)) = (self.servers.get(self.at), &self.asked) else {
             return;
         };
-        let hides = (server.secret.as_slice(), &asked.authenticator);
+        let inputs = EncryptionInputs {
+            secret: &server.secret,
+            authenticator: &asked.authenticator,
+        };
         let packet = self.answer(from, bytes);
-        let outcome = packet.and_then(|packet| outcome(&packet, &self.request.question, hides));
+        let outcome = packet.and_then(|packet| outcome(&packet, &self.request.question, inputs));
         let id = server.id;
         let Some(outcome) = outcome else {
             return out.push(Action::Count(id, Count::Bad));
@@ -403,7 +406,11 @@ impl Machine for Exchange {
 }
 
 /// Result of an answer; `None` if the answer does not fit the request. Secret and request authenticator decrypt keys.
-fn outcome(packet: &Packet<'_>, question: &Question, hides: Hides<'_>) -> Option<Outcome> {
+fn outcome(
+    packet: &Packet<'_>,
+    question: &Question,
+    inputs: EncryptionInputs<'_>,
+) -> Option<Outcome> {
     let eap = match question {
         Question::Accounting { .. } => {
             return (packet.code() == code::ACCOUNTING_RESPONSE).then_some(Outcome::Noted);
@@ -412,7 +419,7 @@ fn outcome(packet: &Packet<'_>, question: &Question, hides: Hides<'_>) -> Option
         Question::Eap { .. } => Some(packet.whole(kind::EAP_MESSAGE)),
     };
     Some(match (packet.code(), eap) {
-        (code::ACCESS_ACCEPT, eap) => Outcome::Accept(accept(packet, eap, hides)),
+        (code::ACCESS_ACCEPT, eap) => Outcome::Accept(accept(packet, eap, inputs)),
         (code::ACCESS_CHALLENGE, Some(eap)) => Outcome::Challenge {
             eap,
             state: packet
@@ -427,12 +434,12 @@ fn outcome(packet: &Packet<'_>, question: &Question, hides: Hides<'_>) -> Option
 }
 
 /// Reads the attributes of an access accept; `eap` is its EAP message, if the request used EAP.
-fn accept(packet: &Packet<'_>, eap: Option<Vec<u8>>, (secret, authenticator): Hides<'_>) -> Accept {
+fn accept(packet: &Packet<'_>, eap: Option<Vec<u8>>, inputs: EncryptionInputs<'_>) -> Accept {
     let group = packet.of_vendor(vendor::MIKROTIK, vendor::MIKROTIK_GROUP);
     let classes = packet.attributes().filter(|of| of.kind == kind::CLASS);
     let key = |kind| {
         let hidden = packet.of_vendor(vendor::MICROSOFT, kind)?;
-        secret::reveal(hidden, secret, authenticator)
+        secret::reveal(hidden, inputs.secret, inputs.authenticator)
     };
     let keys = || {
         let received = key(vendor::MS_MPPE_RECV_KEY)?;
@@ -451,8 +458,14 @@ fn accept(packet: &Packet<'_>, eap: Option<Vec<u8>>, (secret, authenticator): Hi
     }
 }
 
-/// Shared secret and request authenticator, which encrypt attributes of the answer.
-type Hides<'a> = (&'a [u8], &'a [u8; 16]);
+/// Inputs to the encryption of attributes in an answer.
+#[derive(Clone, Copy)]
+struct EncryptionInputs<'a> {
+    /// Shared secret.
+    secret: &'a [u8],
+    /// Authenticator of the request.
+    authenticator: &'a [u8; 16],
+}
 
 /// Adds traffic attributes. Byte counters have 64 bits in two attributes (RFC 2869, 5.1).
 fn went_through(mut built: Builder, through: &Through, status: Status) -> Builder {
@@ -508,7 +521,7 @@ fn packet(request: &Request, server: &Server, id: u8, random: [u8; 16]) -> Optio
             through,
         } => {
             let built = Builder::new(code::ACCOUNTING_REQUEST, id, [0; 16]);
-            let built = telling(built, *status, *seconds, through.as_ref());
+            let built = with_accounting(built, *status, *seconds, through.as_ref());
             let classes = request.classes.iter();
             classes.fold(built, |built, class| built.with(kind::CLASS, class))
         }
@@ -525,7 +538,12 @@ fn asking(id: u8, random: [u8; 16]) -> Builder {
 }
 
 /// Adds accounting attributes. The user was authenticated by RADIUS (RFC 2866, 5.6).
-fn telling(built: Builder, status: Status, seconds: u32, through: Option<&Through>) -> Builder {
+fn with_accounting(
+    built: Builder,
+    status: Status,
+    seconds: u32,
+    through: Option<&Through>,
+) -> Builder {
     let service = if through.is_some() {
         FRAMED
     } else {

@@ -35,7 +35,7 @@ fn access() -> Request {
     })
 }
 
-/// What is done, and the bytes that are sent last.
+/// Actions, and the bytes of the last sent packet.
 fn take(out: &mut Vec<Action>) -> (Vec<Action>, Vec<u8>) {
     let mut sent = Vec::new();
     out.iter().for_each(|action| {
@@ -46,7 +46,7 @@ fn take(out: &mut Vec<Action>) -> (Vec<Action>, Vec<u8>) {
     (core::mem::take(out), sent)
 }
 
-/// An answer as a server makes it.
+/// A server's answer.
 fn answer(asked: &[u8], code: u8, secret: &[u8], with_authenticator: bool) -> Vec<u8> {
     let asked = Packet::new_checked(asked).expect("a request");
     let mut built = Builder::new(code, asked.id(), asked.authenticator());
@@ -58,7 +58,7 @@ fn answer(asked: &[u8], code: u8, secret: &[u8], with_authenticator: bool) -> Ve
         .with_number(kind::IDLE_TIMEOUT, 60)
         .with(kind::CLASS, b"a class");
     let mut bytes = built.finish().expect("it fits");
-    // Both sums are over the authenticator of the request, which stands there yet.
+    // Both digests cover the authenticator of the request, which is still in place.
     secret::sign(&mut bytes, secret, true);
     bytes
 }
@@ -120,7 +120,7 @@ fn a_server_lets_somebody_in() {
     assert_eq!(out, wanted);
     assert_eq!(exchange.deadline(), None);
     out.clear();
-    // The same again is of no effect.
+    // A repeated answer has no effect.
     exchange.handle(
         Event::Received {
             from: from(1),
@@ -334,7 +334,7 @@ fn what_cannot_be_asked_is_nobodys_to_answer() {
     assert_eq!(begun(vec![server(1, 1), server(2, 2)], name).1, nobody);
 }
 
-/// An answer of a server to a question of EAP, with what else it has.
+/// A server's answer to an EAP request, with additional attributes.
 fn eap_answer(asked: &[u8], code: u8, more: impl Fn(Builder, [u8; 16]) -> Builder) -> Vec<u8> {
     let asked = Packet::new_checked(asked).expect("a request");
     let built = Builder::new(code, asked.id(), asked.authenticator());
@@ -345,7 +345,7 @@ fn eap_answer(asked: &[u8], code: u8, more: impl Fn(Builder, [u8; 16]) -> Builde
     bytes
 }
 
-/// A key of MS-MPPE as a server hides it (RFC 2548, 2.4.2).
+/// An MS-MPPE key as a server encrypts it (RFC 2548, 2.4.2).
 fn hidden(key: &[u8], salt: [u8; 2], authenticator: [u8; 16]) -> Vec<u8> {
     let mut plain = [&[key.len() as u8], key].concat();
     plain.resize(plain.len().next_multiple_of(16), 0);
@@ -380,7 +380,7 @@ fn a_user_is_challenged_by_eap_and_let_in_with_a_key() {
         };
         exchange.handle(event, Instant::ZERO, out);
     };
-    // Without a proof it is nobody's, whatever the server is said to do.
+    // Without authentication the answer is ignored.
     let challenge = |built: Builder, _| {
         built
             .with_whole(kind::EAP_MESSAGE, &long)
@@ -434,7 +434,7 @@ fn a_user_is_challenged_by_eap_and_let_in_with_a_key() {
 #[test]
 fn a_key_that_is_not_well_formed_is_none() {
     for len in 0..40 {
-        // Whatever it turns out to be, it does not panic, and is no longer than it was.
+        // Any input decrypts without panic, to fewer bytes than before.
         let shown = secret::reveal(&vec![0xa5; len], b"xyzzy5461", &[9; 16]);
         assert!(shown.is_none_or(|shown| shown.len() < len), "{len}");
     }

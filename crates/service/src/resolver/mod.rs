@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use machine::{Instant, Machine};
-use wire::dns::{Found, Kind, Name};
+use wire::dns::{Kind, Name, ResolvedAddress};
 
 pub use config::Config;
 
@@ -87,15 +87,15 @@ pub enum Event {
         /// Ticket of the query.
         ticket: u64,
         /// Result.
-        heard: Heard,
+        heard: Resolution,
     },
 }
 
 /// Result of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum Resolution {
     /// Addresses of the name; empty if it has none of the family.
-    Addresses(Vec<Found>),
+    Addresses(Vec<ResolvedAddress>),
     /// The name does not exist.
     NoName,
     /// No server answered.
@@ -124,7 +124,7 @@ pub struct Ask {
 
 /// Times of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct AddressTimes {
     /// When the name gained it.
     pub since: Instant,
     /// End of its TTL.
@@ -142,7 +142,7 @@ pub struct Resolver {
     alarms: BTreeSet<(Instant, Key)>,
     /// Names that wait for their query.
     queue: BTreeMap<u64, Key>,
-    asked: BTreeMap<u64, Asked>,
+    asked: BTreeMap<u64, PendingQuery>,
     /// The current second, and the number of queries in it.
     begun: (u64, usize),
     last: u64,
@@ -151,7 +151,7 @@ pub struct Resolver {
 /// A watched name.
 #[derive(Debug)]
 struct Watched {
-    addresses: BTreeMap<IpAddr, Known>,
+    addresses: BTreeMap<IpAddr, AddressTimes>,
     state: State,
     /// Number of consecutive failed queries.
     failures: u32,
@@ -171,7 +171,7 @@ enum State {
 
 /// A pending query.
 #[derive(Debug)]
-struct Asked {
+struct PendingQuery {
     key: Key,
     /// Timeout of the result.
     late: Instant,
@@ -188,7 +188,7 @@ impl Machine for Resolver {
             Event::OtherServers => self.retry(now),
             Event::Watch(key) => self.watch(key),
             Event::Forget(key) => self.forget(&key),
-            Event::Heard { ticket, heard } => self.hear(ticket, heard, now, out),
+            Event::Heard { ticket, heard } => self.resolved(ticket, heard, now, out),
         }
         self.ask(now, out);
     }
@@ -197,7 +197,7 @@ impl Machine for Resolver {
         let late = self.asked.iter().filter(|(_, asked)| asked.late <= now);
         let late: Vec<_> = late.map(|(ticket, _)| *ticket).collect();
         for ticket in late {
-            self.hear(ticket, Heard::Silent, now, out);
+            self.resolved(ticket, Resolution::Silent, now, out);
         }
         while let Some((at, _)) = self.alarms.first()
             && *at <= now
@@ -220,7 +220,7 @@ impl Machine for Resolver {
 
 impl Resolver {
     /// Addresses of a name.
-    pub fn known(&self, key: &Key) -> impl Iterator<Item = (IpAddr, Known)> {
+    pub fn known(&self, key: &Key) -> impl Iterator<Item = (IpAddr, AddressTimes)> {
         let watched = self.names.get(key).into_iter();
         let all = watched.flat_map(|watched| &watched.addresses);
         all.map(|(address, known)| (*address, *known))
@@ -320,7 +320,7 @@ impl Resolver {
         set_alarm(&mut self.alarms, &key, name);
         self.begun.1 += 1;
         let late = now + self.config.total * 2 + Duration::from_secs(1);
-        let asked = Asked {
+        let asked = PendingQuery {
             key: key.clone(),
             late,
         };
@@ -328,7 +328,7 @@ impl Resolver {
         out.push(Action::Ask(Ask { ticket, key }));
     }
 
-    fn hear(&mut self, ticket: u64, heard: Heard, now: Instant, out: &mut Vec<Action>) {
+    fn resolved(&mut self, ticket: u64, heard: Resolution, now: Instant, out: &mut Vec<Action>) {
         let Some(asked) = self.asked.remove(&ticket) else {
             return;
         };
@@ -337,9 +337,9 @@ impl Resolver {
             return;
         }
         match heard {
-            Heard::Addresses(found) => self.learn(asked.key, &found, now, out),
-            Heard::NoName => self.learn(asked.key, &[], now, out),
-            Heard::Silent => {
+            Resolution::Addresses(found) => self.learn(asked.key, &found, now, out),
+            Resolution::NoName => self.learn(asked.key, &[], now, out),
+            Resolution::Silent => {
                 if let Some(name) = self.names.get_mut(&asked.key) {
                     name.fail(now);
                     set_alarm(&mut self.alarms, &asked.key, name);
@@ -348,7 +348,7 @@ impl Resolver {
         }
     }
 
-    fn learn(&mut self, key: Key, found: &[Found], now: Instant, out: &mut Vec<Action>) {
+    fn learn(&mut self, key: Key, found: &[ResolvedAddress], now: Instant, out: &mut Vec<Action>) {
         let Some(name) = self.names.get_mut(&key) else {
             return;
         };
@@ -364,12 +364,12 @@ impl Resolver {
             let known = name.addresses.entry(one.address).or_insert_with(|| {
                 out.push(Action::Add(key.clone(), one.address));
                 let since = now;
-                Known { since, fresh, end }
+                AddressTimes { since, fresh, end }
             });
             (known.fresh, known.end) = (fresh, end);
         }
         let is_new = |address: &IpAddr| has.contains(address);
-        let gone = |address: &_, known: &Known| !is_new(address) && known.fresh <= now;
+        let gone = |address: &_, known: &AddressTimes| !is_new(address) && known.fresh <= now;
         name.lose(&key, gone, out);
         // Addresses that the new answer lacks are removed when their TTL ends.
         for (_, known) in name.addresses.iter_mut().filter(|(a, _)| !is_new(a)) {
@@ -393,7 +393,12 @@ impl Watched {
     }
 
     /// Removes addresses from the name.
-    fn lose(&mut self, key: &Key, lost: impl Fn(&IpAddr, &Known) -> bool, out: &mut Vec<Action>) {
+    fn lose(
+        &mut self,
+        key: &Key,
+        lost: impl Fn(&IpAddr, &AddressTimes) -> bool,
+        out: &mut Vec<Action>,
+    ) {
         self.addresses.retain(|address, known| {
             let lost = lost(address, known);
             if lost {

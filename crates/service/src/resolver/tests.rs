@@ -1,4 +1,4 @@
-//! Names, servers that answer or do not, and the time that passes.
+//! Names, servers that answer or fail, and virtual time.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn key(name: &str) -> Key {
     Key::new(name, Kind::A).expect("a name")
 }
 
-/// A resolver, what it wants done, and what it has said.
+/// A resolver with its actions.
 struct World {
     resolver: Resolver,
     now: Instant,
@@ -37,7 +37,7 @@ impl World {
         self.resolver.handle(event, self.now, &mut self.out);
     }
 
-    /// Lets time pass, deadline by deadline.
+    /// Advances the time, deadline by deadline.
     fn pass(&mut self, seconds: u64) {
         let end = self.now + Duration::from_secs(seconds);
         while let Some((at, ())) = self.resolver.deadline()
@@ -52,7 +52,7 @@ impl World {
         self.now = end;
     }
 
-    /// The questions that are put, oldest first.
+    /// Sent queries, oldest first.
     fn asks(&mut self) -> Vec<Ask> {
         let asks = self
             .out
@@ -64,7 +64,7 @@ impl World {
         asks.collect()
     }
 
-    /// The one question that is put.
+    /// The only sent query.
     fn one(&mut self) -> Ask {
         let asks = self.asks();
         assert_eq!(asks.len(), 1, "{asks:?}");
@@ -72,21 +72,21 @@ impl World {
     }
 
     fn answer(&mut self, ask: &Ask, addresses: &[([u8; 4], u32)]) {
-        let found = addresses.iter().map(|(address, ttl)| Found {
+        let found = addresses.iter().map(|(address, ttl)| ResolvedAddress {
             address: (*address).into(),
             ttl: *ttl,
         });
-        let heard = Heard::Addresses(found.collect());
+        let heard = Resolution::Addresses(found.collect());
         let ticket = ask.ticket;
         self.feed(Event::Heard { ticket, heard });
     }
 
-    fn hear(&mut self, ask: &Ask, heard: Heard) {
+    fn hear(&mut self, ask: &Ask, heard: Resolution) {
         let ticket = ask.ticket;
         self.feed(Event::Heard { ticket, heard });
     }
 
-    /// What came and went, as `+` and `-`, of all names.
+    /// Added and removed addresses of all names, as `+` and `-`.
     fn changes(&mut self) -> Vec<String> {
         let said = self.out.drain(..).map(|action| match action {
             Action::Ask(ask) => panic!("a question: {ask:?}"),
@@ -112,7 +112,7 @@ fn a_name_is_asked_for_again_when_its_answer_is_too_old() {
     world.pass(1);
     let again = world.one();
 
-    // While that is under way both are there; the one that is fresh stays for its time.
+    // While the query is pending both addresses exist; the unexpired one stays until its TTL ends.
     world.pass(2);
     assert_eq!(world.changes(), [""; 0]);
     world.answer(&again, &[(A, 300)]);
@@ -120,7 +120,7 @@ fn a_name_is_asked_for_again_when_its_answer_is_too_old() {
     world.pass(28);
     assert_eq!(world.changes(), ["-192.0.2.2"]);
 
-    // One whose time is over goes with the answer that does not have it.
+    // An expired address is removed by an answer that lacks it.
     world.pass(272);
     let third = world.one();
     world.answer(&third, &[(B, 5)]);
@@ -157,7 +157,7 @@ fn names_that_nobody_answers_for_wait_longer_each_time() {
 
     world.pass(60);
     let ask = world.one();
-    world.hear(&ask, Heard::Silent);
+    world.hear(&ask, Resolution::Silent);
     let mut waits = Vec::new();
     for _ in 0..10 {
         let before = world.now;
@@ -166,7 +166,7 @@ fn names_that_nobody_answers_for_wait_longer_each_time() {
         }
         waits.push((world.now - before).as_secs());
         let ask = world.one();
-        world.hear(&ask, Heard::Silent);
+        world.hear(&ask, Resolution::Silent);
     }
     assert_eq!(waits, [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
     assert_eq!(world.changes(), ["-192.0.2.1"], "its time is over, once");
@@ -197,15 +197,15 @@ fn a_name_that_is_gone_loses_its_addresses_and_is_asked_for_later() {
     world.pass(60);
     let ask = world.one();
 
-    world.hear(&ask, Heard::NoName);
+    world.hear(&ask, Resolution::NoName);
 
     assert_eq!(world.changes(), ["-192.0.2.1"]);
     world.pass(2);
     let ask = world.one();
-    world.hear(&ask, Heard::Addresses(Vec::new()));
+    world.hear(&ask, Resolution::Addresses(Vec::new()));
     world.pass(3);
     assert!(world.asks().is_empty());
-    // Other servers may know it.
+    // The new servers may know the name.
     world.feed(Event::OtherServers);
     world.pass(0);
     assert_eq!(world.one().key, key("a.example"));
@@ -223,7 +223,7 @@ fn a_name_is_asked_for_once_and_what_nobody_wants_is_not_heard() {
     world.answer(&asks[2], &[(A, 60)]);
     assert_eq!(world.changes(), [""; 0]);
 
-    // An answer that comes when nobody wants it any more is no news, nor for one who wants it anew.
+    // An answer after the name was forgotten is ignored, even if the name is watched again.
     world.feed(Event::Forget(key("a.example")));
     world.feed(Event::Watch(key("a.example")));
     let again = world.one();
@@ -264,7 +264,7 @@ fn ten_thousand_names_are_asked_for_a_few_at_a_time() {
         .iter()
         .filter(|one| matches!(one, Action::Add(..)));
     assert_eq!(added.count(), NAMES as usize);
-    // No more in a second than that.
+    // The rate per second is limited.
     assert!((19..=21).contains(&seconds), "{seconds}");
     world.out.clear();
     world.pass(3_500);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use machine::Instant;
 
 use super::ber::{Reader, Writer, tag};
-use super::message::{Bindings, Head, Pdu, Said, kind, status, write_plain};
+use super::message::{Bindings, Head, Pdu, ResponsePdu, kind, status, write_plain};
 use super::usm::{Cipher, DIGEST, Hash, Occasion};
 use super::{Fault, Oid, Value, View, mib};
 
@@ -62,11 +62,11 @@ impl Community {
     fn may_ask(&self, from: IpAddr) -> bool {
         self.addresses
             .iter()
-            .any(|network| contains(*network, from))
+            .any(|(network, len)| contains(*network, *len, from))
     }
 }
 
-fn contains((network, len): (IpAddr, u8), address: IpAddr) -> bool {
+fn contains(network: IpAddr, len: u8, address: IpAddr) -> bool {
     let bits = |address: IpAddr| match address {
         IpAddr::V4(v4) => (u128::from(v4.to_bits()) << 96, 32),
         IpAddr::V6(v6) => (v6.to_bits(), 128),
@@ -81,7 +81,7 @@ fn contains((network, len): (IpAddr, u8), address: IpAddr) -> bool {
 
 /// Received datagram.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct Datagram<'a> {
     /// Payload.
     pub bytes: &'a [u8],
     /// Source address.
@@ -176,7 +176,7 @@ impl Agent {
     /// Returns why there is no response; the error is counted.
     pub fn handle(
         &mut self,
-        asked: &Asked<'_>,
+        asked: &Datagram<'_>,
         view: &dyn View,
         sets: &mut Vec<Set>,
     ) -> Result<Vec<u8>, Fault> {
@@ -206,7 +206,7 @@ impl Agent {
 
     fn answer(
         &mut self,
-        asked: &Asked<'_>,
+        asked: &Datagram<'_>,
         view: &dyn View,
         sets: &mut Vec<Set>,
     ) -> Result<Vec<u8>, Fault> {
@@ -231,7 +231,7 @@ impl Agent {
                     version,
                 };
                 let room = ANSWER_MAX.saturating_sub(AROUND_PLAIN + name.len());
-                let said = respond(&asker, &pdu, view, (room, sets))?;
+                let said = respond(&asker, &pdu, view, room, sets)?;
                 Ok(write_plain(version, asker.name, |writer| {
                     said.write(writer)
                 }))
@@ -247,7 +247,7 @@ impl Agent {
     /// Handles a version 3 message (RFC 3414, 3.2).
     fn answer_user(
         &mut self,
-        asked: &Asked<'_>,
+        asked: &Datagram<'_>,
         head: &Head<'_>,
         view: &dyn View,
         sets: &mut Vec<Set>,
@@ -266,18 +266,18 @@ impl Agent {
         };
         let room = usize::try_from(head.max_size).unwrap_or(0).min(ANSWER_MAX);
         let room = room.saturating_sub(AROUND);
-        let said = respond(&asker, &pdu, view, (room, sets))?;
+        let said = respond(&asker, &pdu, view, room, sets)?;
         let protects = Protects {
             flags: head.flags & (flag::AUTH | flag::PRIVACY),
             user: head.user,
             community: Some(&community),
         };
         let scoped = self.scoped(&context, |writer| said.write(writer));
-        self.seal((head.id, asked.now), &protects, scoped)
+        self.seal(head.id, asked.now, &protects, scoped)
     }
 
     /// Authenticates and decrypts a message.
-    fn open(&self, asked: &Asked<'_>, head: &Head<'_>) -> Result<(Pdu, Vec<u8>), Fault> {
+    fn open(&self, asked: &Datagram<'_>, head: &Head<'_>) -> Result<(Pdu, Vec<u8>), Fault> {
         if head.engine != self.engine {
             return Err(Fault::Engine);
         }
@@ -324,7 +324,7 @@ impl Agent {
 
     fn authenticate(
         &self,
-        asked: &Asked<'_>,
+        asked: &Datagram<'_>,
         head: &Head<'_>,
         community: &Community,
     ) -> Result<(), Fault> {
@@ -352,7 +352,7 @@ impl Agent {
     /// Builds a report if the error allows one (RFC 3414, 3.2).
     fn report(
         &mut self,
-        asked: &Asked<'_>,
+        asked: &Datagram<'_>,
         head: &Head<'_>,
         fault: Fault,
     ) -> Result<Vec<u8>, Fault> {
@@ -377,10 +377,10 @@ impl Agent {
         let _ = bindings.push(&oid, &Value::Counter32(count));
         // The request id is only known if the PDU was not encrypted.
         let id = match head.flags & flag::PRIVACY {
-            0 => asked_id(head.data),
+            0 => request_id(head.data),
             _ => 0,
         };
-        let said = Said {
+        let said = ResponsePdu {
             kind: kind::REPORT,
             id,
             status: 0,
@@ -396,7 +396,7 @@ impl Agent {
             community: community.as_ref().filter(|_| flags != 0),
         };
         let scoped = self.scoped(&[], |writer| said.write(writer));
-        self.seal((head.id, asked.now), &protects, scoped)
+        self.seal(head.id, asked.now, &protects, scoped)
     }
 
     /// Builds a scoped PDU: engine id, context and PDU.
@@ -412,7 +412,8 @@ impl Agent {
     /// Builds a version 3 message (RFC 3414, 3.1).
     pub(super) fn seal(
         &mut self,
-        (id, now): (i64, Instant),
+        id: i64,
+        now: Instant,
         protects: &Protects<'_>,
         scoped: Vec<u8>,
     ) -> Result<Vec<u8>, Fault> {
@@ -489,7 +490,7 @@ impl<'a> Protects<'a> {
 }
 
 /// Request id of a scoped PDU; 0 if it is malformed.
-fn asked_id(scoped: &[u8]) -> i64 {
+fn request_id(scoped: &[u8]) -> i64 {
     let mut reader = Reader::new(scoped);
     let pdu = (reader.octets(), reader.octets(), Pdu::read(&mut reader)).2;
     pdu.map_or(0, |pdu| pdu.id)
@@ -500,9 +501,10 @@ fn respond(
     asker: &Asker<'_>,
     pdu: &Pdu,
     view: &dyn View,
-    (room, sets): (usize, &mut Vec<Set>),
-) -> Result<Said, Fault> {
-    let mut said = Said {
+    room: usize,
+    sets: &mut Vec<Set>,
+) -> Result<ResponsePdu, Fault> {
+    let mut said = ResponsePdu {
         kind: kind::RESPONSE,
         id: pdu.id,
         status: 0,

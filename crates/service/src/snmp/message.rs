@@ -106,7 +106,7 @@ impl Bindings {
 
 /// Response or notification PDU.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct ResponsePdu {
     pub(super) kind: u8,
     pub(super) id: i64,
     pub(super) status: u8,
@@ -115,7 +115,7 @@ pub(super) struct Said {
     pub(super) bindings: Bindings,
 }
 
-impl Said {
+impl ResponsePdu {
     pub(super) fn write(&self, writer: &mut Writer) {
         let since = writer.len();
         self.bindings.write(writer);

@@ -321,7 +321,7 @@ pub trait Source {
     /// Returns the value of a scalar; `None` if it is not available.
     fn scalar(&self, scalar: Scalar) -> Option<Value>;
 
-    /// Returns the index of the first row after this one, or of the first row if the index is empty.
+    /// Returns the index of the next row; an empty index yields the first row.
     fn after(&self, table: Table, index: &[u32]) -> Option<Oid>;
 
     /// Returns a cell of a row; `None` if the row does not exist.
@@ -339,7 +339,8 @@ impl<S: Source> Tree<S> {
     /// Returns the first object of a subtree after an identifier.
     fn within(
         &self,
-        (prefix, branch): (&[u32], Branch),
+        prefix: &[u32],
+        branch: Branch,
         oid: &[u32],
         all: bool,
     ) -> Option<(Oid, Value)> {
@@ -361,7 +362,7 @@ impl<S: Source> Tree<S> {
                     columns.filter(|column| column.number >= first && (all || !column.wide));
                 columns.find_map(|column| {
                     let from = if column.number == first { index } else { &[] };
-                    self.in_column(prefix, (table, column.number), from)
+                    self.in_column(prefix, table, column.number, from)
                 })
             }
         }
@@ -370,7 +371,8 @@ impl<S: Source> Tree<S> {
     fn in_column(
         &self,
         prefix: &[u32],
-        (table, column): (Table, u32),
+        table: Table,
+        column: u32,
         from: &[u32],
     ) -> Option<(Oid, Value)> {
         let mut index = self.0.after(table, from)?;
@@ -410,7 +412,7 @@ impl<S: Source> View for Tree<S> {
     fn next(&self, oid: &[u32], all: bool) -> Option<(Oid, Value)> {
         let behind = BRANCHES.partition_point(|(prefix, _)| *prefix <= oid);
         let mut branches = BRANCHES[behind.saturating_sub(1)..].iter();
-        branches.find_map(|branch| self.within(*branch, oid, all))
+        branches.find_map(|(prefix, branch)| self.within(prefix, *branch, oid, all))
     }
 }
 

@@ -19,7 +19,7 @@ pub mod usm;
 
 use core::fmt;
 
-pub use agent::{Agent, Asked, Community, Counters, Security, Set};
+pub use agent::{Agent, Community, Counters, Datagram, Security, Set};
 pub use ber::OID_MAX;
 pub use trap::{Trap, TrapVersion};
 

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use machine::{Duration, Instant};
 
-use super::agent::{Asked, Community, Security};
+use super::agent::{Community, Datagram, Security};
 use super::ber::{Reader, Writer, tag};
 use super::mib::{Scalar, Source, Table, Tree};
 use super::usm::{Cipher, Hash, Occasion};
@@ -14,7 +14,7 @@ const NAME: &[u32] = super::mib::NAME;
 const IN_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 6];
 const DESCR: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 2];
 
-/// A router with so many interfaces.
+/// A router with this number of interfaces.
 #[derive(Clone, Copy, Debug)]
 struct Router(u32);
 
@@ -73,7 +73,7 @@ fn agent() -> Agent {
     agent
 }
 
-/// An answer: kind, request, error status and index, bindings.
+/// An answer: type, request id, error status and index, bindings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Answer {
     kind: u8,
@@ -130,8 +130,8 @@ fn message(version: i64, name: &str, kind: u8, numbers: (i64, i64), bound: Bound
     writer.finish()
 }
 
-fn asked(bytes: &[u8]) -> Asked<'_> {
-    Asked {
+fn asked(bytes: &[u8]) -> Datagram<'_> {
+    Datagram {
         bytes,
         from: IpAddr::from([192, 0, 2, 9]),
         now: NOW,
@@ -163,7 +163,7 @@ fn a_community_reads_from_its_addresses_alone() {
     assert_eq!((got.kind, got.id, got.status), (0xa2, 4711, (0, 0)));
     assert_eq!(got.bindings, [(NAME.to_vec(), Value::text("router"))]);
 
-    let far = Asked {
+    let far = Datagram {
         from: IpAddr::from([198, 51, 100, 1]),
         ..asked(&get)
     };
@@ -193,7 +193,7 @@ fn what_is_not_there_is_said_as_the_version_says_it() {
     let got = ask(&mut agent, &old);
     assert_eq!((got.status, got.bindings.len()), ((2, 2), 2));
 
-    // Version 1 has no numbers of 64 bits.
+    // Version 1 has no 64-bit counters.
     let wide: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 6, 1];
     let old = message(0, "public", 0xa0, (0, 0), &named(&[wide]));
     assert_eq!(ask(&mut agent, &old).status, (2, 1));
@@ -211,7 +211,7 @@ fn what_is_not_there_is_said_as_the_version_says_it() {
     );
 }
 
-/// Walks all by one kind of question; the identifiers in the order in which they came.
+/// Walks the whole tree by one request type; returns the object identifiers in order.
 fn walk(agent: &mut Agent, kind: u8, often: i64) -> Vec<Oid> {
     let mut all: Vec<Oid> = Vec::new();
     let mut from = vec![1];
@@ -235,7 +235,7 @@ fn a_walk_meets_all_in_order_by_next_and_by_bulk() {
     let one_by_one = walk(&mut agent, 0xa1, 0);
     let in_bulk = walk(&mut agent, 0xa5, 50);
     assert_eq!(one_by_one, in_bulk);
-    // Each of two columns' tables, the scalars, and uptime twice.
+    // The columns of two tables, the scalars, and uptime twice.
     assert_eq!(one_by_one.len(), 100 * (21 + 19) + 4);
     for oid in &one_by_one {
         let get = message(1, "public", 0xa0, (0, 0), &[(oid, Value::Null)]);
@@ -257,12 +257,12 @@ fn bulk_asks_the_first_once_and_others_in_turns() {
     assert_eq!(got[1].0, next(DESCR, 1));
     assert_eq!(got[2].0, next(IN_OCTETS, 1));
     assert_eq!(got[5].0, next(DESCR, 3));
-    // Numbers that make no sense ask little.
+    // Senseless repetition counts return little.
     for numbers in [(-1, -1), (i64::MAX, i64::MAX), (0, i64::MAX)] {
         let question = message(1, "public", 0xa5, numbers, &named(&[DESCR]));
         ask(&mut agent, &question);
     }
-    // Version 1 does not have it, and nobody asks by an answer.
+    // Version 1 lacks GetBulk, and a response is not a request.
     let old = message(0, "public", 0xa5, (0, 3), &named(&[DESCR]));
     assert_eq!(handle(&mut agent, &old, &mut Vec::new()), Err(Fault::Pdu));
     let said = message(1, "public", 0xa2, (0, 0), &named(&[DESCR]));
@@ -313,14 +313,14 @@ fn texts_are_set_all_or_none_by_who_may() {
     assert_eq!((sets.len(), &*sets[0].text), (1, "new name"));
 }
 
-/// A manager of version 3.
+/// A version 3 manager.
 struct Manager {
     user: &'static str,
     flags: u8,
     boots: i64,
     time: i64,
     engine: Vec<u8>,
-    /// A key that is not the user's.
+    /// Uses a wrong key.
     wrong: bool,
 }
 
@@ -393,7 +393,7 @@ impl Manager {
         bytes
     }
 
-    /// What an answer says, and whether it is protected as the question was.
+    /// Parses an answer, and checks that it is protected like the request.
     fn read(&self, bytes: &[u8]) -> (Answer, u8) {
         let mut reader = Reader::new(bytes).sequence().expect("a message");
         assert_eq!(reader.integer(), Some(3));
@@ -421,7 +421,7 @@ impl Manager {
     }
 }
 
-/// The last number but one of what a report counts.
+/// Number of the counter in a report.
 fn reported(answer: &Answer) -> Option<u32> {
     let (oid, _) = answer.bindings.first()?;
     (answer.kind == 0xa8).then(|| oid[oid.len() - 2])
@@ -471,7 +471,7 @@ fn users_are_answered_as_they_asked_and_told_what_is_wrong() {
             manager.flags
         );
     }
-    // A message that somebody changed on its way.
+    // A message modified in transit.
     let mut changed = Manager::new("signed", 1).ask(0xa0, &bound);
     *changed.last_mut().expect("bytes") ^= 1;
     let refused = agent.handle(&asked(&changed), &Tree(Router(1)), &mut Vec::new());
@@ -484,7 +484,7 @@ fn a_message_is_answered_within_its_time_only() {
     let mut agent = agent();
     let question = Manager::new("signed", 1).ask(0xa0, &named(&[NAME]));
     for (seconds, is_late) in [(150, false), (151, true)] {
-        let late = Asked {
+        let late = Datagram {
             now: NOW + Duration::from_secs(seconds),
             ..asked(&question)
         };
@@ -525,8 +525,8 @@ fn traps_of_all_versions_say_what_has_happened() {
     let mut agent = agent();
     let index = vec![1, 3, 6, 1, 2, 1, 2, 2, 1, 1, 7];
     let trap = Trap::common(3, vec![(index.clone(), Value::Integer(7))]);
-    let own = ([192, 0, 2, 1], NOW);
-    let old = agent.notify(&trap, (TrapVersion::V1, "public"), own);
+    let own = [192, 0, 2, 1];
+    let old = agent.notify(&trap, TrapVersion::V1, "public", own, NOW);
     let old = old.expect("a trap");
     let mut reader = Reader::new(&old).sequence().expect("a message");
     assert_eq!(
@@ -538,7 +538,7 @@ fn traps_of_all_versions_say_what_has_happened() {
     assert_eq!(pdu.value(), Some(Value::Address([192, 0, 2, 1])));
     assert_eq!((pdu.integer(), pdu.integer()), (Some(2), Some(0)));
 
-    let new = agent.notify(&trap, (TrapVersion::V2, "public"), own);
+    let new = agent.notify(&trap, TrapVersion::V2, "public", own, NOW);
     let new = new.expect("a trap");
     let mut reader = Reader::new(&new).sequence().expect("a message");
     reader.integer();
@@ -548,9 +548,9 @@ fn traps_of_all_versions_say_what_has_happened() {
     assert_eq!(said.bindings[1].1, Value::Oid(trap.oid.clone()));
     assert_eq!(said.bindings[2], (index, Value::Integer(7)));
 
-    let sealed = agent.notify(&trap, (TrapVersion::V3, "secret"), own);
+    let sealed = agent.notify(&trap, TrapVersion::V3, "secret", own, NOW);
     let (said, flags) = Manager::new("secret", 3).read(&sealed.expect("a trap"));
     assert_eq!((said.kind, flags), (0xa7, 3));
-    let nobody = agent.notify(&trap, (TrapVersion::V3, "nobody"), own);
+    let nobody = agent.notify(&trap, TrapVersion::V3, "nobody", own, NOW);
     assert_eq!(nobody, Err(Fault::User));
 }

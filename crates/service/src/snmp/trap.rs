@@ -4,7 +4,7 @@ use machine::Instant;
 
 use super::agent::Protects;
 use super::ber::Writer;
-use super::message::{Bindings, Said, kind, write_plain};
+use super::message::{Bindings, ResponsePdu, kind, write_plain};
 use super::{Agent, Fault, Oid, Value, mib};
 
 /// Maximum length of the bindings of a trap.
@@ -53,14 +53,16 @@ impl Agent {
     pub fn notify(
         &mut self,
         trap: &Trap,
-        (version, name): (TrapVersion, &str),
-        (own, now): ([u8; 4], Instant),
+        version: TrapVersion,
+        name: &str,
+        own: [u8; 4],
+        now: Instant,
     ) -> Result<Vec<u8>, Fault> {
         let ticks = self.time(now).saturating_mul(100);
         if version == TrapVersion::V1 {
             let bindings = bindings(&[], trap);
             return Ok(write_plain(0, name.as_bytes(), |writer| {
-                old(writer, trap, (&bindings, own, ticks));
+                old(writer, trap, &bindings, own, ticks);
             }));
         }
         let first = [
@@ -70,7 +72,7 @@ impl Agent {
                 Value::Oid(trap.oid.clone()),
             ),
         ];
-        let said = Said {
+        let said = ResponsePdu {
             kind: kind::TRAP,
             id: i64::from(ticks & 0x7fff_ffff),
             status: 0,
@@ -83,7 +85,7 @@ impl Agent {
         }
         let community = self.community(name).ok_or(Fault::User)?.clone();
         let scoped = self.scoped(&[], |writer| said.write(writer));
-        self.seal((said.id, now), &Protects::of(name, &community), scoped)
+        self.seal(said.id, now, &Protects::of(name, &community), scoped)
     }
 }
 
@@ -98,7 +100,7 @@ fn bindings(first: &[(Oid, Value)], trap: &Trap) -> Bindings {
 }
 
 /// Encodes a version 1 trap (RFC 3584, 3.2).
-fn old(writer: &mut Writer, trap: &Trap, (bindings, own, ticks): (&Bindings, [u8; 4], u32)) {
+fn old(writer: &mut Writer, trap: &Trap, bindings: &Bindings, own: [u8; 4], ticks: u32) {
     let common = trap.oid.strip_prefix(COMMON);
     let (enterprise, generic, specific) = match (common, &*trap.oid) {
         (Some([number @ 1..=6]), _) => (mib::KIND, i64::from(*number) - 1, 0),

@@ -1,7 +1,7 @@
 //! Parses IGMP and MLD messages for snooping, and builds the bridge's queries.
 //!
 //! IGMPv1 and v2: RFC 2236, 2; IGMPv3: RFC 3376, 4; MLDv1: RFC 2710, 3; MLDv2: RFC 3810, 5. Source filters are
-//! ignored: a port either listens to a group or does not.
+//! ignored.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,7 +14,7 @@ use crate::outbound::ALL_NODES;
 
 /// Message of a listener or querier.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum MulticastMessage {
     /// Query.
     Query {
         /// Source address of the querier; unspecified if it has none.
@@ -31,7 +31,7 @@ pub(super) enum Heard {
 pub(super) struct Invalid;
 
 /// Parses a packet, from the IP header on; `Ok(None)` if it is neither IGMP nor MLD.
-pub(super) fn read(packet: &[u8]) -> Result<Option<Heard>, Invalid> {
+pub(super) fn read(packet: &[u8]) -> Result<Option<MulticastMessage>, Invalid> {
     match packet.first().map(|first| first >> 4) {
         Some(4) => read4(packet),
         Some(6) => read6(packet),
@@ -39,7 +39,7 @@ pub(super) fn read(packet: &[u8]) -> Result<Option<Heard>, Invalid> {
     }
 }
 
-fn read4(packet: &[u8]) -> Result<Option<Heard>, Invalid> {
+fn read4(packet: &[u8]) -> Result<Option<MulticastMessage>, Invalid> {
     let ip = ipv4::Packet::new_verified(packet).map_err(|_| Invalid)?;
     if ip.protocol() != Protocol::IGMP {
         return Ok(None);
@@ -53,26 +53,26 @@ fn read4(packet: &[u8]) -> Result<Option<Heard>, Invalid> {
     let [kind, _, _, _, a, b, c, d] = *head;
     let group = Ipv4Addr::new(a, b, c, d);
     let one = |listens| match group.is_multicast() {
-        true => Ok(Heard::Records(vec![(group.into(), listens)])),
+        true => Ok(MulticastMessage::Records(vec![(group.into(), listens)])),
         false => Err(Invalid),
     };
     let heard = match kind {
-        igmp::QUERY => Heard::Query {
+        igmp::QUERY => MulticastMessage::Query {
             querier: ip.src().into(),
-            group: asked(group.into())?,
+            group: queried_group(group.into())?,
         },
         igmp::REPORT_V1 | igmp::REPORT_V2 => one(true)?,
         igmp::LEAVE => one(false)?,
         igmp::REPORT_V3 => {
             let records = message.get(8..).unwrap_or_default();
-            Heard::Records(records_of::<4>(records, u16::from_be_bytes([c, d]))?)
+            MulticastMessage::Records(records_of::<4>(records, u16::from_be_bytes([c, d]))?)
         }
         _ => return Ok(None),
     };
     Ok(Some(heard))
 }
 
-fn read6(packet: &[u8]) -> Result<Option<Heard>, Invalid> {
+fn read6(packet: &[u8]) -> Result<Option<MulticastMessage>, Invalid> {
     let Ok(ip) = ipv6::Packet::new_checked(packet) else {
         return Err(Invalid);
     };
@@ -100,26 +100,26 @@ fn read6(packet: &[u8]) -> Result<Option<Heard>, Invalid> {
     let body = message.payload();
     let group = || body.first_chunk::<16>().copied().map(Ipv6Addr::from);
     let one = |listens| match group().filter(Ipv6Addr::is_multicast) {
-        Some(group) => Ok(Heard::Records(vec![(group.into(), listens)])),
+        Some(group) => Ok(MulticastMessage::Records(vec![(group.into(), listens)])),
         None => Err(Invalid),
     };
     let heard = match message.kind() {
-        Type::LISTENER_QUERY => Heard::Query {
+        Type::LISTENER_QUERY => MulticastMessage::Query {
             querier: ip.src().into(),
-            group: asked(group().ok_or(Invalid)?.into())?,
+            group: queried_group(group().ok_or(Invalid)?.into())?,
         },
         Type::LISTENER_REPORT => one(true)?,
         Type::LISTENER_DONE => one(false)?,
         _ => {
             let [.., high, low] = message.rest();
-            Heard::Records(records_of::<16>(body, u16::from_be_bytes([high, low]))?)
+            MulticastMessage::Records(records_of::<16>(body, u16::from_be_bytes([high, low]))?)
         }
     };
     Ok(Some(heard))
 }
 
 /// Group of a query; `None` for a general query.
-fn asked(group: IpAddr) -> Result<Option<IpAddr>, Invalid> {
+fn queried_group(group: IpAddr) -> Result<Option<IpAddr>, Invalid> {
     match group {
         group if group.is_unspecified() => Ok(None),
         group if group.is_multicast() => Ok(Some(group)),
@@ -165,7 +165,7 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
 /// Query to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Query {
-    /// Source address; unspecified if the bridge has none or must not use it.
+    /// Source address; unspecified if the bridge has no address to use.
     pub(super) source: IpAddr,
     /// Queried group; `None` for a general query.
     pub(super) group: Option<IpAddr>,
@@ -264,7 +264,8 @@ impl Query {
     }
 }
 
-/// Encodes a number in eight bits: as is up to 127, then with mantissa and exponent, rounded down (RFC 3376, 4.1.1).
+/// Encodes a number in eight bits (RFC 3376, 4.1.1). Numbers above 127 use mantissa and exponent and are rounded
+/// down.
 fn code(number: u16) -> u8 {
     if number < 0x80 {
         return number as u8;

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Duration, Instant, Machine};
 
-use self::message::{Heard, Query};
+use self::message::{MulticastMessage, Query};
 use crate::Frame;
 
 /// Settings of a bridge; names are those of RouterOS.
@@ -232,7 +232,7 @@ impl Snooping {
         self.routers.iter().copied()
     }
 
-    /// True if there is a querier in the VLAN.
+    /// True if the VLAN has a querier.
     pub fn is_asked(&self, vlan: u16, ipv6: bool) -> bool {
         self.queriers.get(&(vlan, ipv6)).is_some_and(Querier::asks)
     }
@@ -264,7 +264,7 @@ impl Snooping {
     }
 
     /// Source address of the bridge's queries; `None` if the bridge does not query in this VLAN.
-    fn source(&self, (vlan, ipv6): (u16, bool)) -> Option<IpAddr> {
+    fn source(&self, vlan: u16, ipv6: bool) -> Option<IpAddr> {
         let asks = self.config.querier && self.config.vlans.contains(&vlan);
         let source = match ipv6 {
             true => self.config.source6.map(IpAddr::from),
@@ -281,7 +281,7 @@ impl Snooping {
         now: Instant,
         out: &mut Vec<Action>,
     ) {
-        let source = self.source(place);
+        let source = self.source(place.0, place.1);
         let was = self.queriers.get(&place).copied().unwrap_or_default();
         let mut querier = Querier { other, ..was };
         querier.own = match (source, other) {
@@ -358,7 +358,8 @@ impl Snooping {
 
     fn received(
         &mut self,
-        (port, vlan): (u32, u16),
+        port: u32,
+        vlan: u16,
         packet: &[u8],
         now: Instant,
         out: &mut Vec<Action>,
@@ -369,11 +370,11 @@ impl Snooping {
         match message::read(packet) {
             Ok(None) => {}
             Err(message::Invalid) => self.counters.invalid += 1,
-            Ok(Some(Heard::Query { querier, group })) => {
+            Ok(Some(MulticastMessage::Query { querier, group })) => {
                 self.counters.queries += 1;
-                self.query((port, vlan), (querier, group), now, out);
+                self.query(port, vlan, querier, group, now, out);
             }
-            Ok(Some(Heard::Records(records))) => {
+            Ok(Some(MulticastMessage::Records(records))) => {
                 self.counters.reports += 1;
                 for (group, listens) in records {
                     match listens {
@@ -387,8 +388,10 @@ impl Snooping {
 
     fn query(
         &mut self,
-        (port, vlan): (u32, u16),
-        (querier, group): (IpAddr, Option<IpAddr>),
+        port: u32,
+        vlan: u16,
+        querier: IpAddr,
+        group: Option<IpAddr>,
         now: Instant,
         out: &mut Vec<Action>,
     ) {
@@ -410,7 +413,7 @@ impl Snooping {
                 });
             }
         }
-        self.heard_querier((vlan, ipv6), querier, now, out);
+        self.receive_querier((vlan, ipv6), querier, now, out);
         // Members that do not answer a group-specific query expire (RFC 2236, 3; RFC 3376, 6.6.1).
         if let Some(group) = group {
             let from = (vlan, group, u32::MIN);
@@ -422,7 +425,7 @@ impl Snooping {
         }
     }
 
-    fn heard_querier(
+    fn receive_querier(
         &mut self,
         place: (u16, bool),
         querier: IpAddr,
@@ -507,7 +510,8 @@ impl Snooping {
 
     /// Sends a general query.
     fn ask(&mut self, place: (u16, bool), now: Instant, out: &mut Vec<Action>) {
-        let (Some(source), Some(querier)) = (self.source(place), self.queriers.get_mut(&place))
+        let (Some(source), Some(querier)) =
+            (self.source(place.0, place.1), self.queriers.get_mut(&place))
         else {
             return;
         };
@@ -536,7 +540,7 @@ impl Snooping {
             let next = now + self.config.last_member_interval.max(LEAST);
             self.set_timer(Timer::LastMember(vlan, group, port), Some(next));
         }
-        if let Some(source) = self.source((vlan, group.is_ipv6())) {
+        if let Some(source) = self.source(vlan, group.is_ipv6()) {
             let query = self.query_of(source, Some(group), self.config.last_member_interval);
             out.push(Action::Query {
                 port: Some(port),
@@ -592,7 +596,7 @@ impl Machine for Snooping {
             }
             Event::TopologyChanged => self.ask_anew(now),
             Event::Received { port, vlan, packet } => {
-                self.received((port, vlan), packet, now, out);
+                self.received(port, vlan, packet, now, out);
             }
         }
     }

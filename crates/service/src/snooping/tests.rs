@@ -10,7 +10,7 @@ const GROUP: Ipv4Addr = Ipv4Addr::new(239, 1, 2, 3);
 const GROUP6: Ipv6Addr = Ipv6Addr::new(0xff05, 0, 0, 0, 0, 0, 0, 7);
 const ROUTER6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 
-/// A bridge with three ports, and the time.
+/// A bridge with three ports, and virtual time.
 struct Rig {
     snooping: Snooping,
     now: Instant,
@@ -41,7 +41,7 @@ impl Rig {
         core::mem::take(&mut self.out)
     }
 
-    /// Lets seconds pass; what was done in them.
+    /// Advances the time; returns the actions.
     fn pass(&mut self, seconds: u64) -> Vec<Action> {
         let end = self.now + Duration::from_secs(seconds);
         while let Some((at, _)) = self.snooping.deadline().filter(|(at, _)| *at <= end) {
@@ -87,7 +87,7 @@ fn leave() -> Vec<u8> {
     igmp([10, 0, 0, 9], 0x17, &GROUP.octets())
 }
 
-/// A report of version 3 with one record of this type, with these sources.
+/// An IGMPv3 report with one record of this type, with these sources.
 fn record(kind: u8, sources: &[[u8; 4]]) -> Vec<u8> {
     let mut rest = vec![0, 0, 0, 1, kind, 0, 0, sources.len() as u8];
     rest.extend(GROUP.octets());
@@ -108,7 +108,7 @@ fn query_of(source: impl Into<IpAddr>, group: Option<IpAddr>) -> Vec<u8> {
 
 fn mld(kind: u8, group: Ipv6Addr) -> Vec<u8> {
     let mut packet = query_of(ROUTER6, Some(group.into()));
-    // A query of version 1 and a report differ in their type alone.
+    // A version 1 query and a report differ only in their type.
     let (at, sum) = (48, 50);
     let before = packet[at];
     packet[at] = kind;
@@ -127,7 +127,7 @@ fn asks(actions: &[Action]) -> Vec<(Option<u32>, Option<IpAddr>)> {
         _ => None,
     });
     let read = queries.map(|(port, frame)| match read(&frame.payload) {
-        Ok(Some(Heard::Query { group, .. })) => (port, group),
+        Ok(Some(MulticastMessage::Query { group, .. })) => (port, group),
         other => panic!("{other:?} is no query"),
     });
     read.collect()
@@ -186,11 +186,11 @@ fn a_bridge_asks_at_the_beginning_and_then_now_and_then() {
     assert_eq!(asks(&rig.pass(1)), [(None, None)]);
     assert_eq!(asks(&rig.pass(250)).len(), 2);
 
-    // One with a lower address asks in its place, until it is gone.
+    // A querier with a lower address takes over until it disappears.
     rig.hear(1, &query_of([10, 0, 0, 4].map(u8::from), None));
     assert_eq!(asks(&rig.pass(254)), []);
     assert_eq!(asks(&rig.pass(1)), [(None, None)]);
-    // One with a higher address does not.
+    // A querier with a higher address does not.
     rig.hear(1, &query_of([10, 0, 0, 6].map(u8::from), None));
     assert_eq!(asks(&rig.pass(160)).len(), 2);
 }
@@ -307,7 +307,7 @@ fn garbage_is_counted_and_a_flood_is_bounded() {
     }
     assert_eq!(rig.snooping.members().count(), 100);
     assert_eq!(rig.snooping.counters().full, 900);
-    // A port that goes takes all that it has.
+    // A removed port takes its members with it.
     assert_eq!(rig.handle(Event::PortGone(1)).len(), 100);
     assert_eq!(rig.snooping.deadline(), None);
 }

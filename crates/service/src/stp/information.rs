@@ -35,7 +35,7 @@ impl Bridge {
             }
             Info::Aged | Info::Mine | Info::Received if its.selected && its.update => {
                 its.take_own(root_times);
-                port.tell_news(tree);
+                port.mark_new_info(tree);
             }
             Info::Received if its.rcvd_info_while == 0 && its.message.is_none() && !its.update => {
                 its.info = Info::Aged;
@@ -45,7 +45,7 @@ impl Bridge {
                 let Some(message) = its.message.take() else {
                     return false;
                 };
-                port.hear(tree, &message, rapid);
+                port.receive_message(tree, &message, rapid);
             }
             _ => return false,
         }
@@ -98,7 +98,7 @@ impl TreePort {
 
 impl Port {
     /// State RECEIVE and its successors.
-    fn hear(&mut self, tree: usize, message: &Message, rapid: bool) {
+    fn receive_message(&mut self, tree: usize, message: &Message, rapid: bool) {
         let received = self.trees[tree].what_is(message);
         if tree == 0 && !self.rcvd_internal {
             for its in &mut self.trees[1..] {
@@ -153,7 +153,7 @@ impl Port {
         }
     }
 
-    /// Trees that a message covers: at the border of a region, all of them.
+    /// Trees that a message covers: all trees if the message comes from another region.
     fn spoken_for(&self, tree: usize) -> core::ops::Range<usize> {
         match tree == 0 && !self.rcvd_internal {
             true => 0..self.trees.len(),
@@ -215,7 +215,7 @@ impl Port {
     }
 
     /// Marks new information of a tree to send.
-    pub(super) fn tell_news(&mut self, tree: usize) {
+    pub(super) fn mark_new_info(&mut self, tree: usize) {
         match tree {
             0 => self.new_info = true,
             _ => self.new_info_msti = true,

@@ -1,5 +1,5 @@
-//! Protocol migration and bridge detection: whether the neighbour uses STP or RSTP, and whether there is one (13.32,
-//! 13.33).
+//! Protocol migration and bridge detection (13.32, 13.33): finds out whether a port has a neighbour bridge, and
+//! whether it uses STP or RSTP.
 
 use super::MIGRATE;
 use super::port::{Migration, Port};

@@ -77,9 +77,9 @@ pub enum Event<'a> {
     Configure(Config),
     /// A port was added or its settings changed; its number is 1 to 4095.
     Port(u16, PortConfig),
-    /// A port comes, or is configured anew, and its link is known: [`Self::Port`] and [`Self::Link`] at once.
+    /// A port was added or its settings changed, and its link is known: [`Self::Port`] and [`Self::Link`] at once.
     PortWithLink(u16, PortConfig, Link),
-    /// A port goes.
+    /// A port was removed.
     PortGone(u16),
     /// The link of a port changed.
     Link(u16, Link),
@@ -297,7 +297,7 @@ impl Bridge {
         port.trees.resize_with(self.trees.len(), TreePort::default);
         for place in 0..self.trees.len() {
             let (id, cost) = port.of_tree(self.trees[place].number, cost_mode);
-            port.trees[place].begin((id, cost), times);
+            port.trees[place].begin(id, cost, times);
         }
         port.external_cost = port.cost(port.config.path_cost, cost_mode);
         self.reselect();
@@ -379,7 +379,7 @@ impl Bridge {
                 self.assert_settled(now);
             }
         }
-        self.tell(out);
+        self.report_states(out);
         let any = self.config.protocol != Protocol::None
             && self.ports.iter().any(|port| port.is_enabled());
         match any {
@@ -471,7 +471,7 @@ impl Bridge {
     }
 
     /// Reports changed port states to the owner.
-    fn tell(&mut self, out: &mut Vec<Action>) {
+    fn report_states(&mut self, out: &mut Vec<Action>) {
         for port in &mut self.ports {
             for (at, tree) in port.trees.iter_mut().enumerate() {
                 let (number, state) = (self.trees[at].number, tree.state());

@@ -110,7 +110,7 @@ pub(super) struct TreePort {
 
 impl TreePort {
     /// Resets the variables.
-    pub(super) fn begin(&mut self, (id, internal_cost): (PortId, u32), times: Times) {
+    pub(super) fn begin(&mut self, id: PortId, internal_cost: u32, times: Times) {
         *self = Self {
             id,
             internal_cost,

@@ -75,11 +75,11 @@ impl Bridge {
         }
         if port.send_rstp {
             port.trees[tree].tc_while = HELLO + 1;
-            port.tell_news(tree);
+            port.mark_new_info(tree);
         } else {
             port.trees[tree].tc_while = times.max_age + times.forward_delay;
         }
-        port.tell_news(tree);
+        port.mark_new_info(tree);
     }
 
     /// `setTcPropTree`: all other ports announce the topology change, too.

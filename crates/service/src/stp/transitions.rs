@@ -50,7 +50,7 @@ impl Bridge {
         }
         let port = &mut self.ports[place];
         if wants.news {
-            port.tell_news(tree);
+            port.mark_new_info(tree);
         }
         if wants.edge_delay && tree == 0 {
             port.edge_delay_while = match port.is_point_to_point() {

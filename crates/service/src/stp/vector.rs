@@ -21,7 +21,7 @@ pub struct Vector {
 }
 
 impl Vector {
-    /// Vector of a bridge that is its own root.
+    /// Vector of a root bridge.
     pub(super) fn of_root(bridge: BridgeId, is_common: bool) -> Self {
         Self {
             root: if is_common { bridge } else { BridgeId(0) },

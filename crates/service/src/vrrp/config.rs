@@ -113,7 +113,7 @@ impl Config {
     }
 
     /// Advertised addresses: at least one; in IPv6 the link-local one comes first (RFC 5798, 5.2.9).
-    fn told(&self) -> Vec<IpAddr> {
+    fn advertised(&self) -> Vec<IpAddr> {
         let of_family = |address: &&IpAddr| address.is_ipv6() == self.ipv6;
         let mut told: Vec<_> = self.addresses.iter().filter(of_family).copied().collect();
         told.sort_by_key(|address| match address {
@@ -150,7 +150,7 @@ impl Config {
             vrid: self.vrid,
             priority,
             version,
-            addresses: self.told(),
+            addresses: self.advertised(),
         };
         let advertisement = repr.to_bytes(self.pseudo((source, to)));
         match (source, to) {
@@ -163,7 +163,7 @@ impl Config {
                 };
                 match (self.version, self.authentication) {
                     (Version::V2, Authentication::Header(key)) => {
-                        Some(security::wrap(&header, &advertisement, (&key, sequence)))
+                        Some(security::wrap(&header, &advertisement, &key, sequence))
                     }
                     _ => Some([&header.to_bytes(advertisement.len())[..], &advertisement].concat()),
                 }

@@ -25,7 +25,7 @@ use wire::{Mac, vrrp};
 
 pub use config::{Authentication, Config, Version};
 use receive::Offer;
-pub use receive::{Fault, Heard, hear};
+pub use receive::{Fault, ReceivedAdvertisement, parse};
 
 /// State of a virtual router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,8 +48,8 @@ pub enum Event<'a> {
     Up,
     /// The interface is not running, or lost its source address.
     Down,
-    /// An advertisement of this virtual router arrived, parsed by [`hear`].
-    Received(&'a Heard<'a>),
+    /// An advertisement of this virtual router arrived, parsed by [`parse`].
+    Received(&'a ReceivedAdvertisement<'a>),
     /// The state of its group authority; `None` if there is no authority and the virtual router decides itself.
     Follow(Option<State>),
 }

@@ -28,7 +28,7 @@ pub enum Fault {
 
 /// An advertisement, parsed but not validated.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard<'a> {
+pub struct ReceivedAdvertisement<'a> {
     packet: &'a [u8],
     header_len: usize,
     /// The packet has an authentication header.
@@ -38,7 +38,7 @@ pub struct Heard<'a> {
     ttl: u8,
 }
 
-impl Heard<'_> {
+impl ReceivedAdvertisement<'_> {
     /// Virtual router id.
     pub const fn vrid(&self) -> u8 {
         self.advertisement.vrid()
@@ -72,15 +72,15 @@ pub(super) struct Offer {
 ///
 /// # Errors
 /// Returns [`Fault::Malformed`] if the packet is no VRRP advertisement.
-pub fn hear(packet: &[u8]) -> Result<Heard<'_>, Fault> {
+pub fn parse(packet: &[u8]) -> Result<ReceivedAdvertisement<'_>, Fault> {
     match packet.first().map(|first| first >> 4) {
-        Some(6) => hear6(packet),
-        _ => hear4(packet),
+        Some(6) => parse6(packet),
+        _ => parse4(packet),
     }
     .ok_or(Fault::Malformed)
 }
 
-fn hear4(packet: &[u8]) -> Option<Heard<'_>> {
+fn parse4(packet: &[u8]) -> Option<ReceivedAdvertisement<'_>> {
     let read = ipv4::Packet::new_checked(packet).ok()?;
     let secured = match read.protocol() {
         Protocol::VRRP => false,
@@ -93,7 +93,7 @@ fn hear4(packet: &[u8]) -> Option<Heard<'_>> {
         false => payload,
     };
     let whole = usize::from(read.total_len());
-    Some(Heard {
+    Some(ReceivedAdvertisement {
         packet: packet.get(..whole)?,
         header_len: read.header_len(),
         secured,
@@ -103,11 +103,11 @@ fn hear4(packet: &[u8]) -> Option<Heard<'_>> {
     })
 }
 
-fn hear6(packet: &[u8]) -> Option<Heard<'_>> {
+fn parse6(packet: &[u8]) -> Option<ReceivedAdvertisement<'_>> {
     let read = ipv6::Packet::new_checked(packet).ok()?;
     let upper = read.upper().ok()?;
     let is_whole = upper.fragment.is_none() && upper.protocol == Protocol::VRRP;
-    Some(Heard {
+    Some(ReceivedAdvertisement {
         packet,
         header_len: upper.at,
         secured: false,
@@ -120,7 +120,7 @@ fn hear6(packet: &[u8]) -> Option<Heard<'_>> {
 }
 
 /// Validates an advertisement for this virtual router and returns its contents.
-pub(super) fn check(config: &Config, heard: &Heard<'_>) -> Result<Offer, Fault> {
+pub(super) fn check(config: &Config, heard: &ReceivedAdvertisement<'_>) -> Result<Offer, Fault> {
     if heard.ttl != TTL {
         return Err(Fault::Ttl);
     }
@@ -137,7 +137,7 @@ pub(super) fn check(config: &Config, heard: &Heard<'_>) -> Result<Offer, Fault> 
             data,
             seconds,
         } => {
-            let sequence = authenticate(config, heard, (kind, data))?;
+            let sequence = authenticate(config, heard, kind, data)?;
             // RFC 3768, 7.1: the interval must match.
             if seconds != config.seconds() {
                 return Err(Fault::Interval);
@@ -162,8 +162,9 @@ pub(super) fn check(config: &Config, heard: &Heard<'_>) -> Result<Offer, Fault> 
 /// header.
 fn authenticate(
     config: &Config,
-    heard: &Heard<'_>,
-    (kind, data): (u8, [u8; PASSWORD_BYTES]),
+    heard: &ReceivedAdvertisement<'_>,
+    kind: u8,
+    data: [u8; PASSWORD_BYTES],
 ) -> Result<Option<u32>, Fault> {
     match (config.authentication, kind, heard.secured) {
         (Authentication::None, 0, false) => Ok(None),

@@ -23,7 +23,8 @@ const BLOCK_BYTES: usize = 64;
 pub(super) fn wrap(
     header: &ipv4::Repr,
     advertisement: &[u8],
-    (key, sequence): (&[u8; KEY_BYTES], u32),
+    key: &[u8; KEY_BYTES],
+    sequence: u32,
 ) -> Vec<u8> {
     let header = ipv4::Repr {
         protocol: Protocol::AH,
@@ -118,7 +119,7 @@ mod tests {
         let (from, to) = ([10, 0, 0, 1].into(), [224, 0, 0, 18].into());
         let header = ipv4::Repr::new(Protocol::VRRP, from, to);
         let key = b"secret\0\0\0\0\0\0\0\0\0\0";
-        let packet = wrap(&header, &[0x21, 1, 100, 0], (key, 9));
+        let packet = wrap(&header, &[0x21, 1, 100, 0], key, 9);
         assert_eq!(prove(&packet, 20, key), Some(9));
         assert_eq!(prove(&packet, 20, &[0; KEY_BYTES]), None);
         assert_eq!(behind(&packet[20..]), Some(&[0x21, 1, 100, 0][..]));

@@ -6,18 +6,18 @@ use machine::{Duration, Instant, Machine, Rng};
 
 use super::*;
 
-/// Routers that hear each other, unless the link loses, delays or reorders what they send.
+/// Routers on a link that may lose, delay and reorder packets.
 struct Link {
     routers: Vec<VirtualRouter>,
-    /// Those that are cut off: they send and hear nothing.
+    /// Disconnected routers.
     cut: Vec<bool>,
-    /// By time: to whom, and what.
+    /// Packets in transit, by time of arrival: receiver, contents.
     flying: Vec<(Instant, usize, Vec<u8>)>,
     now: Instant,
     rng: Rng,
-    /// Of a hundred packets so many are lost.
+    /// Percentage of lost packets.
     loss: u64,
-    /// A packet takes up to so long.
+    /// Maximum delay of a packet.
     delay: Duration,
 }
 
@@ -63,7 +63,7 @@ impl Link {
         }
     }
 
-    /// Goes on for so long.
+    /// Advances the time.
     fn run(&mut self, span: Duration) {
         let end = self.now + span;
         loop {
@@ -77,7 +77,7 @@ impl Link {
             let due = |(at, ..): &mut (Instant, usize, Vec<u8>)| *at <= next;
             let arrived: Vec<_> = self.flying.extract_if(.., due).collect();
             for (_, to, packet) in arrived {
-                let heard = hear(&packet).expect("routers send what can be read");
+                let heard = parse(&packet).expect("routers send what can be read");
                 self.feed(to, Event::Received(&heard));
             }
             for at in 0..self.routers.len() {
@@ -232,10 +232,10 @@ fn a_lossy_link_that_reorders_has_one_master_in_the_end() {
     }
 }
 
-/// What a backup says of an advertisement of another.
+/// Actions of a backup for an advertisement of another router.
 fn said_of(theirs: &Config, own: &Config) -> Vec<Action> {
     let packet = theirs.packet(200, 3).expect("it has an address");
-    let heard = hear(&packet).expect("it can be read");
+    let heard = parse(&packet).expect("it can be read");
     let mut one = VirtualRouter::new(own.clone());
     let mut out = Vec::new();
     let now = Instant::from_secs(1);
@@ -310,7 +310,7 @@ fn what_is_not_as_it_should_be_is_discarded_with_its_name() {
 fn an_advertisement_that_was_forwarded_is_discarded() {
     let mut packet = router(2, 200).packet(200, 1).expect("it has an address");
     packet[8] = 254;
-    let heard = hear(&packet).expect("it can be read");
+    let heard = parse(&packet).expect("it can be read");
     let mut one = VirtualRouter::new(router(1, 100));
     let mut out = Vec::new();
     one.handle(Event::Up, Instant::from_secs(1), &mut out);

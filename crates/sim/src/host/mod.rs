@@ -19,8 +19,8 @@ pub use stream::Stream;
 use packet::Outgoing;
 
 /// Interval and maximum number of neighbour solicitations.
-const ASK_AGAIN: Duration = Duration::from_millis(500);
-const ASKS: u32 = 8;
+const SOLICITATION_INTERVAL: Duration = Duration::from_millis(500);
+const MAX_SOLICITATIONS: u32 = 8;
 
 /// Configuration of a host.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ impl HostConfig {
 
 /// Recorded message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum Received {
     /// Reply to an echo request.
     EchoReply {
         /// Sender.
@@ -139,7 +139,7 @@ pub struct Host {
     wanted: Vec<Outgoing>,
     next_id: u16,
     /// Recorded messages, in order.
-    pub heard: Vec<Heard>,
+    pub heard: Vec<Received>,
     /// Bytes received by streams, per sender.
     pub streamed: BTreeMap<IpAddr, usize>,
     /// Number of reassembled packets.
@@ -194,8 +194,7 @@ impl Host {
     /// Counts the echo replies from this address.
     pub fn replies(&self, from: &str) -> usize {
         let from: IpAddr = from.parse().expect("an address");
-        let is_reply =
-            |heard: &&Heard| matches!(heard, Heard::EchoReply { from: by, .. } if *by == from);
+        let is_reply = |heard: &&Received| matches!(heard, Received::EchoReply { from: by, .. } if *by == from);
         self.heard.iter().filter(is_reply).count()
     }
 
@@ -245,12 +244,12 @@ impl Host {
 
     fn ask(&mut self, hop: IpAddr, now: Instant) {
         let neighbour = self.neighbours.entry(hop).or_default();
-        if neighbour.asked == ASKS {
+        if neighbour.asked == MAX_SOLICITATIONS {
             *neighbour = Neighbour::default();
             return;
         }
         neighbour.asked += 1;
-        neighbour.ask_at = Some(now + ASK_AGAIN);
+        neighbour.ask_at = Some(now + SOLICITATION_INTERVAL);
         match (hop, self.address(hop)) {
             (IpAddr::V4(target), Some(IpAddr::V4(sender))) => {
                 let question = Arp {

@@ -9,7 +9,7 @@ use wire::ipv4::Fragment;
 use wire::ndp::{self, NdpOption, NeighbourFlags, Options};
 use wire::{EtherType, Mac, Protocol, icmpv4, icmpv6, ipv4, ipv6, tcp, udp};
 
-use super::{Heard, Host, unspecified};
+use super::{Host, Received, unspecified};
 
 /// A packet to send.
 #[derive(Clone, Debug)]
@@ -199,7 +199,7 @@ impl Host {
                 let data = data.to_vec();
                 self.reply(from, What::EchoReply { id, seq, data }, now);
             }
-            Icmp4::EchoReply { seq, data, .. } => self.heard.push(Heard::EchoReply {
+            Icmp4::EchoReply { seq, data, .. } => self.heard.push(Received::EchoReply {
                 from,
                 seq,
                 len: data.len(),
@@ -224,7 +224,7 @@ impl Host {
     }
 
     fn fault(&mut self, from: IpAddr, kind: &u8, code: u8, mtu: u32, about: IpAddr) {
-        self.heard.push(Heard::Error {
+        self.heard.push(Received::Error {
             from,
             kind: *kind,
             code,
@@ -235,7 +235,7 @@ impl Host {
 
     fn redirected(&mut self, destination: IpAddr, gateway: IpAddr) {
         self.better.insert(destination, gateway);
-        self.heard.push(Heard::Redirect {
+        self.heard.push(Received::Redirect {
             destination,
             gateway,
         });
@@ -296,7 +296,7 @@ impl Host {
                 let data = data.to_vec();
                 self.reply(from, What::EchoReply { id, seq, data }, now);
             }
-            Icmp6::EchoReply { seq, data, .. } => self.heard.push(Heard::EchoReply {
+            Icmp6::EchoReply { seq, data, .. } => self.heard.push(Received::EchoReply {
                 from,
                 seq,
                 len: data.len(),
@@ -345,7 +345,7 @@ impl Host {
                     _ => None,
                 });
                 let prefixes = prefixes.collect();
-                self.heard.push(Heard::Router {
+                self.heard.push(Received::Router {
                     from: src,
                     prefixes,
                 });
@@ -376,7 +376,7 @@ impl Host {
             && segment.flags().contains(tcp::Flags::RST)
         {
             let ack = segment.ack();
-            self.heard.push(Heard::Reset { from, ack });
+            self.heard.push(Received::Reset { from, ack });
         }
     }
 
@@ -387,7 +387,7 @@ impl Host {
         if self.hear_stream(from, &datagram, now) {
             return;
         }
-        self.heard.push(Heard::Udp {
+        self.heard.push(Received::Udp {
             from,
             port: datagram.src_port(),
             len: datagram.payload().len(),

@@ -14,11 +14,11 @@ use super::packet::{Outgoing, What};
 /// Destination port of streams.
 const PORT: u16 = 5001;
 /// Retransmission interval.
-const AGAIN: Duration = Duration::from_millis(200);
+const RETRANSMISSION_INTERVAL: Duration = Duration::from_millis(200);
 const DATA: u8 = 1;
 const ACK: u8 = 2;
 /// Length of type and offset before a segment's data.
-const HEAD: usize = 5;
+const HEAD_BYTES: usize = 5;
 
 /// A stream that a host sends.
 #[derive(Clone, Debug)]
@@ -71,15 +71,15 @@ impl Host {
             stream.send_at = None;
             return;
         }
-        stream.send_at = Some(now + AGAIN);
+        stream.send_at = Some(now + RETRANSMISSION_INTERVAL);
         let (to, offset) = (stream.to, stream.acked);
         let left = stream.total - offset;
         let mtu = self.path_mtu.get(&to).copied().unwrap_or(self.config.mtu);
         let header = if to.is_ipv4() { 20 } else { 40 };
-        let len = left.min(mtu - header - 8 - HEAD);
+        let len = left.min(mtu - header - 8 - HEAD_BYTES);
         let mut data = vec![DATA];
         data.extend_from_slice(&(offset as u32).to_be_bytes());
-        data.resize(HEAD + len, 0x77);
+        data.resize(HEAD_BYTES + len, 0x77);
         self.send_datagram(to, data, now);
     }
 
@@ -105,14 +105,14 @@ impl Host {
         now: Instant,
     ) -> bool {
         let payload = datagram.payload();
-        if datagram.dst_port() != PORT || payload.len() < HEAD {
+        if datagram.dst_port() != PORT || payload.len() < HEAD_BYTES {
             return false;
         }
         let offset = u32::from_be_bytes([payload[1], payload[2], payload[3], payload[4]]) as usize;
         if payload[0] == DATA {
             let have = self.streamed.entry(from).or_insert(0);
             if offset == *have {
-                *have += payload.len() - HEAD;
+                *have += payload.len() - HEAD_BYTES;
             }
             let mut ack = vec![ACK];
             ack.extend_from_slice(&(*have as u32).to_be_bytes());

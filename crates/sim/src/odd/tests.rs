@@ -51,7 +51,7 @@ fn told(why: Why, packet: &[u8], sent_to: SentTo) -> Option<Icmp> {
 }
 
 /// Returns the walk's verdict on a frame.
-fn fate(end: &End, frame: &[u8], mtu: u16) -> Fate {
+fn outcome(end: &End, frame: &[u8], mtu: u16) -> Outcome {
     let packet = &frame[14..];
     let sent_to = if frame[0] & 1 == 0 {
         SentTo::One
@@ -63,16 +63,16 @@ fn fate(end: &End, frame: &[u8], mtu: u16) -> Fate {
             assert_eq!(egress, WAN);
             let len = u16::from_be_bytes([packet[2], packet[3]]);
             if packet[0] >> 4 == 4 && len > mtu {
-                Fate::Fragmented
+                Outcome::Fragmented
             } else {
-                Fate::Forwarded
+                Outcome::Forwarded
             }
         }
-        End::Exit(Exit::Drop(reason)) => Fate::Dropped(reason),
+        End::Exit(Exit::Drop(reason)) => Outcome::Dropped(reason),
         End::Exit(Exit::Punt(why)) => match (why.discards(), told(why, packet, sent_to)) {
-            (Some(reason), Some(icmp)) => Fate::Refused(reason, icmp),
-            (Some(reason), None) => Fate::Dropped(reason),
-            (None, Some(icmp)) => Fate::Answered(icmp),
+            (Some(reason), Some(icmp)) => Outcome::Refused(reason, icmp),
+            (Some(reason), None) => Outcome::Dropped(reason),
+            (None, Some(icmp)) => Outcome::Answered(icmp),
             (None, None) => panic!("{why:?} leads nowhere"),
         },
         End::Exit(exit) => panic!("{exit:?} about an odd packet"),
@@ -90,8 +90,8 @@ fn every_odd_packet_meets_its_fate() {
             let walked = rig.trace(&frame);
 
             assert_eq!(
-                fate(&walked.end, &frame, hosts.mtu),
-                odd.fate,
+                outcome(&walked.end, &frame, hosts.mtu),
+                odd.outcome,
                 "{}: {}",
                 odd.name,
                 odd.why

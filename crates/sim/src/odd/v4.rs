@@ -6,7 +6,7 @@ use dataplane::DropReason;
 use wire::ipv4::{Fragment, HeaderMut, IpOption, Repr};
 use wire::{EtherType, Mac, Protocol, icmpv4, udp};
 
-use super::{Fate, Hosts, Icmp, Kernel, Odd};
+use super::{Hosts, Icmp, Kernel, Odd, Outcome};
 
 const TIME_EXCEEDED: Icmp = Icmp::V4(11, 0);
 const PARAMETER_PROBLEM: Icmp = Icmp::V4(12, 0);
@@ -29,7 +29,7 @@ pub(super) const CASES: &[Odd] = &[
         name: "plain",
         why: "nothing is odd about it: it proves that the others could have passed",
         frames: |hosts| one(hosts, udp(hosts)),
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
@@ -40,7 +40,7 @@ pub(super) const CASES: &[Odd] = &[
             packet.truncate(19);
             one(hosts, packet)
         },
-        fate: Fate::Dropped(DropReason::Ipv4Length),
+        outcome: Outcome::Dropped(DropReason::Ipv4Length),
         kernel: Kernel::Same,
     },
     Odd {
@@ -51,112 +51,112 @@ pub(super) const CASES: &[Odd] = &[
             packet[10] ^= 0x40;
             one(hosts, packet)
         },
-        fate: Fate::Dropped(DropReason::Ipv4Checksum),
+        outcome: Outcome::Dropped(DropReason::Ipv4Checksum),
         kernel: Kernel::Same,
     },
     Odd {
         name: "bad-version",
         why: "the version must be 4 (RFC 1812, 5.2.2 (3))",
         frames: |hosts| one(hosts, with_byte(hosts, 0, 0x55)),
-        fate: Fate::Dropped(DropReason::Ipv4Version),
+        outcome: Outcome::Dropped(DropReason::Ipv4Version),
         kernel: Kernel::Same,
     },
     Odd {
         name: "header-length-below-5",
         why: "a header has at least five words (RFC 1812, 5.2.2 (4))",
         frames: |hosts| one(hosts, with_byte(hosts, 0, 0x44)),
-        fate: Fate::Dropped(DropReason::Ipv4Length),
+        outcome: Outcome::Dropped(DropReason::Ipv4Length),
         kernel: Kernel::Same,
     },
     Odd {
         name: "header-length-beyond-packet",
         why: "the header must have arrived whole (RFC 1812, 5.2.2 (1) and (5))",
         frames: |hosts| one(hosts, with_byte(hosts, 0, 0x4f)),
-        fate: Fate::Dropped(DropReason::Ipv4Length),
+        outcome: Outcome::Dropped(DropReason::Ipv4Length),
         kernel: Kernel::Same,
     },
     Odd {
         name: "total-length-below-header",
         why: "the total length must hold the header (RFC 1812, 5.2.2 (5))",
         frames: |hosts| one(hosts, with_byte(hosts, 3, 19)),
-        fate: Fate::Dropped(DropReason::Ipv4Length),
+        outcome: Outcome::Dropped(DropReason::Ipv4Length),
         kernel: Kernel::Same,
     },
     Odd {
         name: "total-length-beyond-frame",
         why: "a packet that did not arrive whole is not passed on (RFC 1812, 5.2.2)",
         frames: |hosts| one(hosts, with_byte(hosts, 3, 0xff)),
-        fate: Fate::Dropped(DropReason::Ipv4Length),
+        outcome: Outcome::Dropped(DropReason::Ipv4Length),
         kernel: Kernel::Same,
     },
     Odd {
         name: "trailing-bytes",
         why: "what lies behind the total length is the link's padding and stays there (RFC 894)",
         frames: |hosts| one(hosts, [udp(hosts), vec![0xaa; 20]].concat()),
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
         name: "source-this-network",
         why: "0/8 is no source (RFC 1812, 5.3.7)",
         frames: |hosts| one(hosts, from(hosts, Ipv4Addr::new(0, 1, 2, 3))),
-        fate: Fate::Dropped(DropReason::Ipv4MartianSource),
+        outcome: Outcome::Dropped(DropReason::Ipv4MartianSource),
         kernel: THIS_NETWORK,
     },
     Odd {
         name: "source-loopback",
         why: "127/8 never leaves a host (RFC 1812, 5.3.7)",
         frames: |hosts| one(hosts, from(hosts, Ipv4Addr::LOCALHOST)),
-        fate: Fate::Dropped(DropReason::Ipv4MartianSource),
+        outcome: Outcome::Dropped(DropReason::Ipv4MartianSource),
         kernel: Kernel::Same,
     },
     Odd {
         name: "source-multicast",
         why: "a group is no source (RFC 1812, 5.3.7)",
         frames: |hosts| one(hosts, from(hosts, Ipv4Addr::new(224, 0, 0, 1))),
-        fate: Fate::Dropped(DropReason::Ipv4MartianSource),
+        outcome: Outcome::Dropped(DropReason::Ipv4MartianSource),
         kernel: Kernel::Same,
     },
     Odd {
         name: "source-class-e",
         why: "class E is no unicast address (RFC 1812, 5.3.7)",
         frames: |hosts| one(hosts, from(hosts, Ipv4Addr::new(240, 0, 0, 1))),
-        fate: Fate::Dropped(DropReason::Ipv4MartianSource),
+        outcome: Outcome::Dropped(DropReason::Ipv4MartianSource),
         kernel: CLASS_E,
     },
     Odd {
         name: "source-broadcast",
         why: "everybody is no source (RFC 1812, 5.3.7)",
         frames: |hosts| one(hosts, from(hosts, Ipv4Addr::BROADCAST)),
-        fate: Fate::Dropped(DropReason::Ipv4MartianSource),
+        outcome: Outcome::Dropped(DropReason::Ipv4MartianSource),
         kernel: Kernel::Same,
     },
     Odd {
         name: "source-own",
         why: "nobody else sends from the router's address (RFC 1812, 5.3.8: validation of sources)",
         frames: |hosts| one(hosts, from(hosts, hosts.router)),
-        fate: Fate::Dropped(DropReason::Ipv4OwnSource),
+        outcome: Outcome::Dropped(DropReason::Ipv4OwnSource),
         kernel: Kernel::Same,
     },
     Odd {
         name: "destination-this-network",
         why: "0/8 is no destination (RFC 1812, 5.3.7)",
         frames: |hosts| one(hosts, to(hosts, Ipv4Addr::new(0, 1, 2, 3))),
-        fate: Fate::Dropped(DropReason::Ipv4MartianDestination),
+        outcome: Outcome::Dropped(DropReason::Ipv4MartianDestination),
         kernel: THIS_NETWORK,
     },
     Odd {
         name: "destination-loopback",
         why: "127/8 is never on a link (RFC 1812, 4.2.2.11 and 5.3.7)",
         frames: |hosts| one(hosts, to(hosts, Ipv4Addr::LOCALHOST)),
-        fate: Fate::Dropped(DropReason::Ipv4MartianDestination),
+        outcome: Outcome::Dropped(DropReason::Ipv4MartianDestination),
         kernel: Kernel::Same,
     },
     Odd {
         name: "destination-class-e",
         why: "class E is no destination but for broadcast (RFC 1812, 5.3.7)",
         frames: |hosts| one(hosts, to(hosts, Ipv4Addr::new(240, 0, 0, 1))),
-        fate: Fate::Dropped(DropReason::Ipv4MartianDestination),
+        outcome: Outcome::Dropped(DropReason::Ipv4MartianDestination),
         kernel: CLASS_E,
     },
     Odd {
@@ -171,14 +171,14 @@ pub(super) const CASES: &[Odd] = &[
                 &to(hosts, group),
             )]
         },
-        fate: Fate::Dropped(DropReason::MulticastNotMine),
+        outcome: Outcome::Dropped(DropReason::MulticastNotMine),
         kernel: Kernel::Same,
     },
     Odd {
         name: "directed-broadcast",
         why: "a broadcast into another network is not forwarded (RFC 2644, 2)",
         frames: |hosts| one(hosts, to(hosts, hosts.server_broadcast)),
-        fate: Fate::Dropped(DropReason::DirectedBroadcast),
+        outcome: Outcome::Dropped(DropReason::DirectedBroadcast),
         kernel: Kernel::Same,
     },
     Odd {
@@ -192,7 +192,7 @@ pub(super) const CASES: &[Odd] = &[
                 &udp(hosts),
             )]
         },
-        fate: Fate::Dropped(DropReason::LinkBroadcast),
+        outcome: Outcome::Dropped(DropReason::LinkBroadcast),
         kernel: Kernel::Same,
     },
     Odd {
@@ -202,7 +202,7 @@ pub(super) const CASES: &[Odd] = &[
             let other = Mac([0x02, 0xff, 0, 0, 0, 0x99]);
             vec![super::frame(hosts, other, EtherType::IPV4, &udp(hosts))]
         },
-        fate: Fate::Dropped(DropReason::EthernetOther),
+        outcome: Outcome::Dropped(DropReason::EthernetOther),
         kernel: Kernel::Same,
     },
     Odd {
@@ -214,14 +214,14 @@ pub(super) const CASES: &[Odd] = &[
                 with_options(hosts, &[7, 11, 4, 0, 0, 0, 0, 0, 0, 0, 0]),
             )
         },
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
         name: "timestamp",
         why: "a router writes what the option asks for and passes the packet on (RFC 1812, 5.2.4)",
         frames: |hosts| one(hosts, with_options(hosts, &[68, 8, 5, 0, 0, 0, 0, 0])),
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
@@ -233,35 +233,35 @@ pub(super) const CASES: &[Odd] = &[
                 with_options(hosts, &[IpOption::ROUTER_ALERT, 4, 0, 0]),
             )
         },
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
         name: "loose-source-route",
         why: "the sender does not choose the way: such packets are dropped (RFC 7126, 4.3)",
         frames: |hosts| source_route(hosts, IpOption::LOOSE_SOURCE_ROUTE),
-        fate: Fate::Dropped(DropReason::Ipv4SourceRoute),
+        outcome: Outcome::Dropped(DropReason::Ipv4SourceRoute),
         kernel: Kernel::Same,
     },
     Odd {
         name: "strict-source-route",
         why: "the sender does not choose the way: such packets are dropped (RFC 7126, 4.4)",
         frames: |hosts| source_route(hosts, IpOption::STRICT_SOURCE_ROUTE),
-        fate: Fate::Dropped(DropReason::Ipv4SourceRoute),
+        outcome: Outcome::Dropped(DropReason::Ipv4SourceRoute),
         kernel: Kernel::Same,
     },
     Odd {
         name: "option-length-zero",
         why: "the sender is told which byte is wrong (RFC 1812, 5.2.4 and 4.3.3.5)",
         frames: |hosts| one(hosts, with_options(hosts, &[7, 0, 4, 0])),
-        fate: Fate::Refused(DropReason::Ipv4Options, PARAMETER_PROBLEM),
+        outcome: Outcome::Refused(DropReason::Ipv4Options, PARAMETER_PROBLEM),
         kernel: POINTS,
     },
     Odd {
         name: "option-beyond-header",
         why: "the sender is told which byte is wrong (RFC 1812, 5.2.4 and 4.3.3.5)",
         frames: |hosts| one(hosts, with_options(hosts, &[7, 40, 4, 0])),
-        fate: Fate::Refused(DropReason::Ipv4Options, PARAMETER_PROBLEM),
+        outcome: Outcome::Refused(DropReason::Ipv4Options, PARAMETER_PROBLEM),
         kernel: POINTS,
     },
     Odd {
@@ -280,7 +280,7 @@ pub(super) const CASES: &[Odd] = &[
                 ),
             )
         },
-        fate: Fate::Refused(DropReason::TtlExceeded, TIME_EXCEEDED),
+        outcome: Outcome::Refused(DropReason::TtlExceeded, TIME_EXCEEDED),
         kernel: Kernel::Same,
     },
     Odd {
@@ -299,7 +299,7 @@ pub(super) const CASES: &[Odd] = &[
                 ),
             )
         },
-        fate: Fate::Refused(DropReason::TtlExceeded, TIME_EXCEEDED),
+        outcome: Outcome::Refused(DropReason::TtlExceeded, TIME_EXCEEDED),
         kernel: Kernel::Same,
     },
     Odd {
@@ -314,7 +314,7 @@ pub(super) const CASES: &[Odd] = &[
             };
             one(hosts, build(&echo, &[], &echo_request()))
         },
-        fate: Fate::Answered(ECHO_REPLY),
+        outcome: Outcome::Answered(ECHO_REPLY),
         kernel: Kernel::Same,
     },
     Odd {
@@ -331,7 +331,7 @@ pub(super) const CASES: &[Odd] = &[
             icmpv4::Message::TimeExceeded { code: 0, quoted }.emit(&mut message);
             one(hosts, build(&error, &[], &message))
         },
-        fate: Fate::Dropped(DropReason::TtlExceeded),
+        outcome: Outcome::Dropped(DropReason::TtlExceeded),
         kernel: Kernel::Same,
     },
     Odd {
@@ -345,7 +345,7 @@ pub(super) const CASES: &[Odd] = &[
             };
             one(hosts, build(&piece, &[], &[0; 32]))
         },
-        fate: Fate::Dropped(DropReason::TtlExceeded),
+        outcome: Outcome::Dropped(DropReason::TtlExceeded),
         kernel: Kernel::Same,
     },
     Odd {
@@ -356,7 +356,7 @@ pub(super) const CASES: &[Odd] = &[
             packet[26] ^= 1;
             one(hosts, packet)
         },
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
@@ -377,7 +377,7 @@ pub(super) const CASES: &[Odd] = &[
                 piece(64, false, 40),
             ]
         },
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
@@ -390,7 +390,7 @@ pub(super) const CASES: &[Odd] = &[
             };
             one(hosts, build(&repr, &[], &payload(hosts)[..8]))
         },
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
@@ -403,21 +403,21 @@ pub(super) const CASES: &[Odd] = &[
             };
             one(hosts, build(&repr, &[], &[0; 100]))
         },
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
         name: "oversize",
         why: "what may be fragmented is (RFC 1812, 5.2.6)",
         frames: |hosts| one(hosts, oversize(hosts, Fragment::WHOLE)),
-        fate: Fate::Fragmented,
+        outcome: Outcome::Fragmented,
         kernel: Kernel::Same,
     },
     Odd {
         name: "oversize-dont-fragment",
         why: "the sender is told the link's MTU (RFC 1191, 4)",
         frames: |hosts| one(hosts, oversize(hosts, Fragment::DONT)),
-        fate: Fate::Refused(DropReason::TooBig, FRAGMENTATION_NEEDED),
+        outcome: Outcome::Refused(DropReason::TooBig, FRAGMENTATION_NEEDED),
         kernel: Kernel::Same,
     },
 ];

@@ -6,7 +6,7 @@ use dataplane::DropReason;
 use wire::ipv6::{Fragment, Repr};
 use wire::{EtherType, Mac, Protocol, icmpv6, udp};
 
-use super::{Fate, Hosts, Icmp, Kernel, Odd};
+use super::{Hosts, Icmp, Kernel, Odd, Outcome};
 
 const BEYOND_SCOPE: Icmp = Icmp::V6(1, 2);
 const PACKET_TOO_BIG: Icmp = Icmp::V6(2, 0);
@@ -20,7 +20,7 @@ pub(super) const CASES: &[Odd] = &[
         name: "v6-plain",
         why: "nothing is odd about it: it proves that the others could have passed",
         frames: |hosts| one(hosts, udp(hosts)),
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
@@ -31,7 +31,7 @@ pub(super) const CASES: &[Odd] = &[
             packet.truncate(39);
             one(hosts, packet)
         },
-        fate: Fate::Dropped(DropReason::Ipv6Length),
+        outcome: Outcome::Dropped(DropReason::Ipv6Length),
         kernel: Kernel::Same,
     },
     Odd {
@@ -42,7 +42,7 @@ pub(super) const CASES: &[Odd] = &[
             packet[0] = 0x50;
             one(hosts, packet)
         },
-        fate: Fate::Dropped(DropReason::Ipv6Version),
+        outcome: Outcome::Dropped(DropReason::Ipv6Version),
         kernel: Kernel::Same,
     },
     Odd {
@@ -53,14 +53,14 @@ pub(super) const CASES: &[Odd] = &[
             packet[5] = 0xff;
             one(hosts, packet)
         },
-        fate: Fate::Dropped(DropReason::Ipv6Length),
+        outcome: Outcome::Dropped(DropReason::Ipv6Length),
         kernel: Kernel::Same,
     },
     Odd {
         name: "v6-trailing-bytes",
         why: "what lies behind the payload length is the link's padding and stays there (RFC 2464, 3)",
         frames: |hosts| one(hosts, [udp(hosts), vec![0xaa; 20]].concat()),
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
@@ -72,28 +72,28 @@ pub(super) const CASES: &[Odd] = &[
                 from(hosts, Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1)),
             )
         },
-        fate: Fate::Dropped(DropReason::Ipv6MartianSource),
+        outcome: Outcome::Dropped(DropReason::Ipv6MartianSource),
         kernel: Kernel::Same,
     },
     Odd {
         name: "v6-source-loopback",
         why: "the loopback address never leaves a host (RFC 4291, 2.5.3)",
         frames: |hosts| one(hosts, from(hosts, Ipv6Addr::LOCALHOST)),
-        fate: Fate::Dropped(DropReason::Ipv6MartianSource),
+        outcome: Outcome::Dropped(DropReason::Ipv6MartianSource),
         kernel: Kernel::Same,
     },
     Odd {
         name: "v6-source-unspecified",
         why: "a packet without a sender is not forwarded (RFC 4291, 2.5.2)",
         frames: |hosts| one(hosts, from(hosts, Ipv6Addr::UNSPECIFIED)),
-        fate: Fate::Dropped(DropReason::Ipv6MartianSource),
+        outcome: Outcome::Dropped(DropReason::Ipv6MartianSource),
         kernel: Kernel::Same,
     },
     Odd {
         name: "v6-source-own",
         why: "nobody else sends from the router's address (RFC 2827: answers would come here)",
         frames: |hosts| one(hosts, from(hosts, hosts.router6)),
-        fate: Fate::Dropped(DropReason::Ipv6OwnSource),
+        outcome: Outcome::Dropped(DropReason::Ipv6OwnSource),
         kernel: Kernel::Differs(
             "the kernel forwards it, because it validates sources of IPv4 alone; the packet is \
              forged in either family",
@@ -103,7 +103,7 @@ pub(super) const CASES: &[Odd] = &[
         name: "v6-source-link-local",
         why: "a link-local address stays on its link, and its user is told (RFC 4291, 2.5.6; RFC 4443, 3.1)",
         frames: |hosts| one(hosts, from(hosts, hosts.client_mac.link_local())),
-        fate: Fate::Refused(DropReason::Ipv6BeyondScope, BEYOND_SCOPE),
+        outcome: Outcome::Refused(DropReason::Ipv6BeyondScope, BEYOND_SCOPE),
         kernel: Kernel::Same,
     },
     Odd {
@@ -115,7 +115,7 @@ pub(super) const CASES: &[Odd] = &[
                 to(hosts, Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0xdead)),
             )
         },
-        fate: Fate::Dropped(DropReason::Ipv6BeyondScope),
+        outcome: Outcome::Dropped(DropReason::Ipv6BeyondScope),
         kernel: Kernel::Differs(
             "the kernel looks for that neighbour on the link that the packet came from, and sends a \
              redirect; whoever sent it is on that link and needs no router",
@@ -125,7 +125,7 @@ pub(super) const CASES: &[Odd] = &[
         name: "v6-destination-loopback",
         why: "the loopback address is never on a link (RFC 4291, 2.5.3)",
         frames: |hosts| one(hosts, to(hosts, Ipv6Addr::LOCALHOST)),
-        fate: Fate::Dropped(DropReason::Ipv6MartianDestination),
+        outcome: Outcome::Dropped(DropReason::Ipv6MartianDestination),
         kernel: Kernel::Same,
     },
     Odd {
@@ -140,7 +140,7 @@ pub(super) const CASES: &[Odd] = &[
                 &to(hosts, group),
             )]
         },
-        fate: Fate::Dropped(DropReason::MulticastNotMine),
+        outcome: Outcome::Dropped(DropReason::MulticastNotMine),
         kernel: Kernel::Same,
     },
     Odd {
@@ -154,7 +154,7 @@ pub(super) const CASES: &[Odd] = &[
                 &udp(hosts),
             )]
         },
-        fate: Fate::Dropped(DropReason::LinkBroadcast),
+        outcome: Outcome::Dropped(DropReason::LinkBroadcast),
         kernel: Kernel::Same,
     },
     Odd {
@@ -172,7 +172,7 @@ pub(super) const CASES: &[Odd] = &[
                 ),
             )
         },
-        fate: Fate::Refused(DropReason::TtlExceeded, TIME_EXCEEDED),
+        outcome: Outcome::Refused(DropReason::TtlExceeded, TIME_EXCEEDED),
         kernel: Kernel::Same,
     },
     Odd {
@@ -190,7 +190,7 @@ pub(super) const CASES: &[Odd] = &[
                 ),
             )
         },
-        fate: Fate::Refused(DropReason::TtlExceeded, TIME_EXCEEDED),
+        outcome: Outcome::Refused(DropReason::TtlExceeded, TIME_EXCEEDED),
         kernel: Kernel::Same,
     },
     Odd {
@@ -212,7 +212,7 @@ pub(super) const CASES: &[Odd] = &[
             .emit(echo.src, echo.dst, &mut message);
             one(hosts, build(&echo, &message))
         },
-        fate: Fate::Answered(ECHO_REPLY),
+        outcome: Outcome::Answered(ECHO_REPLY),
         kernel: Kernel::Same,
     },
     Odd {
@@ -233,35 +233,35 @@ pub(super) const CASES: &[Odd] = &[
             );
             one(hosts, build(&error, &message))
         },
-        fate: Fate::Dropped(DropReason::TtlExceeded),
+        outcome: Outcome::Dropped(DropReason::TtlExceeded),
         kernel: Kernel::Same,
     },
     Odd {
         name: "v6-router-alert",
         why: "a router that does not know what is alerted about forwards (RFC 2711, 2)",
         frames: |hosts| hop_by_hop(hosts, [5, 2, 0, 0, 1, 0]),
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
         name: "v6-hop-by-hop-to-be-skipped",
         why: "an unknown option says by its two highest bits what is to be done (RFC 8200, 4.2): 00",
         frames: |hosts| hop_by_hop(hosts, [0x3e, 4, 0, 0, 0, 0]),
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
         name: "v6-hop-by-hop-to-be-discarded",
         why: "an unknown option says by its two highest bits what is to be done (RFC 8200, 4.2): 01",
         frames: |hosts| hop_by_hop(hosts, [0x5e, 4, 0, 0, 0, 0]),
-        fate: Fate::Dropped(DropReason::Ipv6UnknownOption),
+        outcome: Outcome::Dropped(DropReason::Ipv6UnknownOption),
         kernel: Kernel::Same,
     },
     Odd {
         name: "v6-hop-by-hop-to-be-told",
         why: "an unknown option says by its two highest bits what is to be done (RFC 8200, 4.2): 10",
         frames: |hosts| hop_by_hop(hosts, [0x9e, 4, 0, 0, 0, 0]),
-        fate: Fate::Refused(DropReason::Ipv6UnknownOption, UNKNOWN_OPTION),
+        outcome: Outcome::Refused(DropReason::Ipv6UnknownOption, UNKNOWN_OPTION),
         kernel: Kernel::Same,
     },
     Odd {
@@ -279,21 +279,21 @@ pub(super) const CASES: &[Odd] = &[
             };
             one(hosts, build(&repr, &[options, message].concat()))
         },
-        fate: Fate::Dropped(DropReason::Ipv6UnknownOption),
+        outcome: Outcome::Dropped(DropReason::Ipv6UnknownOption),
         kernel: Kernel::Same,
     },
     Odd {
         name: "v6-hop-by-hop-malformed",
         why: "an option does not lead out of its header (RFC 8200, 4.2)",
         frames: |hosts| hop_by_hop(hosts, [0x3e, 5, 0, 0, 0, 0]),
-        fate: Fate::Dropped(DropReason::Ipv6Options),
+        outcome: Outcome::Dropped(DropReason::Ipv6Options),
         kernel: Kernel::Same,
     },
     Odd {
         name: "v6-hop-by-hop-jumbo",
         why: "no link here takes jumbograms, so their option is not known (RFC 2675, 1)",
         frames: |hosts| hop_by_hop(hosts, [0xc2, 4, 0, 1, 0, 0]),
-        fate: Fate::Refused(DropReason::Ipv6UnknownOption, UNKNOWN_OPTION),
+        outcome: Outcome::Refused(DropReason::Ipv6UnknownOption, UNKNOWN_OPTION),
         kernel: Kernel::Differs(
             "the kernel knows the option, and says what is wrong with it (code 0); the packet is as lost",
         ),
@@ -308,7 +308,7 @@ pub(super) const CASES: &[Odd] = &[
             ];
             extended(hosts, Protocol::DESTINATION, &chain)
         },
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
@@ -319,7 +319,7 @@ pub(super) const CASES: &[Odd] = &[
             routing.extend_from_slice(&hosts.client6.octets());
             extended(hosts, Protocol::ROUTING, &[routing])
         },
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
@@ -331,7 +331,7 @@ pub(super) const CASES: &[Odd] = &[
             chain.push(link(Protocol::UDP));
             extended(hosts, Protocol::DESTINATION, &chain)
         },
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
@@ -362,7 +362,7 @@ pub(super) const CASES: &[Odd] = &[
                 piece(64, false, 40),
             ]
         },
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
@@ -378,7 +378,7 @@ pub(super) const CASES: &[Odd] = &[
             };
             extended(hosts, Protocol::FRAGMENT, &[fragment.to_bytes().to_vec()])
         },
-        fate: Fate::Forwarded,
+        outcome: Outcome::Forwarded,
         kernel: Kernel::Same,
     },
     Odd {
@@ -390,7 +390,7 @@ pub(super) const CASES: &[Odd] = &[
                 build(&repr(hosts), &vec![7; usize::from(hosts.mtu) + 100]),
             )
         },
-        fate: Fate::Refused(DropReason::TooBig, PACKET_TOO_BIG),
+        outcome: Outcome::Refused(DropReason::TooBig, PACKET_TOO_BIG),
         kernel: Kernel::Same,
     },
 ];

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use dataplane::DropReason;
 use machine::Rng;
-use sim::{Heard, HostConfig, Line, NodeId, World};
+use sim::{HostConfig, Line, NodeId, Received, World};
 
 use crate::seconds;
 
@@ -323,7 +323,7 @@ impl Net {
     }
 
     /// Sends a datagram and returns the observed result.
-    fn send(&mut self, from: Station, to: &str, port: u16, len: usize) -> Fate {
+    fn send(&mut self, from: Station, to: &str, port: u16, len: usize) -> Outcome {
         let before = self.drops();
         for station in self.stations.clone() {
             self.world.at(station.node).heard.clear();
@@ -334,13 +334,13 @@ impl Net {
         let drops = after
             .into_iter()
             .filter(|(name, count)| before[name] < *count);
-        let is_it = |heard: &Heard| matches!(heard, Heard::Udp { len: of, .. } if *of == len);
+        let is_it = |heard: &Received| matches!(heard, Received::Udp { len: of, .. } if *of == len);
         let heard_by = { self.stations.clone().into_iter() }
             .filter(|station| self.world.at(station.node).heard.iter().any(is_it))
             .flat_map(|station| station.addresses)
             .collect();
-        let is_error = |heard: &Heard| matches!(heard, Heard::Error { .. });
-        Fate {
+        let is_error = |heard: &Received| matches!(heard, Received::Error { .. });
+        Outcome {
             heard_by,
             drops: drops.map(|(name, _)| name).collect(),
             error: self.world.at(from.node).heard.iter().any(is_error),
@@ -350,7 +350,7 @@ impl Net {
 
 /// Observed result of a datagram.
 #[derive(Debug)]
-struct Fate {
+struct Outcome {
     heard_by: Vec<&'static str>,
     /// Drops that the router counted meanwhile.
     drops: Vec<&'static str>,
@@ -358,7 +358,7 @@ struct Fate {
     error: bool,
 }
 
-impl Fate {
+impl Outcome {
     /// Returns true if the result matches the verdict of a trace.
     fn is(&self, verdict: &str, to: &str) -> bool {
         let dropped_as = verdict.strip_prefix("discarded (");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sim::{Heard, Line, NodeId, World};
+use sim::{Line, NodeId, Received, World};
 
 use crate::{Chain, chain, errors, seconds};
 
@@ -17,7 +17,7 @@ fn guarded(seed: u64, workers: usize, firewall: &str) -> Chain {
 fn datagrams(world: &mut World, host: NodeId) -> Vec<String> {
     let heard = world.at(host).heard.iter();
     let datagrams = heard.filter_map(|heard| match heard {
-        Heard::Udp { from, .. } => Some(from.to_string()),
+        Received::Udp { from, .. } => Some(from.to_string()),
         _ => None,
     });
     datagrams.collect()

@@ -124,7 +124,7 @@ fn routers_make_themselves_known_to_hosts() {
     world.run(seconds(10));
 
     let prefix = ("2001:db8:1::".parse().expect("an address"), 64);
-    let tells = |heard: &sim::Heard| matches!(heard, sim::Heard::Router { prefixes, .. } if prefixes == &[prefix]);
+    let tells = |heard: &sim::Received| matches!(heard, sim::Received::Router { prefixes, .. } if prefixes == &[prefix]);
     assert!(world.at(host).heard.iter().any(tells));
     assert!(world.at(silent).heard.is_empty());
 }

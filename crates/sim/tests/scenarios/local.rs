@@ -1,7 +1,7 @@
 //! Packets to and from the router itself.
 
 use dataplane::DropReason;
-use sim::{Heard, Line, World};
+use sim::{Line, Received, World};
 
 use crate::{Chain, chain, errors, seconds};
 
@@ -88,7 +88,7 @@ fn a_broadcast_from_elsewhere_is_not_passed_into_a_network() {
     world.at(client).send_udp("10.2.0.255", 9, 50);
     world.run(seconds(1));
 
-    let udp = |heard: &Heard| matches!(heard, Heard::Udp { .. });
+    let udp = |heard: &Received| matches!(heard, Received::Udp { .. });
     assert!(!world.at(server).heard.iter().any(udp));
     assert!(errors(&mut world, client).is_empty());
 }
@@ -139,7 +139,7 @@ fn a_connection_to_a_port_that_nobody_serves_is_reset() {
     world.at(client).send_raw("10.1.0.1", syn);
     world.run(seconds(1));
 
-    let reset = Heard::Reset {
+    let reset = Received::Reset {
         from: "10.1.0.1".parse().expect("an address"),
         ack: 1_001,
     };

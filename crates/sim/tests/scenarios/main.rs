@@ -20,7 +20,7 @@ mod vxlan;
 mod workers;
 
 use machine::Duration;
-use sim::{Heard, HostConfig, Line, NodeId, World};
+use sim::{HostConfig, Line, NodeId, Received, World};
 
 /// Topology client — west — east — server, both families.
 struct Chain {
@@ -78,7 +78,7 @@ fn errors(world: &mut World, host: NodeId) -> Vec<(String, u8, u8, u32)> {
     let heard = world.at(host).heard.iter();
     heard
         .filter_map(|heard| match heard {
-            Heard::Error {
+            Received::Error {
                 from,
                 kind,
                 code,

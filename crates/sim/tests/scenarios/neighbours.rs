@@ -4,7 +4,7 @@ use core::net::Ipv6Addr;
 use std::sync::Arc;
 
 use machine::Duration;
-use sim::{Heard, HostConfig, Line, World};
+use sim::{HostConfig, Line, Received, World};
 
 use crate::{Chain, SERVERS, chain, errors, seconds};
 
@@ -85,7 +85,7 @@ fn configured_neighbours_need_no_answer() {
     world.at(client).send_udp("10.2.0.2", 9, 100);
     world.run(seconds(1));
 
-    let udp = |heard: &Heard| matches!(heard, Heard::Udp { len: 100, .. });
+    let udp = |heard: &Received| matches!(heard, Received::Udp { len: 100, .. });
     assert!(world.at(server).heard.iter().any(udp));
     let arp = world.run_on(east, "/ip arp print");
     assert!(arp.contains("permanent"), "{arp}");
@@ -164,7 +164,7 @@ fn a_host_with_the_wrong_first_hop_is_told_of_the_right_one() {
         world.run(seconds(1));
     }
 
-    let redirect = Heard::Redirect {
+    let redirect = Received::Redirect {
         destination: "10.2.0.2".parse().expect("an address"),
         gateway: "10.1.0.254".parse().expect("an address"),
     };
@@ -179,7 +179,7 @@ fn a_host_with_the_wrong_first_hop_is_told_of_the_right_one() {
         world.at(other).ping("10.2.0.2", seq, 56);
         world.run(seconds(1));
     }
-    let is_redirect = |heard: &Heard| matches!(heard, Heard::Redirect { .. });
+    let is_redirect = |heard: &Received| matches!(heard, Received::Redirect { .. });
     assert!(!world.at(other).heard.iter().any(is_redirect));
     assert_eq!(world.at(other).replies("10.2.0.2"), 2);
 }
@@ -273,7 +273,7 @@ fn a_host_is_told_of_a_first_hop_that_never_answers() {
         world.run(seconds(1));
 
         let gateways = world.at(host).heard.iter().filter_map(|heard| match heard {
-            Heard::Redirect { gateway, .. } => Some(gateway.to_string()),
+            Received::Redirect { gateway, .. } => Some(gateway.to_string()),
             _ => None,
         });
         let gateways: Vec<_> = gateways.collect();

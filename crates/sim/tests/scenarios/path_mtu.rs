@@ -1,6 +1,6 @@
 //! Paths with a narrow link in the middle.
 
-use sim::{Heard, Line};
+use sim::{Line, Received};
 
 use crate::{Chain, SERVERS, chain, errors, seconds};
 
@@ -65,7 +65,7 @@ fn what_may_be_fragmented_arrives_in_pieces() {
     world.at(client).send_udp("10.2.0.2", 9, 1472);
     world.run(seconds(2));
 
-    let whole = |heard: &Heard| matches!(heard, Heard::Udp { len: 1472, .. });
+    let whole = |heard: &Received| matches!(heard, Received::Udp { len: 1472, .. });
     assert!(world.at(server).heard.iter().any(whole));
     assert_eq!(world.at(server).reassembled, 1);
     assert_eq!(world.fault.too_large, 0);

@@ -1,7 +1,7 @@
 //! Route selection among several paths.
 
 use machine::Duration;
-use sim::{Heard, HostConfig, Line, NodeId, World};
+use sim::{HostConfig, Line, NodeId, Received, World};
 
 use crate::{SERVERS, chain, seconds};
 
@@ -128,7 +128,7 @@ fn flows_spread_over_several_gateways_and_each_keeps_to_one() {
 
     let [upper, lower] = [after[0] - before[0], after[1] - before[1]];
     assert!(upper > 30 && lower > 30, "{upper} and {lower} of 128");
-    let udp = |heard: &&Heard| matches!(heard, Heard::Udp { .. });
+    let udp = |heard: &&Received| matches!(heard, Received::Udp { .. });
     assert_eq!(world.at(server).heard.iter().filter(udp).count(), 128);
 
     for _ in 0..50 {
@@ -426,7 +426,7 @@ fn the_reverse_path_is_checked_as_strictly_as_configured() {
         world.at(client).send_raw("10.2.0.2", packet);
         world.run(seconds(1));
 
-        let udp = |heard: &Heard| matches!(heard, Heard::Udp { .. });
+        let udp = |heard: &Received| matches!(heard, Received::Udp { .. });
         let passed = world.at(server).heard.iter().any(udp);
         assert_eq!(passed, passes, "rp-filter={filter}");
         let settings = world.run_on(edge, "/ip settings print");

@@ -1,6 +1,6 @@
 //! Several workers, stepped in turn.
 
-use sim::{Heard, Line};
+use sim::{Line, Received};
 
 use crate::{Chain, SERVERS, chain, seconds};
 
@@ -67,7 +67,7 @@ fn flows_arrive_whole_and_in_order_over_four_workers() {
                 .heard
                 .iter()
                 .filter_map(|heard| match heard {
-                    Heard::Udp { from, port, len }
+                    Received::Udp { from, port, len }
                         if *port == 30_000 + flow && from.is_ipv4() == ipv4 =>
                     {
                         Some(*len)

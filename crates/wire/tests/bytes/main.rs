@@ -1,5 +1,5 @@
-//! The readers and builders of `wire` against bytes: another implementation (etherparse) as
-//! oracle, and values of our own.
+//! Parsers and builders of `wire` against bytes: with another implementation (etherparse) as reference, and with
+//! hand-written values.
 
 #![allow(
     clippy::unwrap_used,

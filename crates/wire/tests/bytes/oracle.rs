@@ -1,5 +1,5 @@
-//! Another implementation (etherparse) says the same: what it builds we read, what we build it
-//! reads, and what one refuses the other refuses.
+//! Comparison with another implementation (etherparse): each parses what the other builds, and both reject the same
+//! input.
 
 use etherparse::{
     ArpPacketSlice, Icmpv4Header, Icmpv4Slice, Icmpv4Type, Icmpv6Header, Icmpv6Slice, Icmpv6Type,
@@ -18,7 +18,7 @@ fn ipv4_repr() -> impl Strategy<Value = ipv4::Repr> {
         ipv4::Repr {
             tos,
             id,
-            // The reserved bit is not in the oracle's model.
+            // The reference lacks the reserved bit.
             fragment: Fragment(fragment & 0x7fff),
             ttl,
             protocol: Protocol(protocol),
@@ -67,7 +67,7 @@ proptest! {
         let theirs = Ipv4HeaderSlice::from_slice(&bytes).is_ok();
         let ours = ipv4::Packet::new_checked(&bytes);
 
-        // The oracle's slice does not look at the total length.
+        // The reference does not check the total length.
         let lengths = [ipv4::Malformed::TotalLengthTooSmall, ipv4::Malformed::TotalLengthTooLarge];
         let header_ok = ours.map_or_else(|error| lengths.contains(&error), |_| true);
         prop_assert_eq!(theirs, header_ok);
@@ -99,7 +99,7 @@ proptest! {
         kinds in vec(0..4usize, 0..6),
         payload in vec(any::<u8>(), 8..60),
     ) {
-        // The oracle wants each kind once and in the order of RFC 8200, 4.1.
+        // The reference requires each extension header once and in the order of RFC 8200, 4.1.
         let mut kinds: Vec<_> = kinds;
         kinds.sort_unstable();
         kinds.dedup();
@@ -216,7 +216,7 @@ proptest! {
     ) {
         let (src, dst) = (crate::seeds::A6, crate::seeds::B6);
         let code = icmpv4::Unreachable(code);
-        // The oracle knows the field for this code alone.
+        // The reference knows the field for this code only.
         let mtu = if code == icmpv4::Unreachable::FRAGMENTATION_NEEDED { mtu } else { 0 };
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
 

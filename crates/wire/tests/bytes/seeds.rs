@@ -1,4 +1,4 @@
-//! The small packets that the corpora consist of: one per shape that a reader tells apart.
+//! Seed packets of the fuzz corpora: one per case that a parser distinguishes.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -17,14 +17,14 @@ pub(crate) const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1
 pub(crate) const MAC_A: Mac = Mac([0x02, 0, 0, 0, 0, 0x0a]);
 pub(crate) const MAC_B: Mac = Mac([0x02, 0, 0, 0, 0, 0x0b]);
 
-/// A packet of a corpus: the target that reads it, its file's name, its bytes.
+/// A seed packet: fuzz target, file name, bytes.
 pub(crate) struct Seed {
     pub(crate) target: &'static str,
     pub(crate) name: &'static str,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Every packet of every corpus.
+/// All packets of all corpora.
 pub(crate) fn seeds() -> Vec<Seed> {
     let mut seeds = Vec::new();
     let mut add = |target, packets: Vec<(&'static str, Vec<u8>)>| {
@@ -571,7 +571,7 @@ fn ndps() -> Vec<(&'static str, Vec<u8>)> {
         .to_vec()
 }
 
-/// One option of each kind that a router advertisement may have.
+/// One option of each kind in a router advertisement.
 pub(crate) fn router_options() -> [NdpOption<'static>; 7] {
     [
         NdpOption::Source(MAC_A),

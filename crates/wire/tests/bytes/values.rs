@@ -1,4 +1,4 @@
-//! Bytes written by hand from the RFCs' diagrams, and each flaw by its name.
+//! Bytes written by hand from the diagrams of the RFCs, and each fault by name.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -8,7 +8,7 @@ use wire::{Protocol, arp, checksum, icmpv4, icmpv6, ipv6, ndp, tcp, udp};
 
 use crate::seeds::{A6, ALL_NODES, B6, MAC_A, packet6, seeds, tcp4, udp4};
 
-/// The packet of a corpus.
+/// A packet of a corpus.
 fn seed(target: &str, name: &str) -> Vec<u8> {
     let found = seeds()
         .into_iter()
@@ -223,7 +223,7 @@ fn a_chain_of_extension_headers_is_walked_to_its_end() {
 
 #[test]
 fn the_walk_ends_behind_a_later_piece() {
-    // Its next header field says destination options, but what follows is data.
+    // The next header field names destination options, but the fragment contains data.
     let piece = ipv6::Fragment {
         next_header: Protocol::DESTINATION,
         offset: 8,

@@ -1,6 +1,6 @@
 //! Plausibility of FIN and RST in FastTracked TCP connections. Their sequence numbers are not tracked; known
-//! are the position of each side at its last slow-path packet and an upper bound of what it can have sent
-//! since.
+//! are the position of each side at its last slow-path packet and an upper bound of the data sent since
+//! then.
 //!
 //! A FIN or RST is accepted if its numbers are possible for both sides and a blind attacker would hardly
 //! guess them (RFC 5961). Any other FIN or RST is a claim: it changes neither state nor timeout until the
@@ -12,7 +12,7 @@ use super::{Judgement, Step};
 use crate::connection::TcpState;
 
 /// Allowed distance of reordered or retransmitted segments from the known position.
-const BESIDE: u64 = 8 << 10;
+const REORDERING_MAX: u64 = 8 << 10;
 /// Maximum number of accepted pairs of sequence and acknowledgement number, of 2^64: a blind segment succeeds
 /// once in 2^16.
 const RIGHT_MAX: u128 = 1 << 48;
@@ -62,10 +62,10 @@ impl Claim {
     }
 }
 
-/// What is known of one side's sequence numbers.
+/// Known sequence numbers of one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::connection) struct Trail {
-    /// The number after the last one that the side was seen to send; `None` before its first packet.
+    /// Sequence number after the last observed byte of the side; `None` before its first packet.
     pub(in crate::connection) end: Option<u32>,
     /// Upper bound of the bytes that the side has sent since.
     pub(in crate::connection) since: u64,
@@ -78,8 +78,8 @@ impl Trail {
         let (Some(end), true) = (self.end, self.since < ALL / 2) else {
             return Some(ALL);
         };
-        let width = self.since + 2 * BESIDE;
-        let at = number.wrapping_sub(end).wrapping_add(BESIDE as u32);
+        let width = self.since + 2 * REORDERING_MAX;
+        let at = number.wrapping_sub(end).wrapping_add(REORDERING_MAX as u32);
         (u64::from(at) <= width).then_some(width)
     }
 

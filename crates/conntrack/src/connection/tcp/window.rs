@@ -272,7 +272,7 @@ impl Talk {
         self.count_repeats(segment, window == 0);
     }
 
-    /// Initialises a side from its first segment, or again from another SYN.
+    /// Initialises a side from its first segment or from a new SYN.
     #[cold]
     #[inline(never)]
     fn begun(self, segment: Segment, state: TcpState) -> Self {

@@ -1,4 +1,4 @@
-//! A table that is full, and workers that share one.
+//! Tests of a full table and of several workers.
 
 use kernels::Baseline;
 use machine::Rng;
@@ -21,7 +21,7 @@ fn full(assured: u32, max: u32) -> Bed {
     bed
 }
 
-fn flood(bed: &mut Bed, number: u32) -> Result<Way, Refused> {
+fn flood(bed: &mut Bed, number: u32) -> Result<FlowId, Refused> {
     let tuple = tuple4(1_000_000 + number, protocol::TCP);
     let syn = tcp(
         &tuple,
@@ -51,7 +51,7 @@ fn a_flood_of_syns_evicts_its_own_and_never_an_assured_connection() {
         bed.row(&tuple4(number, protocol::UDP))
             .is_some_and(|row| row.assured)
     }));
-    // Of the flood the latest stay.
+    // The newest connections of the flood remain.
     assert!(
         bed.row(&tuple4(1_000_000 + 19_999, protocol::TCP))
             .is_some()
@@ -72,7 +72,7 @@ fn the_one_that_was_silent_longest_goes_first() {
         bed.show(&plain(&tuple4(number, protocol::UDP), 0));
         bed.wait(2);
     }
-    // The oldest speaks again: it has a second chance.
+    // The oldest connection receives a packet and gets a second chance.
     bed.show(&plain(&tuple4(0, protocol::UDP), 0));
     bed.wait(1);
     bed.show(&plain(&tuple6(9, protocol::UDP), 0));
@@ -142,7 +142,7 @@ fn a_way_that_was_found_before_its_connection_went_does_no_harm() {
         bed.show(&there);
         bed.show(&back);
         let hash = bed.tracker.hash(&tuple);
-        let mut ways = Ways::default();
+        let mut ways = BatchLookup::default();
         bed.tracker.ask::<false>(&mut ways, 0..1, |_| tuple);
         bed.tracker
             .candidates::<_, false>(Baseline, &mut ways, 0..1);
@@ -197,7 +197,7 @@ fn a_flood_does_not_keep_others_connections_beyond_their_time() {
     }
     bed.now = bed.now.after(TICKS_PER_SECOND * 40);
 
-    // Each class of connections has its turn.
+    // Every class of connections is swept in turn.
     let ended: usize = (0..5).map(|_| bed.tracker.tick(bed.now, 100)).sum();
 
     assert_eq!(ended, 500);
@@ -208,12 +208,12 @@ fn a_flood_does_not_keep_others_connections_beyond_their_time() {
 fn a_worker_without_the_answers_knows_who_has_them() {
     let settings = Settings::default();
     let table = Table::new(2, 1_000).expect("address space");
-    let homes = Homes::new(1_000, &mut Rng::seeded(3)).expect("address space");
+    let tuple_claims = TupleClaims::new(1_000, &mut Rng::seeded(3)).expect("address space");
     let mut workers = [0, 1].map(|worker| {
         let setup = Setup {
             table: std::sync::Arc::clone(&table),
             worker,
-            homes: Some(std::sync::Arc::clone(&homes)),
+            tuple_claims: Some(std::sync::Arc::clone(&tuple_claims)),
             settings: &settings,
         };
         Tracker::new(setup, &mut Rng::seeded(worker.into()), Tick(0))
@@ -237,7 +237,7 @@ fn a_worker_without_the_answers_knows_who_has_them() {
     assert_eq!(workers[1].owner(&outside.reversed()), Some(0));
     assert_eq!(workers[0].owner(&outside.reversed()), None);
     assert!(workers[1].is_taken(&outside.reversed(), &outside));
-    // A translated port is never shared, whoever asks.
+    // A translated port is never shared between connections.
     let second = draft(&workers[1], 2);
     assert_eq!(workers[1].confirm(&second, Tick(0)), Err(Refused::Taken));
     assert_eq!(table.totals(), (1, 0));
@@ -247,7 +247,7 @@ fn a_worker_without_the_answers_knows_who_has_them() {
     assert_eq!(workers[1].owner(&outside.reversed()), None);
     assert!(workers[1].confirm(&second, Tick(0)).is_ok());
 
-    // An error goes to the owner of the connection that it is about.
+    // An ICMP error is handed to the worker that owns the quoted connection.
     let error = super::support::error(&outside);
     assert_eq!(workers[0].home(&Fields::of(&error), &error), Some(1));
     assert_eq!(workers[1].home(&Fields::of(&error), &error), None);

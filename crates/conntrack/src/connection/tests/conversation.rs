@@ -1,8 +1,8 @@
-//! TCP conversations, line by line.
+//! Tests of TCP state tracking with scripts.
 //!
-//! A line is a segment: direction, flags, sequence and acknowledgement numbers from each side's
-//! first on, then, as far as they are not the usual, bytes of data (`d`), window (`w`) and window
-//! scale (`s`); behind the arrow the packet's state, the connection's, and its timeout.
+//! Each line is a segment: direction, flags, sequence and acknowledgement number relative to the initial
+//! numbers, and optionally payload bytes (`d`), window (`w`) and window scale (`s`). After the arrow follow
+//! the packet's state, the connection's TCP state and its timeout.
 
 use machine::Duration;
 use packet::{Tuple, protocol};
@@ -10,7 +10,7 @@ use packet::{Tuple, protocol};
 use super::support::{ACK, Bed, FIN, PSH, RST, SYN, Tcp, tcp, tuple4};
 use crate::connection::*;
 
-/// The first numbers of both sides: they come round soon.
+/// Initial sequence numbers of both sides, close to wraparound.
 const FIRST: [u32; 2] = [0xffff_fff0, 0x7fff_fff0];
 
 fn settings() -> Settings {
@@ -20,7 +20,7 @@ fn settings() -> Settings {
     }
 }
 
-/// A segment and its direction.
+/// Parses a segment and its direction.
 fn segment(words: &mut dyn Iterator<Item = &str>) -> (bool, Tcp) {
     let reply = words.next() == Some("<");
     let flags = words.next().unwrap_or_default().chars();

@@ -1,4 +1,4 @@
-//! TCP that FastTrack carries: who ends it, and who cannot.
+//! Tests of TCP connections with FastTrack: which segments end them, and which cannot.
 
 use machine::Rng;
 use packet::{Fields, Tuple, protocol};
@@ -9,11 +9,11 @@ use crate::connection::*;
 
 const DAY: u32 = 86_400;
 
-/// A connection with FastTrack, and where its two ends are.
+/// A connection with FastTrack, and the next sequence numbers of its ends.
 struct Flow {
     bed: Bed,
     tuple: Tuple,
-    way: Way,
+    way: FlowId,
     next: [u32; 2],
 }
 
@@ -39,11 +39,11 @@ impl Flow {
         }
     }
 
-    /// A segment, which goes the fast way where it may.
+    /// Sends a segment by FastTrack if possible.
     fn show(&mut self, reply: bool, flags: u8, numbers: (u32, u32), data: usize) {
         let packet = segment(&self.tuple, reply, flags, numbers, data);
         let fast = match flags {
-            ACK => self.bed.tracker.fast(Way::new(self.way.slot(), reply)),
+            ACK => self.bed.tracker.fast(FlowId::new(self.way.slot(), reply)),
             _ => None,
         };
         let len = Fields::of(&packet).len;
@@ -52,7 +52,7 @@ impl Flow {
         }
     }
 
-    /// The next segment of an end, and its numbers.
+    /// Sends the next segment of an end.
     fn say(&mut self, reply: bool, flags: u8, data: usize) {
         let side = usize::from(reply);
         let numbers = (self.next[side], self.next[1 - side]);
@@ -61,7 +61,7 @@ impl Flow {
         self.next[side] = numbers.0.wrapping_add(spans);
     }
 
-    /// What goes by without being seen.
+    /// Advances an end by data that the tracker does not see.
     fn skip(&mut self, reply: bool, data: u32) {
         let next = &mut self.next[usize::from(reply)];
         *next = next.wrapping_add(data);
@@ -76,7 +76,7 @@ impl Flow {
         self.life() == Some((TcpState::Established, DAY))
     }
 
-    /// Both ends talk for some seconds, in bursts.
+    /// Both ends exchange bursts of data for some seconds.
     fn talk(&mut self, rng: &mut Rng, secs: u32) {
         for _ in 0..secs {
             for _ in 0..rng.below(4) {
@@ -112,7 +112,8 @@ fn tuples() -> impl Strategy<Value = Tuple> {
     ]
 }
 
-/// Of blind pairs of numbers one in 2^16 may be right (`tcp::fast`). The seeds are fixed: none of their 12,800 is.
+/// One in 2^16 random pairs of numbers passes (`tcp::fast`). The seeds are fixed; none of their 12,800 pairs
+/// does.
 #[test]
 fn a_blind_end_shortens_no_life() {
     for seed in 0..64 {
@@ -125,7 +126,7 @@ fn a_blind_end_shortens_no_life() {
         };
         let mut flow = Flow::open(tuple, [rng.next_u32(), rng.next_u32()]);
         flow.talk(&mut rng, 5);
-        // Nearer than this the numbers would be guessed.
+        // Closer numbers would count as guessed correctly.
         let far = |rng: &mut Rng, at: u32| {
             at.wrapping_add(1 << 20)
                 .wrapping_add(rng.below((1 << 32) - (1 << 21)) as u32)
@@ -147,7 +148,7 @@ fn a_blind_end_shortens_no_life() {
         flow.bed.wait(3_600);
         flow.say(true, ACK, 1_000);
         assert!(flow.is_untouched(), "seed {seed}: {:?}", flow.life());
-        // What both ends say still ends it.
+        // The connection ends when both ends close it.
         flow.say(true, FIN | ACK, 0);
         flow.say(false, FIN | ACK, 0);
         flow.say(true, ACK, 0);
@@ -185,14 +186,14 @@ proptest! {
     }
 }
 
-/// What a shortcut carries is told late, or in one sum of gigabytes.
+/// A shortcut reports its traffic late, and maybe as one sum of gigabytes.
 #[test]
 fn an_end_that_cannot_be_judged_is_believed_when_the_other_side_bears_it_out() {
     let mut flow = Flow::open(tuple4(1, protocol::TCP), [7, 0xffff_fff0]);
     flow.skip(true, 3_000_000_000);
     flow.say(true, FIN | ACK, 0);
     assert!(flow.is_untouched());
-    // It acknowledges something else.
+    // The acknowledgement number is wrong.
     flow.show(false, FIN | ACK, (flow.next[0], flow.next[1] - 1), 0);
     assert!(flow.is_untouched());
     flow.say(false, FIN | ACK, 0);
@@ -209,19 +210,19 @@ fn an_end_that_cannot_be_judged_is_believed_when_the_other_side_bears_it_out() {
     assert_eq!(flow.life().map(|life| life.0), Some(TcpState::Close));
 }
 
-/// What a shortcut carries is heard of once a second.
+/// Shortcuts report their traffic once a second.
 #[test]
 fn an_end_ahead_of_what_shortcuts_have_told_is_believed() {
     for flags in [FIN | ACK, RST | ACK] {
         let mut flow = Flow::open(tuple4(1, protocol::TCP), [7, 0xffff_fff0]);
-        let ways = [false, true].map(|reply| Way::new(flow.way.slot(), reply));
+        let ways = [false, true].map(|reply| FlowId::new(flow.way.slot(), reply));
         let tokens = ways.map(|way| flow.bed.tracker.shorten(way).expect("long-lived"));
         for _ in 0..3 {
             flow.bed.wait(1);
             for (token, (packets, data)) in tokens.into_iter().zip([(5_000, 0), (10_000, 1_400)]) {
                 flow.skip(data > 0, packets * data);
                 let (packets, bytes) = (u64::from(packets), u64::from(packets * (data + 52)));
-                let gathered = frame::shortcut::Gathered {
+                let gathered = frame::shortcut::ConnectionTraffic {
                     token,
                     packets,
                     bytes,

@@ -1,5 +1,5 @@
-//! Two honest ends on a bad line: whatever is lost, repeated or overtaken, nothing that they still
-//! need is ever invalid. And bytes that nobody honest sends, which never make the tracker fail.
+//! Two correct TCP ends on a lossy line: no segment that an end needs may be invalid, whatever is lost,
+//! duplicated or reordered. Arbitrary packets must not make the tracker panic.
 
 use machine::Rng;
 use packet::{Fields, Tuple, protocol};
@@ -8,20 +8,20 @@ use proptest::prelude::*;
 use super::support::{ACK, Bed, FIN, SYN, Tcp, plain, tcp, tuple4, tuple6};
 use crate::connection::*;
 
-/// One end, which goes back to what was not acknowledged.
+/// A TCP end with go-back-N retransmission.
 #[derive(Clone, Copy, Debug)]
 struct End {
-    /// Its first number that is not acknowledged, and the next that it sends.
+    /// The first unacknowledged sequence number, and the next to send.
     unacked: u32,
     next: u32,
-    /// The next that it waits for; what comes ahead of it is dropped.
+    /// The next expected sequence number; later data is dropped.
     awaited: u32,
-    /// What the other side allows.
+    /// End of the window that the other side allows.
     allowed: u32,
     scale: u8,
     synced: bool,
     heard: bool,
-    /// Behind its last byte, once it closes.
+    /// Sequence number after the last byte, after close.
     fin: Option<u32>,
 }
 
@@ -51,7 +51,7 @@ impl End {
         }
     }
 
-    /// What it sends when it is asked to.
+    /// Returns the next segment to send.
     fn send(&mut self, rng: &mut Rng, window: u32) -> Option<Tcp> {
         if !self.synced {
             let flags = if self.heard { SYN | ACK } else { SYN };
@@ -91,7 +91,7 @@ impl End {
         }
     }
 
-    /// Whether a segment tells it anything: it is not so late that all of it came already.
+    /// Returns true if a segment has new data or a new acknowledgement for this end.
     fn needs(&self, segment: &Tcp) -> bool {
         let end = segment.seq.wrapping_add(segment.data as u32);
         let ahead = end.wrapping_sub(self.awaited) as i32 > 0;
@@ -124,7 +124,7 @@ impl End {
     }
 }
 
-/// Takes a segment off a line, not always the first, and not always for good.
+/// Delivers one of the first segments of a line; some segments remain, so that they are delivered twice.
 fn take(line: &mut Vec<Tcp>, rng: &mut Rng) -> Option<Tcp> {
     if line.is_empty() {
         return None;
@@ -145,7 +145,7 @@ fn converse(seed: u64, scales: [u8; 2]) {
     });
     let tuple = tuple4(1, protocol::TCP);
     let mut ends = [0, 1].map(|side: usize| End::new(rng.next_u32(), scales[side]));
-    // From each end to the tracker, and from there to the other.
+    // Lines from each end to the tracker, and from the tracker to the other end.
     let mut lines = [[vec![], vec![]], [vec![], vec![]]];
     let mut accepted = 0;
     for _ in 0..400 {
@@ -173,7 +173,7 @@ fn converse(seed: u64, scales: [u8; 2]) {
         if let Some(segment) = take(&mut lines[1][way], &mut rng) {
             ends[1 - way].receive(&segment, scales[way]);
         }
-        // While both still speak, which a long silence would end.
+        // Stops when both ends have closed, because the connection would then time out.
         if ends.iter().all(|end| end.fin.is_some()) {
             break;
         }
@@ -181,7 +181,8 @@ fn converse(seed: u64, scales: [u8; 2]) {
     assert!(accepted > 1);
 }
 
-/// What the table says comes next is a segment of the conversation, and asking changed nothing.
+/// Checks that the segment predicted by the table continues the connection, and that the query changes
+/// nothing.
 fn goes_on(bed: &Bed, tuple: &Tuple, seed: u64) {
     let Some(known) = bed.table.known(tuple) else {
         return;
@@ -250,7 +251,7 @@ proptest! {
             if rng.percent(20) {
                 packet.truncate(cut.max(1));
             }
-            // What the walk lets come this far has a header.
+            // Earlier stages of the router drop packets without a header.
             if Fields::of(&packet).len > 0 {
                 bed.show(&packet);
             }

@@ -1,4 +1,4 @@
-//! What one connection goes through beside its packets.
+//! Tests of the lifetime of a connection.
 
 use fib::NextHopId;
 use frame::InterfaceId;
@@ -8,8 +8,8 @@ use packet::{Fields, protocol};
 use super::support::{Bed, plain, tuple4, tuple6};
 use crate::connection::*;
 
-/// Whether a packet of the way goes the fast way now.
-fn count_fast(bed: &Bed, way: Way) -> bool {
+/// Counts a packet and returns true if FastTrack may forward it.
+fn count_fast(bed: &Bed, way: FlowId) -> bool {
     let fast = bed.tracker.fast(way).expect("with FastTrack");
     fast.count(1_000, bed.now)
 }
@@ -227,7 +227,7 @@ fn fasttrack_has_its_share_of_the_counters_and_a_slow_packet_a_second() {
         }
     );
     assert_eq!(reply.fasttrack, Traffic::default());
-    // What FastTrack carries keeps the connection alive.
+    // Packets forwarded by FastTrack keep the connection alive.
     assert_eq!(row.timeout(bed.now), row.timeout_secs);
 }
 
@@ -276,7 +276,7 @@ fn errors_are_related_to_the_packet_that_they_quote() {
         };
         let packet = first.clone();
         let draft = bed.tracker.draft(&Fields::of(&packet), &packet);
-        // The source is translated on the way out, and the error quotes what went out.
+        // The source is translated, and the error quotes the translated packet.
         let outside = packet::Tuple {
             source: tuple.source + 99,
             source_port: 7,
@@ -322,7 +322,7 @@ fn errors_are_related_to_the_packet_that_they_quote() {
             (State::Related, Some(way), true)
         );
         assert_eq!(track.nat, NatState::SRCNAT);
-        // Neither counted, nor believed when it goes to somebody else.
+        // The error is not counted, and is invalid if sent to another destination.
         assert_eq!(bed.tracker.traffic(way).packets, 1);
         assert_eq!(bed.show(&error(outside.source + 1)).state, State::Invalid);
         bed.tracker.remove(bed.tracker.id(way));
@@ -368,7 +368,7 @@ fn an_expected_connection_is_related_and_its_parents() {
     );
 
     assert_eq!(bed.tracker.expected(&data), Some(&expectation));
-    // Nothing is fulfilled before the packet leaves.
+    // The expectation is fulfilled only when the packet leaves.
     let packet = plain(
         &packet::Tuple {
             source_port: 6_000,
@@ -396,7 +396,7 @@ fn an_expected_connection_is_related_and_its_parents() {
     );
     assert_eq!(bed.show(&packet).state, State::Related);
 
-    // They go with their parent, or when they do not come.
+    // Expectations are removed with their parent, or when they expire.
     assert!(bed.tracker.expect(expectation, bed.now));
     bed.wait(6);
     assert_eq!(bed.tracker.expected(&data), None);
@@ -425,7 +425,7 @@ fn what_one_was_told_is_told_to_nobody_else() {
     let anybody = of(1, 0, 7);
     assert!(bed.tracker.expect(anybody, bed.now));
 
-    // Who comes to the one from a certain address would come to the other, too.
+    // An expectation with a given source overlaps one with any source.
     assert!(bed.tracker.is_expected_by_another(&of(2, 9, 8)));
     assert!(bed.tracker.is_expected_by_another(&of(1, 0, 8)));
     assert!(!bed.tracker.is_expected_by_another(&anybody));
@@ -433,7 +433,7 @@ fn what_one_was_told_is_told_to_nobody_else() {
     let comes = tuple4(1, protocol::TCP);
     assert_eq!(bed.tracker.expected(&comes), Some(&anybody));
 
-    // What is only held is nobody else's either, and nothing is related by it.
+    // A held expectation reserves its tuple but relates no packet.
     let held = Expectation {
         held: true,
         ..anybody
@@ -477,7 +477,7 @@ fn a_lost_address_takes_its_masqueraded_connections_along() {
             .all(|row| !row.masquerade || row.egress == InterfaceId(0))
     );
 
-    // However many others wait.
+    // The number of waiting purges does not matter.
     bed.tracker.purge(Purge::Everything);
     for number in 0..100 {
         bed.tracker
@@ -514,7 +514,7 @@ fn what_begins_after_a_purge_is_not_taken_by_it() {
         assert!(!is_there(&bed, gone) && is_there(&bed, stays), "{purge:?}");
     }
 
-    // However many purges it has seen.
+    // The number of earlier purges does not matter.
     for round in 0..1_000 {
         let other = Purge::Masquerade(InterfaceId(2), Some(round));
         bed.tracker.purge(other);
@@ -524,7 +524,7 @@ fn what_begins_after_a_purge_is_not_taken_by_it() {
     }
     bed.tracker.tick(bed.now, 1_000);
     assert!(is_there(&bed, 2));
-    // And however many come before a pass is over: they are of other addresses.
+    // Many purges of other addresses before the end of a pass do not matter either.
     for round in 0..1_000 {
         let other = Purge::Masquerade(InterfaceId(1), Some(round));
         bed.tracker.purge(other);
@@ -578,7 +578,7 @@ fn control_reads_the_table_in_pieces_and_sees_each_connection_once() {
         let Some((next, _)) = piece.last() else { break };
         from = *next;
         seen.extend(piece.into_iter().filter_map(|(_, row)| row));
-        // Those before and behind the place of the next piece go meanwhile.
+        // Meanwhile, connections before and after the next position end.
         for gone in [seen.len() - 1, 60 + seen.len() / 7] {
             bed.tracker.remove(bed.tracker.id(ways[gone]));
         }

@@ -1,4 +1,4 @@
-//! Whole trackers: against a simple model, through their limits, and in what control reads.
+//! Tests of whole trackers: comparison with a simple model, limits, and reads by the control plane.
 
 mod attack;
 mod conversation;

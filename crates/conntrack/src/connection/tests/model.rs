@@ -1,5 +1,4 @@
-//! The tracker against an obviously right model: a map of connections with the time of their last
-//! packet.
+//! Compares the tracker with a simple model: a map of connections with the time of their last packet.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use crate::connection::*;
 
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    /// A packet of a tuple, with so many bytes of data.
+    /// A packet of a tuple, with this number of payload bytes.
     Packet {
         tuple: Tuple,
         data: usize,
@@ -34,7 +33,7 @@ struct Model {
     assured: bool,
 }
 
-/// The timeouts of a protocol: one way, both ways.
+/// Returns the timeouts of a protocol: with packets in one direction, and in both.
 fn timeouts(number: u8) -> [u32; 2] {
     match number {
         protocol::UDP => [30, 180],
@@ -43,7 +42,7 @@ fn timeouts(number: u8) -> [u32; 2] {
     }
 }
 
-/// What the model says of a packet; `now` in ticks.
+/// Returns the model's state for a packet; `now` is in ticks.
 fn model_packet(
     connections: &mut BTreeMap<u32, (Tuple, Model)>,
     next: &mut u32,
@@ -56,7 +55,7 @@ fn model_packet(
         (!reply || original.reversed() == *tuple).then_some((reply, original.protocol, model))
     });
     let Some((reply, number, model)) = found else {
-        // Only questions begin anything.
+        // Only ICMP requests begin a connection.
         let icmp = matches!(tuple.protocol, protocol::ICMP | protocol::ICMPV6);
         if icmp && !matches!(tuple.destination_port >> 8, 8 | 128) {
             return State::Invalid;

@@ -1,4 +1,4 @@
-//! What the short way does to a connection is what tracking does to it.
+//! Checks that the fast path changes a connection exactly as tracking does.
 
 use machine::Rng;
 use packet::{Fields, Tuple, protocol};
@@ -7,14 +7,15 @@ use proptest::prelude::*;
 use super::support::{ACK, Bed, FIN, PSH, RST, SYN, Tcp, plain, tcp, tuple4, tuple6};
 use crate::connection::*;
 
-/// One side, as its segments are made up.
+/// One side of a conversation, as its segments are generated.
 #[derive(Clone, Copy)]
 struct Side {
     next: u32,
     acked: u32,
 }
 
-/// Shows a packet to both: one tracks it, the other passes it if it can. Whether it did.
+/// Sends a packet to both trackers: one tracks it, the other uses the fast path if possible. Returns true if
+/// the fast path was used.
 fn show(tracks: &mut Bed, passes: &mut Bed, packet: &[u8]) -> bool {
     let fields = Fields::of(packet);
     let (len, now) = (fields.len, passes.now);
@@ -39,7 +40,7 @@ fn show(tracks: &mut Bed, passes: &mut Bed, packet: &[u8]) -> bool {
     passed.is_some()
 }
 
-/// A segment that mostly belongs where it is, and now and then does not, unless nothing is to be odd.
+/// Returns a segment that is mostly regular; unless `calm`, some segments are irregular.
 fn segment(sides: &mut [Side; 2], from: usize, calm: bool, rng: &mut Rng) -> Tcp {
     let other = sides[1 - from];
     let side = &mut sides[from];
@@ -114,7 +115,7 @@ proptest! {
         let mut passed = 0;
         for round in 0..300 {
             let from = rng.below(2) as usize;
-            // What is odd may end it: not at once.
+            // Irregular segments may end the connection, so the first rounds have none.
             let calm = round < 20;
             let sender = if from == 0 { tuple } else { tuple.reversed() };
             let packet = tcp(&sender, &segment(&mut sides, from, calm, &mut rng));

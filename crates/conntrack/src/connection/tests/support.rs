@@ -1,11 +1,11 @@
-//! Packets and a tracker to show them to.
+//! Packet builders and a test bench with a tracker.
 
 use machine::Rng;
 use packet::{Fields, Tuple, protocol};
 
 use crate::connection::*;
 
-/// The packet of a tuple with this upper layer, from its network header on.
+/// Returns a packet of the tuple with this upper layer, from the network header on.
 pub(super) fn packet(tuple: &Tuple, upper: &[u8]) -> Vec<u8> {
     let mut packet;
     if tuple.ipv6 {
@@ -36,7 +36,8 @@ pub(super) fn packet(tuple: &Tuple, upper: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// The packet of a tuple: a datagram with so many bytes of data, an ICMP message, or whatever.
+/// Returns a packet of the tuple: a datagram with `data` bytes of payload, an ICMP message, or a minimal
+/// packet of another protocol.
 pub(super) fn plain(tuple: &Tuple, data: usize) -> Vec<u8> {
     let mut upper = Vec::new();
     match tuple.protocol {
@@ -58,7 +59,7 @@ pub(super) fn plain(tuple: &Tuple, data: usize) -> Vec<u8> {
     packet(tuple, &upper)
 }
 
-/// An error, from somebody on the way, that time was exceeded for a datagram of this tuple.
+/// Returns a time-exceeded error of a router for a datagram of this tuple.
 pub(super) fn error(quoted: &Tuple) -> Vec<u8> {
     let mut upper = vec![if quoted.ipv6 { 3 } else { 11 }, 0, 0, 0, 0, 0, 0, 0];
     upper.extend(plain(quoted, 0));
@@ -75,7 +76,7 @@ pub(super) fn error(quoted: &Tuple) -> Vec<u8> {
     packet(&tuple, &upper)
 }
 
-/// A segment's numbers.
+/// Fields of a TCP segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tcp {
     pub(super) flags: u8,
@@ -92,7 +93,7 @@ pub(super) const RST: u8 = 4;
 pub(super) const PSH: u8 = 8;
 pub(super) const ACK: u8 = 16;
 
-/// The packet of a segment.
+/// Returns the packet of a TCP segment.
 pub(super) fn tcp(tuple: &Tuple, segment: &Tcp) -> Vec<u8> {
     let mut upper = Vec::new();
     upper.extend(tuple.source_port.to_be_bytes());
@@ -142,13 +143,13 @@ pub(super) struct Bed {
 
 impl Bed {
     pub(super) fn new(settings: &Settings) -> Self {
-        // The beginning of a quarter, so that time is up to the tick.
+        // The start of a quarter second, so that timeouts are exact to the tick.
         let now = Tick(80);
         let table = Table::new(1, settings.entries_max).expect("address space");
         let setup = Setup {
             table: std::sync::Arc::clone(&table),
             worker: 0,
-            homes: None,
+            tuple_claims: None,
             settings,
         };
         let tracker = Tracker::new(setup, &mut Rng::seeded(5), now);
@@ -159,20 +160,21 @@ impl Bed {
         }
     }
 
-    /// Shows a packet; if it begins a connection, it leaves the router and the connection enters.
+    /// Processes a packet. If the packet begins a connection, it is committed as if the packet had left the
+    /// router.
     pub(super) fn show(&mut self, packet: &[u8]) -> Track {
         self.offer(packet).0
     }
 
-    /// Shows a packet several times.
+    /// Processes a packet several times.
     pub(super) fn show_times(&mut self, packet: &[u8], times: usize) {
         for _ in 0..times {
             self.show(packet);
         }
     }
 
-    /// The same as `show`, with what came of entering.
-    pub(super) fn offer(&mut self, packet: &[u8]) -> (Track, Option<Result<Way, Refused>>) {
+    /// Processes a packet like `show`, and returns the result of committing a new connection.
+    pub(super) fn offer(&mut self, packet: &[u8]) -> (Track, Option<Result<FlowId, Refused>>) {
         let fields = Fields::of(packet);
         let found = self.tracker.lookup(&fields.tuple);
         let told = self.tracker.classify(found, &fields, packet);
@@ -186,7 +188,7 @@ impl Bed {
         (track, entered)
     }
 
-    /// Lets time pass, round by round.
+    /// Advances the clock in quarter seconds.
     pub(super) fn wait(&mut self, secs: u32) {
         for _ in 0..secs * 4 {
             self.now = self.now.after(TICKS_PER_SECOND / 4);
@@ -194,7 +196,7 @@ impl Bed {
         }
     }
 
-    /// The row of a tuple's connection.
+    /// Returns the row of a tuple's connection.
     pub(super) fn row(&self, tuple: &Tuple) -> Option<Row> {
         let way = self.tracker.lookup(tuple)?;
         self.table.row(self.tracker.id(way))

@@ -6,7 +6,7 @@ use packet::{Fragment, protocol};
 use wire::checksum::{combine, sum};
 
 use super::text::Text;
-use crate::nat::apply::{IPV4_CHECKSUM, Malformed, Shape, put, update};
+use crate::nat::apply::{IPV4_CHECKSUM, Malformed, PacketLayout, put, update};
 use crate::nat::rewrite::{Layer, difference};
 
 /// Maximum number of edits per packet.
@@ -146,8 +146,8 @@ impl Edit {
 /// # Errors
 /// Returns [`Malformed`] with the packet unchanged if it is neither, if an edit lies outside, or if there is
 /// no room.
-pub fn edit(room: &mut [u8], shape: Shape, edits: &Edits) -> Result<u32, Malformed> {
-    let place = Place::of(room, shape).ok_or(Malformed)?;
+pub fn edit(room: &mut [u8], shape: PacketLayout, edits: &Edits) -> Result<u32, Malformed> {
+    let place = PayloadLayout::of(room, shape).ok_or(Malformed)?;
     let (start, end) = (place.payload, shape.len as usize);
     let new_end = end.wrapping_add_signed(edits.growth(0) as isize);
     let most = end + edits.reach();
@@ -182,13 +182,13 @@ fn write(room: &mut [u8], start: usize, end: usize, edits: &Edits) {
 }
 
 /// Offset of the payload, and the layer whose checksum covers it.
-pub(super) struct Place {
+pub(super) struct PayloadLayout {
     payload: usize,
     layer: Layer,
     ipv6: bool,
 }
 
-impl Place {
+impl PayloadLayout {
     pub(super) const fn payload(&self) -> usize {
         self.payload
     }
@@ -198,7 +198,7 @@ impl Place {
     }
 
     /// Parses the headers; `None` unless the packet is a whole segment or datagram.
-    pub(super) fn of(room: &[u8], shape: Shape) -> Option<Self> {
+    pub(super) fn of(room: &[u8], shape: PacketLayout) -> Option<Self> {
         let packet = room.get(..shape.len as usize)?;
         let upper = usize::from(shape.upper);
         let ipv6 = packet.first()? >> 4 == 6;
@@ -221,7 +221,7 @@ impl Place {
 
     /// Updates the lengths of IP and UDP and the checksums. `change` is the payload's contribution to the
     /// sum.
-    fn lengths(&self, room: &mut [u8], shape: Shape, new_end: usize, change: u16) {
+    fn lengths(&self, room: &mut [u8], shape: PacketLayout, new_end: usize, change: u16) {
         let upper = usize::from(shape.upper);
         let (old, new) = (shape.len as u16, new_end as u16);
         let length = difference(&old.to_be_bytes(), &new.to_be_bytes());

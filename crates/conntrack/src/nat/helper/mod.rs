@@ -298,13 +298,13 @@ pub fn read(text: &[u8], gone: usize, view: &View, expected: &dyn Expected) -> F
 /// Returns the text, in two parts, to keep for the next segment; empty for datagrams. At most 4,096 bytes for
 /// SIP and two lines of 512 bytes for the others.
 pub fn rest<'a>(text: &'a [u8], view: &View) -> [&'a [u8]; 2] {
-    const NOTHING: &[u8] = &[];
+    const EMPTY: &[u8] = &[];
     match view.helper {
-        _ if view.forth.protocol != protocol::TCP => [NOTHING; 2],
-        Helper::Ftp => [ftp::rest(text), NOTHING],
-        Helper::Irc => [irc::rest(text), NOTHING],
+        _ if view.forth.protocol != protocol::TCP => [EMPTY; 2],
+        Helper::Ftp => [ftp::rest(text), EMPTY],
+        Helper::Irc => [irc::rest(text), EMPTY],
         Helper::Rtsp => rtsp::rest(text),
-        Helper::Sip => [sip::rest(text), NOTHING],
-        _ => [NOTHING; 2],
+        Helper::Sip => [sip::rest(text), EMPTY],
+        _ => [EMPTY; 2],
     }
 }

@@ -59,9 +59,9 @@ pub(super) fn read(text: &[u8], view: &View, expected: &dyn Expected, findings: 
 /// Returns the text to keep for the next segment: the first line of an incomplete message head, which
 /// determines the meaning of the other lines, and the incomplete last line.
 pub(super) fn rest(text: &[u8]) -> [&[u8]; 2] {
-    const NOTHING: [&[u8]; 2] = [&[]; 2];
+    const EMPTY: [&[u8]; 2] = [&[]; 2];
     if !begins(text) {
-        return NOTHING;
+        return EMPTY;
     }
     let mut first: &[u8] = &[];
     let mut lines = Lines::of(text, 0);
@@ -72,7 +72,7 @@ pub(super) fn rest(text: &[u8]) -> [&[u8]; 2] {
             let kept = first.len().max(behind.len()) <= LINE
                 && behind.iter().all(is_printed)
                 && (!first.is_empty() || begins(behind));
-            return if kept { [first, behind] } else { NOTHING };
+            return if kept { [first, behind] } else { EMPTY };
         };
         match &text[line] {
             [] => first = &[],
@@ -80,7 +80,7 @@ pub(super) fn rest(text: &[u8]) -> [&[u8]; 2] {
             _ => {}
         }
     }
-    NOTHING
+    EMPTY
 }
 
 /// Returns true if the text begins with a message: messages begin with a letter, interleaved data with `$`.
@@ -177,7 +177,7 @@ impl Reading<'_> {
         if needs == Needs::Two {
             self.findings.expect(make(inside + 1, outside + 1));
         }
-        self.rename(at, (inside, outside), needs)
+        self.rename(at, inside, outside, needs)
     }
 
     /// Replaces the receiver's outside ports by its inside ports.
@@ -192,12 +192,12 @@ impl Reading<'_> {
             ..self.view.forth
         };
         match self.expected.leads_to(&tuple) {
-            Some(inside) => self.rename(at, (outside, inside), needs),
+            Some(inside) => self.rename(at, outside, inside, needs),
             None => Some(()),
         }
     }
 
-    fn rename(&mut self, at: Range<usize>, (from, to): (u16, u16), needs: Needs) -> Option<()> {
+    fn rename(&mut self, at: Range<usize>, from: u16, to: u16, needs: Needs) -> Option<()> {
         if from == to {
             return Some(());
         }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use super::*;
 use crate::nat::tests::{Built, Checksum, shape};
 
-/// The client 10.0.0.2:5000, seen as 198.51.100.1:6000, talks to the server 192.0.2.9.
+/// The client 10.0.0.2:5000, translated to 198.51.100.1:6000, and the server 192.0.2.9.
 pub(super) fn view(helper: Helper, protocol: u8, server_port: u16, reply: bool) -> View {
     let forth = Tuple {
         source: 0x0a00_0002,
@@ -37,11 +37,11 @@ pub(super) fn view(helper: Helper, protocol: u8, server_port: u16, reply: bool) 
     }
 }
 
-/// Expectations of everybody.
+/// Expectations of all connections.
 #[derive(Default)]
-pub(super) struct Known(RefCell<Vec<Expectation>>);
+pub(super) struct KnownExpectations(RefCell<Vec<Expectation>>);
 
-impl Expected for Known {
+impl Expected for KnownExpectations {
     fn by_another(&self, expectation: &Expectation) -> bool {
         let same = |known: &&Expectation| known.tuple == expectation.tuple;
         self.0
@@ -62,7 +62,7 @@ impl Expected for Known {
     }
 }
 
-impl Known {
+impl KnownExpectations {
     fn read(&self, payload: &[u8], view: &View) -> Findings {
         self.read_behind(payload, 0, view)
     }
@@ -79,7 +79,7 @@ impl Known {
     }
 }
 
-/// Whether a packet is the one; 0 stands for every address and every port.
+/// Returns true if a packet matches; 0 stands for any address and any port.
 fn matches(expectation: &Expectation, tuple: &Tuple) -> bool {
     let wanted = &expectation.tuple;
     let source = if wanted.source == 0 {
@@ -99,12 +99,12 @@ fn matches(expectation: &Expectation, tuple: &Tuple) -> bool {
         }
 }
 
-/// What the payload becomes, and the expectations.
+/// Returns the edited payload and the expectations.
 fn run(payload: &str, view: &View) -> (String, Vec<Expectation>) {
-    run_with(&Known::default(), payload, view)
+    run_with(&KnownExpectations::default(), payload, view)
 }
 
-fn run_with(table: &Known, payload: &str, view: &View) -> (String, Vec<Expectation>) {
+fn run_with(table: &KnownExpectations, payload: &str, view: &View) -> (String, Vec<Expectation>) {
     let findings = table.read(payload.as_bytes(), view);
     let text = edited(payload.as_bytes(), view, &findings);
     (
@@ -113,7 +113,7 @@ fn run_with(table: &Known, payload: &str, view: &View) -> (String, Vec<Expectati
     )
 }
 
-/// What the payload of a packet becomes.
+/// Returns the edited payload of a packet.
 fn edited(payload: &[u8], view: &View, findings: &Findings) -> Vec<u8> {
     let built = Built {
         tuple: view.forth,
@@ -183,7 +183,7 @@ fn ftp_names_the_outside_address_and_expects_the_server_there() {
 
 #[test]
 fn a_server_behind_a_forwarded_port_is_reached_where_it_says() {
-    // The server 10.0.0.2 answers a client that came to 198.51.100.1.
+    // The server 10.0.0.2 replies to a client that connected to 198.51.100.1.
     let mut view = view(Helper::Ftp, protocol::TCP, 4000, true);
     (view.forth, view.back) = (view.back, view.forth);
     for (said, becomes) in [
@@ -195,7 +195,7 @@ fn a_server_behind_a_forwarded_port_is_reached_where_it_says() {
             "229 Entering Extended Passive Mode (|||5001|)\r\n",
             "229 Entering Extended Passive Mode (|||5001|)\r\n",
         ),
-        // It knows how it is seen.
+        // The server knows its external address.
         (
             "227 Entering Passive Mode (198,51,100,1,19,137).\r\n",
             "227 Entering Passive Mode (198,51,100,1,19,137).\r\n",
@@ -215,7 +215,7 @@ fn a_server_behind_a_forwarded_port_is_reached_where_it_says() {
 
 #[test]
 fn a_port_that_is_expected_for_another_is_told_otherwise_and_always_alike() {
-    let table = Known::default();
+    let table = KnownExpectations::default();
     let first = view(Helper::Ftp, protocol::TCP, 21, false);
     let mut second = first;
     second.forth.source = 0x0a00_0003;
@@ -308,7 +308,7 @@ fn a_pptp_call_expects_its_tunnel_in_both_directions() {
     ];
     reply.resize(32, 0);
 
-    let findings = read(&reply, 0, &view, &Known::default());
+    let findings = read(&reply, 0, &view, &KnownExpectations::default());
 
     let gre = |source, destination, call| Tuple {
         source,
@@ -355,7 +355,7 @@ fn sip_names_the_outside_endpoint_everywhere_and_expects_the_streams() {
 
     let (text, expected) = run(INVITE, &view);
 
-    // The call's name is nobody's address.
+    // The Call-ID is not an address and stays.
     let wanted = INVITE
         .replace("10.0.0.2:5000", "198.51.100.1:6000")
         .replace("alice@10.0.0.2>", "alice@198.51.100.1>")
@@ -394,7 +394,7 @@ fn all_messages_of_a_segment_are_read_that_are_whole() {
     assert_eq!(text, format!("{ping}{edited}{alone}{cut}"));
     let tuples = |all: &[Expectation]| all.iter().map(|one| one.tuple).collect::<Vec<_>>();
     assert_eq!(tuples(&streams), tuples(&expected));
-    // Whose end is not said is not whole.
+    // A message without a length is never complete.
     let endless = answer.replace("l:  0\r\n", "");
     for part in [&endless, cut, ping, &INVITE[..100], "Content-Length: 9"] {
         assert_eq!(run(part, &stream), (part.to_owned(), vec![]));
@@ -405,7 +405,7 @@ fn all_messages_of_a_segment_are_read_that_are_whole() {
 
 #[test]
 fn streams_of_two_clients_with_the_same_ports_get_others() {
-    let table = Known::default();
+    let table = KnownExpectations::default();
     let first = view(Helper::Sip, protocol::UDP, 5060, false);
     let mut second = first;
     second.forth.source = 0x0a00_0003;

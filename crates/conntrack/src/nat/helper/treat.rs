@@ -1,7 +1,7 @@
 //! Applies a helper's findings to a packet of its connection.
 
 use super::{Edits, edit};
-use crate::nat::apply::{Malformed, Shape};
+use crate::nat::apply::{Malformed, PacketLayout};
 use crate::nat::rewrite::Layer;
 use crate::nat::sequence::{Shift, shift};
 
@@ -10,16 +10,16 @@ pub type Shifts = [Shift; 2];
 
 /// Returns a packet's payload; `None` unless it is a whole TCP segment or UDP datagram. `packet` begins with
 /// the network header.
-pub fn payload(packet: &[u8], shape: Shape) -> Option<&[u8]> {
-    let place = edit::Place::of(packet, shape)?;
+pub fn payload(packet: &[u8], shape: PacketLayout) -> Option<&[u8]> {
+    let place = edit::PayloadLayout::of(packet, shape)?;
     packet.get(place.payload()..shape.len as usize)
 }
 
 /// Returns the sequence number of a segment's first payload byte, in the sender's numbering; `None` unless
 /// the packet is a whole TCP segment. `packet` begins with the network header.
-pub fn number(packet: &[u8], shape: Shape) -> Option<u32> {
+pub fn number(packet: &[u8], shape: PacketLayout) -> Option<u32> {
     const SYN: u8 = 0x02;
-    if edit::Place::of(packet, shape)?.layer() != Layer::Tcp {
+    if edit::PayloadLayout::of(packet, shape)?.layer() != Layer::Tcp {
         return None;
     }
     let segment = packet.get(usize::from(shape.upper)..)?;
@@ -40,12 +40,12 @@ pub fn number(packet: &[u8], shape: Shape) -> Option<u32> {
 /// or if there is no room.
 pub fn treat(
     room: &mut [u8],
-    shape: Shape,
+    shape: PacketLayout,
     edits: &Edits,
     reply: bool,
     shifts: &mut Shifts,
 ) -> Result<u32, Malformed> {
-    let place = edit::Place::of(room, shape).ok_or(Malformed)?;
+    let place = edit::PayloadLayout::of(room, shape).ok_or(Malformed)?;
     let len = match edits.is_empty() {
         true => shape.len,
         false => edit(room, shape, edits)?,
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::connection::Helper;
     use crate::nat::helper::read;
-    use crate::nat::helper::tests::{Known, view};
+    use crate::nat::helper::tests::{KnownExpectations, view};
     use crate::nat::tests::{Built, Checksum, shape};
     use packet::protocol;
     use proptest::prelude::*;
@@ -118,7 +118,7 @@ mod tests {
             super::payload(&room, shape).unwrap(),
             0,
             &view,
-            &Known::default(),
+            &KnownExpectations::default(),
         );
         let treated = treat(&mut room, shape, &findings.edits, reply, shifts);
 

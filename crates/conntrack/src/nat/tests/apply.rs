@@ -3,7 +3,7 @@ use packet::{Fragment, Tuple, protocol};
 use proptest::prelude::*;
 
 use super::{Built, Checksum, pair, pair_of, rewritten, shape};
-use crate::nat::{Malformed, Rewrite, Shape};
+use crate::nat::{Malformed, PacketLayout, Rewrite};
 
 fn built() -> impl Strategy<Value = (Built, Tuple)> {
     built_from(pair())
@@ -83,7 +83,7 @@ proptest! {
 
     #[test]
     fn fragments_are_rewritten_like_their_datagram(
-        // A part of SCTP with other ports is refused; see below.
+        // A fragment of SCTP with other ports is refused, as tested below.
         (built, after) in built_from(pair_of(vec![6, 17, 33, 47, 136, 1])),
     ) {
         let built = Built { options: built.options && !built.tuple.ipv6, ..built };
@@ -91,7 +91,7 @@ proptest! {
 
         for (part, expected) in fragments(&built).into_iter().zip(fragments(&after)) {
             let unfinished = built.checksum == Checksum::Unfinished;
-            let shape = Shape { unfinished, ..shape(&part) };
+            let shape = PacketLayout { unfinished, ..shape(&part) };
             prop_assert_eq!(rewritten(part, &built.tuple, &after.tuple, shape), expected);
         }
     }
@@ -153,7 +153,7 @@ proptest! {
         len in 0..200_u32,
     ) {
         let read = shape(&packet);
-        for shape in [read, Shape { upper: upper % 150, len, ..read }] {
+        for shape in [read, PacketLayout { upper: upper % 150, len, ..read }] {
             let _ = Rewrite::<4>::of(&before, &after).apply(&mut packet, shape);
             let _ = Rewrite::<16>::of(&before, &after).apply(&mut packet, shape);
             let _ = Rewrite::<4>::of(&before, &after).apply_error(&mut packet, shape);
@@ -164,7 +164,7 @@ proptest! {
     }
 }
 
-/// A packet without extension headers in two parts, the first of 24 bytes.
+/// Splits a packet without extension headers into two fragments, the first with 24 bytes.
 fn fragments(built: &Built) -> [Vec<u8>; 2] {
     let packet = built.packet();
     let ipv6 = built.tuple.ipv6;
@@ -193,7 +193,7 @@ fn fragments(built: &Built) -> [Vec<u8>; 2] {
     })
 }
 
-/// Every checksum that etherparse can compute, against the one in the packet.
+/// Compares every checksum that etherparse can compute with the checksum in the packet.
 fn verify(packet: &[u8]) {
     if packet[0] >> 4 == 4 {
         let ip = Ipv4Slice::from_slice(packet).expect("an IPv4 packet");
@@ -281,7 +281,7 @@ fn a_part_of_sctp_cannot_have_other_ports() {
     };
     let mut packet = built.packet();
     let before = packet.clone();
-    let first = Shape {
+    let first = PacketLayout {
         fragment: Fragment::First,
         ..shape(&packet)
     };

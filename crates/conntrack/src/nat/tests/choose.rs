@@ -10,7 +10,7 @@ use crate::nat::{
     choose, settle,
 };
 
-/// The connections of a router, as obviously as can be.
+/// A simple model of a router's connections.
 #[derive(Default)]
 struct Model {
     tuples: HashSet<Tuple>,
@@ -24,7 +24,7 @@ impl Unique for Model {
     }
 }
 
-/// Whatever is asked about, somebody has it.
+/// A table in which every tuple is taken.
 #[derive(Default)]
 struct Full(Cell<u32>);
 
@@ -91,7 +91,7 @@ fn target() -> impl Strategy<Value = Target> {
     )
 }
 
-/// Few enough that they meet.
+/// Few different tuples, so that some collide.
 fn any_tuple() -> impl Strategy<Value = Tuple> {
     let number = prop::sample::select(vec![6, 17, 33, 132, 136, 47, 1]);
     let port = || prop::sample::select(vec![1_u16, 511, 512, 1023, 1024, 5000, 65_535]);
@@ -108,7 +108,7 @@ proptest! {
     ) {
         let mut model = Model::default();
         for (turn, (tuple, first, second)) in packets.into_iter().enumerate() {
-            // A packet of a known connection asks nobody.
+            // A packet of a known connection needs no translation.
             if model.tuples.contains(&tuple) {
                 continue;
             }
@@ -258,7 +258,7 @@ fn a_full_pool_refuses_under_its_name_and_only_then() {
         (9, 1, 132),
         (1000, 1, 6),
     ] {
-        // The clients' port is one of them, or not.
+        // The port range contains or does not contain the clients' port.
         for port in [5000, 2000] {
             let target = Target {
                 action: Action::Translate,
@@ -391,7 +391,7 @@ fn a_forwarded_port_keeps_its_number_unless_the_rule_gives_another() {
 
 #[test]
 fn an_untranslated_connection_gives_way_to_a_translated_one() {
-    // Somebody's answers come from where this connection's would come from too.
+    // Another connection's reply tuple would be the same.
     let mut model = Model::default();
     model.tuples.insert(tcp(1, 5000).reversed());
 
@@ -460,7 +460,7 @@ fn an_endpoint_is_the_same_to_everybody_and_everybody_may_write_to_it() {
         ..tcp(source, 5000)
     };
     let mut model = Model::default();
-    // Two clients with the same port, each to two peers.
+    // Two clients with the same port, each with two peers.
     let mut seen = HashSet::new();
     for (client, peer) in [(1, 77), (2, 77), (1, 88), (2, 88)] {
         let moved = choose(&out, &udp(client, peer), &context, &model).unwrap();

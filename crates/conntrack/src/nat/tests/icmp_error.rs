@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::{Built, Checksum, pair_of, shape};
 use crate::nat::{Malformed, Rewrite};
 
-/// An error of `from` to `to` that quotes the beginning of a packet.
+/// Returns an ICMP error from `from` to `to` that quotes the start of a packet.
 fn error(from: u128, to: u128, quoted: &[u8], ipv6: bool) -> Vec<u8> {
     let built = Built {
         tuple: Tuple {
@@ -38,20 +38,20 @@ fn apply_error(packet: &mut [u8], before: &Tuple, after: &Tuple) -> Result<(), M
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Both directions of a connection are such pairs, and so are both directions of an error.
+    /// The two directions of a connection and of an error are such pairs.
     #[test]
     fn an_error_quotes_what_its_receiver_sent(
-        // A quoted SCTP packet keeps its CRC: it would not be what was sent.
+        // The CRC of a quoted SCTP packet is not updated, so SCTP is not tested.
         (before, after) in pair_of(vec![6, 6, 17, 17, 33, 47, 136, 1, 1]),
         payload in proptest::collection::vec(any::<u8>(), 0..60),
         options in any::<bool>(),
-        // Half a checksum, of TCP with options or without, is nobody's.
+        // The length must not cut a checksum field of TCP.
         quoted in (16..=80_usize).prop_filter("whole fields", |len| ![17, 25].contains(len)),
         from_end in any::<bool>(),
         router in any::<u32>(),
     ) {
-        // The packet that is complained about goes against the error. Eight bytes of its upper layer
-        // are the least that an error quotes (RFC 792), by which its connection is found.
+        // The quoted packet travels in the opposite direction. Errors quote at least eight bytes of the upper
+        // layer (RFC 792), which identify the connection.
         let quote = |tuple: &Tuple| {
             let checksum = Checksum::Finished;
             let built = Built { tuple: tuple.reversed(), payload: payload.clone(), options, checksum };
@@ -72,7 +72,8 @@ proptest! {
 
 #[test]
 fn the_error_of_a_router_on_the_way_shows_no_address_from_behind_the_translation() {
-    // 203.0.113.7 asks 198.51.100.1, which is 10.0.0.5; a router 10.0.0.254 in front of it complains.
+    // 203.0.113.7 connects to 198.51.100.1, which is translated to 10.0.0.5. The router 10.0.0.254 before
+    // that host sends the error.
     let ends = |source, destination| Tuple {
         source,
         destination,

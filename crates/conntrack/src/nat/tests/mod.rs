@@ -1,4 +1,5 @@
-//! Packets built from a tuple, whole and from scratch: what a rewrite has to lead to, to the bit.
+//! Builds packets of a tuple from scratch: a rewritten packet must be equal to the packet built for the new
+//! tuple.
 
 mod apply;
 mod choose;
@@ -8,15 +9,15 @@ use packet::{Fields, Tuple, protocol};
 use proptest::prelude::*;
 use samples::{seal, sum};
 
-use super::{Rewrite, Shape};
+use super::{PacketLayout, Rewrite};
 
-/// What stands in the field of the upper layer's checksum.
+/// Content of the upper layer's checksum field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Checksum {
     Finished,
-    /// The sum of the pseudo header, as a virtual port leaves it.
+    /// The sum of the pseudo header, as virtual devices leave it.
     Unfinished,
-    /// UDP's way to have none.
+    /// No checksum (UDP over IPv4).
     None,
 }
 
@@ -25,7 +26,7 @@ pub(super) enum Checksum {
 pub(super) struct Built {
     pub(in crate::nat) tuple: Tuple,
     pub(in crate::nat) payload: Vec<u8>,
-    /// Behind the network header: options of IPv4, a header of destination options of IPv6.
+    /// Whether IPv4 options or an IPv6 destination options header are present.
     pub(in crate::nat) options: bool,
     pub(in crate::nat) checksum: Checksum,
 }
@@ -58,7 +59,7 @@ impl Built {
         packet
     }
 
-    /// The upper layer's header and payload.
+    /// Returns the upper layer's header and payload.
     fn upper(&self) -> Vec<u8> {
         let [a, b] = self.tuple.source_port.to_be_bytes();
         let [c, d] = self.tuple.destination_port.to_be_bytes();
@@ -91,7 +92,7 @@ impl Built {
         upper
     }
 
-    /// What stands in the checksum field of `upper`, where it is still 0.
+    /// Returns the checksum of `upper`, whose checksum field is 0.
     fn checksum(&self, number: u8, upper: &[u8]) -> u16 {
         let mut pseudo = Vec::new();
         if number != protocol::ICMP {
@@ -120,16 +121,16 @@ impl Built {
         }
     }
 
-    pub(in crate::nat) fn shape(&self, packet: &[u8]) -> Shape {
-        Shape {
+    pub(in crate::nat) fn shape(&self, packet: &[u8]) -> PacketLayout {
+        PacketLayout {
             unfinished: self.checksum == Checksum::Unfinished,
             ..shape(packet)
         }
     }
 }
 
-pub(super) fn shape(packet: &[u8]) -> Shape {
-    Shape::of(&Fields::of(packet), &frame::Offload::FINISHED, 0)
+pub(super) fn shape(packet: &[u8]) -> PacketLayout {
+    PacketLayout::of(&Fields::of(packet), &frame::Offload::FINISHED, 0)
 }
 
 /// Writes the checksum of a TCP segment in an IPv4 packet without options.
@@ -143,7 +144,7 @@ pub(super) fn seal_tcp(packet: &mut [u8]) {
 }
 
 /// Applies the rewrite from one tuple to another.
-fn rewritten(mut packet: Vec<u8>, before: &Tuple, after: &Tuple, shape: Shape) -> Vec<u8> {
+fn rewritten(mut packet: Vec<u8>, before: &Tuple, after: &Tuple, shape: PacketLayout) -> Vec<u8> {
     let applied = match before.ipv6 {
         true => Rewrite::<16>::of(before, after).apply(&mut packet, shape),
         false => Rewrite::<4>::of(before, after).apply(&mut packet, shape),
@@ -152,12 +153,12 @@ fn rewritten(mut packet: Vec<u8>, before: &Tuple, after: &Tuple, shape: Shape) -
     packet
 }
 
-/// A tuple and what it might be translated to: the same protocol and family, of ICMP the same type.
+/// A tuple and a possible translation: the same protocol and family, and the same type for ICMP.
 fn pair() -> impl Strategy<Value = (Tuple, Tuple)> {
     pair_of(vec![6, 6, 17, 17, 33, 47, 50, 132, 136, 1])
 }
 
-/// The same of some protocols.
+/// Pairs for these protocols.
 pub(super) fn pair_of(numbers: Vec<u8>) -> impl Strategy<Value = (Tuple, Tuple)> {
     let ends = || (any::<u128>(), any::<u128>(), any::<u16>(), any::<u16>());
     let kind = prop::sample::select(vec![8_u16, 0]);

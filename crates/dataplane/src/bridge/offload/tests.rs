@@ -25,12 +25,12 @@ fn host_in_words(host: &HostKey) -> String {
 }
 
 impl BridgeOffload for Noted {
-    fn set_member(&self, seat: Seat, member: Option<&Member>) {
+    fn set_member(&self, seat: SwitchPort, member: Option<&Member>) {
         let what = member.map_or("gone", |_| "member");
         self.note(format!("{what} {}", seat.number()));
     }
 
-    fn set_vlan(&self, group: Group, vid: u16, seats: &VlanSeats) {
+    fn set_vlan(&self, group: Group, vid: u16, seats: &VlanPorts) {
         self.note(format!(
             "vlan {}/{vid} {:b} {:b} {:b}",
             group.number(),
@@ -44,7 +44,7 @@ impl BridgeOffload for Noted {
         self.note(format!("limit {} {hosts}", group.number()));
     }
 
-    fn flush(&self, seat: Seat) {
+    fn flush(&self, seat: SwitchPort) {
         self.note(format!("flush {}", seat.number()));
     }
 
@@ -56,7 +56,7 @@ impl BridgeOffload for Noted {
         *self.1.lock().expect("one thread")
     }
 
-    fn learn(&self, host: &HostKey, seat: Seat) {
+    fn learn(&self, host: &HostKey, seat: SwitchPort) {
         self.note(format!("learn {} {}", host_in_words(host), seat.number()));
     }
 
@@ -69,8 +69,8 @@ impl BridgeOffload for Noted {
     }
 }
 
-fn seat(number: usize) -> Seat {
-    Seat::new(number).expect("a seat")
+fn seat(number: usize) -> SwitchPort {
+    SwitchPort::new(number).expect("a seat")
 }
 
 fn group(number: usize) -> Group {
@@ -141,10 +141,10 @@ fn a_port_that_its_tree_blocks_neither_takes_nor_sends() {
     let mut ports = vec![port(1, 0), port(1, 1), port(1, 2)];
     ports[1].forwarding = 0;
     let of = Offloaded::of(&bridge(ports));
-    let expected = VlanSeats {
-        ingress: Seats(0b101),
-        egress: Seats(0b101),
-        untagged: Seats(0),
+    let expected = VlanPorts {
+        ingress: SwitchPorts(0b101),
+        egress: SwitchPorts(0b101),
+        untagged: SwitchPorts(0),
     };
     assert_eq!(of.vlans, BTreeMap::from([((group(1), 0), expected)]));
 }
@@ -170,10 +170,10 @@ fn vlans_are_of_their_members_by_their_own_trees() {
     bridge.vlans = Some(Arc::new(table));
     let of = Offloaded::of(&bridge);
 
-    let expected = VlanSeats {
-        ingress: Seats(0b111),
-        egress: Seats(0b11),
-        untagged: Seats(0b1),
+    let expected = VlanPorts {
+        ingress: SwitchPorts(0b111),
+        egress: SwitchPorts(0b11),
+        untagged: SwitchPorts(0b1),
     };
     // VLAN 20's tree blocks its only member.
     assert_eq!(of.vlans, BTreeMap::from([((group(1), 10), expected)]));
@@ -314,7 +314,7 @@ fn a_host_whose_frames_are_switched_does_not_age() {
     let noted = Arc::new(Noted::default());
     bridges.set_switch(Arc::clone(&noted) as Arc<dyn BridgeOffload>);
     let (at, key) = (InterfaceId::new(1, 0), host(0xa));
-    bridges.hosts().learn(&key, at, (0, 10));
+    bridges.hosts().learn(&key, at, 0, 10);
     bridges.set_places([(at, port(1, 0).switched.expect("it is"))].into());
     let age = |now| {
         let all = (0, bridges.hosts().lines());
@@ -335,10 +335,10 @@ fn a_host_whose_frames_are_switched_does_not_age() {
     assert_eq!(age(695), 1);
     assert_eq!(noted.take(), ["forget 1/0/a"]);
 
-    bridges.hosts().learn(&key, at, (700, 10));
+    bridges.hosts().learn(&key, at, 700, 10);
     bridges.flush(at, |_| true);
     assert_eq!(noted.take(), ["flush 0"]);
-    bridges.hosts().learn(&key, at, (700, 10));
+    bridges.hosts().learn(&key, at, 700, 10);
     assert!(bridges.forget(&key).is_some() && bridges.forget(&key).is_none());
     assert_eq!(noted.take(), ["forget 1/0/a"]);
 }

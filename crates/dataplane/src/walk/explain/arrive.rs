@@ -1,6 +1,6 @@
 //! From the receiving port up to the IP interface: bonds, bridges, VLANs, stations.
 
-use frame::{Guarded, InterfaceId};
+use frame::{InterfaceId, IpsecState};
 
 use super::super::guarded::Watcher;
 use super::super::{Entrance, Exit, Stage, slaves, stations};
@@ -19,7 +19,7 @@ impl<W: Watcher> Follower<'_, W> {
     /// # Errors
     /// The frame's end.
     pub(super) fn arrive(&mut self, mut id: InterfaceId) -> Result<Step, Exit> {
-        if self.frame.guarded == Guarded::Revealed {
+        if self.frame.guarded == IpsecState::Revealed {
             return self.emerge(id);
         }
         for _ in 0..INTERFACES_DEEP {

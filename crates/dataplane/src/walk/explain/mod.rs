@@ -14,7 +14,7 @@ mod arrive;
 mod leave;
 mod route;
 
-use frame::{Frame, Guarded, InterfaceId, Pool};
+use frame::{Frame, InterfaceId, IpsecState, Pool};
 
 use super::guarded::{Memory, Watcher};
 use super::{Context, Exit, Stage};
@@ -59,7 +59,7 @@ impl<W: Watcher> Follower<'_, W> {
         let assumed = self.watch.assumed();
         self.frame.mark = assumed.marks.packet;
         if assumed.revealed {
-            self.frame.guarded = Guarded::Revealed;
+            self.frame.guarded = IpsecState::Revealed;
         }
         let mut step = Step::Arrives(self.question.ingress);
         for _ in 0..STEPS {

@@ -1,6 +1,6 @@
 //! From ingress, or from output, to postrouting. Then commits the decisions to the frame.
 
-use frame::{Guarded, InterfaceId, Offload};
+use frame::{InterfaceId, IpsecState, Offload};
 
 use super::super::decide::{Place, by_rules, enter, leave};
 use super::super::forward::Fit;
@@ -56,7 +56,7 @@ impl<W: Watcher> Follower<'_, W> {
 
     /// Tells by which policy a packet came out of IPsec.
     fn revealed(&mut self) -> Result<(), Exit> {
-        if self.frame.guarded != Guarded::Revealed {
+        if self.frame.guarded != IpsecState::Revealed {
             return Ok(());
         }
         match ipsec::policy_of_revealed(self.cx, packet(self.frame)) {

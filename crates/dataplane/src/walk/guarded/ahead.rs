@@ -10,7 +10,7 @@ use super::arrived::Arrived;
 use super::plain::{Firsts, Plain};
 use super::run::{Run, Waiting};
 use super::translation::turn_destination;
-use crate::connection::{NatState, Tick, Tracker, Ways};
+use crate::connection::{BatchLookup, BatchPackets, NatState, Tick, Tracker};
 use crate::packet::Fields;
 use crate::rule::First;
 use crate::walk::Context;
@@ -25,7 +25,7 @@ pub(in crate::walk) struct Ahead {
     /// Of plain packets, as in [`Fields`].
     pub(super) lens: [u32; CHUNK],
     /// The connections that were there when the chunk began, of plain packets.
-    pub(super) ways: Ways,
+    pub(super) ways: BatchLookup,
     /// Bit sets over the chunk: which packets are exits, IPv6, plain, TCP, FastTracked.
     pub(super) which: Which,
     pub(super) run: Run,
@@ -104,7 +104,7 @@ impl Ahead {
         Self {
             fields: [Fields::default(); CHUNK],
             lens: [0; CHUNK],
-            ways: Ways::default(),
+            ways: BatchLookup::default(),
             which: Which::default(),
             run: Run::new(),
             raw: [[First::NOBODY; CHUNK]; 2],
@@ -215,10 +215,15 @@ impl Ahead {
         let lens = &self.lens[places.clone()];
         let frames = &frames[places.clone()];
         let run = &mut self.run;
-        let done = tracker.pass_together::<IPV6>(
-            (&self.ways, places),
+        let packets = BatchPackets {
+            ways: &self.ways,
+            places,
             lens,
-            (self.which.tcp, |at| packet(&frames[at])),
+            segments: self.which.tcp,
+        };
+        let done = tracker.pass_together::<IPV6>(
+            packets,
+            |at| packet(&frames[at]),
             now,
             |at, passed| run.keep(len + at, passed),
         );

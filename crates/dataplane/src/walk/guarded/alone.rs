@@ -3,7 +3,7 @@
 use frame::{Frame, InterfaceId};
 
 use super::{Before, Guard, Memory, Met, Onward, Passage, View, Watcher, commit, helper};
-use crate::connection::Way;
+use crate::connection::FlowId;
 use crate::drop::DropReason;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
@@ -19,7 +19,7 @@ use crate::walk::{Context, Exit, egress, gather, options};
 #[inline(always)]
 pub(super) fn elsewhere(
     cx: &Context<'_>,
-    found: Option<Way>,
+    found: Option<FlowId>,
     fields: &Fields,
     frame: &Frame,
     outlet: &Outlet,

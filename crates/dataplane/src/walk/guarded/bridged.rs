@@ -22,7 +22,7 @@ use crate::packet::link::{Arp, Bpdu, HEADER, Link};
 use crate::packet::{Fields, Tuple};
 use crate::rule::{
     self, AddressTypes, Ahead, Bridged, ChainId, Class, Facts, First, Helper, Hotspot, Marks,
-    NOBODY, Quick, Readdress, Sender, Sought, Subject, Table, Verdict, Watch,
+    NOBODY, Quick, Readdress, Sender, StreamPatterns, Subject, Table, Verdict, Watch,
 };
 use crate::walk::Context;
 
@@ -413,7 +413,7 @@ fn answer(frame: &mut Frame, link: &Link, mac: Mac) -> Fate {
 }
 
 /// What rules of bridges may ask beyond a frame: they know of no connection.
-struct Unconnected<'a>(&'a Sought);
+struct Unconnected<'a>(&'a StreamPatterns);
 
 impl Facts for Unconnected<'_> {
     fn bytes(&self) -> Option<u64> {
@@ -436,7 +436,7 @@ impl Facts for Unconnected<'_> {
         None
     }
 
-    fn sought(&self) -> Option<&Sought> {
+    fn sought(&self) -> Option<&StreamPatterns> {
         Some(self.0)
     }
 

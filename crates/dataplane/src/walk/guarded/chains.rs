@@ -1,9 +1,9 @@
 //! Chains by hook: which tables a packet meets, and what their verdicts mean for the walk.
 
-use frame::{Frame, Guarded, InterfaceId};
+use frame::{Frame, InterfaceId, IpsecState};
 
 use super::{Guard, Watcher};
-use crate::connection::{self, Tick, Tracker, Way};
+use crate::connection::{self, FlowId, Tick, Tracker};
 use crate::drop::DropReason;
 use crate::firewall::{Tables, filter, mangle, nat, raw};
 use crate::ipsec;
@@ -11,8 +11,8 @@ use crate::nat::Endpoint;
 use crate::packet::{Fields, Tuple, protocol};
 use crate::punt::Why;
 use crate::rule::{
-    self, AddressTypes, Carrier, ChainId, Facts, Helper, Hotspot, Ipsec, Kept, Marks, Sought,
-    Subject, Table, Verdict,
+    self, AddressTypes, Carrier, ChainId, Facts, Helper, Hotspot, Ipsec, Marks, StreamPatterns,
+    StreamState, Subject, Table, Verdict,
 };
 use crate::table::Kind;
 use crate::walk::packet::{packet, sender};
@@ -199,10 +199,10 @@ impl<W: Watcher> Guard<'_, W> {
 }
 
 /// What IPsec has to do with a packet, as it is now.
-fn ipsec(cx: &Context<'_>, fields: &Fields, guarded: Guarded) -> Ipsec {
+fn ipsec(cx: &Context<'_>, fields: &Fields, guarded: IpsecState) -> Ipsec {
     let came_out = match guarded {
-        Guarded::Revealed => Ipsec::CAME_OUT.0,
-        Guarded::Clear | Guarded::Protected => 0,
+        IpsecState::Revealed => Ipsec::CAME_OUT.0,
+        IpsecState::Clear | IpsecState::Protected => 0,
     };
     match ipsec::goes_in(cx, &fields.tuple, guarded) {
         true => Ipsec(came_out | Ipsec::GOES_IN.0),
@@ -281,7 +281,7 @@ impl Facts for Known<'_> {
 
     fn original(&self) -> Option<Tuple> {
         match self.track.way {
-            Some(way) => Some(self.tracker.tuple(Way::new(way.slot(), false))),
+            Some(way) => Some(self.tracker.tuple(FlowId::new(way.slot(), false))),
             None => self.begins().then_some(*self.received),
         }
     }
@@ -291,7 +291,7 @@ impl Facts for Known<'_> {
             // An error about a packet is no part of its connection's stream.
             Some(_) if self.track.quoted => Carrier::None,
             Some(way) => Carrier::Known {
-                kept: Kept(self.tracker.attachment(way)),
+                kept: StreamState(self.tracker.attachment(way)),
                 reply: way.reply(),
             },
             None if self.begins() => Carrier::Begins,
@@ -299,13 +299,13 @@ impl Facts for Known<'_> {
         }
     }
 
-    fn keep(&self, kept: Kept) {
+    fn keep(&self, kept: StreamState) {
         if let Some(way) = self.track.way {
             self.tracker.set_attachment(way, kept.0);
         }
     }
 
-    fn sought(&self) -> Option<&Sought> {
+    fn sought(&self) -> Option<&StreamPatterns> {
         Some(&self.cx.snapshot.firewall.sought)
     }
 

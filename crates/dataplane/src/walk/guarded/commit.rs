@@ -6,7 +6,7 @@ use wire::checksum;
 
 use super::Passage;
 use crate::drop::DropReason;
-use crate::nat::{Rewrite, Shape};
+use crate::nat::{PacketLayout, Rewrite};
 use crate::packet::{Fields, Fragment, protocol};
 use crate::rule::{Mss, Npt};
 
@@ -28,7 +28,7 @@ pub(in crate::walk) fn commit(frame: &mut Frame, passage: &Passage) -> Result<()
     frame.mark = passage.marks.packet;
     let offload = frame.offload;
     let received = Received {
-        shape: Shape::of(&passage.fields, &offload, frame.l3),
+        shape: PacketLayout::of(&passage.fields, &offload, frame.l3),
         fields: &passage.fields,
         offload: &offload,
     };
@@ -41,7 +41,7 @@ pub(in crate::walk) fn commit(frame: &mut Frame, passage: &Passage) -> Result<()
 }
 
 struct Received<'a> {
-    shape: Shape,
+    shape: PacketLayout,
     fields: &'a Fields,
     offload: &'a Offload,
 }

@@ -13,7 +13,7 @@ use frame::{Frame, InterfaceId};
 use super::CHUNK;
 use super::ahead::Ahead;
 use super::chunk::{Chunk, Passes};
-use crate::connection::{Fast, NatState, Tick, Tracker, Way};
+use crate::connection::{Fast, FlowId, NatState, Tick, Tracker};
 use crate::counters::Traffic;
 use crate::nat::Rewrite;
 use crate::out::OutId;
@@ -53,7 +53,7 @@ fn forward<const IPV6: bool>(
     cx: &Context<'_>,
     frame: &mut Frame,
     seen: Seen,
-    (way, fast, tracker): (Way, &Fast<'_>, &Tracker),
+    (way, fast, tracker): (FlowId, &Fast<'_>, &Tracker),
     now: Tick,
     near: &mut Near,
 ) -> Option<OutId> {
@@ -107,7 +107,7 @@ impl Shape {
         &self,
         frame: &mut Frame,
         len: u32,
-        translated: Option<Way>,
+        translated: Option<FlowId>,
         tracker: &Tracker,
     ) -> Option<()> {
         let Some(way) = translated else {
@@ -147,7 +147,7 @@ impl Shape {
 
 /// The lifetime, addresses and ports.
 #[inline(always)]
-fn translate(packet: &mut [u8], ipv6: bool, way: Way, tracker: &Tracker) -> Option<()> {
+fn translate(packet: &mut [u8], ipv6: bool, way: FlowId, tracker: &Tracker) -> Option<()> {
     let written = if ipv6 {
         let [words @ .., _] = tracker.rewrite6(way).0;
         Rewrite::<16>::from_words(words).forward(packet, false)

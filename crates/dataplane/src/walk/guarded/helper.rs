@@ -12,9 +12,9 @@ use std::borrow::Cow;
 use frame::{Frame, Segmentation};
 
 use super::{Onward, Passage};
-use crate::connection::{Altered, Draft, Helper, Tick, Tracker, Way};
+use crate::connection::{Altered, Draft, FlowId, Helper, Tick, Tracker};
 use crate::drop::DropReason;
-use crate::nat::Shape;
+use crate::nat::PacketLayout;
 use crate::nat::helper::{self, Findings, View};
 use crate::outlet::Outlet;
 use crate::packet::{Fragment, protocol};
@@ -52,7 +52,7 @@ pub(super) fn treat(
         return Ok(());
     };
     let tracker = &mut outlet.memory.tracker;
-    let shape = Shape::of(&passage.fields, &frame.offload, frame.l3);
+    let shape = PacketLayout::of(&passage.fields, &frame.offload, frame.l3);
     let known = tracker.altered(way.slot());
     let unshifted = known.shifts.iter().all(|shift| shift.is_none());
     let payload = helper::payload(packet(frame), shape);
@@ -95,7 +95,7 @@ struct Reading {
 /// What the payload says, whose first byte has this number in TCP, if its helper is still enabled.
 fn read(
     cx: &Context<'_>,
-    way: Way,
+    way: FlowId,
     (number, payload): (Option<u32>, &[u8]),
     known: &Altered,
     tracker: &mut Tracker,
@@ -128,7 +128,12 @@ fn read(
 
 /// What a segment says behind what was kept of those before it. Several of them that come again in one
 /// are read one by one, as they were the first time, so that the same leaves again.
-fn read_on(way: Way, (number, payload): (u32, &[u8]), view: &View, tracker: &Tracker) -> Reading {
+fn read_on(
+    way: FlowId,
+    (number, payload): (u32, &[u8]),
+    view: &View,
+    tracker: &Tracker,
+) -> Reading {
     let mut reading = Reading::default();
     let mut from = 0;
     while from < payload.len() {
@@ -155,7 +160,7 @@ fn read_on(way: Way, (number, payload): (u32, &[u8]), view: &View, tracker: &Tra
 /// room for what is added.
 fn fit(
     frame: &Frame,
-    shape: Shape,
+    shape: PacketLayout,
     passage: &Passage,
     findings: &Findings,
     onward: &mut Onward,
@@ -178,9 +183,9 @@ fn fit(
 /// Edits the payload and shifts TCP's numbers.
 fn write(
     frame: &mut Frame,
-    shape: Shape,
+    shape: PacketLayout,
     passage: &mut Passage,
-    (way, findings, known): (Way, &Findings, Altered),
+    (way, findings, known): (FlowId, &Findings, Altered),
     tracker: &mut Tracker,
 ) -> Result<(), DropReason> {
     let l3 = usize::from(frame.l3);

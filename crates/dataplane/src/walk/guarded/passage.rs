@@ -1,8 +1,8 @@
 //! The facts about one packet that the stages of the firewall pass on.
 
-use frame::{Guarded, InterfaceId, Offload};
+use frame::{InterfaceId, IpsecState, Offload};
 
-use crate::connection::{Draft, Track, Way};
+use crate::connection::{Draft, FlowId, Track};
 use crate::packet::{Fields, Tuple};
 use crate::rule::{self, Changes, Marks};
 use crate::table::{Adjacency, NextHopId};
@@ -20,7 +20,7 @@ pub(crate) struct View<'a> {
     /// The interface below the ingress interface. Rules may match a bridge's port.
     pub(crate) port: InterfaceId,
     /// The IPsec processing that the packet has passed.
-    pub(crate) guarded: Guarded,
+    pub(crate) guarded: IpsecState,
     pub(crate) sender: Option<rule::Sender>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Passage {
     /// The translation of addresses and ports, if there is one.
     pub(crate) translation: Option<Translation>,
     /// The direction of the connection, if a helper reads its payload.
-    pub(crate) helped: Option<Way>,
+    pub(crate) helped: Option<FlowId>,
     /// The next hop, once routing has chosen one.
     pub(crate) hop: NextHopId,
     /// The egress port of a bridged packet.
@@ -98,9 +98,9 @@ pub(crate) enum Met {
     #[default]
     Unknown,
     /// The connection, if the look-up found one.
-    Found(Option<Way>),
+    Found(Option<FlowId>),
     /// `raw` accepted the packet of this connection.
-    Admitted(Way),
+    Admitted(FlowId),
     /// `raw` accepted the packet, which is not tracked.
     Untracked,
     /// `raw` accepted the packet, and its connection has counted it.

@@ -8,7 +8,7 @@ use super::CHUNK;
 use super::columns::Columns;
 use super::passage::Early;
 use super::translation::turn_destination;
-use crate::connection::{NatState, Passed, State, Tracker, Way};
+use crate::connection::{FlowId, NatState, Passed, State, Tracker};
 use crate::packet::Fields;
 use crate::rule::{Class, Ipsec, Marks, Of, Packets, TOGETHER};
 use crate::table::NextHopId;
@@ -22,7 +22,7 @@ pub(super) struct Run {
     ipv6: bool,
     /// Their places in the chunk.
     places: [u8; CHUNK],
-    ways: [Option<Way>; CHUNK],
+    ways: [Option<FlowId>; CHUNK],
     passed: [Passed; CHUNK],
     lens: [u32; CHUNK],
     hops: [NextHopId; CHUNK],
@@ -46,7 +46,7 @@ pub(super) struct Waiting {
     /// Its place in the chunk.
     pub(super) place: usize,
     /// Its connection, if it is tracked.
-    pub(super) way: Option<Way>,
+    pub(super) way: Option<FlowId>,
     pub(super) passed: Passed,
     pub(super) hop: NextHopId,
     /// As in [`Fields`].
@@ -90,7 +90,7 @@ impl Run {
         &mut self,
         at: usize,
         (place, len): (usize, u32),
-        way: Option<Way>,
+        way: Option<FlowId>,
         passed: Passed,
     ) {
         let at = at % CHUNK;
@@ -154,7 +154,7 @@ impl Run {
         &mut self,
         places: Range<usize>,
         lens: &[u32],
-        ways: Option<&[Option<Way>]>,
+        ways: Option<&[Option<FlowId>]>,
     ) {
         let from = self.len;
         let to = from..from + places.len();
@@ -264,7 +264,7 @@ impl Run {
     }
 
     /// The connection of the packet at `from` has this mark now; a bit for each packet of it behind that.
-    pub(super) fn mark(&mut self, from: usize, way: Way, mark: u32) -> u64 {
+    pub(super) fn mark(&mut self, from: usize, way: FlowId, mark: u32) -> u64 {
         let mut others = 0;
         for at in from % CHUNK..self.len.min(CHUNK) {
             if self.ways[at].is_some_and(|other| other.slot() == way.slot()) {
@@ -336,7 +336,7 @@ impl Run {
 
 /// What a packet of a run is to its connection.
 #[inline(always)]
-fn state(way: Option<Way>) -> State {
+fn state(way: Option<FlowId>) -> State {
     match way {
         Some(_) => State::Established,
         None => State::Untracked,

@@ -11,7 +11,7 @@ use super::CHUNK;
 use super::ahead::Ahead;
 use super::chunk::{Chunk, Passes};
 use super::plain::{Plain, Verdict};
-use crate::connection::{NatState, Tracker, Way};
+use crate::connection::{FlowId, NatState, Tracker};
 use crate::nat;
 use crate::out::OutId;
 use crate::outlet::Outlet;
@@ -21,7 +21,7 @@ use crate::walk::teach::Teacher;
 struct Forwarded {
     /// Its place in the chunk.
     place: usize,
-    way: Way,
+    way: FlowId,
     nat: NatState,
     handler: Handler,
     rules: Rules,
@@ -129,7 +129,7 @@ impl Passes<'_, '_> {
 }
 
 /// What is written into the packets of a way.
-fn rewrite(tracker: &Tracker, way: Way, ipv6: bool) -> Rewrite {
+fn rewrite(tracker: &Tracker, way: FlowId, ipv6: bool) -> Rewrite {
     if ipv6 {
         let [words @ .., _] = tracker.rewrite6(way).0;
         nat::Rewrite::<16>::from_words(words).to_shortcut()

@@ -8,7 +8,7 @@ use frame::InterfaceId;
 use super::chains::Hook;
 use super::{Guard, Passage, Translation, Watcher};
 use crate::connection::{
-    Claims, Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker, Way,
+    Claims, Draft, FlowId, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker,
 };
 use crate::drop::DropReason;
 use crate::interface::Details;
@@ -208,7 +208,7 @@ pub(super) fn turn(tuple: &mut Tuple, after: &Tuple, side: Side) {
 
 /// Gives a tuple of a translated connection the destination that its packets get.
 #[inline(always)]
-pub(super) fn turn_destination(tracker: &Tracker, way: Way, tuple: &mut Tuple) {
+pub(super) fn turn_destination(tracker: &Tracker, way: FlowId, tuple: &mut Tuple) {
     if tuple.ipv6 {
         let [words @ .., _] = tracker.rewrite6(way).0;
         Rewrite::<16>::from_words(words).turn_destination(tuple);

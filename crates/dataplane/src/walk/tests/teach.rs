@@ -1,6 +1,6 @@
 //! Ports learn what went straight, and nothing else.
 
-use frame::shortcut::{Between, Handler, Lane, Rules, Shortcut};
+use frame::shortcut::{AddressPair, Handler, Rules, Shortcut, ShortcutPath};
 
 use super::{ip4, rig, with_options};
 use crate::out::OutId;
@@ -28,7 +28,7 @@ fn learned(rig: &mut Rig) -> Vec<Shortcut> {
 #[test]
 fn a_port_learns_what_went_straight() {
     let mut rig = learning();
-    let lane = Lane {
+    let lane = ShortcutPath {
         ingress: ETHER1,
         to: MAC,
         egress: ETHER2,
@@ -46,7 +46,7 @@ fn a_port_learns_what_went_straight() {
     rig.settle();
 
     let between = |source, destination, ipv6| Shortcut {
-        between: Between {
+        between: AddressPair {
             source,
             destination,
             ipv6,

@@ -1,7 +1,7 @@
 //! Several workers: a flow has one home.
 
 use frame::Class;
-use frame::shortcut::Gathered;
+use frame::shortcut::ConnectionTraffic;
 use machine::Instant;
 
 use super::firewall::tracked;
@@ -163,7 +163,7 @@ fn the_earliest_of_what_is_due_counts() {
     let connection = rig.workers[0].deadline().expect("a connection");
 
     rig.ports[0].line().device = Some(9);
-    rig.ports[0].line().gathered.push(Gathered {
+    rig.ports[0].line().gathered.push(ConnectionTraffic {
         token: 1,
         packets: 0,
         bytes: 0,

@@ -21,8 +21,8 @@ use machine::Rng;
 use netio::PacketReplay;
 
 use super::process::Router;
+use crate::cli::output;
 use crate::cli::{Attack, AttackKind, Via};
-use crate::say;
 use console::Console;
 use frames::{TCP, UDP};
 use report::Report;
@@ -51,7 +51,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Runs the attacks that are asked for and prints what came of each.
 pub(super) fn run(attack: &Attack) -> Result<(), String> {
-    if !crate::reach::is_root() {
+    if !crate::cli::location::is_root() {
         return Err(String::from(
             "bench attack needs root: it makes network namespaces and devices",
         ));
@@ -65,7 +65,7 @@ pub(super) fn run(attack: &Attack) -> Result<(), String> {
     let asked = |kind: &&AttackKind| attack.attacks.is_empty() || attack.attacks.contains(kind);
     for kind in AttackKind::ALL.iter().filter(asked) {
         let report = Run::begin(&mut world, *kind, via, attack)?.measure()?;
-        let _ = say::line(match attack.json {
+        let _ = output::line(match attack.json {
             true => report.to_json(),
             false => report.to_text(),
         });

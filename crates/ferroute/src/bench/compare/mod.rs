@@ -12,8 +12,7 @@ use std::process::{Command, Stdio};
 
 use self::pairs::{Figure, Pairs, Selection};
 use super::{BRIDGE_OFFLOAD, UNKNOWN, tap};
-use crate::cli::Compare;
-use crate::say;
+use crate::cli::{Compare, output};
 
 /// A row that no build has: the refusal lists the rows that there are.
 const NO_ROW: &str = "?";
@@ -33,7 +32,7 @@ pub(super) fn run(options: &Compare, rows: &[&str]) -> Result<u8, String> {
         (&selection.only_base, "the base"),
     ] {
         if !names.is_empty() {
-            say::line(format_args!(
+            output::line(format_args!(
                 "skipped, only {build} has: {}",
                 names.join(", ")
             ))?;
@@ -42,17 +41,17 @@ pub(super) fn run(options: &Compare, rows: &[&str]) -> Result<u8, String> {
     let (ported, measured): (Vec<_>, Vec<_>) = { selection.both.iter() }
         .partition(|row| [tap::ROW, BRIDGE_OFFLOAD].contains(&row.as_str()));
     for row in ported {
-        say::line(format_args!("skipped, measured through devices: {row}"))?;
+        output::line(format_args!("skipped, measured through devices: {row}"))?;
     }
-    say::line(header())?;
+    output::line(header())?;
     let mut lost = 0;
     for row in measured {
         for pairs in builds.measure(row, options.pairs)? {
-            say::line(pairs.to_line())?;
+            output::line(pairs.to_line())?;
             lost += u32::from(pairs.has_lost());
         }
     }
-    say::line(format_args!("\n{}", legend()))?;
+    output::line(format_args!("\n{}", legend()))?;
     Ok(u8::from(lost > 0))
 }
 
@@ -112,7 +111,7 @@ impl Builds {
             Pairs::add_all(&mut all, &base, &current);
         }
         if all.is_empty() {
-            say::line(format_args!("skipped, measured in other sizes: {row}"))?;
+            output::line(format_args!("skipped, measured in other sizes: {row}"))?;
         }
         Ok(all)
     }

@@ -17,8 +17,8 @@ use lab::{Holding, Lab, Life, Options, layout};
 use self::plot::{Plot, Series};
 use self::stream::{Course, Load};
 use super::process::Router;
+use crate::cli::output;
 use crate::cli::{QueueKind, Queues};
-use crate::say;
 
 /// The limit, in megabits a second of frames.
 const LIMIT: f64 = 20.0;
@@ -40,11 +40,11 @@ pub(super) fn run(asked: &Queues) -> Result<(), String> {
         false => asked.kinds.clone(),
     };
     let world = World::new()?;
-    say::line("queue      Mbit/s  probe idle, ms  probe under load, ms: median    p99")?;
+    output::line("queue      Mbit/s  probe idle, ms  probe under load, ms: median    p99")?;
     let (mut rates, mut delays) = (Vec::new(), Vec::new());
     for kind in kinds {
         let course = world.course(asked.seconds, &commands(kind))?;
-        say::line(describe(kind.name(), &course))?;
+        output::line(describe(kind.name(), &course))?;
         rates.push(series(kind.name(), course.rates()));
         delays.push(series(kind.name(), course.delays()));
     }
@@ -52,7 +52,7 @@ pub(super) fn run(asked: &Queues) -> Result<(), String> {
     for bucket in BUCKETS {
         let course = world.course(asked.seconds, &simple("default", bucket))?;
         let (first, later) = course.seconds_of_load();
-        say::line(format_args!(
+        output::line(format_args!(
             "bucket-size={bucket}: {first:.1} Mbit in the first second, {later:.1} in the next"
         ))?;
         bursts.push(series(&format!("bucket-size={bucket}"), course.rates()));
@@ -104,7 +104,7 @@ fn draw(
         };
         let path = folder.join(name).with_extension("svg");
         fs::write(&path, plot.to_svg()).map_err(|error| format!("{}: {error}", path.display()))?;
-        say::line(path.display())?;
+        output::line(path.display())?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use lab::{End, Holding, Host, Lab, Layout, Life, Link, Offloads, Options, Route}
 
 use super::process::Router;
 use crate::cli::Bench;
-use crate::say;
+use crate::cli::output;
 use stream::Stream;
 
 /// What `--rows` calls it.
@@ -116,7 +116,7 @@ const fn link(ends: [End; 2]) -> Link {
 /// # Errors
 /// What cannot be measured here, or went wrong; rows before it were printed.
 pub(super) fn run(bench: &Bench) -> Result<(), String> {
-    if !crate::reach::is_root() {
+    if !crate::cli::location::is_root() {
         return Err(String::from(
             "--via tap needs root: it makes network devices",
         ));
@@ -136,7 +136,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
     let router = Router::start(&lab, LAYOUT.config, &ports)?;
     bridge(&lab)?;
     if !bench.json {
-        let _ = say::line(header());
+        let _ = output::line(header());
     }
     for (family, own, other) in [
         (Family::Ipv4, "10.1.2.2", "10.2.2.2"),
@@ -150,10 +150,10 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         } else {
             row.line()
         };
-        let _ = say::line(line);
+        let _ = output::line(line);
     }
     if !bench.json {
-        let _ = say::line(format_args!("\n{}", legend()));
+        let _ = output::line(format_args!("\n{}", legend()));
     }
     drop(router);
     lab.down().map_err(text)

@@ -232,7 +232,7 @@ add dst-address=2001:db8:ffff::/48 gateway=2001:db8:2::2
 
 /// Refuses what this cannot measure.
 fn check(bench: &Bench) -> Result<(), String> {
-    if !crate::reach::is_root() {
+    if !crate::cli::location::is_root() {
         return Err(String::from(
             "--via xdp and --via packet need root: they make network devices and set priorities",
         ));

@@ -79,9 +79,9 @@ fn what_failed_is_tried_again_later() {
     turn(&mut mirrors, &plane);
     assert!(plane.taken.take().is_empty(), "not in the next round");
 
-    let later = shared.now() + RETRY;
+    let later = shared.now() + RETRY_DELAY;
     let changes = mirrors.take(shared.lock().control(), later);
-    mirrors.follow(&plane, changes.expect("it is due"), (&shared, &waker()));
+    mirrors.follow(&plane, changes.expect("it is due"), &shared, &waker());
     let taken = plane.taken.take().concat();
     assert!(
         matches!(&taken[..], [Step::Make(..), Step::Default { .. }]),
@@ -123,7 +123,7 @@ fn the_control_thread_does_not_wait_for_devices() {
 fn many_mirrors_are_made_in_several_rounds() {
     let shared = router("/ipv6/settings/set disable-ipv6=yes");
     let (mut mirrors, plane) = (Mirrors::default(), Plan::of(&shared));
-    for number in 1..=BATCH + 1 {
+    for number in 1..=BATCH_DEVICES + 1 {
         run(
             &shared,
             &format!(
@@ -134,9 +134,9 @@ fn many_mirrors_are_made_in_several_rounds() {
     }
 
     assert!(turn(&mut mirrors, &plane));
-    assert_eq!(mirrors.there.len(), BATCH);
+    assert_eq!(mirrors.there.len(), BATCH_DEVICES);
     assert!(!turn(&mut mirrors, &plane));
-    assert_eq!(mirrors.there.len(), BATCH + 1);
+    assert_eq!(mirrors.there.len(), BATCH_DEVICES + 1);
 }
 
 #[test]
@@ -188,24 +188,24 @@ fn a_device_has_a_name_that_fits_in_every_generation_of_its_slot() {
     assert_eq!(super::super::device::name(InterfaceId(7)), "mirror7");
 }
 
-/// One round of the control thread, as far as mirrors go.
+/// Runs the mirror part of one round of the control thread.
 fn turn(mirrors: &mut Mirrors, plane: &Plan<'_>) -> bool {
     let shared = plane.shared;
     let changes = mirrors.take(shared.lock().control(), shared.now());
-    changes.is_some_and(|changes| mirrors.follow(plane, changes, (shared, &waker())))
+    changes.is_some_and(|changes| mirrors.follow(plane, changes, shared, &waker()))
 }
 
 fn waker() -> Waker {
     WaitSet::new().expect("descriptors").waker()
 }
 
-/// Takes no step, and sees to it that none is asked for while somebody has the router.
+/// Takes no step, and checks that nobody holds the router when steps are requested.
 struct Plan<'a> {
     shared: &'a Shared,
     taken: RefCell<Vec<Vec<Step>>>,
     made: Cell<u32>,
     fails: Cell<bool>,
-    /// What it is asked for is not done before somebody says so; then it fails.
+    /// True: steps stay pending until the test ends them, with failure.
     is_slow: Cell<bool>,
     later: RefCell<Option<(Sender<Outcomes>, usize)>>,
 }
@@ -251,7 +251,7 @@ impl Plane for Plan<'_> {
     }
 }
 
-/// A port that nothing comes by.
+/// A port without packets.
 struct Silent;
 
 impl Port for Silent {
@@ -265,12 +265,12 @@ impl Port for Silent {
     }
 }
 
-/// A router with one port, and this configuration.
+/// Builds a router with one port and this configuration.
 fn router(configuration: &str) -> Arc<Shared> {
     let mut store = schema::store();
     store.ensure_port("ether1", None).expect("a port");
     let (mut instance, _workers) =
-        Instance::new(&Setup::offline(crate::core::clock()), store).expect("memory");
+        Instance::new(&Setup::offline(crate::run::shared::clock()), store).expect("memory");
     let news = PortNews {
         up: true,
         mac: wire::Mac([2, 0, 0, 0, 0, 1]),
@@ -280,7 +280,7 @@ fn router(configuration: &str) -> Arc<Shared> {
     attached.expect("the port is configured");
     let waker = WaitSet::new().expect("descriptors").waker();
     let started = std::time::Instant::now();
-    let shared = Shared::new(instance, waker, Arc::new([]), (None, None), started);
+    let shared = Shared::new(instance, waker, Arc::new([]), None, None, started);
     run(&shared, configuration);
     Arc::new(shared)
 }

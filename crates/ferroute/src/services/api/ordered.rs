@@ -1,20 +1,20 @@
-//! A command of a connection: it waits for its turn as a task, and has a thread while it runs. One that
-//! listens has none between two looks.
+//! A command of an API connection: waits for its turn as a task, and occupies a thread only while it runs.
+//! Listening commands occupy none between turns.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use menu::{Reason, Refusal};
-use script::{Course, Done, Interrupt, Request, Rows as _, Session};
+use script::{Done, Interrupt, ListenRequest, Request, Rows as _, Session};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 use tokio::task::spawn_blocking;
 
 use super::{Batch, News};
-use crate::core::Shared;
-use crate::services::desk::{Asker, Desk};
+use crate::run::shared::Shared;
+use crate::services::admission::{CommandAdmission, CommandOwner};
 
-/// What stops a command.
+/// Stops a command.
 #[derive(Clone)]
 pub(super) struct Brake {
     interrupt: Arc<Interrupt>,
@@ -22,7 +22,7 @@ pub(super) struct Brake {
 }
 
 impl Brake {
-    /// What stops the commands of a session.
+    /// Creates the handle for a session's commands.
     pub(super) fn new(session: &Session) -> Self {
         Self {
             interrupt: session.interrupter(),
@@ -30,17 +30,17 @@ impl Brake {
         }
     }
 
-    /// Stops the command, whether it runs or waits.
+    /// Stops the command, running or waiting.
     pub(super) fn stop(&self) {
         self.interrupt.close();
         self.stopped.notify_one();
     }
 }
 
-/// A command that was asked for.
+/// A requested command.
 pub(super) struct Ordered {
     pub(super) number: u64,
-    /// What its rows are marked with.
+    /// Tag of its rows.
     pub(super) tag: Vec<u8>,
     pub(super) request: Request,
     pub(super) session: Session,
@@ -49,30 +49,34 @@ pub(super) struct Ordered {
     pub(super) brake: Brake,
 }
 
-/// How far a command has come when it gives its thread back.
+/// Progress of a command when it releases its thread.
 enum Step {
     Done(Done),
-    Listens(Box<Course>),
+    Listens(Box<ListenRequest>),
 }
 
 impl Ordered {
-    /// Runs the command to its end, and tells the connection.
-    pub(super) async fn run(self, desk: &Desk, asker: &Asker) {
+    /// Runs the command to its end, and sends the result to the connection.
+    pub(super) async fn run(self, admission: &CommandAdmission, owner: &CommandOwner) {
         let (number, tell) = (self.number, self.tell.clone());
-        let ended = self.ended(desk, asker).await;
+        let ended = self.ended(admission, owner).await;
         let _ = tell.send(News::Ended(number, ended)).await;
     }
 
-    async fn ended(self, desk: &Desk, asker: &Asker) -> Result<Done, Refusal> {
-        let turn = desk.turn(asker).await.map_err(Reason::nowhere)?;
+    async fn ended(
+        self,
+        admission: &CommandAdmission,
+        owner: &CommandOwner,
+    ) -> Result<Done, Refusal> {
+        let turn = admission.turn(owner).await.map_err(Reason::nowhere)?;
         let (ordered, step) = self.in_thread(turn, Self::begin).await?;
         match step? {
             Step::Done(done) => Ok(done),
-            Step::Listens(course) => ordered.listen(course, (desk, asker)).await,
+            Step::Listens(course) => ordered.listen(course, admission, owner).await,
         }
     }
 
-    /// Runs a command, unless it is one that listens.
+    /// Runs a command, or starts a listening one.
     fn begin(&mut self) -> Result<Step, Refusal> {
         let begun = self
             .shared
@@ -84,7 +88,7 @@ impl Ordered {
         let done = self
             .shared
             .request(&mut self.session, &self.request, &mut rows);
-        // All its rows are on their way when it has ended.
+        // All rows have been queued when the command ends.
         match rows.rest() {
             ControlFlow::Continue(()) => done.map(Step::Done),
             ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere()),
@@ -93,12 +97,13 @@ impl Ordered {
 
     async fn listen(
         mut self,
-        mut course: Box<Course>,
-        (desk, asker): (&Desk, &Asker),
+        mut course: Box<ListenRequest>,
+        admission: &CommandAdmission,
+        owner: &CommandOwner,
     ) -> Result<Done, Refusal> {
-        let mut listener = desk.listener(asker).map_err(Reason::nowhere)?;
+        let mut listener = admission.listener(owner).map_err(Reason::nowhere)?;
         loop {
-            let turn = listener.turn(desk, asker).await;
+            let turn = listener.turn(admission, owner).await;
             let look = move |ordered: &mut Self| {
                 let mut rows = Batch::new(ordered.number, &ordered.tag, &ordered.tell);
                 let (shared, session) = (&ordered.shared, &mut ordered.session);
@@ -118,7 +123,7 @@ impl Ordered {
         }
     }
 
-    /// Does something in a thread, which the turn allows.
+    /// Runs work in a thread, which the turn permits.
     async fn in_thread<T: Send + 'static>(
         mut self,
         turn: impl Send + 'static,

@@ -1,5 +1,5 @@
-//! Files over REST as they are: `GET` and `PUT` of `/rest/file/NAME` as `application/octet-stream`. Without that type
-//! a request of the same path is about the row of `/file`.
+//! Raw files over REST: `GET` and `PUT` of `/rest/file/NAME` with `application/octet-stream`. With other types
+//! the path is a row of `/file`.
 
 use std::sync::Arc;
 
@@ -12,28 +12,28 @@ use script::Session;
 use tokio::task::spawn_blocking;
 
 use super::{Pieces, refuse, text};
-use crate::core::Shared;
+use crate::run::shared::Shared;
 
-/// The type of a file's bytes.
-const BYTES: &str = "application/octet-stream";
-/// The longest file that is taken: the longest that the router keeps.
-pub(super) const FILE_BYTES: usize = 64 << 20;
+/// Media type of raw files.
+const RAW_TYPE: &str = "application/octet-stream";
+/// Maximum file length, equal to the router's limit.
+pub(super) const MAX_FILE_BYTES: usize = 64 << 20;
 
-/// A file that is to be moved.
+/// A file transfer.
 pub(super) enum Transfer {
     Download(String),
     Upload(String),
 }
 
 impl Transfer {
-    /// The transfer that a request is, by its path behind `/rest`.
+    /// Returns the transfer of a request; `path` follows `/rest`.
     pub(super) fn of(method: &Method, path: &str, headers: &HeaderMap) -> Option<Self> {
         let name = api::unescape(path.strip_prefix("/file/")?);
         let says = |header| {
             let value = headers
                 .get(header)
                 .and_then(|value: &HeaderValue| value.to_str().ok());
-            value.is_some_and(|value| value.split([',', ';']).any(|word| word.trim() == BYTES))
+            value.is_some_and(|value| value.split([',', ';']).any(|word| word.trim() == RAW_TYPE))
         };
         match *method {
             Method::GET if says(ACCEPT) => Some(Self::Download(name)),
@@ -42,7 +42,7 @@ impl Transfer {
         }
     }
 
-    /// Moves the file for the user of a session.
+    /// Transfers the file with the rights of the session's user.
     pub(super) async fn run(
         self,
         shared: Arc<Shared>,
@@ -70,9 +70,9 @@ impl Transfer {
     }
 }
 
-/// A file as browsers save it.
+/// Builds the response for a download.
 fn given(name: &str, bytes: Vec<u8>) -> Response<Pieces> {
-    let mut response = text(StatusCode::OK, BYTES, Bytes::from(bytes));
+    let mut response = text(StatusCode::OK, RAW_TYPE, Bytes::from(bytes));
     let leaf = name.rsplit('/').next().unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let leaf = leaf.replace(|c| !plain(c), "_");

@@ -1,24 +1,24 @@
-//! Requests that a browser makes for a page from elsewhere.
+//! Protection against cross-site requests of browsers.
 //!
-//! A browser that knows a user's password of HTTP Basic adds it to every request to the router, whichever page asks
-//! for it. It says where that page is from: in `Origin` (Fetch, 3.2) with every request that is neither GET nor HEAD,
-//! in `Sec-Fetch-Site` (Fetch Metadata, 2.3) with every request to a secure origin. Without leave (CORS) a page sends
-//! bodies of the types of forms alone, so neither `application/json` nor `application/octet-stream`. Programs that are
-//! no browsers send neither header.
+//! A browser with a stored HTTP Basic password adds it to every request to the router, whichever page caused
+//! it. It sends the page's origin in `Origin` (Fetch, 3.2) with every request except GET and HEAD, and in
+//! `Sec-Fetch-Site` (Fetch Metadata, 2.3) with every request to a secure origin. Without CORS permission a page
+//! sends only bodies of form types, neither `application/json` nor `application/octet-stream`. Other programs
+//! send neither header.
 
 use api::rest::Fault;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, ORIGIN, TRANSFER_ENCODING};
 
-/// Says whether a page of the same origin, the user, or no browser at all made the request.
-const SITE: &str = "sec-fetch-site";
+/// Header that tells whether the same origin, the user, or no browser caused the request.
+const SITE_HEADER: &str = "sec-fetch-site";
 
-/// Types of bodies that no page can send to another origin without leave: commands and files.
-const TYPES: [&str; 2] = ["application/json", "application/octet-stream"];
+/// Body types that pages cannot send to other origins without permission: commands and files.
+const PROTECTED_TYPES: [&str; 2] = ["application/json", "application/octet-stream"];
 
-/// Refuses a request by HTTP Basic that a foreign page made or could have made.
+/// Rejects a request with HTTP Basic that a foreign page sent or may have sent.
 ///
 /// # Errors
-/// 403: another origin. 415: the type of the body is declared and is neither JSON nor that of files.
+/// 403: foreign origin. 415: declared body type other than JSON and files.
 pub(super) fn check(headers: &HeaderMap) -> Result<(), Fault> {
     if is_foreign(headers) {
         let text = "the request is of another origin than this router's";
@@ -33,7 +33,10 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), Fault> {
     };
     let kind = String::from_utf8_lossy(kind.as_bytes());
     let essence = kind.split(';').next().unwrap_or_default().trim();
-    match TYPES.iter().any(|own| essence.eq_ignore_ascii_case(own)) {
+    match PROTECTED_TYPES
+        .iter()
+        .any(|own| essence.eq_ignore_ascii_case(own))
+    {
         true => Ok(()),
         false => Err(Fault::new(
             415,
@@ -43,7 +46,7 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), Fault> {
 }
 
 fn is_foreign(headers: &HeaderMap) -> bool {
-    let site = headers.get(SITE);
+    let site = headers.get(SITE_HEADER);
     if site.is_some_and(|site| site != "same-origin" && site != "none") {
         return true;
     }
@@ -55,7 +58,7 @@ fn is_foreign(headers: &HeaderMap) -> bool {
         text.unwrap_or_default().to_ascii_lowercase()
     };
     let (origin, host) = (text(Some(origin)), text(headers.get(HOST)));
-    // The scheme may differ: in front of the router another program may do TLS.
+    // The scheme may differ if a proxy in front of the router terminates TLS.
     let authority = ["http://", "https://"]
         .iter()
         .find_map(|scheme| origin.strip_prefix(scheme));

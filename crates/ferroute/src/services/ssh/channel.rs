@@ -1,4 +1,4 @@
-//! A channel at work: a thread that runs a console or a command, and what goes to and fro.
+//! An SSH channel: a thread that runs a console, a command or a file transfer, and its data.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,35 +16,35 @@ use super::files::RouterFiles;
 use super::scp::{Peer, Scp};
 use super::sftp::Server;
 use super::suffix::Suffix;
-use crate::access::Entered;
-use crate::control::Router as _;
-use crate::core::{Shared, Terminal};
-use crate::keyboard::Keyboard;
-use crate::terminal::attend;
+use crate::run::shared::{Shared, Terminal};
+use crate::session::access::Entered;
+use crate::session::control::Router as _;
+use crate::session::keyboard::Keyboard;
+use crate::session::terminal::attend;
 
-/// Pieces of output that wait for the peer to take them.
-const PIECES: usize = 16;
+/// Maximum number of output pieces that wait for the peer.
+const MAX_QUEUED_PIECES: usize = 16;
 
-/// How long a terminal may stay ahead of its console before the channel is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time that a terminal's input may stay blocked before the channel is closed.
+const INPUT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A channel that is open.
+/// An open channel.
 pub(crate) struct Open {
     writer: Option<ChannelWriteHalf<Msg>>,
-    /// The size of its terminal, if it has one.
+    /// Terminal size, if it has a terminal.
     pub(crate) size: Option<Size>,
     input: Option<Input>,
-    /// Carries what its work gives; none before it works.
+    /// Task that sends the output; `None` before the channel's work starts.
     carrier: Option<JoinHandle<()>>,
 }
 
-/// The way to the thread of a channel.
+/// Input path to the channel's thread.
 enum Input {
-    /// A terminal's, or of a command.
+    /// Keyboard of a terminal or command.
     Keys(Arc<Keyboard>),
-    /// Of a protocol: bytes as they come.
+    /// Bytes of a file transfer protocol.
     Bytes(mpsc::Sender<Vec<u8>>),
-    /// The peer has said that nothing follows.
+    /// The peer has ended the input.
     Ended,
 }
 
@@ -56,19 +56,19 @@ impl Drop for Input {
     }
 }
 
-/// What a channel is for.
+/// Purpose of a channel.
 pub(crate) enum Work {
     /// A console.
     Console,
-    /// One command.
+    /// A single command.
     Command(String),
-    /// Files, by SFTP.
+    /// File transfer by SFTP.
     Sftp,
-    /// Files, by SCP.
+    /// File transfer by SCP.
     Scp(Scp),
 }
 
-/// The size of a terminal.
+/// Terminal size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
     columns: u16,
@@ -76,7 +76,7 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// A size that a peer says; none said is the usual one.
+    /// Returns the size that a peer reports; 0 selects the default.
     pub(crate) fn of(columns: u32, rows: u32) -> Self {
         let sane = |number: u32, usual| match u16::try_from(number) {
             Ok(0) => usual,
@@ -88,7 +88,7 @@ impl Size {
         }
     }
 
-    /// The size, but for what the login says of it.
+    /// Applies the size of the login suffix.
     pub(crate) fn with(self, suffix: Suffix) -> Self {
         Self {
             columns: suffix.columns.unwrap_or(self.columns),
@@ -98,9 +98,9 @@ impl Size {
 }
 
 impl Open {
-    /// A channel on which nothing was asked for yet.
+    /// Creates a channel without a purpose.
     pub(crate) fn new(channel: Channel<Msg>) -> Self {
-        // What is read comes by the connection's handler, in order with its requests.
+        // Input arrives through the connection's handler, in order with its requests.
         let (_, writer) = channel.split();
         Self {
             writer: Some(writer),
@@ -110,7 +110,7 @@ impl Open {
         }
     }
 
-    /// Begins to work; says whether it does. A channel works once.
+    /// Starts the work of the channel; returns false if it has started before.
     pub(crate) fn start(
         &mut self,
         shared: &Arc<Shared>,
@@ -129,7 +129,7 @@ impl Open {
         if let Some(mover) = mover {
             return self.move_files(mover, shared, entered, writer);
         }
-        let (pieces, ready) = mpsc::channel(PIECES);
+        let (pieces, ready) = mpsc::channel(MAX_QUEUED_PIECES);
         let shell = Terminal::new(shared, entered);
         let keyboard = Keyboard::new(shell.interrupter());
         let input = Input::Keys(Arc::clone(&keyboard));
@@ -155,27 +155,27 @@ impl Open {
         true
     }
 
-    /// Whether its work is done and the peer has been told.
+    /// Returns true if the work is done and the peer has been notified.
     pub(crate) fn is_over(&self) -> bool {
         self.carrier.as_ref().is_some_and(JoinHandle::is_finished)
     }
 
-    /// Takes bytes of the terminal. Says whether the channel can go on.
+    /// Processes input bytes. Returns false if the channel has to close.
     pub(crate) async fn input(&mut self, bytes: &[u8]) -> bool {
         match &self.input {
             Some(Input::Keys(keyboard)) => {
-                let pressed = tokio::time::timeout(PATIENCE, keyboard.press(bytes));
+                let pressed = tokio::time::timeout(INPUT_TIMEOUT, keyboard.press(bytes));
                 pressed.await.is_ok()
             }
             Some(Input::Bytes(sender)) => {
-                let sent = tokio::time::timeout(PATIENCE, sender.send(bytes.to_vec())).await;
+                let sent = tokio::time::timeout(INPUT_TIMEOUT, sender.send(bytes.to_vec())).await;
                 sent.is_ok_and(|sent| sent.is_ok())
             }
             Some(Input::Ended) | None => true,
         }
     }
 
-    /// Moves files in a thread until the peer has no more, or the protocol ends.
+    /// Transfers files in a thread until the peer or the protocol ends.
     fn move_files(
         &mut self,
         mover: Mover,
@@ -189,13 +189,13 @@ impl Open {
             shared: Arc::clone(shared),
             session,
         };
-        let (pieces, ready) = mpsc::channel(PIECES);
-        let (sender, arrived) = mpsc::channel(PIECES);
+        let (pieces, ready) = mpsc::channel(MAX_QUEUED_PIECES);
+        let (sender, arrived) = mpsc::channel(MAX_QUEUED_PIECES);
         let working = thread::Builder::new().name(String::from("ssh-files"));
         let working = working.spawn(move || {
             let status = mover.run(store, arrived, &pieces);
             let _ = pieces.blocking_send(Piece::Exit(status));
-            // The session lasts as long as its transfers.
+            // The login lasts as long as its transfers.
             drop(entered);
         });
         if working.is_err() {
@@ -206,14 +206,14 @@ impl Open {
         true
     }
 
-    /// Hears of another size of the terminal.
+    /// Sets a new terminal size.
     pub(crate) fn resize(&mut self, size: Size) {
         if let Some(Input::Keys(keyboard)) = &self.input {
             keyboard.resize(size.columns, size.rows);
         }
     }
 
-    /// The peer sends nothing more: as if Ctrl-D were typed, behind all that is.
+    /// Ends the input: like Ctrl-D after all earlier input.
     pub(crate) fn end_of_input(&mut self) {
         match &self.input {
             Some(Input::Keys(keyboard)) => keyboard.end(),
@@ -223,14 +223,14 @@ impl Open {
     }
 }
 
-/// A protocol that moves files.
+/// A file transfer protocol.
 enum Mover {
     Sftp,
     Scp(Scp),
 }
 
 impl Mover {
-    /// Runs to the end of the transfer; the exit status.
+    /// Runs the transfer; returns the exit status.
     fn run(
         self,
         mut store: RouterFiles,
@@ -262,7 +262,7 @@ impl Mover {
     }
 }
 
-/// What a console is told of the terminal.
+/// Returns the console settings for the terminal.
 fn settings(size: Option<Size>, suffix: Suffix) -> Settings {
     let is_terminal = size.is_some();
     let size = size.unwrap_or(Size::of(0, 0)).with(suffix);
@@ -275,13 +275,13 @@ fn settings(size: Option<Size>, suffix: Suffix) -> Settings {
     }
 }
 
-/// Something for the peer.
+/// Output for the peer.
 enum Piece {
     Output(Vec<u8>),
     Exit(u32),
 }
 
-/// Carries output to the peer as fast as it takes it.
+/// Sends output as fast as the peer accepts it.
 async fn carry(mut ready: mpsc::Receiver<Piece>, writer: ChannelWriteHalf<Msg>) {
     while let Some(piece) = ready.recv().await {
         let sent = match piece {
@@ -306,14 +306,14 @@ fn console(
     keyboard: &Keyboard,
     pieces: &mpsc::Sender<Piece>,
 ) -> u32 {
-    let past = shared.past(&shell);
+    let history_file = shared.history_file(&shell);
     let mut send = |bytes: &[u8]| match pieces.blocking_send(Piece::Output(bytes.to_vec())) {
         Ok(()) => ControlFlow::Continue(()),
         Err(_) => ControlFlow::Break(()),
     };
     let _ = send(shell.greeting().as_bytes());
-    let (_, history) = attend(shell, settings, past.load(), (keyboard, &mut send));
-    past.keep(&history);
+    let (_, history) = attend(shell, settings, history_file.load(), keyboard, &mut send);
+    history_file.keep(&history);
     0
 }
 
@@ -334,12 +334,11 @@ fn run(mut shell: Terminal, command: &str, pieces: &mpsc::Sender<Piece>) -> u32 
     u32::from(result.is_err())
 }
 
-/// A command's output, sent in pieces while it runs. RouterOS: lines end with CR LF, though there be no
-/// terminal.
+/// Command output, sent while it arises. RouterOS: lines end with CR LF, even without a terminal.
 struct Stream<'a> {
     pieces: &'a mpsc::Sender<Piece>,
     bytes: Vec<u8>,
-    /// The last byte of the output.
+    /// Last byte of the output.
     last: u8,
     sent: Instant,
 }
@@ -356,16 +355,16 @@ impl Stream<'_> {
     }
 }
 
-/// Output that is sent at once.
-const PIECE: usize = 32 << 10;
+/// Amount of output sent at once.
+const PIECE_BYTES: usize = 32 << 10;
 
-/// How long output stays when there is not enough for a piece.
-const STAYS: Duration = Duration::from_millis(20);
+/// Maximum delay of smaller amounts.
+const MAX_DELAY: Duration = Duration::from_millis(20);
 
 impl Output for Stream<'_> {
     fn write(&mut self, text: &str) -> ControlFlow<()> {
         self.push(&menu::bytes::to_bytes(text));
-        if self.bytes.len() < PIECE && self.sent.elapsed() < STAYS {
+        if self.bytes.len() < PIECE_BYTES && self.sent.elapsed() < MAX_DELAY {
             return ControlFlow::Continue(());
         }
         self.flush()

@@ -1,4 +1,4 @@
-//! The router's files for SFTP and SCP: the store that the protocols ask, and the memory that transfers may hold.
+//! Files of the router for SFTP and SCP, and the memory limit of transfers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,15 +7,15 @@ use menu::Reason;
 use router::{RemoteEntry, RemoteFiles};
 use script::Session;
 
-use crate::core::Shared;
+use crate::run::shared::Shared;
 
-/// The longest file that is moved: the longest that the router keeps.
-pub(super) const FILE_BYTES: usize = 64 << 20;
-/// Bytes that all transfers hold together.
-const ALL_BYTES: usize = 256 << 20;
-static HELD: AtomicUsize = AtomicUsize::new(0);
+/// Maximum file length, equal to the router's limit.
+pub(super) const MAX_FILE_BYTES: usize = 64 << 20;
+/// Maximum memory of all transfers together.
+const MAX_TOTAL_BYTES: usize = 256 << 20;
+static HELD_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// Files by their names; an empty name is the outermost folder.
+/// Files by name; an empty name is the root folder.
 pub(super) trait FileStore {
     fn entry(&mut self, name: &str) -> Result<RemoteEntry, Reason>;
     fn list(&mut self, folder: &str) -> Result<Vec<RemoteEntry>, Reason>;
@@ -26,7 +26,7 @@ pub(super) trait FileStore {
     fn rename(&mut self, from: &str, to: &str) -> Result<(), Reason>;
 }
 
-/// The files of the router, for the user of a session.
+/// Files of the router with the rights of a session's user.
 pub(super) struct RouterFiles {
     pub(super) shared: Arc<Shared>,
     pub(super) session: Session,
@@ -73,7 +73,7 @@ impl FileStore for RouterFiles {
     }
 }
 
-/// Contents of a file on their way. What all of them hold is bounded.
+/// File contents in transfer; the total size is bounded.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     bytes: Vec<u8>,
@@ -81,10 +81,10 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Contents that were read.
+    /// Wraps contents that were read.
     ///
     /// # Errors
-    /// Transfers hold too much already.
+    /// Transfers hold too much memory.
     pub(super) fn of(bytes: Vec<u8>) -> Result<Self, Reason> {
         let mut contents = Self::default();
         contents.hold(bytes.len())?;
@@ -96,15 +96,15 @@ impl Contents {
         &self.bytes
     }
 
-    /// Puts a piece at an offset; what lies between it and the end so far is filled with zeros.
+    /// Writes a piece at an offset; fills a gap with zeros.
     ///
     /// # Errors
-    /// The file would be too long, or transfers hold too much already.
+    /// The file would be too long, or transfers hold too much memory.
     pub(super) fn put(&mut self, offset: u64, piece: &[u8]) -> Result<(), Reason> {
         let too_long = || Reason::failure("file is too large");
         let offset = usize::try_from(offset).map_err(|_| too_long())?;
         let end = offset.checked_add(piece.len()).ok_or_else(too_long)?;
-        if end > FILE_BYTES {
+        if end > MAX_FILE_BYTES {
             return Err(too_long());
         }
         self.hold(end)?;
@@ -117,9 +117,9 @@ impl Contents {
 
     fn hold(&mut self, bytes: usize) -> Result<(), Reason> {
         let more = bytes.saturating_sub(self.held);
-        let before = HELD.fetch_add(more, Ordering::Relaxed);
+        let before = HELD_BYTES.fetch_add(more, Ordering::Relaxed);
         self.held += more;
-        match before + more > ALL_BYTES {
+        match before + more > MAX_TOTAL_BYTES {
             true => Err(Reason::failure("too many files are moved at once")),
             false => Ok(()),
         }
@@ -128,11 +128,11 @@ impl Contents {
 
 impl Drop for Contents {
     fn drop(&mut self) {
-        HELD.fetch_sub(self.held, Ordering::Relaxed);
+        HELD_BYTES.fetch_sub(self.held, Ordering::Relaxed);
     }
 }
 
-/// The name of a path: without `.`, `..` and empty words; empty for the outermost folder.
+/// Normalises a path: drops `.`, `..` and empty components; empty for the root folder.
 pub(super) fn name_of(path: &str) -> String {
     let mut words = Vec::new();
     for word in path.split('/') {
@@ -151,7 +151,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Files in memory; folders hold no contents.
+    /// Files in memory; folders have no contents.
     #[derive(Debug, Default)]
     pub(crate) struct Memory(pub(crate) BTreeMap<String, Option<Vec<u8>>>);
 
@@ -223,7 +223,7 @@ pub(super) mod tests {
         let mut contents = Contents::default();
         assert!(contents.put(2, b"ab").is_ok());
         assert_eq!(contents.bytes(), b"\0\0ab");
-        assert!(contents.put(FILE_BYTES as u64, b"x").is_err());
+        assert!(contents.put(MAX_FILE_BYTES as u64, b"x").is_err());
         assert!(contents.put(u64::MAX, b"x").is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! Connections that are forwarded (RFC 4254, 7): the router connects for who has logged in, or listens, and carries
-//! bytes to and fro. Its own side is the host plane, so the rules of `output` and `input` hold.
+//! TCP forwarding (RFC 4254, 7): the router connects or listens for a logged-in user, and relays bytes. Its
+//! side is the host plane, so that the firewall's `output` and `input` rules apply.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,25 +12,25 @@ use std::time::Duration;
 use russh::server::{ChannelOpenHandle, Handle, Msg};
 use russh::{Channel, ChannelOpenFailure};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
-use script::{Asked, Interrupt};
+use script::{Interrupt, NameQuery};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::core::Shared;
+use crate::run::shared::Shared;
 
-/// Connections that are forwarded on one connection of SSH at a time, and ports that are listened on.
-const MOST: usize = 32;
-const PORTS: usize = 8;
-/// How long the other end may take to answer.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Maximum numbers of forwarded connections and listening ports per SSH connection.
+const MAX_CONNECTIONS: usize = 32;
+const MAX_PORTS: usize = 8;
+/// Timeout of a connection attempt.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What is forwarded on a connection. It ends with it.
+/// Forwarding of one SSH connection, which ends with it.
 #[derive(Default)]
 pub(super) struct Relays {
     count: Arc<AtomicUsize>,
-    /// Who listens, by the address and the port that were asked for.
+    /// Listeners by requested address and port.
     listening: BTreeMap<(String, u32), JoinHandle<()>>,
 }
 
@@ -40,33 +40,34 @@ impl Drop for Relays {
     }
 }
 
-/// One of the connections that there may be.
-struct Place(Arc<AtomicUsize>);
+/// Slot of a forwarded connection.
+struct ForwardSlot(Arc<AtomicUsize>);
 
-impl Place {
+impl ForwardSlot {
     fn take(count: &Arc<AtomicUsize>) -> Option<Self> {
-        let more = |count: usize| (count < MOST).then_some(count + 1);
+        let more = |count: usize| (count < MAX_CONNECTIONS).then_some(count + 1);
         let taken = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         taken.ok().map(|_| Self(Arc::clone(count)))
     }
 }
 
-impl Drop for Place {
+impl Drop for ForwardSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Relays {
-    /// Connects to a host for who has logged in, and carries until both sides have ended; other channels go on
-    /// meanwhile.
-    pub(super) fn lead(
+    /// Connects to a host and relays until both sides have ended; other channels continue meanwhile.
+    pub(super) fn connect(
         &self,
         shared: &Arc<Shared>,
-        (host, port): (&str, u32),
-        (channel, reply): (Channel<Msg>, ChannelOpenHandle),
+        host: &str,
+        port: u32,
+        channel: Channel<Msg>,
+        reply: ChannelOpenHandle,
     ) {
-        let place = Place::take(&self.count);
+        let place = ForwardSlot::take(&self.count);
         let (shared, host) = (Arc::clone(shared), host.to_owned());
         tokio::spawn(async move {
             let Some(place) = place else {
@@ -85,16 +86,20 @@ impl Relays {
         });
     }
 
-    /// Begins to listen; gives the port. An error says why not.
+    /// Starts listening; returns the port.
+    ///
+    /// # Errors
+    /// The reason of the failure.
     pub(super) async fn listen(
         &mut self,
         shared: &Arc<Shared>,
-        (address, port): (&str, u32),
+        address: &str,
+        port: u32,
         handle: Handle,
     ) -> Result<u16, String> {
         self.listening
             .retain(|_, listening| !listening.is_finished());
-        if self.listening.len() >= PORTS {
+        if self.listening.len() >= MAX_PORTS {
             return Err("too many ports are listened on".to_owned());
         }
         let wanted = listened(address)?;
@@ -121,14 +126,14 @@ impl Relays {
         Ok(own.port())
     }
 
-    /// Listens no more; says whether somebody did. What was accepted goes on.
+    /// Stops listening; returns false if there was no such listener. Accepted connections continue.
     pub(super) fn cancel(&mut self, address: &str, port: u32) -> bool {
         let listening = self.listening.remove(&(address.to_owned(), port));
         listening.inspect(JoinHandle::abort).is_some()
     }
 }
 
-/// Where to listen (RFC 4254, 7.1).
+/// Returns the addresses to listen on (RFC 4254, 7.1).
 fn listened(address: &str) -> Result<Vec<IpAddr>, String> {
     let all = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
     match address {
@@ -141,7 +146,7 @@ fn listened(address: &str) -> Result<Vec<IpAddr>, String> {
     }
 }
 
-/// Opens the first of these that can be: one of IPv6 stands for both families.
+/// Opens the first possible listener; an IPv6 listener covers both families.
 fn open(wanted: Vec<IpAddr>, port: u16) -> io::Result<std::net::TcpListener> {
     let mut last = io::Error::other("no address");
     for address in wanted {
@@ -173,7 +178,7 @@ async fn connect(shared: &Arc<Shared>, host: &str, port: u32) -> Result<TcpStrea
     let opened = opened.await.map_err(|error| error.to_string())?;
     let socket = TcpSocket::from_std_stream(opened.map_err(words)?.into());
     let connected = socket.connect(SocketAddr::new(address, port));
-    let connected = tokio::time::timeout(PATIENCE, connected).await;
+    let connected = tokio::time::timeout(CONNECT_TIMEOUT, connected).await;
     connected.map_err(|_| "timeout")?.map_err(words)
 }
 
@@ -182,7 +187,7 @@ fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(socket_with(family, SocketType::STREAM, flags, None)?)
 }
 
-/// The address of a host. Few names are asked for at a time: each takes a thread while it is waited for.
+/// Resolves a host name. Few at a time, since each occupies a thread.
 async fn resolve(shared: &Arc<Shared>, host: &str) -> Result<IpAddr, String> {
     static NAMES: Semaphore = Semaphore::const_new(2);
     if let Ok(address) = host.trim_matches(['[', ']']).parse() {
@@ -194,12 +199,12 @@ async fn resolve(shared: &Arc<Shared>, host: &str) -> Result<IpAddr, String> {
     let _permit = NAMES.acquire().await.map_err(|error| error.to_string())?;
     let (shared, name) = (Arc::clone(shared), host.to_owned());
     let found = spawn_blocking(move || {
-        let asked = Asked {
+        let asked = NameQuery {
             name: &name,
             families: &[true, false],
             server: None,
         };
-        crate::resolve::resolve(
+        crate::inlet::resolve::resolve(
             &shared,
             shared.host.as_deref(),
             &asked,
@@ -214,17 +219,17 @@ async fn resolve(shared: &Arc<Shared>, host: &str) -> Result<IpAddr, String> {
         .ok_or_else(|| "no address".to_owned())
 }
 
-/// Opens a channel for each connection that comes.
+/// Opens a channel for each accepted connection.
 async fn accept(listener: TcpListener, address: String, handle: Handle, count: Arc<AtomicUsize>) {
     let port = listener.local_addr().map_or(0, |own| own.port());
     loop {
         let Ok((stream, from)) = listener.accept().await else {
-            // Out of descriptors, most likely: others must close theirs first.
+            // Probably out of descriptors: wait until others close theirs.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        // Who finds no place is closed.
-        let Some(place) = Place::take(&count) else {
+        // Connections beyond the limit are closed.
+        let Some(place) = ForwardSlot::take(&count) else {
             continue;
         };
         let (handle, address) = (handle.clone(), address.clone());
@@ -235,14 +240,14 @@ async fn accept(listener: TcpListener, address: String, handle: Handle, count: A
                 .to_string();
             let asked =
                 handle.channel_open_forwarded_tcpip(address, port.into(), ip, from.port().into());
-            if let Ok(Ok(channel)) = tokio::time::timeout(PATIENCE, asked).await {
+            if let Ok(Ok(channel)) = tokio::time::timeout(CONNECT_TIMEOUT, asked).await {
                 relay(stream, channel, place).await;
             }
         });
     }
 }
 
-async fn relay(mut stream: TcpStream, channel: Channel<Msg>, place: Place) {
+async fn relay(mut stream: TcpStream, channel: Channel<Msg>, place: ForwardSlot) {
     let _ = stream.set_nodelay(true);
     let mut other = channel.into_stream();
     let _ = copy_bidirectional(&mut stream, &mut other).await;
@@ -256,12 +261,14 @@ mod tests {
     #[test]
     fn no_more_is_forwarded_than_may_be() {
         let count = Arc::default();
-        let places: Vec<_> = (0..MOST).map_while(|_| Place::take(&count)).collect();
+        let places: Vec<_> = (0..MAX_CONNECTIONS)
+            .map_while(|_| ForwardSlot::take(&count))
+            .collect();
 
-        assert_eq!(places.len(), MOST);
-        assert!(Place::take(&count).is_none());
+        assert_eq!(places.len(), MAX_CONNECTIONS);
+        assert!(ForwardSlot::take(&count).is_none());
         drop(places);
-        assert!(Place::take(&count).is_some());
+        assert!(ForwardSlot::take(&count).is_some());
     }
 
     #[test]

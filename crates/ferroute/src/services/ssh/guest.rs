@@ -1,4 +1,4 @@
-//! A connection: who logs in on it, and the channels that are opened.
+//! An SSH connection: authentication and channels.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,26 +16,26 @@ use super::forward::Relays;
 use super::scp::Scp;
 use super::settings::Forwards;
 use super::suffix::Suffix;
-use crate::access::{Entered, Proof};
-use crate::core::Shared;
+use crate::run::shared::Shared;
 use crate::services::Peer;
+use crate::session::access::{Entered, Proof};
 
-/// Channels that one connection may have.
-const CHANNELS: usize = 8;
+/// Maximum number of channels per connection.
+const MAX_CHANNELS: usize = 8;
 
-/// Passwords that may be tried on one connection.
-const TRIES: u32 = 3;
+/// Maximum number of password attempts per connection.
+const MAX_PASSWORD_ATTEMPTS: u32 = 3;
 
-/// The other end of a connection.
+/// Handler of an SSH connection.
 pub(crate) struct Guest {
     shared: Arc<Shared>,
     peer: Peer,
-    /// Passwords that were tried.
+    /// Password attempts so far.
     tried: u32,
     entered: Option<Arc<Entered>>,
     suffix: Suffix,
     channels: BTreeMap<ChannelId, Open>,
-    /// The ways to log in.
+    /// Permitted authentication methods.
     methods: MethodSet,
     forwards: Arc<Forwards>,
     relays: Relays,
@@ -45,7 +45,8 @@ impl Guest {
     pub(crate) fn new(
         shared: &Arc<Shared>,
         peer: Peer,
-        (config, forwards): (&Config, &Arc<Forwards>),
+        config: &Config,
+        forwards: &Arc<Forwards>,
     ) -> Self {
         Self {
             methods: config.methods.clone(),
@@ -62,8 +63,8 @@ impl Guest {
 
     async fn prove(&mut self, login: &str, proof: Proof) -> Auth {
         let (name, suffix) = Suffix::split(login);
-        let claim = (name.to_owned(), proof);
-        let entered = self.peer.log_in(&self.shared, claim, Service::Ssh);
+        let user = name.to_owned();
+        let entered = self.peer.log_in(&self.shared, user, proof, Service::Ssh);
         let Some(entered) = entered.await else {
             return self.reject();
         };
@@ -72,10 +73,10 @@ impl Guest {
         Auth::Accept
     }
 
-    /// A refusal that leaves what may be tried next.
+    /// Rejects an attempt and tells the methods that remain.
     fn reject(&self) -> Auth {
         let mut methods = self.methods.clone();
-        if self.tried >= TRIES {
+        if self.tried >= MAX_PASSWORD_ATTEMPTS {
             methods.remove(MethodKind::Password);
         }
         Auth::Reject {
@@ -88,13 +89,13 @@ impl Guest {
         self.channels.get_mut(&id)
     }
 
-    /// Says in the log why a connection is not forwarded.
+    /// Logs why a connection is not forwarded.
     fn refuse(&self, why: &str) {
         let from = self.peer.address.ip();
         tracing::debug!("ssh: {from}: nothing is forwarded: {why}");
     }
 
-    /// Begins to work on a channel, once.
+    /// Starts the work of a channel, once.
     fn start(&mut self, id: ChannelId, work: Work, session: &mut Session) -> Done {
         let suffix = self.suffix;
         let entered = self.entered.clone();
@@ -110,7 +111,7 @@ impl Guest {
     }
 }
 
-/// The result that the library wants.
+/// Result type of the library's handlers.
 type Done = Result<(), russh::Error>;
 
 fn in_words(key: &PublicKey) -> String {
@@ -121,7 +122,7 @@ impl Handler for Guest {
     type Error = russh::Error;
 
     async fn auth_password(&mut self, user: &str, password: &str) -> Result<Auth, Self::Error> {
-        if self.tried >= TRIES {
+        if self.tried >= MAX_PASSWORD_ATTEMPTS {
             return Ok(self.reject());
         }
         self.tried += 1;
@@ -163,9 +164,9 @@ impl Handler for Guest {
         reply: ChannelOpenHandle,
         _session: &mut Session,
     ) -> Done {
-        // Many clients use a channel for each command, and not all say that they are done with it.
+        // Many clients use a channel per command without closing it.
         self.channels.retain(|_, open| !open.is_over());
-        if self.channels.len() >= CHANNELS {
+        if self.channels.len() >= MAX_CHANNELS {
             reply.reject(ChannelOpenFailure::ResourceShortage).await;
             return Ok(());
         }
@@ -191,8 +192,8 @@ impl Handler for Guest {
                 .await;
             return Ok(());
         }
-        let peer = (channel, reply);
-        self.relays.lead(&self.shared, (host, port), peer);
+        self.relays
+            .connect(&self.shared, host, port, channel, reply);
         Ok(())
     }
 
@@ -206,8 +207,8 @@ impl Handler for Guest {
             self.refuse("forwarding-enabled does not say remote");
             return Ok(false);
         }
-        let wanted = (address, *port);
-        let listening = self.relays.listen(&self.shared, wanted, session.handle());
+        let handle = session.handle();
+        let listening = self.relays.listen(&self.shared, address, *port, handle);
         match listening.await {
             Ok(own) => {
                 *port = own.into();

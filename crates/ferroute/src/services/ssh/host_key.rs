@@ -1,18 +1,18 @@
-//! The key by which clients know the router again, as long as `/ip/ssh` has no other.
+//! Default SSH host key, used while `/ip/ssh` has no other.
 
 use access::HostKey;
 use router::store::StateFolder;
 
-use crate::services::kept;
+use crate::services::stored_secret;
 
-/// The file within the state folder.
+/// File within the state folder.
 const FILE: &str = "ssh/host_ed25519";
 
-/// The key of the state folder, made when it is not there; without a folder it is new at each start.
+/// Loads the key of the state folder, or generates one; without a folder it changes at each start.
 pub(crate) fn load(state: Option<&StateFolder>) -> Result<HostKey, String> {
     let is_whole = |pem: &[u8]| HostKey::read(pem, "").is_ok();
-    let pem = kept::secret(state, FILE, is_whole, || {
-        let seed = crate::access::random::<32>()?;
+    let pem = stored_secret::secret(state, FILE, is_whole, || {
+        let seed = crate::session::access::random::<32>()?;
         HostKey::ed25519(&seed).to_pem().map(String::into_bytes)
     });
     pem.and_then(|pem| HostKey::read(&pem, ""))
@@ -41,7 +41,7 @@ mod tests {
         let sealed = fs::read(&file).expect("it is there");
         let second = load(Some(&state)).expect("it is read");
         let other = load(None).expect("a key is made");
-        // As a version before left it: in the clear, and open to others.
+        // As earlier versions left it: unencrypted and world-readable.
         fs::write(&file, first.to_pem().expect("a key")).expect("our file");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("our file");
         let third = load(Some(&state)).expect("it is taken over");

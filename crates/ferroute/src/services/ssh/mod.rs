@@ -1,10 +1,9 @@
-//! SSH: the console, single commands and files (`sftp.rs`, `scp.rs`), for users with a password or a key
+//! SSH server: console, single commands and files (`sftp.rs`, `scp.rs`), for users with a password or a key
 //! (RFC 4252, 4254).
 //!
-//! The protocol is the library's (`russh`); here is what it is asked for. A connection has a
-//! handler (`guest.rs`), each of its channels a thread that runs a console or a command
-//! (`channel.rs`), at most as many as `guest.rs` says. Connections are forwarded where
-//! `/ip/ssh` says so (`forward.rs`); it has the key and the algorithms, too (`settings.rs`).
+//! The library `russh` implements the protocol. A connection has a handler (`guest.rs`), each of its channels a
+//! thread that runs a console or a command (`channel.rs`); `guest.rs` bounds their number. TCP forwarding
+//! (`forward.rs`), host key and algorithms (`settings.rs`) follow `/ip/ssh`.
 
 mod channel;
 mod files;
@@ -25,28 +24,28 @@ use router::store::StateFolder;
 use russh::server::Config;
 
 use super::{Conversation, Peer, Speaker, Stream};
-use crate::core::Shared;
+use crate::run::shared::Shared;
 use guest::Guest;
 use settings::Forwards;
 
-/// The speaker of SSH.
+/// SSH server of the router.
 pub(crate) struct Ssh {
     shared: Arc<Shared>,
-    /// The host key as long as the settings have no other.
+    /// Default host key, used while the settings have no other.
     first: HostKey,
     terms: RwLock<Terms>,
     forwards: Arc<Forwards>,
 }
 
-/// What holds for the next connection.
+/// Parameters of new connections.
 struct Terms {
-    /// The settings that it was made of.
+    /// Settings item that they were derived from.
     of: Option<Arc<Item>>,
     config: Arc<Config>,
 }
 
 impl Ssh {
-    /// A speaker with the host key of the state folder, which is made when it is not there.
+    /// Creates the server, with the default host key of the state folder.
     pub(crate) fn new(shared: &Arc<Shared>, state: Option<&StateFolder>) -> Result<Self, String> {
         let first = host_key::load(state)?;
         let mut instance = shared.lock();
@@ -72,7 +71,7 @@ impl Ssh {
     async fn converse(self: Arc<Self>, stream: Box<dyn Stream>, peer: Peer) {
         let from = peer.address.ip();
         let config = self.config();
-        let guest = Guest::new(&self.shared, peer, (&config, &self.forwards));
+        let guest = Guest::new(&self.shared, peer, &config, &self.forwards);
         let begun = russh::server::run_stream(config, stream, guest);
         let ended = match begun.await {
             Ok(running) => running.await,

@@ -1,23 +1,23 @@
-//! SCP in the command of a channel: `scp -t PATH` takes files, `scp -f PATH` gives one. The protocol is that of
-//! OpenSSH's `scp -O`: lines `C0644 SIZE NAME`, then the contents, each confirmed by a byte 0.
+//! SCP server: `scp -t PATH` receives files, `scp -f PATH` sends one. Protocol of OpenSSH's `scp -O`: lines
+//! `C0644 SIZE NAME`, then the contents, each acknowledged by a zero byte.
 
 use menu::Reason;
 
-use super::files::{Contents, FILE_BYTES, FileStore, name_of};
+use super::files::{Contents, FileStore, MAX_FILE_BYTES, name_of};
 
-/// The longest line of the client.
-const LINE: usize = 4 << 10;
+/// Maximum line length.
+const MAX_LINE_BYTES: usize = 4 << 10;
 
-/// What `scp` is asked for.
+/// Arguments of `scp`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Scp {
-    /// Takes files (`-t`), else gives one (`-f`).
+    /// True: receives files (`-t`). False: sends one (`-f`).
     takes: bool,
     name: String,
 }
 
 impl Scp {
-    /// Reads the command of a channel; `None` if it is another.
+    /// Parses the command of a channel; `None` for other commands.
     pub(super) fn of(command: &str) -> Option<Self> {
         let mut words = command.trim().split(' ').filter(|word| !word.is_empty());
         if words.next()? != "scp" {
@@ -34,7 +34,7 @@ impl Scp {
         })
     }
 
-    /// Moves the files. The exit status: 0 if all of them were moved.
+    /// Transfers the files; returns the exit status: 0 if all succeeded.
     pub(super) fn run(&self, peer: &mut Peer<'_>, store: &mut dyn FileStore) -> u32 {
         let moved = match self.takes {
             true => self.take(peer, store),
@@ -61,7 +61,7 @@ impl Scp {
         peer.confirmed()?;
         contents
             .bytes()
-            .chunks(PIECE)
+            .chunks(PIECE_BYTES)
             .for_each(|piece| peer.send(piece));
         peer.send(&[0]);
         peer.confirmed()?;
@@ -74,7 +74,7 @@ impl Scp {
         while let Some(line) = peer.line() {
             let Some((size, leaf)) = file_of(&line) else {
                 match line.as_bytes().first() {
-                    // Times are not kept.
+                    // Times are not stored.
                     Some(b'T') => peer.send(&[0]),
                     _ => {
                         return Some(Err(Reason::failure(
@@ -84,7 +84,7 @@ impl Scp {
                 }
                 continue;
             };
-            if size > FILE_BYTES {
+            if size > MAX_FILE_BYTES {
                 return Some(Err(Reason::failure("file is too large")));
             }
             peer.send(&[0]);
@@ -106,7 +106,7 @@ impl Scp {
     }
 }
 
-/// Size and name of a line `C0644 SIZE NAME`.
+/// Parses size and name of a line `C0644 SIZE NAME`.
 fn file_of(line: &str) -> Option<(usize, &str)> {
     let (_mode, rest) = line.strip_prefix('C')?.split_once(' ')?;
     let (size, name) = rest.split_once(' ')?;
@@ -114,12 +114,12 @@ fn file_of(line: &str) -> Option<(usize, &str)> {
     (!matches!(leaf, "" | "." | "..")).then_some((size.parse().ok()?, leaf))
 }
 
-/// Bytes that are sent at once.
-const PIECE: usize = 32 << 10;
+/// Bytes sent at once.
+const PIECE_BYTES: usize = 32 << 10;
 
-/// The other end of a channel, read and written by a thread.
+/// The channel's peer, for a thread.
 pub(super) struct Peer<'a> {
-    /// The next piece of what the client sends; `None` at the end.
+    /// Returns the next piece of input; `None` at the end.
     pub(super) next: &'a mut dyn FnMut() -> Option<Vec<u8>>,
     pub(super) write: &'a mut dyn FnMut(&[u8]),
     pub(super) input: Vec<u8>,
@@ -136,21 +136,21 @@ impl Peer<'_> {
         Some(())
     }
 
-    /// A line, without its end; `None` when the client sends nothing more.
+    /// Reads a line without its end; `None` at the end of the input.
     fn line(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.input.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<_> = self.input.drain(..=end).collect();
                 return Some(menu::bytes::from_bytes(&line[..end]));
             }
-            if self.input.len() > LINE {
+            if self.input.len() > MAX_LINE_BYTES {
                 return None;
             }
             self.more()?;
         }
     }
 
-    /// The client confirms what it was sent.
+    /// Waits for the client's acknowledgement.
     fn confirmed(&mut self) -> Option<()> {
         while self.input.is_empty() {
             self.more()?;

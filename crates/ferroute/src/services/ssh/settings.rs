@@ -1,4 +1,4 @@
-//! What `/ip/ssh` says: algorithms, ways to log in, connections that are forwarded.
+//! Settings of `/ip/ssh`: algorithms, authentication methods, TCP forwarding.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +10,13 @@ use russh::keys::Algorithm;
 use russh::server::Config;
 use russh::{MethodKind, MethodSet, Preferred, SshId, cipher, kex, mac};
 
-/// How long a rejection takes at least, whatever its reason.
-const REJECTION: Duration = Duration::from_secs(1);
+/// Minimum duration of a rejection, whatever its reason.
+const REJECTION_DELAY: Duration = Duration::from_secs(1);
 
-/// How often a silent peer is asked whether it is still there; the third silence ends it.
-const KEEPALIVE: Duration = Duration::from_secs(60);
+/// Keepalive interval; the third unanswered one closes the connection.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Which connections are forwarded. That is asked for each of them, also on connections that were there before.
+/// Permitted TCP forwarding. Checked per forwarded connection, also on existing SSH connections.
 #[derive(Debug, Default)]
 pub(super) struct Forwards {
     local: AtomicBool,
@@ -24,7 +24,7 @@ pub(super) struct Forwards {
 }
 
 impl Forwards {
-    /// Takes over a word of `forwarding-enabled`.
+    /// Applies a value of `forwarding-enabled`.
     pub(super) fn set(&self, word: &str) {
         let is = |words: &[&str]| words.contains(&word);
         self.local.store(is(&["local", "both"]), Ordering::Relaxed);
@@ -32,18 +32,18 @@ impl Forwards {
             .store(is(&["remote", "both"]), Ordering::Relaxed);
     }
 
-    /// Whether the router connects for users to others.
+    /// Returns true if the router may connect for users.
     pub(super) fn local(&self) -> bool {
         self.local.load(Ordering::Relaxed)
     }
 
-    /// Whether the router listens for users.
+    /// Returns true if the router may listen for users.
     pub(super) fn remote(&self) -> bool {
         self.remote.load(Ordering::Relaxed)
     }
 }
 
-/// What somebody may prove with who they are.
+/// Returns the permitted authentication methods.
 pub(super) fn methods(settings: Option<&Item>) -> MethodSet {
     let mut methods = MethodSet::from(&[MethodKind::PublicKey, MethodKind::Password][..]);
     if settings.is_some_and(|item| item.text("password-authentication") == "no") {
@@ -52,7 +52,7 @@ pub(super) fn methods(settings: Option<&Item>) -> MethodSet {
     methods
 }
 
-/// What the library is to do for the next connections.
+/// Returns the library's configuration for new connections.
 pub(super) fn config(settings: Option<&Item>, key: &HostKey) -> Config {
     let strong = settings.is_some_and(|item| item.is("strong-crypto"));
     let ciphers = settings.and_then(|item| item.get("ciphers"));
@@ -63,26 +63,26 @@ pub(super) fn config(settings: Option<&Item>, key: &HostKey) -> Config {
         .map(ToString::to_string)
         .collect();
     Config {
-        // RouterOS: clients choose their dialect by this name.
+        // RouterOS: clients select their dialect by this name.
         server_id: SshId::Standard("SSH-2.0-ROSSSH".into()),
         methods: methods(settings),
-        auth_rejection_time: REJECTION,
+        auth_rejection_time: REJECTION_DELAY,
         auth_rejection_time_initial: Some(Duration::ZERO),
         keys: vec![key.private().clone()],
-        // It counts what clients ask before they try a password, each of their keys too.
+        // The limit includes key queries before a password attempt.
         max_auth_attempts: 16,
         inactivity_timeout: None,
-        keepalive_interval: Some(KEEPALIVE),
+        keepalive_interval: Some(KEEPALIVE_INTERVAL),
         nodelay: true,
         preferred: preferred(strong, &ciphers),
         ..Config::default()
     }
 }
 
-/// The algorithms, best first; of those that both sides have the client's best one is taken (RFC 4253, 7.1).
+/// Returns the algorithms, best first; the client's order decides among common ones (RFC 4253, 7.1).
 ///
-/// RouterOS: with `strong-crypto` ciphers have 192 bits or more, hashes are SHA-2, and groups of Diffie-Hellman are
-/// large. Without it older clients get in, too.
+/// RouterOS: with `strong-crypto` ciphers have 192 bits or more, hashes are SHA-2, and Diffie-Hellman groups
+/// are large. Without it older clients are supported.
 fn preferred(strong: bool, ciphers: &[String]) -> Preferred {
     let usual = Preferred::DEFAULT;
     let mut kex: Vec<_> = usual.kex.to_vec();
@@ -92,7 +92,7 @@ fn preferred(strong: bool, ciphers: &[String]) -> Preferred {
         let sha1 = Algorithm::Rsa { hash: None };
         key.retain(|algorithm| *algorithm != sha1);
     } else {
-        // Those of SHA-1 are the last that a client finds.
+        // SHA-1 algorithms come last.
         kex.extend([
             kex::ECDH_SHA2_NISTP256,
             kex::ECDH_SHA2_NISTP384,
@@ -133,7 +133,7 @@ fn ciphers_of(strong: bool, words: &[String]) -> Vec<cipher::Name> {
                 cipher::AES_192_CTR,
                 cipher::AES_128_CTR,
             ],
-            // The menu refuses the others.
+            // The menu refuses other values.
             _ => &[],
         };
         taken.extend_from_slice(named);

@@ -1,10 +1,10 @@
-//! The server of SFTP, version 3 (draft-ietf-secsh-filexfer-02): a state machine over a [`FileStore`].
+//! SFTP server, version 3 (draft-ietf-secsh-filexfer-02): a state machine over a [`FileStore`].
 //!
 //! ```text
 //! bytes ─▶ Server::receive ─▶ one packet after the other ─▶ store ─▶ answers
 //! ```
-//! A file is read wholly when it is opened, and written wholly when it is closed: the router's files are small, and
-//! none is ever there in part. An upload that breaks off leaves nothing behind.
+//! Files are read completely on open and written completely on close: the router's files are small and never stored
+//! in part. An interrupted upload leaves no file.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use router::RemoteEntry;
 
 use super::files::{Contents, FileStore, name_of};
 
-/// Files that a client has open at a time.
-const HANDLES: usize = 16;
-/// Bytes of a packet at most: clients write up to 256 KiB at once.
-const PACKET: usize = 300 << 10;
-/// Bytes that one answer reads at most.
+/// Maximum number of open files per client.
+const MAX_HANDLES: usize = 16;
+/// Maximum packet length: clients write up to 256 KiB at once.
+const MAX_PACKET_BYTES: usize = 300 << 10;
+/// Maximum bytes per READ.
 const READ: usize = 64 << 10;
-/// Entries of one answer to READDIR.
-const ENTRIES: usize = 64;
+/// Entries per READDIR answer.
+const ENTRIES_PER_ANSWER: usize = 64;
 
-/// Types of packets.
+/// Packet types.
 mod kind {
     pub(super) const INIT: u8 = 1;
     pub(super) const VERSION: u8 = 2;
@@ -49,7 +49,7 @@ mod kind {
     pub(super) const ATTRS: u8 = 105;
 }
 
-/// Codes of STATUS.
+/// STATUS codes.
 mod code {
     pub(super) const OK: u32 = 0;
     pub(super) const EOF: u32 = 1;
@@ -60,7 +60,7 @@ mod code {
     pub(super) const OP_UNSUPPORTED: u32 = 8;
 }
 
-/// Flags of OPEN.
+/// OPEN flags.
 mod flag {
     pub(super) const WRITE: u32 = 2;
     pub(super) const APPEND: u32 = 4;
@@ -71,11 +71,11 @@ mod flag {
 
 const VERSION: u32 = 3;
 
-/// The client sends what is no packet: the channel is closed.
+/// Error: invalid packet, which closes the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Broken;
 
-/// What a client has open.
+/// An open file or folder.
 #[derive(Debug)]
 enum Handle {
     Folder(std::vec::IntoIter<RemoteEntry>),
@@ -87,7 +87,7 @@ enum Handle {
     },
 }
 
-/// An answer that says why a request failed.
+/// A STATUS answer of a failed request.
 struct Failure(u32, String);
 
 impl From<Reason> for Failure {
@@ -103,7 +103,7 @@ impl From<Reason> for Failure {
     }
 }
 
-/// See the module.
+/// SFTP server of one channel.
 #[derive(Debug, Default)]
 pub(super) struct Server {
     input: Vec<u8>,
@@ -112,7 +112,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Takes bytes of the client, and appends the answers to the packets that are whole.
+    /// Processes bytes of the client, and appends the answers to complete packets.
     pub(super) fn receive(
         &mut self,
         bytes: &[u8],
@@ -124,7 +124,7 @@ impl Server {
         let mut at = 0;
         while let Some((length, rest)) = input[at..].split_first_chunk::<4>() {
             let length = u32::from_be_bytes(*length) as usize;
-            if length == 0 || length > PACKET {
+            if length == 0 || length > MAX_PACKET_BYTES {
                 return Err(Broken);
             }
             let Some(packet) = rest.get(..length) else {
@@ -162,7 +162,7 @@ impl Server {
         Ok(())
     }
 
-    /// Carries out a request; `None` if its fields are not those of its type.
+    /// Carries out a request; `None` if its fields are malformed.
     fn request(
         &mut self,
         kind: u8,
@@ -193,7 +193,7 @@ impl Server {
                 entry.map(Reply::Attributes)
             }
             kind::FSTAT => self.stat(fields.handle()?),
-            // Times and modes are not kept; clients set them behind each upload.
+            // Times and modes are not stored; clients set them after each upload.
             kind::SETSTAT | kind::FSETSTAT => Ok(Reply::Done),
             kind::REMOVE | kind::RMDIR => {
                 let name = fields.name()?;
@@ -210,7 +210,7 @@ impl Server {
     }
 
     fn keep(&mut self, handle: Handle) -> Result<Reply, Failure> {
-        if self.handles.len() >= HANDLES {
+        if self.handles.len() >= MAX_HANDLES {
             return Err(Failure(code::FAILURE, String::from("too many open files")));
         }
         self.next = self.next.wrapping_add(1);
@@ -289,7 +289,7 @@ impl Server {
         let Some(Handle::Folder(entries)) = self.handles.get_mut(&handle) else {
             return Err(no_handle());
         };
-        let some: Vec<_> = entries.by_ref().take(ENTRIES).collect();
+        let some: Vec<_> = entries.by_ref().take(ENTRIES_PER_ANSWER).collect();
         match some.is_empty() {
             true => Err(Failure(code::EOF, String::from("end of directory"))),
             false => Ok(Reply::Names(some)),
@@ -328,7 +328,7 @@ fn no_handle() -> Failure {
     Failure(code::FAILURE, String::from("invalid handle"))
 }
 
-/// An answer to a request that was carried out.
+/// Answer to a successful request.
 enum Reply {
     Done,
     Handle(u32),
@@ -375,7 +375,7 @@ impl Reply {
     }
 }
 
-/// A line as `ls -l` prints it.
+/// Formats a line like `ls -l`.
 fn long_name(entry: &RemoteEntry, leaf: &str) -> String {
     let (mode, bytes) = (
         if entry.folder {
@@ -422,7 +422,7 @@ fn put_string(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend(bytes);
 }
 
-/// Size, permissions and times of an entry.
+/// Appends size, permissions and times of an entry.
 fn put_attributes(out: &mut Vec<u8>, entry: &RemoteEntry) {
     const SIZE_MODE_TIMES: u32 = 1 | 4 | 8;
     const FOLDER: u32 = 0o040_755;
@@ -435,7 +435,7 @@ fn put_attributes(out: &mut Vec<u8>, entry: &RemoteEntry) {
     put_u32(out, modified);
 }
 
-/// The fields of a packet, in order.
+/// Parser of a packet's fields.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {

@@ -1,23 +1,23 @@
-//! What follows `+` in the name of who logs in: what kind of terminal there is.
+//! Terminal options after `+` in a login name.
 //!
-//! RouterOS: `admin+ct80w` is the user `admin` on a terminal without colours (`c`) that is not
-//! asked what it is (`t`) and is 80 wide (`80w`); `e` is a dumb terminal, `25h` its height.
+//! RouterOS: `admin+ct80w` is the user `admin` on a terminal without colours (`c`), without detection (`t`),
+//! and 80 columns wide (`80w`); `e` is a dumb terminal, `25h` the height.
 
-/// What is said of a terminal.
+/// Terminal options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Suffix {
     /// No colours.
     pub(crate) plain: bool,
-    /// No sequences at all.
+    /// No escape sequences.
     pub(crate) dumb: bool,
-    /// Its width, whatever it says itself.
+    /// Width that overrides the terminal's.
     pub(crate) columns: Option<u16>,
-    /// Its height, whatever it says itself.
+    /// Height that overrides the terminal's.
     pub(crate) rows: Option<u16>,
 }
 
 impl Suffix {
-    /// The user's name, and what is said behind it. What is no such word belongs to the name.
+    /// Splits a login into user name and options. Invalid options belong to the name.
     pub(crate) fn split(login: &str) -> (&str, Self) {
         let found = login.split_once('+');
         match found.and_then(|(name, words)| Some((name, Self::parse(words)?))) {

@@ -4,7 +4,7 @@ use super::packet::{ICMP6, V4, V6, echo, mark};
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum Outcome {
     /// Nothing comes out.
     Silent,
     /// It reaches the server.
@@ -15,21 +15,21 @@ pub(super) enum Fate {
     Both(u8, u8),
 }
 
-use Fate::{Answered, Both, Forwarded, Silent};
+use Outcome::{Answered, Both, Forwarded, Silent};
 
 /// One kind of odd packet.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) frames: Vec<Vec<u8>>,
-    pub(super) kernel: Fate,
+    pub(super) kernel: Outcome,
     /// Where ours differs: how, and why that is right.
-    pub(super) ferroute: Option<(Fate, &'static str)>,
+    pub(super) ferroute: Option<(Outcome, &'static str)>,
 }
 
 impl Case {
     /// The same case, where ours differs from the kernel.
-    fn but(self, fate: Fate, why: &'static str) -> Self {
+    fn but(self, fate: Outcome, why: &'static str) -> Self {
         Self {
             ferroute: Some((fate, why)),
             ..self
@@ -51,7 +51,7 @@ pub(super) fn all() -> Vec<Case> {
     .concat()
 }
 
-fn v4(name: &'static str, kernel: Fate, spoil: impl Fn(&mut V4)) -> Case {
+fn v4(name: &'static str, kernel: Outcome, spoil: impl Fn(&mut V4)) -> Case {
     let mut packet = V4::new(name);
     spoil(&mut packet);
     Case {
@@ -62,7 +62,7 @@ fn v4(name: &'static str, kernel: Fate, spoil: impl Fn(&mut V4)) -> Case {
     }
 }
 
-fn v6(name: &'static str, kernel: Fate, spoil: impl Fn(&mut V6)) -> Case {
+fn v6(name: &'static str, kernel: Outcome, spoil: impl Fn(&mut V6)) -> Case {
     let mut packet = V6::new(name);
     spoil(&mut packet);
     Case {

@@ -15,7 +15,7 @@ use std::thread;
 
 use lab::{End, Host, Lab, Layout, Link};
 
-use self::cases::{Case, Fate};
+use self::cases::{Case, Outcome};
 use crate::world::{PACKET, Router, Start, have, lab, layout, run, shell};
 
 /// Prints each frame that comes in at `eth0`, in hexadecimal.
@@ -107,7 +107,7 @@ fn send<'a>(lab: &Lab, frames: impl IntoIterator<Item = &'a Vec<u8>>) {
 }
 
 /// What became of each packet, by the name of its case.
-fn fates(cases: &[Case], client: &Listener, server: &Listener) -> BTreeMap<&'static str, Fate> {
+fn fates(cases: &[Case], client: &Listener, server: &Listener) -> BTreeMap<&'static str, Outcome> {
     let (back, through) = (client.frames(), server.frames());
     let fate = |case: &Case| {
         let forwarded = through
@@ -117,17 +117,17 @@ fn fates(cases: &[Case], client: &Listener, server: &Listener) -> BTreeMap<&'sta
             .iter()
             .filter(|frame| packet::is_marked(frame, case.name));
         match (forwarded, answers.find_map(|frame| packet::icmp(frame))) {
-            (false, None) => Fate::Silent,
-            (true, None) => Fate::Forwarded,
-            (false, Some((kind, code))) => Fate::Answered(kind, code),
-            (true, Some((kind, code))) => Fate::Both(kind, code),
+            (false, None) => Outcome::Silent,
+            (true, None) => Outcome::Forwarded,
+            (false, Some((kind, code))) => Outcome::Answered(kind, code),
+            (true, Some((kind, code))) => Outcome::Both(kind, code),
         }
     };
     cases.iter().map(|case| (case.name, fate(case))).collect()
 }
 
 /// Sends all cases and compares their fates with the expected ones.
-fn compare(lab: &Lab, expected: impl Fn(&Case) -> Fate) {
+fn compare(lab: &Lab, expected: impl Fn(&Case) -> Outcome) {
     for address in ["203.0.113.1", "2001:db8:1::1"] {
         run(
             lab,
@@ -161,7 +161,7 @@ fn compare(lab: &Lab, expected: impl Fn(&Case) -> Fate) {
         .iter()
         .filter(|(name, fate)| found[*name] != **fate)
         .collect();
-    let shown = |(name, fate): &(&&str, &Fate)| {
+    let shown = |(name, fate): &(&&str, &Outcome)| {
         format!("{name}: expected {fate:?}, found {:?}", found[**name])
     };
     let shown: Vec<_> = differing.iter().map(shown).collect();

@@ -12,10 +12,10 @@ mod tokens;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Sources by their path.
-pub type Sources<'a> = BTreeMap<&'a str, &'a str>;
+pub(crate) type Sources<'a> = BTreeMap<&'a str, &'a str>;
 
 /// The names by which a file imports another.
-pub type Names = BTreeSet<String>;
+pub(crate) type Names = BTreeSet<String>;
 
 /// Declarations that lead to each other end after so many steps.
 const STEPS: usize = 16;
@@ -56,7 +56,7 @@ enum Target {
 
 /// The modules of a crate. The first one is the root.
 #[derive(Debug, Default)]
-pub struct Crate {
+pub(crate) struct Crate {
     pub files: Vec<String>,
     modules: Vec<Module>,
     /// Macros by name, and the files that define them.

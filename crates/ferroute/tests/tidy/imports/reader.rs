@@ -23,7 +23,7 @@ const STATEMENTS: [&str; 5] = ["use", "type", "const", "static", "let"];
 
 /// Reads a module in a file of its own. The modules that it declares are files in `folder`. Returns the module's
 /// place in the crate, or nothing if the file holds tests or does not exist.
-pub fn read(
+pub(crate) fn read(
     read: &mut Crate,
     sources: &Sources<'_>,
     path: &str,

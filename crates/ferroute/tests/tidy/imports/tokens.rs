@@ -14,7 +14,7 @@ pub enum Token<'a> {
 }
 
 /// Returns the tokens of a source that compiles.
-pub fn tokens(source: &str) -> Vec<Token<'_>> {
+pub(crate) fn tokens(source: &str) -> Vec<Token<'_>> {
     let bytes = source.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;

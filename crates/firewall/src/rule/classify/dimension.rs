@@ -8,7 +8,7 @@ use packet::link::Link;
 use packet::{Fields, Tuple, protocol};
 
 use crate::rule::address::{AddressRange, Class, ClassSet};
-use crate::rule::holds;
+use crate::rule::evaluate;
 use crate::rule::link::{self, LinkMatch};
 use crate::rule::matcher::{Icmp, Match, Matcher};
 use crate::rule::subject::{Ipsec, Marks, Subject};
@@ -163,7 +163,7 @@ impl Of {
     #[inline(always)]
     pub fn service_shown(fields: &Fields) -> u32 {
         let number = u32::from(fields.tuple.protocol) << PROTOCOL;
-        let shown = holds::ports(fields).is_some() | holds::icmp(fields).is_some();
+        let shown = evaluate::ports(fields).is_some() | evaluate::icmp(fields).is_some();
         let what = SHOWN | u32::from(fields.tuple.destination_port);
         number | what & u32::from(shown).wrapping_neg()
     }
@@ -171,14 +171,14 @@ impl Of {
     /// Returns the key of [`Self::SourcePort`].
     #[inline(always)]
     pub fn source_port(fields: &Fields) -> u32 {
-        let shown = holds::ports(fields);
+        let shown = evaluate::ports(fields);
         shown.map_or(0, |(port, _)| SHOWN | u32::from(port))
     }
 
     /// Returns the key of [`Self::TcpFlags`].
     #[inline(always)]
     pub fn tcp_flags(fields: &Fields) -> u32 {
-        holds::tcp(fields).map_or(0, |flags| 0x100 | u32::from(flags))
+        evaluate::tcp(fields).map_or(0, |flags| 0x100 | u32::from(flags))
     }
 
     /// Returns the key of [`Self::State`].

@@ -139,7 +139,9 @@ impl WideFew {
     #[inline(always)]
     pub(super) fn narrow<L: Lanes>(&self, lanes: L, addresses: &[u128; 16], left: &mut [u64; 16]) {
         let spans = match &self.squeezed {
-            Some(squeezed) if L::SQUEEZES => of_squeezed(lanes, squeezed, addresses),
+            Some((squeeze, numbers)) if L::SQUEEZES => {
+                of_squeezed(lanes, squeeze, numbers, addresses)
+            }
             _ => lanes.few_ranks_u64(&self.highs, &lanes.highs(addresses)),
         };
         self.narrow_in(lanes, &spans, addresses, left);
@@ -221,7 +223,8 @@ impl WideFew {
 #[inline(always)]
 fn of_squeezed<L: Lanes>(
     lanes: L,
-    (squeeze, numbers): &(Squeeze, [u32; BOUNDARIES + 1]),
+    squeeze: &Squeeze,
+    numbers: &[u32; BOUNDARIES + 1],
     addresses: &[u128; 16],
 ) -> [u32; 16] {
     lanes.few_ranks(numbers, &lanes.squeeze(addresses, squeeze))
@@ -257,9 +260,9 @@ mod tests {
 
             let mut left = [u64::MAX; 16];
             few.narrow(Baseline, &addresses, &mut left);
-            if let Some(squeezed) = &few.squeezed {
+            if let Some((squeeze, numbers)) = &few.squeezed {
                 let mut same = [u64::MAX; 16];
-                let spans = of_squeezed(Baseline, squeezed, &addresses);
+                let spans = of_squeezed(Baseline, squeeze, numbers, &addresses);
                 few.narrow_in(Baseline, &spans, &addresses, &mut same);
                 prop_assert_eq!(same, left);
             }

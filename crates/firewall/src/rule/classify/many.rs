@@ -4,7 +4,7 @@ use kernels::{Lanes, Work};
 
 use super::super::table::NONE;
 use super::dimension::{PARTS, Packets, TOGETHER};
-use super::part::Chosen;
+use super::part::ChosenFields;
 use super::sparse::{PARTS as LISTED, SpansOf, Sparse};
 use super::{Block, First};
 
@@ -27,7 +27,7 @@ impl<P: Packets> Work for Many<'_, P> {
     fn run<L: Lanes>(mut self, lanes: L) {
         let all = (self.which.len() == self.packets.len()) & (self.which.len() <= TOGETHER);
         for which in self.which.chunks(TOGETHER) {
-            let chosen = Chosen { which, all };
+            let chosen = ChosenFields { which, all };
             match (self.block.words, &self.block.sparse) {
                 (1, _) => self.of_words(lanes, chosen),
                 (_, Some(sparse)) => self.of_lists(lanes, sparse, chosen),
@@ -40,7 +40,7 @@ impl<P: Packets> Work for Many<'_, P> {
 impl<P: Packets> Many<'_, P> {
     /// Lookup with rows of one word.
     #[inline(always)]
-    fn of_words<L: Lanes>(&mut self, lanes: L, chosen: Chosen<'_>) {
+    fn of_words<L: Lanes>(&mut self, lanes: L, chosen: ChosenFields<'_>) {
         let block = self.block;
         // Fields do not clear the bits beyond the block's rules.
         let rules = u64::MAX >> (64 - block.rules.len().clamp(1, 64));
@@ -66,14 +66,14 @@ impl<P: Packets> Many<'_, P> {
 
     /// Lookup with rows of several lines, by lists of rules.
     #[inline(always)]
-    fn of_lists<L: Lanes>(&mut self, lanes: L, sparse: &Sparse, chosen: Chosen<'_>) {
+    fn of_lists<L: Lanes>(&mut self, lanes: L, sparse: &Sparse, chosen: ChosenFields<'_>) {
         let mut spans: SpansOf = [[0; TOGETHER]; LISTED];
         for (part, spans) in self.block.parts.iter().zip(&mut spans) {
             part.spans(lanes, self.packets, chosen, spans);
         }
         let mut places = [0; TOGETHER];
         let count = chosen.which.len();
-        let alone = sparse.firsts(lanes, (&spans, count), self.start, &mut places);
+        let alone = sparse.firsts(lanes, &spans, count, self.start, &mut places);
         let first = |at: usize, place: u32| First {
             place,
             left: alone >> at & u64::from(place != NONE),
@@ -94,7 +94,7 @@ impl<P: Packets> Many<'_, P> {
 
     /// Lookup with rows of several lines.
     #[inline(always)]
-    fn of_rows<L: Lanes>(&mut self, lanes: L, chosen: Chosen<'_>) {
+    fn of_rows<L: Lanes>(&mut self, lanes: L, chosen: ChosenFields<'_>) {
         let block = self.block;
         let mut rows = [[0; TOGETHER]; PARTS];
         let rows = &mut rows[..block.parts.len()];

@@ -13,27 +13,27 @@
 //!
 //! A vector of packets is classified field by field, so that the searches of many packets overlap.
 
-mod alike;
 mod dimension;
 mod few;
 mod many;
 mod part;
 mod ranks;
+mod runs;
 mod sparse;
 
 use std::sync::Arc;
 
 use kernels::{Lanes, Work, widest};
 
-use alike::Alike;
 use dimension::PARTS;
 pub(super) use dimension::Spans;
 pub use dimension::{Of, Packets, Parts, TOGETHER};
 pub(super) use many::Many;
 use part::Part;
+use runs::StreamRuns;
 use sparse::{Runs, Sparse};
 
-use super::stream::Looked;
+use super::stream::StreamResult;
 use super::table::{NONE, Rule, Summary};
 
 /// Maximum number of rules per block.
@@ -47,7 +47,7 @@ type Rows = [u64; PARTS];
 
 /// The candidate rules of a packet in a block.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Left {
+pub(super) enum Candidates {
     /// A bit for each candidate.
     Word(u64),
     /// The rows whose AND gives the candidates.
@@ -101,7 +101,7 @@ pub(super) struct Block {
     words: usize,
     /// For each rule: the indices of the matchers that no field represents.
     rest: Box<[Box<[u8]>]>,
-    alike: Alike,
+    alike: StreamRuns,
     pub(super) summary: Summary,
     /// Where rows are long.
     sparse: Option<Sparse>,
@@ -154,7 +154,7 @@ impl Block {
             parts: parts.into(),
             words,
             rest,
-            alike: Alike::new(&rules),
+            alike: StreamRuns::new(&rules),
             rules,
         }
     }
@@ -184,42 +184,42 @@ impl Block {
     /// Returns the index of the next rule to evaluate after a rule did not match: rules that need the same
     /// missing stream data are skipped.
     #[inline(always)]
-    pub(super) fn behind(&self, place: usize, looked: &Looked) -> usize {
+    pub(super) fn behind(&self, place: usize, looked: &StreamResult) -> usize {
         self.alike.behind(place, looked)
     }
 
     /// Returns the candidates of one packet.
     #[inline]
-    pub(super) fn left<P: Packets>(&self, packet: &P) -> Left {
-        let rows = widest(One {
+    pub(super) fn left<P: Packets>(&self, packet: &P) -> Candidates {
+        let rows = widest(PacketRows {
             block: self,
             packet,
         });
         match self.words {
             1 => {
                 let rows = rows.iter().take(self.parts.len());
-                Left::Word(rows.fold(u64::MAX, |bits, row| bits & row))
+                Candidates::Word(rows.fold(u64::MAX, |bits, row| bits & row))
             }
-            _ => Left::Rows(rows),
+            _ => Candidates::Rows(rows),
         }
     }
 
     /// Returns the candidates from a packet's first candidate in this block; `None` if its bits are not the
     /// candidates.
     #[inline(always)]
-    pub(super) fn left_of(&self, first: &First) -> Option<Left> {
-        (self.words == 1).then_some(Left::Word(first.left))
+    pub(super) fn left_of(&self, first: &First) -> Option<Candidates> {
+        (self.words == 1).then_some(Candidates::Word(first.left))
     }
 
     /// Returns the first candidate from index `from` on.
     #[inline(always)]
-    pub(super) fn next(&self, left: &Left, from: usize) -> Option<usize> {
+    pub(super) fn next(&self, left: &Candidates, from: usize) -> Option<usize> {
         if from >= self.rules.len() {
             return None;
         }
         let rows = match left {
-            Left::Word(bits) => return self.place(0, bits & u64::MAX << (from % 64)),
-            Left::Rows(rows) => rows,
+            Candidates::Word(bits) => return self.place(0, bits & u64::MAX << (from % 64)),
+            Candidates::Rows(rows) => rows,
         };
         for line in from / 64 / LINE..self.words / LINE {
             let mut both = self.line(rows.iter().copied(), line);
@@ -275,12 +275,12 @@ impl Block {
 }
 
 /// Computes the rows of one packet.
-struct One<'a, P> {
+struct PacketRows<'a, P> {
     block: &'a Block,
     packet: &'a P,
 }
 
-impl<P: Packets> Work for One<'_, P> {
+impl<P: Packets> Work for PacketRows<'_, P> {
     type Output = Rows;
 
     #[inline(always)]

@@ -10,12 +10,12 @@ use super::few::WideFew;
 use super::ranks::{Ranks, WideRanks};
 use super::sparse::Runs;
 
-/// Below this number packets are looked up one by one; batch lookups have a fixed cost.
-const ALONE: usize = 4;
+/// Fewer packets than this are looked up individually; batch lookups have a fixed cost.
+const BATCH_MIN: usize = 4;
 
 /// A selection of a vector's packets.
 #[derive(Clone, Copy)]
-pub(super) struct Chosen<'a> {
+pub(super) struct ChosenFields<'a> {
     /// Indices of the packets, at most [`TOGETHER`].
     pub(super) which: &'a [u16],
     /// True if the selection is the whole vector in order.
@@ -60,14 +60,14 @@ impl Part {
             }
         }
         changes.sort_unstable();
-        let mut found = Found::default();
-        let (mut boundaries, mut rows) = (Vec::new(), vec![found.place(&row)]);
+        let mut found = RowInterner::default();
+        let (mut boundaries, mut rows) = (Vec::new(), vec![found.offset(&row)]);
         for group in changes.chunk_by(|(one, _), (other, _)| one == other) {
             for (_, place) in group {
                 row[place / 64] ^= 1 << (place % 64);
             }
             boundaries.push(group[0].0);
-            rows.push(found.place(&row));
+            rows.push(found.offset(&row));
         }
         let bits = found.bits;
         if words == 1 {
@@ -148,7 +148,7 @@ impl Part {
         &self,
         lanes: L,
         packets: &P,
-        chosen: Chosen<'_>,
+        chosen: ChosenFields<'_>,
         left: &mut [u64; TOGETHER],
     ) {
         let (sixteens, _) = left.as_chunks_mut::<16>();
@@ -189,7 +189,7 @@ impl Part {
         &self,
         lanes: L,
         packets: &P,
-        chosen: Chosen<'_>,
+        chosen: ChosenFields<'_>,
     ) -> Option<u32> {
         let Search::Narrow(ranks) = &self.search else {
             return None;
@@ -204,11 +204,11 @@ impl Part {
         &self,
         lanes: L,
         packets: &P,
-        chosen: Chosen<'_>,
+        chosen: ChosenFields<'_>,
         spans: &mut [u32; TOGETHER],
     ) {
         match &self.search {
-            Search::Narrow(ranks) if chosen.which.len() >= ALONE => {
+            Search::Narrow(ranks) if chosen.which.len() >= BATCH_MIN => {
                 let own;
                 let numbers = match self.numbers_at_hand(packets, chosen) {
                     Some(numbers) => numbers,
@@ -227,7 +227,7 @@ impl Part {
                     *spans = ranks.ranks(lanes, numbers);
                 }
             }
-            Search::Wide(ranks) if chosen.which.len() >= ALONE => {
+            Search::Wide(ranks) if chosen.which.len() >= BATCH_MIN => {
                 let own;
                 let addresses = match self.addresses_at_hand(packets, chosen) {
                     Some(addresses) => addresses,
@@ -256,14 +256,14 @@ impl Part {
     fn addresses_at_hand<'a, P: Packets>(
         &self,
         packets: &'a P,
-        chosen: Chosen<'_>,
+        chosen: ChosenFields<'_>,
     ) -> Option<&'a [u128; TOGETHER]> {
         packets.addresses(self.of).filter(|_| chosen.all)
     }
 
-    /// Reads the addresses of the packets one by one.
+    /// Reads the addresses of each packet.
     #[inline(always)]
-    fn addresses<P: Packets>(&self, packets: &P, chosen: Chosen<'_>) -> [u128; TOGETHER] {
+    fn addresses<P: Packets>(&self, packets: &P, chosen: ChosenFields<'_>) -> [u128; TOGETHER] {
         let mut addresses = [0; TOGETHER];
         for (address, at) in addresses.iter_mut().zip(chosen.which) {
             *address = dimension::address(self.of, packets, usize::from(*at));
@@ -276,14 +276,14 @@ impl Part {
     fn numbers_at_hand<'a, P: Packets>(
         &self,
         packets: &'a P,
-        chosen: Chosen<'_>,
+        chosen: ChosenFields<'_>,
     ) -> Option<&'a [u32; TOGETHER]> {
         packets.column(self.of).filter(|_| chosen.all)
     }
 
     /// Computes the keys from precomputed addresses, or reads them one by one.
     #[inline(always)]
-    fn numbers<P: Packets>(&self, packets: &P, chosen: Chosen<'_>) -> [u32; TOGETHER] {
+    fn numbers<P: Packets>(&self, packets: &P, chosen: ChosenFields<'_>) -> [u32; TOGETHER] {
         if let Some(addresses) = self.addresses_at_hand(packets, chosen) {
             return addresses.map(dimension::narrow);
         }
@@ -301,7 +301,7 @@ impl Part {
 
 /// Returns the key that all packets have in common: connection state and ingress interface are often equal.
 #[inline(always)]
-fn alike(numbers: &[u32; TOGETHER], chosen: Chosen<'_>) -> Option<u32> {
+fn alike(numbers: &[u32; TOGETHER], chosen: ChosenFields<'_>) -> Option<u32> {
     let numbers = &numbers[..chosen.which.len().min(TOGETHER)];
     let first = *numbers.first()?;
     let others = numbers
@@ -341,19 +341,19 @@ impl Search {
 
 /// Deduplicated rows.
 #[derive(Default)]
-struct Found {
+struct RowInterner {
     bits: Vec<u64>,
-    places: HashMap<Box<[u64]>, u64>,
+    offsets: HashMap<Box<[u64]>, u64>,
 }
 
-impl Found {
-    fn place(&mut self, row: &[u64]) -> u64 {
-        if let Some(place) = self.places.get(row) {
-            return *place;
+impl RowInterner {
+    fn offset(&mut self, row: &[u64]) -> u64 {
+        if let Some(offset) = self.offsets.get(row) {
+            return *offset;
         }
-        let place = self.bits.len() as u64;
+        let offset = self.bits.len() as u64;
         self.bits.extend(row);
-        self.places.insert(row.into(), place);
-        place
+        self.offsets.insert(row.into(), offset);
+        offset
     }
 }

@@ -19,8 +19,8 @@ struct Tree<T, const N: usize> {
     count: usize,
 }
 
-/// Counts how many numbers of a sorted set are at most a 32-bit key. A single key descends the tree; many
-/// keys at once bisect the leaves step by step.
+/// Computes the rank of a 32-bit key in a sorted set: the count of numbers up to the key. A single key
+/// descends the tree; many keys at once bisect the leaves step by step.
 #[derive(Debug)]
 pub(super) struct Ranks {
     tree: Tree<u32, 16>,
@@ -32,7 +32,7 @@ pub(super) struct Ranks {
 /// Minimum length of a section if there are several.
 const LINE: usize = 16;
 
-/// Counts how many numbers of a sorted set are at most a 128-bit key: searches the high halves, and the low
+/// Computes the rank of a 128-bit key in a sorted set: searches the high halves, and the low
 /// halves only among equal high halves.
 #[derive(Debug)]
 pub(super) struct WideRanks {
@@ -148,7 +148,7 @@ impl Ranks {
         }
     }
 
-    /// Returns how many numbers are at most `key`.
+    /// Returns the rank of `key`.
     #[inline(always)]
     pub(super) fn rank<L: Lanes>(&self, lanes: L, key: u32) -> usize {
         let rank = self.tree.leaf(
@@ -158,7 +158,7 @@ impl Ranks {
         rank.min(self.len)
     }
 
-    /// Returns how many numbers are at most each of 16 keys.
+    /// Returns the ranks of 16 keys.
     #[inline(always)]
     pub(super) fn ranks<L: Lanes>(&self, lanes: L, keys: &[u32; 16]) -> [u32; 16] {
         let len = self.len as u32;
@@ -205,7 +205,7 @@ impl WideRanks {
         }
     }
 
-    /// Returns how many numbers are at most `key`.
+    /// Returns the rank of `key`.
     #[inline(always)]
     pub(super) fn rank<L: Lanes>(&self, lanes: L, key: u128) -> usize {
         let half = (key >> 64) as u64;
@@ -219,7 +219,7 @@ impl WideRanks {
         }
     }
 
-    /// Returns how many numbers are at most each of 16 keys.
+    /// Returns the ranks of 16 keys.
     #[inline(always)]
     pub(super) fn ranks<L: Lanes>(&self, lanes: L, keys: &[u128; 16]) -> [u32; 16] {
         let highs = match &self.squeezed {
@@ -229,7 +229,7 @@ impl WideRanks {
         self.ranks_of(lanes, &highs, keys)
     }
 
-    /// Returns how many numbers are at most each key, given the ranks of the keys' high halves.
+    /// Returns the ranks of 16 keys, given the ranks of the keys' high halves.
     #[inline(always)]
     fn ranks_of<L: Lanes>(&self, lanes: L, highs: &[u32; 16], keys: &[u128; 16]) -> [u32; 16] {
         let mut ranks = lanes.gather(&self.from, highs);
@@ -246,7 +246,7 @@ impl WideRanks {
         ranks
     }
 
-    /// Returns how many numbers are at most `key`, among the numbers with its high half.
+    /// Returns the rank of `key` among the numbers with its high half.
     #[inline(always)]
     fn among(&self, deep: u32, key: u128) -> u32 {
         let (from, to) = self.deep[(deep & !DEEP) as usize];

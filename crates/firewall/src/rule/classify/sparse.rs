@@ -12,13 +12,13 @@ use super::dimension::TOGETHER;
 /// Maximum number of fields.
 pub(super) const PARTS: usize = 8;
 /// Maximum number of rules per list, and of unlisted rules.
-const LONGEST: usize = 8;
+const LIST_LEN_MAX: usize = 8;
 /// A rule that accepts more ranges than this in every field is not listed.
-const SPREAD: usize = 64;
+const RANGES_MAX: usize = 64;
 /// Maximum number of combinations of one run per field that a rule may have.
 const RUNS: usize = 16;
 /// Stands for no rule.
-const NOWHERE: u32 = u32::MAX;
+const NO_RULE: u32 = u32::MAX;
 
 /// The ranges of packets, by field.
 pub(super) type SpansOf = [[u32; TOGETHER]; PARTS];
@@ -28,7 +28,7 @@ pub(super) type Runs = Option<Vec<(u16, u16)>>;
 
 /// One combination of a rule: one run of ranges per field.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct Combination {
     first: [u16; PARTS],
     last: [u16; PARTS],
     /// The rule's index in the block.
@@ -54,7 +54,7 @@ pub(super) struct Sparse {
     bounds: Box<[Box<[u32]>]>,
     /// The rule index of each listed combination, in ascending order within each list.
     places: Box<[u32]>,
-    /// The list of the rules that are in no other list.
+    /// List of the remaining rules.
     others: List,
 }
 
@@ -66,7 +66,7 @@ impl Sparse {
         if !(1..=PARTS).contains(&parts) || spans.iter().any(|spans| *spans > LAST) {
             return None;
         }
-        let mut lists: Vec<Vec<Vec<Asked>>> = Vec::new();
+        let mut lists: Vec<Vec<Vec<Combination>>> = Vec::new();
         lists.extend(spans.iter().map(|spans| vec![Vec::new(); *spans]));
         let mut others = Vec::new();
         for rule in 0..rules {
@@ -80,7 +80,7 @@ impl Sparse {
                     (lists.len(), lists.iter().map(Vec::len).max())
                 };
                 match asks.min_by_key(cost) {
-                    Some(home) if run(home).count() <= SPREAD => {
+                    Some(home) if run(home).count() <= RANGES_MAX => {
                         let lists = &mut lists[home][run(home)];
                         lists.iter_mut().for_each(|list| list.push(asked));
                     }
@@ -94,18 +94,18 @@ impl Sparse {
             places: Box::default(),
             others: 0,
         };
-        let nobody = Asked {
+        let nobody = Combination {
             first: [u16::MAX; PARTS],
             last: [0; PARTS],
-            place: NOWHERE,
+            place: NO_RULE,
         };
         let mut asked = vec![nobody];
-        let mut place = |list: &Vec<Asked>| {
+        let mut place = |list: &Vec<Combination>| {
             let (start, len) = (asked.len(), list.len());
             asked.extend(list);
             match len {
                 0 => Some(0),
-                1..=LONGEST if start <= LAST => Some((len << 16 | start) as u32),
+                1..=LIST_LEN_MAX if start <= LAST => Some((len << 16 | start) as u32),
                 _ => None,
             }
         };
@@ -115,7 +115,8 @@ impl Sparse {
         sparse.lists = lists.collect::<Option<_>>()?;
         let bounds = |part| {
             let bounds = asked.iter();
-            let both = |one: &Asked| u32::from(one.last[part]) << 16 | u32::from(one.first[part]);
+            let both =
+                |one: &Combination| u32::from(one.last[part]) << 16 | u32::from(one.first[part]);
             bounds.map(both).collect()
         };
         sparse.bounds = (0..parts).map(bounds).collect();
@@ -130,7 +131,8 @@ impl Sparse {
     pub(super) fn firsts<L: Lanes>(
         &self,
         lanes: L,
-        (spans, count): (&SpansOf, usize),
+        spans: &SpansOf,
+        count: usize,
         start: u32,
         firsts: &mut [u32; TOGETHER],
     ) -> u64 {
@@ -162,7 +164,7 @@ impl Sparse {
                 *first = place.wrapping_add(start) | outside.wrapping_neg();
             }
             if more {
-                alone &= !self.look_again(spans, group, &lists, start, firsts);
+                alone &= !self.find_several(spans, group, &lists, start, firsts);
             }
         }
         alone
@@ -172,7 +174,7 @@ impl Sparse {
     /// them.
     #[cold]
     #[inline(never)]
-    fn look_again(
+    fn find_several(
         &self,
         spans: &SpansOf,
         group: usize,
@@ -186,7 +188,7 @@ impl Sparse {
                 let at = group * 16 + at;
                 several |= 1 << at;
                 let place = self.first(&core::array::from_fn(|part| spans[part][at]));
-                *first = place.map_or(NOWHERE, |place| start + place);
+                *first = place.map_or(NO_RULE, |place| start + place);
             }
         }
         several
@@ -219,8 +221,8 @@ fn sixteen(spans: &[u32; TOGETHER], group: usize) -> &[u32; 16] {
 }
 
 /// Returns all combinations of a rule's runs; `None` if there are too many.
-fn all(runs: &[Vec<Runs>], rule: usize) -> Option<Vec<Asked>> {
-    let mut all = vec![Asked {
+fn all(runs: &[Vec<Runs>], rule: usize) -> Option<Vec<Combination>> {
+    let mut all = vec![Combination {
         first: [0; PARTS],
         last: [u16::MAX; PARTS],
         place: rule as u32,
@@ -232,7 +234,7 @@ fn all(runs: &[Vec<Runs>], rule: usize) -> Option<Vec<Asked>> {
         if all.len() * runs.len() > RUNS {
             return None;
         }
-        let with = |asked: Asked| {
+        let with = |asked: Combination| {
             runs.iter().map(move |(first, last)| {
                 let mut asked = asked;
                 (asked.first[part], asked.last[part]) = (*first, *last);

@@ -63,7 +63,7 @@ impl ConnectionLimit {
     }
 
     /// Returns true if the block has `count` other connections; with `commit` counts the connection.
-    pub(in crate::rule) fn holds(&self, original: &Tuple, commit: bool) -> bool {
+    pub(in crate::rule) fn matches(&self, original: &Tuple, commit: bool) -> bool {
         let (member, block) = self.tags(original);
         if !commit {
             let count = self.blocks.find(block);
@@ -134,19 +134,19 @@ mod tests {
     #[test]
     fn the_third_connection_of_a_block_has_two_others() {
         let limit = ConnectionLimit::new(2, 24).expect("address space");
-        assert!(!limit.holds(&tuple(0x0a00_0001, 1), true));
-        assert!(!limit.holds(&tuple(0x0a00_0002, 1), true));
-        assert!(!limit.holds(&tuple(0x0a00_0002, 1), true));
+        assert!(!limit.matches(&tuple(0x0a00_0001, 1), true));
+        assert!(!limit.matches(&tuple(0x0a00_0002, 1), true));
+        assert!(!limit.matches(&tuple(0x0a00_0002, 1), true));
 
-        assert!(limit.holds(&tuple(0x0a00_0003, 1), false));
-        assert!(limit.holds(&tuple(0x0a00_0003, 1), true));
-        assert!(!limit.holds(&tuple(0x0a00_0103, 1), true));
+        assert!(limit.matches(&tuple(0x0a00_0003, 1), false));
+        assert!(limit.matches(&tuple(0x0a00_0003, 1), true));
+        assert!(!limit.matches(&tuple(0x0a00_0103, 1), true));
         limit.leave(&tuple(0x0a00_0003, 1));
         limit.leave(&tuple(0x0a00_0003, 1));
         limit.leave(&tuple(0x0a00_0001, 1));
 
-        assert!(!limit.holds(&tuple(0x0a00_0009, 1), true));
-        assert!(limit.holds(&tuple(0x0a00_0009, 2), true));
+        assert!(!limit.matches(&tuple(0x0a00_0009, 1), true));
+        assert!(limit.matches(&tuple(0x0a00_0009, 2), true));
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
                 let (limit, below) = (&limit, &below);
                 scope.spawn(move || {
                     for port in 0..150 {
-                        if !limit.holds(&tuple(worker, port), true) {
+                        if !limit.matches(&tuple(worker, port), true) {
                             below.fetch_add(1, Ordering::Relaxed);
                         }
                     }

@@ -13,7 +13,7 @@ use crate::rule::shared::{Shared, Values};
 /// Maximum number of flows per rule; a further flow replaces the one that was idle longest.
 const FLOWS: usize = 1 << 16;
 /// Index of the time at which the bucket will be full again.
-const FULL_AT: usize = 0;
+const FULL_TIME: usize = 0;
 /// Index of the time of the last packet, in nanoseconds.
 const LAST: usize = 1;
 
@@ -43,7 +43,7 @@ impl DstLimit {
         })
     }
 
-    pub(in crate::rule) fn holds(
+    pub(in crate::rule) fn matches(
         &self,
         tuple: &Tuple,
         len: u32,
@@ -56,10 +56,10 @@ impl DstLimit {
         let stale = |values: &Values<2>| now.saturating_since(last(values)) > self.expire;
         if !commit {
             let known = self.flows.find(tag).filter(|values| !stale(values));
-            return known.is_none_or(|values| self.price.take(&values[FULL_AT], len, now, false));
+            return known.is_none_or(|values| self.price.take(&values[FULL_TIME], len, now, false));
         }
         let begin = |values: &Values<2>| {
-            values[FULL_AT].store(0, Ordering::Relaxed);
+            values[FULL_TIME].store(0, Ordering::Relaxed);
             values[LAST].store(now.as_nanos(), Ordering::Relaxed);
         };
         let age = |values: &Values<2>| Some(values[LAST].load(Ordering::Relaxed));
@@ -71,7 +71,7 @@ impl DstLimit {
             begin(entered.values);
         }
         entered.values[LAST].fetch_max(now.as_nanos(), Ordering::Relaxed);
-        self.price.take(&entered.values[FULL_AT], len, now, true)
+        self.price.take(&entered.values[FULL_TIME], len, now, true)
     }
 }
 
@@ -94,15 +94,15 @@ mod tests {
             destination,
             ..Tuple::default()
         };
-        let holds = |to: &Tuple, at| limit.holds(to, 60, Instant::from_millis(at), true);
+        let matches = |to: &Tuple, at| limit.matches(to, 60, Instant::from_millis(at), true);
 
         for destination in 0..1000 {
             let tuple = to(destination);
-            assert!(holds(&tuple, 0) && holds(&tuple, 1) && !holds(&tuple, 2));
+            assert!(matches(&tuple, 0) && matches(&tuple, 1) && !matches(&tuple, 2));
         }
-        assert!(!limit.holds(&to(3), 60, Instant::from_millis(400), false));
+        assert!(!limit.matches(&to(3), 60, Instant::from_millis(400), false));
         // The flow expired and has a full bucket again.
-        assert!(holds(&to(3), 600) && holds(&to(3), 601) && !holds(&to(3), 602));
+        assert!(matches(&to(3), 600) && matches(&to(3), 601) && !matches(&to(3), 602));
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
                 source,
                 ..Tuple::default()
             };
-            assert!(limit.holds(&tuple, 60, Instant::from_nanos(source as u64), true));
+            assert!(limit.matches(&tuple, 60, Instant::from_nanos(source as u64), true));
         }
     }
 }

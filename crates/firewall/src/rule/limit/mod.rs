@@ -38,7 +38,7 @@ impl Nth {
         }
     }
 
-    pub(super) fn holds(&self, commit: bool) -> bool {
+    pub(super) fn matches(&self, commit: bool) -> bool {
         let step = |seen: u32| Some((seen + 1) % self.every);
         let seen = match commit {
             true => self
@@ -58,9 +58,9 @@ mod tests {
     #[test]
     fn one_of_each_three_packets_is_the_second() {
         let nth = Nth::new(3, 2);
-        let holds: Vec<bool> = (0..6).map(|_| nth.holds(true)).collect();
+        let holds: Vec<bool> = (0..6).map(|_| nth.matches(true)).collect();
         assert_eq!(holds, [false, true, false, false, true, false]);
-        assert!(!nth.holds(false) && !nth.holds(false));
+        assert!(!nth.matches(false) && !nth.matches(false));
     }
 
     #[test]
@@ -71,7 +71,7 @@ mod tests {
             for _ in 0..2 {
                 scope.spawn(|| {
                     for _ in 0..5000 {
-                        matched.fetch_add(u32::from(nth.holds(true)), Ordering::Relaxed);
+                        matched.fetch_add(u32::from(nth.matches(true)), Ordering::Relaxed);
                     }
                 });
             }

@@ -52,7 +52,7 @@ impl Psd {
         })
     }
 
-    pub(in crate::rule) fn holds(&self, tuple: &Tuple, now: Instant, commit: bool) -> bool {
+    pub(in crate::rule) fn matches(&self, tuple: &Tuple, now: Instant, commit: bool) -> bool {
         let weight = match tuple.destination_port {
             0..1024 => self.low,
             _ => self.high,
@@ -138,7 +138,7 @@ mod tests {
             protocol: 6,
             ..Tuple::default()
         };
-        psd.holds(&tuple, Instant::from_millis(at), commit)
+        psd.matches(&tuple, Instant::from_millis(at), commit)
     }
 
     fn usual() -> Psd {

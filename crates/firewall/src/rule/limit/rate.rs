@@ -97,7 +97,7 @@ impl Limit {
         }
     }
 
-    pub(in crate::rule) fn holds(&self, len: u32, now: Instant, commit: bool) -> bool {
+    pub(in crate::rule) fn matches(&self, len: u32, now: Instant, commit: bool) -> bool {
         self.price.take(&self.full_at, len, now, commit)
     }
 }
@@ -117,7 +117,7 @@ mod tests {
 
     fn passed(limit: &Limit, millis: core::ops::Range<u64>) -> usize {
         let times = millis.map(Instant::from_millis);
-        times.filter(|now| limit.holds(100, *now, true)).count()
+        times.filter(|now| limit.matches(100, *now, true)).count()
     }
 
     #[test]
@@ -135,14 +135,17 @@ mod tests {
         assert_eq!(passed(&limit, 0..1000), 2 + 9);
         let fast = Limit::new(rate(32_000_000_000, 800, Unit::Bits));
         let times = (0..1000).map(Instant::from_nanos);
-        assert_eq!(times.filter(|now| fast.holds(100, *now, true)).count(), 40);
+        assert_eq!(
+            times.filter(|now| fast.matches(100, *now, true)).count(),
+            40
+        );
     }
 
     #[test]
     fn asking_takes_nothing() {
         let limit = Limit::new(rate(1, 1, Unit::Packets));
-        assert!((0..9).all(|_| limit.holds(60, Instant::ZERO, false)));
-        assert!(limit.holds(60, Instant::ZERO, true) && !limit.holds(60, Instant::ZERO, false));
+        assert!((0..9).all(|_| limit.matches(60, Instant::ZERO, false)));
+        assert!(limit.matches(60, Instant::ZERO, true) && !limit.matches(60, Instant::ZERO, false));
     }
 
     #[test]
@@ -152,7 +155,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
-                    let some = (0..900).filter(|_| limit.holds(60, Instant::ZERO, true));
+                    let some = (0..900).filter(|_| limit.matches(60, Instant::ZERO, true));
                     sum.fetch_add(some.count() as u64, Ordering::Relaxed);
                 });
             }

@@ -37,7 +37,7 @@ const CACHES: usize = 256;
 /// half as many automata search for several expressions each.
 const ALONE_MAX: usize = 128;
 /// Stands for the index of an expression that is no longer in the set.
-const NOWHERE: u32 = u32::MAX;
+const REMOVED: u32 = u32::MAX;
 
 /// An expression in the library's syntax.
 #[derive(Clone, Debug)]
@@ -150,7 +150,7 @@ impl Automata {
         automata
     }
 
-    /// Builds the automata quickly: keeps those of `before`, and searches for other expressions separately,
+    /// Builds the automata quickly: keeps the automata of `before`, and searches for other expressions separately,
     /// in groups if there are many. The expressions must have passed the check.
     pub(super) fn after(before: &Self, expressions: Arc<[Expression]>, reading: Reading) -> Self {
         let places: HashMap<u64, u32> = { expressions.iter() }
@@ -160,7 +160,7 @@ impl Automata {
         let place = |old: &u32| {
             let one = before.expressions.get(*old as usize);
             let place = one.and_then(|one| places.get(&one.number));
-            place.copied().unwrap_or(NOWHERE)
+            place.copied().unwrap_or(REMOVED)
         };
         let mut automata = Self {
             apart: !expressions.is_empty(),
@@ -202,8 +202,8 @@ impl Automata {
         automata
     }
 
-    /// Adds separate automata for the expressions at these indices; regroups all separate ones if they are
-    /// too many.
+    /// Adds separate automata for the expressions at these indices; regroups the separate automata if
+    /// there are too many.
     fn search_apart(&mut self, mut places: Vec<u32>, reading: Reading) {
         let mut each = 1;
         if self.alone.len() + places.len() > ALONE_MAX {
@@ -287,7 +287,7 @@ impl Automata {
     }
 
     /// Starts a search; reuses the memory of `run`.
-    pub(super) fn begin(&self, run: &mut Run) {
+    pub(super) fn begin(&self, run: &mut SearchState) {
         run.states.clear();
         let starts = self.groups.iter().map(|group| Some(group.start));
         run.states.extend(starts);
@@ -298,7 +298,12 @@ impl Automata {
     }
 
     /// Continues a search with more data. Returns true if further expressions were found in all data so far.
-    pub(super) fn read(&self, run: &mut Run, bytes: &[u8], searches: &mut Searches) -> bool {
+    pub(super) fn read(
+        &self,
+        run: &mut SearchState,
+        bytes: &[u8],
+        searches: &mut Searches,
+    ) -> bool {
         let before = run.count;
         for (at, group) in self.groups.iter().enumerate() {
             if let Some(state) = run.states.get(at).copied().flatten() {
@@ -318,13 +323,13 @@ impl Automata {
     }
 
     /// Returns true if no further expression can be found, whatever data follows.
-    pub(super) fn is_over(&self, run: &Run) -> bool {
+    pub(super) fn is_over(&self, run: &SearchState) -> bool {
         let mut alone = self.alone.iter();
         run.states.iter().all(Option::is_none) && alone.all(|alone| alone.is_over(run))
     }
 
     /// Returns the numbers of the expressions found.
-    pub(super) fn found<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = u64> + 'a {
+    pub(super) fn found<'a>(&'a self, run: &'a SearchState) -> impl Iterator<Item = u64> + 'a {
         let all = self.expressions.iter().zip(0..);
         all.filter_map(|(one, place)| run.has(place).then_some(one.number))
     }
@@ -332,7 +337,7 @@ impl Automata {
 
 impl Group {
     /// Continues from a state; returns `None` if nothing more can be found.
-    fn read(&self, mut state: StateID, bytes: &[u8], run: &mut Run) -> Option<StateID> {
+    fn read(&self, mut state: StateID, bytes: &[u8], run: &mut SearchState) -> Option<StateID> {
         let automaton = &self.automaton;
         for &byte in bytes {
             state = automaton.next_state(state, byte);
@@ -348,7 +353,7 @@ impl Group {
 
     /// Records the matches of a state; returns true if nothing more can be found.
     #[cold]
-    fn is_over(&self, state: StateID, run: &mut Run) -> bool {
+    fn is_over(&self, state: StateID, run: &mut SearchState) -> bool {
         let automaton = &self.automaton;
         if !automaton.is_match_state(state) {
             return automaton.is_dead_state(state) || automaton.is_quit_state(state);
@@ -368,18 +373,18 @@ impl Alone {
         self.places
             .iter()
             .copied()
-            .filter(|place| *place != NOWHERE)
+            .filter(|place| *place != REMOVED)
     }
 
     /// Returns true if all expressions were found.
-    fn is_over(&self, run: &Run) -> bool {
+    fn is_over(&self, run: &SearchState) -> bool {
         self.sought().all(|place| run.has(place))
     }
 }
 
 /// State of a search.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Run {
+pub(super) struct SearchState {
     /// State of each joint automaton; `None` if it cannot find more.
     states: Vec<Option<StateID>>,
     /// A bit for each expression of the set.
@@ -389,7 +394,7 @@ pub(super) struct Run {
     copied: Vec<u8>,
 }
 
-impl Run {
+impl SearchState {
     fn has(&self, place: u32) -> bool {
         let word = self.found.get(place as usize / 64);
         word.is_some_and(|word| word >> (place % 64) & 1 != 0)
@@ -415,7 +420,7 @@ pub(super) struct Searches(HashMap<u64, (lazy::Cache, PatternSet)>);
 
 impl Searches {
     /// Records the matches of a separate automaton in all data so far.
-    fn search(&mut self, alone: &Alone, run: &mut Run) {
+    fn search(&mut self, alone: &Alone, run: &mut SearchState) {
         if self.0.len() >= CACHES && !self.0.contains_key(&alone.number) {
             self.0.clear();
         }
@@ -460,7 +465,7 @@ mod tests {
 
     /// Searches pieces one after another; returns the numbers found.
     fn found(automata: &Automata, pieces: &[&[u8]]) -> Vec<u64> {
-        let (mut run, mut searches) = (Run::default(), Searches::default());
+        let (mut run, mut searches) = (SearchState::default(), Searches::default());
         automata.begin(&mut run);
         for piece in pieces {
             automata.read(&mut run, piece, &mut searches);
@@ -480,7 +485,7 @@ mod tests {
     #[test]
     fn a_search_ends_when_nothing_can_be_found_any_more() {
         let automata = automata(&["^ab", "^ac"]);
-        let (mut run, mut searches) = (Run::default(), Searches::default());
+        let (mut run, mut searches) = (SearchState::default(), Searches::default());
         for (bytes, over) in [(&b"a"[..], false), (b"x", true)] {
             if bytes == b"a" {
                 automata.begin(&mut run);
@@ -596,7 +601,7 @@ mod tests {
                     automata
                 }
             };
-            let (mut run, mut searches) = (Run::default(), Searches::default());
+            let (mut run, mut searches) = (SearchState::default(), Searches::default());
             automata.begin(&mut run);
             let (mut all, mut expected) = (String::new(), vec![false; texts.len()]);
             for piece in pieces {

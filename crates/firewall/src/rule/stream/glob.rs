@@ -22,13 +22,13 @@ impl Glob {
     }
 
     /// Returns how the pattern is searched for.
-    pub(super) fn shape(&self) -> Shape<'_> {
+    pub(super) fn shape(&self) -> GlobKind<'_> {
         let plain = |bytes: &[u8]| !bytes.iter().any(|byte| b"*?[".contains(byte));
         match &*self.pattern {
-            pattern if plain(pattern) => Shape::Exact(pattern),
-            pattern if pattern.iter().all(|byte| *byte == b'*') => Shape::Any,
-            [b'*', b'.', rest @ ..] if plain(rest) => Shape::Below(&self.pattern[1..]),
-            _ => Shape::Other(self.expression()),
+            pattern if plain(pattern) => GlobKind::Exact(pattern),
+            pattern if pattern.iter().all(|byte| *byte == b'*') => GlobKind::Any,
+            [b'*', b'.', rest @ ..] if plain(rest) => GlobKind::Below(&self.pattern[1..]),
+            _ => GlobKind::Other(self.expression()),
         }
     }
 
@@ -109,7 +109,7 @@ fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     }
 }
 
-/// Parses a class: whether it is negated, its members, and the rest of the pattern.
+/// Parses a class: negation, members, and the rest of the pattern.
 fn class(pattern: &[u8]) -> Option<(bool, &[u8], &[u8])> {
     let (negated, members) = match pattern {
         [b'!' | b'^', members @ ..] => (true, members),
@@ -142,7 +142,7 @@ fn has(mut members: &[u8], byte: u8) -> bool {
 
 /// Kind of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Shape<'a> {
+pub(super) enum GlobKind<'a> {
     /// Matches every name.
     Any,
     /// Matches this name only.

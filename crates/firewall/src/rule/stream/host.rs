@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::Making;
-use super::automata::{Automata, Expression, Reading, Run, Searches};
-use super::glob::{Glob, Shape};
+use super::CompileMode;
+use super::automata::{Automata, Expression, Reading, SearchState, Searches};
+use super::glob::{Glob, GlobKind};
 
 /// The compiled globs of all rules.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ impl Hosts {
     pub(super) fn follow<'a>(
         before: &Arc<Self>,
         globs: impl Iterator<Item = &'a Glob>,
-        making: Making,
+        making: CompileMode,
     ) -> Arc<Self> {
         let wanted: BTreeMap<u64, &Glob> = globs.map(|glob| (glob.number, glob)).collect();
         let numbers: Vec<u64> = wanted.keys().copied().collect();
@@ -44,10 +44,10 @@ impl Hosts {
         let mut others = Vec::new();
         for (number, glob) in wanted {
             match glob.shape() {
-                Shape::Any => hosts.any.push(number),
-                Shape::Exact(name) => drop(hosts.exact.insert(name.into(), number)),
-                Shape::Below(name) => drop(hosts.below.insert(name.into(), number)),
-                Shape::Other(text) => others.push(Expression {
+                GlobKind::Any => hosts.any.push(number),
+                GlobKind::Exact(name) => drop(hosts.exact.insert(name.into(), number)),
+                GlobKind::Below(name) => drop(hosts.below.insert(name.into(), number)),
+                GlobKind::Other(text) => others.push(Expression {
                     text: text.into(),
                     number,
                 }),
@@ -55,8 +55,8 @@ impl Hosts {
         }
         let others = others.into();
         hosts.others = Arc::new(match making {
-            Making::Joined => Automata::new(others, READING),
-            Making::Apart => Automata::after(&before.others, others, READING),
+            CompileMode::Joined => Automata::new(others, READING),
+            CompileMode::Apart => Automata::after(&before.others, others, READING),
         });
         Arc::new(hosts)
     }
@@ -88,7 +88,7 @@ impl Hosts {
             found.extend(dots.filter_map(|at| self.below.get(&name[at..])));
         }
         if !self.others.is_empty() {
-            let mut run = Run::default();
+            let mut run = SearchState::default();
             self.others.begin(&mut run);
             self.others.read(&mut run, &name, searches);
             found.extend(self.others.found(&run));
@@ -110,7 +110,7 @@ mod tests {
             names in prop::collection::vec("[abA.\\[\\]-]{0,6}", 1..12),
         ) {
             let globs: Vec<Glob> = globs.iter().map(|glob| Glob::new(glob)).collect();
-            let hosts = Hosts::follow(&Arc::default(), globs.iter(), Making::Joined);
+            let hosts = Hosts::follow(&Arc::default(), globs.iter(), CompileMode::Joined);
             let mut searches = Searches::default();
             for name in names {
                 let found = hosts.fitting(name.as_bytes(), &mut searches);

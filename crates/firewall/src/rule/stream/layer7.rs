@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use super::Making;
-use super::automata::{Automata, Expression, Reading, Run, Searches};
+use super::CompileMode;
+use super::automata::{Automata, Expression, Reading, SearchState, Searches};
 use super::dialect;
 
 /// Number of packets per connection that are read.
@@ -69,7 +69,7 @@ impl Patterns {
     pub(super) fn follow<'a>(
         before: &Arc<Self>,
         patterns: impl Iterator<Item = &'a Layer7>,
-        making: Making,
+        making: CompileMode,
     ) -> Arc<Self> {
         let wanted: BTreeMap<u64, &Layer7> =
             patterns.map(|pattern| (pattern.number, pattern)).collect();
@@ -85,8 +85,8 @@ impl Patterns {
             })
             .collect();
         let automata = match making {
-            Making::Joined => Automata::new(expressions, READING),
-            Making::Apart => Automata::after(&before.automata, expressions, READING),
+            CompileMode::Joined => Automata::new(expressions, READING),
+            CompileMode::Apart => Automata::after(&before.automata, expressions, READING),
         };
         Arc::new(Self { automata, numbers })
     }
@@ -107,7 +107,7 @@ impl Patterns {
 /// Search state of a connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Text {
-    run: Run,
+    run: SearchState,
     /// The patterns with which the search began. If the rules use other patterns now, the result so far is
     /// kept and the search ends, because the states belong to the old automata. If the patterns are equal,
     /// the search continues with the old automata.
@@ -189,7 +189,8 @@ mod tests {
 
     fn finds(regexp: &str, bytes: &[u8]) -> bool {
         let pattern = Layer7::new("x", regexp).expect(regexp);
-        let patterns = Patterns::follow(&Arc::default(), [&pattern].into_iter(), Making::Joined);
+        let patterns =
+            Patterns::follow(&Arc::default(), [&pattern].into_iter(), CompileMode::Joined);
         let mut text = Text::default();
         text.begin(&patterns);
         text.read(&patterns, bytes, &mut Searches::default());

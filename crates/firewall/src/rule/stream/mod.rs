@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A packet is read once, by the first rule that needs its payload; the result is an interned set
-//! ([`Found`]), in which other rules look up their pattern. A connection stores 32 bits in its entry: a slot
+//! ([`PatternSet`]), in which other rules look up their pattern. A connection stores 32 bits in its entry: a slot
 //! of the worker during parsing, then the result. Slots are bounded in number and size. They are freed when
 //! the connection ends, and approximately the oldest is reused if none is free.
 //!
@@ -15,15 +15,15 @@
 
 mod automata;
 mod dialect;
-mod found;
 mod glob;
 mod hello;
 mod host;
 mod layer7;
+mod patterns;
 mod pieces;
 mod quic;
+mod sets;
 mod slots;
-mod sought;
 #[cfg(test)]
 mod tests;
 
@@ -38,19 +38,19 @@ pub mod readers {
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-pub(super) use found::Found;
 pub use glob::Glob;
 pub use layer7::Layer7;
-pub use slots::Kept;
-pub use sought::{Joined, Joining, Making, Sought};
+pub use patterns::{CompileMode, Joined, Joining, StreamPatterns};
+pub(super) use sets::PatternSet;
+pub use slots::StreamState;
 
 use automata::Searches;
-use found::Sets;
 use host::Hosts;
 use layer7::Patterns;
 use machine::Instant;
 use packet::{Fields, Fragment, Tuple, protocol};
-use slots::{Hello, Place, Quic, Slots, Tcp};
+use sets::Sets;
+use slots::{DecodedState, Hello, Quic, Slots, Tcp};
 
 use super::shared::fold;
 use super::subject::{Carrier, Facts, Subject};
@@ -66,24 +66,24 @@ const TRIED_MAX: u8 = 8;
 
 /// Stream data of a packet, shared by all rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Looked {
-    pub(super) layer7: Seen,
-    pub(super) host: Seen,
+pub struct StreamResult {
+    pub(super) layer7: ReadResult,
+    pub(super) host: ReadResult,
     /// State to store with the connection that the packet begins.
-    pub kept: Kept,
+    pub kept: StreamState,
 }
 
-impl Looked {
+impl StreamResult {
     /// Returns true if no rule with a server name can match.
     #[inline(always)]
     pub(super) fn has_no_host(&self) -> bool {
-        self.host.is_nothing()
+        self.host.is_empty()
     }
 
     /// Returns true if no rule with a pattern can match.
     #[inline(always)]
     pub(super) fn has_no_pattern(&self) -> bool {
-        self.layer7.is_nothing()
+        self.layer7.is_empty()
     }
 
     /// Returns the answer for every glob, if it does not depend on the glob; the outer `None` means that it
@@ -102,24 +102,24 @@ impl Looked {
 
 /// Result of reading a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum ReadResult {
     /// The packet was not read.
     #[default]
     Not,
     /// The packet has no data to match, so that negated matchers fail as well.
     Lacks,
     /// These patterns or globs match.
-    Found(Found),
+    Found(PatternSet),
 }
 
-impl Seen {
+impl ReadResult {
     /// Returns true if the packet was read and nothing matches.
     #[inline(always)]
-    const fn is_nothing(self) -> bool {
+    const fn is_empty(self) -> bool {
         match self {
             Self::Not => false,
             Self::Lacks => true,
-            Self::Found(found) => found.is_nothing(),
+            Self::Found(found) => found.is_empty(),
         }
     }
 
@@ -127,7 +127,7 @@ impl Seen {
     const fn of_all(self) -> Option<Option<bool>> {
         match self {
             Self::Lacks => Some(None),
-            Self::Found(found) if found.is_nothing() => Some(Some(false)),
+            Self::Found(found) if found.is_empty() => Some(Some(false)),
             Self::Not | Self::Found(_) => None,
         }
     }
@@ -142,7 +142,7 @@ pub struct Streams {
     /// State of untracked connections, by direction.
     untracked: Untracked,
     /// State to store with the connection whose first packet is being processed.
-    beginning: Option<Kept>,
+    beginning: Option<StreamState>,
     opened: Opened,
     /// Buffer for decrypted QUIC packets.
     room: Vec<u8>,
@@ -183,8 +183,8 @@ impl Streams {
         now: Instant,
         commit: bool,
     ) -> Option<bool> {
-        if subject.changes.looked.layer7 == Seen::Not {
-            subject.changes.looked.layer7 = self.look_for_patterns(subject, facts, now, commit);
+        if subject.changes.looked.layer7 == ReadResult::Not {
+            subject.changes.looked.layer7 = self.read_patterns(subject, facts, now, commit);
         }
         self.answer(subject.changes.looked.layer7, pattern.number)
     }
@@ -202,41 +202,41 @@ impl Streams {
         now: Instant,
         commit: bool,
     ) -> Option<bool> {
-        if subject.changes.looked.host == Seen::Not {
-            subject.changes.looked.host = self.look_for_host(subject, facts, now, commit);
+        if subject.changes.looked.host == ReadResult::Not {
+            subject.changes.looked.host = self.read_host(subject, facts, now, commit);
         }
         self.answer(subject.changes.looked.host, glob.number)
     }
 
-    fn answer(&self, seen: Seen, number: u64) -> Option<bool> {
+    fn answer(&self, seen: ReadResult, number: u64) -> Option<bool> {
         match seen {
-            Seen::Not | Seen::Lacks => None,
-            Seen::Found(found) => Some(self.sets.has(found, number)),
+            ReadResult::Not | ReadResult::Lacks => None,
+            ReadResult::Found(found) => Some(self.sets.has(found, number)),
         }
     }
 
-    fn look_for_patterns<F: Facts>(
+    fn read_patterns<F: Facts>(
         &mut self,
         subject: &mut Subject<'_>,
         facts: &F,
         now: Instant,
         commit: bool,
-    ) -> Seen {
+    ) -> ReadResult {
         let carrier = facts.carrier();
         let kept = match carrier {
-            Carrier::None => return Seen::Lacks,
+            Carrier::None => return ReadResult::Lacks,
             Carrier::Begins => subject.changes.looked.kept,
             Carrier::Known { kept, .. } => kept,
         };
         let Some(packet) = Packet::of(subject, now) else {
-            return Seen::Lacks;
+            return ReadResult::Lacks;
         };
         let place = self.slots.place(kept);
-        if let Place::Done(found) = place {
-            return Seen::Found(found);
+        if let DecodedState::Done(found) = place {
+            return ReadResult::Found(found);
         }
         let Some(sought) = facts.sought() else {
-            return Seen::Lacks;
+            return ReadResult::Lacks;
         };
         let look = |streams: &mut Self, kept| streams.read_text(kept, &sought.patterns, &packet);
         let (seen, after) = self.committing(kept, commit, look);
@@ -246,24 +246,26 @@ impl Streams {
         seen
     }
 
-    fn look_for_host<F: Facts>(
+    fn read_host<F: Facts>(
         &mut self,
         subject: &mut Subject<'_>,
         facts: &F,
         now: Instant,
         commit: bool,
-    ) -> Seen {
+    ) -> ReadResult {
         let Some(mut packet) = Packet::of(subject, now) else {
-            return Seen::Lacks;
+            return ReadResult::Lacks;
         };
         let read = match subject.fields.tuple.protocol {
-            protocol::TCP if packet.payload.is_empty() && !opens(&packet) => return Seen::Lacks,
+            protocol::TCP if packet.payload.is_empty() && !opens(&packet) => {
+                return ReadResult::Lacks;
+            }
             protocol::TCP => Self::read_segment,
             protocol::UDP if is_initial(packet.payload) => Self::read_datagram,
-            _ => return Seen::Lacks,
+            _ => return ReadResult::Lacks,
         };
         let Some(sought) = facts.sought().filter(|sought| !sought.hosts.is_empty()) else {
-            return Seen::Lacks;
+            return ReadResult::Lacks;
         };
         let carrier = facts.carrier();
         let kept = match carrier {
@@ -285,10 +287,10 @@ impl Streams {
     /// Reads the packet's stream; without `commit` it works on a copy of the connection's state.
     fn committing(
         &mut self,
-        kept: Kept,
+        kept: StreamState,
         commit: bool,
-        look: impl FnOnce(&mut Self, Kept) -> (Seen, Kept),
-    ) -> (Seen, Kept) {
+        look: impl FnOnce(&mut Self, StreamState) -> (ReadResult, StreamState),
+    ) -> (ReadResult, StreamState) {
         if commit {
             let from = tsc();
             let looked = look(self, kept);
@@ -309,7 +311,7 @@ impl Streams {
         subject: &mut Subject<'_>,
         facts: &F,
         carrier: Carrier,
-        kept: Kept,
+        kept: StreamState,
     ) {
         match carrier {
             Carrier::Known { .. } => facts.keep(kept),
@@ -330,26 +332,26 @@ impl Streams {
     }
 
     /// Frees the state of a connection that has ended.
-    pub(super) fn forget(&mut self, kept: Kept) {
+    pub(super) fn forget(&mut self, kept: StreamState) {
         self.slots.forget(kept);
     }
 
     /// Continues the search for patterns.
     fn read_text(
         &mut self,
-        kept: Kept,
+        kept: StreamState,
         patterns: &Arc<Patterns>,
         packet: &Packet<'_>,
-    ) -> (Seen, Kept) {
+    ) -> (ReadResult, StreamState) {
         use slots::Patterns::{Done, Reading, Unasked};
         let at = self.slots.open(self.slots.place(kept));
         let slot = self.slots.at(at);
         let mut found = match slot.patterns {
-            Done(found) => return (Seen::Found(found), kept),
+            Done(found) => return (ReadResult::Found(found), kept),
             Reading(found) => found,
             Unasked => {
                 slot.text.begin(patterns);
-                Found::NOTHING
+                PatternSet::EMPTY
             }
         };
         if slot.text.read(patterns, packet.payload, &mut self.searches) {
@@ -362,17 +364,22 @@ impl Streams {
             }
             false => Reading(found),
         };
-        (Seen::Found(found), self.slots.settle(at))
+        (ReadResult::Found(found), self.slots.settle(at))
     }
 
     /// Reads a TCP segment for a ClientHello.
-    fn read_segment(&mut self, kept: Kept, hosts: &Hosts, packet: &Packet<'_>) -> (Seen, Kept) {
+    fn read_segment(
+        &mut self,
+        kept: StreamState,
+        hosts: &Hosts,
+        packet: &Packet<'_>,
+    ) -> (ReadResult, StreamState) {
         let Some(sequence) = sequence(packet.fields, packet.bytes) else {
-            return (Seen::Lacks, kept);
+            return (ReadResult::Lacks, kept);
         };
         let place = self.slots.place(kept);
         let reads = match place {
-            Place::Slot(at) => match &self.slots.at(at).hello {
+            DecodedState::Slot(at) => match &self.slots.at(at).hello {
                 Hello::Tcp(tcp) => part(tcp, packet, sequence).map(|offset| (at, offset)),
                 _ => None,
             },
@@ -389,7 +396,7 @@ impl Streams {
                 }
                 None => kept,
             };
-            return (Seen::Found(found), kept);
+            return (ReadResult::Found(found), kept);
         }
         let (at, offset) = match reads {
             Some(reads) => reads,
@@ -402,7 +409,7 @@ impl Streams {
                 });
                 (at, 0)
             }
-            None => return (Seen::Lacks, kept),
+            None => return (ReadResult::Lacks, kept),
         };
         let seen = self.gather_segment(at, offset, hosts, packet);
         (seen, self.slots.settle(at))
@@ -415,21 +422,21 @@ impl Streams {
         offset: i32,
         hosts: &Hosts,
         packet: &Packet<'_>,
-    ) -> Seen {
+    ) -> ReadResult {
         let may = packet.payload.is_empty() || self.slots.may_gather(at);
         let slot = self.slots.at(at);
         let Hello::Tcp(tcp) = &mut slot.hello else {
-            return Seen::Lacks;
+            return ReadResult::Lacks;
         };
         if let Some((_, found)) = tcp.known {
-            return Seen::Found(found);
+            return ReadResult::Found(found);
         }
         // Bytes before the beginning do not belong to it.
         let skipped = offset.min(0).unsigned_abs() as usize;
         let piece = packet.payload.get(skipped..).unwrap_or_default();
         if !may || !tcp.pieces.put(offset.max(0) as usize, piece) {
             slot.hello = Hello::None;
-            return Seen::Lacks;
+            return ReadResult::Lacks;
         }
         let pieces = core::mem::take(&mut tcp.pieces);
         let read = hello::records(pieces.beginning());
@@ -440,29 +447,34 @@ impl Streams {
         let other = read == hello::Read::Other;
         let slot = self.slots.at(at);
         let Hello::Tcp(tcp) = &mut slot.hello else {
-            return Seen::Lacks;
+            return ReadResult::Lacks;
         };
         match known {
             Some(found) => {
                 tcp.known = Some((pieces.beginning().len() as u32, found));
-                Seen::Found(found)
+                ReadResult::Found(found)
             }
             None if other => {
                 slot.hello = Hello::None;
-                Seen::Lacks
+                ReadResult::Lacks
             }
             None => {
                 tcp.pieces = pieces;
-                Seen::Lacks
+                ReadResult::Lacks
             }
         }
     }
 
     /// Reads a datagram that contains a QUIC Initial packet.
-    fn read_datagram(&mut self, kept: Kept, hosts: &Hosts, packet: &Packet<'_>) -> (Seen, Kept) {
+    fn read_datagram(
+        &mut self,
+        kept: StreamState,
+        hosts: &Hosts,
+        packet: &Packet<'_>,
+    ) -> (ReadResult, StreamState) {
         // Initial packets of servers use other keys and contain no name.
         if packet.reply {
-            return (Seen::Lacks, kept);
+            return (ReadResult::Lacks, kept);
         }
         let at = self.slots.open(self.slots.place(kept));
         let slot = self.slots.at(at);
@@ -476,7 +488,10 @@ impl Streams {
                 quic.known = self.read_initial(at, &mut quic, &initial, hosts, packet.now);
             }
         }
-        let seen = quic.known.or(before).map_or(Seen::Lacks, Seen::Found);
+        let seen = quic
+            .known
+            .or(before)
+            .map_or(ReadResult::Lacks, ReadResult::Found);
         self.slots.at(at).hello = Hello::Quic(quic);
         (seen, self.slots.settle(at))
     }
@@ -489,7 +504,7 @@ impl Streams {
         initial: &quic::Initial<'_>,
         hosts: &Hosts,
         now: Instant,
-    ) -> Option<Found> {
+    ) -> Option<PatternSet> {
         if quic.tried >= TRIED_MAX || !self.opened.take(now) {
             return None;
         }
@@ -529,7 +544,7 @@ impl Streams {
     }
 
     /// Returns the globs that match a name.
-    fn fitting(&mut self, hosts: &Hosts, name: &[u8]) -> Found {
+    fn fitting(&mut self, hosts: &Hosts, name: &[u8]) -> PatternSet {
         let fitting = hosts.fitting(name, &mut self.searches);
         self.sets.of(fitting.into_iter())
     }
@@ -617,17 +632,17 @@ impl Opened {
 /// State of untracked connections, by direction; the oldest entry is dropped first.
 #[derive(Debug, Default)]
 struct Untracked {
-    kept: HashMap<u64, Kept>,
+    kept: HashMap<u64, StreamState>,
     order: VecDeque<u64>,
 }
 
 impl Untracked {
-    fn find(&self, key: u64) -> Kept {
+    fn find(&self, key: u64) -> StreamState {
         self.kept.get(&key).copied().unwrap_or_default()
     }
 
-    fn put(&mut self, key: u64, kept: Kept) {
-        if kept == Kept::default() {
+    fn put(&mut self, key: u64, kept: StreamState) {
+        if kept == StreamState::default() {
             self.kept.remove(&key);
             return;
         }

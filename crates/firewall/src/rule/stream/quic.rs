@@ -84,7 +84,7 @@ pub fn initials(datagram: &[u8]) -> impl Iterator<Item = Initial<'_>> {
     packets.take(COALESCED_MAX).flatten()
 }
 
-/// Parses the first packet: returns it if it is an Initial, and the bytes after it; `None` unless it has a
+/// Parses the first packet: returns the packet if it is an Initial, and the following bytes; `None` unless it has a
 /// long header of a known version.
 fn packet(bytes: &[u8]) -> Option<(Option<Initial<'_>>, &[u8])> {
     let ([first, a, b, c, d], mut rest) = bytes.split_first_chunk()?;
@@ -258,7 +258,8 @@ pub(super) mod tests {
         /// Encrypts an Initial packet of a client with a four-byte packet number and these frames.
         pub(in super::super) fn seal(
             version: usize,
-            (keys_of, id): (&[u8], &[u8]),
+            keys_of: &[u8],
+            id: &[u8],
             token: &[u8],
             number: u32,
             frames: &[u8],
@@ -340,7 +341,7 @@ pub(super) mod tests {
         let frame = frames.clone();
         frames.resize(1162, 0);
         for (version, (first, last)) in ends.into_iter().enumerate() {
-            let packet = Keys::seal(version, (&id, &id), &[], 2, &frames);
+            let packet = Keys::seal(version, &id, &id, &[], 2, &frames);
             assert!(packet.starts_with(&hex(first)) && packet.ends_with(&hex(last)));
             assert_eq!(packet.len(), DATAGRAM_MIN);
             is_in_corpus(["initial-9001", "initial-9369"][version], &packet);
@@ -406,7 +407,7 @@ pub(super) mod tests {
         let id = hex(ID);
         let mut frames = hex(FRAME);
         frames.resize(1162, 0);
-        let packet = Keys::seal(0, (&id, &id), b"token", 7, &frames);
+        let packet = Keys::seal(0, &id, &id, b"token", 7, &frames);
         let mut room = Vec::new();
         for at in 0..packet.len() {
             let mut other = packet.clone();

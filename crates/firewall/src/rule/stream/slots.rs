@@ -1,10 +1,10 @@
 //! Slots with the parser state of connections, and the 32-bit reference that a connection stores: its slot,
 //! or its result.
 
-use super::found::Found;
 use super::layer7::Text;
 use super::pieces::Pieces;
 use super::quic;
+use super::sets::PatternSet;
 
 /// Maximum number of connections per worker with parser state.
 pub(super) const SLOTS: usize = 1 << 14;
@@ -18,7 +18,7 @@ const KIND: u32 = 3 << 30;
 
 /// Stream state that a connection stores; 0 for a connection that was not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept(pub u32);
+pub struct StreamState(pub u32);
 
 /// State of the pattern search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,9 +27,9 @@ pub(super) enum Patterns {
     #[default]
     Unasked,
     /// [`Slot::text`] is being searched; these patterns were found so far.
-    Reading(Found),
+    Reading(PatternSet),
     /// The search has ended with these patterns.
-    Done(Found),
+    Done(PatternSet),
 }
 
 /// State of the ClientHello parser.
@@ -54,7 +54,7 @@ pub(super) struct Tcp {
     pub(super) pieces: Pieces,
     /// Once known: its length, and the globs that match its name. The result also applies to retransmitted
     /// parts.
-    pub(super) known: Option<(u32, Found)>,
+    pub(super) known: Option<(u32, PatternSet)>,
 }
 
 /// The first packets of a QUIC connection.
@@ -66,7 +66,7 @@ pub(super) struct Quic {
     pub(super) tried: u8,
     pub(super) pieces: Pieces,
     /// Once known: the globs that match the name.
-    pub(super) known: Option<Found>,
+    pub(super) known: Option<PatternSet>,
 }
 
 impl Hello {
@@ -85,7 +85,7 @@ pub(super) struct Slot {
     /// Number of reuses of the slot: a connection with another number has lost it.
     stamp: u16,
     used: bool,
-    /// True if the slot counts among those that hold pieces.
+    /// True if the slot is counted as holding pieces.
     gathers: bool,
     pub(super) patterns: Patterns,
     pub(super) text: Text,
@@ -94,13 +94,13 @@ pub(super) struct Slot {
 
 /// Decoded reference of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum DecodedState {
     /// Not read yet.
     Fresh,
     /// Parser state in this slot.
     Slot(usize),
     /// Parsing has ended; these patterns were found.
-    Done(Found),
+    Done(PatternSet),
 }
 
 /// All slots of a worker.
@@ -115,27 +115,27 @@ pub(super) struct Slots {
 
 impl Slots {
     /// Decodes a connection's reference. A slot that was reused for another connection counts as ended.
-    pub(super) fn place(&self, kept: Kept) -> Place {
+    pub(super) fn place(&self, kept: StreamState) -> DecodedState {
         match kept.0 & KIND {
             SLOT => {
                 let at = kept.0 as usize & (SLOTS - 1);
                 let stamp = (kept.0 >> PLACE_BITS) as u16;
                 match self.slots.get(at) {
-                    Some(slot) if slot.used && slot.stamp == stamp => Place::Slot(at),
-                    _ => Place::Done(Found::NOTHING),
+                    Some(slot) if slot.used && slot.stamp == stamp => DecodedState::Slot(at),
+                    _ => DecodedState::Done(PatternSet::EMPTY),
                 }
             }
-            DONE => Place::Done(Found::from_bits(kept.0 & !KIND)),
-            _ => Place::Fresh,
+            DONE => DecodedState::Done(PatternSet::from_bits(kept.0 & !KIND)),
+            _ => DecodedState::Fresh,
         }
     }
 
     /// Returns the slot of a connection; allocates one if it has none.
-    pub(super) fn open(&mut self, place: Place) -> usize {
+    pub(super) fn open(&mut self, place: DecodedState) -> usize {
         let patterns = match place {
-            Place::Slot(at) => return at,
-            Place::Fresh => Patterns::Unasked,
-            Place::Done(found) => Patterns::Done(found),
+            DecodedState::Slot(at) => return at,
+            DecodedState::Fresh => Patterns::Unasked,
+            DecodedState::Done(found) => Patterns::Done(found),
         };
         let at = self.take();
         let slot = &mut self.slots[at];
@@ -172,7 +172,7 @@ impl Slots {
     }
 
     /// Returns the reference to store with the slot's connection: the slot, while a parser needs it.
-    pub(super) fn settle(&mut self, at: usize) -> Kept {
+    pub(super) fn settle(&mut self, at: usize) -> StreamState {
         let slot = &mut self.slots[at];
         if slot.gathers && !slot.hello.gathers() {
             slot.gathers = false;
@@ -181,11 +181,11 @@ impl Slots {
         let reads = matches!(slot.patterns, Patterns::Reading(_));
         if reads || !matches!(slot.hello, Hello::None) {
             let stamp = u32::from(slot.stamp) << PLACE_BITS;
-            return Kept(SLOT | stamp | at as u32);
+            return StreamState(SLOT | stamp | at as u32);
         }
         let kept = match slot.patterns {
-            Patterns::Done(found) => Kept(DONE | found.to_bits()),
-            _ => Kept::default(),
+            Patterns::Done(found) => StreamState(DONE | found.to_bits()),
+            _ => StreamState::default(),
         };
         self.clear(at);
         self.free.push(at as u16);
@@ -205,21 +205,21 @@ impl Slots {
     }
 
     /// Frees the slot of a connection that has ended or never began.
-    pub(super) fn forget(&mut self, kept: Kept) {
-        if let (SLOT, Place::Slot(at)) = (kept.0 & KIND, self.place(kept)) {
+    pub(super) fn forget(&mut self, kept: StreamState) {
+        if let (SLOT, DecodedState::Slot(at)) = (kept.0 & KIND, self.place(kept)) {
             self.clear(at);
             self.free.push(at as u16);
         }
     }
 
     /// Returns a table that contains a copy of a connection's slot, and the reference to it.
-    pub(super) fn copy_of(&self, kept: Kept) -> (Self, Kept) {
+    pub(super) fn copy_of(&self, kept: StreamState) -> (Self, StreamState) {
         let mut copy = Self::default();
-        let Place::Slot(at) = self.place(kept) else {
+        let DecodedState::Slot(at) = self.place(kept) else {
             let place = self.place(kept);
             let kept = match place {
-                Place::Done(found) => Kept(DONE | found.to_bits()),
-                _ => Kept::default(),
+                DecodedState::Done(found) => StreamState(DONE | found.to_bits()),
+                _ => StreamState::default(),
             };
             return (copy, kept);
         };
@@ -230,7 +230,7 @@ impl Slots {
         (copy, kept)
     }
 
-    /// Returns the number of slots in use, and of those that hold pieces.
+    /// Returns the number of slots in use, and the number of slots with pieces.
     #[cfg(test)]
     pub(super) fn counts(&self) -> (usize, usize) {
         let used = self.slots.iter().filter(|slot| slot.used).count();
@@ -247,32 +247,32 @@ mod tests {
     fn the_oldest_makes_room() {
         let mut slots = Slots::default();
         let read = |slots: &mut Slots| {
-            let at = slots.open(Place::Fresh);
-            slots.at(at).patterns = Patterns::Reading(Found::NOTHING);
+            let at = slots.open(DecodedState::Fresh);
+            slots.at(at).patterns = Patterns::Reading(PatternSet::EMPTY);
             slots.settle(at)
         };
         let first = read(&mut slots);
-        assert!(matches!(slots.place(first), Place::Slot(_)));
+        assert!(matches!(slots.place(first), DecodedState::Slot(_)));
         for _ in 0..SLOTS {
             read(&mut slots);
         }
-        assert_eq!(slots.place(first), Place::Done(Found::NOTHING));
+        assert_eq!(slots.place(first), DecodedState::Done(PatternSet::EMPTY));
         assert_eq!(slots.counts(), (SLOTS, 0));
     }
 
     #[test]
     fn what_ended_is_given_back_once() {
         let mut slots = Slots::default();
-        let at = slots.open(Place::Fresh);
-        slots.at(at).patterns = Patterns::Reading(Found::NOTHING);
+        let at = slots.open(DecodedState::Fresh);
+        slots.at(at).patterns = Patterns::Reading(PatternSet::EMPTY);
         let kept = slots.settle(at);
         slots.forget(kept);
         slots.forget(kept);
         assert_eq!(slots.counts(), (0, 0));
-        let at = slots.open(Place::Fresh);
-        slots.at(at).patterns = Patterns::Done(Found::NOTHING);
+        let at = slots.open(DecodedState::Fresh);
+        slots.at(at).patterns = Patterns::Done(PatternSet::EMPTY);
         let kept = slots.settle(at);
-        assert_eq!(slots.place(kept), Place::Done(Found::NOTHING));
+        assert_eq!(slots.place(kept), DecodedState::Done(PatternSet::EMPTY));
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
         let mut slots = Slots::default();
         let all: Vec<bool> = (0..GATHERING_MAX + 1)
             .map(|_| {
-                let at = slots.open(Place::Fresh);
+                let at = slots.open(DecodedState::Fresh);
                 let may = slots.may_gather(at);
                 let mut tcp = Tcp::default();
                 tcp.pieces.put(1, b"x");

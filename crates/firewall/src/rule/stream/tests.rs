@@ -1,4 +1,4 @@
-//! Streams as rules ask about them.
+//! Stream matchers: layer-7 patterns and TLS server names.
 
 use core::cell::Cell;
 
@@ -8,10 +8,10 @@ use super::super::table::{Rule, Table};
 use super::super::{AddressTypes, Class, Helper, Hotspot, Matcher, Nothing};
 use super::*;
 
-/// A connection, tracked or not, and what rules look for.
+/// A connection, tracked or untracked, and the patterns of the rules.
 struct Connection {
     carrier: Cell<Carrier>,
-    sought: Sought,
+    sought: StreamPatterns,
 }
 
 impl Facts for Connection {
@@ -19,14 +19,14 @@ impl Facts for Connection {
         self.carrier.get()
     }
 
-    fn keep(&self, kept: Kept) {
+    fn keep(&self, kept: StreamState) {
         let Carrier::Known { reply, .. } = self.carrier.get() else {
             panic!("nothing is kept of what is not known");
         };
         self.carrier.set(Carrier::Known { kept, reply });
     }
 
-    fn sought(&self) -> Option<&Sought> {
+    fn sought(&self) -> Option<&StreamPatterns> {
         Some(&self.sought)
     }
 
@@ -64,16 +64,16 @@ impl Facts for Connection {
 }
 
 const FRESH: Carrier = Carrier::Known {
-    kept: Kept(0),
+    kept: StreamState(0),
     reply: false,
 };
 
-/// What rules with these matchers look for, and the same after others.
-fn sought(before: &Sought, matchers: &[Match]) -> Sought {
-    made(before, matchers, Making::Joined)
+/// Compiles the patterns of rules with these matchers; patterns of `before` are reused.
+fn sought(before: &StreamPatterns, matchers: &[Match]) -> StreamPatterns {
+    made(before, matchers, CompileMode::Joined)
 }
 
-fn made(before: &Sought, matchers: &[Match], making: Making) -> Sought {
+fn made(before: &StreamPatterns, matchers: &[Match], making: CompileMode) -> StreamPatterns {
     let rule = |what: &Match| {
         let matcher: Matcher = what.clone().into();
         Arc::new(Rule::new(1, vec![matcher], Action::Drop))
@@ -87,11 +87,11 @@ impl Connection {
     fn new(carrier: Carrier, matchers: &[Match]) -> Self {
         Self {
             carrier: Cell::new(carrier),
-            sought: sought(&Sought::default(), matchers),
+            sought: sought(&StreamPatterns::default(), matchers),
         }
     }
 
-    /// The same router's next connection.
+    /// Returns the next connection of the same router.
     fn next(&self) -> Self {
         Self {
             carrier: Cell::new(FRESH),
@@ -105,14 +105,14 @@ impl Connection {
         }
     }
 
-    fn kept(&self) -> Kept {
+    fn kept(&self) -> StreamState {
         match self.carrier.get() {
             Carrier::Known { kept, .. } => kept,
             _ => panic!("it is not known"),
         }
     }
 
-    /// What a rule is answered about a packet, told and done.
+    /// Returns the result of a matcher for a packet, for a dry run and for a real run, which must agree.
     fn asks(&self, streams: &mut Streams, packet: &[u8], what: &Match) -> Option<bool> {
         let fields = Fields::of(packet);
         let subject = Subject::new(&fields, packet, Class(1));
@@ -205,7 +205,7 @@ fn a_client_hello_is_read_in_segments_of_any_order() {
             assert_eq!(asks(&segment(SYN, 4999, b"")), None);
             let answers = order.map(|piece| asks(&tcp(pieces[piece].0, pieces[piece].1)));
             assert_eq!(answers, [None, None, Some(true)], "{order:?}");
-            // What is discarded comes again: each part of it is one, and nothing else.
+            // The segments are retransmitted: only data of the ClientHello matches.
             for (sequence, piece) in pieces {
                 assert_eq!(asks(&tcp(sequence, piece)), Some(true));
             }
@@ -226,7 +226,7 @@ fn without_its_beginning_a_hello_is_read_from_its_first_segment_on() {
     assert_eq!(asks(&tcp(1, b"STARTTLS\r\n")), None);
     assert_eq!(asks(&tcp(11, &hello[..700])), None);
     assert_eq!(asks(&tcp(1011, &hello[1000..])), None);
-    // Another order of the answers' direction is another stream.
+    // The sequence numbers of the reply direction are a separate stream.
     connection.turn(true);
     assert_eq!(asks(&tcp(711, &hello[700..1000])), None);
     connection.turn(false);
@@ -249,9 +249,9 @@ fn what_is_no_hello_is_not_kept() {
     );
     assert_eq!(
         (streams.slots.counts(), connection.kept()),
-        ((0, 0), Kept(0))
+        ((0, 0), StreamState(0))
     );
-    // Nor what is longer than a ClientHello.
+    // Data longer than a ClientHello is not kept either.
     let next = connection.next();
     next.asks(&mut streams, &segment(SYN, 9, b""), &what);
     next.asks(
@@ -261,7 +261,10 @@ fn what_is_no_hello_is_not_kept() {
     );
     assert_eq!(streams.slots.counts(), (1, 1));
     next.asks(&mut streams, &tcp(10_000, b"x"), &what);
-    assert_eq!((streams.slots.counts(), next.kept()), ((0, 0), Kept(0)));
+    assert_eq!(
+        (streams.slots.counts(), next.kept()),
+        ((0, 0), StreamState(0))
+    );
 }
 
 #[test]
@@ -273,7 +276,7 @@ fn quic_is_read_in_both_versions_and_in_several_packets() {
     let packet = |version, ids: (&[u8], &[u8]), at: usize, len| {
         let mut frames = quic::tests::crypto_frame(at, &hello[at..hello.len().min(at + len)]);
         frames.resize(1162, 0);
-        udp(&quic::Keys::seal(version, ids, b"", 1, &frames))
+        udp(&quic::Keys::seal(version, ids.0, ids.1, b"", 1, &frames))
     };
     for version in [0, 1] {
         let connection = Connection::new(FRESH, core::slice::from_ref(&what));
@@ -281,13 +284,13 @@ fn quic_is_read_in_both_versions_and_in_several_packets() {
         let mut asks = |packet: &[u8]| connection.asks(&mut streams, packet, &what);
         assert_eq!(asks(&packet(version, (id, id), 1100, 1100)), None);
         assert_eq!(asks(&packet(version, (id, id), 0, 900)), None);
-        // The server's identifier, under the same keys.
+        // A packet with the server's connection ID and the same keys.
         let last = packet(version, (id, other), 800, 400);
         assert_eq!(asks(&last), Some(true));
         assert_eq!(asks(&last), Some(true));
         assert_eq!(asks(&udp(&[0x40; 1200])), None);
 
-        // A server that asks to come again: other keys, and all from the beginning.
+        // After a Retry packet there are new keys, and the ClientHello is sent again.
         let connection = connection.next();
         let mut asks = |packet: &[u8]| connection.asks(&mut streams, packet, &what);
         assert_eq!(asks(&packet(version, (id, id), 0, 1100)), None);
@@ -320,8 +323,8 @@ fn packets_that_are_opened_are_bounded() {
         let fields = Fields::of(&wrong);
         for _ in 0..10 {
             let mut subject = Subject::new(&fields, &wrong, Class(1));
-            let seen = streams.look_for_host(&mut subject, &next, Instant::from_millis(1), true);
-            assert_eq!(seen, Seen::Lacks);
+            let seen = streams.read_host(&mut subject, &next, Instant::from_millis(1), true);
+            assert_eq!(seen, ReadResult::Lacks);
         }
     }
     assert!(!streams.opened.take(Instant::from_millis(999)));
@@ -349,16 +352,16 @@ fn both_directions_are_searched_until_ten_packets_or_two_kilobytes() {
     let third = first.next();
     assert_eq!(carries(&third, &[b'h'; 3000]), Some(false));
     assert_eq!(carries(&third, b"hello world"), Some(false));
-    // At the tenth packet and at the last of the bytes all is still looked at.
+    // Data is still searched in the tenth packet and up to the byte limit.
     let fourth = first.next();
     assert_eq!(carries(&fourth, b"hello"), Some(false));
     assert_eq!(carries(&fourth, &[b'x'; 2038]), Some(false));
     assert_eq!(carries(&fourth, b"world and so on"), Some(true));
     for connection in [second, third] {
         let place = streams.slots.place(connection.kept());
-        assert_eq!(place, Place::Done(Found::NOTHING));
+        assert_eq!(place, DecodedState::Done(PatternSet::EMPTY));
     }
-    // Of the others all is found that can be.
+    // The other connections have found all patterns and need no slot.
     assert_eq!(streams.slots.counts(), (0, 0));
 }
 
@@ -396,8 +399,10 @@ fn what_is_looked_for_at_once_is_joined_later_and_connections_are_read_on() {
     let (x, y) = (pattern("x"), pattern("yy"));
     let host = Match::TlsHost(Glob::new("a*b*"));
     let all = [x.clone(), y.clone(), host];
-    let apart = made(&Sought::default(), &all, Making::Apart);
-    let joining = apart.to_join(&Sought::default()).expect("it is apart");
+    let apart = made(&StreamPatterns::default(), &all, CompileMode::Apart);
+    let joining = apart
+        .to_join(&StreamPatterns::default())
+        .expect("it is apart");
     assert!(apart.to_join(&apart).is_none(), "it is under way");
     let mut first = Connection {
         carrier: Cell::new(FRESH),
@@ -416,12 +421,16 @@ fn what_is_looked_for_at_once_is_joined_later_and_connections_are_read_on() {
     assert_eq!(second.asks(&mut streams, &tcp(0, b"yy"), &y), Some(true));
     assert_eq!(second.asks(&mut streams, &tcp(2, b"yy"), &x), Some(false));
 
-    // What rules look for now is something else.
-    let other = made(&apart, &[x, y], Making::Apart);
+    // The rules now have other patterns.
+    let other = made(&apart, &[x, y], CompileMode::Apart);
     assert!(Arc::ptr_eq(&other.patterns, &apart.patterns));
     let with = other.with(&joined).expect("the patterns are the same");
     assert!(!with.patterns.is_apart());
-    assert!(made(&other, &[], Making::Apart).with(&joined).is_none());
+    assert!(
+        made(&other, &[], CompileMode::Apart)
+            .with(&joined)
+            .is_none()
+    );
 }
 
 #[test]
@@ -466,9 +475,9 @@ fn what_a_discarded_packet_began_is_given_back() {
 fn what_is_known_of_untracked_ones_is_bounded() {
     let mut untracked = Untracked::default();
     for key in 0..3 * UNTRACKED as u64 {
-        untracked.put(key, Kept(1));
+        untracked.put(key, StreamState(1));
         if key % 3 == 0 {
-            untracked.put(key, Kept(0));
+            untracked.put(key, StreamState(0));
         }
     }
     assert!(untracked.kept.len() <= UNTRACKED && untracked.order.len() <= UNTRACKED);

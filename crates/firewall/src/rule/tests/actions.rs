@@ -1,4 +1,4 @@
-//! Each action, and how chains go on behind it.
+//! Tests of each action, and of the rules evaluated after it.
 
 use core::time::Duration;
 
@@ -98,7 +98,7 @@ fn a_largest_segment_that_a_rule_has_lowered_is_seen_by_later_rules() {
     let mut fields = segment();
     fields.tcp_flags = 2;
     fields.upper = 0;
-    // A SYN that announces 1,460.
+    // A SYN with an MSS of 1,460.
     let mut syn = [0_u8; 24];
     syn[12] = 6 << 4;
     syn[20..24].copy_from_slice(&[2, 4, 0x05, 0xb4]);

@@ -1,4 +1,4 @@
-//! The classifier against a plain walk of the list: the tracer's, which tries every rule.
+//! Compares the classifier with a plain evaluation that tries every rule, as the packet tracer does.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::test_runner::TestRunner;
 
 use super::*;
 
-/// Few values, so that rules and packets meet.
+/// Few different values, so that rules match some packets.
 fn address() -> impl Strategy<Value = u128> {
     prop_oneof![
         (0_u128..6, 0_u128..4).prop_map(|(net, host)| 0x0a00_0000 + (net << 8) + host),
@@ -149,7 +149,7 @@ fn subject_of(packet: &Packet) -> Subject<'_> {
     }
 }
 
-/// What is told of a packet by its first candidate alone is what came of all rules, which were tried.
+/// Checks that the first candidate alone predicts the result of the evaluation of all rules.
 fn followed(
     chain: &Chain,
     first: &First,
@@ -176,7 +176,7 @@ fn followed(
             return Ok(());
         }
     }
-    // The first rule of the test has the number of nobody.
+    // The first rule of the test has the number `NOBODY`.
     let matched = tried
         .iter()
         .filter(|(rule, matched)| *matched && *rule != NOBODY);
@@ -189,13 +189,14 @@ fn followed(
     Ok(())
 }
 
-/// The verdict and what changed, by the compiled form, by the plain walk, and looked up ahead.
+/// Checks that compiled evaluation, plain evaluation and prefetched evaluation give the same verdict and
+/// changes.
 fn agree(table: &Table, packets: &[Packet]) -> Result<(), TestCaseError> {
     let subjects: Vec<Subject<'_>> = packets.iter().map(subject_of).collect();
     agree_on(table, &subjects)
 }
 
-/// The same of packets in any form.
+/// Checks packets in any form.
 pub(super) fn agree_on(table: &Table, subjects: &[Subject<'_>]) -> Result<(), TestCaseError> {
     let mut firsts = vec![First::NOBODY; subjects.len()];
     table.ahead(ChainId(0), &Vector(subjects), &mut firsts);
@@ -314,7 +315,7 @@ proptest! {
     }
 }
 
-/// A change of a chain: at which rule, and whether it is replaced, gets another before it, or goes.
+/// A change of a chain: index of a rule, and whether it is replaced, preceded by a new rule, or removed.
 type Edit = (usize, u8);
 
 fn many_agree(
@@ -365,8 +366,8 @@ fn many_agree(
     Ok(())
 }
 
-/// A case takes as long as twenty of other properties, so a twentieth of them is tried. Not by `proptest!`,
-/// where `PROPTEST_CASES` overrules what a test says of itself.
+/// One case takes as long as twenty cases of other properties, so the number of cases is divided by twenty.
+/// The `proptest!` macro cannot be used, because `PROPTEST_CASES` overrides the number of cases of a test.
 #[test]
 fn blocks_of_many_rules_agree_before_and_after_each_change() {
     let drawn = vec((vec(matcher(), 1..4), action()), 100..200);
@@ -387,8 +388,8 @@ fn blocks_of_many_rules_agree_before_and_after_each_change() {
     }
 }
 
-/// Few packets, all of a source that lies in a late span, past many rules that are in no lists: the next
-/// part, which has fewer spans, is looked up for no more packets than there are.
+/// A few packets whose source is in a late span, after many rules that are in no list. The next part has
+/// fewer spans, and must be looked up for the actual number of packets only.
 #[test]
 fn parts_of_few_and_many_spans_are_kept_apart() {
     let source = |at: u128| Match::Source(AddressRange::prefix(0x0a00_0000 + at, 32, 32));
@@ -466,7 +467,7 @@ fn rules_that_are_added_one_by_one_fill_blocks() {
     assert!(table.chains[0].blocks.len() <= 2);
 }
 
-/// A rule that asks for something of its own.
+/// A rule with distinct addresses or services.
 fn apart() -> impl Strategy<Value = Written> {
     let network = |first: u8, len: u8| {
         (0_u128..64).prop_map(move |number| {
@@ -497,7 +498,7 @@ fn apart() -> impl Strategy<Value = Written> {
     )
 }
 
-/// A packet that some of them take.
+/// A packet that matches some of these rules.
 fn meant() -> impl Strategy<Value = Packet> {
     let ends = (0_u128..64, 0_u128..64, 0_u128..3, 0_u16..170);
     let tuple = (ends, prop_oneof![Just(protocol::TCP), Just(protocol::UDP)]);

@@ -1,4 +1,4 @@
-//! What rules of bridges ask of frames, and their classifier against a plain walk.
+//! Tests of bridge matchers, and comparison of the bridge classifier with plain evaluation.
 
 use packet::link::Link;
 use proptest::collection::vec;
@@ -12,7 +12,7 @@ const HOLDS: (bool, bool) = (true, false);
 const FAILS: (bool, bool) = (false, true);
 const LACKS: (bool, bool) = (false, false);
 
-/// A frame with what was read of it.
+/// A frame with its parsed headers.
 #[derive(Clone, Debug)]
 struct Framed {
     bytes: Vec<u8>,
@@ -77,7 +77,7 @@ fn only(last: u8) -> MacSet {
     MacSet::new(mac(last), Mac::BROADCAST)
 }
 
-/// From 02:…:01 to 02:…:02.
+/// Builds a frame from 02:…:01 to 02:…:02.
 fn frame(kind: &[u8], body: &[u8]) -> Framed {
     let mut bytes = [mac(2).0, mac(1).0].concat();
     bytes.extend(kind);
@@ -85,7 +85,7 @@ fn frame(kind: &[u8], body: &[u8]) -> Framed {
     Framed::new(bytes)
 }
 
-/// 10.0.0.1 asks who has 10.0.0.2.
+/// Builds an ARP request of 10.0.0.1 for 10.0.0.2.
 fn arp() -> Framed {
     let mut body = vec![0, 1, 8, 0, 6, 4, 0, 1];
     body.extend([2, 0, 0, 0, 0, 1, 10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2]);
@@ -158,7 +158,7 @@ fn tags_and_llc_are_asked_only_where_they_are() {
     assert_eq!(snap.asked(LinkMatch::Sap(0xaa)), HOLDS);
     assert_eq!(snap.asked(LinkMatch::SnapType(0x809b)), HOLDS);
     assert_eq!(snap.asked(LinkMatch::SnapType(1)), FAILS);
-    // What is behind a tag is no packet that matchers of IP see.
+    // Matchers of IP do not look behind a tag.
     assert_eq!(tagged.asked(LinkMatch::Carries(Carries::Ip)), FAILS);
 }
 

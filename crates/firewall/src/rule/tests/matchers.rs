@@ -1,4 +1,5 @@
-//! Each matcher: where it holds, where not, and that what a packet does not have fails negated too.
+//! Tests of each matcher: packets that match, packets that do not, and packets without the field, which fail
+//! even negated matchers.
 
 use core::time::Duration;
 
@@ -226,10 +227,10 @@ fn header_fields_are_compared() {
     assert_eq!(both(Match::Ipv4Options(Ipv4Option::None), &packet), HOLDS);
 }
 
-/// A connection of which all is known.
-struct Known;
+/// A connection with all properties known.
+struct KnownConnection;
 
-impl Facts for Known {
+impl Facts for KnownConnection {
     fn bytes(&self) -> Option<u64> {
         Some(2_000_000)
     }
@@ -274,8 +275,8 @@ fn facts_are_asked_and_fail_where_there_is_no_connection() {
         let matcher = Matcher::from(what);
         let (plain, negated) = (matcher.clone(), !matcher);
         (
-            matches_with(plain, &packet, &Known),
-            matches_with(negated, &packet, &Known),
+            matches_with(plain, &packet, &KnownConnection),
+            matches_with(negated, &packet, &KnownConnection),
         )
     };
     let bytes = |first, last| Match::ConnectionBytes { first, last };
@@ -453,7 +454,7 @@ fn a_census_of_connections_is_left_when_they_end() {
         let mut fields = segment();
         fields.tuple.source_port = port;
         let mut packet = subject(&fields, &[]);
-        // What is no connection's is not counted.
+        // Packets without a connection are not counted.
         run_first(&table, &mut packet, &mut worker);
         assert!(!packet.changes.counted);
         let (facts, mut told) = (Begun(fields.tuple), Quiet::<true>::new());

@@ -1,4 +1,4 @@
-//! Rules on packets: what each matcher and action means, and the classifier against a plain walk.
+//! Tests of matchers, actions and the classifier.
 
 mod actions;
 mod classifier;
@@ -11,12 +11,12 @@ use packet::{Fields, Fragment, Tuple, protocol};
 
 use super::*;
 
-/// Watches without a word.
+/// Records the reported events.
 pub(super) struct Quiet<const COMMITS: bool> {
     pub(super) logged: Vec<u32>,
     pub(super) kept: Vec<u128>,
     pub(super) copies: usize,
-    /// The rules that were tried, and whether they matched.
+    /// The evaluated rules, and whether they matched.
     pub(super) tried: Vec<(u32, bool)>,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn worker() -> Worker {
     Worker::new(counters, 1)
 }
 
-/// A segment from 10.0.0.1:5000 to 192.0.2.9:443.
+/// A TCP segment from 10.0.0.1:5000 to 192.0.2.9:443.
 pub(super) fn segment() -> Fields {
     Fields {
         tuple: Tuple {
@@ -78,10 +78,10 @@ pub(super) fn segment() -> Fields {
     }
 }
 
-/// A rule before it has a number.
+/// A rule without a number.
 pub(super) type Written = (Vec<Matcher>, Action);
 
-/// A table of these chains; rules are numbered through.
+/// Compiles a table of these chains and numbers the rules consecutively.
 pub(super) fn table(chains: &[(&str, Vec<Written>)]) -> Table {
     let mut id = 0;
     let chains = chains.iter().map(|(name, rules)| {
@@ -94,13 +94,13 @@ pub(super) fn table(chains: &[(&str, Vec<Written>)]) -> Table {
     Table::compile(None, chains.collect())
 }
 
-/// Runs the first chain.
+/// Evaluates the first chain.
 pub(super) fn run_first(table: &Table, subject: &mut Subject<'_>, worker: &mut Worker) -> Verdict {
     let mut watch = Quiet::<true>::new();
     run(table, ChainId(0), subject, &Nothing, worker, &mut watch)
 }
 
-/// Whether a matcher holds, by a rule compiled and by the tracer's walk, which must agree.
+/// Returns true if a matcher matches, by compiled and by plain evaluation, which must agree.
 pub(super) fn matches(matcher: impl Into<Matcher>, subject: &Subject<'_>) -> bool {
     matches_with(matcher, subject, &Nothing)
 }
@@ -136,7 +136,7 @@ pub(super) fn matches_with<F: Facts>(
     done == Verdict::Drop(1)
 }
 
-/// A packet that came by interface 1 and leaves by 2.
+/// A packet received by interface 1 and sent by interface 2.
 pub(super) fn subject<'a>(fields: &'a Fields, packet: &'a [u8]) -> Subject<'a> {
     Subject {
         egress: Class(2),

@@ -1,4 +1,4 @@
-//! Counts how many numbers are at most a key, for one key or many.
+//! Computes ranks: counts the numbers up to a key, for one key or several.
 
 use core::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_andnot_si256,

@@ -8,7 +8,7 @@ use core::arch::x86_64::{
     _mm256_unpackhi_epi64, _mm256_xor_si256,
 };
 
-use super::super::squeeze::{FAR, SECOND, Squeeze};
+use super::super::squeeze::{DISTANCE_MAX, SECOND_WINDOW, Squeeze};
 use super::{load, store};
 
 /// For four 64-bit numbers: distance from the beginning of the window; mask of the numbers below all windows;
@@ -65,13 +65,13 @@ pub(super) fn squeeze(numbers: &[u128; 16], squeeze: &Squeeze) -> [u32; 16] {
             joined::<true>(one.distance, other.distance),
             _mm256_setzero_si256(),
         );
-        let far = _mm256_set1_epi32(FAR as i32);
+        let far = _mm256_set1_epi32(DISTANCE_MAX as i32);
         let distance = joined::<false>(one.distance, other.distance);
         let distance = _mm256_min_epu32(_mm256_blendv_epi8(far, distance, fits), far);
         let number = _mm256_add_epi32(distance, _mm256_set1_epi32(1));
         let window = _mm256_andnot_si256(
             joined::<false>(one.first, other.first),
-            _mm256_set1_epi32(SECOND as i32),
+            _mm256_set1_epi32(SECOND_WINDOW as i32),
         );
         let number = _mm256_add_epi32(number, window);
         let number = _mm256_andnot_si256(joined::<false>(one.below, other.below), number);

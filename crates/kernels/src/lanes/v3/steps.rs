@@ -79,7 +79,7 @@ impl Steps {
         }
     }
 
-    /// Returns for each of eight keys how many of the numbers are at most the key.
+    /// Returns the ranks of eight keys.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub(super) fn rank(&self, keys: __m256i) -> __m256i {
@@ -112,7 +112,7 @@ impl LongSteps {
         }
     }
 
-    /// Returns for each of eight keys how many of the numbers are at most the key.
+    /// Returns the ranks of eight keys.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub(super) fn rank(&self, low_keys: __m256i, high_keys: __m256i) -> __m256i {

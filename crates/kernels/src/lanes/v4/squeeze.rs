@@ -7,7 +7,7 @@ use core::arch::x86_64::{
     _mm512_set1_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_sub_epi64,
 };
 
-use super::super::squeeze::{FAR, SECOND, Squeeze};
+use super::super::squeeze::{DISTANCE_MAX, SECOND_WINDOW, Squeeze};
 
 /// For eight 64-bit numbers: distance from the beginning of the window; bits of the numbers below all
 /// windows; bits of the numbers in the first window.
@@ -39,7 +39,7 @@ pub(super) fn squeeze(numbers: &[u128; 16], squeeze: &Squeeze) -> [u32; 16] {
         let shift = _mm512_mask_blend_epi64(first, shifts[1], shifts[0]);
         let distance = _mm512_srlv_epi64(_mm512_sub_epi64(halves, begin), shift);
         Distances {
-            distance: _mm512_min_epu64(distance, all(FAR.into())),
+            distance: _mm512_min_epu64(distance, all(DISTANCE_MAX.into())),
             below: _mm512_cmplt_epu64_mask(halves, begins[0]).into(),
             first: first.into(),
         }
@@ -54,7 +54,7 @@ pub(super) fn squeeze(numbers: &[u128; 16], squeeze: &Squeeze) -> [u32; 16] {
         number,
         second & within,
         number,
-        _mm512_set1_epi32(SECOND as i32),
+        _mm512_set1_epi32(SECOND_WINDOW as i32),
     );
     let mut found = [0; 16];
     // SAFETY: 16 of 16 numbers are written.

@@ -356,7 +356,7 @@ fn there_are_no_more_groups_and_places_than_below() {
     let planned = plan(&Board::MACHINE, &bridges, &many);
     assert_eq!(
         planned.iter().filter(|port| port.is_ok()).count(),
-        Seat::MOST
+        SwitchPort::MOST
     );
     assert_eq!(planned[69], Err(Reason::Full));
 }

@@ -14,7 +14,7 @@ use dataplane::tap::{By, Direction, Tapped};
 use frame::InterfaceId;
 use machine::Instant;
 use menu::{Reason, Row, Value};
-use sniff::{Filter, Head, Memory, Path, Seen, Torch};
+use sniff::{Filter, Head, Memory, ObservedFrame, Path, Torch};
 use tool::{Sniffs, View};
 
 use self::filter::Places;
@@ -65,7 +65,7 @@ enum What {
 }
 
 impl Open {
-    fn see(&mut self, seen: &Seen, bytes: &[u8]) {
+    fn see(&mut self, seen: &ObservedFrame, bytes: &[u8]) {
         match &mut self.what {
             What::Torch { torch, .. } => {
                 // A flow is one in both directions: its source is at the interface's side.
@@ -120,7 +120,7 @@ impl Control {
             (true, false) if frame.ingress == InterfaceId::NONE => Path::Output,
             (true, false) => Path::Forward,
         };
-        let seen = Seen {
+        let seen = ObservedFrame {
             at: *at,
             interface: id,
             sent,

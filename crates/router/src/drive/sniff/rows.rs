@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use frame::InterfaceId;
 use machine::Instant;
 use menu::{Id, Row, Value};
-use sniff::{Connection, Flow, Host, Kept, Share, Traffic};
+use sniff::{CapturedPacket, Connection, Flow, Host, Traffic, TrafficCount};
 
 use super::ports;
 use crate::firewall::{kind_name, protocol_name};
@@ -14,7 +14,7 @@ use crate::object::DYNAMIC;
 
 /// A packet. `began` is when the first could be seen; `name` knows interfaces.
 pub(super) fn packet(
-    kept: &Kept,
+    kept: &CapturedPacket,
     began: Instant,
     name: &dyn Fn(InterfaceId) -> String,
     frame: bool,
@@ -142,7 +142,7 @@ pub(super) fn connection(
 pub(super) fn sort(
     at: usize,
     (number_of_kind, of_ip, port): (u16, Option<u8>, Option<u16>),
-    (share, all): (Share, Share),
+    (share, all): (TrafficCount, TrafficCount),
 ) -> Row {
     let mut row = numbered(at);
     row.set("protocol", Value::text(kind(number_of_kind)));

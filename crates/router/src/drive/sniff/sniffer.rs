@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use machine::{Duration, Instant};
 use menu::{Call, Item, Reason, Reply, Row, RowFilter, Store, Value};
-use sniff::{Connections, Filter, Hosts, Memory, Path, Protocols, Seen, pcapng};
+use sniff::{Connections, Filter, Hosts, Memory, ObservedFrame, Path, Protocols, pcapng};
 
 use super::filter::{self, Places};
 use super::{HEADERS, rows};
@@ -66,7 +66,7 @@ struct Stream {
 
 impl Sniffer {
     /// Whether it looks at this frame.
-    pub(super) fn wants(&self, name: &str, seen: &Seen) -> bool {
+    pub(super) fn wants(&self, name: &str, seen: &ObservedFrame) -> bool {
         let Some(running) = &self.running else {
             return false;
         };
@@ -103,7 +103,7 @@ impl Sniffer {
 impl Stream {
     /// Whether a frame is part of it. What this router sends to the collector is never looked at: each packet would
     /// make another one.
-    fn is_its(self, seen: &Seen) -> bool {
+    fn is_its(self, seen: &ObservedFrame) -> bool {
         let Some(ip) = &seen.head.ip else {
             return false;
         };
@@ -119,7 +119,7 @@ impl Stream {
 
 impl Control {
     /// Takes a frame that the sniffer looks at, and its beginning.
-    pub(super) fn sniff(&mut self, seen: &Seen, bytes: &[u8]) {
+    pub(super) fn sniff(&mut self, seen: &ObservedFrame, bytes: &[u8]) {
         let sniffer = &mut self.instruments.sniffer;
         let Some(running) = &mut sniffer.running else {
             return;
@@ -141,7 +141,7 @@ impl Control {
 
     /// Puts a packet behind those that wait for the file, and writes them if they are many. At the file's limit no
     /// more goes there.
-    fn write_packet(&mut self, seen: &Seen, bytes: &[u8]) {
+    fn write_packet(&mut self, seen: &ObservedFrame, bytes: &[u8]) {
         let unix_nanos = self.time_of(seen.at).max(0) as u64;
         let name = self.layout.name(seen.interface);
         let running = self.instruments.sniffer.running.as_mut();
@@ -152,7 +152,7 @@ impl Control {
         if before == 0 {
             written.since = self.now;
         }
-        written.file.add(seen, bytes, (name, unix_nanos));
+        written.file.add(seen, bytes, name, unix_nanos);
         let full = written.bytes + written.file.waiting() > written.limit;
         if full {
             written.file.cut(before);
@@ -280,7 +280,7 @@ impl Control {
             let seen = &kept.seen;
             let unix_nanos = self.time_of(seen.at).max(0) as u64;
             let name = self.layout.name(seen.interface);
-            file.add(seen, &kept.bytes, (name, unix_nanos));
+            file.add(seen, &kept.bytes, name, unix_nanos);
         }
         file.take()
     }

@@ -266,7 +266,7 @@ fn hosts_that_are_learned_are_shown_age_and_are_forgotten_and_fixed_ones_stay() 
     };
     let now = (desk.now.as_nanos() / 1_000_000_000) as u32;
     for mac in 1..=2_000 {
-        let learned = hosts.learn(&key(0x0200_0000_1000 + mac), ether1, (now, u32::MAX));
+        let learned = hosts.learn(&key(0x0200_0000_1000 + mac), ether1, now, u32::MAX);
         assert_eq!(learned, Learned::New);
     }
     let fixed = hosts.get(&key(0x0200_0000_0901)).expect("it is configured");
@@ -288,7 +288,7 @@ fn hosts_that_are_learned_are_shown_age_and_are_forgotten_and_fixed_ones_stay() 
     assert_eq!(hosts.learned(bridge), 0);
     assert!(hosts.get(&key(0x0200_0000_0901)).is_some());
 
-    hosts.learn(&key(7), ether1, (now, u32::MAX));
+    hosts.learn(&key(7), ether1, now, u32::MAX);
     desk.run("/interface/bridge/port/remove [find interface=ether1]");
     assert_eq!(hosts.get(&key(7)), None, "its port is gone");
     desk.run("/interface/bridge/remove b");
@@ -314,7 +314,7 @@ fn learned_hosts_are_forgotten_when_vlan_filtering_begins_or_ends() {
             vid,
             mac: 0x0200_0000_1001,
         };
-        assert_eq!(hosts.learn(&key, ether1, (now, u32::MAX)), Learned::New);
+        assert_eq!(hosts.learn(&key, ether1, now, u32::MAX), Learned::New);
     };
     let count = |desk: &mut Desk, which: &str| {
         let command = format!("/interface/bridge/host/print count-only where {which}");

@@ -319,7 +319,7 @@ impl One {
         };
         out.send(Outgoing {
             interface,
-            bytes: packet((from, CLIENT_PORT), (ALL_SERVERS, SERVER_PORT), message),
+            bytes: packet(from, CLIENT_PORT, ALL_SERVERS, SERVER_PORT, message),
             how: How::Frame(TO_SERVERS, EtherType::IPV6),
         });
     }

@@ -64,7 +64,8 @@ impl Pools {
         for name in core::mem::take(&mut self.touched) {
             let mut sources = self.configured.values().chain(self.made.values());
             let source = sources.find(|source| source.name == name);
-            let wanted = source.and_then(|source| Pool::new(source.prefix, source.len));
+            let wanted =
+                source.and_then(|source| Pool::new(source.prefix.0, source.prefix.1, source.len));
             let before = self.pools.get(&name).map(|(pool, _)| pool);
             let of = |pool: &Pool| (pool.prefix(), pool.piece());
             if before.map(of) == wanted.as_ref().map(of) {

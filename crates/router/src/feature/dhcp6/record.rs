@@ -3,7 +3,7 @@
 use core::net::Ipv6Addr;
 
 use machine::{Duration, Instant};
-use service::dhcp6::client::{Config, Got};
+use service::dhcp6::client::{Config, Delegation};
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) struct Record {
     duid: Vec<u8>,
     /// The numbers of the associations (IAID): of addresses, of prefixes.
     numbers: [Option<u32>; 2],
-    pub(super) got: Vec<Got>,
+    pub(super) got: Vec<Delegation>,
 }
 
 /// The first byte of a record.
@@ -21,7 +21,7 @@ const INFINITE: u32 = u32::MAX;
 
 impl Record {
     /// The record of what was got under a configuration; none if that is nothing.
-    pub(super) fn of(config: &Config, got: &[Got]) -> Option<Self> {
+    pub(super) fn of(config: &Config, got: &[Delegation]) -> Option<Self> {
         (!got.is_empty()).then(|| Self {
             duid: config.duid.clone(),
             numbers: [config.addresses, config.prefixes],
@@ -81,7 +81,7 @@ impl Record {
             let word = |at: usize| entry[at..].first_chunk().copied().map(u32::from_be_bytes);
             let valid = until(word(22)?);
             if valid.is_none_or(|at| at > now) {
-                got.push(Got {
+                got.push(Delegation {
                     is_prefix: entry[0] != 0,
                     address: Ipv6Addr::from(*entry[2..].first_chunk::<16>()?),
                     len: entry[1],
@@ -113,7 +113,7 @@ mod tests {
             prefixes: Some(7),
             ..Config::default()
         };
-        let prefix = |number: u16, seconds: Option<u64>| Got {
+        let prefix = |number: u16, seconds: Option<u64>| Delegation {
             is_prefix: true,
             address: Ipv6Addr::new(0x2001, 0xdb8, number, 0, 0, 0, 0, 0),
             len: 56,
@@ -132,7 +132,7 @@ mod tests {
             ..config.clone()
         };
         assert!(!read.is_of(&other));
-        let first = Got {
+        let first = Delegation {
             preferred: Some(start + Duration::from_secs(440)),
             valid: Some(start + Duration::from_secs(940)),
             ..all[0]

@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv6Addr};
 
 use machine::Instant;
 use menu::{Row, Value, quote_always};
-use service::dhcp6::client::{Binding, Got, Status6, Why};
+use service::dhcp6::client::{Binding, Delegation, Status6, Why};
 use service::dhcp6::{Status, code};
 
 use super::client::One;
@@ -236,7 +236,7 @@ fn route(net: Net<V6>, table: crate::intent::Name, distance: u8) -> Route<V6> {
 }
 
 /// `2001:db8::/56, 2d23h`; an address without its length.
-fn shown(got: &Got, now: Instant) -> String {
+fn shown(got: &Delegation, now: Instant) -> String {
     let what = match got.is_prefix {
         true => prefix((got.address, got.len)).to_string(),
         false => got.address.to_string(),

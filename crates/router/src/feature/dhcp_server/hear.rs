@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 
 use dataplane::DropReason;
 use machine::Instant;
-use service::dhcp::server::{Asked, Event, Lease, Reply, State, To, Why};
+use service::dhcp::server::{Event, Lease, Reply, Request, State, To, Why};
 use service::dhcp::{CLIENT_PORT, Message, SERVER_PORT, packet};
 use wire::{EtherType, Mac, arp, ipv4, udp};
 
@@ -38,13 +38,13 @@ impl DhcpServers {
             return Hearing::Bad(DropReason::DhcpOtherServer);
         };
         let own = self.links.get(&heard.interface);
-        let asked = Asked {
+        let asked = Request {
             server,
             message,
             src_mac: heard.source_mac(),
             own: own.map(|link| link.own.clone()).unwrap_or_default(),
         };
-        match self.event(Event::Asked(Box::new(asked)), now, out) {
+        match self.event(Event::Request(Box::new(asked)), now, out) {
             // It will be answered.
             None | Some(Why::Testing) => Hearing::Taken,
             Some(why) => Hearing::Bad(reason(why)),
@@ -97,7 +97,7 @@ impl DhcpServers {
         };
         let outgoing = Outgoing {
             interface,
-            bytes: packet((reply.from, SERVER_PORT), (to, port), &reply.message),
+            bytes: packet(reply.from, SERVER_PORT, to, port, &reply.message),
             how,
         };
         match reply.waits {
@@ -145,7 +145,7 @@ impl DhcpServers {
         // A client that asks anew may still use what it had.
         let is_own = |lease: &Lease| lease.client.mac == said.sender_mac;
         if lease.is_some_and(|lease| lease.state == State::Bound || !is_own(lease)) {
-            self.event(Event::Seen(said.sender), now, out);
+            self.event(Event::AddressInUse(said.sender), now, out);
         }
     }
 }

@@ -204,7 +204,7 @@ impl Feature for Neighbourhood {
                 Hearing::NotMine
             };
         };
-        let event = Event::Heard {
+        let event = Event::Received {
             on: heard.interface.0,
             below: None,
             from: heard.source_mac(),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use machine::Instant;
 use menu::{Id, Row, RowFilter, Value};
-use service::discovery::{Neighbour, Told};
+use service::discovery::{Announcement, Neighbour};
 use wire::Mac;
 
 use super::Neighbourhood;
@@ -50,7 +50,7 @@ impl Neighbourhood {
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         for neighbour in self.machine.neighbours() {
-            let told = neighbour.told();
+            let told = neighbour.announcement();
             let mut row = self.row(neighbour, &told);
             for (name, text) in [
                 ("identity", &told.identity),
@@ -68,7 +68,7 @@ impl Neighbourhood {
             if let Some(unpack) = told.unpack.and_then(unpack) {
                 row.set("unpack", Value::text(unpack));
             }
-            let age = now.saturating_since(neighbour.heard()).as_secs();
+            let age = now.saturating_since(neighbour.last_received()).as_secs();
             row.set("age", seconds(age));
             if let Some(uptime) = neighbour.uptime(now) {
                 row.set("uptime", seconds(uptime));
@@ -130,7 +130,7 @@ impl Neighbourhood {
     }
 
     /// Where a neighbour is.
-    fn row(&self, neighbour: &Neighbour, told: &Told) -> Row {
+    fn row(&self, neighbour: &Neighbour, told: &Announcement) -> Row {
         let mut row = Row {
             id: Some(Id(DYNAMIC | neighbour.number)),
             ..Row::default()

@@ -27,7 +27,7 @@ use frame::InterfaceId;
 use machine::{Duration, Instant, Machine as _};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
 use service::dns::{
-    self, Action, Ask, Carrier, Config, Event, Place, Secure, Server, Servers, Told,
+    self, Action, Ask, Carrier, Config, Event, NetworkStack, QueryResult, Secure, Server, Servers,
 };
 use wire::dns::{MESSAGE_LEN_MAX, PORT, Question};
 
@@ -175,8 +175,8 @@ impl Dns {
     }
 
     /// Hears what came of such a question.
-    pub(crate) fn told(&mut self, ticket: u64, told: Told, now: Instant, out: &mut Effects) {
-        self.feed(Event::Told { ticket, told }, now, out);
+    pub(crate) fn told(&mut self, ticket: u64, told: QueryResult, now: Instant, out: &mut Effects) {
+        self.feed(Event::QueryResult { ticket, told }, now, out);
     }
 
     /// Puts a question of the owner's, of which all answers are whole; `waker` wakes who waits for the answer.
@@ -190,7 +190,7 @@ impl Dns {
     ) -> Option<u64> {
         let unfit = dns::Query::read(message).err();
         // What is no question is never answered.
-        if self.local.len() >= LOCAL || unfit == Some(dns::Unfit::NoQuestion) {
+        if self.local.len() >= LOCAL || unfit == Some(dns::QueryError::NoQuestion) {
             return None;
         }
         self.last += 1;
@@ -252,7 +252,7 @@ impl Dns {
         if plain.is_empty() {
             plain.extend(self.underneath.iter().map(|address| Server {
                 address: *address,
-                place: Place::Machine,
+                place: NetworkStack::Machine,
             }));
         }
         config.servers.plain = plain;
@@ -405,8 +405,8 @@ impl Dns {
         let carrier = Carrier::Datagram(between.datagram_max(self.config.datagram_max));
         let mut reply = between.room();
         let empty = reply.len();
-        let asked = (message, carrier);
-        if self.forwarder.answer_at_once(asked, now, &mut reply) {
+        let forwarder = &mut self.forwarder;
+        if forwarder.answer_at_once(message, carrier, now, &mut reply) {
             if reply.len() > empty {
                 out.send(between.finish(reply));
             }
@@ -442,7 +442,7 @@ impl Dns {
 fn server(address: IpAddr) -> Server {
     Server {
         address: SocketAddr::new(address, PORT),
-        place: Place::Router,
+        place: NetworkStack::Router,
     }
 }
 

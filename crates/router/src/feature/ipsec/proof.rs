@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use certificate::{Facts, Hash, Signing, Trust, Way, of_text};
+use certificate::{Facts, Hash, SignatureScheme, Signing, Trust, of_text};
 use ike::{Certified, EapLogin, EapMethod, Id, Scheme, Signer, Verifier};
 use menu::{Item, Store, Value};
 
@@ -156,7 +156,7 @@ impl Signer for Own {
 }
 
 /// What a scheme of the exchange is to keys.
-fn way(scheme: Scheme) -> Option<Way> {
+fn way(scheme: Scheme) -> Option<SignatureScheme> {
     let hash = |hash| {
         Some(match hash {
             ike::Hash::Md5 => return None,
@@ -167,12 +167,12 @@ fn way(scheme: Scheme) -> Option<Way> {
         })
     };
     Some(match scheme {
-        Scheme::RsaPkcs1(of) => Way::RsaPkcs1(hash(of)?),
-        Scheme::RsaPss(of) => Way::RsaPss(hash(of)?),
-        Scheme::RsaRaw => Way::RsaRaw,
-        Scheme::EcdsaP256 => Way::P256,
-        Scheme::EcdsaP384 => Way::P384,
-        Scheme::EcdsaP521 => Way::P521,
+        Scheme::RsaPkcs1(of) => SignatureScheme::RsaPkcs1(hash(of)?),
+        Scheme::RsaPss(of) => SignatureScheme::RsaPss(hash(of)?),
+        Scheme::RsaRaw => SignatureScheme::RsaRaw,
+        Scheme::EcdsaP256 => SignatureScheme::P256,
+        Scheme::EcdsaP384 => SignatureScheme::P384,
+        Scheme::EcdsaP521 => SignatureScheme::P521,
     })
 }
 
@@ -225,7 +225,7 @@ impl Verifier for Judge {
                 return Err("the certificate is revoked".into());
             }
             Some(_) => {}
-            None => certificate::judge(chain, &self.believed.trust.load(), USE, now)?,
+            None => certificate::verify_chain(chain, &self.believed.trust.load(), USE, now)?,
         }
         if let Some(id) = id.filter(|id| !has(&facts, id)) {
             return Err(format!("the certificate is not that of {id}"));

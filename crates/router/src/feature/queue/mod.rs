@@ -24,7 +24,7 @@ use dataplane::rule::Clock;
 use frame::InterfaceId;
 use machine::Instant;
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
-use queue::{Direction, Fifo, Kind, Match, Seen};
+use queue::{Direction, Fifo, Kind, Match, PacketFields};
 
 use self::branch::{LOOK, Numbers};
 pub(crate) use self::leased::LeaseQueue;
@@ -134,7 +134,7 @@ impl Queues {
     /// meet those of that interface alone. `number` knows marks by name.
     pub(crate) fn met(
         &self,
-        seen: &Seen,
+        seen: &PacketFields,
         (egress, is_fasttracked): (Option<InterfaceId>, bool),
         number: &dyn Fn(&str) -> Option<u32>,
     ) -> Vec<String> {

@@ -44,7 +44,7 @@ pub(super) struct Simple {
 impl Simple {
     /// Whether it counts now.
     pub(super) fn is_on(&self, clock: &Clock) -> bool {
-        self.time.is_none_or(|when| when.holds(clock))
+        self.time.is_none_or(|when| when.matches(clock))
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::queueing::{self, Change};
 use frame::InterfaceId;
-use queue::{Direction, Match, Order, Seen, Target};
+use queue::{Direction, Match, Order, PacketFields, Target};
 
 use super::branch::{Branch, tell};
 use super::read::{Side, Simple, Whom};
@@ -59,7 +59,7 @@ impl Simples {
     /// The queue that a packet is of, and which way it goes: the list is walked.
     pub(super) fn met(
         &self,
-        seen: &Seen,
+        seen: &PacketFields,
         matches: &dyn Fn(&Simple) -> Match,
     ) -> Option<(Direction, &Simple)> {
         let works = self.all.iter().filter(|(_, one)| one.branches.is_some());

@@ -6,7 +6,7 @@ use dataplane::queueing::Change;
 use dataplane::rule::{Clock, When};
 use frame::InterfaceId;
 use machine::Instant;
-use queue::{Direction, Index, Seen};
+use queue::{Direction, Index, PacketFields};
 
 use super::branch::Numbers;
 use super::read::{Side, Simple, Whom};
@@ -51,8 +51,7 @@ impl World {
                     queue,
                 } => {
                     let leaves = [queue.up, queue.down].map(|leaf| leaf.expect("a leaf").node.id());
-                    self.index
-                        .insert(id, order, (matches, within), (id, leaves));
+                    self.index.insert(id, order, matches, within, (id, leaves));
                 }
                 Change::NoSimple(id) => _ = self.index.remove(id),
                 Change::Gone(node) => {
@@ -79,9 +78,9 @@ impl World {
 
     /// The same with its leaves.
     fn met_by(&self, host: u128) -> Option<(u64, [u64; 2])> {
-        let seen = Seen {
+        let seen = PacketFields {
             destination: 0x0a00_0000 + host,
-            ..Seen::default()
+            ..PacketFields::default()
         };
         self.index.find(&seen).map(|(_, found)| *found)
     }
@@ -153,9 +152,9 @@ fn a_queue_for_an_interface_works_while_that_is_there() {
     let mut settings = queue("guests", None, 0, 24);
     settings.targets = vec![Whom::Interface("vlan7".into())];
     world.put(1, 10, settings);
-    let seen = Seen {
+    let seen = PacketFields {
         egress: 9,
-        ..Seen::default()
+        ..PacketFields::default()
     };
     assert!(world.index.find(&seen).is_none());
     world.interfaces.insert("vlan7".into(), InterfaceId(9));
@@ -221,9 +220,9 @@ fn the_queue_that_is_told_is_the_one_that_workers_find() {
     world.put(1, 25, queue("later", None, 0, 8));
     let none = BTreeMap::new();
     for host in [7, 8, 300] {
-        let seen = Seen {
+        let seen = PacketFields {
             source: 0x0a00_0000 + host,
-            ..Seen::default()
+            ..PacketFields::default()
         };
         let told = world.simple.met(&seen, &|one| simple::matches(&none, one));
         let (way, told) = told.expect("a queue");

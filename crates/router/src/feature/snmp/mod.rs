@@ -27,7 +27,7 @@ use frame::InterfaceId;
 use machine::Instant;
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, Store, Value, quote_always};
 use service::snmp::mib::{self, Tree};
-use service::snmp::{self, Agent, Asked, Fault, Set, Trap};
+use service::snmp::{self, Agent, Datagram, Fault, Set, Trap};
 
 use self::index::Index;
 use self::read::Settings;
@@ -241,7 +241,7 @@ impl Snmp {
                 menus: &menus,
                 cache: &self.cache,
             });
-            let datagram = Asked {
+            let datagram = Datagram {
                 bytes: asked.data,
                 from: asked.from,
                 now: running.now,
@@ -277,8 +277,8 @@ impl Snmp {
                 IpAddr::V4(own) => own.octets(),
                 IpAddr::V6(_) => [0; 4],
             };
-            let how = (self.settings.trap_version, &*self.settings.trap_community);
-            if let Ok(data) = self.agent.notify(trap, how, (own, now)) {
+            let (version, community) = (self.settings.trap_version, &self.settings.trap_community);
+            if let Ok(data) = self.agent.notify(trap, version, community, own, now) {
                 let ends = ((from, PORT), (target, TRAP_PORT));
                 out.send(Outgoing::packet(
                     InterfaceId::NONE,

@@ -51,8 +51,13 @@ fn request(address: Ipv4Addr) -> Message {
 }
 
 fn sent(message: &Message) -> Vec<u8> {
-    let to = (Ipv4Addr::BROADCAST, SERVER_PORT);
-    let packet = packet((NONE, CLIENT_PORT), to, &message.encode(0));
+    let packet = packet(
+        NONE,
+        CLIENT_PORT,
+        Ipv4Addr::BROADCAST,
+        SERVER_PORT,
+        &message.encode(0),
+    );
     frame(ALL, 0x0800, &packet)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use menu::Menu;
-use script::{Held, Request, Rows, Session, request_at};
+use script::{ExclusiveSite, Request, Rows, Session, request_at};
 
 use crate::Instance;
 use crate::drive::Setup;
@@ -92,7 +92,7 @@ fn told(instance: &mut Instance, path: String, arguments: &[(&str, &str)]) -> Fi
     instance.lend(&mut |store, live| {
         let mut session = Session::new("admin");
         let _ = request_at(
-            &mut Held::new(store, live),
+            &mut ExclusiveSite::new(store, live),
             &mut session,
             &request,
             &mut fields,

@@ -29,7 +29,7 @@ fn a_helper_that_is_not_there_says_so_where_it_is_enabled() {
     let marked = |store: &Store, name: &str| {
         let mut items = store.items("/ip/firewall/service-port");
         let item = items.find(|item| item.text("name") == name);
-        item.is_some_and(|item| store.lack(item).is_some())
+        item.is_some_and(|item| store.no_effect_reason(item).is_some())
     };
     for disabled in [false, true] {
         let ids: Vec<_> = store

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use menu::{Clock, Id, Menu, Offline, Reason, Script, Store};
-use script::{Held, Interrupt, Job, Session, Site};
+use script::{ExclusiveSite, Interrupt, Job, Session, Site};
 use tool::Router;
 
 use crate::Instance;
@@ -30,7 +30,7 @@ fn job_of(router: &mut Instance, source: &str) -> Job {
 /// Whether a job does what it is to do.
 fn runs(job: Job) -> bool {
     let mut store = schema::store();
-    job.run(&mut Held::new(&mut store, &mut Offline));
+    job.run(&mut ExclusiveSite::new(&mut store, &mut Offline));
     let (mut session, mut out) = (Session::new("admin"), String::new());
     let get = ":put [/system identity get name]";
     script::run(&mut store, &mut Offline, &mut session, get, &mut out).expect("a good command");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dataplane::connection::{Awaited, Known};
+use dataplane::connection::{ConnectionCopy, ExpectedConnection};
 use dataplane::trace::{Line, Sought, Tried};
 use menu::{Id, Row, Store, Value};
 
@@ -121,7 +121,7 @@ impl Control {
 }
 
 /// What expects the connection that the packet begins.
-pub(super) fn awaited_row(awaited: &Awaited) -> Row {
+pub(super) fn awaited_row(awaited: &ExpectedConnection) -> Row {
     let parent = &awaited.parent.row;
     let helper = awaited.expectation.helper.name();
     let mut row = Row::default();
@@ -136,7 +136,7 @@ pub(super) fn awaited_row(awaited: &Awaited) -> Row {
 }
 
 /// The connection that the packet belongs to.
-pub(super) fn known_row(known: &Known) -> Row {
+pub(super) fn known_row(known: &ConnectionCopy) -> Row {
     let entry = &known.row;
     let side = match known.reply {
         true => "an answer in",

@@ -9,11 +9,11 @@ mod verdict;
 
 use std::collections::BTreeMap;
 
-use dataplane::connection::{Known, NatState, NextSegment, State};
+use dataplane::connection::{ConnectionCopy, NatState, NextSegment, State};
 use dataplane::out::OutId;
 use dataplane::rule::{Clock, Marks};
 use dataplane::trace::{Assumed, Question, trace};
-use menu::{Call, Cause, Lack, Reason, Reply, Row, Store, Value};
+use menu::{Call, Cause, NoEffectReason, Reason, Reply, Row, Store, Value};
 
 use self::line::{Places, awaited_row, known_row};
 use crate::drive::Control;
@@ -29,10 +29,10 @@ impl Control {
             .ok_or_else(|| Reason::no_match("in-interface"))?;
         // What is discarded there would be a false answer about the router that is asked about.
         if let Some(item) = name.and_then(|name| store.named("interface", name))
-            && let Some(Lack {
+            && let Some(NoEffectReason {
                 cause: Cause::Menu | Cause::Named(..),
                 ..
-            }) = store.lack(item)
+            }) = store.no_effect_reason(item)
         {
             let text = format!("{} has no effect here: no packet comes in by it", laid.name);
             return Err(Reason::failure(text));
@@ -82,7 +82,7 @@ impl Control {
 
     /// The connection that the packet belongs to, unless its state is told: then that is asked about. A
     /// segment of which nothing is told is its next.
-    fn known(&self, call: &Call<'_>, probe: &mut Probe) -> Option<Known> {
+    fn known(&self, call: &Call<'_>, probe: &mut Probe) -> Option<ConnectionCopy> {
         if is_told(call) {
             return None;
         }

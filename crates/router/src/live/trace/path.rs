@@ -2,13 +2,13 @@
 
 use core::net::IpAddr;
 
-use dataplane::connection::{Known, Row as Entry};
+use dataplane::connection::{ConnectionCopy, Row as Entry};
 use dataplane::packet::protocol;
 use dataplane::trace::{End, Walked};
 use dataplane::walk::Exit;
 use dataplane::{DropReason, Why};
 use menu::{Row, Value};
-use queue::Seen;
+use queue::PacketFields;
 use wire::tcp::Flags;
 
 use crate::drive::Control;
@@ -19,7 +19,7 @@ impl Control {
     pub(super) fn queue_rows(
         &self,
         probe: &Probe,
-        known: Option<&Known>,
+        known: Option<&ConnectionCopy>,
         walked: &Walked,
     ) -> Vec<Row> {
         let egress = match walked.end {
@@ -37,7 +37,7 @@ impl Control {
         };
         // Behind dstnat it is what routing looked for.
         let sought = walked.lines.iter().find_map(|line| line.sought);
-        let seen = Seen {
+        let seen = PacketFields {
             ipv6: probe.source.is_ipv6(),
             source: bits(probe.source),
             destination: sought.map_or(bits(probe.destination), |sought| sought.destination),
@@ -64,7 +64,12 @@ impl Control {
     }
 
     /// Whether it takes the fast path, and why not.
-    pub(super) fn path_row(&self, probe: &Probe, known: Option<&Known>, walked: &Walked) -> Row {
+    pub(super) fn path_row(
+        &self,
+        probe: &Probe,
+        known: Option<&ConnectionCopy>,
+        walked: &Walked,
+    ) -> Row {
         let mut row = Row::default();
         row.set("stage", Value::Word("path"));
         let decision = match is_bridged(walked) {
@@ -84,7 +89,7 @@ impl Control {
         }
     }
 
-    fn path_of_packet(&self, probe: &Probe, known: Option<&Known>, end: &End) -> String {
+    fn path_of_packet(&self, probe: &Probe, known: Option<&ConnectionCopy>, end: &End) -> String {
         let reasons = self.snapshot().family(probe.source.is_ipv6()).slow;
         let mut reasons: Vec<_> = reasons.iter().map(|reason| reason.explain()).collect();
         let fasttrack = known.map(|known| self.fasttrack_refuses(probe, &known.row, end));

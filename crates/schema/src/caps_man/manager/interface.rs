@@ -1,6 +1,6 @@
 //! `/caps-man/manager/interface`: interfaces on which CAPs may connect.
 
-use menu::{Builtin, Flag, Kind, Menu, Pick, Property, Unique};
+use menu::{Builtin, ExportSelector, Flag, Kind, Menu, Property, Unique};
 
 use crate::declare::no;
 use crate::fragment::{COMMENT_DISABLED, idle_list};
@@ -29,7 +29,7 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("interface", "all")],
     }],
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     ..idle_list(
         "/caps-man/manager/interface",
         "Interfaces on which CAPs may connect",

@@ -1,6 +1,6 @@
 //! `/interface/bridge/host`: the MAC address table of bridges.
 
-use menu::{Flag, Kind, Menu, Property, Shape};
+use menu::{Flag, Kind, Menu, MenuShape, Property};
 
 use super::BRIDGE;
 use crate::declare::{mac, number, reference, shown};
@@ -26,5 +26,9 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('E', "external", 3),
     ],
     columns: &["mac-address", "vid", "on-interface", "bridge"],
-    ..Menu::new("/interface/bridge/host", Shape::List, "Hosts of bridges")
+    ..Menu::new(
+        "/interface/bridge/host",
+        MenuShape::List,
+        "Hosts of bridges",
+    )
 };

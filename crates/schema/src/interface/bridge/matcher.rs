@@ -1,6 +1,6 @@
 //! Matchers of bridge rules. `!` before a value negates the matcher.
 
-use menu::{Draft, Family, Kind, Menu, Property, Reason, Shape, Shared, Store, Value};
+use menu::{Draft, Family, Kind, Menu, MenuShape, Property, Reason, Shared, Store, Value};
 
 use crate::declare::{
     INTERFACE, INTERFACE_LIST, PORTS, RULE_FLAGS, U32, between, no, optional, text, with_default,
@@ -62,7 +62,7 @@ pub(crate) const fn table(path: &'static str, help: &'static str) -> Menu {
         stats: STATS,
         commands: COMMANDS,
         check: Some(check),
-        ..Menu::new(path, Shape::Ordered, help)
+        ..Menu::new(path, MenuShape::Ordered, help)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `/interface/bridge/mdb`: the multicast database: ports that listen to multicast groups.
 
-use menu::{Menu, Property, Shape};
+use menu::{Menu, MenuShape, Property};
 
 use super::BRIDGE;
 use super::port::PORT;
@@ -27,7 +27,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["group", "vid", "on-ports", "bridge"],
     ..Menu::new(
         "/interface/bridge/mdb",
-        Shape::List,
+        MenuShape::List,
         "Multicast groups of bridges",
     )
 };

@@ -1,6 +1,6 @@
 //! `/interface/bridge/mlag`: multi-chassis link aggregation. Its settings have moved to the bridge.
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{number, span};
 
@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
     older: true,
     ..Menu::new(
         "/interface/bridge/mlag",
-        Shape::Settings,
-        "Older versions: two switches that are one",
+        MenuShape::Settings,
+        "Older versions: multi-chassis link aggregation",
     )
 };

@@ -1,6 +1,6 @@
 //! `/interface/bridge/msti`: MST instances (IEEE 802.1s).
 
-use menu::{Menu, Property, Shape, Unique};
+use menu::{Menu, MenuShape, Property, Unique};
 
 use super::{BRIDGE, PRIORITY, VLANS};
 use crate::declare::{MONITORED_ITEMS, idle_command, number};
@@ -25,7 +25,7 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[idle_command("monitor", "Show the state", MONITORED_ITEMS).repeating()],
     ..Menu::new(
         "/interface/bridge/msti",
-        Shape::List,
+        MenuShape::List,
         "Spanning trees of bridges",
     )
 };

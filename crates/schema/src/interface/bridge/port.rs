@@ -2,7 +2,7 @@
 
 pub(crate) mod mst_override;
 
-use menu::{Draft, Flag, Kind, Menu, Old, Property, Reason, Shape, Store, Unique};
+use menu::{Draft, Flag, Kind, Menu, MenuShape, OldProperty, Property, Reason, Store, Unique};
 
 use super::{BRIDGE, FRAME_TYPES, MONITOR, MULTICAST_ROUTER};
 use crate::declare::{no, number, shown, words, yes};
@@ -126,9 +126,13 @@ pub(crate) static MENU: Menu = Menu {
         failure: "device already added as bridge port",
     }],
     commands: &[MONITOR],
-    old: &[Old::gone("external-fdb")],
+    old: &[OldProperty::gone("external-fdb")],
     check: Some(joins),
-    ..Menu::new("/interface/bridge/port", Shape::Ordered, "Ports of bridges")
+    ..Menu::new(
+        "/interface/bridge/port",
+        MenuShape::Ordered,
+        "Ports of bridges",
+    )
 };
 
 /// Refuses the built-in lists `all` and `static`, whose members change with every added interface. The list

@@ -1,6 +1,6 @@
 //! `/interface/bridge/settings`: settings of all bridges.
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{no, shown, yes};
 
@@ -42,7 +42,7 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     ..Menu::new(
         "/interface/bridge/settings",
-        Shape::Settings,
+        MenuShape::Settings,
         "Settings of all bridges",
     )
 };

@@ -2,7 +2,7 @@
 
 pub(crate) mod mvrp;
 
-use menu::{Draft, Menu, Property, Reason, Shape, Store, Unique};
+use menu::{Draft, Menu, MenuShape, Property, Reason, Store, Unique};
 
 use super::port::{PORT, names_no_built_in_list};
 use super::{BRIDGE, VLANS};
@@ -41,7 +41,7 @@ pub(crate) static MENU: Menu = Menu {
     check: Some(has_ports),
     ..Menu::new(
         "/interface/bridge/vlan",
-        Shape::List,
+        MenuShape::List,
         "VLANs of bridges and their members",
     )
 };

@@ -2,7 +2,7 @@
 
 pub(crate) mod settings;
 
-use menu::{Family, Follow, Kind, Menu, Property};
+use menu::{Family, FollowedMenu, Kind, Menu, Property};
 
 use crate::declare::{address, no, number, reference, shown, span, words};
 use crate::fragment::idle_fixed;
@@ -50,7 +50,7 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     columns: &["name", "poe-out", "poe-priority", "poe-voltage"],
     key: Some("name"),
-    follows: &[Follow {
+    follows: &[FollowedMenu {
         path: "/interface/ethernet",
         values: &[],
     }],

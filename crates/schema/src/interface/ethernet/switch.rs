@@ -12,7 +12,7 @@ pub(crate) mod rule;
 pub(crate) mod trunk;
 pub(crate) mod vlan;
 
-use menu::{Builtin, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, ExportSelector, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{list, maybe, no, number, shown, span, text, words, yes};
 
@@ -264,6 +264,10 @@ pub(crate) static MENU: Menu = Menu {
             values: &[("name", "switch2")],
         },
     ],
-    pick: Pick::Number,
-    ..Menu::new("/interface/ethernet/switch", Shape::Fixed, "Switch chips")
+    pick: ExportSelector::Number,
+    ..Menu::new(
+        "/interface/ethernet/switch",
+        MenuShape::Fixed,
+        "Switch chips",
+    )
 };

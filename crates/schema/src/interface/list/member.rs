@@ -1,6 +1,6 @@
 //! `/interface/list/member`: members of interface lists.
 
-use menu::{Flag, Kind, Menu, Property, Shape, Unique};
+use menu::{Flag, Kind, Menu, MenuShape, Property, Unique};
 
 use crate::fragment::COMMENT_DISABLED;
 
@@ -33,7 +33,7 @@ pub(crate) static MENU: Menu = Menu {
     conditions: crate::conditions::MEMBER,
     ..Menu::new(
         "/interface/list/member",
-        Shape::List,
+        MenuShape::List,
         "Members of interface lists",
     )
 };

@@ -1,6 +1,6 @@
 //! `/interface/lte/apn`: access point names of mobile networks.
 
-use menu::{Builtin, Flag, Kind, Menu, Pick, Property};
+use menu::{Builtin, ExportSelector, Flag, Kind, Menu, Property};
 
 use crate::declare::{number, optional, secret, text, words, yes};
 use crate::fragment::{COMMENT, idle_list};
@@ -76,6 +76,6 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     ..idle_list("/interface/lte/apn", "Access points of mobile networks")
 };

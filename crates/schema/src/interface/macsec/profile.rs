@@ -1,6 +1,6 @@
 //! `/interface/macsec/profile`: MACsec profiles.
 
-use menu::{Builtin, Flag, Kind, Menu, Pick};
+use menu::{Builtin, ExportSelector, Flag, Kind, Menu};
 
 use crate::declare::{list, named, number};
 use crate::fragment::idle_list;
@@ -28,6 +28,6 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     ..idle_list("/interface/macsec/profile", "Profiles of MACsec")
 };

@@ -1,13 +1,13 @@
 //! `/interface/ovpn-server/server`: OpenVPN servers.
 
-use menu::{Builtin, Family, Kind, Menu, Old, Property};
+use menu::{Builtin, Family, Kind, Menu, OldProperty, Property};
 
 use crate::declare::{IN_VRF, certificate, list, mac, no, number, text, words};
 use crate::fragment::{COMMENT_WAITING, DISABLED_INVALID, idle_list};
 use crate::interface::dial::{TLS, keepalive, profile};
 use crate::interface::ovpn_client::{CIPHERS, DIGESTS, rename_ciphers};
 
-const ENABLED: Old = Old {
+const ENABLED: OldProperty = OldProperty {
     name: "enabled",
     value: Some("yes"),
     becomes: "disabled",
@@ -79,7 +79,7 @@ pub(crate) static MENU: Menu = Menu {
     }],
     old: &[
         ENABLED,
-        Old {
+        OldProperty {
             value: Some("no"),
             with: Some("yes"),
             ..ENABLED

@@ -1,6 +1,6 @@
 //! `/interface/sstp-server/server`: the SSTP server.
 
-use menu::{Menu, Old};
+use menu::{Menu, OldProperty};
 
 use crate::declare::{certificate, list, no, number, words};
 use crate::fragment::idle_settings;
@@ -25,6 +25,6 @@ pub(crate) static MENU: Menu = Menu {
             list("ciphers", &CIPHERS, "Ciphers of TLS").default("aes256-sha,aes256-gcm-sha384"),
         ],
     ],
-    old: &[Old::gone("force-aes")],
+    old: &[OldProperty::gone("force-aes")],
     ..idle_settings("/interface/sstp-server/server", "SSTP server")
 };

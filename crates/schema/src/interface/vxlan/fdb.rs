@@ -1,6 +1,6 @@
 //! `/interface/vxlan/fdb`: the MAC address table of VXLAN interfaces.
 
-use menu::{Flag, Kind, Menu, Shape};
+use menu::{Flag, Kind, Menu, MenuShape};
 
 use crate::declare::shown;
 
@@ -14,7 +14,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["interface", "mac-address", "remote-ip"],
     ..Menu::new(
         "/interface/vxlan/fdb",
-        Shape::Rows,
+        MenuShape::Rows,
         "Hosts behind VXLAN interfaces",
     )
 };

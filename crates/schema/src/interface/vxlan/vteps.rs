@@ -1,6 +1,6 @@
 //! `/interface/vxlan/vteps`: remote endpoints of VXLAN interfaces.
 
-use menu::{Draft, Menu, Reason, Shape, Store, Unique, Value};
+use menu::{Draft, Menu, MenuShape, Reason, Store, Unique, Value};
 
 use crate::declare::{address, number};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, interface};
@@ -23,8 +23,8 @@ pub(crate) static MENU: Menu = Menu {
     check: Some(is_an_end),
     ..Menu::new(
         "/interface/vxlan/vteps",
-        Shape::List,
-        "Other ends of VXLAN interfaces",
+        MenuShape::List,
+        "Remote endpoints of VXLAN interfaces",
     )
 };
 

@@ -1,8 +1,8 @@
 //! `/interface/wireguard/peers`: WireGuard peers.
 
 use menu::{
-    Argument, Command, Draft, Effect, Family, Fill, Item, Kind, Menu, Old, Policies, Property,
-    Reason, Shape, Store, Unique, Value,
+    Argument, AutoValue, Command, Draft, Effect, Family, Item, Kind, Menu, MenuShape, OldProperty,
+    Policies, Property, Reason, Store, Unique, Value,
 };
 
 use super::check_key;
@@ -121,8 +121,8 @@ pub(crate) static MENU: Menu = Menu {
     kind: "peer",
     space: Some("wireguard peer"),
     filled: &[
-        ("private-key", Fill::KeyIfAuto),
-        ("preshared-key", Fill::KeyIfAuto),
+        ("private-key", AutoValue::KeyIfAuto),
+        ("preshared-key", AutoValue::KeyIfAuto),
     ],
     check: Some(check),
     idle: Some(no_networks),
@@ -134,14 +134,14 @@ pub(crate) static MENU: Menu = Menu {
         repeats: false,
     }],
     command_policies: &[("show-client-config", Policies::READ.or(Policies::SENSITIVE))],
-    old: &[Old::renamed("is-responder", "responder")],
+    old: &[OldProperty::renamed("is-responder", "responder")],
     distinct: &[Unique {
         properties: &["public-key", "interface"],
         failure: "entry already exists",
     }],
     ..Menu::new(
         "/interface/wireguard/peers",
-        Shape::Ordered,
+        MenuShape::Ordered,
         "Peers of WireGuard interfaces",
     )
 };

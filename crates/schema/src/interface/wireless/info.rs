@@ -1,6 +1,6 @@
 //! `/interface/wireless/info`: capabilities and regulatory limits of radios.
 
-use menu::{Argument, Command, Effect, Kind, Menu, Shape};
+use menu::{Argument, Command, Effect, Kind, Menu, MenuShape};
 
 use crate::declare::argument as may;
 use crate::fragment::idle_rows;
@@ -22,7 +22,7 @@ const fn show(name: &'static str, help: &'static str) -> Command {
 }
 
 pub(crate) static MENU: Menu = Menu {
-    shape: Shape::Folder,
+    shape: MenuShape::Folder,
     commands: &[
         show("allowed-channels", "Show allowed channels"),
         show("country-info", "Show the rules of a country"),

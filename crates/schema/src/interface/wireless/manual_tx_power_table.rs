@@ -1,6 +1,6 @@
 //! `/interface/wireless/manual-tx-power-table`: transmit power by rate.
 
-use menu::{Follow, Kind, Menu};
+use menu::{FollowedMenu, Kind, Menu};
 
 use crate::declare::{list, reference};
 use crate::fragment::idle_fixed;
@@ -14,7 +14,7 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     columns: &["name", "manual-tx-powers"],
     key: Some("name"),
-    follows: &[Follow {
+    follows: &[FollowedMenu {
         path: "/interface/wireless",
         values: &[],
     }],

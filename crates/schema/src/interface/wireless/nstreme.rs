@@ -1,6 +1,6 @@
 //! `/interface/wireless/nstreme`: Nstreme settings of radios.
 
-use menu::{Follow, Menu};
+use menu::{FollowedMenu, Menu};
 
 use crate::declare::{no, number, reference, words, yes};
 use crate::fragment::idle_fixed;
@@ -25,7 +25,7 @@ pub(crate) static MENU: Menu = Menu {
         "framer-limit",
     ],
     key: Some("name"),
-    follows: &[Follow {
+    follows: &[FollowedMenu {
         path: "/interface/wireless",
         values: &[],
     }],

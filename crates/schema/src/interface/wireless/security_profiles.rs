@@ -1,6 +1,6 @@
 //! `/interface/wireless/security-profiles`: security profiles.
 
-use menu::{Builtin, Flag, Kind, Menu, Pick, Property, Unique};
+use menu::{Builtin, ExportSelector, Flag, Kind, Menu, Property, Unique};
 
 use crate::declare::{certificate, list, named, no, secret, span, text, within, words};
 use crate::fragment::{COMMENT, idle_list};
@@ -131,7 +131,7 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     ..idle_list(
         "/interface/wireless/security-profiles",
         "Security of wireless interfaces",

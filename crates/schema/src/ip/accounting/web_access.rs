@@ -1,6 +1,6 @@
 //! `/ip/accounting/web-access`: web access to traffic accounting.
 
-use menu::{Effect, Family, Kind, Menu, Shape};
+use menu::{Effect, Family, Kind, Menu, MenuShape};
 
 use crate::declare::{no, with_default};
 
@@ -21,7 +21,7 @@ pub(crate) static MENU: Menu = Menu {
     older: true,
     ..Menu::new(
         "/ip/accounting/web-access",
-        Shape::Settings,
-        "Who may see what was counted",
+        MenuShape::Settings,
+        "Access to the counters by HTTP",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/cloud/advanced`: the address reported to the cloud service.
 
-use menu::{Effect, Menu, Shape};
+use menu::{Effect, Menu, MenuShape};
 
 use crate::declare::no;
 
@@ -12,7 +12,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/cloud/advanced",
-        Shape::Settings,
-        "Which address the service is told",
+        MenuShape::Settings,
+        "Address that the service is sent",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/cloud/back-to-home-file`: files shared through the cloud service.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{DISABLED_INVALID_DYNAMIC, counter, no, property, shown, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
@@ -10,8 +10,8 @@ pub(crate) static SETTINGS: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/cloud/back-to-home-file/settings",
-        Shape::Settings,
-        "How files are shared",
+        MenuShape::Settings,
+        "Settings of file sharing",
     )
 };
 
@@ -42,7 +42,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/cloud/back-to-home-file",
-        Shape::List,
+        MenuShape::List,
         "Files that are shared",
     )
 };

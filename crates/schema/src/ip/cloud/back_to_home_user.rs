@@ -1,6 +1,6 @@
 //! `/ip/cloud/back-to-home-user`: users with access through the cloud service.
 
-use menu::{Effect, Flag, Kind, Menu, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape};
 
 use crate::declare::{named, no, shown, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
@@ -39,7 +39,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/cloud/back-to-home-user",
-        Shape::List,
-        "Who reaches the router by the service",
+        MenuShape::List,
+        "Users with access through the service",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/dhcp-client/option`: options sent by DHCP clients.
 
-use menu::{Builtin, Kind, Menu, Pick, Shape};
+use menu::{Builtin, ExportSelector, Kind, Menu, MenuShape};
 
 use super::OPTION_CODE;
 use crate::declare::{DEFAULT, named, shown, text};
@@ -19,7 +19,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "code", "value", "raw-value"],
     space: Some("dhcp-client-option"),
     key: Some("name"),
-    pick: Pick::Name,
+    pick: ExportSelector::Name,
     builtin: &[
         Builtin {
             values: &[
@@ -46,7 +46,7 @@ pub(crate) static MENU: Menu = Menu {
     derive: Some(raw_value),
     ..Menu::new(
         "/ip/dhcp-client/option",
-        Shape::List,
+        MenuShape::List,
         "Options that clients send",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/alert`: detection of rogue DHCP servers.
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{DISABLED_INVALID, on_items, shown, text, with_default};
 use crate::fragment::{COMMENT_DISABLED, interface};
@@ -35,7 +35,7 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[on_items("reset-alert", "Clear the list of servers found")],
     ..Menu::new(
         "/ip/dhcp-server/alert",
-        Shape::List,
+        MenuShape::List,
         "Alerts of foreign servers",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/config`: settings of all DHCP servers.
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{with_default, yes};
 
@@ -31,7 +31,7 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     ..Menu::new(
         "/ip/dhcp-server/config",
-        Shape::Settings,
+        MenuShape::Settings,
         "DHCP server configuration",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/lease`: leases.
 
-use menu::{Flag, Kind, Menu, Property, Shape, Unique};
+use menu::{Flag, Kind, Menu, MenuShape, Property, Unique};
 
 use super::{OPTION_SET, OPTIONS, PARENT, QUEUE_PLACE};
 use crate::declare::{IPV4, no, on_items, optional, property, shown, text, with_default};
@@ -166,5 +166,5 @@ pub(crate) static MENU: Menu = Menu {
             failure: "already have static lease with this IP address",
         },
     ],
-    ..Menu::new("/ip/dhcp-server/lease", Shape::List, "DHCP leases")
+    ..Menu::new("/ip/dhcp-server/lease", MenuShape::List, "DHCP leases")
 };

@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/matcher`: address pools selected by client options.
 
-use menu::{Kind, Menu, Property, Shape};
+use menu::{Kind, Menu, MenuShape, Property};
 
 use super::{OPTION_SET, POOL};
 use crate::declare::{DISABLED, between, property, with_default};
@@ -45,7 +45,7 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     ..Menu::new(
         "/ip/dhcp-server/matcher",
-        Shape::List,
-        "Clients by what they send",
+        MenuShape::List,
+        "Rules that match clients by their options",
     )
 };

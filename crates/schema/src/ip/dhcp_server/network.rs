@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/network`: options for the clients of a network.
 
-use menu::{Family, Flag, Kind, Menu, Shape, Unique};
+use menu::{Family, Flag, Kind, Menu, MenuShape, Unique};
 
 use super::{OPTION_SET, OPTIONS};
 use crate::declare::{IPV4, between, no, optional, text, with_default};
@@ -53,7 +53,7 @@ pub(crate) static MENU: Menu = Menu {
     }],
     ..Menu::new(
         "/ip/dhcp-server/network",
-        Shape::List,
+        MenuShape::List,
         "Network configuration",
     )
 };

@@ -2,7 +2,7 @@
 
 pub(crate) mod sets;
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{between, named, no, property, shown, text};
 use crate::dhcp_option::raw_value;
@@ -26,7 +26,7 @@ pub(crate) static MENU: Menu = Menu {
     derive: Some(raw_value),
     ..Menu::new(
         "/ip/dhcp-server/option",
-        Shape::List,
+        MenuShape::List,
         "Options that servers send",
     )
 };

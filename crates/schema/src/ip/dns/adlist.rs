@@ -1,6 +1,6 @@
 //! `/ip/dns/adlist`: lists of blocked names.
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{DISABLED, argument, command, counter, idle_command, text, yes};
 use crate::fragment::COMMENT_DISABLED;
@@ -26,9 +26,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
         command("reload", "Fetch the lists again", &[]),
     ],
-    ..Menu::new(
-        "/ip/dns/adlist",
-        Shape::List,
-        "Names that are answered with nothing",
-    )
+    ..Menu::new("/ip/dns/adlist", MenuShape::List, "Lists of blocked names")
 };

@@ -2,7 +2,7 @@
 
 pub(crate) mod all;
 
-use menu::{Flag, Kind, Menu, Shape};
+use menu::{Flag, Kind, Menu, MenuShape};
 
 use crate::declare::{command, shown};
 
@@ -16,5 +16,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: &[Flag::new('S', "static", 0)],
     columns: &["name", "type", "data", "ttl"],
     commands: &[command("flush", "Clear the cache", &[])],
-    ..Menu::new("/ip/dns/cache", Shape::Rows, "DNS cache")
+    ..Menu::new("/ip/dns/cache", MenuShape::Rows, "DNS cache")
 };

@@ -1,6 +1,6 @@
 //! `/ip/dns/forwarders`: DNS servers for specific names.
 
-use menu::{Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, MenuShape};
 
 use crate::declare::{DISABLED, named, with_default, yes};
 use crate::fragment::COMMENT_DISABLED;
@@ -42,7 +42,7 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     ..Menu::new(
         "/ip/dns/forwarders",
-        Shape::List,
-        "Servers that are asked for some names",
+        MenuShape::List,
+        "Servers for particular names",
     )
 };

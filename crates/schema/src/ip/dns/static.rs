@@ -1,6 +1,6 @@
 //! `/ip/dns/static`: static DNS records.
 
-use menu::{Draft, Family, Flag, Kind, Menu, Property, Shape, Unique, Value};
+use menu::{Draft, Family, Flag, Kind, Menu, MenuShape, Property, Unique, Value};
 
 use crate::declare::{PORT, no, optional, with_default};
 use crate::fragment::COMMENT_DISABLED;
@@ -86,7 +86,7 @@ pub(crate) static MENU: Menu = Menu {
         failure: "entry already exists",
     }],
     derive: Some(complete),
-    ..Menu::new("/ip/dns/static", Shape::Ordered, "Static DNS entries")
+    ..Menu::new("/ip/dns/static", MenuShape::Ordered, "Static DNS entries")
 };
 
 /// Derives the record type from the given properties.

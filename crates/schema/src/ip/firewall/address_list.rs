@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use menu::{Draft, Family, Item, Kind, Menu, Old, Shape, Unique, Value};
+use menu::{Draft, Family, Item, Kind, Menu, MenuShape, OldProperty, Unique, Value};
 
 use crate::declare::{DISABLED_DYNAMIC, no, optional, property, seconds, shown};
 use crate::firewall::LIST_NAMES;
@@ -80,10 +80,10 @@ pub(crate) static MENU: Menu = Menu {
     clashes_with_rows: true,
     derive: Some(settle),
     // Accepts pasted output of `print terse`; the creation time is set anew.
-    old: &[Old::gone("creation-time")],
+    old: &[OldProperty::gone("creation-time")],
     ..Menu::new(
         "/ip/firewall/address-list",
-        Shape::List,
+        MenuShape::List,
         "Lists of addresses",
     )
 };

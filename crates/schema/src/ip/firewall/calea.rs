@@ -1,6 +1,6 @@
 //! `/ip/firewall/calea`: packet copies for lawful interception.
 
-use menu::{Effect, Menu, Property, Shape};
+use menu::{Effect, Menu, MenuShape, Property};
 
 use crate::declare::{IPV4, PORT, RULE_FLAGS, U32, optional};
 use crate::firewall as fw;
@@ -35,7 +35,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/firewall/calea",
-        Shape::Ordered,
+        MenuShape::Ordered,
         "Copies for lawful interception",
     )
 };

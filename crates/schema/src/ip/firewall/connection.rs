@@ -2,7 +2,7 @@
 
 pub(crate) mod tracking;
 
-use menu::{Flag, Kind, Menu, Property, Shape};
+use menu::{Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{counter, on_items, shown};
 
@@ -118,7 +118,7 @@ pub(crate) const fn connections(path: &'static str, help: &'static str) -> Menu 
         columns: COLUMNS,
         stats: STATS,
         commands: &[const { on_items("remove", "Remove item") }],
-        ..Menu::new(path, Shape::Rows, help)
+        ..Menu::new(path, MenuShape::Rows, help)
     }
 }
 

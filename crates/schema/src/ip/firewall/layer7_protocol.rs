@@ -1,6 +1,6 @@
 //! `/ip/firewall/layer7-protocol`: patterns for stream content.
 
-use menu::{Menu, Shape, Unique};
+use menu::{Menu, MenuShape, Unique};
 
 use crate::declare::{named, text};
 use crate::fragment::COMMENT;
@@ -20,7 +20,7 @@ pub(crate) static MENU: Menu = Menu {
     }],
     ..Menu::new(
         "/ip/firewall/layer7-protocol",
-        Shape::List,
+        MenuShape::List,
         "Patterns to look for in streams",
     )
 };

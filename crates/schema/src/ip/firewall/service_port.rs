@@ -1,6 +1,6 @@
 //! `/ip/firewall/service-port`: connection tracking helpers for protocols with related connections.
 
-use menu::{Builtin, Flag, Item, Kind, Menu, Pick, Shape};
+use menu::{Builtin, ExportSelector, Flag, Item, Kind, Menu, MenuShape};
 
 use crate::declare::{PORT, counter, no, optional, shown};
 
@@ -35,7 +35,7 @@ pub(crate) static MENU: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "invalid", 0)],
     columns: &["name", "ports"],
     key: Some("name"),
-    pick: Pick::Name,
+    pick: ExportSelector::Name,
     builtin: &[
         helper(&[("name", "ftp"), ("ports", "21")]),
         helper(&[("name", "tftp"), ("ports", "69")]),
@@ -56,7 +56,7 @@ pub(crate) static MENU: Menu = Menu {
     idle: Some(other_than_it_says),
     ..Menu::new(
         "/ip/firewall/service-port",
-        Shape::Fixed,
+        MenuShape::Fixed,
         "Helpers of connection tracking",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/hotspot/active`: logged-in users.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{IPV4, argument, command, counter, on_items, shown};
 
@@ -54,7 +54,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/hotspot/active",
-        Shape::Rows,
+        MenuShape::Rows,
         "Guests who are logged in",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/hotspot/cookie`: login cookies.
 
-use menu::{Effect, Flag, Kind, Menu, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape};
 
 use crate::declare::{on_items, shown};
 
@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/hotspot/cookie",
-        Shape::Rows,
-        "Guests who need not log in again",
+        MenuShape::Rows,
+        "Login cookies of guests",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/hotspot/host`: all hosts on hotspot interfaces.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use super::ip_binding::TYPES;
 use crate::declare::{IPV4, argument, command, counter, on_items, shown};
@@ -65,7 +65,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/hotspot/host",
-        Shape::Rows,
+        MenuShape::Rows,
         "Hosts on the interfaces of guests",
     )
 };

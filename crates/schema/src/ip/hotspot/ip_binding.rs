@@ -1,6 +1,6 @@
 //! `/ip/hotspot/ip-binding`: hosts that bypass the login or are blocked.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape};
 
 use super::SERVER;
 use crate::declare::{IPV4, optional, with_default};
@@ -33,7 +33,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/hotspot/ip-binding",
-        Shape::Ordered,
+        MenuShape::Ordered,
         "Hosts that need not log in",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/hotspot/profile`: hotspot server profiles.
 
-use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Effect, ExportSelector, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{DEFAULT, IPV4, no, text, with_default, yes};
 use crate::ip::dhcp_server::USE_RADIUS;
@@ -124,10 +124,10 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("hotspot-profile"),
     key: Some("name"),
     kind: "hsprof",
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
     effect: Effect::None,
-    ..Menu::new("/ip/hotspot/profile", Shape::List, "HotSpot profiles")
+    ..Menu::new("/ip/hotspot/profile", MenuShape::List, "HotSpot profiles")
 };

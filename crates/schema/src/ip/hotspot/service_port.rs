@@ -1,6 +1,6 @@
 //! `/ip/hotspot/service-port`: connection helpers for translated clients.
 
-use menu::{Builtin, Effect, Kind, Menu, Pick, Shape};
+use menu::{Builtin, Effect, ExportSelector, Kind, Menu, MenuShape};
 
 use crate::declare::{DISABLED, PORT, no, shown, with_default};
 
@@ -18,14 +18,14 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["name", "ports"],
     key: Some("name"),
-    pick: Pick::Name,
+    pick: ExportSelector::Name,
     builtin: &[Builtin {
         values: &[("name", "ftp")],
     }],
     effect: Effect::None,
     ..Menu::new(
         "/ip/hotspot/service-port",
-        Shape::Fixed,
+        MenuShape::Fixed,
         "Helpers for guests",
     )
 };

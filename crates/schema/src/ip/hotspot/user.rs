@@ -2,7 +2,7 @@
 
 pub(crate) mod profile;
 
-use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Effect, ExportSelector, Flag, Kind, Menu, MenuShape, Property};
 
 use super::SERVER;
 use crate::declare::{IPV4, counter, on_items, optional, shown, text, with_default};
@@ -83,7 +83,7 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("hotspot-user"),
     key: Some("name"),
     kind: "user",
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     builtin: &[Builtin {
         values: &[
             ("name", "default-trial"),
@@ -92,5 +92,5 @@ pub(crate) static MENU: Menu = Menu {
     }],
     commands: &[on_items("reset-counters", "Reset counters of users")],
     effect: Effect::None,
-    ..Menu::new("/ip/hotspot/user", Shape::List, "HotSpot users")
+    ..Menu::new("/ip/hotspot/user", MenuShape::List, "HotSpot users")
 };

@@ -2,7 +2,7 @@
 
 pub(crate) mod ip;
 
-use menu::{Command, Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Command, Effect, Family, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{PORTS, command, on_items, optional, shown, with_default};
 use crate::fragment::{COMMENT_DISABLED, counter};
@@ -52,7 +52,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/hotspot/walled-garden",
-        Shape::Ordered,
+        MenuShape::Ordered,
         "Pages to see without logging in",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/ipsec/active-peers`: established IKE sessions.
 
-use menu::{Flag, Kind, Menu, Property, Shape};
+use menu::{Flag, Kind, Menu, MenuShape, Property};
 
 use super::ADDRESS;
 use crate::declare::{command, counter, on_items, shown};
@@ -54,7 +54,7 @@ pub(crate) static MENU: Menu = Menu {
     old_paths: &["/ip/ipsec/remote-peers"],
     ..Menu::new(
         "/ip/ipsec/active-peers",
-        Shape::Rows,
-        "Peers that keys are shared with",
+        MenuShape::Rows,
+        "Peers with an established key exchange",
     )
 };

@@ -2,7 +2,9 @@
 
 use core::net::IpAddr;
 
-use menu::{Absent, Draft, Flag, Item, Kind, Menu, Part, Property, Reason, Shape, Store, Value};
+use menu::{
+    Absent, Draft, Flag, Item, Kind, Menu, MenuShape, Part, Property, Reason, Store, Value,
+};
 
 use super::PEER;
 use crate::declare::{optional, property, text, with_default};
@@ -105,8 +107,8 @@ pub(crate) static MENU: Menu = Menu {
     check: Some(check),
     ..Menu::new(
         "/ip/ipsec/identity",
-        Shape::List,
-        "How peers prove who they are",
+        MenuShape::List,
+        "Authentication of peers",
     )
 };
 

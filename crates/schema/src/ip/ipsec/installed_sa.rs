@@ -1,6 +1,6 @@
 //! `/ip/ipsec/installed-sa`: installed security associations.
 
-use menu::{Flag, Kind, Menu, Property, Shape};
+use menu::{Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{argument, command, counter, shown};
 
@@ -44,5 +44,5 @@ pub(crate) static MENU: Menu = Menu {
             "Associations to flush",
         )],
     )],
-    ..Menu::new("/ip/ipsec/installed-sa", Shape::Rows, "Keys in use")
+    ..Menu::new("/ip/ipsec/installed-sa", MenuShape::Rows, "Keys in use")
 };

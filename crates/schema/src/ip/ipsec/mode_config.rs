@@ -1,6 +1,6 @@
 //! `/ip/ipsec/mode-config`: configuration that peers send or request: addresses, DNS servers.
 
-use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, ExportSelector, Family, Flag, Kind, Menu, MenuShape, Property};
 
 use super::ADDRESS;
 use crate::declare::{IPV4, between, optional, with_default, yes};
@@ -66,9 +66,13 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("ipsec-mode-config"),
     key: Some("name"),
     kind: "cfg",
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     builtin: &[Builtin {
         values: &[("name", "request-only"), ("responder", "no")],
     }],
-    ..Menu::new("/ip/ipsec/mode-config", Shape::List, "What peers are told")
+    ..Menu::new(
+        "/ip/ipsec/mode-config",
+        MenuShape::List,
+        "Configuration sent to peers",
+    )
 };

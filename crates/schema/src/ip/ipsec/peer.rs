@@ -1,6 +1,6 @@
 //! `/ip/ipsec/peer`: IKE peers.
 
-use menu::{Flag, Item, Kind, Link, Menu, Old, Property, Shape, Split};
+use menu::{Flag, Item, Kind, Link, Menu, MenuShape, MovedProperties, OldProperty, Property};
 
 use super::{ADDRESS, PREFIX};
 use crate::declare::{PORT, no, optional, text, with_default, yes};
@@ -10,7 +10,7 @@ use crate::fragment::COMMENT_DISABLED;
 const WHO: Kind = Kind::Either(&PREFIX, &Kind::Host);
 
 /// `main-l2tp` is an older name of the main mode exchange.
-const MAIN_L2TP: Old = Old {
+const MAIN_L2TP: OldProperty = OldProperty {
     name: "exchange-mode",
     value: Some("main-l2tp"),
     becomes: "exchange-mode",
@@ -19,10 +19,10 @@ const MAIN_L2TP: Old = Old {
 };
 
 /// Older versions exported an unset local address.
-const NO_ADDRESS: [Old; 2] = [no_address("::"), no_address("0.0.0.0")];
+const NO_ADDRESS: [OldProperty; 2] = [no_address("::"), no_address("0.0.0.0")];
 
-const fn no_address(text: &'static str) -> Old {
-    Old {
+const fn no_address(text: &'static str) -> OldProperty {
+    OldProperty {
         name: "local-address",
         value: Some(text),
         becomes: "",
@@ -32,7 +32,7 @@ const fn no_address(text: &'static str) -> Old {
 }
 
 /// RouterOS 6.43: the algorithms of a peer moved to a profile.
-const PROFILE: Split = Split {
+const PROFILE: MovedProperties = MovedProperties {
     menu: "/ip/ipsec/profile",
     words: &[
         ("dh-group", "dh-group"),
@@ -50,7 +50,7 @@ const PROFILE: Split = Split {
 };
 
 /// RouterOS 6.44: the authentication of a peer moved to an identity.
-const IDENTITY: Split = Split {
+const IDENTITY: MovedProperties = MovedProperties {
     menu: "/ip/ipsec/identity",
     words: &[
         ("auth-method", "auth-method"),
@@ -118,7 +118,7 @@ pub(crate) static MENU: Menu = Menu {
     old: &[MAIN_L2TP, NO_ADDRESS[0], NO_ADDRESS[1]],
     splits: &[PROFILE, IDENTITY],
     idle: Some(of_exchange),
-    ..Menu::new("/ip/ipsec/peer", Shape::List, "Who keys are exchanged with")
+    ..Menu::new("/ip/ipsec/peer", MenuShape::List, "Peers for key exchange")
 };
 
 /// Returns the part of a peer that is not implemented.

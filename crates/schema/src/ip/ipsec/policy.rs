@@ -2,7 +2,7 @@
 
 pub(crate) mod group;
 
-use menu::{Builtin, Draft, Flag, Kind, Menu, Pick, Property, Reason, Shape, Store};
+use menu::{Builtin, Draft, ExportSelector, Flag, Kind, Menu, MenuShape, Property, Reason, Store};
 
 use super::{ADDRESS, PEER, PREFIX};
 use crate::declare::{PORT, no, optional, shown, with_default};
@@ -85,7 +85,7 @@ pub(crate) static MENU: Menu = Menu {
         "level",
         "ph2-count",
     ],
-    pick: Pick::Number,
+    pick: ExportSelector::Number,
     builtin: &[Builtin {
         values: &[
             ("src-address", "::/0"),
@@ -96,8 +96,8 @@ pub(crate) static MENU: Menu = Menu {
     check: Some(has_peer),
     ..Menu::new(
         "/ip/ipsec/policy",
-        Shape::Ordered,
-        "Which packets are encrypted",
+        MenuShape::Ordered,
+        "Policies for encryption",
     )
 };
 

@@ -1,6 +1,6 @@
 //! `/ip/ipsec/profile`: IKE parameters.
 
-use menu::{Builtin, Item, Kind, Lost, Menu, Pick, Property, Shape};
+use menu::{Builtin, ExportSelector, Item, Kind, Menu, MenuShape, Property, RemovedValues};
 
 use crate::declare::{DEFAULT, between, with_default, yes};
 
@@ -11,7 +11,7 @@ const GROUPS: Kind = Kind::Set(&[
 ]);
 
 /// Elliptic curve groups over binary fields (RFC 2409, 6.3 and 6.4), which RouterOS 7 removed.
-pub(crate) const BINARY_GROUPS: Lost = Lost {
+pub(crate) const BINARY_GROUPS: RemovedValues = RemovedValues {
     words: &["dh-group", "pfs-group"],
     values: &["ec2n155", "ec2n185"],
     why: "RouterOS 7 has no groups over binary fields; ecp256 and modp2048 are stronger and widely supported",
@@ -85,12 +85,12 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("ipsec-profile"),
     key: Some("name"),
     kind: "profile",
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
     lost: &[
-        Lost {
+        RemovedValues {
             words: &["enc-algorithm"],
             values: &["blowfish", "camellia-128", "camellia-192", "camellia-256"],
             why: "RouterOS 7 exchanges keys under AES, 3DES and DES alone; aes-256 is the strongest of them",
@@ -99,7 +99,11 @@ pub(crate) static MENU: Menu = Menu {
     ],
     old_paths: &["/ip/ipsec/peer/profile"],
     idle: Some(of_ppk),
-    ..Menu::new("/ip/ipsec/profile", Shape::List, "How keys are exchanged")
+    ..Menu::new(
+        "/ip/ipsec/profile",
+        MenuShape::List,
+        "Settings of the key exchange",
+    )
 };
 
 /// Returns the part of a profile that is not implemented.

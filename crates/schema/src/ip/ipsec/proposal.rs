@@ -1,6 +1,6 @@
 //! `/ip/ipsec/proposal`: ESP and AH algorithms.
 
-use menu::{Builtin, Flag, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, ExportSelector, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::with_default;
 use crate::fragment::COMMENT_DISABLED;
@@ -61,13 +61,13 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("ipsec-proposal"),
     key: Some("name"),
     kind: "proposal",
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
     ..Menu::new(
         "/ip/ipsec/proposal",
-        Shape::List,
-        "What encrypts and signs packets",
+        MenuShape::List,
+        "Algorithms for encryption and authentication of packets",
     )
 };

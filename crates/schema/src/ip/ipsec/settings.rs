@@ -1,6 +1,6 @@
 //! `/ip/ipsec/settings`: settings of all peers.
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{U32, no, with_default, yes};
 
@@ -22,5 +22,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     old_paths: &["/ip/ipsec/user/settings"],
-    ..Menu::new("/ip/ipsec/settings", Shape::Settings, "IPsec settings")
+    ..Menu::new("/ip/ipsec/settings", MenuShape::Settings, "IPsec settings")
 };

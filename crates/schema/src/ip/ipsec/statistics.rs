@@ -1,6 +1,6 @@
 //! `/ip/ipsec/statistics`: IPsec error counters by reason.
 
-use menu::{Menu, Property, Shape};
+use menu::{Menu, MenuShape, Property};
 
 use crate::declare::counter;
 
@@ -66,7 +66,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[IN, OUT],
     ..Menu::new(
         "/ip/ipsec/statistics",
-        Shape::Status,
-        "Packets that IPsec refused",
+        MenuShape::Status,
+        "Packets refused by IPsec",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/kid-control/device`: devices of children.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{ONLY_DISABLED, counter, on_items, optional, shown};
 
@@ -37,5 +37,9 @@ pub(crate) static MENU: Menu = Menu {
     ],
     commands: &[on_items("reset-counters", "Reset counters of devices")],
     effect: Effect::None,
-    ..Menu::new("/ip/kid-control/device", Shape::List, "What children use")
+    ..Menu::new(
+        "/ip/kid-control/device",
+        MenuShape::List,
+        "Devices of children",
+    )
 };

@@ -1,6 +1,6 @@
 //! `/ip/media/settings`: settings of all media servers.
 
-use menu::{Effect, Menu, Shape};
+use menu::{Effect, Menu, MenuShape};
 
 use crate::declare::text;
 
@@ -9,7 +9,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/media/settings",
-        Shape::Settings,
+        MenuShape::Settings,
         "Media server settings",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/nat-pmp/interfaces`: internal and external interfaces.
 
-use menu::{Effect, Menu, Shape, Unique};
+use menu::{Effect, Menu, MenuShape, Unique};
 
 use crate::declare::{DISABLED_DYNAMIC, ONLY_DISABLED};
 use crate::ip::upnp::interfaces::SIDES;
@@ -16,7 +16,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/nat-pmp/interfaces",
-        Shape::List,
+        MenuShape::List,
         "Interfaces of NAT-PMP",
     )
 };

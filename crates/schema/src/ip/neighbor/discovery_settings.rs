@@ -1,6 +1,6 @@
 //! `/ip/neighbor/discovery-settings`: neighbour discovery.
 
-use menu::{Kind, Menu, Old, Shape};
+use menu::{Kind, Menu, MenuShape, OldProperty};
 
 use crate::declare::{INTERFACE_LIST, between, no, seconds, with_default, yes};
 
@@ -71,11 +71,11 @@ pub(crate) static MENU: Menu = Menu {
         )
         .inert(),
     ]],
-    old: &[Old::gone("default")],
+    old: &[OldProperty::gone("default")],
     old_paths: &["/ip/neighbor/discovery/settings"],
     ..Menu::new(
         "/ip/neighbor/discovery-settings",
-        Shape::Settings,
+        MenuShape::Settings,
         "Neighbor discovery settings",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/neighbor/lldp`: LLDP neighbours (IEEE 802.1AB).
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use super::PLACE;
 use crate::declare::shown;
@@ -52,5 +52,5 @@ pub(crate) static MENU: Menu = Menu {
         "lldp-system-name",
         "lldp-port-id",
     ],
-    ..Menu::new("/ip/neighbor/lldp", Shape::Rows, "Neighbors by LLDP")
+    ..Menu::new("/ip/neighbor/lldp", MenuShape::Rows, "Neighbors by LLDP")
 };

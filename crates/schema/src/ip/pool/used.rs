@@ -1,6 +1,6 @@
 //! `/ip/pool/used`: addresses in use.
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{IPV4, shown};
 
@@ -12,5 +12,5 @@ pub(crate) static MENU: Menu = Menu {
         shown("info", Kind::Text, "Owner of the address"),
     ]],
     columns: &["pool", "address", "owner", "info"],
-    ..Menu::new("/ip/pool/used", Shape::Rows, "Used addresses of pools")
+    ..Menu::new("/ip/pool/used", MenuShape::Rows, "Used addresses of pools")
 };

@@ -1,6 +1,6 @@
 //! `/ip/proxy/access`: access rules.
 
-use menu::{Effect, Kind, Menu, Old, Property, Shape};
+use menu::{Effect, Kind, Menu, MenuShape, OldProperty, Property};
 
 use super::{HITS, REQUEST};
 use crate::declare::{DISABLED, text, with_default};
@@ -22,11 +22,11 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     stats: &["dst-host", "path", "action", "hits"],
     commands: COMMANDS,
-    old: &[Old::renamed("redirect-to", "action-data")],
+    old: &[OldProperty::renamed("redirect-to", "action-data")],
     effect: Effect::None,
     ..Menu::new(
         "/ip/proxy/access",
-        Shape::Ordered,
-        "Which pages may be fetched",
+        MenuShape::Ordered,
+        "Rules for access to pages",
     )
 };

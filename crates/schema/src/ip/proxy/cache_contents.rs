@@ -1,6 +1,6 @@
 //! `/ip/proxy/cache-contents`: cached pages.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{counter, on_items, shown};
 
@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/proxy/cache-contents",
-        Shape::Rows,
-        "Pages that are kept",
+        MenuShape::Rows,
+        "Pages in the cache",
     )
 };

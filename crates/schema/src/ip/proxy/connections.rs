@@ -1,6 +1,6 @@
 //! `/ip/proxy/connections`: current connections.
 
-use menu::{Effect, Flag, Kind, Menu, Shape};
+use menu::{Effect, Flag, Kind, Menu, MenuShape};
 
 use crate::declare::{counter, on_items, shown};
 
@@ -30,7 +30,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/proxy/connections",
-        Shape::Rows,
+        MenuShape::Rows,
         "Connections of the proxy",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/proxy/inserts`: statistics of cache insertions.
 
-use menu::{Effect, Menu, Shape};
+use menu::{Effect, Menu, MenuShape};
 
 use crate::declare::counter;
 
@@ -13,5 +13,5 @@ pub(crate) static MENU: Menu = Menu {
         counter("errors", "Pages not stored because of other errors"),
     ]],
     effect: Effect::None,
-    ..Menu::new("/ip/proxy/inserts", Shape::Status, "Pages that were kept")
+    ..Menu::new("/ip/proxy/inserts", MenuShape::Status, "Pages stored")
 };

@@ -1,6 +1,6 @@
 //! `/ip/proxy/lookups`: statistics of cache lookups.
 
-use menu::{Effect, Menu, Shape};
+use menu::{Effect, Menu, MenuShape};
 
 use crate::declare::counter;
 
@@ -14,5 +14,9 @@ pub(crate) static MENU: Menu = Menu {
         counter("no-expiration-info", "Pages of unknown age"),
     ]],
     effect: Effect::None,
-    ..Menu::new("/ip/proxy/lookups", Shape::Status, "Pages that were found")
+    ..Menu::new(
+        "/ip/proxy/lookups",
+        MenuShape::Status,
+        "Pages found in the cache",
+    )
 };

@@ -1,6 +1,6 @@
 //! `/ip/proxy/refreshes`: statistics of cache refreshes.
 
-use menu::{Effect, Menu, Shape};
+use menu::{Effect, Menu, MenuShape};
 
 use crate::declare::counter;
 
@@ -23,7 +23,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/proxy/refreshes",
-        Shape::Status,
+        MenuShape::Status,
         "Why pages were fetched again",
     )
 };

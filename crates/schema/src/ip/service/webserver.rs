@@ -1,6 +1,6 @@
 //! `/ip/service/webserver`: content of the web services over HTTP and HTTPS.
 
-use menu::{Effect, Menu, Shape};
+use menu::{Effect, Menu, MenuShape};
 
 use crate::declare::yes;
 
@@ -21,7 +21,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/service/webserver",
-        Shape::Settings,
-        "What web services show",
+        MenuShape::Settings,
+        "Contents of the web services",
     )
 };

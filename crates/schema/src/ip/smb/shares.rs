@@ -1,6 +1,6 @@
 //! `/ip/smb/shares`: shared folders.
 
-use menu::{Builtin, Effect, Flag, Kind, Menu, Old, Pick, Property, Shape};
+use menu::{Builtin, Effect, ExportSelector, Flag, Kind, Menu, MenuShape, OldProperty, Property};
 
 use crate::declare::{no, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
@@ -30,7 +30,7 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("smb-share"),
     key: Some("name"),
     kind: "share",
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     builtin: &[Builtin {
         values: &[
             ("name", "pub"),
@@ -38,9 +38,9 @@ pub(crate) static MENU: Menu = Menu {
             ("comment", "default share"),
         ],
     }],
-    old: &[Old::gone("max-sessions")],
+    old: &[OldProperty::gone("max-sessions")],
     old_paths: &["/ip/smb/share"],
     effect: Effect::None,
     conditions: crate::conditions::SHARES,
-    ..Menu::new("/ip/smb/shares", Shape::List, "Folders that are served")
+    ..Menu::new("/ip/smb/shares", MenuShape::List, "Shared folders")
 };

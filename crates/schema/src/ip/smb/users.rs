@@ -1,6 +1,6 @@
 //! `/ip/smb/users`: SMB users.
 
-use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Effect, ExportSelector, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{no, text};
 use crate::fragment::COMMENT_DISABLED;
@@ -24,10 +24,10 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("smb-user"),
     key: Some("name"),
     kind: "user",
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     builtin: &[Builtin {
         values: &[("name", "guest")],
     }],
     effect: Effect::None,
-    ..Menu::new("/ip/smb/users", Shape::List, "Who may see files")
+    ..Menu::new("/ip/smb/users", MenuShape::List, "Users of shares")
 };

@@ -1,6 +1,6 @@
 //! `/ip/socks/access`: access rules.
 
-use menu::{Effect, Family, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{DISABLED, PORTS, optional, with_default};
 use crate::fragment::COMMENT_DISABLED;
@@ -34,7 +34,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/socks/access",
-        Shape::Ordered,
-        "Which connections are made",
+        MenuShape::Ordered,
+        "Rules for connections",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/socks/connections`: current connections.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{counter, on_items, shown};
 
@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/socks/connections",
-        Shape::Rows,
+        MenuShape::Rows,
         "Connections of the SOCKS server",
     )
 };

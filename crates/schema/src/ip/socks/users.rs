@@ -1,6 +1,6 @@
 //! `/ip/socks/users`: SOCKS users.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{DISABLED, ONLY_DISABLED, no, property, text};
 
@@ -25,7 +25,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/socks/users",
-        Shape::List,
-        "Who may use the SOCKS server",
+        MenuShape::List,
+        "Users of the SOCKS server",
     )
 };

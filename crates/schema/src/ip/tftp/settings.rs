@@ -1,6 +1,6 @@
 //! `/ip/tftp/settings`: TFTP settings.
 
-use menu::{Effect, Menu, Shape};
+use menu::{Effect, Menu, MenuShape};
 
 use crate::declare::{between, with_default};
 
@@ -12,5 +12,5 @@ pub(crate) static MENU: Menu = Menu {
         "Maximum block size",
     )]],
     effect: Effect::None,
-    ..Menu::new("/ip/tftp/settings", Shape::Settings, "TFTP settings")
+    ..Menu::new("/ip/tftp/settings", MenuShape::Settings, "TFTP settings")
 };

@@ -1,6 +1,6 @@
 //! `/ip/traffic-flow/ipfix`: exported fields.
 
-use menu::{Effect, Menu, Property, Shape};
+use menu::{Effect, Menu, MenuShape, Property};
 
 use crate::declare::{no, yes};
 
@@ -50,7 +50,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/traffic-flow/ipfix",
-        Shape::Settings,
-        "What collectors are told",
+        MenuShape::Settings,
+        "Exported fields",
     )
 };

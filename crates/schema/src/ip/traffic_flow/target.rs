@@ -1,6 +1,6 @@
 //! `/ip/traffic-flow/target`: flow collectors.
 
-use menu::{Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, MenuShape};
 
 use crate::declare::{DISABLED, ONLY_DISABLED, PORT, U32, property, seconds, with_default};
 
@@ -37,7 +37,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["src-address", "dst-address", "port", "version"],
     ..Menu::new(
         "/ip/traffic-flow/target",
-        Shape::List,
+        MenuShape::List,
         "Collectors of flows",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/upnp/interfaces`: internal and external interfaces.
 
-use menu::{Effect, Kind, Menu, Property, Shape, Unique};
+use menu::{Effect, Kind, Menu, MenuShape, Property, Unique};
 
 use crate::declare::{DISABLED_DYNAMIC, IPV4, ONLY_DISABLED, optional, property};
 use crate::fragment::interface;
@@ -26,5 +26,5 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such interface",
     }],
     effect: Effect::None,
-    ..Menu::new("/ip/upnp/interfaces", Shape::List, "Interfaces of UPnP")
+    ..Menu::new("/ip/upnp/interfaces", MenuShape::List, "Interfaces of UPnP")
 };

@@ -1,6 +1,6 @@
 //! `/ipv6/dhcp-client/option`: options sent by DHCPv6 clients.
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{DEFAULT, PORT, named, property, shown, text};
 use crate::dhcp_option::raw_value;
@@ -21,7 +21,7 @@ pub(crate) static MENU: Menu = Menu {
     derive: Some(raw_value),
     ..Menu::new(
         "/ipv6/dhcp-client/option",
-        Shape::List,
+        MenuShape::List,
         "Options that clients send",
     )
 };

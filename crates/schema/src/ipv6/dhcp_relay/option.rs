@@ -1,6 +1,6 @@
 //! `/ipv6/dhcp-relay/option`: options added by relays.
 
-use menu::{Builtin, Effect, Kind, Menu, Pick, Shape};
+use menu::{Builtin, Effect, ExportSelector, Kind, Menu, MenuShape};
 
 use crate::declare::{DEFAULT, PORT, named, no, property, shown, text};
 use crate::dhcp_option::raw_value;
@@ -22,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "code", "value", "only-if-mac-available"],
     space: Some("dhcp6-relay-option"),
     key: Some("name"),
-    pick: Pick::Name,
+    pick: ExportSelector::Name,
     builtin: &[Builtin {
         values: &[
             ("name", "client_mac"),
@@ -35,7 +35,7 @@ pub(crate) static MENU: Menu = Menu {
     derive: Some(raw_value),
     ..Menu::new(
         "/ipv6/dhcp-relay/option",
-        Shape::List,
+        MenuShape::List,
         "Options that relays add",
     )
 };

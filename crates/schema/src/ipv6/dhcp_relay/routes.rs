@@ -1,6 +1,6 @@
 //! `/ipv6/dhcp-relay/routes`: routes to delegated prefixes.
 
-use menu::{Effect, Family, Kind, Menu, Shape};
+use menu::{Effect, Family, Kind, Menu, MenuShape};
 
 use crate::declare::{IPV6, on_items, shown};
 
@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ipv6/dhcp-relay/routes",
-        Shape::Rows,
+        MenuShape::Rows,
         "Routes to clients' prefixes",
     )
 };

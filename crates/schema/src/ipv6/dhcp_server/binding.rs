@@ -1,6 +1,6 @@
 //! `/ipv6/dhcp-server/binding`: bindings of prefixes and addresses.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
 
 use super::OPTIONS;
 use crate::declare::{IPV6, U32, on_items, optional, property, shown, text, with_default};
@@ -74,5 +74,9 @@ pub(crate) static MENU: Menu = Menu {
         on_items("send-reconfigure", "Tell the client to renew"),
     ],
     effect: Effect::None,
-    ..Menu::new("/ipv6/dhcp-server/binding", Shape::List, "DHCPv6 bindings")
+    ..Menu::new(
+        "/ipv6/dhcp-server/binding",
+        MenuShape::List,
+        "DHCPv6 bindings",
+    )
 };

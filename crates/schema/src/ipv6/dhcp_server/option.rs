@@ -2,7 +2,7 @@
 
 pub(crate) mod sets;
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{PORT, named, property, shown, text};
 use crate::dhcp_option::raw_value;
@@ -23,7 +23,7 @@ pub(crate) static MENU: Menu = Menu {
     derive: Some(raw_value),
     ..Menu::new(
         "/ipv6/dhcp-server/option",
-        Shape::List,
+        MenuShape::List,
         "Options that servers send",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ipv6/firewall/address-list`: IPv6 address lists.
 
-use menu::{Family, Kind, Menu, Old, Shape};
+use menu::{Family, Kind, Menu, MenuShape, OldProperty};
 
 use crate::declare::{DISABLED_DYNAMIC, no, optional, property, shown};
 use crate::firewall::LIST_NAMES;
@@ -37,10 +37,10 @@ pub(crate) static MENU: Menu = Menu {
     passing: Some(passing),
     clashes_with_rows: true,
     derive: Some(settle),
-    old: &[Old::gone("creation-time")],
+    old: &[OldProperty::gone("creation-time")],
     ..Menu::new(
         "/ipv6/firewall/address-list",
-        Shape::List,
+        MenuShape::List,
         "Lists of addresses",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ipv6/firewall/nat`: address and port translation.
 
-use menu::{Family, Kind, Menu, Old, Property};
+use menu::{Family, Kind, Menu, OldProperty, Property};
 
 use crate::declare::{PORTS, optional};
 use crate::firewall as fw;
@@ -36,6 +36,6 @@ pub(crate) static MENU: Menu = Menu {
         ACTION,
         fw::TRACKED_V6,
     ],
-    old: &[Old::renamed("to-addresses", "to-address")],
+    old: &[OldProperty::renamed("to-addresses", "to-address")],
     ..fw::table("/ipv6/firewall/nat", "Network Address Translation")
 };

@@ -2,7 +2,7 @@
 
 pub(crate) mod default;
 
-use menu::{Family, Kind, Menu, Property, Shape};
+use menu::{Family, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{INTERFACE, RULE_FLAGS, no, optional, with_default, yes};
 use crate::fragment::{COMMENT_DISABLED, interface};
@@ -46,9 +46,5 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     flags: RULE_FLAGS,
-    ..Menu::new(
-        "/ipv6/nd/prefix",
-        Shape::List,
-        "Prefixes that are advertised",
-    )
+    ..Menu::new("/ipv6/nd/prefix", MenuShape::List, "Advertised prefixes")
 };

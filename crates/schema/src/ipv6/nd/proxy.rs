@@ -1,6 +1,6 @@
 //! `/ipv6/nd/proxy`: neighbour discovery proxy (RFC 4389).
 
-use menu::{Effect, Menu, Shape};
+use menu::{Effect, Menu, MenuShape};
 
 use crate::declare::{DISABLED, IPV6, property};
 use crate::fragment::{COMMENT_DISABLED, interface};
@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ipv6/nd/proxy",
-        Shape::List,
-        "Addresses that are answered for",
+        MenuShape::List,
+        "Addresses for which the router answers",
     )
 };

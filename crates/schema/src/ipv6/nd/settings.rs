@@ -1,6 +1,6 @@
 //! `/ipv6/nd/settings`: acceptance of router advertisements.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{between, with_default};
 
@@ -22,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ipv6/nd/settings",
-        Shape::Settings,
-        "What is taken of advertisements",
+        MenuShape::Settings,
+        "Use of received advertisements",
     )
 };

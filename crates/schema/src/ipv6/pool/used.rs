@@ -1,6 +1,6 @@
 //! `/ipv6/pool/used`: prefixes in use.
 
-use menu::{Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, MenuShape};
 
 use crate::declare::shown;
 
@@ -12,5 +12,5 @@ pub(crate) static MENU: Menu = Menu {
         shown("info", Kind::Text, "Owner of the prefix"),
     ]],
     columns: &["pool", "prefix", "owner", "info"],
-    ..Menu::new("/ipv6/pool/used", Shape::Rows, "Used prefixes of pools")
+    ..Menu::new("/ipv6/pool/used", MenuShape::Rows, "Used prefixes of pools")
 };

@@ -1,6 +1,6 @@
 //! `/mpls/ldp/interface`: LDP interfaces.
 
-use menu::{Flag, Menu, Old, Property};
+use menu::{Flag, Menu, OldProperty, Property};
 
 use super::ADDRESSES;
 use crate::declare::{list, maybe, span};
@@ -29,6 +29,9 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "inactive", 0)],
     columns: &["interface", "hello-interval", "hold-time"],
-    old: &[Old::renamed("transport-address", "transport-addresses")],
+    old: &[OldProperty::renamed(
+        "transport-address",
+        "transport-addresses",
+    )],
     ..idle_list("/mpls/ldp/interface", "Interfaces of LDP")
 };

@@ -1,6 +1,6 @@
 //! `/routing/bfd/interface`: BFD interfaces of RouterOS 6.
 
-use menu::{Builtin, Flag, Menu, Pick, Property};
+use menu::{Builtin, ExportSelector, Flag, Menu, Property};
 
 use crate::declare::{between, optional, span};
 use crate::dynamic_routing::INTERFACES;
@@ -21,7 +21,7 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("interface", "all")],
     }],
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     older: true,
     ..idle_list("/routing/bfd/interface", "Version 6: interfaces of BFD")
 };

@@ -1,6 +1,6 @@
 //! `/routing/bgp/connection`: BGP connections.
 
-use menu::{Family, Kind, Menu, Old, Property};
+use menu::{Family, Kind, Menu, OldProperty, Property};
 
 use super::{AS, INPUT, OUTPUT, OWN_AS, WHOLE};
 use crate::declare::{PORT, between, list, maybe, optional, reference};
@@ -53,11 +53,11 @@ const ENDS: &[Property] = &[
     optional("tcp-md5-key", KEY, "Key for TCP MD5 signatures").sensitive(),
 ];
 
-const fn old(name: &'static str, becomes: &'static str) -> Old {
-    Old::renamed(name, becomes)
+const fn old(name: &'static str, becomes: &'static str) -> OldProperty {
+    OldProperty::renamed(name, becomes)
 }
 
-const REFLECT: Old = old("route-reflect", "local.role");
+const REFLECT: OldProperty = old("route-reflect", "local.role");
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[ENDS, WHOLE, INPUT, OUTPUT, COMMENT_SAID],
@@ -78,12 +78,12 @@ pub(crate) static MENU: Menu = Menu {
         old("remote-as", "remote.as"),
         old("remote-port", "remote.port"),
         old("update-source", "local.address"),
-        Old {
+        OldProperty {
             value: Some("yes"),
             with: Some("ibgp-rr"),
             ..REFLECT
         },
-        Old {
+        OldProperty {
             value: Some("no"),
             becomes: "",
             ..REFLECT
@@ -96,16 +96,16 @@ pub(crate) static MENU: Menu = Menu {
         old("ttl", "local.ttl"),
         old("allow-as-in", "input.allow-as"),
         old("max-prefix-limit", "input.limit-process-routes-ipv4"),
-        Old::gone("max-prefix-restart-time"),
-        Old {
+        OldProperty::gone("max-prefix-restart-time"),
+        OldProperty {
             value: Some("yes"),
             with: Some("no"),
             ..old("passive", "connect")
         },
-        Old::gone("passive"),
-        Old::gone("add-path-out"),
-        Old::gone("input.accept-unknown"),
-        Old::gone("input.ignore-as-path-len"),
+        OldProperty::gone("passive"),
+        OldProperty::gone("add-path-out"),
+        OldProperty::gone("input.accept-unknown"),
+        OldProperty::gone("input.ignore-as-path-len"),
     ],
     old_paths: &["/routing/bgp/peer"],
     ..idle_list("/routing/bgp/connection", "Connections of BGP")

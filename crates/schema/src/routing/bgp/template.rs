@@ -1,6 +1,6 @@
 //! `/routing/bgp/template`: connection templates.
 
-use menu::{Builtin, Flag, Menu, Old, Pick, Unique};
+use menu::{Builtin, ExportSelector, Flag, Menu, OldProperty, Unique};
 
 use super::{INPUT, OUTPUT, WHOLE};
 use crate::declare::named;
@@ -29,15 +29,15 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "default"), ("as", "65530")],
     }],
-    pick: Pick::Name,
+    pick: ExportSelector::Name,
     old: &[
-        Old::renamed("address-families", "afi"),
-        Old::renamed("as-override", "output.as-override"),
-        Old::renamed("output.default-prepent", "output.default-prepend"),
-        Old::gone("add-path-out"),
-        Old::gone("input.accept-unknown"),
-        Old::gone("input.ignore-as-path-len"),
-        Old::gone("input.limit-nlri-diversity"),
+        OldProperty::renamed("address-families", "afi"),
+        OldProperty::renamed("as-override", "output.as-override"),
+        OldProperty::renamed("output.default-prepent", "output.default-prepend"),
+        OldProperty::gone("add-path-out"),
+        OldProperty::gone("input.accept-unknown"),
+        OldProperty::gone("input.ignore-as-path-len"),
+        OldProperty::gone("input.limit-nlri-diversity"),
     ],
     ..idle_list("/routing/bgp/template", "Templates of BGP")
 };

@@ -2,15 +2,15 @@
 
 pub(crate) mod range;
 
-use menu::{Builtin, Family, Kind, Menu, Old, Property, Unique};
+use menu::{Builtin, Family, Kind, Menu, OldProperty, Property, Unique};
 
 use crate::declare::{U32, named, optional, reference};
 use crate::fragment::{COMMENT_SAID, INVALID_DEFAULT, idle_list};
 
-const NO: Old = Old {
+const NO: OldProperty = OldProperty {
     value: Some("no"),
     with: Some("yes"),
-    ..Old::renamed("inject-summary-lsas", "no-summaries")
+    ..OldProperty::renamed("inject-summary-lsas", "no-summaries")
 };
 
 pub(crate) static MENU: Menu = Menu {
@@ -57,13 +57,13 @@ pub(crate) static MENU: Menu = Menu {
     }],
     old: &[
         NO,
-        Old {
+        OldProperty {
             value: Some("yes"),
             becomes: "",
             with: None,
             ..NO
         },
-        Old::renamed("translator-role", "nssa-translator"),
+        OldProperty::renamed("translator-role", "nssa-translator"),
     ],
     ..idle_list("/routing/ospf/area", "OSPF areas")
 };

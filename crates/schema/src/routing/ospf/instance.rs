@@ -1,6 +1,6 @@
 //! `/routing/ospf/instance`: OSPF instances.
 
-use menu::{Builtin, Family, Kind, Menu, Old, Property, Unique};
+use menu::{Builtin, Family, Kind, Menu, OldProperty, Property, Unique};
 
 use crate::declare::{U32, VRF, list, maybe, named, optional, words};
 use crate::dynamic_routing::{ORIGINATE, ROUTER_ID, SOURCES, as_type, chain, metric};
@@ -101,9 +101,9 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "default")],
     }],
     old: &[
-        Old::renamed("in-filter", "in-filter-chain"),
-        Old::renamed("out-filter", "out-filter-chain"),
-        Old::renamed("mpls-te-router-id", "mpls-te-address"),
+        OldProperty::renamed("in-filter", "in-filter-chain"),
+        OldProperty::renamed("out-filter", "out-filter-chain"),
+        OldProperty::renamed("mpls-te-router-id", "mpls-te-address"),
     ],
     ..idle_list("/routing/ospf/instance", "OSPF instances")
 };

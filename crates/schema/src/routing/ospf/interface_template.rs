@@ -1,6 +1,6 @@
 //! `/routing/ospf/interface-template`: assignment of interfaces to areas.
 
-use menu::{Family, Kind, Menu, Old, Property};
+use menu::{Family, Kind, Menu, OldProperty, Property};
 
 use super::{AREA, HOW};
 use crate::declare::{list, optional};
@@ -20,7 +20,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[WHICH, HOW, COMMENT_SAID],
     flags: DISABLED,
     columns: &["interfaces", "networks", "area", "type"],
-    old: &[Old::renamed("network", "networks")],
+    old: &[OldProperty::renamed("network", "networks")],
     old_paths: &["/routing/ospf/network"],
     ..idle_rules("/routing/ospf/interface-template", "Interfaces of OSPF")
 };

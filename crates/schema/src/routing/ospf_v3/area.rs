@@ -1,6 +1,6 @@
 //! `/routing/ospf-v3/area`: OSPFv3 areas of RouterOS 6.
 
-use menu::{Builtin, Flag, Menu, Pick};
+use menu::{Builtin, ExportSelector, Flag, Menu};
 
 use crate::declare::{ipv4, named, reference, words};
 use crate::fragment::{COMMENT_DISABLED, idle_list};
@@ -22,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "backbone")],
     }],
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     older: true,
     ..idle_list("/routing/ospf-v3/area", "Version 6: areas of OSPF for IPv6")
 };

@@ -1,6 +1,6 @@
 //! `/routing/ospf-v3/instance`: OSPFv3 instances of RouterOS 6.
 
-use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property};
+use menu::{Builtin, ExportSelector, Family, Flag, Kind, Menu, Property};
 
 use crate::declare::{named, words};
 use crate::dynamic_routing::{as_type, metric};
@@ -59,7 +59,7 @@ pub(crate) static MENU: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     older: true,
     ..idle_list("/routing/ospf-v3/instance", "Version 6: OSPF for IPv6")
 };

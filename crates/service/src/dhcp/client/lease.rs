@@ -13,7 +13,7 @@ const SOONEST: Duration = Duration::from_secs(1);
 /// Maximum number of routes taken from one lease.
 const ROUTES: usize = 64;
 
-/// An address with the options that came with it.
+/// Leased address with the server's options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     /// Address of the client.

@@ -218,7 +218,7 @@ impl Machine for Client {
                 self.stop(out);
             }
             Event::Received(message) => _ = self.receive(message, now, out),
-            Event::Arp(packet) => self.hear_arp(packet, now, out),
+            Event::Arp(packet) => self.receive_arp(packet, now, out),
             Event::Renew => self.renew(now, out),
             Event::Release => self.release(now, out),
         }
@@ -510,7 +510,7 @@ impl Client {
 
     fn packet(&self, from: Ipv4Addr, to: Ipv4Addr, message: &Message) -> Vec<u8> {
         let message = message.encode(LONGEST);
-        let mut bytes = packet((from, CLIENT_PORT), (to, SERVER_PORT), &message);
+        let mut bytes = packet(from, CLIENT_PORT, to, SERVER_PORT, &message);
         if let Ok(mut header) = ipv4::HeaderMut::new_checked(&mut bytes) {
             header.set_tos(self.config.dscp << 2);
         }
@@ -616,7 +616,7 @@ impl Client {
     }
 
     /// Declines the probed address if another host has it or probes it, too (RFC 5227, 2.1.1).
-    fn hear_arp(&mut self, heard: &arp::Repr, now: Instant, out: &mut Vec<Action>) {
+    fn receive_arp(&mut self, heard: &arp::Repr, now: Instant, out: &mut Vec<Action>) {
         let State::Probing(lease, ..) = &self.state else {
             return;
         };

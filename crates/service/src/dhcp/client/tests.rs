@@ -5,7 +5,7 @@ const OTHER: Mac = Mac([2, 0, 0, 0, 0, 1]);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
 
-/// A client, its time, and what it has wanted.
+/// A client with virtual time, and its actions.
 struct Rig {
     client: Client,
     now: Instant,
@@ -16,7 +16,7 @@ struct Rig {
     sent: Vec<Sent>,
 }
 
-/// A message that was sent.
+/// A sent message.
 #[derive(Clone, Debug)]
 struct Sent {
     from: Ipv4Addr,
@@ -51,7 +51,7 @@ impl Rig {
         }
     }
 
-    /// One that has its address.
+    /// A rig with a bound client.
     fn bound() -> Self {
         let mut rig = Self::new();
         rig.feed(Event::Up);
@@ -95,7 +95,7 @@ impl Rig {
         }
     }
 
-    /// Lets so many seconds pass.
+    /// Advances the time.
     fn advance(&mut self, seconds: u64) {
         let end = self.now + Duration::from_secs(seconds);
         while let Some((at, _)) = self.client.deadline().filter(|(at, _)| *at <= end) {
@@ -111,7 +111,7 @@ impl Rig {
         self.sent.last().expect("something was sent")
     }
 
-    /// Answers what was sent last.
+    /// Answers the last sent message.
     fn answer(&mut self, kind: MessageType, edit: impl Fn(&mut Message)) -> Result<(), Fault> {
         let mut message = Message {
             is_reply: true,
@@ -287,7 +287,7 @@ fn a_renewal_that_somebody_asked_for_is_repeated_within_seconds() {
     rig.advance(6);
     assert_eq!(rig.sent.len(), 2);
 
-    // One that is due has time: the next is sent a minute later at the earliest (RFC 2131, 4.4.5).
+    // Renewal retries are at least a minute apart (RFC 2131, 4.4.5).
     let mut rig = Rig::bound();
     rig.advance(400);
     rig.sent.clear();
@@ -307,7 +307,7 @@ fn a_refusal_takes_the_address_and_all_begins_anew() {
     assert_eq!(rig.last().kind(), MessageType::Discover);
     assert_eq!(rig.last().message.options.get(code::REQUESTED), None);
 
-    // A server that refuses everything is not asked all the time.
+    // A server that refuses every request is not flooded.
     rig.sent.clear();
     for _ in 0..20 {
         let _ = rig.answer_if_any(MessageType::Offer);
@@ -404,7 +404,7 @@ fn a_link_that_comes_back_asks_for_its_address_again() {
     rig.advance(1);
     assert_eq!(rig.client.status(), Status::Bound);
 
-    // In another network nobody knows it, or it is refused.
+    // In another network no server knows the lease, or one refuses it.
     rig.feed(Event::Down);
     rig.feed(Event::Up);
     rig.advance(14);
@@ -543,7 +543,7 @@ fn packets_bear_their_code_point_and_ask_for_broadcast_as_configured() {
     }
 }
 
-/// A line that loses, repeats and turns around what is sent, with a server at its end.
+/// A line that loses, repeats and reorders messages, with a server at its end.
 #[test]
 fn it_gets_its_address_over_a_line_that_loses_repeats_and_reorders() {
     for seed in 0..200 {

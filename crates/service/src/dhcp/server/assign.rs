@@ -4,14 +4,14 @@ use core::net::Ipv4Addr;
 
 use machine::Instant;
 
-use super::{Asked, Assigned, Client, Lease, MatchedPool, Message, Servers, State, Why};
+use super::{Assigned, Client, Lease, MatchedPool, Message, Request, Servers, State, Why};
 use super::{OFFER, OWNER, TRIES};
 use crate::pool::Use;
 
 impl Servers {
     /// True if the client must give up the address of its lease: another static lease reserves the address, or the
     /// address is outside of the client's pool.
-    pub(super) fn is_lost(&self, lease: &Lease, asked: &Asked) -> bool {
+    pub(super) fn is_lost(&self, lease: &Lease, asked: &Request) -> bool {
         let Some(address) = lease.address else {
             return true;
         };
@@ -26,10 +26,10 @@ impl Servers {
         is_others || is_outside
     }
 
-    /// Assigns an address: that of the static lease, the requested one if it is free, or any free one of the pool.
+    /// Assigns the static lease's address, the requested address if free, or any free address of the pool.
     pub(super) fn assign(
         &mut self,
-        asked: &Asked,
+        asked: &Request,
         wanted: Option<Ipv4Addr>,
         now: Instant,
     ) -> Result<u64, Why> {
@@ -43,14 +43,14 @@ impl Servers {
         let wanted = wanted.and_then(|one| Some((one, self.pools.take(&pool, one, &of)?)));
         let found = wanted.or_else(|| self.take_free(&pool, asked, &of));
         let (address, pool) = found.ok_or(Why::NoAddress)?;
-        self.enter(fixed.map(|(id, _)| id), asked, (address, pool), now)
+        self.enter(fixed.map(|(id, _)| id), asked, address, pool, now)
     }
 
     /// Takes any free address of a pool. Gives up after [`TRIES`] addresses that are in use.
     pub(super) fn take_free(
         &self,
         pool: &str,
-        asked: &Asked,
+        asked: &Request,
         of: &Use,
     ) -> Option<(Ipv4Addr, Box<str>)> {
         let mut passed = Vec::new();
@@ -74,7 +74,7 @@ impl Servers {
     /// Assigns the requested address or fails.
     pub(super) fn assign_just(
         &mut self,
-        asked: &Asked,
+        asked: &Request,
         wanted: Ipv4Addr,
         now: Instant,
     ) -> Result<u64, Why> {
@@ -92,14 +92,14 @@ impl Servers {
             .then(|| self.pools.take(&pool, wanted, &of))
             .flatten();
         let pool = taken.ok_or(Why::NoAddress)?;
-        self.enter(fixed.map(|(id, _)| id), asked, (wanted, pool), now)
+        self.enter(fixed.map(|(id, _)| id), asked, wanted, pool, now)
     }
 
     /// Returns the source of a client's address: the static lease with its address, if fixed, and the pool otherwise.
     #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
     pub(super) fn source(
         &self,
-        asked: &Asked,
+        asked: &Request,
     ) -> Result<(Option<(u64, Option<Ipv4Addr>)>, Option<Box<str>>), Why> {
         if let Some(id) = self.fixed(asked) {
             let lease = self.leases.get(id);
@@ -124,8 +124,8 @@ impl Servers {
         Ok((None, self.pool_of(asked)))
     }
 
-    /// Pool for a client without a static lease: that of the first matcher that sets one, else that of the server.
-    pub(super) fn pool_of(&self, asked: &Asked) -> Option<Box<str>> {
+    /// Pool for a client without static lease: the first matcher's that sets a pool, else the server's.
+    pub(super) fn pool_of(&self, asked: &Request) -> Option<Box<str>> {
         let matched = self
             .matchers_of(asked)
             .find_map(|matcher| match &matcher.pool {
@@ -140,7 +140,7 @@ impl Servers {
     pub(super) fn assign_fixed(
         &mut self,
         id: u64,
-        asked: &Asked,
+        asked: &Request,
         address: Ipv4Addr,
     ) -> Result<u64, Why> {
         // A dynamic lease that already holds the address keeps it until its next renewal.
@@ -155,7 +155,7 @@ impl Servers {
     }
 
     /// True if no lease holds or reserves the address and the router itself does not own it.
-    pub(super) fn is_free(&self, asked: &Asked, address: Ipv4Addr) -> bool {
+    pub(super) fn is_free(&self, asked: &Request, address: Ipv4Addr) -> bool {
         let is_own = asked.own.iter().any(|(own, _)| *own == address);
         let is_fixed = self.leases.fixed_at(address).is_some();
         !is_own && !is_fixed && self.leases.at(address).is_none()
@@ -164,8 +164,9 @@ impl Servers {
     pub(super) fn enter(
         &mut self,
         fixed: Option<u64>,
-        asked: &Asked,
-        (address, pool): (Ipv4Addr, Box<str>),
+        asked: &Request,
+        address: Ipv4Addr,
+        pool: Box<str>,
         now: Instant,
     ) -> Result<u64, Why> {
         let config = self.servers.get(&asked.server).ok_or(Why::OtherServer)?;

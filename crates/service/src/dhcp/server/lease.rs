@@ -142,7 +142,7 @@ pub struct Lease {
     /// Number of consecutive offers without a request.
     pub(super) offers: u8,
     /// Request to answer when the probe of the address ends.
-    pub(super) asked: Option<Box<super::Asked>>,
+    pub(super) asked: Option<Box<super::Request>>,
     key: Option<Key>,
 }
 

@@ -14,8 +14,8 @@
 
 mod assign;
 mod config;
-mod keep;
 mod lease;
+mod lifecycle;
 mod record;
 mod reply;
 mod request;
@@ -52,7 +52,7 @@ const OWNER: &str = "DHCP";
 
 /// A received request with its ingress context.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct Request {
     /// Server that the request is for.
     pub server: ServerId,
     /// DHCP message.
@@ -75,9 +75,9 @@ pub enum Event {
     /// The complete list of matchers, in order.
     Matchers(Vec<Matcher>),
     /// A request was received.
-    Asked(Box<Asked>),
+    Request(Box<Request>),
     /// A host answered from this address.
-    Seen(Ipv4Addr),
+    AddressInUse(Ipv4Addr),
     /// Restores a stored lease. The number is the current time in seconds since 1970.
     Recall(Box<Record>, i64),
     /// A user removed a dynamic lease.
@@ -125,7 +125,7 @@ pub struct Reply {
 pub enum To {
     /// Broadcast on the link.
     All,
-    /// Unicast to a client on the link that may not have configured the address yet.
+    /// Unicast to a client on the link, possibly before the client configured the address.
     Client(Mac, Ipv4Addr),
     /// Unicast to a client behind routers.
     Routed(Ipv4Addr),
@@ -227,12 +227,12 @@ impl Servers {
                 self.networks = by_prefix.collect();
             }
             Event::Matchers(matchers) => self.matchers = matchers,
-            Event::Asked(asked) => {
-                if let Err(why) = self.asked(*asked, now, out) {
+            Event::Request(asked) => {
+                if let Err(why) = self.handle_request(*asked, now, out) {
                     out.push(Action::Ignored(why));
                 }
             }
-            Event::Seen(address) => self.seen(address, now, out),
+            Event::AddressInUse(address) => self.seen(address, now, out),
             Event::Recall(record, unix_seconds) => self.recall(&record, unix_seconds, now),
             Event::Remove(id) if id & DYNAMIC != 0 => self.end(id, now, out),
             Event::Remove(_) => {}
@@ -261,7 +261,7 @@ impl Servers {
         checked.chain(self.leases.deadline()).min()
     }
 
-    fn matchers_of(&self, asked: &Asked) -> impl Iterator<Item = &Matcher> {
+    fn matchers_of(&self, asked: &Request) -> impl Iterator<Item = &Matcher> {
         self.matchers.iter().filter(|matcher| {
             let is_of = matcher.server.is_none_or(|server| server == asked.server);
             let value = asked.message.options.get(matcher.code).unwrap_or_default();

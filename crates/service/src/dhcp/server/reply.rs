@@ -4,13 +4,13 @@ use core::net::Ipv4Addr;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use super::{Action, Asked, Config, Lease, Network, OptionValue, Part, Reply, Servers, To};
+use super::{Action, Config, Lease, Network, OptionValue, Part, Reply, Request, Servers, To};
 use super::{is_same_net, mask};
 use crate::dhcp::{Message, MessageType, code};
 
 impl Servers {
     /// True if the address belongs to the server.
-    pub(super) fn is_own(&self, asked: &Asked, address: Ipv4Addr) -> bool {
+    pub(super) fn is_own(&self, asked: &Request, address: Ipv4Addr) -> bool {
         let config = self.servers.get(&asked.server);
         let configured = config.and_then(|config| config.server_address);
         configured == Some(address) || asked.own.iter().any(|(own, _)| *own == address)
@@ -18,7 +18,7 @@ impl Servers {
 
     /// Source address of answers to a client: the configured one, else the interface's address in the client's
     /// network.
-    fn own_address(&self, asked: &Asked, client: Ipv4Addr) -> Ipv4Addr {
+    fn own_address(&self, asked: &Request, client: Ipv4Addr) -> Ipv4Addr {
         let config = self.servers.get(&asked.server);
         let configured = config.and_then(|config| config.server_address);
         let mut own = asked.own.iter();
@@ -28,7 +28,12 @@ impl Servers {
     }
 
     /// Builds an offer or acknowledgement for a lease.
-    pub(super) fn reply(&self, lease: &Lease, asked: &Asked, kind: MessageType) -> Option<Action> {
+    pub(super) fn reply(
+        &self,
+        lease: &Lease,
+        asked: &Request,
+        kind: MessageType,
+    ) -> Option<Action> {
         let config = self.servers.get(&asked.server)?;
         let address = lease.address?;
         let from = self.own_address(asked, address);
@@ -63,11 +68,11 @@ impl Servers {
             // unicast.
             || kind == MessageType::Offer && matches!(lease.offers, 3 | 4);
         let to = to(asked, address, broadcast);
-        Some(self.send(asked, reply, (from, to), kind == MessageType::Ack))
+        Some(self.send(asked, reply, from, to, kind == MessageType::Ack))
     }
 
     /// Builds a refusal, DHCPNAK (RFC 2131, 4.3.2).
-    pub(super) fn refuse(&self, asked: &Asked) -> Option<Action> {
+    pub(super) fn refuse(&self, asked: &Request) -> Option<Action> {
         let message = &asked.message;
         let from = self.own_address(asked, message.giaddr);
         let mut reply = answer(message);
@@ -82,11 +87,11 @@ impl Servers {
             Ipv4Addr::UNSPECIFIED => To::All,
             agent => To::Relay(agent),
         };
-        Some(self.send(asked, reply, (from, to), false))
+        Some(self.send(asked, reply, from, to, false))
     }
 
     /// Builds the answer to DHCPINFORM (RFC 2131, 4.3.5).
-    pub(super) fn inform_reply(&self, asked: &Asked) -> Option<Action> {
+    pub(super) fn inform_reply(&self, asked: &Request) -> Option<Action> {
         let config = self.servers.get(&asked.server)?;
         let address = asked.message.ciaddr;
         let from = self.own_address(asked, address);
@@ -97,16 +102,10 @@ impl Servers {
         options.set(code::SERVER_ID, from.octets());
         self.add_options(&mut reply, config, None, asked, address);
         let to = to(asked, address, false);
-        Some(self.send(asked, reply, (from, to), false))
+        Some(self.send(asked, reply, from, to, false))
     }
 
-    fn send(
-        &self,
-        asked: &Asked,
-        reply: Message,
-        (from, to): (Ipv4Addr, To),
-        waits: bool,
-    ) -> Action {
+    fn send(&self, asked: &Request, reply: Message, from: Ipv4Addr, to: To, waits: bool) -> Action {
         let most = asked.message.options.u16(code::LARGEST);
         // Option 57 includes the IP and UDP headers.
         let most = usize::from(most.unwrap_or(0)).saturating_sub(28);
@@ -125,7 +124,7 @@ impl Servers {
         reply: &mut Message,
         config: &Config,
         lease: Option<&Lease>,
-        asked: &Asked,
+        asked: &Request,
         address: Ipv4Addr,
     ) {
         let message = &asked.message;
@@ -175,7 +174,7 @@ impl Servers {
 }
 
 /// Expands the value of a configured option.
-fn value(option: &OptionValue, asked: &Asked, network: &Network) -> Vec<u8> {
+fn value(option: &OptionValue, asked: &Request, network: &Network) -> Vec<u8> {
     let mut value = Vec::new();
     for part in &option.value {
         match part {
@@ -198,7 +197,7 @@ fn value(option: &OptionValue, asked: &Asked, network: &Network) -> Vec<u8> {
 }
 
 /// Prefix length for the client: the network's configured mask, else its prefix, else that of the interface.
-fn mask_len(network: &Network, asked: &Asked, address: Ipv4Addr) -> u8 {
+fn mask_len(network: &Network, asked: &Request, address: Ipv4Addr) -> u8 {
     if let Some(mask) = network.mask.filter(|mask| *mask != 0) {
         return mask;
     }
@@ -232,7 +231,7 @@ fn answer(request: &Message) -> Message {
 }
 
 /// Selects the destination of an answer.
-fn to(asked: &Asked, address: Ipv4Addr, broadcast: bool) -> To {
+fn to(asked: &Request, address: Ipv4Addr, broadcast: bool) -> To {
     let message = &asked.message;
     if !message.giaddr.is_unspecified() {
         return To::Relay(message.giaddr);

@@ -5,13 +5,13 @@ use core::time::Duration;
 
 use machine::Instant;
 
-use super::{Action, Asked, Assigned, Authoritative, Bootp, Client, Servers, State, Why};
+use super::{Action, Assigned, Authoritative, Bootp, Client, Request, Servers, State, Why};
 use super::{MessageType, OFFER, PROBE, code, is_same_net};
 
 impl Servers {
-    pub(super) fn asked(
+    pub(super) fn handle_request(
         &mut self,
-        asked: Asked,
+        asked: Request,
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), Why> {
@@ -39,7 +39,7 @@ impl Servers {
     /// Handles DHCPDISCOVER (RFC 2131, 4.3.1).
     pub(super) fn discover(
         &mut self,
-        asked: Asked,
+        asked: Request,
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), Why> {
@@ -77,7 +77,7 @@ impl Servers {
     }
 
     /// Offers a lease.
-    pub(super) fn offer(&mut self, id: u64, asked: &Asked, now: Instant, out: &mut Vec<Action>) {
+    pub(super) fn offer(&mut self, id: u64, asked: &Request, now: Instant, out: &mut Vec<Action>) {
         let client = Client::of(&asked.message, asked.src_mac);
         let offered = self.leases.change(id, |lease| {
             lease.seen = Some(now);
@@ -100,7 +100,7 @@ impl Servers {
     /// Handles DHCPREQUEST (RFC 2131, 4.3.2).
     pub(super) fn request(
         &mut self,
-        asked: &Asked,
+        asked: &Request,
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), Why> {
@@ -152,7 +152,7 @@ impl Servers {
     /// Handles DHCPDECLINE (RFC 2131, 4.3.3).
     pub(super) fn decline(
         &mut self,
-        asked: &Asked,
+        asked: &Request,
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), Why> {
@@ -176,7 +176,7 @@ impl Servers {
     /// Handles DHCPRELEASE (RFC 2131, 4.3.4).
     pub(super) fn released(
         &mut self,
-        asked: &Asked,
+        asked: &Request,
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), Why> {
@@ -190,7 +190,7 @@ impl Servers {
     }
 
     /// Handles DHCPINFORM (RFC 2131, 4.3.5).
-    pub(super) fn inform(&mut self, asked: &Asked, out: &mut Vec<Action>) -> Result<(), Why> {
+    pub(super) fn inform(&mut self, asked: &Request, out: &mut Vec<Action>) -> Result<(), Why> {
         if asked.message.ciaddr.is_unspecified() {
             return Err(Why::Type);
         }
@@ -201,7 +201,7 @@ impl Servers {
     /// Handles a BOOTP request: the client gets its address at once (RFC 1534).
     pub(super) fn boot(
         &mut self,
-        asked: &Asked,
+        asked: &Request,
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), Why> {
@@ -223,7 +223,7 @@ impl Servers {
     }
 
     /// Static lease of the client, if it is valid on this server.
-    pub(super) fn fixed(&self, asked: &Asked) -> Option<u64> {
+    pub(super) fn fixed(&self, asked: &Request) -> Option<u64> {
         let client = Client::of(&asked.message, asked.src_mac);
         let mut may_be = self.leases.fixed_for(&client, asked.server);
         may_be.find(|id| {
@@ -237,7 +237,7 @@ impl Servers {
     }
 
     /// True if the address belongs to the network of the request.
-    pub(super) fn is_near(&self, asked: &Asked, address: Ipv4Addr) -> bool {
+    pub(super) fn is_near(&self, asked: &Request, address: Ipv4Addr) -> bool {
         let giaddr = asked.message.giaddr;
         if !giaddr.is_unspecified() {
             let of = |address| self.network(address).map(|network| network.prefix);
@@ -248,7 +248,7 @@ impl Servers {
     }
 
     /// Lease of the client, static or dynamic; fails if the client is blocked.
-    pub(super) fn known(&self, asked: &Asked) -> Result<Option<u64>, Why> {
+    pub(super) fn known(&self, asked: &Request) -> Result<Option<u64>, Why> {
         if let Some(id) = self.fixed(asked) {
             let lease = self.leases.get(id);
             let fixed = lease.and_then(|lease| lease.fixed.as_ref());
@@ -270,7 +270,7 @@ impl Servers {
     }
 
     /// True if the server must refuse a request for an address that it cannot assign.
-    pub(super) fn refuses(&self, asked: &Asked) -> bool {
+    pub(super) fn refuses(&self, asked: &Request) -> bool {
         let config = self.servers.get(&asked.server);
         match config.map(|config| config.authoritative) {
             Some(Authoritative::Yes) => true,

@@ -1,4 +1,4 @@
-//! One server and its clients; clients of a model on a line that loses, doubles and turns around what is sent.
+//! One server with its clients, and random clients on a line that loses, duplicates and reorders messages.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Rig {
     servers: Servers,
     pools: Pools,
     now: Instant,
-    /// What was wanted at last.
+    /// Actions of the last event.
     actions: Vec<Action>,
 }
 
@@ -59,9 +59,9 @@ impl Rig {
         self.servers.handle(event, self.now, &mut self.actions);
     }
 
-    /// What is answered, and to whom.
+    /// Sends a message; returns the answer and its destination.
     fn say(&mut self, message: Message) -> Option<(Message, To)> {
-        self.event(Event::Asked(Box::new(asked(message))));
+        self.event(Event::Request(Box::new(asked(message))));
         self.answer()
     }
 
@@ -91,14 +91,14 @@ impl Rig {
         self.now = end;
     }
 
-    /// A client gets an address.
+    /// Leases an address for a client.
     fn lease(&mut self, number: u8) -> Option<Ipv4Addr> {
         let (offer, _) = self.say(message(number, MessageType::Discover))?;
         let (ack, _) = self.say(select(number, offer.yiaddr))?;
         (ack.kind() == Some(MessageType::Ack)).then_some(ack.yiaddr)
     }
 
-    /// What a client says next that has this address; or time passes.
+    /// Next message of a client that has this address, if any; or time passes.
     fn next(
         &mut self,
         number: u8,
@@ -114,11 +114,11 @@ impl Rig {
             }
             (0..5, Some(address)) => Some(renew(number, address)),
             (5, Some(address)) => {
-                // Whoever gives it back does not use it from then on, whether that is heard or not.
+                // The client stops to use its address, whether or not the server receives the release.
                 held.remove(&number);
                 let mut release = renew(number, address);
                 release.options.set(code::MESSAGE_TYPE, [7]);
-                // One that comes late takes away a lease that came after it: nothing in it tells.
+                // A late release removes a newer lease, because the message does not identify the lease.
                 if rng.percent(70) {
                     self.say(release);
                 }
@@ -137,8 +137,8 @@ impl Rig {
     }
 }
 
-fn asked(message: Message) -> Asked {
-    Asked {
+fn asked(message: Message) -> Request {
+    Request {
         server: SERVER,
         src_mac: message.mac().unwrap_or_default(),
         message,
@@ -273,11 +273,11 @@ fn who_asks_for_a_foreign_address_is_refused_as_far_as_the_server_is_authoritati
         };
         assert_eq!(rig.say(message).is_some(), is_refused, "{authoritative:?}");
     }
-    // Whoever knows a free address of the pool has it.
+    // A client that requests a free address of the pool gets it.
     let free = Ipv4Addr::new(10, 0, 0, 11);
     let (ack, _) = rig.say(reboot(1, free)).expect("an answer");
     assert_eq!((ack.kind(), ack.yiaddr), (Some(MessageType::Ack), free));
-    // Who has a lease and asks for another address is refused.
+    // A client with a lease that requests another address is refused.
     let (nak, _) = rig
         .say(reboot(1, [10, 0, 0, 10].into()))
         .expect("an answer");
@@ -380,7 +380,7 @@ fn an_address_that_somebody_has_is_not_offered() {
     let probed = Ipv4Addr::new(10, 0, 0, 12);
     assert!(matches!(rig.actions[..], [Action::Probe(SERVER, address)] if address == probed));
 
-    rig.event(Event::Seen(probed));
+    rig.event(Event::AddressInUse(probed));
     let second = Ipv4Addr::new(10, 0, 0, 11);
     assert!(
         rig.actions
@@ -402,7 +402,7 @@ fn a_client_that_is_not_there_loses_its_lease_when_it_is_looked_for() {
     let id = rig.servers.lease_at(address).expect("a lease").id;
     rig.event(Event::Check(id));
     assert!(matches!(rig.actions[..], [Action::Probe(SERVER, to)] if to == address));
-    rig.event(Event::Seen(address));
+    rig.event(Event::AddressInUse(address));
     rig.pass(1_000);
     assert_eq!(rig.states(), ["bound"]);
 
@@ -474,7 +474,7 @@ fn options_come_from_lease_matcher_server_and_network_in_this_order() {
         (&b"always"[..], &b"pc@\x0a\0\0\x01"[..])
     );
     assert_eq!(text(3), b"", "it was not asked for");
-    // Who matches and has no static lease gets nothing of the pool.
+    // A client that matches and has no static lease gets no address.
     discover.chaddr[5] = 2;
     assert!(rig.say(discover).is_none());
 }
@@ -545,7 +545,7 @@ fn leases_that_were_kept_are_there_again() {
     assert_eq!(late.states(), [""; 0]);
 }
 
-/// Clients that know nothing but what they heard, and a line that loses, doubles and turns around messages.
+/// Clients know only received messages; the line loses, duplicates and reorders them.
 #[test]
 fn no_address_is_ever_two_clients_whatever_the_line_does() {
     for seed in 0..60 {
@@ -557,7 +557,7 @@ fn no_address_is_ever_two_clients_whatever_the_line_does() {
         });
         rig.event(Event::Static(3, Some(static_lease(2, [10, 0, 0, 11]))));
         let mut line: Vec<Message> = Vec::new();
-        // By client: the address and until when it believes to have it.
+        // By client: its address, and the end of the lease as the client knows it.
         let mut held: BTreeMap<u8, (Ipv4Addr, Instant)> = BTreeMap::new();
         for step in 0..400 {
             let number = 1 + rng.below(6) as u8;
@@ -595,7 +595,7 @@ fn no_address_is_ever_two_clients_whatever_the_line_does() {
                 assert_eq!(taken.len(), count, "seed {seed}, step {step}: {held:?}");
             }
         }
-        // Whatever happened: it ends, and nothing is lost of the pool.
+        // In the end all leases expire and all addresses return to the pool.
         rig.pass(100_000);
         let counts = rig.pools.counts("lan").expect("the pool");
         assert_eq!(

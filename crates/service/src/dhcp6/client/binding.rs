@@ -15,10 +15,10 @@ const SOONEST: Duration = Duration::from_secs(1);
 
 /// An assigned address or delegated prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Got {
+pub struct Delegation {
     /// True for a prefix.
     pub is_prefix: bool,
-    /// The address, or the first address of the prefix.
+    /// Address, or first address of the prefix.
     pub address: Ipv6Addr,
     /// Prefix length.
     pub len: u8,
@@ -36,7 +36,7 @@ pub struct Binding {
     /// Link-local address of the server.
     pub from: Ipv6Addr,
     /// Addresses and prefixes.
-    pub got: Vec<Got>,
+    pub got: Vec<Delegation>,
     /// All options of the reply.
     pub options: Options,
     /// T1: time to renew with this server; `None` is never.
@@ -47,7 +47,7 @@ pub struct Binding {
 
 impl Binding {
     /// Restores a binding from before a restart. The server is unknown, so any server may confirm it.
-    pub(super) fn recalled(got: Vec<Got>) -> Self {
+    pub(super) fn recalled(got: Vec<Delegation>) -> Self {
         Self {
             server: Vec::new(),
             from: Ipv6Addr::UNSPECIFIED,
@@ -73,7 +73,8 @@ impl Binding {
     /// Parses the identity associations of a reply.
     pub(super) fn read(
         server: Vec<u8>,
-        (from, options): (Ipv6Addr, &Options),
+        from: Ipv6Addr,
+        options: &Options,
         own: &[Association],
         now: Instant,
     ) -> Self {
@@ -90,7 +91,7 @@ impl Binding {
                     && (leased.len > 0 && leased.len < 128) == association.is_prefixes
             });
             for leased in good.take(MOST.saturating_sub(binding.got.len())) {
-                binding.got.push(Got {
+                binding.got.push(Delegation {
                     is_prefix: association.is_prefixes,
                     address: leased.address,
                     len: leased.len,
@@ -131,7 +132,7 @@ impl Binding {
     }
 
     /// Keeps earlier addresses and prefixes that are still valid and that the reply does not mention.
-    pub(super) fn keep(&mut self, before: &[Got], own: &[Association], now: Instant) {
+    pub(super) fn keep(&mut self, before: &[Delegation], own: &[Association], now: Instant) {
         for old in before {
             let of_it = |association: &&Association| association.is_prefixes == old.is_prefix;
             let spoken = own.iter().filter(of_it).any(|own| {
@@ -158,12 +159,12 @@ impl Binding {
     }
 
     /// Delegated prefixes.
-    pub fn prefixes(&self) -> impl Iterator<Item = &Got> {
+    pub fn prefixes(&self) -> impl Iterator<Item = &Delegation> {
         self.got.iter().filter(|got| got.is_prefix)
     }
 
     /// Assigned addresses.
-    pub fn addresses(&self) -> impl Iterator<Item = &Got> {
+    pub fn addresses(&self) -> impl Iterator<Item = &Delegation> {
         self.got.iter().filter(|got| !got.is_prefix)
     }
 }

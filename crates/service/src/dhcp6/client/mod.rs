@@ -20,7 +20,7 @@ use core::net::Ipv6Addr;
 use machine::{Duration, Instant, Machine, Rng};
 
 use super::message::{Association, Kind, Leased, Message, Options, Status, code};
-pub use binding::{Binding, Got};
+pub use binding::{Binding, Delegation};
 
 /// Retransmission parameters IRT, MRT and MRC of a message type (RFC 8415, 7.6).
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +88,7 @@ pub enum Event<'a> {
     Configure(Config),
     /// Restores addresses and prefixes from before a restart, which belong to the configured DUID and IAIDs. Ignored
     /// unless the link is down.
-    Recall(Vec<Got>),
+    Recall(Vec<Delegation>),
     /// The link is up and the interface has a link-local address.
     Up,
     /// The link went down.
@@ -201,7 +201,7 @@ pub struct Client {
     config: Config,
     state: State,
     /// Prefixes that no server confirmed; the client requests them again (RFC 8415, 18.2.1).
-    wanted: Vec<Got>,
+    wanted: Vec<Delegation>,
     rng: Rng,
 }
 
@@ -515,12 +515,12 @@ impl Client {
     }
 
     /// Prefixes for the hint: the configured one, else the last delegated ones.
-    fn hinted(&self) -> Vec<Got> {
+    fn hinted(&self) -> Vec<Delegation> {
         let hint = self.config.hint.filter(|(_, len)| *len > 0);
         if hint.is_none() {
             return self.wanted.clone();
         }
-        let hinted = hint.map(|(address, len)| Got {
+        let hinted = hint.map(|(address, len)| Delegation {
             is_prefix: true,
             address,
             len,
@@ -531,7 +531,7 @@ impl Client {
     }
 
     /// Adds the identity associations to request or release. Lifetimes are 0, because the server decides them.
-    fn add_associations(&self, got: &[Got], options: &mut Options) {
+    fn add_associations(&self, got: &[Delegation], options: &mut Options) {
         let numbers = [(false, self.config.addresses), (true, self.config.prefixes)];
         for (is_prefixes, number) in numbers {
             let Some(id) = number else { continue };

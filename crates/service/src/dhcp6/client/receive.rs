@@ -76,7 +76,7 @@ impl Client {
                 self.state = State::Informed(Box::new(binding), until);
                 Ok(())
             }
-            (_, Kind::Reply) => self.take_reply(server, (from, options), now, out),
+            (_, Kind::Reply) => self.take_reply(server, from, options, now, out),
             _ => Err(Fault::Unexpected),
         }
     }
@@ -151,7 +151,8 @@ impl Client {
     fn take_reply(
         &mut self,
         server: Vec<u8>,
-        (from, options): (Ipv6Addr, &Options),
+        from: Ipv6Addr,
+        options: &Options,
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), Fault> {
@@ -159,7 +160,7 @@ impl Client {
         let before = self.binding().map(|binding| binding.got.clone());
         let refused = own.iter().map(|own| own.status).chain([options.status()]);
         let refused = { refused }.find(|status| *status != Status::Success);
-        let mut binding = Binding::read(server, (from, options), &own, now);
+        let mut binding = Binding::read(server, from, options, &own, now);
         // Addresses that a renewal does not mention stay unchanged (RFC 8415, 18.2.10.1).
         binding.keep(before.as_deref().unwrap_or_default(), &own, now);
         let has = |is_prefix| binding.got.iter().any(|got| got.is_prefix == is_prefix);

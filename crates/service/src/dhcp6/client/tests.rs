@@ -150,7 +150,7 @@ fn a_prefix_is_got_by_four_messages() {
     assert_eq!((asked.id, asked.leased[0].len), (7, 60));
     assert!(!rig.last().options.contains(code::IA_NA));
 
-    // An offer waits until the first wait is over, and the best one is taken.
+    // The client waits for the first timeout and takes the best offer.
     rig.answer(Kind::Advertise, &[prefix()], |_| {})
         .expect("it waits for one");
     assert_eq!(rig.sent.len(), 1);
@@ -279,7 +279,7 @@ fn a_prefix_outlives_a_pulled_link_and_is_looked_at_again() {
         .expect("it waits for one");
     assert_eq!(rig.client.status(), Status6::Bound);
 
-    // Behind another link nobody knows it: all begins anew before long.
+    // On another link no server knows the binding: the client soon starts over.
     rig.feed(Event::Down);
     rig.feed(Event::Up);
     rig.advance(20);
@@ -320,7 +320,7 @@ fn what_was_got_before_a_restart_is_confirmed_or_asked_for_as_a_wish() {
     assert_eq!(rig.client.status(), Status6::Bound);
     assert_eq!(rig.got[0].server, SERVER);
 
-    // No server knows it.
+    // No server knows the binding.
     let mut rig = Rig::new(|_| {});
     rig.feed(Event::Down);
     rig.feed(Event::Recall(got));

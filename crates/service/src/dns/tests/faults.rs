@@ -1,4 +1,4 @@
-//! A line that loses, doubles, holds back and spoils what it carries, and an attacker who guesses.
+//! A line that loses, duplicates, delays and corrupts messages, and an attacker that guesses.
 
 use machine::Rng;
 
@@ -56,7 +56,7 @@ fn every_client_gets_one_right_answer_whatever_the_line_does() {
     }
 }
 
-/// What the line makes of a question: the server's answers, and a forged one, each with its time.
+/// Deliveries for a query: the server's answers and a forged one, each with its time.
 fn carry(sent: &Sent, now: Instant, rng: &mut Rng) -> Vec<(Instant, Vec<u8>)> {
     let asked = Message::from_vec(&sent.message).expect("a question");
     let asked = asked.queries[0].name.to_lowercase().to_ascii();
@@ -65,7 +65,7 @@ fn carry(sent: &Sent, now: Instant, rng: &mut Rng) -> Vec<(Instant, Vec<u8>)> {
     let ttl = 1 + rng.below(30) as u32;
     let records = vec![address(asked.trim_end_matches('.'), last, ttl)];
     let message = reply(&sent.message, ResponseCode::NoError, records, vec![]);
-    // An attacker who does not see the question: every part of it is his guess.
+    // An attacker that does not see the query must guess every part.
     let mut forged = message.clone();
     forged[0] ^= 1 << rng.below(8);
     let end = forged.len() - 1;

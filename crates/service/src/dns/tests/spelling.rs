@@ -1,8 +1,8 @@
-//! Names in the spelling that clients use, whatever servers make of it.
+//! Answers use the client's spelling of names, whatever the servers send.
 
 use super::*;
 
-/// A question for addresses of a name in this spelling.
+/// An address query for a name in this spelling.
 fn question_for(id: u8, labels: &[&str]) -> Vec<u8> {
     let mut message = vec![0, id, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     for label in labels {
@@ -13,7 +13,7 @@ fn question_for(id: u8, labels: &[&str]) -> Vec<u8> {
     message
 }
 
-/// The owner of the first record of an answer, as it stands on the wire.
+/// Owner name of the first record of an answer, in wire format.
 fn owner(message: &[u8]) -> String {
     let message = Message::from_vec(message).expect("a message");
     message.answers[0].name.to_ascii()
@@ -28,7 +28,7 @@ fn answers_and_the_cache_spell_a_name_as_its_client_did() {
         carrier: Carrier::Datagram(4096),
         message: &asked,
     });
-    // The server writes the name out, in the random case of the question that it got.
+    // The server writes the name uncompressed, in the random case of the query.
     let sent = bench.sent().pop().expect("a question was sent");
     let end = question::HEAD + 13;
     let name = &sent.message[question::HEAD..end];
@@ -49,7 +49,7 @@ fn answers_and_the_cache_spell_a_name_as_its_client_did() {
     assert!(
         bench
             .dns
-            .answer_at_once((&other, carrier), bench.now, &mut kept)
+            .answer_at_once(&other, carrier, bench.now, &mut kept)
     );
     assert_eq!(owner(&kept), "www.EXAMPLE.");
     let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! ICMP for IPv4, sentence by sentence.
+//! ICMPv4, by the requirements of the RFCs.
 
 use machine::Rng;
 use wire::ipv4::Fragment;
@@ -47,7 +47,7 @@ fn echo(data: &[u8]) -> Message<'_> {
     }
 }
 
-/// Reads a packet of ours: its header, and the message in it.
+/// Parses a generated packet: its header, and its message.
 fn read(bytes: &[u8]) -> (Repr, Message<'_>) {
     let ip = Packet::new_verified(bytes).unwrap();
     let icmp = icmpv4::Packet::new_verified(ip.payload()).unwrap();

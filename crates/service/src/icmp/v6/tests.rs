@@ -1,4 +1,4 @@
-//! ICMP for IPv6, sentence by sentence.
+//! ICMPv6, by the requirements of the RFCs.
 
 use machine::Rng;
 
@@ -46,7 +46,7 @@ fn echo(data: &[u8]) -> Message<'_> {
     }
 }
 
-/// Reads a packet of ours: its header, and the message in it.
+/// Parses a generated packet: its header, and its message.
 fn read(bytes: &[u8]) -> (Repr, icmpv6::Packet<'_>) {
     let ip = Packet::new_checked(bytes).unwrap();
     assert_eq!(usize::from(ip.payload_len()) + HEADER_LEN, bytes.len());
@@ -96,7 +96,7 @@ fn no_error_is_owed_about_errors_and_redirects() {
         rest: [0; 4],
         data: &[0; 32],
     };
-    // A hop-by-hop header in front hides nothing.
+    // A hop-by-hop header does not hide the error.
     let inner = icmp_packet(&about, HOST, FAR);
     let mut payload = vec![Protocol::ICMPV6.0, 0, 1, 4, 0, 0, 0, 0];
     payload.extend_from_slice(&inner[HEADER_LEN..]);
@@ -176,7 +176,7 @@ fn an_echo_comes_back_from_where_it_was_sent_to() {
 
 #[test]
 fn an_echo_to_several_comes_back_from_our_address() {
-    // A group, and the address that all routers of a network have (RFC 4443, 2.2).
+    // Multicast, and the subnet-router anycast address (RFC 4443, 2.2).
     let routers = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0);
     for to in [ALL_NODES, routers] {
         let request = icmp_packet(&echo(&[]), HOST, to);

@@ -1,4 +1,4 @@
-//! Bonds and the cables between them, in virtual time: PDUs are lost, come twice, and overtake each other.
+//! Bonds and cables in virtual time; PDUs are lost, duplicated and reordered.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -8,48 +8,48 @@ use wire::Mac;
 
 use crate::lacp::{Action, Config, Event, Lacp, Link, Mux, PortView};
 
-/// A port: a bond and the port's number.
-pub(super) type Place = (usize, u16);
+/// A port: index of its bond, and port number.
+pub(super) type PortRef = (usize, u16);
 
-/// When a PDU arrives, its number, where, and it.
-type OnTheWay = (Instant, u64, Place, Vec<u8>);
+/// A PDU in transit: time of arrival, sequence number, destination, contents.
+type OnTheWay = (Instant, u64, PortRef, Vec<u8>);
 
-/// A link of a gigabit.
+/// A link with 1 Gbit/s.
 pub(super) const UP: Link = Link {
     up: true,
     megabits: 1_000,
     full_duplex: true,
 };
 
-/// Bonds, and what lies between them.
+/// Bonds and the cables between them.
 pub(super) struct Net {
     pub(super) now: Instant,
     pub(super) bonds: Vec<Lacp>,
-    cables: BTreeMap<Place, Place>,
-    /// What ports were told: collecting, distributing.
-    does: BTreeMap<Place, (bool, bool)>,
-    /// Cables that carry nothing, though their ends have links.
-    pub(super) dead: BTreeSet<Place>,
+    cables: BTreeMap<PortRef, PortRef>,
+    /// Reported roles: collecting, distributing.
+    does: BTreeMap<PortRef, (bool, bool)>,
+    /// Cables that carry no frames although their ends have links.
+    pub(super) dead: BTreeSet<PortRef>,
     on_the_way: BinaryHeap<Reverse<OnTheWay>>,
     pub(super) sent: u64,
     rng: Rng,
-    /// Percent of PDUs that are lost, and that come twice.
+    /// Percentages of lost and of duplicated PDUs.
     pub(super) loss: u8,
     pub(super) twice: u8,
-    /// The longest way, in milliseconds.
+    /// Maximum delay in milliseconds.
     pub(super) slowest: u64,
-    pub(super) looped: Vec<Place>,
-    /// How long a port sent to one that took nothing.
+    pub(super) looped: Vec<PortRef>,
+    /// Time for which a port distributed to a port that did not collect.
     pub(super) into_nothing: Duration,
 }
 
-/// The system of the bond with this number.
+/// System id of the bond with this number.
 pub(super) fn system(number: usize) -> Mac {
     Mac([2, 0, 0, 0, 0, number as u8 + 1])
 }
 
 impl Net {
-    /// Bonds with these configurations.
+    /// Creates bonds with these configurations.
     pub(super) fn new(configs: Vec<Config>, seed: u64) -> Self {
         Self {
             now: Instant::from_secs(1),
@@ -68,7 +68,7 @@ impl Net {
         }
     }
 
-    /// So many bonds, each active with a system of its own.
+    /// Creates active bonds, each with its own system id.
     pub(super) fn of(count: usize, change: impl Fn(usize, &mut Config)) -> Self {
         let config = |number| {
             let mut config = Config::new(system(number));
@@ -78,8 +78,8 @@ impl Net {
         Self::new((0..count).map(config).collect(), 1)
     }
 
-    /// Lays a cable, and brings its ends up.
-    pub(super) fn join(&mut self, one: Place, other: Place) {
+    /// Connects two ports and brings their links up.
+    pub(super) fn join(&mut self, one: PortRef, other: PortRef) {
         self.cables.insert(one, other);
         self.cables.insert(other, one);
         for (bond, port) in BTreeSet::from([one, other]) {
@@ -88,8 +88,8 @@ impl Net {
         }
     }
 
-    /// Pulls a cable out or puts it in again.
-    pub(super) fn set_up(&mut self, one: Place, up: bool) {
+    /// Sets the link state of both ends of a cable.
+    pub(super) fn set_up(&mut self, one: PortRef, up: bool) {
         for (bond, port) in [one, self.cables[&one]] {
             self.feed(bond, Event::Link(port, Link { up, ..UP }));
         }
@@ -117,7 +117,7 @@ impl Net {
         }
     }
 
-    fn send(&mut self, from: Place, pdu: &[u8]) {
+    fn send(&mut self, from: PortRef, pdu: &[u8]) {
         self.sent += 1;
         let Some(to) = self.cables.get(&from).copied() else {
             return;
@@ -133,7 +133,7 @@ impl Net {
         }
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub(super) fn run(&mut self, time: Duration) {
         let end = self.now + time;
         loop {
@@ -170,11 +170,11 @@ impl Net {
         self.now = now;
     }
 
-    fn does(&self, place: Place) -> (bool, bool) {
+    fn does(&self, place: PortRef) -> (bool, bool) {
         self.does.get(&place).copied().unwrap_or_default()
     }
 
-    /// The ports of a bond that carry frames both ways.
+    /// Ports of a bond that carry frames in both directions.
     pub(super) fn carries(&self, bond: usize) -> Vec<u16> {
         let of_it = self.does.range((bond, 0)..=(bond, u16::MAX));
         let all = of_it.filter(|(_, does)| **does == (true, true));

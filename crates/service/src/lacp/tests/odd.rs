@@ -1,4 +1,4 @@
-//! Partners that do not speak, speak nonsense, or are this bond itself.
+//! Partners that are silent, send garbage, or are this bond itself.
 
 use machine::{Duration, Instant, Machine, Rng};
 use wire::lacp::{Information, LEN, Marker, Pdu, State};

@@ -1,4 +1,4 @@
-//! Two bonds that agree, whatever happens on the way.
+//! Two bonds agree, whatever happens to their PDUs.
 
 use machine::Duration;
 
@@ -7,7 +7,7 @@ use crate::lacp::{Event, Link, Mux, Receive, Selected};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Two bonds with so many cables between them.
+/// Two bonds with this number of cables between them.
 fn pair(cables: u16) -> Net {
     let mut net = Net::of(2, |_, _| ());
     for port in 1..=cables {
@@ -50,14 +50,14 @@ fn bonds_agree_through_loss_copies_and_reordering() {
         net.run(SECOND * 600);
         net.set_up((0, 2), false);
         net.run(SECOND * 300);
-        // A partner may be silent for three periods, and then is asked.
+        // A partner expires after three periods and is asked for new data.
         (net.loss, net.twice) = (0, 0);
         net.run(SECOND * 200);
 
         assert_eq!(net.carries(0), [1, 3, 4], "seed {seed}");
         assert_eq!(net.carries(1), [1, 2, 4], "seed {seed}");
         net.set_up((0, 2), true);
-        // One that was overtaken is set right by the next.
+        // The next PDU corrects the effect of a reordered one.
         net.run(SECOND * 60);
         assert_eq!(net.carries(0), [1, 2, 3, 4], "seed {seed}");
     }
@@ -76,7 +76,7 @@ fn a_pulled_cable_is_out_at_once_and_a_dead_one_after_three_periods() {
         net.run(SECOND * 5);
         assert_eq!(net.carries(0), [1, 2]);
 
-        // What port 1 sends gets lost; the partner notices, and says so.
+        // Frames of port 1 are lost; the partner notices and announces it.
         net.dead.insert((0, 1));
         net.run(SECOND * (silent + 2));
         assert_eq!((net.carries(0), net.carries(1)), (vec![2], vec![2]));
@@ -150,7 +150,7 @@ fn links_that_are_not_alike_are_not_one() {
     assert_eq!(net.port(0, 2).selected, Selected::Standby);
     assert_ne!(net.port(0, 1).actor.key, net.port(0, 2).actor.key);
 
-    // The same by the administrator's key on one side alone: there all have it.
+    // A different administrative key on one side has no effect, because all its ports share it.
     let mut net = Net::of(2, |number, config| config.user_key = number as u16 * 7);
     net.join((0, 1), (1, 1));
     net.join((0, 2), (1, 2));

@@ -1,18 +1,18 @@
-//! ARP, sentence by sentence.
+//! ARP, by the requirements of the RFCs.
 
 use super::*;
 
-type ArpDesk = Desk<Arp>;
+type ArpFixture = Fixture<Arp>;
 
-fn desk() -> ArpDesk {
-    desk_with(config())
+fn fixture() -> ArpFixture {
+    fixture_with(config())
 }
 
-fn desk_with(config: Config) -> ArpDesk {
-    Desk::new(config, OWN, 24)
+fn fixture_with(config: Config) -> ArpFixture {
+    Fixture::new(config, OWN, 24)
 }
 
-/// The ARP packets among actions, with their receivers.
+/// ARP packets among actions, with their destinations.
 fn sent(actions: &[Action<Ipv4Addr, u32>]) -> Vec<(Mac, Repr)> {
     let parse = |frame: &Frame| (frame.dst, Repr::parse(&frame.payload).unwrap());
     frames(actions).into_iter().map(parse).collect()
@@ -24,9 +24,9 @@ fn resolved(address: Ipv4Addr, mac: Mac) -> Action<Ipv4Addr, u32> {
 
 #[test]
 fn an_unknown_neighbour_is_asked_for_by_broadcast_from_our_address_in_its_network() {
-    let mut desk = desk();
+    let mut fixture = fixture();
 
-    let sent = sent(&desk.resolve(PEER, 1));
+    let sent = sent(&fixture.resolve(PEER, 1));
 
     assert_eq!(sent.len(), 1);
     let (dst, question) = sent[0];
@@ -34,17 +34,17 @@ fn an_unknown_neighbour_is_asked_for_by_broadcast_from_our_address_in_its_networ
     assert_eq!(question.operation, Operation::REQUEST);
     assert_eq!((question.sender_mac, question.sender), (OWN_MAC, OWN));
     assert_eq!(question.target, PEER);
-    assert_eq!(desk.status(PEER), Some(Status::Incomplete));
+    assert_eq!(fixture.status(PEER), Some(Status::Incomplete));
 }
 
 #[test]
 fn the_source_of_a_question_is_of_the_longest_network_that_holds_the_target() {
-    let mut desk = desk();
+    let mut fixture = fixture();
     let narrow = Ipv4Addr::new(10, 0, 0, 129);
-    desk.own(narrow, 25, DuplicateDetection::Skip);
+    fixture.own(narrow, 25, DuplicateDetection::Skip);
 
-    let high = sent(&desk.resolve(Ipv4Addr::new(10, 0, 0, 200), 1));
-    let low = sent(&desk.resolve(Ipv4Addr::new(10, 0, 0, 100), 2));
+    let high = sent(&fixture.resolve(Ipv4Addr::new(10, 0, 0, 200), 1));
+    let low = sent(&fixture.resolve(Ipv4Addr::new(10, 0, 0, 100), 2));
 
     assert_eq!(high[0].1.sender, narrow);
     assert_eq!(low[0].1.sender, OWN);
@@ -52,39 +52,39 @@ fn the_source_of_a_question_is_of_the_longest_network_that_holds_the_target() {
 
 #[test]
 fn an_interface_without_an_address_asks_with_the_fallback() {
-    let mut desk = Desk::<Arp>::new(config(), OWN, 24);
-    desk.on(Event::AddressRemoved { address: OWN });
+    let mut fixture = Fixture::<Arp>::new(config(), OWN, 24);
+    fixture.on(Event::AddressRemoved { address: OWN });
     let router = Ipv4Addr::new(192, 0, 2, 1);
-    desk.on(Event::FallbackSource {
+    fixture.on(Event::FallbackSource {
         address: Some(router),
     });
 
-    assert_eq!(sent(&desk.resolve(PEER, 1))[0].1.sender, router);
+    assert_eq!(sent(&fixture.resolve(PEER, 1))[0].1.sender, router);
 }
 
 #[test]
 fn the_answer_sends_what_waits_in_its_order() {
-    let mut desk = desk();
-    desk.resolve(PEER, 1);
-    desk.resolve(PEER, 2);
+    let mut fixture = fixture();
+    fixture.resolve(PEER, 1);
+    fixture.resolve(PEER, 2);
 
-    let out = desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    let out = fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
 
     let mac = PEER_MAC;
     let release = |packet| Action::Release { packet, mac };
     assert_eq!(out, [resolved(PEER, mac), release(1), release(2)]);
-    assert_eq!(desk.status(PEER), Some(Status::Reachable));
-    assert!(desk.machine.row(PEER).unwrap().complete());
+    assert_eq!(fixture.status(PEER), Some(Status::Reachable));
+    assert!(fixture.machine.row(PEER).unwrap().complete());
 }
 
 #[test]
 fn a_question_is_repeated_each_second_and_given_up_after_three() {
-    let mut desk = desk();
-    desk.resolve(PEER, 1);
+    let mut fixture = fixture();
+    fixture.resolve(PEER, 1);
 
-    let out = desk.pass(Duration::from_millis(2_999));
+    let out = fixture.pass(Duration::from_millis(2_999));
     assert_eq!(sent(&out).len(), 2);
-    let out = desk.pass(Duration::from_millis(1));
+    let out = fixture.pass(Duration::from_millis(1));
 
     let failed = Action::Failed { address: PEER };
     let unreachable = Action::Unreachable {
@@ -92,18 +92,18 @@ fn a_question_is_repeated_each_second_and_given_up_after_three() {
         address: PEER,
     };
     assert_eq!(out, [failed, unreachable]);
-    assert_eq!(desk.status(PEER), Some(Status::Failed));
+    assert_eq!(fixture.status(PEER), Some(Status::Failed));
 }
 
 #[test]
 fn more_packets_do_not_mean_more_questions() {
     // RFC 1122, 2.3.2.1: no more than one request per second and destination.
-    let mut desk = desk();
-    let out: Vec<_> = (0..100).flat_map(|n| desk.resolve(PEER, n)).collect();
+    let mut fixture = fixture();
+    let out: Vec<_> = (0..100).flat_map(|n| fixture.resolve(PEER, n)).collect();
 
     assert_eq!(sent(&out).len(), 1);
-    assert_eq!(desk.machine.waiting(), config().queue_max);
-    assert_eq!(desk.machine.counters().queue_full, 84);
+    assert_eq!(fixture.machine.waiting(), config().queue_max);
+    assert_eq!(fixture.machine.counters().queue_full, 84);
     let gone = Action::Dropped {
         packet: 0,
         why: DropReason::QueueFull,
@@ -113,130 +113,130 @@ fn more_packets_do_not_mean_more_questions() {
 
 #[test]
 fn a_failed_neighbour_is_asked_again_for_the_next_packet_and_forgotten_without() {
-    let mut desk = desk();
-    desk.resolve(PEER, 1);
-    desk.pass(Duration::from_secs(3));
+    let mut fixture = fixture();
+    fixture.resolve(PEER, 1);
+    fixture.pass(Duration::from_secs(3));
 
-    assert_eq!(sent(&desk.resolve(PEER, 2)).len(), 1);
-    desk.pass(Duration::from_secs(3));
-    assert_eq!(desk.status(PEER), Some(Status::Failed));
-    desk.pass(Duration::from_secs(60));
-    assert_eq!(desk.machine.row(PEER), None);
+    assert_eq!(sent(&fixture.resolve(PEER, 2)).len(), 1);
+    fixture.pass(Duration::from_secs(3));
+    assert_eq!(fixture.status(PEER), Some(Status::Failed));
+    fixture.pass(Duration::from_secs(60));
+    assert_eq!(fixture.machine.row(PEER), None);
 }
 
 #[test]
 fn a_request_for_us_is_answered_to_the_asker_and_teaches_his_address() {
     // RFC 826: the pair is merged, then the reply is sent.
-    let mut desk = desk();
+    let mut fixture = fixture();
 
-    let out = desk.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC);
+    let out = fixture.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC);
 
     let (dst, answer) = sent(&out)[0];
     assert_eq!(dst, PEER_MAC);
     assert_eq!(answer.operation, Operation::REPLY);
     assert_eq!((answer.sender_mac, answer.sender), (OWN_MAC, OWN));
     assert_eq!((answer.target_mac, answer.target), (PEER_MAC, PEER));
-    assert_eq!(desk.status(PEER), Some(Status::Stale));
+    assert_eq!(fixture.status(PEER), Some(Status::Stale));
 }
 
 #[test]
 fn a_probe_for_our_address_is_answered_and_teaches_nothing() {
     // RFC 5227, 2.1.1 and 2.4.
-    let mut desk = desk();
+    let mut fixture = fixture();
 
-    let out = desk.hear(&request((PEER_MAC, Ipv4Addr::UNSPECIFIED), OWN), PEER_MAC);
+    let out = fixture.hear(&request((PEER_MAC, Ipv4Addr::UNSPECIFIED), OWN), PEER_MAC);
 
     assert_eq!(sent(&out)[0].1.sender, OWN);
-    assert!(desk.machine.is_empty());
+    assert!(fixture.machine.is_empty());
 }
 
 #[test]
 fn a_sender_outside_of_our_networks_gets_an_answer_but_no_entry() {
-    let mut desk = desk();
+    let mut fixture = fixture();
     let stranger = Ipv4Addr::new(172, 16, 0, 9);
     let broadcast = Ipv4Addr::new(10, 0, 0, 255);
 
     assert_eq!(
-        sent(&desk.hear(&request((PEER_MAC, stranger), OWN), PEER_MAC)).len(),
+        sent(&fixture.hear(&request((PEER_MAC, stranger), OWN), PEER_MAC)).len(),
         1
     );
-    desk.hear(&request((PEER_MAC, broadcast), OWN), PEER_MAC);
+    fixture.hear(&request((PEER_MAC, broadcast), OWN), PEER_MAC);
 
-    assert!(desk.machine.is_empty());
+    assert!(fixture.machine.is_empty());
 }
 
 #[test]
 fn a_reply_that_nobody_asked_for_makes_no_entry() {
-    let mut desk = desk();
+    let mut fixture = fixture();
 
-    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
-    desk.hear(&request((PEER_MAC, PEER), PEER), PEER_MAC);
+    fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    fixture.hear(&request((PEER_MAC, PEER), PEER), PEER_MAC);
 
-    assert!(desk.machine.is_empty());
+    assert!(fixture.machine.is_empty());
 }
 
 #[test]
 fn an_announcement_moves_a_known_neighbour() {
-    let mut desk = desk();
-    desk.resolve(PEER, 1);
-    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    let mut fixture = fixture();
+    fixture.resolve(PEER, 1);
+    fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
 
-    let out = desk.hear(&request((THIRD_MAC, PEER), PEER), THIRD_MAC);
+    let out = fixture.hear(&request((THIRD_MAC, PEER), PEER), THIRD_MAC);
 
     assert_eq!(out, [resolved(PEER, THIRD_MAC)]);
-    assert_eq!(desk.status(PEER), Some(Status::Stale));
+    assert_eq!(fixture.status(PEER), Some(Status::Stale));
 }
 
 #[test]
 fn of_two_answers_within_a_second_the_first_wins() {
-    let mut desk = desk();
-    desk.resolve(PEER, 1);
-    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    let mut fixture = fixture();
+    fixture.resolve(PEER, 1);
+    fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
 
-    desk.hear(&reply((THIRD_MAC, PEER)), THIRD_MAC);
-    assert_eq!(desk.machine.row(PEER).unwrap().mac, Some(PEER_MAC));
+    fixture.hear(&reply((THIRD_MAC, PEER)), THIRD_MAC);
+    assert_eq!(fixture.machine.row(PEER).unwrap().mac, Some(PEER_MAC));
 
-    desk.pass(Duration::from_secs(1));
-    desk.hear(&reply((THIRD_MAC, PEER)), THIRD_MAC);
-    assert_eq!(desk.machine.row(PEER).unwrap().mac, Some(THIRD_MAC));
+    fixture.pass(Duration::from_secs(1));
+    fixture.hear(&reply((THIRD_MAC, PEER)), THIRD_MAC);
+    assert_eq!(fixture.machine.row(PEER).unwrap().mac, Some(THIRD_MAC));
 }
 
 #[test]
 fn an_answer_with_a_group_address_is_not_believed() {
     // RFC 1812, 3.3.2.
-    let mut desk = desk();
-    desk.resolve(PEER, 1);
+    let mut fixture = fixture();
+    fixture.resolve(PEER, 1);
 
-    let out = desk.hear(&reply((Mac::BROADCAST, PEER)), PEER_MAC);
+    let out = fixture.hear(&reply((Mac::BROADCAST, PEER)), PEER_MAC);
 
     assert_eq!(out, []);
-    assert_eq!(desk.machine.counters().malformed, 1);
-    assert_eq!(desk.status(PEER), Some(Status::Incomplete));
+    assert_eq!(fixture.machine.counters().malformed, 1);
+    assert_eq!(fixture.status(PEER), Some(Status::Incomplete));
 }
 
 #[test]
 fn our_own_frames_that_come_back_are_counted_and_ignored() {
-    let mut desk = desk();
+    let mut fixture = fixture();
 
-    assert_eq!(desk.hear(&request((OWN_MAC, OWN), OWN), OWN_MAC), []);
-    assert_eq!(desk.machine.counters().looped, 1);
-    assert_eq!(desk.machine.counters().conflicts, 0);
+    assert_eq!(fixture.hear(&request((OWN_MAC, OWN), OWN), OWN_MAC), []);
+    assert_eq!(fixture.machine.counters().looped, 1);
+    assert_eq!(fixture.machine.counters().conflicts, 0);
 }
 
 #[test]
 fn another_station_with_our_address_is_reported_and_answered_once_in_ten_seconds() {
     // RFC 5227, 2.4 (c).
-    let mut desk = desk();
+    let mut fixture = fixture();
     let announcement = request((THIRD_MAC, OWN), OWN);
     let conflict = Action::Conflict {
         address: OWN,
         mac: THIRD_MAC,
     };
 
-    let first = desk.hear(&announcement, THIRD_MAC);
-    let second = desk.hear(&announcement, THIRD_MAC);
-    desk.pass(Duration::from_secs(10));
-    let third = desk.hear(&announcement, THIRD_MAC);
+    let first = fixture.hear(&announcement, THIRD_MAC);
+    let second = fixture.hear(&announcement, THIRD_MAC);
+    fixture.pass(Duration::from_secs(10));
+    let third = fixture.hear(&announcement, THIRD_MAC);
 
     assert_eq!(first[0], conflict);
     let (dst, defence) = sent(&first)[0];
@@ -251,27 +251,27 @@ fn another_station_with_our_address_is_reported_and_answered_once_in_ten_seconds
 #[test]
 fn a_new_address_is_announced_twice_two_seconds_apart() {
     // RFC 5227, 2.3: ANNOUNCE_NUM and ANNOUNCE_INTERVAL.
-    let mut desk = desk();
+    let mut fixture = fixture();
     let address = Ipv4Addr::new(10, 0, 0, 9);
-    let added = desk.own(address, 24, DuplicateDetection::Skip);
+    let added = fixture.own(address, 24, DuplicateDetection::Skip);
 
-    let first = sent(&desk.pass(Duration::from_millis(1_999)));
-    let second = sent(&desk.pass(Duration::from_millis(1)));
+    let first = sent(&fixture.pass(Duration::from_millis(1_999)));
+    let second = sent(&fixture.pass(Duration::from_millis(1)));
 
     assert_eq!(added, [Action::DadDone { address }]);
     assert_eq!((first.len(), second.len()), (1, 1));
     assert_eq!((first[0].1.sender, first[0].1.target), (address, address));
-    assert_eq!(sent(&desk.pass(Duration::from_secs(60))), []);
+    assert_eq!(sent(&fixture.pass(Duration::from_secs(60))), []);
 }
 
 #[test]
 fn an_address_under_detection_is_probed_three_times_and_then_ours() {
     // RFC 5227, 2.1.1.
-    let mut desk = desk();
+    let mut fixture = fixture();
     let address = Ipv4Addr::new(10, 0, 0, 9);
-    desk.own(address, 24, DuplicateDetection::Run);
+    fixture.own(address, 24, DuplicateDetection::Run);
 
-    let probes = sent(&desk.pass(Duration::from_millis(4_000)));
+    let probes = sent(&fixture.pass(Duration::from_millis(4_000)));
 
     assert_eq!(probes.len(), 3);
     let unspecified = Ipv4Addr::UNSPECIFIED;
@@ -280,20 +280,20 @@ fn an_address_under_detection_is_probed_three_times_and_then_ours() {
             .iter()
             .all(|(_, p)| (p.sender, p.target) == (unspecified, address))
     );
-    assert!(!desk.machine.is_own(address));
-    let out = desk.pass(Duration::from_secs(2));
+    assert!(!fixture.machine.is_own(address));
+    let out = fixture.pass(Duration::from_secs(2));
     assert!(out.contains(&Action::DadDone { address }));
-    assert!(desk.machine.is_own(address));
+    assert!(fixture.machine.is_own(address));
 }
 
 #[test]
 fn an_address_that_somebody_probes_at_the_same_time_is_not_ours() {
-    let mut desk = desk();
+    let mut fixture = fixture();
     let address = Ipv4Addr::new(10, 0, 0, 9);
-    desk.own(address, 24, DuplicateDetection::Run);
-    desk.pass(Duration::from_millis(10));
+    fixture.own(address, 24, DuplicateDetection::Run);
+    fixture.pass(Duration::from_millis(10));
 
-    let out = desk.hear(
+    let out = fixture.hear(
         &request((THIRD_MAC, Ipv4Addr::UNSPECIFIED), address),
         THIRD_MAC,
     );
@@ -301,11 +301,12 @@ fn an_address_that_somebody_probes_at_the_same_time_is_not_ours() {
     let mac = THIRD_MAC;
     assert_eq!(out, [Action::DadFailed { address, mac }]);
     assert_eq!(
-        desk.hear(&request((PEER_MAC, PEER), address), PEER_MAC)
+        fixture
+            .hear(&request((PEER_MAC, PEER), address), PEER_MAC)
             .len(),
         1
     );
-    assert!(!desk.machine.is_own(address));
+    assert!(!fixture.machine.is_own(address));
 }
 
 #[test]
@@ -315,16 +316,16 @@ fn questions_for_others_go_to_the_owner_with_what_the_mode_allows() {
         (Mode::ProxyArp, Proxy::OtherLinks),
         (Mode::LocalProxyArp, Proxy::AllLinks),
     ] {
-        let mut desk = desk_with(Config { mode, ..config() });
+        let mut fixture = fixture_with(Config { mode, ..config() });
         let target = Ipv4Addr::new(192, 0, 2, 7);
 
-        let out = desk.hear(&request((PEER_MAC, PEER), target), PEER_MAC);
+        let out = fixture.hear(&request((PEER_MAC, PEER), target), PEER_MAC);
         let [Action::Asked(question)] = out[..] else {
             panic!("{mode:?}: {out:?}");
         };
         assert_eq!(question.proxy, proxy, "{mode:?}");
 
-        let (dst, answer) = sent(&desk.on(Event::Answer(question)))[0];
+        let (dst, answer) = sent(&fixture.on(Event::Answer(question)))[0];
         assert_eq!(dst, PEER_MAC);
         assert_eq!((answer.sender_mac, answer.sender), (OWN_MAC, target));
     }
@@ -332,19 +333,19 @@ fn questions_for_others_go_to_the_owner_with_what_the_mode_allows() {
 
 #[test]
 fn a_probe_is_never_answered_for_others() {
-    let mut desk = desk_with(Config {
+    let mut fixture = fixture_with(Config {
         mode: Mode::LocalProxyArp,
         ..config()
     });
 
-    let out = desk.hear(&request((PEER_MAC, Ipv4Addr::UNSPECIFIED), PEER), PEER_MAC);
+    let out = fixture.hear(&request((PEER_MAC, Ipv4Addr::UNSPECIFIED), PEER), PEER_MAC);
 
     assert!(matches!(out[..], [Action::Asked(question)] if question.proxy == Proxy::None));
 }
 
 #[test]
 fn reply_only_answers_and_neither_asks_nor_learns() {
-    let mut desk = desk_with(Config {
+    let mut fixture = fixture_with(Config {
         mode: Mode::ReplyOnly,
         ..config()
     });
@@ -353,14 +354,14 @@ fn reply_only_answers_and_neither_asks_nor_learns() {
         packet: 1,
         address: PEER,
     };
-    assert_eq!(desk.resolve(PEER, 1), [unreachable]);
+    assert_eq!(fixture.resolve(PEER, 1), [unreachable]);
     assert_eq!(
-        sent(&desk.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC)).len(),
+        sent(&fixture.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC)).len(),
         1
     );
-    assert!(desk.machine.is_empty());
+    assert!(fixture.machine.is_empty());
 
-    desk.on(Event::StaticAdded {
+    fixture.on(Event::StaticAdded {
         address: PEER,
         mac: Some(PEER_MAC),
         published: false,
@@ -369,29 +370,32 @@ fn reply_only_answers_and_neither_asks_nor_learns() {
         packet: 2,
         mac: PEER_MAC,
     };
-    assert_eq!(desk.resolve(PEER, 2), [resolved(PEER, PEER_MAC), release]);
+    assert_eq!(
+        fixture.resolve(PEER, 2),
+        [resolved(PEER, PEER_MAC), release]
+    );
 }
 
 #[test]
 fn disabled_neither_asks_nor_answers() {
-    let mut desk = desk_with(Config {
+    let mut fixture = fixture_with(Config {
         mode: Mode::Disabled,
         ..config()
     });
 
-    assert_eq!(desk.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC), []);
+    assert_eq!(fixture.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC), []);
     assert!(matches!(
-        desk.resolve(PEER, 1)[..],
+        fixture.resolve(PEER, 1)[..],
         [Action::Unreachable { .. }]
     ));
 }
 
 #[test]
 fn a_configured_entry_is_permanent_and_no_packet_changes_it() {
-    let mut desk = desk();
-    desk.resolve(PEER, 1);
+    let mut fixture = fixture();
+    fixture.resolve(PEER, 1);
 
-    let out = desk.on(Event::StaticAdded {
+    let out = fixture.on(Event::StaticAdded {
         address: PEER,
         mac: Some(PEER_MAC),
         published: false,
@@ -401,141 +405,145 @@ fn a_configured_entry_is_permanent_and_no_packet_changes_it() {
         mac: PEER_MAC,
     };
     assert_eq!(out, [resolved(PEER, PEER_MAC), release]);
-    desk.hear(&request((THIRD_MAC, PEER), PEER), THIRD_MAC);
-    desk.pass(Duration::from_secs(3_600));
+    fixture.hear(&request((THIRD_MAC, PEER), PEER), THIRD_MAC);
+    fixture.pass(Duration::from_secs(3_600));
 
-    let row = desk.machine.row(PEER).unwrap();
+    let row = fixture.machine.row(PEER).unwrap();
     assert_eq!(
         (row.status, row.mac),
         (Some(Status::Permanent), Some(PEER_MAC))
     );
     assert!(!row.dynamic);
     let lost = Action::Lost { address: PEER };
-    assert_eq!(desk.on(Event::StaticRemoved { address: PEER }), [lost]);
+    assert_eq!(fixture.on(Event::StaticRemoved { address: PEER }), [lost]);
 }
 
 #[test]
 fn a_published_entry_is_answered_with_our_own_mac() {
-    let mut desk = desk();
+    let mut fixture = fixture();
     let published = Ipv4Addr::new(10, 0, 0, 50);
-    desk.on(Event::StaticAdded {
+    fixture.on(Event::StaticAdded {
         address: published,
         mac: None,
         published: true,
     });
 
-    let out = desk.hear(&request((PEER_MAC, PEER), published), PEER_MAC);
+    let out = fixture.hear(&request((PEER_MAC, PEER), published), PEER_MAC);
 
     assert_eq!(sent(&out)[0].1.sender_mac, OWN_MAC);
-    let row = desk.machine.row(published).unwrap();
+    let row = fixture.machine.row(published).unwrap();
     assert!(row.published && !row.complete());
     assert_eq!(row.status, None);
 }
 
 #[test]
 fn a_neighbour_out_of_use_is_asked_about_and_forgotten() {
-    let mut desk = desk();
-    desk.resolve(PEER, 1);
-    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    let mut fixture = fixture();
+    fixture.resolve(PEER, 1);
+    fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
 
-    let out = desk.pass(Duration::from_secs(45));
+    let out = fixture.pass(Duration::from_secs(45));
     assert_eq!(out, [Action::InUse { address: PEER }]);
-    assert_eq!(desk.status(PEER), Some(Status::Stale));
+    assert_eq!(fixture.status(PEER), Some(Status::Stale));
 
-    let out = desk.pass(Duration::from_secs(61));
+    let out = fixture.pass(Duration::from_secs(61));
     assert_eq!(out.last(), Some(&Action::Lost { address: PEER }));
     assert_eq!(sent(&out), [], "who is not used is not asked");
-    assert!(desk.machine.is_empty());
+    assert!(fixture.machine.is_empty());
 }
 
 #[test]
 fn a_neighbour_in_use_is_probed_by_unicast_after_five_seconds() {
     // RFC 4861, 7.3.3, for ARP as well (RFC 1122, 2.3.2.1 (2)).
-    let mut desk = desk();
-    desk.resolve(PEER, 1);
-    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
-    desk.pass(Duration::from_secs(45));
+    let mut fixture = fixture();
+    fixture.resolve(PEER, 1);
+    fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    fixture.pass(Duration::from_secs(45));
 
-    desk.on(Event::Used { address: PEER });
-    assert_eq!(desk.status(PEER), Some(Status::Delay));
-    let out = desk.pass(Duration::from_secs(5));
+    fixture.on(Event::Used { address: PEER });
+    assert_eq!(fixture.status(PEER), Some(Status::Delay));
+    let out = fixture.pass(Duration::from_secs(5));
     assert_eq!(sent(&out)[0].0, PEER_MAC);
-    assert_eq!(desk.status(PEER), Some(Status::Probe));
+    assert_eq!(fixture.status(PEER), Some(Status::Probe));
 
-    assert_eq!(desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC), []);
-    assert_eq!(desk.status(PEER), Some(Status::Reachable));
+    assert_eq!(fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC), []);
+    assert_eq!(fixture.status(PEER), Some(Status::Reachable));
 }
 
 #[test]
 fn a_neighbour_that_answers_no_probe_is_lost_and_asked_for_by_the_next_packet() {
-    let mut desk = desk();
-    desk.resolve(PEER, 1);
-    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
-    desk.pass(Duration::from_secs(45));
-    desk.on(Event::Used { address: PEER });
+    let mut fixture = fixture();
+    fixture.resolve(PEER, 1);
+    fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    fixture.pass(Duration::from_secs(45));
+    fixture.on(Event::Used { address: PEER });
 
-    let out = desk.pass(Duration::from_secs(8));
+    let out = fixture.pass(Duration::from_secs(8));
     assert_eq!(sent(&out).len(), 3);
     assert_eq!(out.last(), Some(&Action::Lost { address: PEER }));
 
-    assert_eq!(sent(&desk.resolve(PEER, 2))[0].0, Mac::BROADCAST);
+    assert_eq!(sent(&fixture.resolve(PEER, 2))[0].0, Mac::BROADCAST);
 }
 
 #[test]
 fn a_confirmation_from_above_saves_the_probe() {
-    let mut desk = desk();
-    desk.resolve(PEER, 1);
-    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
-    desk.pass(Duration::from_secs(45));
-    desk.on(Event::Used { address: PEER });
+    let mut fixture = fixture();
+    fixture.resolve(PEER, 1);
+    fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    fixture.pass(Duration::from_secs(45));
+    fixture.on(Event::Used { address: PEER });
 
-    desk.on(Event::Confirmed { address: PEER });
+    fixture.on(Event::Confirmed { address: PEER });
 
-    assert_eq!(desk.status(PEER), Some(Status::Reachable));
-    assert_eq!(sent(&desk.pass(Duration::from_secs(14))), []);
+    assert_eq!(fixture.status(PEER), Some(Status::Reachable));
+    assert_eq!(sent(&fixture.pass(Duration::from_secs(14))), []);
 }
 
 #[test]
 fn an_owners_probe_is_sent_at_once_and_its_answer_reported() {
-    let mut desk = desk();
+    let mut fixture = fixture();
     let answered = Action::Answered { address: PEER };
 
     assert_eq!(
-        sent(&desk.on(Event::Probe { address: PEER }))[0].0,
+        sent(&fixture.on(Event::Probe { address: PEER }))[0].0,
         Mac::BROADCAST
     );
     assert!(
-        desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC)
+        fixture
+            .hear(&reply((PEER_MAC, PEER)), PEER_MAC)
             .contains(&answered)
     );
     assert_eq!(
-        sent(&desk.on(Event::Probe { address: PEER }))[0].0,
+        sent(&fixture.on(Event::Probe { address: PEER }))[0].0,
         PEER_MAC
     );
-    assert_eq!(desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC), [answered]);
-    assert_eq!(desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC), []);
+    assert_eq!(fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC), [answered]);
+    assert_eq!(fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC), []);
 }
 
 #[test]
 fn a_link_that_goes_down_takes_learnt_neighbours_and_waiting_packets_with_it() {
-    let mut desk = desk();
+    let mut fixture = fixture();
     let third = Ipv4Addr::new(10, 0, 0, 3);
-    desk.resolve(PEER, 1);
-    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
-    desk.resolve(third, 2);
+    fixture.resolve(PEER, 1);
+    fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    fixture.resolve(third, 2);
 
-    let out = desk.link(Event::LinkDown);
+    let out = fixture.link(Event::LinkDown);
 
     let why = DropReason::LinkDown;
     assert!(out.contains(&Action::Lost { address: PEER }));
     assert!(out.contains(&Action::Dropped { packet: 2, why }));
-    assert!(desk.machine.is_empty());
-    assert_eq!(desk.resolve(PEER, 3), [Action::Dropped { packet: 3, why }]);
-    assert_eq!(desk.machine.deadline(), None);
-
-    desk.link(Event::LinkUp);
+    assert!(fixture.machine.is_empty());
     assert_eq!(
-        sent(&desk.pass(Duration::from_secs(4))).len(),
+        fixture.resolve(PEER, 3),
+        [Action::Dropped { packet: 3, why }]
+    );
+    assert_eq!(fixture.machine.deadline(), None);
+
+    fixture.link(Event::LinkUp);
+    assert_eq!(
+        sent(&fixture.pass(Duration::from_secs(4))).len(),
         2,
         "announced"
     );
@@ -543,12 +551,12 @@ fn a_link_that_goes_down_takes_learnt_neighbours_and_waiting_packets_with_it() {
 
 #[test]
 fn our_own_address_and_groups_are_no_neighbours() {
-    let mut desk = desk();
+    let mut fixture = fixture();
     let why = DropReason::NoNeighbour;
 
     for address in [OWN, Ipv4Addr::BROADCAST, Ipv4Addr::new(224, 0, 0, 1)] {
         assert_eq!(
-            desk.resolve(address, 1),
+            fixture.resolve(address, 1),
             [Action::Dropped { packet: 1, why }]
         );
     }
@@ -556,22 +564,22 @@ fn our_own_address_and_groups_are_no_neighbours() {
 
 #[test]
 fn a_new_mac_address_is_announced() {
-    let mut desk = desk();
+    let mut fixture = fixture();
 
-    desk.on(Event::Configure(Config::new(THIRD_MAC)));
+    fixture.on(Event::Configure(Config::new(THIRD_MAC)));
 
-    let out = sent(&desk.pass(Duration::from_secs(1)));
+    let out = sent(&fixture.pass(Duration::from_secs(1)));
     assert_eq!(out[0].1.sender_mac, THIRD_MAC);
 }
 
 #[test]
 fn rows_come_in_order_and_from_where_one_left_off() {
-    let mut desk = desk();
+    let mut fixture = fixture();
     for last in [9, 3, 7] {
-        desk.resolve(Ipv4Addr::new(10, 0, 0, last), 0);
+        fixture.resolve(Ipv4Addr::new(10, 0, 0, last), 0);
     }
     let lasts = |after: Option<Ipv4Addr>| -> Vec<u8> {
-        let rows = desk.machine.rows(after);
+        let rows = fixture.machine.rows(after);
         rows.map(|row| row.address.octets()[3]).collect()
     };
 
@@ -581,17 +589,17 @@ fn rows_come_in_order_and_from_where_one_left_off() {
 
 #[test]
 fn a_question_from_a_configured_neighbour_does_not_change_it() {
-    let mut desk = desk();
-    desk.on(Event::StaticAdded {
+    let mut fixture = fixture();
+    fixture.on(Event::StaticAdded {
         address: PEER,
         mac: Some(PEER_MAC),
         published: false,
     });
-    desk.pass(Duration::from_secs(9));
+    fixture.pass(Duration::from_secs(9));
 
-    desk.hear(&request((THIRD_MAC, PEER), OWN), THIRD_MAC);
+    fixture.hear(&request((THIRD_MAC, PEER), OWN), THIRD_MAC);
 
-    let row = desk.machine.row(PEER).unwrap();
+    let row = fixture.machine.row(PEER).unwrap();
     assert_eq!(
         (row.status, row.mac),
         (Some(Status::Permanent), Some(PEER_MAC))
@@ -600,83 +608,83 @@ fn a_question_from_a_configured_neighbour_does_not_change_it() {
 
 #[test]
 fn our_own_packet_in_a_frame_of_another_is_a_loop_and_no_conflict() {
-    let mut desk = desk();
+    let mut fixture = fixture();
 
-    assert_eq!(desk.hear(&request((OWN_MAC, OWN), PEER), THIRD_MAC), []);
-    assert_eq!(desk.machine.counters().looped, 1);
+    assert_eq!(fixture.hear(&request((OWN_MAC, OWN), PEER), THIRD_MAC), []);
+    assert_eq!(fixture.machine.counters().looped, 1);
 }
 
 #[test]
 fn an_address_that_becomes_ours_is_no_neighbour_any_more() {
-    let mut desk = desk();
-    desk.resolve(PEER, 1);
+    let mut fixture = fixture();
+    fixture.resolve(PEER, 1);
 
-    let out = desk.own(PEER, 24, DuplicateDetection::Skip);
+    let out = fixture.own(PEER, 24, DuplicateDetection::Skip);
 
     let why = DropReason::NoNeighbour;
     assert!(out.contains(&Action::Dropped { packet: 1, why }));
-    assert_eq!(desk.machine.row(PEER), None);
+    assert_eq!(fixture.machine.row(PEER), None);
 }
 
 #[test]
 fn a_neighbour_out_of_use_goes_in_time_even_if_the_owner_is_asked_seldom() {
-    let mut desk = desk_with(Config {
+    let mut fixture = fixture_with(Config {
         stale_check: Duration::from_secs(59),
         ..config()
     });
-    desk.resolve(PEER, 1);
-    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    fixture.resolve(PEER, 1);
+    fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
 
-    desk.pass(Duration::from_secs(45 + 61));
+    fixture.pass(Duration::from_secs(45 + 61));
 
-    assert!(desk.machine.is_empty());
+    assert!(fixture.machine.is_empty());
 }
 
 #[test]
 fn a_packet_for_a_stale_neighbour_is_sent_and_shows_that_it_is_in_use() {
-    let mut desk = desk();
-    desk.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC);
+    let mut fixture = fixture();
+    fixture.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC);
 
-    let out = desk.resolve(PEER, 1);
+    let out = fixture.resolve(PEER, 1);
 
     let release = Action::Release {
         packet: 1,
         mac: PEER_MAC,
     };
     assert_eq!(out, [resolved(PEER, PEER_MAC), release]);
-    assert_eq!(desk.status(PEER), Some(Status::Delay));
+    assert_eq!(fixture.status(PEER), Some(Status::Delay));
 }
 
 #[test]
 fn settings_that_keep_the_mac_address_announce_nothing() {
-    let mut desk = desk();
+    let mut fixture = fixture();
 
-    desk.on(Event::Configure(Config {
+    fixture.on(Event::Configure(Config {
         retransmit: Duration::from_secs(2),
         ..config()
     }));
 
-    assert_eq!(desk.pass(Duration::from_secs(9)), []);
+    assert_eq!(fixture.pass(Duration::from_secs(9)), []);
 }
 
 #[test]
 fn reachable_times_are_spread_between_half_and_one_and_a_half() {
     // RFC 4861, 6.3.2; RouterOS: arp-timeout.
-    let mut desk = desk();
+    let mut fixture = fixture();
     for last in 2..=201 {
         let host = Ipv4Addr::new(10, 0, 0, last);
-        desk.resolve(host, 0);
-        desk.hear(&reply((PEER_MAC, host)), PEER_MAC);
+        fixture.resolve(host, 0);
+        fixture.hear(&reply((PEER_MAC, host)), PEER_MAC);
     }
-    let stale = |desk: &mut ArpDesk, span| {
-        let out = desk.pass(span);
+    let stale = |fixture: &mut ArpFixture, span| {
+        let out = fixture.pass(span);
         let asked = |action: &&Action<_, _>| matches!(action, Action::InUse { .. });
         out.iter().filter(asked).count()
     };
 
-    assert_eq!(stale(&mut desk, Duration::from_millis(14_999)), 0);
-    let early = stale(&mut desk, Duration::from_secs(15));
-    let late = stale(&mut desk, Duration::from_millis(15_001));
+    assert_eq!(stale(&mut fixture, Duration::from_millis(14_999)), 0);
+    let early = stale(&mut fixture, Duration::from_secs(15));
+    let late = stale(&mut fixture, Duration::from_millis(15_001));
 
     assert_eq!(early + late, 200);
     assert!(
@@ -687,49 +695,49 @@ fn reachable_times_are_spread_between_half_and_one_and_a_half() {
 
 #[test]
 fn a_probe_that_failed_is_not_answered_by_a_later_resolution() {
-    let mut desk = desk();
-    desk.on(Event::Probe { address: PEER });
-    desk.pass(Duration::from_secs(3));
-    desk.resolve(PEER, 1);
+    let mut fixture = fixture();
+    fixture.on(Event::Probe { address: PEER });
+    fixture.pass(Duration::from_secs(3));
+    fixture.resolve(PEER, 1);
 
-    let out = desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    let out = fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
 
     assert!(!out.contains(&Action::Answered { address: PEER }));
 }
 
 #[test]
 fn the_lock_begins_when_the_address_changed_and_not_when_it_was_confirmed() {
-    let mut desk = desk();
-    desk.resolve(PEER, 1);
-    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
-    desk.pass(Duration::from_millis(600));
-    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
-    desk.pass(Duration::from_millis(600));
+    let mut fixture = fixture();
+    fixture.resolve(PEER, 1);
+    fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    fixture.pass(Duration::from_millis(600));
+    fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    fixture.pass(Duration::from_millis(600));
 
-    desk.hear(&reply((THIRD_MAC, PEER)), THIRD_MAC);
+    fixture.hear(&reply((THIRD_MAC, PEER)), THIRD_MAC);
 
-    assert_eq!(desk.machine.row(PEER).unwrap().mac, Some(THIRD_MAC));
+    assert_eq!(fixture.machine.row(PEER).unwrap().mac, Some(THIRD_MAC));
 }
 
 #[test]
 fn an_answer_to_somebody_else_confirms_nothing() {
-    let mut desk = desk();
-    desk.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC);
+    let mut fixture = fixture();
+    fixture.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC);
     let third = (THIRD_MAC, Ipv4Addr::new(10, 0, 0, 3));
 
-    desk.hear(&arp(Operation::REPLY, (PEER_MAC, PEER), third), PEER_MAC);
+    fixture.hear(&arp(Operation::REPLY, (PEER_MAC, PEER), third), PEER_MAC);
 
-    assert_eq!(desk.status(PEER), Some(Status::Stale));
+    assert_eq!(fixture.status(PEER), Some(Status::Stale));
 }
 
 #[test]
 fn both_addresses_of_a_31_are_hosts() {
     // RFC 3021.
     let own = Ipv4Addr::new(10, 0, 0, 1);
-    let mut desk = Desk::<Arp>::new(config(), own, 31);
+    let mut fixture = Fixture::<Arp>::new(config(), own, 31);
     let peer = Ipv4Addr::new(10, 0, 0, 0);
 
-    desk.hear(&request((PEER_MAC, peer), own), PEER_MAC);
+    fixture.hear(&request((PEER_MAC, peer), own), PEER_MAC);
 
-    assert_eq!(desk.status(peer), Some(Status::Stale));
+    assert_eq!(fixture.status(peer), Some(Status::Stale));
 }

@@ -1,20 +1,20 @@
-//! Neighbour discovery, sentence by sentence.
+//! Neighbour discovery, by the requirements of the RFCs.
 
 use wire::ndp::{Message, NdpOption, NeighbourFlags, Options};
 use wire::{Protocol, icmpv6, ipv6};
 
 use super::*;
 
-type NdDesk = Desk<Discovery>;
+type NdFixture = Fixture<Discovery>;
 
 const GLOBAL: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 
-fn desk() -> NdDesk {
-    Desk::new(config(), OWN6, 64)
+fn fixture() -> NdFixture {
+    Fixture::new(config(), OWN6, 64)
 }
 
-/// A packet of neighbour discovery.
+/// A neighbour discovery packet.
 fn packet(src: Ipv6Addr, dst: Ipv6Addr, hop_limit: u8, message: &Message<'_>) -> Vec<u8> {
     let mut upper = Vec::new();
     message.emit(src, dst, &mut upper);
@@ -41,7 +41,7 @@ fn solicitation(src: Ipv6Addr, dst: Ipv6Addr, target: Ipv6Addr, mac: Option<Mac>
     )
 }
 
-/// An advertisement of `PEER6`; `flags` holds R, S and O where they are set.
+/// An advertisement of `PEER6`; `flags` contains R, S and O for set flags.
 fn advertisement(dst: Ipv6Addr, flags: &str, mac: Option<Mac>) -> Vec<u8> {
     let mut options = Vec::new();
     if let Some(mac) = mac {
@@ -59,8 +59,7 @@ fn advertisement(dst: Ipv6Addr, flags: &str, mac: Option<Mac>) -> Vec<u8> {
     packet(PEER6, dst, 255, &message)
 }
 
-/// What was sent: the frame's receiver, IPv6 source and destination, and whatever `read` makes of
-/// the message.
+/// Sent frames: destination MAC address, IPv6 source and destination, and the result of `read` for the message.
 fn sent<T>(
     actions: &[Action<Ipv6Addr, u32>],
     read: impl Fn(&Message<'_>) -> T,
@@ -75,36 +74,36 @@ fn sent<T>(
     frames(actions).into_iter().map(parse).collect()
 }
 
-/// A desk with `PEER6` in this state, at `PEER_MAC`.
-fn desk_in(status: Status) -> NdDesk {
-    let mut desk = desk();
-    desk.resolve(PEER6, 1);
+/// A fixture with `PEER6` in this state, at `PEER_MAC`.
+fn fixture_in(status: Status) -> NdFixture {
+    let mut fixture = fixture();
+    fixture.resolve(PEER6, 1);
     if status == Status::Incomplete {
-        return desk;
+        return fixture;
     }
-    desk.hear(&advertisement(OWN6, "SO", Some(PEER_MAC)), PEER_MAC);
+    fixture.hear(&advertisement(OWN6, "SO", Some(PEER_MAC)), PEER_MAC);
     if status == Status::Reachable {
-        return desk;
+        return fixture;
     }
-    desk.pass(Duration::from_secs(45));
+    fixture.pass(Duration::from_secs(45));
     if status == Status::Stale {
-        return desk;
+        return fixture;
     }
-    desk.on(Event::Used { address: PEER6 });
+    fixture.on(Event::Used { address: PEER6 });
     if status == Status::Probe {
-        desk.pass(Duration::from_secs(5));
+        fixture.pass(Duration::from_secs(5));
     }
-    assert_eq!(desk.status(PEER6), Some(status));
-    desk
+    assert_eq!(fixture.status(PEER6), Some(status));
+    fixture
 }
 
 #[test]
 fn a_solicitation_goes_to_the_solicited_node_group_with_our_link_address() {
     // RFC 4861, 7.2.2.
-    let mut desk = desk();
-    desk.own(GLOBAL, 64, DuplicateDetection::Skip);
+    let mut fixture = fixture();
+    fixture.own(GLOBAL, 64, DuplicateDetection::Skip);
 
-    let out = desk.resolve(PEER6, 1);
+    let out = fixture.resolve(PEER6, 1);
 
     let options = |message: &Message<'_>| message.options().source();
     let group = ipv6::solicited_node(PEER6);
@@ -116,7 +115,7 @@ fn a_solicitation_goes_to_the_solicited_node_group_with_our_link_address() {
 fn what_advertisements_do_is_the_table_of_appendix_c() {
     use Status::{Delay, Incomplete, Probe, Reachable, Stale};
     let (same, other) = (Some(PEER_MAC), Some(THIRD_MAC));
-    // State, flags, link address in the option: new state, link address then.
+    // State, flags, link-layer address option; expected state and link-layer address.
     let table = [
         (Incomplete, "SO", same, Reachable, same),
         (Incomplete, "S", same, Reachable, same),
@@ -143,43 +142,43 @@ fn what_advertisements_do_is_the_table_of_appendix_c() {
         (Probe, "O", same, Probe, same),
     ];
     for row @ (before, flags, option, after, mac) in table {
-        let mut desk = desk_in(before);
+        let mut fixture = fixture_in(before);
         let dst = if flags.contains('S') { OWN6 } else { ALL_NODES };
 
-        desk.hear(&advertisement(dst, flags, option), PEER_MAC);
+        fixture.hear(&advertisement(dst, flags, option), PEER_MAC);
 
-        let found = desk.machine.row(PEER6).unwrap();
+        let found = fixture.machine.row(PEER6).unwrap();
         assert_eq!((found.status, found.mac), (Some(after), mac), "{row:?}");
     }
 }
 
 #[test]
 fn the_router_flag_follows_the_last_advertisement() {
-    let mut desk = desk_in(Status::Incomplete);
+    let mut fixture = fixture_in(Status::Incomplete);
 
-    desk.hear(&advertisement(OWN6, "RSO", Some(PEER_MAC)), PEER_MAC);
-    assert!(desk.machine.row(PEER6).unwrap().router);
-    desk.hear(&advertisement(OWN6, "SO", Some(PEER_MAC)), PEER_MAC);
-    assert!(!desk.machine.row(PEER6).unwrap().router);
+    fixture.hear(&advertisement(OWN6, "RSO", Some(PEER_MAC)), PEER_MAC);
+    assert!(fixture.machine.row(PEER6).unwrap().router);
+    fixture.hear(&advertisement(OWN6, "SO", Some(PEER_MAC)), PEER_MAC);
+    assert!(!fixture.machine.row(PEER6).unwrap().router);
 }
 
 #[test]
 fn an_advertisement_without_an_entry_makes_none() {
     // RFC 4861, 7.2.5.
-    let mut desk = desk();
+    let mut fixture = fixture();
 
-    desk.hear(&advertisement(ALL_NODES, "O", Some(PEER_MAC)), PEER_MAC);
+    fixture.hear(&advertisement(ALL_NODES, "O", Some(PEER_MAC)), PEER_MAC);
 
-    assert!(desk.machine.is_empty());
+    assert!(fixture.machine.is_empty());
 }
 
 #[test]
 fn a_solicitation_for_us_is_answered_solicited_and_teaches_the_asker() {
     // RFC 4861, 7.2.3 and 7.2.4.
-    let mut desk = desk();
+    let mut fixture = fixture();
     let group = ipv6::solicited_node(OWN6);
 
-    let out = desk.hear(&solicitation(PEER6, group, OWN6, Some(PEER_MAC)), PEER_MAC);
+    let out = fixture.hear(&solicitation(PEER6, group, OWN6, Some(PEER_MAC)), PEER_MAC);
 
     let read = |message: &Message<'_>| match *message {
         Message::NeighbourAdvertisement { flags, target, .. } => {
@@ -194,7 +193,7 @@ fn a_solicitation_for_us_is_answered_solicited_and_teaches_the_asker() {
     };
     let answer = (PEER_MAC, OWN6, PEER6, (flags, OWN6, Some(OWN_MAC)));
     assert_eq!(sent(&out, read), [answer]);
-    assert_eq!(desk.status(PEER6), Some(Status::Stale));
+    assert_eq!(fixture.status(PEER6), Some(Status::Stale));
 }
 
 #[test]
@@ -211,12 +210,12 @@ fn what_the_routers_of_a_network_share_is_answered_for_and_not_insisted_on() {
         (127, true, 0),
         (64, false, 0),
     ] {
-        let mut desk = desk();
-        desk.on(Event::Configure(Config { router, ..config() }));
-        desk.own(GLOBAL, len, DuplicateDetection::Skip);
-        desk.pass(Duration::from_secs(9));
+        let mut fixture = fixture();
+        fixture.on(Event::Configure(Config { router, ..config() }));
+        fixture.own(GLOBAL, len, DuplicateDetection::Skip);
+        fixture.pass(Duration::from_secs(9));
 
-        let out = desk.hear(&question(len), PEER_MAC);
+        let out = fixture.hear(&question(len), PEER_MAC);
 
         let said = sent(&out, |message| match message {
             Message::NeighbourAdvertisement { flags, target, .. } => Some((*flags, *target)),
@@ -231,8 +230,8 @@ fn what_the_routers_of_a_network_share_is_answered_for_and_not_insisted_on() {
             };
             assert_eq!((to, src, dst), (PEER_MAC, OWN6, PEER6));
             assert_eq!(message, Some((flags, shared(len))));
-            // Nobody is asked for it either.
-            let out = desk.resolve(shared(len), 1);
+            // The router does not solicit the address either.
+            let out = fixture.resolve(shared(len), 1);
             assert!(matches!(out[..], [Action::Dropped { .. }]), "{out:?}");
         }
     }
@@ -240,13 +239,13 @@ fn what_the_routers_of_a_network_share_is_answered_for_and_not_insisted_on() {
 
 #[test]
 fn a_unicast_question_without_a_link_address_is_answered_to_the_frames_sender() {
-    let mut desk = desk();
+    let mut fixture = fixture();
 
-    let out = desk.hear(&solicitation(PEER6, OWN6, OWN6, None), PEER_MAC);
+    let out = fixture.hear(&solicitation(PEER6, OWN6, OWN6, None), PEER_MAC);
 
     assert_eq!(frames(&out)[0].dst, PEER_MAC);
     assert!(
-        desk.machine.is_empty(),
+        fixture.machine.is_empty(),
         "an unstated link address is not learnt"
     );
 }
@@ -254,11 +253,11 @@ fn a_unicast_question_without_a_link_address_is_answered_to_the_frames_sender() 
 #[test]
 fn a_probe_for_our_address_is_answered_to_all_nodes_unsolicited() {
     // RFC 4861, 7.2.4.
-    let mut desk = desk();
+    let mut fixture = fixture();
     let group = ipv6::solicited_node(OWN6);
 
     let probe = solicitation(Ipv6Addr::UNSPECIFIED, group, OWN6, None);
-    let out = desk.hear(&probe, PEER_MAC);
+    let out = fixture.hear(&probe, PEER_MAC);
 
     let solicited = |message: &Message<'_>| match message {
         Message::NeighbourAdvertisement { flags, .. } => flags.solicited,
@@ -288,23 +287,23 @@ fn what_validation_forbids_is_counted_and_ignored() {
         advertisement(ALL_NODES, "S", Some(PEER_MAC)),
     ];
     for (n, case) in cases.iter().enumerate() {
-        let mut desk = desk_in(Status::Incomplete);
+        let mut fixture = fixture_in(Status::Incomplete);
 
-        assert_eq!(desk.hear(case, PEER_MAC), [], "case {n}");
-        assert_eq!(desk.machine.counters().malformed, 1, "case {n}");
+        assert_eq!(fixture.hear(case, PEER_MAC), [], "case {n}");
+        assert_eq!(fixture.machine.counters().malformed, 1, "case {n}");
     }
 }
 
 #[test]
 fn router_discovery_teaches_link_addresses_and_routers() {
     // RFC 4861, 6.2.6 and 6.3.4.
-    let mut desk = desk();
+    let mut fixture = fixture();
     let mut options = Vec::new();
     NdpOption::Source(PEER_MAC).emit(&mut options);
     let options = Options::new_checked(&options).unwrap();
     let router = wire::ndp::Router::default();
 
-    desk.hear(
+    fixture.hear(
         &packet(
             PEER6,
             ALL_NODES,
@@ -313,37 +312,37 @@ fn router_discovery_teaches_link_addresses_and_routers() {
         ),
         PEER_MAC,
     );
-    assert_eq!(desk.status(PEER6), Some(Status::Stale));
-    assert!(!desk.machine.row(PEER6).unwrap().router);
+    assert_eq!(fixture.status(PEER6), Some(Status::Stale));
+    assert!(!fixture.machine.row(PEER6).unwrap().router);
 
     let advertisement = Message::RouterAdvertisement { router, options };
-    desk.hear(&packet(PEER6, ALL_NODES, 255, &advertisement), PEER_MAC);
-    assert!(desk.machine.row(PEER6).unwrap().router);
+    fixture.hear(&packet(PEER6, ALL_NODES, 255, &advertisement), PEER_MAC);
+    assert!(fixture.machine.row(PEER6).unwrap().router);
 }
 
 #[test]
 fn a_sender_outside_of_our_networks_gets_no_entry() {
-    let mut desk = desk();
+    let mut fixture = fixture();
     let group = ipv6::solicited_node(OWN6);
     let stranger = Ipv6Addr::new(0x2001, 0xdb8, 9, 9, 0, 0, 0, 1);
 
-    desk.hear(
+    fixture.hear(
         &solicitation(stranger, group, OWN6, Some(PEER_MAC)),
         PEER_MAC,
     );
 
-    assert!(desk.machine.is_empty());
+    assert!(fixture.machine.is_empty());
 }
 
 #[test]
 fn a_new_address_joins_its_group_and_is_probed_once_from_the_unspecified_address() {
     // RFC 4862, 5.4.2.
-    let mut desk = desk();
+    let mut fixture = fixture();
 
-    let added = desk.own(GLOBAL, 64, DuplicateDetection::Run);
-    let out = desk.pass(Duration::from_millis(999));
+    let added = fixture.own(GLOBAL, 64, DuplicateDetection::Run);
+    let out = fixture.pass(Duration::from_millis(999));
 
-    // The link-local address of the desk has the same last 24 bits, and thus the same group.
+    // The link-local address has the same last 24 bits and therefore the same group.
     assert_eq!(added, []);
     let group = ipv6::solicited_node(GLOBAL);
     let no_option = |message: &Message<'_>| message.options().source();
@@ -354,25 +353,33 @@ fn a_new_address_joins_its_group_and_is_probed_once_from_the_unspecified_address
         None,
     );
     assert_eq!(sent(&out, no_option), [probe]);
-    assert!(!desk.machine.is_own(GLOBAL));
+    assert!(!fixture.machine.is_own(GLOBAL));
 
-    let out = desk.pass(Duration::from_millis(1));
+    let out = fixture.pass(Duration::from_millis(1));
     assert!(out.contains(&Action::DadDone { address: GLOBAL }));
-    assert!(desk.machine.is_own(GLOBAL));
+    assert!(fixture.machine.is_own(GLOBAL));
 }
 
 #[test]
 fn a_group_is_joined_for_its_first_address_and_left_with_its_last() {
-    let mut desk = desk();
+    let mut fixture = fixture();
     let other = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 7, 7);
     let twin = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 7, 7);
     let group = ipv6::solicited_node(other);
 
     let skip = DuplicateDetection::Skip;
-    assert!(desk.own(other, 64, skip).contains(&Action::Join { group }));
-    assert!(!desk.own(twin, 64, skip).contains(&Action::Join { group }));
-    assert_eq!(desk.on(Event::AddressRemoved { address: other }), []);
-    let left = desk.on(Event::AddressRemoved { address: twin });
+    assert!(
+        fixture
+            .own(other, 64, skip)
+            .contains(&Action::Join { group })
+    );
+    assert!(
+        !fixture
+            .own(twin, 64, skip)
+            .contains(&Action::Join { group })
+    );
+    assert_eq!(fixture.on(Event::AddressRemoved { address: other }), []);
+    let left = fixture.on(Event::AddressRemoved { address: twin });
     assert_eq!(left, [Action::Leave { group }]);
 }
 
@@ -385,38 +392,38 @@ fn a_tentative_address_is_not_answered_for_and_lost_to_whoever_has_or_probes_it(
         mac: THIRD_MAC,
     };
     let tentative = || {
-        let mut desk = desk();
-        desk.own(PEER6, 64, DuplicateDetection::Run);
-        desk.pass(Duration::from_millis(1));
-        desk
+        let mut fixture = fixture();
+        fixture.own(PEER6, 64, DuplicateDetection::Run);
+        fixture.pass(Duration::from_millis(1));
+        fixture
     };
 
     let asked = solicitation(OWN6, group, PEER6, Some(THIRD_MAC));
-    let mut desk = tentative();
-    desk.on(Event::AddressRemoved { address: OWN6 });
-    assert_eq!(desk.hear(&asked, THIRD_MAC), []);
+    let mut fixture = tentative();
+    fixture.on(Event::AddressRemoved { address: OWN6 });
+    assert_eq!(fixture.hear(&asked, THIRD_MAC), []);
 
     let probed = solicitation(Ipv6Addr::UNSPECIFIED, group, PEER6, None);
     assert_eq!(tentative().hear(&probed, THIRD_MAC), [failed]);
 
     let had = advertisement(ALL_NODES, "O", Some(THIRD_MAC));
-    let mut desk = tentative();
+    let mut fixture = tentative();
     assert!(matches!(
-        desk.hear(&had, THIRD_MAC)[..],
+        fixture.hear(&had, THIRD_MAC)[..],
         [Action::DadFailed { .. }]
     ));
-    desk.pass(Duration::from_secs(60));
-    assert!(!desk.machine.is_own(PEER6));
+    fixture.pass(Duration::from_secs(60));
+    assert!(!fixture.machine.is_own(PEER6));
 }
 
 #[test]
 fn without_an_address_nobody_is_asked_and_packets_fail_in_time() {
     // RFC 4861, 7.2.2: a solicitation has a source.
-    let mut desk = desk();
-    desk.on(Event::AddressRemoved { address: OWN6 });
+    let mut fixture = fixture();
+    fixture.on(Event::AddressRemoved { address: OWN6 });
 
-    assert_eq!(desk.resolve(PEER6, 1), []);
-    let out = desk.pass(Duration::from_secs(3));
+    assert_eq!(fixture.resolve(PEER6, 1), []);
+    let out = fixture.pass(Duration::from_secs(3));
 
     assert!(matches!(
         out[..],
@@ -426,12 +433,12 @@ fn without_an_address_nobody_is_asked_and_packets_fail_in_time() {
 
 #[test]
 fn who_is_awaited_is_asked_for_as_soon_as_there_is_an_address() {
-    let mut desk = desk();
-    desk.on(Event::AddressRemoved { address: OWN6 });
-    desk.own(OWN6, 64, DuplicateDetection::Run);
-    assert_eq!(frames(&desk.resolve(PEER6, 1)).len(), 0);
+    let mut fixture = fixture();
+    fixture.on(Event::AddressRemoved { address: OWN6 });
+    fixture.own(OWN6, 64, DuplicateDetection::Run);
+    assert_eq!(frames(&fixture.resolve(PEER6, 1)).len(), 0);
 
-    let out = desk.pass(Duration::from_secs(1));
+    let out = fixture.pass(Duration::from_secs(1));
 
     assert!(out.contains(&Action::DadDone { address: OWN6 }));
     let asked = sent(&out, |message| match message {
@@ -445,64 +452,64 @@ fn who_is_awaited_is_asked_for_as_soon_as_there_is_an_address() {
 
 #[test]
 fn addresses_are_checked_again_when_the_link_comes_back() {
-    let mut desk = desk();
-    desk.own(GLOBAL, 64, DuplicateDetection::Run);
-    desk.pass(Duration::from_secs(9));
+    let mut fixture = fixture();
+    fixture.own(GLOBAL, 64, DuplicateDetection::Run);
+    fixture.pass(Duration::from_secs(9));
 
-    desk.on(Event::LinkDown);
-    desk.on(Event::LinkUp);
-    assert!(!desk.machine.is_own(GLOBAL));
-    let out = desk.pass(Duration::from_secs(2));
+    fixture.on(Event::LinkDown);
+    fixture.on(Event::LinkUp);
+    assert!(!fixture.machine.is_own(GLOBAL));
+    let out = fixture.pass(Duration::from_secs(2));
 
     assert!(out.contains(&Action::DadDone { address: GLOBAL }));
-    assert!(desk.machine.is_own(GLOBAL));
+    assert!(fixture.machine.is_own(GLOBAL));
 }
 
 #[test]
 fn another_station_with_our_address_is_reported_and_not_fought() {
-    let mut desk = desk();
-    desk.own(PEER6, 64, DuplicateDetection::Skip);
-    desk.pass(Duration::from_secs(9));
+    let mut fixture = fixture();
+    fixture.own(PEER6, 64, DuplicateDetection::Skip);
+    fixture.pass(Duration::from_secs(9));
 
-    let out = desk.hear(&advertisement(ALL_NODES, "O", Some(THIRD_MAC)), THIRD_MAC);
+    let out = fixture.hear(&advertisement(ALL_NODES, "O", Some(THIRD_MAC)), THIRD_MAC);
 
     let conflict = Action::Conflict {
         address: PEER6,
         mac: THIRD_MAC,
     };
     assert_eq!(out, [conflict]);
-    assert!(desk.machine.is_own(PEER6));
+    assert!(fixture.machine.is_own(PEER6));
 }
 
 #[test]
 fn an_address_that_is_checked_again_is_not_asked_with() {
-    let mut desk = desk();
-    desk.on(Event::AddressRemoved { address: OWN6 });
-    desk.own(OWN6, 64, DuplicateDetection::Run);
-    desk.pass(Duration::from_secs(9));
-    assert_eq!(frames(&desk.resolve(PEER6, 1)).len(), 1);
+    let mut fixture = fixture();
+    fixture.on(Event::AddressRemoved { address: OWN6 });
+    fixture.own(OWN6, 64, DuplicateDetection::Run);
+    fixture.pass(Duration::from_secs(9));
+    assert_eq!(frames(&fixture.resolve(PEER6, 1)).len(), 1);
 
-    desk.on(Event::LinkDown);
-    desk.on(Event::LinkUp);
+    fixture.on(Event::LinkDown);
+    fixture.on(Event::LinkUp);
 
-    assert_eq!(frames(&desk.resolve(PEER6, 1)).len(), 0);
+    assert_eq!(frames(&fixture.resolve(PEER6, 1)).len(), 0);
 }
 
 #[test]
 fn a_router_stays_one_while_nobody_says_otherwise() {
-    let mut desk = desk_in(Status::Incomplete);
-    desk.hear(&advertisement(OWN6, "RSO", Some(PEER_MAC)), PEER_MAC);
+    let mut fixture = fixture_in(Status::Incomplete);
+    fixture.hear(&advertisement(OWN6, "RSO", Some(PEER_MAC)), PEER_MAC);
 
-    desk.pass(Duration::from_secs(45));
-    assert_eq!(desk.status(PEER6), Some(Status::Stale));
-    assert!(desk.machine.row(PEER6).unwrap().router);
+    fixture.pass(Duration::from_secs(45));
+    assert_eq!(fixture.status(PEER6), Some(Status::Stale));
+    assert!(fixture.machine.row(PEER6).unwrap().router);
 }
 
 #[test]
 fn a_router_that_is_not_link_local_is_not_believed() {
     // RFC 4861, 6.1.2.
-    let mut desk = desk();
-    desk.own(GLOBAL, 64, DuplicateDetection::Skip);
+    let mut fixture = fixture();
+    fixture.own(GLOBAL, 64, DuplicateDetection::Skip);
     let mut options = Vec::new();
     NdpOption::Source(PEER_MAC).emit(&mut options);
     let message = Message::RouterAdvertisement {
@@ -511,16 +518,16 @@ fn a_router_that_is_not_link_local_is_not_believed() {
     };
     let src = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7);
 
-    desk.hear(&packet(src, ALL_NODES, 255, &message), PEER_MAC);
+    fixture.hear(&packet(src, ALL_NODES, 255, &message), PEER_MAC);
 
-    assert_eq!(desk.machine.counters().malformed, 1);
-    assert!(desk.machine.is_empty());
+    assert_eq!(fixture.machine.counters().malformed, 1);
+    assert!(fixture.machine.is_empty());
 }
 
 #[test]
 fn a_message_in_a_fragment_is_not_believed() {
     // RFC 6980, 5.
-    let mut desk = desk_in(Status::Incomplete);
+    let mut fixture = fixture_in(Status::Incomplete);
     let whole = advertisement(OWN6, "SO", Some(PEER_MAC));
     let fragment = ipv6::Fragment {
         next_header: Protocol::ICMPV6,
@@ -535,6 +542,6 @@ fn a_message_in_a_fragment_is_not_believed() {
     };
     let packet = [&header.to_bytes(payload.len()), &payload[..]].concat();
 
-    assert_eq!(desk.hear(&packet, PEER_MAC), []);
-    assert_eq!(desk.machine.counters().malformed, 1);
+    assert_eq!(fixture.hear(&packet, PEER_MAC), []);
+    assert_eq!(fixture.machine.counters().malformed, 1);
 }

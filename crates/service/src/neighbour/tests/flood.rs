@@ -16,67 +16,72 @@ fn host(n: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(OWN.to_bits() & 0xff00_0000 | (n + 2))
 }
 
-/// A desk with 48 confirmed neighbours; `n` of them, from `host(0)`.
-fn desk_with_known(n: u32) -> Desk<Arp> {
-    let mut desk = Desk::new(small(), OWN, 8);
+/// A fixture with 48 confirmed neighbours, `n` of them from `host(0)` on.
+fn fixture_with_known(n: u32) -> Fixture<Arp> {
+    let mut fixture = Fixture::new(small(), OWN, 8);
     for n in 0..n {
-        desk.resolve(host(n), n);
-        desk.hear(&reply((PEER_MAC, host(n))), PEER_MAC);
+        fixture.resolve(host(n), n);
+        fixture.hear(&reply((PEER_MAC, host(n))), PEER_MAC);
     }
-    desk
+    fixture
 }
 
 #[test]
 fn a_scan_of_the_network_pushes_no_known_neighbour_out() {
-    let mut desk = desk_with_known(40);
+    let mut fixture = fixture_with_known(40);
 
     for n in 0..10_000 {
-        desk.resolve(host(1_000 + n), n);
-        desk.pass(Duration::from_millis(1));
+        fixture.resolve(host(1_000 + n), n);
+        fixture.pass(Duration::from_millis(1));
     }
 
-    let known = |n: &u32| desk.machine.row(host(*n)).is_some_and(|row| row.complete());
+    let known = |n: &u32| {
+        fixture
+            .machine
+            .row(host(*n))
+            .is_some_and(|row| row.complete())
+    };
     assert_eq!((0..40).filter(known).count(), 40);
-    assert!(desk.machine.len() <= 40 + 64 / 4);
-    assert!(desk.machine.waiting() <= 20);
-    assert!(desk.machine.counters().table_full > 0);
+    assert!(fixture.machine.len() <= 40 + 64 / 4);
+    assert!(fixture.machine.waiting() <= 20);
+    assert!(fixture.machine.counters().table_full > 0);
 }
 
 #[test]
 fn a_scan_asks_no_more_than_its_share_of_the_table_each_second() {
-    let mut desk = desk_with_known(0);
-    let before = desk.machine.counters().solicits;
+    let mut fixture = fixture_with_known(0);
+    let before = fixture.machine.counters().solicits;
 
     for n in 0..10_000 {
-        desk.resolve(host(1_000 + n), n);
-        desk.pass(Duration::from_millis(1));
+        fixture.resolve(host(1_000 + n), n);
+        fixture.pass(Duration::from_millis(1));
     }
 
-    let asked = desk.machine.counters().solicits - before;
+    let asked = fixture.machine.counters().solicits - before;
     assert!(asked <= 11 * 16 * 2, "{asked} questions in ten seconds");
 }
 
 #[test]
 fn a_full_table_forgets_the_neighbour_that_was_longest_out_of_use() {
-    let mut desk = desk_with_known(64);
-    desk.pass(Duration::from_secs(46));
-    desk.on(Event::Used { address: host(0) });
-    let oldest: Vec<_> = desk.machine.rows(None).map(|row| row.address).collect();
+    let mut fixture = fixture_with_known(64);
+    fixture.pass(Duration::from_secs(46));
+    fixture.on(Event::Used { address: host(0) });
+    let oldest: Vec<_> = fixture.machine.rows(None).map(|row| row.address).collect();
 
-    desk.hear(&request((THIRD_MAC, host(500)), OWN), THIRD_MAC);
+    fixture.hear(&request((THIRD_MAC, host(500)), OWN), THIRD_MAC);
 
-    assert_eq!(desk.machine.len(), 64);
-    assert!(desk.machine.row(host(500)).is_some());
-    assert!(desk.machine.row(host(0)).is_some(), "in use");
+    assert_eq!(fixture.machine.len(), 64);
+    assert!(fixture.machine.row(host(500)).is_some());
+    assert!(fixture.machine.row(host(0)).is_some(), "in use");
     assert_eq!(oldest.len(), 64);
-    assert_eq!(desk.machine.counters().evicted, 1);
+    assert_eq!(fixture.machine.counters().evicted, 1);
 }
 
 #[test]
 fn a_table_full_of_neighbours_in_use_takes_no_other() {
-    let mut desk = desk_with_known(64);
+    let mut fixture = fixture_with_known(64);
 
-    let out = desk.resolve(host(500), 9);
+    let out = fixture.resolve(host(500), 9);
 
     let why = DropReason::TableFull;
     assert_eq!(out, [Action::Dropped { packet: 9, why }]);
@@ -84,40 +89,40 @@ fn a_table_full_of_neighbours_in_use_takes_no_other() {
 
 #[test]
 fn configured_entries_are_never_evicted_and_do_not_count() {
-    let mut desk = desk_with_known(64);
+    let mut fixture = fixture_with_known(64);
     for n in 0..100 {
-        desk.on(Event::StaticAdded {
+        fixture.on(Event::StaticAdded {
             address: host(2_000 + n),
             mac: Some(THIRD_MAC),
             published: false,
         });
     }
-    desk.on(Event::Configure(Config {
+    fixture.on(Event::Configure(Config {
         entries_max: 1,
         ..small()
     }));
 
-    assert_eq!(desk.machine.len(), 101);
+    assert_eq!(fixture.machine.len(), 101);
 }
 
 #[test]
 fn every_packet_comes_back_exactly_once_whatever_happens() {
     for seed in 0..200 {
         let mut rng = Rng::seeded(seed);
-        let mut desk = desk_with_known(0);
+        let mut fixture = fixture_with_known(0);
         let mut back = vec![0; 2_000];
         for n in 0..2_000 {
             let address = host(rng.below(100) as u32);
-            let mut out = desk.resolve(address, n);
-            out.extend(desk.pass(Duration::from_millis(rng.below(200))));
-            out.extend(random_event(&mut desk, &mut rng));
+            let mut out = fixture.resolve(address, n);
+            out.extend(fixture.pass(Duration::from_millis(rng.below(200))));
+            out.extend(random_event(&mut fixture, &mut rng));
             count(&out, &mut back);
         }
-        count(&desk.on(Event::LinkDown), &mut back);
+        count(&fixture.on(Event::LinkDown), &mut back);
 
         let lost = back.iter().filter(|&&times| times != 1).count();
-        assert_eq!((lost, desk.machine.waiting()), (0, 0), "seed {seed}");
-        assert!(desk.machine.len() <= 64, "seed {seed}");
+        assert_eq!((lost, fixture.machine.waiting()), (0, 0), "seed {seed}");
+        assert!(fixture.machine.len() <= 64, "seed {seed}");
     }
 }
 
@@ -132,24 +137,24 @@ fn count(actions: &[Action<Ipv4Addr, u32>], back: &mut [u32]) {
     }
 }
 
-fn random_event(desk: &mut Desk<Arp>, rng: &mut Rng) -> Acts<Arp> {
+fn random_event(fixture: &mut Fixture<Arp>, rng: &mut Rng) -> Acts<Arp> {
     let address = host(rng.below(100) as u32);
     let mac = Mac([2, 0, 0, 0, 9, rng.below(4) as u8]);
     match rng.below(12) {
-        0 => desk.on(Event::Used { address }),
-        1 => desk.on(Event::Forget { address }),
-        2 => desk.on(Event::StaticRemoved { address }),
-        3 => desk.on(Event::StaticAdded {
+        0 => fixture.on(Event::Used { address }),
+        1 => fixture.on(Event::Forget { address }),
+        2 => fixture.on(Event::StaticRemoved { address }),
+        3 => fixture.on(Event::StaticAdded {
             address,
             mac: rng.percent(50).then_some(mac),
             published: rng.percent(50),
         }),
-        4 => desk.on(Event::Probe { address }),
-        5 => desk.hear(&request((mac, address), OWN), mac),
-        6 => desk.hear(&request((mac, address), address), mac),
-        7 => desk.own(address, 24, DuplicateDetection::Run),
-        8 => desk.on(Event::AddressRemoved { address }),
-        _ => desk.hear(&reply((mac, address)), mac),
+        4 => fixture.on(Event::Probe { address }),
+        5 => fixture.hear(&request((mac, address), OWN), mac),
+        6 => fixture.hear(&request((mac, address), address), mac),
+        7 => fixture.own(address, 24, DuplicateDetection::Run),
+        8 => fixture.on(Event::AddressRemoved { address }),
+        _ => fixture.hear(&reply((mac, address)), mac),
     }
 }
 
@@ -159,28 +164,28 @@ fn sixty_five_thousand_neighbours_resolve_age_and_go() {
         entries_max: 1 << 16,
         ..config()
     };
-    let mut desk = Desk::<Arp>::new(config, OWN, 8);
+    let mut fixture = Fixture::<Arp>::new(config, OWN, 8);
     for n in 0..1 << 16 {
-        desk.resolve(host(n), n);
-        // A request makes an entry as well, so that the share of unresolved ones is not exceeded.
-        desk.hear(&reply((PEER_MAC, host(n))), PEER_MAC);
+        fixture.resolve(host(n), n);
+        // A request also creates an entry, so that the limit of unresolved entries is not exceeded.
+        fixture.hear(&reply((PEER_MAC, host(n))), PEER_MAC);
     }
-    assert_eq!(desk.machine.len(), 1 << 16);
+    assert_eq!(fixture.machine.len(), 1 << 16);
 
-    let out = desk.pass(Duration::from_secs(200));
+    let out = fixture.pass(Duration::from_secs(200));
 
     let lost = |action: &&Action<_, _>| matches!(action, Action::Lost { .. });
     assert_eq!(out.iter().filter(lost).count(), 1 << 16);
-    assert!(desk.machine.is_empty());
-    assert_eq!(desk.machine.deadline(), None);
+    assert!(fixture.machine.is_empty());
+    assert_eq!(fixture.machine.deadline(), None);
 }
 
 #[test]
 fn noise_never_panics() {
     for seed in 0..300 {
         let mut rng = Rng::seeded(seed);
-        let mut v4 = desk_with_known(3);
-        let mut v6 = Desk::<Discovery>::new(config(), OWN6, 64);
+        let mut v4 = fixture_with_known(3);
+        let mut v6 = Fixture::<Discovery>::new(config(), OWN6, 64);
         v6.resolve(PEER6, 1);
         let mut seeds = vec![reply((PEER_MAC, host(1))), request((PEER_MAC, PEER), OWN)];
         seeds.extend(frames_of(&mut v6));
@@ -195,15 +200,15 @@ fn noise_never_panics() {
     }
 }
 
-/// What the machine sends by itself: well-formed packets to begin with.
-fn frames_of(desk: &mut Desk<Discovery>) -> Vec<Vec<u8>> {
-    let mut out = desk.own(PEER6, 64, DuplicateDetection::Run);
-    out.extend(desk.pass(Duration::from_secs(9)));
+/// Valid packets sent by the machine itself.
+fn frames_of(fixture: &mut Fixture<Discovery>) -> Vec<Vec<u8>> {
+    let mut out = fixture.own(PEER6, 64, DuplicateDetection::Run);
+    out.extend(fixture.pass(Duration::from_secs(9)));
     let sent = frames(&out);
     sent.iter().map(|frame| frame.payload.clone()).collect()
 }
 
-/// A packet of `seeds` with some bytes changed and perhaps its end cut off, or mere noise.
+/// A packet of `seeds` with some bytes changed and possibly truncated, or random bytes.
 fn mutated(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
     let mut packet = seeds[rng.below(seeds.len() as u64) as usize].clone();
     if rng.percent(10) {
@@ -224,29 +229,34 @@ fn mutated(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
 
 #[test]
 fn a_scan_pushes_no_stale_neighbour_out() {
-    let mut desk = desk_with_known(40);
-    desk.pass(Duration::from_secs(46));
+    let mut fixture = fixture_with_known(40);
+    fixture.pass(Duration::from_secs(46));
 
     for n in 0..5_000 {
-        desk.resolve(host(1_000 + n), n);
-        desk.pass(Duration::from_millis(1));
+        fixture.resolve(host(1_000 + n), n);
+        fixture.pass(Duration::from_millis(1));
     }
 
-    let known = |n: &u32| desk.machine.row(host(*n)).is_some_and(|row| row.complete());
+    let known = |n: &u32| {
+        fixture
+            .machine
+            .row(host(*n))
+            .is_some_and(|row| row.complete())
+    };
     assert_eq!((0..40).filter(known).count(), 40);
 }
 
 #[test]
 fn the_age_of_an_unanswered_question_counts_from_the_first() {
-    let mut desk = desk_with_known(0);
+    let mut fixture = fixture_with_known(0);
     for n in 0..16 {
-        desk.resolve(host(n), n);
-        desk.pass(Duration::from_millis(10));
+        fixture.resolve(host(n), n);
+        fixture.pass(Duration::from_millis(10));
     }
-    desk.pass(Duration::from_millis(1_400));
+    fixture.pass(Duration::from_millis(1_400));
 
-    desk.resolve(host(100), 99);
+    fixture.resolve(host(100), 99);
 
-    assert_eq!(desk.machine.row(host(0)), None, "the oldest went");
-    assert_eq!(desk.status(host(100)), Some(Status::Incomplete));
+    assert_eq!(fixture.machine.row(host(0)), None, "the oldest went");
+    assert_eq!(fixture.status(host(100)), Some(Status::Incomplete));
 }

@@ -1,4 +1,4 @@
-//! Two machines on a line that loses, delays, doubles and reorders.
+//! Two machines on a line that loses, delays, duplicates and reorders frames.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ struct Line<F: Family> {
     loss_percent: u8,
     now: Instant,
     number: u64,
-    /// What each side said to its owner, frames aside.
+    /// Actions of each side, without frames.
     said: [Acts<F>; 2],
     in_use: bool,
 }
@@ -105,7 +105,7 @@ impl<F: Family> Line<F> {
         self.now = end;
     }
 
-    /// What became of the packets that one side sent.
+    /// Results of the packets of one side: released and failed ones.
     fn settled(&self, side: usize) -> (Vec<u32>, Vec<u32>) {
         let mut released = Vec::new();
         let mut given_up = Vec::new();
@@ -191,7 +191,7 @@ fn an_hour_of_traffic_on_a_good_line_never_loses_a_neighbour() {
     an_hour_in_use_loses_nothing::<Discovery>([OWN6, PEER6]);
 }
 
-/// Both sides want the same address. On a line that loses nothing, at most one may get it.
+/// Both sides claim the same address. Without losses, at most one of them may get it.
 fn of_two_claims_at_most_one_stands<F: Family>(address: F::Address) {
     for seed in 0..500 {
         let mut line = Line::<F>::seeded(seed, [address, address], 0);

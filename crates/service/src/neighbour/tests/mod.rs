@@ -1,5 +1,4 @@
-//! Tests of both families: a desk with one machine, sentences of the RFCs, two machines on a line,
-//! floods and noise.
+//! Tests of both families: requirements of the RFCs, two machines on a line, floods and noise.
 
 mod arp;
 mod discovery;
@@ -26,23 +25,23 @@ const PEER6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 2);
 
 type Acts<F, P = u32> = Vec<Action<<F as Family>::Address, P>>;
 
-/// One machine, and the time.
-struct Desk<F: Family> {
+/// One machine with virtual time.
+struct Fixture<F: Family> {
     machine: Neighbours<F, u32>,
     now: Instant,
 }
 
-impl<F: Family> Desk<F> {
-    /// A machine with its link up and this address in use, announcements done.
+impl<F: Family> Fixture<F> {
+    /// A machine with its link up and this address valid and announced.
     fn new(config: Config, address: F::Address, prefix_len: u8) -> Self {
-        let mut desk = Self {
+        let mut fixture = Self {
             machine: Neighbours::new(config, 7),
             now: Instant::from_secs(100),
         };
-        desk.link(Event::LinkUp);
-        desk.own(address, prefix_len, DuplicateDetection::Skip);
-        desk.pass(Duration::from_secs(10));
-        desk
+        fixture.link(Event::LinkUp);
+        fixture.own(address, prefix_len, DuplicateDetection::Skip);
+        fixture.pass(Duration::from_secs(10));
+        fixture
     }
 
     fn link(&mut self, event: Event<'_, F::Address, u32>) -> Acts<F> {
@@ -74,7 +73,7 @@ impl<F: Family> Desk<F> {
         self.on(Event::Received { packet, from })
     }
 
-    /// Lets time pass, with a tick at each deadline; the owner answers no question.
+    /// Advances the time, with a tick at each deadline; the owner answers no question.
     fn pass(&mut self, span: Duration) -> Acts<F> {
         let end = self.now + span;
         let mut out = Vec::new();
@@ -91,7 +90,7 @@ impl<F: Family> Desk<F> {
     }
 }
 
-/// The frames among actions.
+/// Frames among actions.
 fn frames<'a, A, P>(actions: &'a [Action<A, P>]) -> Vec<&'a Frame> {
     let frame = |action: &'a Action<A, P>| match action {
         Action::Send(frame) => Some(frame),

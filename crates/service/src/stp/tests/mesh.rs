@@ -1,11 +1,11 @@
-//! Random meshes whose links fail: they become a tree again, and at no time could a frame go round.
+//! Random meshes with failing links: they become a tree again and never contain a loop.
 
 use machine::{Duration, Rng};
 
 use super::net::{Net, address};
 use crate::stp::{Config, Instance, PortConfig, Protocol};
 
-/// A mesh of so many bridges: a ring with chords, every tenth segment shared by three.
+/// A random mesh: a ring with chords, where every tenth segment is shared by three bridges.
 fn mesh(rng: &mut Rng, protocol: impl Fn(&mut Rng) -> Protocol, most: u64) -> Net {
     let count = 2 + rng.below(most - 1) as usize;
     let configs = (0..count)
@@ -48,7 +48,7 @@ fn mesh(rng: &mut Rng, protocol: impl Fn(&mut Rng) -> Protocol, most: u64) -> Ne
     net
 }
 
-/// Runs a mesh through failures and checks that it is a tree in each state that it comes to.
+/// Runs a mesh through failures, and checks that it is a tree in each settled state.
 fn survives(
     seed: u64,
     protocol: impl Fn(&mut Rng) -> Protocol,
@@ -78,7 +78,7 @@ fn survives(
 
 #[test]
 fn rstp_makes_a_tree_of_a_thousand_meshes() {
-    // In four threads.
+    // Four threads.
     std::thread::scope(|scope| {
         for part in 0..4 {
             scope.spawn(move || {
@@ -92,7 +92,7 @@ fn rstp_makes_a_tree_of_a_thousand_meshes() {
 
 #[test]
 fn stp_makes_a_tree_of_every_mesh() {
-    // Listening, learning, and what is too old first.
+    // Time for listening, learning, and the expiry of old information.
     for seed in 1_000..1_030 {
         survives(seed, |_| Protocol::Stp, &[0], 30, 120);
     }
@@ -113,7 +113,7 @@ fn bridges_of_all_protocols_make_one_tree() {
 #[test]
 fn mstp_makes_a_tree_of_every_instance() {
     for seed in 3_000..3_050 {
-        // With 40 hops what is gone may be told on for as many seconds.
+        // With 40 hops, old information may circulate for that many seconds.
         survives(seed, |_| Protocol::Mstp, &[0, 1, 2], 30, 100);
     }
 }

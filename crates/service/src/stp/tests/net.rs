@@ -1,4 +1,4 @@
-//! Bridges on segments, in virtual time: what they send arrives a little later at all others of its segment.
+//! Bridges on segments, in virtual time: a frame arrives shortly later at all other ports of its segment.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -8,39 +8,39 @@ use wire::Mac;
 
 use crate::stp::{Action, Bridge, Config, Event, Link, PortConfig, PortView, State};
 
-/// A port: a bridge and the port's number.
-pub(super) type Place = (usize, u16);
+/// A port: index of its bridge, and port number.
+pub(super) type PortRef = (usize, u16);
 
-/// When a frame arrives, its number, where, and the BPDU in it.
-type OnTheWay = (Instant, u64, Place, Vec<u8>);
+/// A frame in transit: time of arrival, sequence number, destination, BPDU.
+type OnTheWay = (Instant, u64, PortRef, Vec<u8>);
 
-/// Bridges, and the segments that their ports are on.
+/// Bridges, and the segments of their ports.
 pub(super) struct Net {
     pub(super) now: Instant,
     pub(super) bridges: Vec<Bridge>,
     /// By segment: its ports, and whether it carries frames.
-    pub(super) segments: Vec<(Vec<Place>, bool)>,
-    of_port: BTreeMap<Place, usize>,
-    states: BTreeMap<(Place, u16), State>,
+    pub(super) segments: Vec<(Vec<PortRef>, bool)>,
+    of_port: BTreeMap<PortRef, usize>,
+    states: BTreeMap<(PortRef, u16), State>,
     on_the_way: BinaryHeap<Reverse<OnTheWay>>,
     sent: u64,
     rng: Rng,
-    /// Percent of frames that are lost.
+    /// Percentage of lost frames.
     pub(super) loss: u8,
     /// Flushes, by port and tree.
-    pub(super) flushed: BTreeMap<(Place, u16), u64>,
-    pub(super) guarded: Vec<Place>,
-    /// How long there was a loop in the common tree.
+    pub(super) flushed: BTreeMap<(PortRef, u16), u64>,
+    pub(super) guarded: Vec<PortRef>,
+    /// Time for which the common tree contained a loop.
     pub(super) looped: Duration,
 }
 
-/// The bridge with this number, from 0.
+/// MAC address of the bridge with this index.
 pub(super) fn address(number: usize) -> Mac {
     Mac([2, 0, 0, 0, (number >> 8) as u8, number as u8 + 1])
 }
 
 /// The link of ports of a segment.
-const fn link(ports: &[Place]) -> Link {
+const fn link(ports: &[PortRef]) -> Link {
     Link {
         up: true,
         megabits: 1_000,
@@ -66,8 +66,8 @@ impl Net {
         }
     }
 
-    /// Puts ports on a segment of their own, with this configuration; they are point to point if they are two.
-    pub(super) fn join(&mut self, ports: &[Place], config: &PortConfig) {
+    /// Connects ports by a segment, with this configuration; two ports are point-to-point.
+    pub(super) fn join(&mut self, ports: &[PortRef], config: &PortConfig) {
         let segment = self.segments.len();
         self.segments.push((ports.to_vec(), true));
         for place in ports {
@@ -81,8 +81,8 @@ impl Net {
         self.set_up(segment, true);
     }
 
-    /// Puts a port onto another segment, or takes it off its own. Its link stays as it is.
-    pub(super) fn put(&mut self, place: Place, segment: Option<usize>) {
+    /// Moves a port to another segment, or disconnects it. Its link state is unchanged.
+    pub(super) fn put(&mut self, place: PortRef, segment: Option<usize>) {
         for (ports, _) in &mut self.segments {
             ports.retain(|port| *port != place);
         }
@@ -93,7 +93,7 @@ impl Net {
         }
     }
 
-    /// A segment carries frames from now on, or none.
+    /// Enables or disables a segment.
     pub(super) fn set_up(&mut self, segment: usize, up: bool) {
         self.segments[segment].1 = up;
         let ports = self.segments[segment].0.clone();
@@ -124,7 +124,7 @@ impl Net {
         }
     }
 
-    fn send(&mut self, from: Place, bpdu: &[u8]) {
+    fn send(&mut self, from: PortRef, bpdu: &[u8]) {
         let Some(segment) = self.of_port.get(&from) else {
             return;
         };
@@ -133,7 +133,7 @@ impl Net {
             if self.rng.percent(self.loss) {
                 continue;
             }
-            // Frames of a segment keep their order: all take as long.
+            // Frames of a segment keep their order, because all have the same delay.
             let at = self.now + Duration::from_micros(100);
             self.sent += 1;
             self.on_the_way
@@ -141,7 +141,7 @@ impl Net {
         }
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub(super) fn run(&mut self, time: Duration) {
         let end = self.now + time;
         loop {
@@ -178,11 +178,11 @@ impl Net {
         self.now = now;
     }
 
-    fn forwards(&self, place: Place, tree: u16) -> bool {
+    fn forwards(&self, place: PortRef, tree: u16) -> bool {
         self.states.get(&(place, tree)) == Some(&State::Forwarding)
     }
 
-    /// The segments and bridges that frames get to from a bridge, and how many ways there are between them.
+    /// Segments and bridges that frames reach from a bridge, and the number of connections between them.
     fn reached(
         &self,
         from: usize,
@@ -210,7 +210,7 @@ impl Net {
         (bridges, segments, ways)
     }
 
-    /// Whether a frame could go round in a tree.
+    /// True if a frame could loop in a tree.
     pub(super) fn has_loop(&self, tree: u16) -> bool {
         let mut left: BTreeSet<_> = (0..self.bridges.len()).collect();
         while let Some(bridge) = left.pop_first() {
@@ -224,7 +224,7 @@ impl Net {
         false
     }
 
-    /// Whether in a tree every frame gets to every bridge and segment that there is a way to, by one way.
+    /// True if every frame reaches every connected bridge and segment in a tree, by exactly one path.
     pub(super) fn is_tree(&self, tree: u16) -> bool {
         (0..self.bridges.len()).all(|bridge| {
             let (bridges, segments, ways) = self.reached(bridge, tree, false);

@@ -1,4 +1,4 @@
-//! Topologies as text, played: the examples of the standard, and faults of theirs.
+//! Topologies as text: the examples of the standard, with failures.
 //!
 //! ```text
 //! bridge 1 0x222^0x7000 = a:5 b^0x90 0 X   bridge 1: its id, its priority; a port for each word: its
@@ -7,7 +7,7 @@
 //! check 1 = rootid:0x111 F:10 B            F forwards, :10 as root port at this cost; B blocks; Li listens;
 //!                                          D is down; `root` alone: it is the root, and all ports forward
 //! ```
-//! Open vSwitch's own tests of spanning tree are in this notation, too.
+//! Open vSwitch's spanning tree tests use this notation, too.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn number(text: &str) -> u64 {
 fn id(text: &str) -> BridgeId {
     let (address, priority) = text.split_once('^').unwrap_or((text, "0x8000"));
     let priority = number(priority) as u16;
-    // What is no multiple of 4096 is a priority all the same: of the standard of 1998.
+    // The standard of 1998 also allows priorities that are no multiples of 4096.
     BridgeId(u64::from(priority) << 48 | number(address))
 }
 
@@ -198,7 +198,7 @@ fn stp_comes_to_the_example_of_1998() {
 
 #[test]
 fn rstp_comes_to_the_examples_of_2004() {
-    // IEEE 802.1D-2004, figures 17-4 and 17-5: two ports of the last bridge meet.
+    // IEEE 802.1D-2004, figures 17-4 and 17-5: two ports of the last bridge are connected to each other.
     let redundant = "
         bridge 0 0x111 = a b e c
         bridge 1 0x222 = a b d f

@@ -1,4 +1,4 @@
-//! A few bridges, and what each port is to them.
+//! Small topologies, and the role of each port.
 
 use machine::Duration;
 use wire::bpdu::{Flags, Kind, Repr};
@@ -185,7 +185,7 @@ fn no_bpdu_is_too_odd() {
     for _ in 0..20_000 {
         let mut bytes = vec![0; rng.below(160) as usize];
         rng.fill(&mut bytes);
-        // Most begin as BPDUs do.
+        // Most random frames start like BPDUs.
         let version = [0, 2, 3][rng.below(3) as usize];
         let kind = [0, 2, 0x80, 2][rng.below(4) as usize];
         for (at, byte) in bytes.iter_mut().zip([0, 0, version, kind]) {
@@ -196,7 +196,7 @@ fn no_bpdu_is_too_odd() {
         net.run(Duration::from_millis(rng.below(50)));
     }
     assert_eq!(net.unsettled(), 0);
-    // What was made up is forgotten in its time.
+    // Invented information expires.
     net.run(Duration::from_secs(200));
     assert!(net.is_tree(0));
 }

@@ -1,13 +1,14 @@
-//! Messages that the ends of segments cut.
+//! Messages that are split over several segments.
 
 use proptest::prelude::*;
 
 use super::rtsp::SETUP;
 use super::*;
 
-/// A stream in segments: what leaves, what is expected, and whether a message was not carried out.
+/// Processes a stream of segments. Returns the forwarded data, the expectations, and whether a message could
+/// not be edited.
 fn stream(view: &View, segments: &[&[u8]]) -> (Vec<u8>, Vec<Expectation>, bool) {
-    let table = Known::default();
+    let table = KnownExpectations::default();
     let (mut kept, mut leaves, mut is_cut) = (Vec::new(), Vec::new(), false);
     for payload in segments {
         let text = [&kept[..], payload].concat();
@@ -19,7 +20,7 @@ fn stream(view: &View, segments: &[&[u8]]) -> (Vec<u8>, Vec<Expectation>, bool) 
     (leaves, table.0.into_inner(), is_cut)
 }
 
-/// Nobody is translated between them.
+/// Returns a view without address translation.
 fn untranslated(view: View) -> View {
     View {
         back: view.forth.reversed(),
@@ -31,7 +32,7 @@ const ANSWER: &str = "RTSP/1.0 200 OK\r\nCSeq: 3\r\n\
     Transport: RTP/AVP;unicast;client_port=5000-5001;server_port=6256-6257\r\n\
     Session: 7\r\n\r\n";
 
-/// What somebody says, and how many connections are expected by it.
+/// Returns messages of each helper, with the number of expectations.
 fn said() -> Vec<(View, String, usize)> {
     let tcp = |helper, reply| view(helper, protocol::TCP, 5060, reply);
     let commands = "USER a\r\nTYPE I\r\nPORT 10,0,0,2,19,137\r\nSTOR a\r\n\
@@ -51,7 +52,7 @@ fn said() -> Vec<(View, String, usize)> {
     ]
 }
 
-/// A text in segments that end at these places.
+/// Splits a text at these positions.
 fn segments<'a>(text: &'a str, cuts: &[usize]) -> Vec<&'a [u8]> {
     let mut cuts: Vec<_> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
     cuts.extend([0, text.len()]);
@@ -75,7 +76,8 @@ fn a_cut_stream_means_what_the_whole_one_means(cuts: &[usize]) {
         let (left, found, is_cut) = stream(&translated, &pieces);
         match is_cut {
             false => assert_eq!((left, found), (leaves, expected), "{pieces:?}"),
-            // What was not carried out is not expected; what was is, and is named as it has to be.
+            // Messages that could not be edited have no expectations; the other expectations are those of the
+            // whole stream.
             true => assert!(found.iter().all(|one| expected.contains(one)), "{pieces:?}"),
         }
     }
@@ -144,7 +146,7 @@ fn what_lies_in_the_midst_of_a_line_is_no_command() {
 
         assert_eq!(leaves, [before, command].concat());
         assert_eq!((expected.len(), is_cut), (0, false));
-        // The next line is one again.
+        // The next line is a command again.
         assert_eq!(stream(&view, &[before, command, command]).1.len(), 1);
     }
 }

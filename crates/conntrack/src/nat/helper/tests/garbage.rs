@@ -1,4 +1,4 @@
-//! What helpers make of anything, and what edits make of packets.
+//! Helpers with random payloads, and edits of packets.
 
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ proptest! {
         let mut taken: Vec<(usize, usize, Vec<u8>)> = Vec::new();
         for (at, len, text) in edits {
             let range = at..at + len;
-            // Of several that begin at the same place when they take nothing away the first stays first.
+            // Several edits at one position without removed bytes keep their order.
             let clear = |(other, taken, _): &(usize, usize, Vec<u8>)| {
                 *other != at || (len > 0 && *taken > 0)
             };
@@ -54,7 +54,7 @@ proptest! {
     }
 }
 
-/// Numbers that look random and are the same each time (xorshift).
+/// A deterministic random number generator (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -66,7 +66,7 @@ impl Dice {
     }
 }
 
-/// A message with some bytes changed, taken out, doubled, or of another message.
+/// Returns a message with some bytes changed, removed, duplicated, or taken from another message.
 fn mutated(dice: &mut Dice, seeds: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = seeds[dice.roll(seeds.len())].clone();
     for _ in 0..dice.roll(6) {
@@ -122,7 +122,7 @@ fn garbage_is_read_as_nothing_worse() {
     assert!(edited > 1000, "the mutations are all garbage: {edited}");
 }
 
-/// Whatever a helper finds in a payload can be done to its packet. Says whether the packet changed.
+/// Applies all edits that a helper finds in a payload. Returns true if the packet changed.
 fn survives(payload: &[u8], view: &View) -> bool {
     let built = Built {
         tuple: view.forth,
@@ -134,7 +134,7 @@ fn survives(payload: &[u8], view: &View) -> bool {
     let (shape, before) = (shape(&room), room.len());
     room.extend([0; 500]);
 
-    let findings = Known::default().read(payload, view);
+    let findings = KnownExpectations::default().read(payload, view);
 
     for expectation in findings.expectations() {
         assert!(expectation.tuple.destination_port >= 1024 || view.helper == Helper::Pptp);

@@ -1,4 +1,4 @@
-//! RTSP.
+//! Tests of the RTSP helper.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn udp(source: u128, source_port: u16, destination: u128, destination_port: u16)
 #[test]
 fn rtsp_expects_the_streams_that_were_set_up_at_both_sides() {
     let (client, outside, server) = (0x0a00_0002, 0xc633_6401, 0xc000_0209);
-    let table = Known::default();
+    let table = KnownExpectations::default();
     let asks = view(Helper::Rtsp, protocol::TCP, 554, false);
     let answers = view(Helper::Rtsp, protocol::TCP, 554, true);
 
@@ -37,7 +37,7 @@ fn rtsp_expects_the_streams_that_were_set_up_at_both_sides() {
     assert_eq!(text, answer);
     assert!(matches(&expected[1], &udp(client, 5001, server, 6257)));
 
-    // Who has the same ports behind the same address is told other ones, and hears his own again.
+    // A second client with the same ports gets other ports, and its replies contain its own ports again.
     let moved = |view: View, own: u128| View {
         id: EntryId::from_bits(8),
         forth: Tuple {

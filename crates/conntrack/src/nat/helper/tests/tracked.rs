@@ -1,23 +1,23 @@
-//! A tracker relates what helpers expect.
+//! Tests of helpers with a tracker, which relates the expected connections.
 
 use packet::Fields;
 
 use super::*;
 use crate::connection::{Settings, Setup, State, Table, Tick};
 
-/// A tracker without connections.
+/// Returns an empty tracker.
 fn tracker() -> Tracker {
     let settings = Settings::default();
     let setup = Setup {
         table: Table::new(1, settings.entries_max).expect("address space"),
         worker: 0,
-        homes: None,
+        tuple_claims: None,
         settings: &settings,
     };
     Tracker::new(setup, &mut machine::Rng::seeded(5), Tick(80))
 }
 
-/// A packet of the tuple, without a payload.
+/// Returns a packet of the tuple without payload.
 fn empty(tuple: Tuple) -> Vec<u8> {
     let checksum = Checksum::Finished;
     let built = Built {
@@ -28,7 +28,7 @@ fn empty(tuple: Tuple) -> Vec<u8> {
     };
     let mut packet = built.packet();
     if tuple.protocol == protocol::TCP {
-        // SYN.
+        // The SYN flag.
         packet[33] = 2;
     }
     if tuple.protocol == protocol::GRE {
@@ -38,7 +38,7 @@ fn empty(tuple: Tuple) -> Vec<u8> {
     packet
 }
 
-/// A connection's first packet comes and leaves; what its answers' tuple is.
+/// Processes and commits the first packet of a connection. Returns its state and the reply tuple.
 fn enters(tracker: &mut Tracker, tuple: Tuple, leaves: impl Fn(Tuple) -> Tuple) -> (State, Tuple) {
     let packet = empty(tuple);
     let fields = Fields::of(&packet);
@@ -54,7 +54,7 @@ fn enters(tracker: &mut Tracker, tuple: Tuple, leaves: impl Fn(Tuple) -> Tuple) 
     (track.state, reply)
 }
 
-/// The connections that a message makes the tracker expect are related to it, in both directions.
+/// Checks that the connections announced by a message are related, in both directions.
 fn expected_connections_come(view: &View, message: &[u8], come: &[(Tuple, Tuple)]) {
     let mut tracker = tracker();
     let (first, back) = match view.reply {
@@ -68,7 +68,7 @@ fn expected_connections_come(view: &View, message: &[u8], come: &[(Tuple, Tuple)
     let parent = tracker.lookup(&first).expect("entered");
     let id = tracker.id(parent);
     let findings = read(message, 0, &View { id, ..*view }, &tracker);
-    // The same message twice, as after a loss.
+    // The message twice, as after a retransmission.
     for _ in 0..2 {
         assert_eq!(read(message, 0, &View { id, ..*view }, &tracker), findings);
         for expectation in findings.expectations() {

@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 use std::sync::Arc;
 
 use frame::Offload;
-use frame::shortcut::{Gathered, Handler, Rules, Shortcut};
+use frame::shortcut::{ConnectionTraffic, Handler, Rules, Shortcut};
 use machine::Instant;
 
 use super::{
@@ -106,7 +106,7 @@ fn what_went_by_shortcuts_is_counted_and_keeps_connections_alive() {
     // An answered connection of UDP lives for three minutes.
     for second in 1..=400 {
         rig.now = Instant::from_secs(second);
-        let gathered = Gathered {
+        let gathered = ConnectionTraffic {
             token,
             packets,
             bytes,
@@ -145,7 +145,7 @@ fn shortcuts_end_with_their_connection() {
     expected.sort_by_key(|(between, _)| between.source);
     assert_eq!(forgotten, expected);
     // What went by it at the last moment belongs to nobody, least of all to whoever comes next in its place.
-    let late = Gathered {
+    let late = ConnectionTraffic {
         token,
         packets: 1,
         bytes: 60,

@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 use std::sync::Arc;
 
 use super::super::firewall::{MASQUERADE, filtered, translated};
-use crate::connection::{Awaited, Helper, Row};
+use crate::connection::{ExpectedConnection, Helper, Row};
 use crate::drop::DropReason;
 use crate::firewall::{Firewall, filter, nat};
 use crate::nat::helper::Services;
@@ -210,7 +210,7 @@ impl World {
     }
 
     /// What would become of a packet that somebody outside sends, and that this expects.
-    pub(super) fn traced(&self, packet: &[u8], awaited: &Awaited) -> Walked {
+    pub(super) fn traced(&self, packet: &[u8], awaited: &ExpectedConnection) -> Walked {
         let frame = ethernet([2, 0, 0, 0, 0, 2], 0x0800, packet);
         let question = Question {
             awaited: Some(awaited),

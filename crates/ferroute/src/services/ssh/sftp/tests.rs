@@ -1,4 +1,4 @@
-//! A client of the server, with files in memory.
+//! SFTP client for tests of the server, with files in memory.
 
 use super::*;
 use crate::services::ssh::files::tests::Memory;
@@ -18,7 +18,7 @@ fn string(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Type and body of the only answer.
+/// Sends a request; returns type and body of the single answer.
 fn ask(server: &mut Server, store: &mut Memory, request: &[u8]) -> (u8, Vec<u8>) {
     let mut out = Vec::new();
     assert_eq!(server.receive(request, store, &mut out), Ok(()));

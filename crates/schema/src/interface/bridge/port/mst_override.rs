@@ -1,6 +1,6 @@
 //! `/interface/bridge/port/mst-override`: port cost and priority per MST instance.
 
-use menu::{Menu, Property, Shape, Unique};
+use menu::{Menu, MenuShape, Property, Unique};
 
 use super::{PORT, PRIORITY, cost};
 use crate::declare::{MONITORED_ITEMS, idle_command, number};
@@ -25,7 +25,7 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[idle_command("monitor", "Show the state", MONITORED_ITEMS).repeating()],
     ..Menu::new(
         "/interface/bridge/port/mst-override",
-        Shape::List,
-        "What ports cost in one spanning tree of several",
+        MenuShape::List,
+        "Port settings per MST instance",
     )
 };

@@ -1,6 +1,6 @@
 //! `/interface/ethernet/switch/port`: port settings of switch chips.
 
-use menu::{Follow, Kind, Menu, Pick, Property, Shape};
+use menu::{ExportSelector, FollowedMenu, Kind, Menu, MenuShape, Property};
 
 use super::crs::HANDLED;
 use super::{CPUS, PORT};
@@ -302,15 +302,15 @@ pub(crate) static MENU: Menu = Menu {
         "default-vlan-id",
     ],
     key: Some("name"),
-    pick: Pick::Number,
+    pick: ExportSelector::Number,
     builtin: CPUS,
-    follows: &[Follow {
+    follows: &[FollowedMenu {
         path: "/interface/ethernet",
         values: &[],
     }],
     ..Menu::new(
         "/interface/ethernet/switch/port",
-        Shape::Fixed,
+        MenuShape::Fixed,
         "Ports of switch chips",
     )
 };

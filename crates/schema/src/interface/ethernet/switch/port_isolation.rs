@@ -1,6 +1,6 @@
 //! `/interface/ethernet/switch/port-isolation`: ports between which a switch chip may forward.
 
-use menu::{Follow, Kind, Menu, Property, Shape};
+use menu::{FollowedMenu, Kind, Menu, MenuShape, Property};
 
 use super::{CPUS, PORT, PORTS};
 use crate::declare::{reference, shown};
@@ -22,13 +22,13 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "switch", "forwarding-override"],
     key: Some("name"),
     builtin: CPUS,
-    follows: &[Follow {
+    follows: &[FollowedMenu {
         path: "/interface/ethernet",
         values: &[],
     }],
     ..Menu::new(
         "/interface/ethernet/switch/port-isolation",
-        Shape::Fixed,
+        MenuShape::Fixed,
         "Isolation of switch ports",
     )
 };

@@ -1,6 +1,6 @@
 //! `/interface/ethernet/switch/qos`: QoS of CRS3xx and later switch chips.
 
-use menu::{Builtin, Flag, Follow, Kind, Menu, Pick, Property};
+use menu::{Builtin, ExportSelector, Flag, FollowedMenu, Kind, Menu, Property};
 
 use crate::declare::{maybe, named, number, reference, words};
 use crate::fragment::{COMMENT_DISABLED, idle_fixed, idle_list, idle_settings};
@@ -197,8 +197,8 @@ pub(crate) static PORT: Menu = Menu {
     ]],
     columns: &["name", "profile", "map", "trust-l2", "trust-l3"],
     key: Some("name"),
-    pick: Pick::Name,
-    follows: &[Follow {
+    pick: ExportSelector::Name,
+    follows: &[FollowedMenu {
         path: "/interface/ethernet",
         values: &[],
     }],

@@ -1,6 +1,6 @@
 //! `/interface/ethernet/switch/rule`: access control rules of switch chips.
 
-use menu::{Family, Kind, Menu, Property, Shape};
+use menu::{Family, Kind, Menu, MenuShape, Property};
 
 use super::qos::PROFILE_NAME;
 use super::{ON, PORTS};
@@ -88,7 +88,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["switch", "ports"],
     ..Menu::new(
         "/interface/ethernet/switch/rule",
-        Shape::Ordered,
+        MenuShape::Ordered,
         "Rules of switch chips",
     )
 };

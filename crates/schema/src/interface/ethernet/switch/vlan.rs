@@ -1,6 +1,6 @@
 //! `/interface/ethernet/switch/vlan`: VLAN tables of switch chips.
 
-use menu::{Menu, Property, Shape};
+use menu::{Menu, MenuShape, Property};
 
 use super::crs_qos::GROUP;
 use super::{ON, PORTS};
@@ -28,7 +28,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["switch", "vlan-id", "ports"],
     ..Menu::new(
         "/interface/ethernet/switch/vlan",
-        Shape::List,
+        MenuShape::List,
         "VLANs of switch chips",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/option/sets`: option sets.
 
-use menu::{Menu, Shape};
+use menu::{Menu, MenuShape};
 
 use crate::declare::{named, with_default};
 use crate::fragment::COMMENT;
@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     ..Menu::new(
         "/ip/dhcp-server/option/sets",
-        Shape::List,
+        MenuShape::List,
         "Options that go together",
     )
 };

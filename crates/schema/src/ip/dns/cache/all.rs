@@ -1,6 +1,6 @@
 //! `/ip/dns/cache/all`: cached records of all types.
 
-use menu::{Flag, Kind, Menu, Shape};
+use menu::{Flag, Kind, Menu, MenuShape};
 
 use crate::declare::shown;
 
@@ -13,5 +13,9 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     flags: &[Flag::new('S', "static", 0), Flag::new('N', "negative", 1)],
     columns: &["name", "type", "data", "ttl"],
-    ..Menu::new("/ip/dns/cache/all", Shape::Rows, "DNS cache of all types")
+    ..Menu::new(
+        "/ip/dns/cache/all",
+        MenuShape::Rows,
+        "DNS cache of all types",
+    )
 };

@@ -1,6 +1,6 @@
 //! `/ip/firewall/connection/tracking`: connection tracking settings for IPv4 and IPv6.
 
-use menu::{Kind, Menu, Shape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{counter, no, shown, with_default, yes};
 
@@ -98,7 +98,7 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     ..Menu::new(
         "/ip/firewall/connection/tracking",
-        Shape::Settings,
+        MenuShape::Settings,
         "Connection tracking settings",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/hotspot/user/profile`: hotspot user profiles.
 
-use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Effect, ExportSelector, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{DEFAULT, NONE_OR_SPAN, between, no, optional, text, with_default, yes};
 use crate::ip::dhcp_server::{PARENT, QUEUE_PLACE};
@@ -102,7 +102,7 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("hotspot-user-profile"),
     key: Some("name"),
     kind: "uprof",
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     builtin: &[Builtin {
         values: &[
             ("name", "default"),
@@ -114,7 +114,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/hotspot/user/profile",
-        Shape::List,
+        MenuShape::List,
         "Profiles of HotSpot users",
     )
 };

@@ -1,6 +1,6 @@
 //! `/ip/hotspot/walled-garden/ip`: packets accepted without login.
 
-use menu::{Effect, Family, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Kind, Menu, MenuShape, Property};
 
 use super::OF_SERVER;
 use crate::declare::{DISABLED_INVALID, PORTS, optional, with_default};
@@ -33,7 +33,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/hotspot/walled-garden/ip",
-        Shape::Ordered,
+        MenuShape::Ordered,
         "Packets that pass without logging in",
     )
 };

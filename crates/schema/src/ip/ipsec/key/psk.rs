@@ -1,6 +1,6 @@
 //! `/ip/ipsec/key/psk`: post-quantum pre-shared keys (RFC 8784).
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{argument, between, command, property};
 use crate::ip::ipsec::PEER;
@@ -24,5 +24,5 @@ pub(crate) static MENU: Menu = Menu {
         ],
     )],
     effect: Effect::None,
-    ..Menu::new("/ip/ipsec/key/psk", Shape::List, "Keys that both know")
+    ..Menu::new("/ip/ipsec/key/psk", MenuShape::List, "Pre-shared keys")
 };

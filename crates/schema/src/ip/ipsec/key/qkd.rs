@@ -1,6 +1,6 @@
 //! `/ip/ipsec/key/qkd`: quantum key distribution (ETSI GS QKD 014).
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{between, counter, no, text, with_default};
 
@@ -29,7 +29,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ip/ipsec/key/qkd",
-        Shape::Settings,
+        MenuShape::Settings,
         "Keys from a line of light",
     )
 };

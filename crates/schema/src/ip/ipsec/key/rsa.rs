@@ -1,6 +1,6 @@
 //! `/ip/ipsec/key/rsa`: RSA key pairs.
 
-use menu::{Argument, Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Argument, Effect, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{argument, command, counter, on_items};
 
@@ -45,5 +45,5 @@ pub(crate) static MENU: Menu = Menu {
         on_items("remove", "Remove keys"),
     ],
     effect: Effect::None,
-    ..Menu::new("/ip/ipsec/key/rsa", Shape::Fixed, "Pairs of keys")
+    ..Menu::new("/ip/ipsec/key/rsa", MenuShape::Fixed, "Pairs of keys")
 };

@@ -1,6 +1,6 @@
 //! `/ip/ipsec/policy/group`: groups of policy templates.
 
-use menu::{Builtin, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, ExportSelector, Kind, Menu, MenuShape, Property};
 
 use crate::declare::DEFAULT;
 use crate::fragment::COMMENT;
@@ -15,13 +15,13 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("ipsec-policy-group"),
     key: Some("name"),
     kind: "group",
-    pick: Pick::Default,
+    pick: ExportSelector::Default,
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
     ..Menu::new(
         "/ip/ipsec/policy/group",
-        Shape::List,
+        MenuShape::List,
         "Templates that go together",
     )
 };

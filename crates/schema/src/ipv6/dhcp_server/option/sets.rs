@@ -1,6 +1,6 @@
 //! `/ipv6/dhcp-server/option/sets`: option sets.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Kind, Menu, MenuShape};
 
 use crate::declare::{named, with_default};
 use crate::fragment::COMMENT;
@@ -22,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
     effect: Effect::None,
     ..Menu::new(
         "/ipv6/dhcp-server/option/sets",
-        Shape::List,
+        MenuShape::List,
         "Options that go together",
     )
 };

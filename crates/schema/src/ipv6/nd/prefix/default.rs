@@ -1,6 +1,6 @@
 //! `/ipv6/nd/prefix/default`: defaults for advertised prefixes of addresses.
 
-use menu::{Menu, Shape};
+use menu::{Menu, MenuShape};
 
 use super::{BY_DHCP, LIFETIME};
 use crate::declare::{with_default, yes};
@@ -24,7 +24,7 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     ..Menu::new(
         "/ipv6/nd/prefix/default",
-        Shape::Settings,
-        "How prefixes are advertised",
+        MenuShape::Settings,
+        "Defaults of advertised prefixes",
     )
 };

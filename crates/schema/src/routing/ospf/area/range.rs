@@ -1,6 +1,6 @@
 //! `/routing/ospf/area/range`: aggregates of an area's routes.
 
-use menu::{Family, Kind, Menu, Old, Property};
+use menu::{Family, Kind, Menu, OldProperty, Property};
 
 use crate::declare::{U32, maybe, optional};
 use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
@@ -20,6 +20,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["area", "prefix", "advertise"],
-    old: &[Old::renamed("range", "prefix")],
+    old: &[OldProperty::renamed("range", "prefix")],
     ..idle_list("/routing/ospf/area/range", "Ranges of OSPF areas")
 };

@@ -1,0 +1,14 @@
+//! Clients of outside services for control: DNS, web pages, mail, RADIUS, log servers, host checks.
+
+pub(crate) mod adlists;
+pub(crate) mod doh;
+pub(crate) mod fetches;
+pub(crate) mod mails;
+pub(crate) mod names;
+pub(crate) mod outgoing;
+pub(crate) mod probes;
+pub(crate) mod radius;
+pub(crate) mod resolve;
+pub(crate) mod syslog;
+pub(crate) mod trust;
+pub(crate) mod web;

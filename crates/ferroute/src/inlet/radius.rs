@@ -1,0 +1,236 @@
+//! RADIUS client: a socket per request, and accounting of sessions.
+//!
+//! The state machine is [`service::radius`]; this module adds sockets and clock.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use access::{Answer, Service, Vouched};
+use machine::{Machine as _, Rng};
+use router::Aaa;
+use service::radius::{Accept, Action, Event, Exchange, Outcome, Question, Request, Status};
+use tokio::net::UdpSocket;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::spawn_blocking;
+
+use crate::run::shared::Shared;
+
+/// Maximum number of concurrent requests; further ones count as unanswered.
+static REQUEST_SLOTS: Semaphore = Semaphore::const_new(256);
+
+/// Size of the receive buffer: one byte more than a packet may have.
+const DATAGRAM_BYTES: usize = wire::radius::MOST + 1;
+
+/// A session that RADIUS authenticated.
+pub(crate) struct Session {
+    aaa: Aaa,
+    accept: Accept,
+    request: Request,
+}
+
+/// Authenticates a user unknown to this router by RADIUS. Returns the answer with the server's attributes.
+pub(crate) async fn ask_about(
+    shared: &Arc<Shared>,
+    answer: Answer,
+    password: Vec<u8>,
+    address: IpAddr,
+    service: Service,
+) -> (Answer, Option<Session>) {
+    if !answer.may_be_asked_elsewhere() {
+        return (answer, None);
+    }
+    let asked = Arc::clone(shared);
+    let aaa = spawn_blocking(move || asked.lock().login_servers()).await;
+    let Some(aaa) = aaa.ok().flatten() else {
+        return (answer, None);
+    };
+    let mut request = Request {
+        question: Question::Access { password },
+        user: answer.name().to_owned(),
+        calling: address.to_canonical().to_string(),
+        called: String::new(),
+        router: aaa.router.clone(),
+        port: service.name(),
+        session: String::new(),
+        classes: Vec::new(),
+    };
+    let Outcome::Accept(accept) = ask(shared, &aaa, request.clone()).await else {
+        return (answer, None);
+    };
+    let vouched = Vouched {
+        group: aaa.group(accept.group.as_deref()),
+        idle: accept
+            .idle_timeout
+            .map(|seconds| Duration::from_secs(seconds.into())),
+    };
+    request.classes.clone_from(&accept.classes);
+    let session = Session {
+        aaa,
+        accept,
+        request,
+    };
+    (answer.vouched(vouched), Some(session))
+}
+
+/// Sends one request, and waits for the result.
+async fn ask(shared: &Arc<Shared>, aaa: &Aaa, request: Request) -> Outcome {
+    let Ok(_permit) = REQUEST_SLOTS.try_acquire() else {
+        return Outcome::Nobody;
+    };
+    let rng = Rng::system(router::store::unpredictable);
+    let mut exchange = Exchange::new(aaa.servers.to_vec(), request, rng);
+    let (mut out, mut socket, mut outcome) = (Vec::new(), None, None);
+    let mut datagram = vec![0; DATAGRAM_BYTES];
+    exchange.handle(Event::Begin, shared.now(), &mut out);
+    while outcome.is_none() {
+        let mut counted = Vec::new();
+        for action in out.drain(..) {
+            match action {
+                Action::Send { to, source, bytes } => {
+                    if let Err(error) = send(shared, &mut socket, to, source, &bytes).await {
+                        tracing::debug!("radius: {to}: {error}");
+                    }
+                }
+                Action::Done(done) => outcome = Some(done),
+                other => counted.push(other),
+            }
+        }
+        count(shared, counted).await;
+        let Some((until, _)) = exchange.deadline().filter(|_| outcome.is_none()) else {
+            break;
+        };
+        let left = until.saturating_since(shared.now());
+        match tokio::time::timeout(left, receive(socket.as_ref(), &mut datagram)).await {
+            Ok((len, from)) => {
+                let bytes = datagram.get(..len).unwrap_or_default();
+                let event = Event::Received { from, bytes };
+                exchange.handle(event, shared.now(), &mut out);
+            }
+            Err(_) => exchange.tick(shared.now(), &mut out),
+        }
+    }
+    outcome.unwrap_or(Outcome::Nobody)
+}
+
+/// Adds up counters, which takes the router's lock: no task may wait for that.
+async fn count(shared: &Arc<Shared>, actions: Vec<Action>) {
+    if !actions.is_empty() {
+        let shared = Arc::clone(shared);
+        let _ = spawn_blocking(move || shared.lock().count_radius(&actions)).await;
+    }
+}
+
+/// Socket of a request with its destination: connected sockets receive from the server only.
+type Line = Option<(UdpSocket, SocketAddr)>;
+
+async fn send(
+    shared: &Arc<Shared>,
+    line: &mut Line,
+    to: SocketAddr,
+    source: Option<IpAddr>,
+    bytes: &[u8],
+) -> io::Result<()> {
+    if line.as_ref().is_none_or(|(_, server)| *server != to) {
+        let inside = Arc::clone(shared);
+        let open = move || inside.inside(move || connected(to, source));
+        let socket = spawn_blocking(open).await.map_err(io::Error::other)??;
+        *line = Some((UdpSocket::from_std(socket)?, to));
+    }
+    match line {
+        Some((socket, _)) => socket.send(bytes).await.map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// Opens a socket with a random port.
+fn connected(to: SocketAddr, source: Option<IpAddr>) -> io::Result<std::net::UdpSocket> {
+    let any = match to {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let socket = std::net::UdpSocket::bind((source.unwrap_or(any), 0))?;
+    socket.connect(to)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+/// Receives a datagram; waits forever without a socket.
+async fn receive(
+    line: Option<&(UdpSocket, SocketAddr)>,
+    datagram: &mut [u8],
+) -> (usize, SocketAddr) {
+    loop {
+        match line {
+            Some((socket, from)) => match socket.recv(datagram).await {
+                Ok(len) => return (len, *from),
+                // ICMP reports a closed port at once, but the server may open it yet.
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            },
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Session {
+    /// Sends accounting of the session until the sender of `ended` is dropped; ends the session at its time
+    /// limit.
+    pub(crate) async fn attend(
+        self,
+        shared: Arc<Shared>,
+        login: u64,
+        mut ended: oneshot::Receiver<()>,
+    ) {
+        let begun = shared.now();
+        self.account(&shared, login, Status::Start, 0).await;
+        let interim = self.accept.interim.filter(|seconds| *seconds > 0);
+        let interim = interim.map(|seconds| Duration::from_secs(seconds.into()));
+        let interim = self.aaa.interim.or(interim);
+        let most = self
+            .accept
+            .session_timeout
+            .map(|seconds| Duration::from_secs(seconds.into()));
+        let (mut is_ended, mut next) = (false, interim);
+        loop {
+            let lasted = shared.now().saturating_since(begun);
+            let left = |at: Option<Duration>| at.map_or(FOREVER, |at| at.saturating_sub(lasted));
+            let over = most.filter(|_| !is_ended);
+            tokio::select! {
+                _ = &mut ended => break,
+                () = tokio::time::sleep(left(over)) => {
+                    is_ended = true;
+                    let shared = Arc::clone(&shared);
+                    let _ = spawn_blocking(move || shared.lock().end_session(login)).await;
+                }
+                () = tokio::time::sleep(left(next)) => {
+                    let seconds = u32::try_from(lasted.as_secs()).unwrap_or(u32::MAX);
+                    self.account(&shared, login, Status::Interim, seconds).await;
+                    next = interim.map(|interim| lasted + interim);
+                }
+            }
+        }
+        let lasted = shared.now().saturating_since(begun).as_secs();
+        let seconds = u32::try_from(lasted).unwrap_or(u32::MAX);
+        self.account(&shared, login, Status::Stop, seconds).await;
+    }
+
+    async fn account(&self, shared: &Arc<Shared>, login: u64, status: Status, seconds: u32) {
+        if !self.aaa.accounting {
+            return;
+        }
+        let request = Request {
+            question: Question::Accounting {
+                status,
+                seconds,
+                through: None,
+            },
+            session: format!("{login:08x}"),
+            ..self.request.clone()
+        };
+        let _ = ask(shared, &self.aaa, request).await;
+    }
+}
+
+/// Longer than any session.
+const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);

@@ -1,0 +1,279 @@
+//! TLS client settings: trusted certificates, and the configuration of outgoing connections.
+//!
+//! All clients use it: DNS over HTTPS, `/tool/fetch`, remote logs. The router's configuration decides about
+//! trust ([`certificate::Trust`]), read when a connection starts.
+
+use std::sync::Arc;
+
+use certificate::{Check, Facts, Trust};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
+
+/// Returns the TLS configuration for a use in `trust-store`, such as `dns` or `fetch`.
+///
+/// # Errors
+/// A certificate revocation list cannot be read.
+pub(crate) fn client(trust: &Trust, wanted: &str, check: Check) -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let verifier: Arc<dyn ServerCertVerifier> = match check {
+        Check::Nothing => Arc::new(AnyCertificate(Arc::clone(&provider))),
+        _ => Arc::new(ConfiguredTrust::new(trust, wanted, check, &provider)?),
+    };
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    Ok(config)
+}
+
+/// Certificate verifier with the trust of the configuration.
+#[derive(Debug)]
+struct ConfiguredTrust {
+    /// Verifier of chains; `None` without trusted authorities.
+    chains: Option<Arc<WebPkiServerVerifier>>,
+    /// Directly trusted server certificates, which need no authority.
+    own: Vec<CertificateDer<'static>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ConfiguredTrust {
+    fn new(
+        trust: &Trust,
+        wanted: &str,
+        check: Check,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Self, String> {
+        let mut roots = RootCertStore::empty();
+        let own: Vec<_> = trust.own(wanted).cloned().collect();
+        // Certificates that cannot be an authority are skipped.
+        let _ = roots.add_parsable_certificates(trust.roots(wanted).cloned());
+        let provider = Arc::clone(provider);
+        if roots.is_empty() {
+            return Ok(Self {
+                chains: None,
+                own,
+                provider,
+            });
+        }
+        let builder =
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+        let lists = trust.lists().iter();
+        let lists: Vec<_> = match check {
+            Check::Full => lists
+                .cloned()
+                .map(CertificateRevocationListDer::from)
+                .collect(),
+            _ => Vec::new(),
+        };
+        let builder = builder.with_crls(lists).allow_unknown_revocation_status();
+        let chains = builder.build().map_err(|error| error.to_string())?;
+        Ok(Self {
+            chains: Some(chains),
+            own,
+            provider,
+        })
+    }
+
+    /// Accepts a directly trusted certificate for its names and validity.
+    fn itself(
+        &self,
+        end: &CertificateDer<'_>,
+        name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let facts = Facts::read(end).map_err(|_| CertificateError::BadEncoding)?;
+        let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        if now < facts.not_before {
+            return Err(CertificateError::NotValidYet.into());
+        }
+        if now > facts.not_after {
+            return Err(CertificateError::Expired.into());
+        }
+        rustls::client::verify_server_name(&ParsedCertificate::try_from(end)?, name)?;
+        Ok(ServerCertVerified::assertion())
+    }
+}
+
+impl ServerCertVerifier for ConfiguredTrust {
+    fn verify_server_cert(
+        &self,
+        end: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if self.own.iter().any(|own| own == end) {
+            return self.itself(end, name, now);
+        }
+        match &self.chains {
+            Some(chains) => chains.verify_server_cert(end, between, name, ocsp, now),
+            None => Err(CertificateError::UnknownIssuer.into()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        tls12(&self.provider, message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        tls13(&self.provider, message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        schemes(&self.provider)
+    }
+}
+
+/// Verifier that accepts any certificate whose key the server has.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        tls12(&self.0, message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        tls13(&self.0, message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        schemes(&self.0)
+    }
+}
+
+fn tls12(
+    provider: &CryptoProvider,
+    message: &[u8],
+    certificate: &CertificateDer<'_>,
+    signed: &DigitallySignedStruct,
+) -> Result<HandshakeSignatureValid, Error> {
+    let algorithms = &provider.signature_verification_algorithms;
+    rustls::crypto::verify_tls12_signature(message, certificate, signed, algorithms)
+}
+
+fn tls13(
+    provider: &CryptoProvider,
+    message: &[u8],
+    certificate: &CertificateDer<'_>,
+    signed: &DigitallySignedStruct,
+) -> Result<HandshakeSignatureValid, Error> {
+    let algorithms = &provider.signature_verification_algorithms;
+    rustls::crypto::verify_tls13_signature(message, certificate, signed, algorithms)
+}
+
+fn schemes(provider: &CryptoProvider) -> Vec<SignatureScheme> {
+    provider
+        .signature_verification_algorithms
+        .supported_schemes()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use certificate::{Authority, Digest, Key, KeySize, Subject, Template, self_signed, signed};
+
+    use super::*;
+
+    const NOW: i64 = 1_795_000_000;
+
+    fn template(name: &str, usages: &[&str]) -> Template {
+        Template {
+            subject: Subject {
+                common_name: name.to_owned(),
+                ..Subject::default()
+            },
+            names: vec![format!("DNS:{name}")],
+            usages: usages.iter().map(|usage| (*usage).to_owned()).collect(),
+            not_before: NOW,
+            days_valid: 1,
+            ..Template::default()
+        }
+    }
+
+    fn verdict(trust: &Trust, check: Check, shown: &[u8], name: &str, at: i64) -> bool {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let known = ConfiguredTrust::new(trust, "fetch", check, &provider).expect("no lists");
+        let name = ServerName::try_from(name).expect("a name");
+        let at = UnixTime::since_unix_epoch(Duration::from_secs(at as u64));
+        let end = CertificateDer::from(shown);
+        known.verify_server_cert(&end, &[], &name, &[], at).is_ok()
+    }
+
+    #[test]
+    fn who_is_signed_by_a_trusted_authority_is_believed() {
+        let key = Key::new(KeySize::P256).expect("a key");
+        let ca = self_signed(&template("ca", &["key-cert-sign"]), &key).expect("a certificate");
+        let authority = Authority::new(&ca, key.der(), Digest::Sha256).expect("its own");
+        let server = template("host.example", &["digital-signature", "tls-server"]);
+        let server = signed(&server, &key, authority).expect("a certificate");
+        let mut trust = Trust::new("untrusted");
+
+        let verdict = |trust: &Trust, name, at| verdict(trust, Check::Full, &server, name, at);
+
+        assert!(!verdict(&trust, "host.example", NOW));
+        trust.add(&ca, "dns");
+        assert!(!verdict(&trust, "host.example", NOW), "for another use");
+        trust.add(&ca, "dns,fetch");
+        assert!(verdict(&trust, "host.example", NOW));
+        assert!(!verdict(&trust, "other.example", NOW));
+        assert!(!verdict(&trust, "host.example", NOW + 2 * 86_400));
+    }
+
+    #[test]
+    fn a_certificate_that_is_trusted_itself_is_believed() {
+        let key = Key::new(KeySize::P256).expect("a key");
+        let of = template("host.example", &["key-cert-sign", "tls-server"]);
+        let own = self_signed(&of, &key).expect("a certificate");
+        let mut trust = Trust::new("untrusted");
+        trust.add(&own, "all");
+
+        let verdict = |name, at| verdict(&trust, Check::WithoutLists, &own, name, at);
+
+        assert!(verdict("host.example", NOW));
+        assert!(!verdict("other.example", NOW));
+        assert!(!verdict("host.example", NOW - 1));
+        assert!(!verdict("host.example", NOW + 2 * 86_400));
+    }
+}
