@@ -4,7 +4,19 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use crate::cli::Reach;
+use clap::Args;
+
+/// Location of a running router.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Reach {
+    /// State folder of the router, or :memory: to store nothing. Default: /var/lib/ferroute, or the user's
+    /// state folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<String>,
+    /// Socket of the local console. Default: control.sock in the state folder.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) control: Option<PathBuf>,
+}
 
 /// State folder and console socket of a router.
 #[derive(Clone, Debug, PartialEq, Eq)]

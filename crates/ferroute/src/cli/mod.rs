@@ -13,6 +13,7 @@ use router::board::Board;
 pub(crate) use self::bench::{
     Attack, AttackKind, Bench, BenchPart, Compare, QueueKind, Queues, Table, Via,
 };
+pub(crate) use self::location::Reach;
 pub(crate) use self::trace::{Test, Trace};
 use crate::services::Listen;
 
@@ -134,18 +135,6 @@ pub(crate) enum LogLevel {
     Debug,
     /// Every packet that control processes.
     Trace,
-}
-
-/// Location of a running router.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Reach {
-    /// State folder of the router, or :memory: to store nothing. Default: /var/lib/ferroute, or the user's
-    /// state folder.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) state: Option<String>,
-    /// Socket of the local console. Default: control.sock in the state folder.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) control: Option<PathBuf>,
 }
 
 /// A console command.
