@@ -9,10 +9,12 @@
 mod bridged;
 mod dug;
 mod ends;
+mod family;
 mod far;
 mod guarded;
 mod home;
 mod hops;
+mod invalid;
 mod keyed;
 mod layered;
 mod measure;
@@ -29,8 +31,10 @@ mod update;
 pub mod workload;
 
 pub use bridged::{BRIDGED, bridged};
+pub use family::Family;
 pub use guarded::{GUARDED, guarded};
 pub use home::{HOME, home};
+pub use invalid::Invalid;
 pub use keyed::{KEYED, keyed};
 pub use layered::{LAYERED, layered};
 pub use packets::packet;
@@ -45,25 +49,6 @@ pub use update::{Update, updates};
 use dataplane::firewall::Firewall;
 use measure::Bench;
 use rig::Rig;
-
-/// The address families.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// IPv4.
-    Ipv4,
-    /// IPv6.
-    Ipv6,
-}
-
-impl Family {
-    /// The name in rows.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ipv4 => "ipv4",
-            Self::Ipv6 => "ipv6",
-        }
-    }
-}
 
 /// What is to be measured: a row for each combination.
 #[derive(Clone, Debug)]
@@ -116,43 +101,6 @@ impl Default for Options {
 /// Packets per run and worker: few enough that most runs are over before the machine does
 /// something else on their core.
 pub const PACKETS: usize = 16_384;
-
-/// Why a measurement means nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Invalid {
-    /// There is no memory for pools.
-    Memory(String),
-    /// The table did not take the routes.
-    TableFull,
-    /// Not every packet came out: how many of how many.
-    Lost {
-        /// Packets that were to come out.
-        expected: u64,
-        /// Packets that did.
-        sent: u64,
-    },
-    /// A packet arrived where or how it should not, or FastTrack forwarded other packets than it should.
-    Astray(String),
-    /// Memory was allocated while packets were walked.
-    Allocated(u64),
-    /// Something else ran on the core during every change.
-    Disturbed,
-}
-
-impl core::fmt::Display for Invalid {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Memory(error) => write!(f, "no memory for packets: {error}"),
-            Self::TableFull => write!(f, "the routing table is full"),
-            Self::Lost { expected, sent } => {
-                write!(f, "only {sent} of {expected} packets were forwarded")
-            }
-            Self::Astray(what) => f.write_str(what),
-            Self::Disturbed => f.write_str("the machine is too busy: every change had to wait"),
-            Self::Allocated(count) => write!(f, "{count} allocations while packets were walked"),
-        }
-    }
-}
 
 /// Measures every combination of the options, smallest tables first.
 ///
