@@ -1,5 +1,5 @@
-//! Hosts of bridges, `/interface/bridge/host`. Workers learn them (`fib::BridgeHosts`); here are those that are
-//! configured, the router's own addresses, ageing, and the rows.
+//! Hosts of bridges, `/interface/bridge/host`: configured hosts, the router's own addresses, ageing
+//! and rows. Workers learn the other hosts (`fib::BridgeHosts`).
 
 use core::ops::ControlFlow;
 use std::collections::BTreeMap;
@@ -16,18 +16,19 @@ use crate::intent::{ItemId, Name};
 use crate::live::{give, number};
 use crate::object::DYNAMIC;
 
-/// Hosts of all bridges together.
+/// Capacity of the host table, for all bridges together.
 pub(super) const ROOM: u32 = 1 << 19;
-/// Ageing looks at the whole table in so many steps, one each second.
+/// Number of ageing steps for the whole table; one step each second.
 const STEPS: u32 = 8;
 
 impl One {
-    /// The VLAN that untagged frames of a port, or of the bridge itself, are of in the table.
+    /// Returns the VLAN id of a port's (or the bridge's) untagged frames in the host table.
     fn vid(&self, pvid: u16) -> u16 {
         if self.config.vlan_filtering { pvid } else { 0 }
     }
 
-    /// What control has in the table: static hosts, and the addresses of this router but for the bridge's own.
+    /// Returns the host entries that control adds: static hosts, and this router's addresses except
+    /// the bridge's own.
     fn fixed_hosts(
         &self,
         bridge: InterfaceId,
@@ -61,7 +62,7 @@ impl One {
             .collect();
         for port in self.ports.values().filter(|port| port.link.is_slave) {
             if let Some(id) = port.link.id.filter(|_| Some(port.link.mac) != self.mac()) {
-                // Under VLAN 0 they are known in all.
+                // An entry in VLAN 0 holds for all VLANs.
                 fixed.extend([host(0, port.link.mac, id, HostKind::Local)]);
             }
         }
@@ -73,7 +74,7 @@ impl One {
 }
 
 impl Bridges {
-    /// Brings what control has in the table up to date.
+    /// Updates the host entries that control adds.
     pub(super) fn follow_hosts(&mut self, item: ItemId) {
         let (Some(one), Some(table)) = (self.all.get_mut(&item), &self.table) else {
             return;
@@ -100,7 +101,7 @@ impl Bridges {
         one.fixed = wanted;
     }
 
-    /// Forgets learned hosts that were not seen for too long, of a part of the table.
+    /// Removes expired hosts from one part of the table.
     pub(super) fn age(&mut self, now: Instant) {
         if self.age_at.is_none_or(|at| at > now) {
             return;
@@ -122,7 +123,7 @@ impl Bridges {
         self.aged = bridges.age((self.aged, count), seconds(now), ageing, |_, _| {});
     }
 
-    /// The rows of hosts that have no items.
+    /// Gives the rows of dynamic hosts.
     pub(super) fn host_rows(
         &self,
         filter: &RowFilter<'_>,
@@ -181,7 +182,7 @@ impl Bridges {
         row
     }
 
-    /// Shows what has become of a configured host.
+    /// Adds the state of a configured host to its row.
     pub(super) fn annotate_host(&self, item: ItemId, row: &mut Row) {
         let Some(config) = self.statics.get(&item) else {
             return;
@@ -198,7 +199,7 @@ impl Bridges {
         }
     }
 
-    /// Forgets hosts, as a user wants it.
+    /// Removes the dynamic hosts that the command names.
     pub(super) fn forget_hosts(&self, rows: &[Id]) -> Result<Reply, Reason> {
         if !rows.iter().all(|id| id.0 & DYNAMIC != 0) {
             return Err(Reason::failure("can not remove both dynamic and static"));
@@ -214,7 +215,7 @@ impl Bridges {
 }
 
 impl One {
-    /// The bridge's own address, which no table has.
+    /// Returns an entry for the bridge's own address, which the host table does not hold.
     fn own_host(&self) -> Option<(HostKey, Host)> {
         let id = self.id.filter(|_| !self.config.interface.disabled)?;
         let key = HostKey {
@@ -231,12 +232,12 @@ impl One {
     }
 }
 
-/// The second in which workers learn at this time.
+/// Converts a time to whole seconds, as the `seen` field of hosts counts them.
 const fn seconds(now: Instant) -> u32 {
     (now.as_nanos() / 1_000_000_000) as u32
 }
 
-/// The id of a host's row: the same as long as the host is there. Two hosts hardly ever share one.
+/// Returns the row id of a host. It is stable, and two hosts are unlikely to share an id.
 fn row_id(key: &HostKey) -> Id {
     let place = u64::from(key.vid) | (key.bridge.slot() as u64) << 12;
     Id(DYNAMIC | key.mac << 15 ^ place.wrapping_mul(0x9e37_79b9) & !DYNAMIC)

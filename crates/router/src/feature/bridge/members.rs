@@ -1,4 +1,5 @@
-//! Which interfaces are ports of which bridges: those that items name, and the members of lists that items name.
+//! Ports of bridges: interfaces that port items name, and the members of lists that port items
+//! name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +12,10 @@ use super::{Bridges, LISTS, Link, MEMBERS, Port};
 use crate::feature::{Effect, Effects, concerns};
 use crate::intent::{ItemId, Name};
 
-/// How deep lists include lists.
+/// Maximum nesting of interface lists.
 const DEPTH: usize = 32;
 
-/// What an interface is a port by.
+/// The bridge and port item of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Membership {
     bridge: Name,
@@ -23,7 +24,8 @@ struct Membership {
 }
 
 impl Bridges {
-    /// Finds out which interfaces are ports, and says which are slaves. Gives the bridges whose ports are others.
+    /// Determines which interfaces are ports and reports the slaves. Returns the bridges whose
+    /// ports changed.
     pub(super) fn find_ports(&mut self, store: &Store, out: &mut Effects) -> BTreeSet<ItemId> {
         let wanted = memberships(&self.ports, &self.lists, store);
         let mut others = BTreeSet::new();
@@ -37,7 +39,8 @@ impl Bridges {
         others
     }
 
-    /// The same for these interfaces alone, where no item names a list.
+    /// Updates the ports of these interfaces only; requires that no item names a list. Returns the
+    /// bridges whose ports changed.
     pub(super) fn find_named_ports(
         &mut self,
         names: BTreeSet<Name>,
@@ -58,7 +61,7 @@ impl Bridges {
         others
     }
 
-    /// Has an interface be a port as these items say. Gives the bridges that are others by that.
+    /// Makes an interface a port, or removes it. Returns the bridges that changed.
     fn enslave(&mut self, name: &Name, now: Option<&Membership>, out: &mut Effects) -> Vec<ItemId> {
         let master = now.map(|now| now.bridge.clone());
         let before = match master.clone() {
@@ -75,7 +78,7 @@ impl Bridges {
         self.move_port(name, before.as_ref(), now)
     }
 
-    /// Puts a port where it belongs. Gives the bridges that are others by that.
+    /// Moves a port to its bridge. Returns the bridges that changed.
     fn move_port(
         &mut self,
         name: &Name,
@@ -107,7 +110,8 @@ impl Bridges {
             });
             let own = own.map(|of| (of.number, (Some(of.priority), of.cost)));
             config.tree.overrides = own.collect();
-            // Until its interface is laid out as the bridge's slave nothing of the bridge follows from a new port.
+            // A new port has no effect on its bridge before its interface is laid out as a slave of
+            // the bridge.
             let is_new = !one.ports.contains_key(name);
             let number = match one.ports.get(name) {
                 Some(port) => port.number,
@@ -136,13 +140,13 @@ impl Bridges {
 }
 
 impl Bridges {
-    /// Whether an item names something that is no interface, as the name of a list.
+    /// Whether an item names something that is no interface, such as a list.
     pub(super) fn names_lists(&self, store: &Store) -> bool {
         self.named()
             .any(|name| store.named("interface", name).is_none())
     }
 
-    /// Everything that items name as ports.
+    /// All names of interfaces and lists in port, instance and VLAN items.
     fn named(&self) -> impl Iterator<Item = &Name> {
         let of_ports = self.ports.values().map(|port| &port.of);
         let of_instances = self.overrides.values().map(|of| &of.of);
@@ -172,11 +176,11 @@ impl Bridges {
     }
 }
 
-/// The numbers of a bridge's ports, from 1 on. A port takes the lowest one that is free.
+/// Port numbers of a bridge, from 1. A port takes the lowest free number.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     taken: BTreeSet<u16>,
-    /// All from 1 up to this one are taken.
+    /// All numbers up to this one are taken.
     full_to: u16,
 }
 
@@ -198,7 +202,8 @@ impl Numbers {
     }
 }
 
-/// The interfaces that are ports, by name. What names an interface itself comes before what names a list.
+/// Returns the membership of each port by interface name. An item that names the interface precedes
+/// an item that names a list.
 fn memberships(
     ports: &BTreeMap<ItemId, PortConfig>,
     lists: &Lists,
@@ -233,8 +238,8 @@ fn memberships(
     found
 }
 
-/// The interfaces of a list: its members and those of the lists that it includes, but for those of lists that it
-/// excludes.
+/// Returns the interfaces of a list: its members and the members of included lists, without the
+/// members of excluded lists.
 fn list_members(list: &str, store: &Store) -> BTreeSet<Name> {
     members_to(list, store, DEPTH)
 }

@@ -58,46 +58,49 @@ const OVERRIDES: &str = "/interface/bridge/port/mst-override";
 const LISTS: &str = "/interface/list";
 const MEMBERS: &str = "/interface/list/member";
 
-/// See the module.
+/// All bridges, their ports and the items below `/interface/bridge`.
 #[derive(Debug, Default)]
 pub(crate) struct Bridges {
-    /// By item.
+    /// Bridges by item.
     all: BTreeMap<ItemId, One>,
-    /// By name.
+    /// Bridges by name.
     names: BTreeMap<Name, ItemId>,
-    /// The items of ports.
+    /// Items of `/interface/bridge/port`.
     ports: BTreeMap<ItemId, PortConfig>,
-    /// The enabled ones by the interface or list that they name.
+    /// Enabled port items, by the interface or list that they name.
     port_items: BTreeSet<(Name, ItemId)>,
-    /// The items of VLANs.
+    /// Items of `/interface/bridge/vlan`.
     vlans: Vlans,
-    /// The items of hosts.
+    /// Items of `/interface/bridge/host`.
     statics: BTreeMap<ItemId, HostConfig>,
-    /// The items of multicast groups.
+    /// Items of `/interface/bridge/mdb`.
     groups: BTreeMap<ItemId, GroupConfig>,
-    /// The items of instances of spanning trees, and of ports in them.
+    /// Items of MST instances, and of ports in MST instances.
     instances: BTreeMap<ItemId, InstanceConfig>,
     overrides: BTreeMap<ItemId, OverrideConfig>,
-    /// The members of the lists that items name.
+    /// Members of the interface lists that items name.
     lists: Lists,
-    /// The bridge that each interface is a port of, by the names of both.
+    /// Bridge of each port, by name.
     masters: BTreeMap<Name, Name>,
-    /// What interfaces are, by id: the bridge that it is, or the one that it is a port of.
+    /// Item of the bridge for the interface ids of bridges, their ports, and the VLANs and stations
+    /// on them.
     ids: BTreeMap<InterfaceId, ItemId>,
-    /// When spanning trees tick, by bridge.
+    /// Deadlines of the spanning trees, by bridge.
     timers: Timers<ItemId>,
     own_sources: own_source::OwnSources,
-    /// Bridges whose hosts of other VLANs are forgotten once more, when no worker has the bridge as it was before.
+    /// Bridges whose learned hosts are flushed once more at the next ageing step, when no worker
+    /// uses the previous VLAN table.
     refiltered: BTreeSet<ItemId>,
-    /// When hosts are looked at next, how far the last look came, and when it was.
+    /// Time of the next ageing step, the table line where it starts, and the time of the last step.
     age_at: Option<Instant>,
     aged: u32,
     now: Instant,
-    /// What makes the places of groups hard to foresee.
+    /// Seed of the hash tables of multicast groups, so that senders cannot predict collisions.
     seed: u64,
-    /// Hosts and bridges, as workers see them.
+    /// The interface table of the workers: it holds the bridges and their hosts.
     table: Option<Arc<InterfaceTable>>,
-    /// Which ports are switched below the workers, by their interfaces' names, and why others are not.
+    /// Switch port of each port whose frames a switch chip forwards, by interface name, or the
+    /// reason why no chip does.
     pub(crate) switched: BTreeMap<Name, Result<board::Place, board::Reason>>,
 }
 
@@ -106,43 +109,44 @@ pub(crate) struct Bridges {
 struct One {
     config: BridgeConfig,
     id: Option<InterfaceId>,
-    /// The address of a port of the machine: where no port has one, the bridge's is made of it.
+    /// Address of an Ethernet port of the machine. A bridge without ports derives its address from
+    /// it.
     of_machine: Mac,
-    /// By the names of their interfaces.
+    /// Ports by interface name.
     ports: BTreeMap<Name, Port>,
     numbers: Numbers,
     port_index: PortIndex,
     tree: Tree,
-    /// The interfaces that lie on it, and on the VLANs on it, as they were when it last looked.
+    /// Interfaces on the bridge and on its VLANs, as of the last layout.
     above: BTreeMap<InterfaceId, OnBridge>,
-    /// The VLANs whose interfaces lie on it.
+    /// VLANs that have an interface on the bridge.
     vlans_above: BTreeSet<u16>,
-    /// The addresses of stations on its link, and on those VLANs.
+    /// Addresses of stations on the bridge and on its VLANs.
     stations: BTreeSet<Mac>,
-    /// What control has in the table of hosts.
+    /// Entries of the host table that control added.
     fixed: BTreeMap<HostKey, Host>,
-    /// What it knows of multicast, where it snoops, and the addresses that its queries come from.
+    /// State of IGMP and MLD snooping, if enabled, and the source addresses of queries.
     snooper: Option<Snooper>,
     source4: Option<Ipv4Addr>,
     source6: Option<Ipv6Addr>,
-    /// What workers were told.
+    /// The bridge as published to the workers.
     published: Option<(InterfaceId, Arc<Bridge>)>,
 }
 
-/// What a bridge knows of an interface that lies on it, or on a VLAN on it.
+/// An interface on a bridge, or on a VLAN of the bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OnBridge {
     name: Name,
-    /// The interface below, by its name.
+    /// Name of the interface below.
     on: Option<Name>,
-    /// The VLAN, if it is one that the bridge's tags tell.
+    /// VLAN id, if the tag's EtherType is the EtherType of the bridge.
     vlan: Option<u16>,
-    /// The address of a station.
+    /// Address of the station.
     station: Option<Mac>,
 }
 
 impl OnBridge {
-    /// Describes an interface; `ethertype` is that of the bridge's tags.
+    /// Describes an interface; `ethertype` is the EtherType of the bridge's tags.
     fn new(interface: &Interface, laid: &Laid, ethertype: u16) -> Self {
         let is_up = !(laid.disabled || laid.invalid);
         let tag = laid.parent.map(|(_, tag)| tag).filter(|_| is_up);
@@ -161,22 +165,22 @@ impl OnBridge {
 /// A port of a bridge.
 #[derive(Clone, Debug)]
 struct Port {
-    /// Its number: the lowest that was free when it came.
+    /// Port number: the lowest free one when the port joined.
     number: u16,
     config: PortConfig,
-    /// Its item, which may be of a list.
+    /// Its item, which may name an interface list.
     item: ItemId,
-    /// It is here as a member of a list.
+    /// The port joined as a member of an interface list.
     of_list: bool,
-    /// What is true of its interface.
+    /// State of its interface.
     link: Link,
 }
 
-/// What is true of the interface of a port.
+/// State of the interface of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Link {
     id: Option<InterfaceId>,
-    /// The bridge takes its frames.
+    /// The bridge receives the frames of the interface.
     is_slave: bool,
     running: bool,
     mac: Mac,
@@ -199,7 +203,7 @@ impl Feature for Bridges {
         }
         let followed = [MENU, PORTS, VLANS, HOSTS, GROUPS, INSTANCES, OVERRIDES];
         if !concerns(&followed, changes) && self.lists.is_empty() && !self.names_lists(view.store) {
-            // Lists that no item names have changed.
+            // No item names one of the changed lists.
             return;
         }
         let (mut others, mut named) = (BTreeSet::new(), BTreeSet::new());
@@ -223,7 +227,7 @@ impl Feature for Bridges {
                 }
             }
         });
-        // Without lists an item of a port is about the interface that it names, and no other.
+        // While no item names a list, a port item only concerns the interface that it names.
         let are_single = changes.is_some()
             && self.lists.is_empty()
             && !concerns(&[MENU, VLANS, OVERRIDES, LISTS, MEMBERS], changes)
@@ -330,22 +334,22 @@ impl Feature for Bridges {
 }
 
 impl Bridges {
-    /// Takes what workers read of interfaces: it has the hosts of bridges. `seed` is random.
+    /// Sets the interface table of the workers, which holds the hosts of bridges. `seed` is random.
     pub(crate) fn set_table(&mut self, table: Arc<InterfaceTable>, seed: u64) {
-        // Without that much address space the table has room for fewer.
+        // With less address space the table holds fewer hosts.
         let _ = table.bridges().make_room(hosts::ROOM, seed);
         self.seed = seed;
         self.table = Some(table);
     }
 
-    /// What workers know of bridges.
+    /// The bridges published to the workers.
     #[cfg(test)]
     pub(crate) fn published(&self) -> impl Iterator<Item = &Bridge> {
         let published = self.all.values().filter_map(|one| one.published.as_ref());
         published.map(|(_, bridge)| &**bridge)
     }
 
-    /// Forgets what a load does not have any more.
+    /// Removes the items that a load no longer contains.
     fn forget_gone(&mut self, view: &View<'_>, out: &mut Effects) {
         let gone: Vec<_> = { self.all.keys() }
             .filter(|id| view.store.item(MENU, Id(**id)).is_none())
@@ -361,11 +365,11 @@ impl Bridges {
         self.groups.clear();
         self.instances.clear();
         self.overrides.clear();
-        // A load begins with no slaves at all.
+        // A load starts without slaves.
         self.masters.clear();
     }
 
-    /// Makes or changes a bridge, or takes it away.
+    /// Adds, changes or removes a bridge.
     fn put(&mut self, id: ItemId, item: Option<&Item>, out: &mut Effects) {
         if let Some(before) = self.all.get(&id) {
             self.names.remove(&before.config.interface.name);
@@ -411,7 +415,7 @@ impl Bridges {
         out.push(Effect::Item(id, Wanted::Interface(wanted)));
     }
 
-    /// Sees to what workers have of a bridge that is gone.
+    /// Removes a bridge from the workers.
     fn take_away(&mut self, gone: One, out: &mut Effects) {
         self.ids.retain(|_, item| self.all.contains_key(item));
         if let Some((id, _)) = gone.published {
@@ -422,7 +426,7 @@ impl Bridges {
         }
     }
 
-    /// The bridges that an interface has to do with.
+    /// Returns the bridges that an interface belongs to.
     fn concerned(&self, id: InterfaceId, running: &Running<'_>) -> BTreeSet<ItemId> {
         let mut items = BTreeSet::new();
         items.extend(self.ids.get(&id));
@@ -430,7 +434,7 @@ impl Bridges {
             items.extend(self.names.get(&laid.name));
             let master = self.masters.get(&laid.name);
             items.extend(master.and_then(|name| self.names.get(name)));
-            // A VLAN or a station on it, or a station on such a VLAN.
+            // Interfaces on the bridge: VLANs, stations, and stations on such VLANs.
             let on = |laid: &Laid| {
                 let parent = laid.parent.map(|(id, _)| id);
                 parent.or(laid.station.as_ref().map(|shares| shares.on))
@@ -443,7 +447,8 @@ impl Bridges {
         items
     }
 
-    /// Tells what has become of a bridge: it as an interface, and what workers have of it.
+    /// Updates a bridge: its interface, its spanning tree, its snooping, and the bridge of the
+    /// workers.
     fn bring_up_to_date(&mut self, item: ItemId, now: Instant, out: &mut Effects) {
         self.set_instances(item);
         let Some(one) = self.all.get_mut(&item) else {
@@ -457,7 +462,7 @@ impl Bridges {
         }
         let actions = one.follow_tree(now);
         one.begin_to_snoop(self.seed);
-        // Ports that do something else now are published with that.
+        // A port whose state changes is published together with the new state, by `do_`.
         if !actions.iter().any(tree::becomes) {
             one.publish(&self.vlans, &self.lists, out);
         }
@@ -468,7 +473,7 @@ impl Bridges {
         self.follow_hosts(item);
     }
 
-    /// Follows what is said of VLANs, hosts and instances; `others` gets the bridges that they are about.
+    /// Applies changes of VLANs, hosts and instances; adds the bridges concerned to `others`.
     fn follow_details(
         &mut self,
         view: &View<'_>,
@@ -516,7 +521,7 @@ impl Bridges {
         }
     }
 
-    /// Gives a bridge's spanning tree its instances.
+    /// Sets the MST instances of a bridge's spanning tree.
     fn set_instances(&mut self, item: ItemId) {
         let Some(one) = self.all.get_mut(&item) else {
             return;
@@ -528,7 +533,7 @@ impl Bridges {
     }
 }
 
-/// Puts an item in, or takes it out. Gives what it was.
+/// Inserts or removes an item. Returns its previous value.
 fn swap<T>(items: &mut BTreeMap<ItemId, T>, id: ItemId, now: Option<T>) -> Option<T> {
     match now {
         Some(now) => items.insert(id, now),
@@ -541,17 +546,17 @@ impl One {
         self.config.interface.clone()
     }
 
-    /// Its link address, as far as it has one.
+    /// Link address of the bridge, if known.
     fn mac(&self) -> Option<Mac> {
         self.config.interface.kind.downcast::<bridge::Bridge>()?.mac
     }
 
-    /// The ports that frames come and go by, in the order of their places.
+    /// Ports that forward frames, in the order of their slots in the workers' port list.
     fn active_ports(&self) -> impl Iterator<Item = (&Name, &Port)> {
         self.ports.iter().filter(|(_, port)| port.is_active())
     }
 
-    /// Looks at the VLANs and stations that lie on it. Gives their interfaces.
+    /// Finds the VLANs and stations on the bridge. Returns their interfaces.
     fn look_above(&mut self, running: &Running<'_>) -> Vec<InterfaceId> {
         self.above.clear();
         let mut look = |name: &str| {
@@ -577,8 +582,8 @@ impl One {
         self.above.keys().copied().collect()
     }
 
-    /// Whether an interface lies on the bridge as it did when the bridge last looked: then nothing of the bridge
-    /// follows from what else is other of the interface, such as its addresses.
+    /// Whether an interface on the bridge is unchanged for the bridge since the last layout. Other
+    /// changes of the interface, such as addresses, do not concern the bridge.
     fn is_as_before(&self, id: InterfaceId, running: &Running<'_>) -> bool {
         let now = || {
             let laid = running.layout.interfaces.get(&id)?;
@@ -591,7 +596,7 @@ impl One {
             && before == now().as_ref()
     }
 
-    /// Chooses address and MTU as its ports are.
+    /// Chooses the address and the MTU of the bridge by its ports.
     fn choose(&mut self, item: ItemId) {
         let mac = match (self.config.auto_mac, self.config.admin_mac) {
             (false, Some(mac)) => Some(mac),
@@ -603,8 +608,8 @@ impl One {
         self.config.interface.kind = bridge::Bridge { mac }.into();
     }
 
-    /// The address of the port that came first, of Ethernet ports before others (RouterOS: `auto-mac`). So it is the
-    /// same after a restart, and stays where it is when another port comes.
+    /// Returns the address of the oldest port, Ethernet ports before others (RouterOS: `auto-mac`).
+    /// The address survives restarts and does not change when a port joins.
     fn mac_of_a_port(&self) -> Option<Mac> {
         let ports = self.ports.iter();
         let known = ports.filter(|(_, port)| port.link.mac != Mac::ZERO);
@@ -613,8 +618,8 @@ impl One {
     }
 }
 
-/// The address of a bridge that has no port to take one from: of a port of the machine and its own item, so that it is
-/// the same after a restart, and marked as nobody's product (IEEE 802, 8.4: local).
+/// Derives the address of a bridge without ports from the address of a machine port and the
+/// bridge's item. The address survives restarts and is locally administered (IEEE 802, 8.4).
 fn made_mac(of: Mac, item: ItemId) -> Mac {
     let [.., e, f] = item.to_be_bytes();
     let [a, b, c, d, g, h] = of.0;

@@ -7,11 +7,11 @@ use wire::Mac;
 use super::Bridges;
 use crate::feature::Effects;
 
-/// Linux (`net_ratelimit`): ten messages in five seconds.
+/// Limit as in Linux (`net_ratelimit`): ten messages in five seconds.
 const BURST: u32 = 10;
 const WINDOW: Duration = Duration::from_secs(5);
 
-/// The messages of the present window.
+/// Messages counted in the present window.
 #[derive(Debug, Default)]
 pub(super) struct OwnSources {
     began: Option<Instant>,
@@ -19,7 +19,7 @@ pub(super) struct OwnSources {
 }
 
 impl OwnSources {
-    /// Counts a message; whether it is within the limit.
+    /// Counts a message. Returns whether it is within the limit.
     fn admits(&mut self, now: Instant) -> bool {
         let is_over = |began: Instant| now.saturating_since(began) >= WINDOW;
         if self.began.is_none_or(is_over) {
@@ -31,8 +31,8 @@ impl OwnSources {
 }
 
 impl Bridges {
-    /// Logs that a port received a frame from this address, which is the bridge's or a port's own. Every worker has a
-    /// limit of its own; this one is for all of them together.
+    /// Logs that a port received a frame whose source is an address of the bridge or of a port.
+    /// Each worker limits its reports; this limit holds for all workers together.
     pub(crate) fn report_own_source(
         &mut self,
         port: InterfaceId,
@@ -45,7 +45,7 @@ impl Bridges {
         let Some((one, number)) = number.filter(|_| self.own_sources.admits(now)) else {
             return;
         };
-        // RouterOS: the address is in lower case here.
+        // RouterOS writes this address in lower case.
         let (name, mac) = (one.name_of(number), mac.to_string().to_lowercase());
         let message = format!(
             "{name}: bridge port received packet with own address as source address ({mac}), probably loop"

@@ -1,4 +1,4 @@
-//! Ports of a bridge: how they are found, and what is true of their interfaces.
+//! Ports of a bridge: lookup by number and interface, and the state of their interfaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,23 +10,23 @@ use super::{Bridges, Link, One};
 use crate::intent::{Class, ItemId, Name};
 use crate::running::Running;
 
-/// Finds ports by number and by interface, and knows which changed.
+/// Index of ports by number and by interface, and the set of changed ports.
 #[derive(Debug, Default)]
 pub(super) struct PortIndex {
     by_number: BTreeMap<u16, Name>,
     by_interface: BTreeMap<InterfaceId, Name>,
-    /// Numbers of ports whose configuration or link is not the one that the spanning tree knows.
+    /// Numbers of ports whose configuration or link the spanning tree does not know yet.
     pub(super) changed: BTreeSet<u16>,
 }
 
 impl PortIndex {
-    /// A port came, or is configured anew.
+    /// Adds a port, or marks it as changed.
     pub(super) fn set(&mut self, name: &Name, number: u16) {
         self.by_number.insert(number, name.clone());
         self.changed.insert(number);
     }
 
-    /// A port went.
+    /// Removes a port.
     pub(super) fn remove(&mut self, number: u16, interface: Option<InterfaceId>) {
         self.by_number.remove(&number);
         if let Some(interface) = interface {
@@ -35,7 +35,7 @@ impl PortIndex {
         self.changed.insert(number);
     }
 
-    /// The name of the port with this number.
+    /// Returns the name of the port with this number.
     pub(super) fn name(&self, number: u16) -> Option<&Name> {
         self.by_number.get(&number)
     }
@@ -47,24 +47,24 @@ impl PortIndex {
 }
 
 impl One {
-    /// The interface of the port with this number.
+    /// Returns the interface of the port with this number.
     pub(super) fn port_numbered(&self, number: u16) -> Option<InterfaceId> {
         let name = self.port_index.name(number)?;
         self.ports.get(name)?.link.id
     }
 
-    /// The name of the port with this number; empty without one.
+    /// Returns the name of the port with this number; empty without such a port.
     pub(super) fn name_of(&self, number: u16) -> &str {
         self.port_index.name(number).map_or("", |name| name)
     }
 
-    /// The number of the port that an interface is.
+    /// Returns the number of the port on this interface.
     pub(super) fn number_of(&self, interface: InterfaceId) -> Option<u16> {
         let name = self.port_index.by_interface.get(&interface)?;
         self.ports.get(name).map(|port| port.number)
     }
 
-    /// Takes over what is true of the interface of a port. Returns its id.
+    /// Updates the link state of a port from the layout. Returns its interface id.
     fn look_at_link(
         &mut self,
         name: &Name,
@@ -90,11 +90,11 @@ impl One {
             },
             None => Link::default(),
         };
-        // A port whose device is away keeps the address that it had: the bridge's may be of it.
+        // A port without a device keeps its address, since the bridge may use it.
         if port.link.mac == Mac::ZERO {
             port.link.mac = before.mac;
         }
-        // Who was behind a link that is gone may be elsewhere by now, as Linux takes it.
+        // Hosts behind a link that went down may have moved (as Linux assumes).
         if before.running && !port.link.running {
             port.forget_hosts(table);
         }
@@ -113,7 +113,7 @@ impl One {
         port.link.id
     }
 
-    /// The ports that changes of these interfaces concern.
+    /// Returns the ports that changes of these interfaces concern.
     fn ports_on(
         &self,
         interfaces: &BTreeSet<InterfaceId>,
@@ -129,7 +129,7 @@ impl One {
 }
 
 impl Bridges {
-    /// Takes over what is true of a bridge and its ports, where it may be different: of these interfaces.
+    /// Updates the bridge's id and the links of its ports on these interfaces.
     pub(super) fn look_at_links(
         &mut self,
         item: ItemId,

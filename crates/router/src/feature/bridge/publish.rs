@@ -1,4 +1,4 @@
-//! The bridge as workers see it.
+//! Compiles a bridge to the form that workers use.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{One, Port};
 use crate::feature::{Effect, Effects};
 
 impl One {
-    /// Tells workers what the bridge is, if that is other than before.
+    /// Publishes the bridge to the workers if it changed.
     pub(super) fn publish(&mut self, vlans: &Vlans, lists: &Lists, out: &mut Effects) {
         let now = self.id.filter(|_| !self.config.interface.disabled);
         let now = now.map(|id| (id, Arc::new(self.compile(id, vlans, lists))));
@@ -51,8 +51,8 @@ impl One {
         bridge
     }
 
-    /// Whether `fast-forward` holds (RouterOS): two ports run, which flood all and have no horizon, and the bridge's
-    /// address is that of one of them.
+    /// Whether `fast-forward` applies (RouterOS): exactly two ports run, both flood all traffic and
+    /// have no horizon, and the bridge uses the address of one of them.
     pub(super) fn may_fast_forward(&self, bridge: &Bridge) -> bool {
         let floods = |port: &BridgePort| {
             port.unknown_unicast_flood
@@ -93,7 +93,8 @@ impl One {
         })
     }
 
-    /// What a port is trusted with, where something asks; and what requests that come by it say of it.
+    /// Returns the guards' settings of a port: trust, and the relay agent information for DHCP
+    /// requests.
     fn trust(&self, name: &str, config: &PortConfig) -> Trust {
         if self.config.guards.are_off() {
             return Trust::default();
@@ -119,7 +120,7 @@ impl One {
 }
 
 impl Port {
-    /// Forgets the hosts that were learned behind it.
+    /// Removes the hosts learned on this port.
     pub(super) fn forget_hosts(&self, table: Option<&InterfaceTable>) {
         if let Some((table, id)) = table.zip(self.link.id) {
             table.bridges().flush(id, |_| true);

@@ -1,4 +1,4 @@
-//! What is configured of bridges and of their ports, from the store.
+//! Reads the configuration of bridges and ports from the store.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -13,17 +13,17 @@ use crate::intent::{Interface, Name};
 use crate::kind;
 use crate::read;
 
-/// The most that a bridge learns by itself: what RouterOS allows a machine with a gigabyte of memory or more.
+/// Default limit of learned hosts: RouterOS's for machines with 1 GiB of memory or more.
 const LEARNED_AUTO: u32 = 131_072;
-/// The MTU of a bridge without ports (RouterOS).
+/// MTU of a bridge without ports (RouterOS).
 pub(super) const MTU: u32 = 1500;
 
-/// What is configured of a bridge.
+/// Configuration of a bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BridgeConfig {
-    /// It as an interface: its address, MTU and link follow from its ports.
+    /// The bridge as an interface: its address, MTU and link follow from its ports.
     pub(super) interface: Interface,
-    /// `mtu`; none is the least of its ports.
+    /// `mtu`; `None` takes the lowest MTU of its ports.
     pub(super) mtu: Option<u32>,
     /// `auto-mac`.
     pub(super) auto_mac: bool,
@@ -37,7 +37,7 @@ pub(super) struct BridgeConfig {
     pub(super) fast_forward: bool,
     /// `forward-reserved-addresses`.
     pub(super) forward_reserved: bool,
-    /// The spanning tree, but for the bridge's address and its instances.
+    /// Spanning tree settings without the bridge's address and instances.
     pub(super) tree: stp::Config,
     /// `vlan-filtering`.
     pub(super) vlan_filtering: bool,
@@ -49,27 +49,27 @@ pub(super) struct BridgeConfig {
     pub(super) frame_types: FrameTypes,
     /// `ingress-filtering`.
     pub(super) ingress_filtering: bool,
-    /// How it snoops IGMP and MLD, but for its addresses; none: it does not.
+    /// Settings of IGMP and MLD snooping without the query addresses; `None` if snooping is off.
     pub(super) snooping: Option<snooping::Config>,
     /// `querier-uses-bridge-address`.
     pub(super) querier_uses_address: bool,
-    /// What it keeps to trusted ports.
+    /// Which protocols the bridge accepts from trusted ports only.
     pub(super) guards: Guards,
-    /// Circuit and remote identity of the relay agent information, where requests get one: an empty circuit is the
-    /// port's name, an empty remote identity the bridge's address.
+    /// Circuit id and remote id of the DHCP relay agent information, if inserted. Empty means the
+    /// port's name and the bridge's address.
     pub(super) agent: Option<(String, String)>,
 }
 
-/// What is configured of a port.
+/// Configuration of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PortConfig {
-    /// The bridge, by name.
+    /// Name of the bridge.
     pub(super) bridge: Name,
-    /// The interface, or the list of interfaces, by name.
+    /// Name of the interface or of the interface list.
     pub(super) of: Name,
-    /// Configured and not in use.
+    /// `disabled`.
     pub(super) disabled: bool,
-    /// `learn`: none learns as the bridge does.
+    /// `learn`; `None` means `auto`.
     pub(super) learn: Option<bool>,
     /// `horizon`.
     pub(super) horizon: Option<u32>,
@@ -87,7 +87,7 @@ pub(super) struct PortConfig {
     pub(super) ingress_filtering: bool,
     /// `tag-stacking`.
     pub(super) tag_stacking: bool,
-    /// What it is in the spanning tree, but for single instances.
+    /// Spanning tree settings of the port, without those of single instances.
     pub(super) tree: stp::PortConfig,
     /// `multicast-router`.
     pub(super) multicast_router: MulticastRouter,
@@ -102,53 +102,54 @@ pub(super) struct PortConfig {
 /// Whether a multicast router is behind a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MulticastRouter {
-    /// No, whatever is heard.
+    /// Never.
     Disabled,
     /// Always.
     Permanent,
-    /// As long as its queries are heard.
+    /// As long as the port receives queries.
     Temporary,
 }
 
-/// What is configured of a multicast group.
+/// Configuration of a multicast group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GroupConfig {
-    /// The bridge, by name.
+    /// Name of the bridge.
     pub(super) bridge: Name,
     /// The group.
     pub(super) group: IpAddr,
-    /// `vid`; none is that of the bridge's frames without a tag.
+    /// `vid`; `None` is the VLAN of the bridge's untagged frames.
     pub(super) vid: Option<u16>,
-    /// `interface`: the ports that listen, by name.
+    /// `interface`: names of the listening ports.
     pub(super) ports: Vec<Name>,
-    /// Configured and not in use.
+    /// `disabled`.
     pub(super) disabled: bool,
 }
 
 impl BridgeConfig {
-    /// Whether it is a provider's bridge (IEEE 802.1Q, 5.10), whose spanning tree has an address of its own.
+    /// Whether it is a provider bridge (IEEE 802.1Q, 5.10), whose spanning tree uses its own group
+    /// address.
     pub(super) const fn is_provider(&self) -> bool {
         self.vlan_filtering && self.ethertype == 0x88a8
     }
 }
 
-/// What is configured of a VLAN.
+/// Configuration of a VLAN.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct VlanConfig {
-    /// The bridge, by name.
+    /// Name of the bridge.
     pub(super) bridge: Name,
-    /// `vlan-ids`, from one to another.
+    /// `vlan-ids` as inclusive ranges.
     pub(super) vids: Vec<(u16, u16)>,
     /// `tagged`.
     pub(super) tagged: Vec<Name>,
     /// `untagged`.
     pub(super) untagged: Vec<Name>,
-    /// Configured and not in use.
+    /// `disabled`.
     pub(super) disabled: bool,
 }
 
 impl VlanConfig {
-    /// Whether it is about this VLAN.
+    /// Whether the item names this VLAN.
     pub(super) fn has(&self, vid: u16) -> bool {
         let mut vids = self.vids.iter();
         vids.any(|(first, last)| (*first..=*last).contains(&vid))
@@ -160,18 +161,18 @@ impl VlanConfig {
     }
 }
 
-/// What is configured of a host.
+/// Configuration of a static host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HostConfig {
     pub(super) bridge: Name,
     pub(super) interface: Name,
     pub(super) mac: Mac,
-    /// `vid`; none takes that of the port.
+    /// `vid`; `None` takes the VLAN of the port.
     pub(super) vid: Option<u16>,
     pub(super) disabled: bool,
 }
 
-/// What is configured of an instance of the spanning tree.
+/// Configuration of an MST instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InstanceConfig {
     pub(super) bridge: Name,
@@ -180,7 +181,7 @@ pub(super) struct InstanceConfig {
     pub(super) disabled: bool,
 }
 
-/// What a port is in an instance of the spanning tree.
+/// Configuration of a port in an MST instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OverrideConfig {
     pub(super) of: Name,
@@ -229,7 +230,7 @@ pub(super) fn bridge(item: &Item) -> Option<BridgeConfig> {
     })
 }
 
-/// RouterOS 7.23: what is said in place of `add-dhcp-option82`, which is still read.
+/// RouterOS 7.23 replaces `add-dhcp-option82` by these ids; the old property is still read.
 fn agent(item: &Item) -> Option<(String, String)> {
     let of = |name| item.text(name).to_owned();
     let (circuit, remote) = (of("dhcp-agent-circuit-id"), of("dhcp-agent-remote-id"));
@@ -237,7 +238,7 @@ fn agent(item: &Item) -> Option<(String, String)> {
     (item.is("add-dhcp-option82") || is_said).then_some((circuit, remote))
 }
 
-/// The names are those of the machine.
+/// The properties have the names of the fields of [`snooping::Config`].
 fn snooping(item: &Item) -> Option<snooping::Config> {
     let usual = snooping::Config::default();
     let span = |name, usual| read::span(item, name).unwrap_or(usual);

@@ -1,4 +1,4 @@
-//! Rows of bridges and ports, and their monitors.
+//! Rows and monitors of bridges and ports.
 
 use core::ops::ControlFlow;
 
@@ -36,7 +36,7 @@ impl Bridges {
         }
     }
 
-    /// Adds whether a port is switched below the workers, and why not.
+    /// Adds whether a switch chip forwards for the port, or the reason why not.
     fn show_switched(&self, name: &Name, row: &mut Row) {
         match self.switched.get(name) {
             Some(Ok(place)) => {
@@ -50,7 +50,7 @@ impl Bridges {
         }
     }
 
-    /// The ports that an item has made.
+    /// Returns the ports of a port item.
     fn ports_of(&self, item: ItemId) -> Vec<(&One, &Name, &Port)> {
         let config = self.ports.get(&item);
         let one = config.and_then(|config| self.names.get(&config.bridge));
@@ -61,7 +61,7 @@ impl Bridges {
         ports.map(|(name, port)| (one, name, port)).collect()
     }
 
-    /// The ports that are there as members of lists.
+    /// Gives the rows of ports that are members of lists.
     pub(super) fn port_rows(
         &self,
         filter: &RowFilter<'_>,
@@ -77,7 +77,7 @@ impl Bridges {
         ControlFlow::Continue(())
     }
 
-    /// One page of the monitor of bridges.
+    /// Returns one page of the bridge monitor.
     pub(super) fn monitor_bridges(&self, items: &[Id]) -> Reply {
         let bridges = items.iter().filter_map(|id| self.all.get(&id.0));
         Reply {
@@ -90,13 +90,14 @@ impl Bridges {
         let mut row = one.monitor();
         let is_switched = |name: &Name| self.switched.get(name).is_some_and(Result::is_ok);
         if one.ports.keys().any(is_switched) {
-            // RouterOS: not where a chip switches.
+            // RouterOS: `fast-forward` is off where a chip switches.
             row.set("fast-forward", yes_no(false));
         }
         row
     }
 
-    /// One page of the monitor of ports; of an item of a list those of all that it has made.
+    /// Returns one page of the port monitor. An item that names a list gives a row for each of its
+    /// ports.
     pub(super) fn monitor_ports(&self, items: &[Id], now: Instant) -> Reply {
         let mut rows = Vec::new();
         for id in items {
@@ -124,7 +125,7 @@ impl Bridges {
         Reply { rows, made: None }
     }
 
-    /// The port of a dynamic row.
+    /// Returns the port of a dynamic row.
     fn port_of_row(&self, id: Id) -> Option<(&One, &Name, &Port)> {
         self.all.values().find_map(|one| {
             let mut ports = one.ports.iter();
@@ -134,7 +135,7 @@ impl Bridges {
     }
 }
 
-/// The id of the row of a port that is there as a member of a list.
+/// Returns the row id of a port that is a list member.
 fn row_id(port: &Port) -> Id {
     let interface = port.link.id.map_or(0, |id| id.0);
     Id(DYNAMIC | port.item << 32 & !DYNAMIC | u64::from(interface))
@@ -178,8 +179,8 @@ fn port_row(one: &One, name: &Name, port: &Port) -> Row {
 }
 
 impl One {
-    /// Bytes that frames on it have at most behind the Ethernet header: the least of its ports (RouterOS: 65535
-    /// without any).
+    /// Returns the lowest L2 MTU of the ports, in bytes behind the Ethernet header (RouterOS: 65535
+    /// without ports).
     fn l2mtu(&self) -> u32 {
         let ports = self.ports.values().filter(|port| port.link.is_slave);
         ports.map(|port| port.link.mtu).min().unwrap_or(65_535)
@@ -226,7 +227,7 @@ impl One {
             .as_ref()
             .is_some_and(|(_, bridge)| bridge.fast_forward);
         row.set("fast-forward", yes_no(fast));
-        // RouterOS: of its own queries a bridge says nothing.
+        // RouterOS shows only other queriers, not the bridge itself.
         if self.snooper.is_some() {
             for (name, ipv6) in [("igmp-querier", false), ("mld-querier", true)] {
                 let other = self.other_querier(ipv6).map(|from| from.to_string());
@@ -261,7 +262,7 @@ impl One {
         row
     }
 
-    /// What a port of a spanning tree does.
+    /// Adds the spanning tree state of a port.
     fn show_tree(&self, view: &PortView, now: Instant, row: &mut Row) {
         let (changes, at) = self.tree.machine().topology_changes();
         let counters = view.counters;
@@ -284,7 +285,7 @@ impl One {
         );
         row.set("topology-changes", number(changes));
         if let Some(at) = at {
-            // RouterOS: whole seconds.
+            // RouterOS shows whole seconds.
             let ago = i64::try_from(now.saturating_since(at).as_secs()).unwrap_or(i64::MAX);
             row.set(
                 "last-topology-change",
@@ -320,13 +321,13 @@ fn yes_no(is: bool) -> Value {
     Value::Word(if is { "yes" } else { "no" })
 }
 
-/// A bridge as RouterOS writes it: `0x8000.D4:CA:6D:01:02:03`.
+/// Formats a bridge id as RouterOS does: `0x8000.D4:CA:6D:01:02:03`.
 fn bridge_id(id: BridgeId) -> Value {
     let priority = (id.0 >> 48) as u16;
     Value::text(format!("{priority:#06x}.{}", id.address()))
 }
 
-/// A port as RouterOS writes it: `80.1`.
+/// Formats a port id as RouterOS does: `80.1`.
 fn port_id(id: u16) -> Value {
     Value::text(format!("{:x}.{}", id >> 8 & 0xf0, id & 0xfff))
 }
@@ -336,7 +337,7 @@ fn pair(sent: u64, received: u64) -> Value {
 }
 
 impl Port {
-    /// Whether frames come and go by it.
+    /// Whether the port forwards frames: it is a slave and its link runs.
     pub(super) const fn is_active(&self) -> bool {
         self.link.is_slave && self.link.running
     }

@@ -1,5 +1,5 @@
-//! Snooping of IGMP and MLD in a bridge: `service::snooping` learns who listens, workers have that as
-//! `dataplane::bridge::Groups`, and `/interface/bridge/mdb` shows it and adds to it.
+//! IGMP and MLD snooping of bridges: `service::snooping` learns the listeners, workers read them as
+//! `dataplane::bridge::Groups`, and `/interface/bridge/mdb` shows and adds groups.
 
 use core::any::Any;
 use core::net::IpAddr;
@@ -23,30 +23,30 @@ use crate::intent::{ItemId, Name};
 use crate::live::{give, number};
 use crate::object::DYNAMIC;
 
-/// A VLAN, 0 where the bridge does not tell VLANs apart, and a group.
+/// VLAN id (0 without VLAN filtering) and group address.
 type Place = (u16, IpAddr);
 
-/// What a bridge knows of multicast.
+/// Snooping state of a bridge.
 #[derive(Debug)]
 pub(super) struct Snooper {
     machine: Snooping,
     config: Config,
-    /// The ports that the machine was told of.
+    /// Ports as last passed to the machine.
     ports: BTreeMap<InterfaceId, PortConfig>,
     groups: Arc<Groups>,
-    /// Who reported, with the number of the row that shows it.
+    /// Ports that reported each group, with the number of its row.
     heard: BTreeMap<Place, (u64, BTreeSet<InterfaceId>)>,
-    /// Who listens by configuration.
+    /// Ports that listen to each group by configuration.
     fixed: BTreeMap<Place, BTreeSet<InterfaceId>>,
     asked: BTreeSet<(u16, bool)>,
     routers: BTreeSet<(u16, bool, InterfaceId)>,
     permanent: BTreeSet<InterfaceId>,
-    /// What workers may still read.
+    /// Replaced values that workers may still read.
     replaced: Vec<Arc<dyn Any + Send + Sync>>,
     rows: u64,
 }
 
-/// By what a bridge sends queries.
+/// What the bridge needs to send queries.
 #[derive(Clone, Copy, Debug)]
 struct Voice<'a> {
     bridge: &'a Bridge,
@@ -70,12 +70,12 @@ impl Snooper {
         }
     }
 
-    /// What workers read.
+    /// The group table of the workers.
     pub(super) const fn groups(&self) -> &Arc<Groups> {
         &self.groups
     }
 
-    /// When something is due.
+    /// Returns the machine's next deadline.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.machine.deadline().map(|(at, _)| at)
     }
@@ -131,7 +131,7 @@ impl Snooper {
         self.tell(place);
     }
 
-    /// Tells workers who listens to a group.
+    /// Publishes the listeners of a group to the workers.
     fn tell(&mut self, place: Place) {
         let heard = self.heard.get(&place).map(|(_, ports)| ports);
         let fixed = self.fixed.get(&place);
@@ -149,7 +149,7 @@ impl Snooper {
         self.replace(replaced);
     }
 
-    /// A worker that reads what was replaced frees nothing.
+    /// Keeps a replaced value until no worker reads it, so that no worker has to free it.
     fn replace(&mut self, replaced: Arc<dyn Any + Send + Sync>) {
         self.replaced.retain(|one| Arc::strong_count(one) > 1);
         if Arc::strong_count(&replaced) > 1 {
@@ -157,7 +157,7 @@ impl Snooper {
         }
     }
 
-    /// Takes over who listens by configuration.
+    /// Replaces the configured listeners.
     fn set_fixed(&mut self, fixed: BTreeMap<Place, BTreeSet<InterfaceId>>) {
         let before = core::mem::replace(&mut self.fixed, fixed);
         let both: BTreeSet<_> = before.keys().chain(self.fixed.keys()).copied().collect();
@@ -169,7 +169,7 @@ impl Snooper {
     }
 }
 
-/// Puts something into a set, or takes it out; says whether the set is other.
+/// Inserts a value into a set or removes it. Returns whether the set changed.
 fn put<T: Ord>(set: &mut BTreeSet<T>, of: T, is_in: bool) -> bool {
     match is_in {
         true => set.insert(of),
@@ -178,7 +178,7 @@ fn put<T: Ord>(set: &mut BTreeSet<T>, of: T, is_in: bool) -> bool {
 }
 
 impl Voice<'_> {
-    /// Sends a query: by all ports, or by one.
+    /// Sends a query by one port, or by all ports.
     fn ask(
         &self,
         (port, vlan): (Option<InterfaceId>, u16),
@@ -194,7 +194,7 @@ impl Voice<'_> {
             let at = self.bridge.number(port).zip(self.bridge.vlans.as_ref());
             at.is_some_and(|(at, vlans)| vlans.member(vlan, at) == Member::Tagged)
         };
-        // RouterOS: those of a bridge by itself are in the VLAN of its frames without a tag.
+        // RouterOS sends general queries untagged, in the VLAN of the bridge's untagged frames.
         let (interface, is_tagged) = match port {
             None => (self.bridge.id, false),
             Some(port) => (port, tagged(port)),
@@ -216,7 +216,7 @@ impl Voice<'_> {
 }
 
 impl One {
-    /// Begins to snoop, or ceases to, as is configured.
+    /// Creates or drops the snooper according to the configuration.
     pub(super) fn begin_to_snoop(&mut self, seed: u64) {
         match &self.config.snooping {
             Some(_) => drop(self.snooper.get_or_insert_with(|| Snooper::new(seed))),
@@ -224,7 +224,7 @@ impl One {
         }
     }
 
-    /// Has snooping follow what is configured of the bridge, and which ports it has.
+    /// Passes the bridge's configuration and ports to the snooper.
     pub(super) fn follow_snooping(
         &mut self,
         groups: &BTreeMap<ItemId, GroupConfig>,
@@ -287,7 +287,7 @@ impl One {
         of.bridge == self.config.interface.name
     }
 
-    /// The ports by which frames come, as the machine knows them, and those behind which a router is by configuration.
+    /// Returns the ports that frames arrive on, and the ports with a configured multicast router.
     fn listening_ports(&self) -> (BTreeMap<InterfaceId, PortConfig>, BTreeSet<InterfaceId>) {
         let mut ports = BTreeMap::new();
         let mut permanent = BTreeSet::new();
@@ -306,7 +306,7 @@ impl One {
         (ports, permanent)
     }
 
-    /// The spanning tree is another one: who listens is asked anew.
+    /// Restarts queries after a topology change of the spanning tree.
     pub(super) fn tree_changed(&mut self, now: Instant, out: &mut Effects) {
         let mac = self.mac().unwrap_or_default();
         if let (Some(snooper), Some((_, bridge))) = (&mut self.snooper, &self.published) {
@@ -323,21 +323,21 @@ impl One {
         })
     }
 
-    /// The other querier of a family, if one is heard in any VLAN.
+    /// Returns the address of another querier of this family in any VLAN.
     pub(super) fn other_querier(&self, ipv6: bool) -> Option<IpAddr> {
         let snooper = self.snooper.as_ref()?;
         let mut asked = snooper.asked.iter().filter(|(_, of)| *of == ipv6);
         asked.find_map(|(vlan, _)| snooper.machine.other_querier((*vlan, ipv6)))
     }
 
-    /// The numbers of those of these interfaces that are ports.
+    /// Returns the ids of the active ports with these names.
     fn ids_of(&self, names: &[Name]) -> Vec<InterfaceId> {
         let ports = names.iter().filter_map(|name| self.ports.get(name));
         let active = ports.filter(|port| port.is_active());
         active.filter_map(|port| port.link.id).collect()
     }
 
-    /// A frame of IGMP or MLD came by a port.
+    /// Handles an IGMP or MLD frame from a port.
     pub(super) fn hear_multicast(&mut self, heard: &Heard<'_>, now: Instant, out: &mut Effects) {
         let mac = self.mac().unwrap_or_default();
         let Some((_, bridge)) = &self.published else {
@@ -357,7 +357,7 @@ impl One {
         }
     }
 
-    /// Does what is due.
+    /// Runs the expired timers of the machine.
     pub(super) fn tick_multicast(&mut self, now: Instant, out: &mut Effects) {
         let mac = self.mac().unwrap_or_default();
         if let (Some(snooper), Some((_, bridge))) = (&mut self.snooper, &self.published) {
@@ -367,7 +367,7 @@ impl One {
         }
     }
 
-    /// The names of ports, in order.
+    /// Returns the names of ports, joined by commas in the given order.
     fn names(&self, ports: impl IntoIterator<Item = InterfaceId>) -> String {
         let name = |id: InterfaceId| {
             let mut named = self.ports.iter();
@@ -378,7 +378,7 @@ impl One {
     }
 }
 
-/// The VLAN that a frame of a port is in, as workers decide it.
+/// Returns the VLAN of a frame from a port, by the workers' rules.
 fn vlan_of(bridge: &Bridge, heard: &Heard<'_>) -> Option<u16> {
     let port = bridge.ports().get(bridge.number(heard.interface)?)?;
     if bridge.vlans.is_none() {
@@ -394,7 +394,7 @@ fn vlan_of(bridge: &Bridge, heard: &Heard<'_>) -> Option<u16> {
 }
 
 impl Bridges {
-    /// A frame of IGMP or MLD came by a port.
+    /// Handles an IGMP or MLD frame from a port.
     pub(super) fn hear_snooped(&mut self, heard: &Heard<'_>, now: Instant, out: &mut Effects) {
         let item = self.ids.get(&heard.interface);
         if let Some(one) = item.and_then(|item| self.all.get_mut(item)) {
@@ -402,7 +402,7 @@ impl Bridges {
         }
     }
 
-    /// When something of snooping is due.
+    /// Returns the next deadline of all snoopers.
     pub(super) fn deadline_of_snooping(&self) -> Option<Instant> {
         let snoopers = self.all.values().filter_map(|one| one.snooper.as_ref());
         snoopers.filter_map(Snooper::deadline).min()
@@ -417,7 +417,7 @@ impl Bridges {
         }
     }
 
-    /// What is heard, where a bridge snoops.
+    /// Returns the snooping service if a bridge snoops.
     pub(super) fn services_of_snooping(&self) -> Vec<Service> {
         let mut configs = self.all.values().map(|one| &one.config);
         match configs.any(|config| config.snooping.is_some()) {
@@ -435,7 +435,7 @@ impl Bridges {
         row.set("on-ports", Value::text(on.unwrap_or_default()));
     }
 
-    /// The groups that ports have reported.
+    /// Gives the rows of groups that ports reported.
     pub(super) fn group_rows(
         &self,
         filter: &RowFilter<'_>,
@@ -465,9 +465,9 @@ impl Bridges {
     }
 }
 
-/// The service by which workers tell of frames of IGMP and MLD.
+/// Service by which workers pass IGMP and MLD frames.
 pub(super) const SERVICE: &str = SNOOPED;
-/// A thousand receivers that answer one query within its second are heard.
+/// Allows a thousand receivers to answer one query within a second.
 const RATE: Rate = Rate {
     per_second: 2_000,
     burst: 1_024,

@@ -1,4 +1,5 @@
-//! Spanning tree of a bridge: the machine of `service::stp`, what it is told of ports, and what becomes of its actions.
+//! Spanning tree of a bridge: feeds ports and BPDUs to the machine of `service::stp` and carries
+//! out its actions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,9 +16,9 @@ use crate::feature::Effects;
 use crate::feature::hear::{Heard, Hearing, How, Outgoing};
 use crate::intent::ItemId;
 
-/// The service by which BPDUs are heard.
+/// Service that receives BPDUs.
 pub(super) const SERVICE: &str = "stp";
-/// A thousand ports whose neighbours send as fast as they may.
+/// Allows a thousand ports whose neighbours send at the maximum rate.
 const RATE: Rate = Rate {
     per_second: 10_000,
     burst: 2_048,
@@ -27,20 +28,21 @@ const LLC: [u8; 3] = [0x42, 0x42, 0x03];
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
 
-/// See the module.
+/// Spanning tree of one bridge.
 #[derive(Debug)]
 pub(super) struct Tree {
     machine: Bridge,
     config: Config,
-    /// What the machine was told of ports, by their numbers.
+    /// Ports as last passed to the machine, by number.
     told: BTreeMap<u16, (PortConfig, Link)>,
-    /// Whether the bridge is enabled, as ports were told of last.
+    /// Whether the bridge was enabled when ports were last passed on.
     is_up: bool,
-    /// The trees in which ports learn, and in which they forward: a bit each, bit 0 for the common one.
+    /// Trees in which each port learns, and in which it forwards: one bit per tree, bit 0 for the
+    /// common tree.
     states: BTreeMap<u16, (u32, u32)>,
 }
 
-/// Whether a port does something else from now on.
+/// Whether an action changes the state of a port.
 pub(super) const fn becomes(action: &Action) -> bool {
     matches!(action, Action::Become { .. })
 }
@@ -68,13 +70,13 @@ impl Tree {
         self.config.protocol != Protocol::None
     }
 
-    /// The trees in which a port learns, and in which it forwards.
+    /// Returns the trees in which a port learns, and in which it forwards.
     pub(super) fn states(&self, port: u16) -> (u32, u32) {
         self.states.get(&port).copied().unwrap_or_default()
     }
 
-    /// Takes over how the bridge is configured, and what is told of ports whose configuration or link changed: `None`
-    /// of one that is none any more.
+    /// Applies the configuration and the changed ports; `None` removes a port. Returns the
+    /// machine's actions.
     fn follow(
         &mut self,
         config: Config,
@@ -107,7 +109,7 @@ impl Tree {
         actions
     }
 
-    /// Notes what ports do from now on.
+    /// Records new port states.
     fn note(&mut self, actions: &[Action]) {
         for action in actions {
             let Action::Become { port, tree, state } = action else {
@@ -133,7 +135,7 @@ impl Tree {
 }
 
 impl One {
-    /// Tells the machine of what is configured and of links, as they are.
+    /// Passes changed configuration and links to the machine. Returns its actions.
     pub(super) fn follow_tree(&mut self, now: Instant) -> Vec<Action> {
         let mut config = self.config.tree.clone();
         config.address = self.mac().unwrap_or_default();
@@ -158,7 +160,7 @@ impl One {
 }
 
 impl Bridges {
-    /// Does what a bridge's spanning tree wants done.
+    /// Carries out the actions of a bridge's spanning tree.
     pub(super) fn do_(
         &mut self,
         item: ItemId,
@@ -201,7 +203,7 @@ impl Bridges {
         }
     }
 
-    /// Forgets what was learned at these ports, each in a tree, in one walk.
+    /// Removes the hosts learned on these ports, each in one tree, in a single walk of the table.
     fn flush(&self, item: ItemId, ports: &BTreeSet<(InterfaceId, u16)>) {
         let (Some(one), Some(table)) = (self.all.get(&item), &self.table) else {
             return;
@@ -214,7 +216,7 @@ impl Bridges {
         });
     }
 
-    /// What spanning trees hear.
+    /// Returns the BPDU service if a spanning tree is on.
     pub(super) fn services_of_trees(&self) -> Vec<Service> {
         if !self.all.values().any(|one| one.tree.is_on()) {
             return Vec::new();
@@ -223,7 +225,7 @@ impl Bridges {
         vec![Service::new(SERVICE, [to(GROUP), to(PROVIDER_GROUP)], RATE)]
     }
 
-    /// A BPDU came in.
+    /// Handles a BPDU.
     pub(super) fn hear_bpdu(
         &mut self,
         heard: &Heard<'_>,
@@ -250,7 +252,7 @@ impl Bridges {
         Hearing::Taken
     }
 
-    /// Lets the trees tick whose time has come.
+    /// Runs the spanning trees whose timers expired.
     pub(super) fn tick_trees(&mut self, now: Instant, out: &mut Effects) {
         while let Some(item) = self.timers.due(now) {
             let mut actions = Vec::new();
@@ -282,7 +284,8 @@ impl One {
     }
 }
 
-/// The BPDU of a frame: what stands behind the LLC header, as far as the frame's length says.
+/// Returns the BPDU of a frame: the bytes behind the LLC header, cut to the length field of the
+/// frame.
 fn bpdu<'a>(heard: &Heard<'a>) -> Option<&'a [u8]> {
     let length = heard.frame.get(ETHERNET - 2..ETHERNET)?;
     let length = usize::from(u16::from_be_bytes([length[0], length[1]]));

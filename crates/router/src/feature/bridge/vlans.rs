@@ -1,7 +1,7 @@
-//! VLANs of a bridge, `/interface/bridge/vlan`: which ports are members of which.
+//! VLANs of a bridge, `/interface/bridge/vlan`: the member ports of each VLAN.
 //!
-//! Members are named by items. Besides, a port is a member of the VLAN of its own frames (`pvid`) without a tag, the
-//! bridge is a port like others, and a member with a tag of the VLANs whose interfaces lie on it.
+//! Items name members. In addition, each port is an untagged member of its own VLAN (`pvid`), as is
+//! the bridge itself, and the bridge is a tagged member of each VLAN that has an interface on it.
 
 use core::ops::ControlFlow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,29 +16,29 @@ use crate::intent::{ItemId, Name};
 use crate::live::{give, number};
 use crate::object::DYNAMIC;
 
-/// The members of lists, by the lists' names.
+/// Members of interface lists, by list name.
 pub(super) type Lists = BTreeMap<Name, BTreeSet<Name>>;
-/// What VLANs a bridge's items name.
+/// Items of `/interface/bridge/vlan`.
 pub(super) type Vlans = BTreeMap<ItemId, VlanConfig>;
 
-/// Why a dynamic row is there.
+/// Cause of a dynamic row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
-    /// A port's own VLAN.
+    /// The `pvid` of a port.
     Pvid,
-    /// A VLAN interface lies on the bridge.
+    /// A VLAN interface on the bridge.
     Interface,
 }
 
 impl One {
-    /// The bridge and its ports that frames come and go by, by their places.
+    /// Returns the slots of the active ports and of the bridge in the VLAN table.
     fn places(&self) -> BTreeMap<&Name, usize> {
         let ports: Vec<_> = self.active_ports().map(|(name, _)| name).collect();
         let bridge = (&self.config.interface.name, ports.len());
         ports.into_iter().zip(0..).chain([bridge]).collect()
     }
 
-    /// The table that workers filter by; none where VLANs are not filtered.
+    /// Returns the VLAN table of the workers, or `None` without VLAN filtering.
     pub(super) fn vlan_table(&self, vlans: &Vlans, lists: &Lists) -> Option<Arc<VlanTable>> {
         if !self.config.vlan_filtering {
             return None;
@@ -78,7 +78,7 @@ impl One {
         Some(Arc::new(table))
     }
 
-    /// The items of this bridge that are in use.
+    /// Returns the enabled items of this bridge.
     fn rows_of<'a>(&'a self, vlans: &'a Vlans) -> impl Iterator<Item = (ItemId, &'a VlanConfig)> {
         let name = &self.config.interface.name;
         let rows = vlans.iter();
@@ -86,7 +86,8 @@ impl One {
         rows.map(|(item, row)| (*item, row))
     }
 
-    /// Which of the bridge and its ports take frames without a tag, of which VLAN these are, and the place.
+    /// Returns the ports that accept untagged frames, the bridge included, with their `pvid` and
+    /// `frame-types`.
     fn own_vlans(&self) -> impl Iterator<Item = (&Name, u16, FrameTypes)> {
         let config = &self.config;
         let bridge = (&config.interface.name, config.pvid, config.frame_types);
@@ -96,7 +97,7 @@ impl One {
         all.filter(|(_, _, types)| *types != FrameTypes::Tagged)
     }
 
-    /// Members that no item names, by VLAN and by why they are there.
+    /// Returns the members that no item names, by VLAN and cause.
     fn dynamic(&self, vlans: &Vlans, lists: &Lists) -> BTreeMap<(u16, Cause), Vec<Name>> {
         let mut found: BTreeMap<_, Vec<Name>> = BTreeMap::new();
         if !self.config.vlan_filtering {
@@ -126,7 +127,8 @@ impl One {
         found
     }
 
-    /// Whether an item is about this VLAN alone: what is a member by itself is shown there (RouterOS 7.15).
+    /// Returns the item that names only this VLAN: its row shows dynamic members, too (RouterOS
+    /// 7.15).
     fn single(&self, vlans: &Vlans, vid: u16) -> Option<ItemId> {
         let mut rows = self.rows_of(vlans);
         let found = rows.find(|(_, row)| row.vids == [(vid, vid)]);
@@ -135,7 +137,7 @@ impl One {
 }
 
 impl Bridges {
-    /// Shows who is a member at present.
+    /// Adds the present members to the row of an item.
     pub(super) fn annotate_vlan(&self, item: ItemId, row: &mut Row) {
         let config = self.vlans.get(&item);
         let one = config.and_then(|config| self.names.get(&config.bridge));
@@ -169,7 +171,7 @@ impl Bridges {
         row.set("current-untagged", joined(&untagged));
     }
 
-    /// The VLANs that have members which no item names.
+    /// Gives the rows of VLANs with members that no item names.
     pub(super) fn vlan_rows(
         &self,
         filter: &RowFilter<'_>,
@@ -207,14 +209,14 @@ impl Bridges {
         ControlFlow::Continue(())
     }
 
-    /// The bridges that the items of VLANs are about.
+    /// Returns the bridges of all VLAN items.
     pub(super) fn bridges_of_vlans(&self) -> impl Iterator<Item = ItemId> {
         let bridges = self.vlans.values().map(|row| &row.bridge);
         bridges.filter_map(|name| self.names.get(name)).copied()
     }
 }
 
-/// The interfaces that are named, themselves or by lists.
+/// Replaces lists among the names by their members.
 fn resolved<'a>(names: &'a [Name], lists: &'a Lists) -> impl Iterator<Item = &'a Name> {
     names.iter().flat_map(|name| {
         let list = lists.get(name);

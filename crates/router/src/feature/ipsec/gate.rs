@@ -1,4 +1,5 @@
-//! The gate of IKE: which datagrams workers hand on, so that floods of strangers keep nobody out.
+//! The gate of IKE: chooses which datagrams workers pass to control, so that floods from unknown
+//! senders do not lock peers out.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeSet;
@@ -11,11 +12,11 @@ use ike::{CHALLENGE_BYTES, Sort};
 
 use super::{MARKER, PORTS};
 
-/// Sorts messages by their SPIs and senders.
+/// Classifies IKE messages by their SPIs and senders.
 #[derive(Debug)]
 pub(super) struct IkeGate {
     ike: Arc<ike::Gate>,
-    /// Addresses of configured peers that have a single one.
+    /// Addresses of the configured peers that have a single address.
     peers: ArcSwap<BTreeSet<IpAddr>>,
 }
 
@@ -27,7 +28,7 @@ impl IkeGate {
         }
     }
 
-    /// Takes over the addresses of configured peers.
+    /// Replaces the addresses of configured peers.
     pub(super) fn set_peers(&self, peers: BTreeSet<IpAddr>) {
         if **self.peers.load() != peers {
             self.peers.store(Arc::new(peers));
@@ -35,14 +36,14 @@ impl IkeGate {
     }
 }
 
-/// The message in a datagram, with the marker of port 4500 before it.
+/// Returns the IKE message in a datagram, preceded by its marker (non-empty on port 4500).
 fn message<'a>(arrival: &Arrival<'a>) -> Result<(&'static [u8], &'a [u8]), DropReason> {
     match (arrival.port == PORTS[1], arrival.payload) {
         (false, message) => Ok((&[], message)),
         (true, [0xff]) => Err(DropReason::IpsecKeepalive),
         (true, payload) => match payload.strip_prefix(&MARKER) {
             Some(message) => Ok((&MARKER, message)),
-            // Packets of ESP with a known SPI have gone another way.
+            // ESP packets with a known SPI never reach this gate.
             None => Err(DropReason::IpsecUnknown),
         },
     }

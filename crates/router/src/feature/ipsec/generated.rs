@@ -1,4 +1,5 @@
-//! Policies that are made for peers, out of templates: they are there as long as a pair has their selectors.
+//! Policies generated from templates for peers. Each exists as long as an SA pair has its
+//! selectors.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +8,23 @@ use ike::{Child, Mode, PeerId, PolicyId};
 
 use super::read::{Does, Met, selector};
 
-/// What tells the numbers of these policies from all others.
+/// Flag in the ids of generated policies.
 const MADE: u64 = 1 << 63;
 
-/// A policy that was made.
+/// A generated policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Made {
     pub(super) template: PolicyId,
     pub(super) peer: PeerId,
     pub(super) mode: Mode,
-    /// What it is about: this router's side and the peer's, and as packets meet it.
+    /// Its selectors: the local and the remote one as negotiated, and the selector that packets
+    /// match.
     pub(super) about: Vec<((ike::Selector, ike::Selector), Selector)>,
-    /// The protocol of that; 0 is any.
+    /// The IP protocol of its packets; 0 is any.
     pub(super) protocol: u8,
 }
 
-/// What tells one made policy from another.
+/// Identity of a generated policy: equal keys share one policy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     template: PolicyId,
@@ -44,7 +46,7 @@ impl Made {
     }
 }
 
-/// All of them.
+/// All generated policies.
 #[derive(Debug, Default)]
 pub(super) struct Generated {
     next: u64,
@@ -53,7 +55,8 @@ pub(super) struct Generated {
 }
 
 impl Generated {
-    /// The policy for a pair, made if there is none; none where no selectors of it are of one family.
+    /// Returns the policy of a pair and generates it if necessary. Returns `None` if no local and
+    /// remote selector are of one family.
     pub(super) fn of(&mut self, child: &Child) -> Option<PolicyId> {
         let met = |(source, destination): &(_, _)| {
             let met = selector(source, destination, child.payload)?;
@@ -80,12 +83,12 @@ impl Generated {
         }
     }
 
-    /// Whether it has this policy.
+    /// Whether `id` is a generated policy.
     pub(super) fn has(&self, id: PolicyId) -> bool {
         self.all.contains_key(&id)
     }
 
-    /// Forgets a policy; whether it was one of these.
+    /// Removes a generated policy; returns false if `id` is none.
     pub(super) fn remove(&mut self, id: PolicyId) -> bool {
         let gone = self.all.remove(&id);
         if let Some(made) = &gone {
@@ -94,12 +97,13 @@ impl Generated {
         gone.is_some()
     }
 
-    /// The template of a policy; another policy is its own.
+    /// Returns the template of a generated policy, or `id` itself for other policies.
     pub(super) fn template(&self, id: PolicyId) -> PolicyId {
         self.all.get(&id).map_or(id, |made| made.template)
     }
 
-    /// A policy as packets meet it: once for each pair of selectors. They come before all others.
+    /// Returns the entries of a policy that packets match, one for each pair of selectors.
+    /// Generated policies come before all others.
     pub(super) fn met(&self, id: PolicyId) -> impl Iterator<Item = Met> {
         let about = self.all.get(&id).into_iter().flat_map(|made| &made.about);
         (0..).zip(about).map(move |(part, (_, selector))| Met {
@@ -113,7 +117,6 @@ impl Generated {
         })
     }
 
-    /// All.
     pub(super) fn all(&self) -> impl Iterator<Item = (PolicyId, &Made)> {
         self.all.iter().map(|(id, made)| (*id, made))
     }

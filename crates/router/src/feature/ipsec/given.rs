@@ -1,5 +1,6 @@
-//! What peers have given this router (`/ip/ipsec/mode-config responder=no`): an address of the interface that leads to
-//! the peer, name servers and, where an administrator says whose, a rule that translates sources to that address.
+//! Leases that peers grant this router (`/ip/ipsec/mode-config responder=no`): an address on the
+//! interface that leads to the peer, name servers and, if configured, a source NAT rule to that
+//! address.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -14,24 +15,24 @@ use crate::learned::Servers;
 use crate::object::{Made, Owner};
 use crate::paths::PathTable;
 
-/// The comment of the rule, as RouterOS has it.
+/// Comment of the NAT rule (RouterOS).
 const COMMENT: &str = "ipsec mode-config";
 
-/// What a configuration does with what a peer gives.
+/// How a mode-config item uses a granted lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Asks {
-    /// Sources of this list are translated.
+    /// Address list whose sources are translated.
     list: Option<Name>,
-    /// Connections with this mark are, or with none (`no-mark`).
+    /// Connection mark whose connections are translated, or `no-mark`.
     mark: Option<Value>,
-    /// Whether the peer's name servers are asked, and whether alone.
+    /// Whether the router uses the peer's name servers, and whether exclusively.
     dns: Option<Exclusive>,
 }
 
 type Exclusive = bool;
 
 impl Asks {
-    /// Reads an item of mode-config that asks.
+    /// Reads a mode-config item with `responder=no`.
     pub(super) fn read(item: &Item) -> Self {
         let name = |property| Some(item.text(property)).filter(|name| !name.is_empty());
         Self {
@@ -44,7 +45,8 @@ impl Asks {
         }
     }
 
-    /// The properties of the rule that translates to an address, if something is to be.
+    /// Returns the menu and properties of the NAT rule to address `to`, or `None` if no rule is
+    /// configured.
     fn rule(&self, to: IpAddr) -> Option<(&'static str, Vec<(&'static str, Value)>)> {
         if self.list.is_none() && self.mark.is_none() {
             return None;
@@ -73,24 +75,24 @@ impl Asks {
     }
 }
 
-/// What one peer has given.
+/// The lease that one peer granted.
 #[derive(Debug)]
 struct One {
-    /// The number of its objects.
+    /// Owner number of its dynamic objects.
     number: u64,
     peer: PeerId,
     remote: IpAddr,
     lease: Lease,
-    /// What its objects were made by.
+    /// Settings and interface from which its objects were made.
     made: Option<(Asks, Name)>,
 }
 
-/// All of it, by IKE SA.
+/// All leases by IKE SA.
 #[derive(Debug, Default)]
 pub(super) struct Given(BTreeMap<SaId, One>);
 
 impl Given {
-    /// A peer at an address gives something: what it gave before goes, unless that is the same.
+    /// Stores the lease of a peer. Removes the objects of an earlier, different lease of the SA.
     pub(super) fn take(
         &mut self,
         sa: SaId,
@@ -114,21 +116,22 @@ impl Given {
         self.0.insert(sa, one);
     }
 
-    /// An IKE SA has taken the place of another one.
+    /// Moves the lease to an IKE SA that replaces another one.
     pub(super) fn pass_on(&mut self, before: SaId, after: SaId) {
         if let Some(one) = self.0.remove(&before) {
             self.0.insert(after, one);
         }
     }
 
-    /// An IKE SA is over.
+    /// Removes the lease of an IKE SA that ended.
     pub(super) fn give_back(&mut self, sa: SaId, out: &mut Effects) {
         if let Some(one) = self.0.remove(&sa) {
             one.unmake(out);
         }
     }
 
-    /// Makes objects of what is given, as it is configured now, where the way to the peer is known.
+    /// Updates the dynamic objects of all leases to the present settings. A lease has objects only
+    /// while the path to its peer is known.
     pub(super) fn tell(
         &mut self,
         asks: &BTreeMap<PeerId, Asks>,
@@ -195,7 +198,7 @@ impl One {
     }
 }
 
-/// An address alone: what is behind the peer, policies say.
+/// Returns a host address: policies say which networks are behind the peer.
 fn address_of(address: IpAddr, interface: &Name) -> Made {
     let interface = interface.clone();
     match address {

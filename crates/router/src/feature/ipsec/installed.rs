@@ -1,4 +1,4 @@
-//! Pairs of associations: what the exchange of keys installs, and the workers use.
+//! Installed SA pairs: the IKE engine installs them, the workers use them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,41 +7,41 @@ use dataplane::ipsec::{Arriving, Associations, Leaving, Mode, Protocol, SLOTS};
 use esp::{Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Suite};
 use ike::{Child, ChildId, ChildSuite, Hash, Kind, PolicyId, SaId};
 
-/// Numbers that may come out of order (RouterOS: `replay=128`).
+/// Size of the anti-replay window in packets (RouterOS: `replay=128`).
 const WINDOW: u32 = 128;
 
-/// A pair that is in use.
+/// An installed SA pair.
 #[derive(Debug)]
 pub(super) struct Pair {
     pub(super) child: Child,
-    /// The policy that packets meet: that of the pair, or the one made for it.
+    /// The policy that packets match: the policy of the pair, or the policy generated for it.
     pub(super) policy: PolicyId,
     pub(super) arriving: Arc<Arriving>,
     pub(super) leaving: Arc<Leaving>,
-    /// Packets that had arrived when the exchange of keys was last told.
+    /// Inbound packets counted when the IKE engine was last notified.
     heard: u64,
-    /// The end of its lifetime in bytes was told.
+    /// The IKE engine knows that the soft lifetime in bytes is over.
     spent: bool,
 }
 
 impl Pair {
-    /// What has arrived and left: packets and bytes.
+    /// Returns the inbound and the outbound traffic, each as packets and bytes.
     pub(super) fn traffic(&self) -> Both {
         let (arrived, left) = (self.arriving.sa.counters(), self.leaving.sa.counters());
         ((arrived.packets, arrived.bytes), (left.packets, left.bytes))
     }
 }
 
-/// What has arrived and left: packets and bytes.
+/// Inbound and outbound traffic, each as packets and bytes.
 pub(super) type Both = ((u64, u64), (u64, u64));
 
-/// Both together.
+/// Adds two traffic counts.
 pub(super) const fn sum(one: Both, other: Both) -> Both {
     let (((a, b), (c, d)), ((e, f), (g, h))) = (one, other);
     ((a + e, b + f), (c + g, d + h))
 }
 
-/// All pairs, and the slots of policies.
+/// All SA pairs, and the slots of policies.
 #[derive(Debug, Default)]
 pub(super) struct Installed {
     pub(super) associations: Arc<Associations>,
@@ -49,12 +49,13 @@ pub(super) struct Installed {
     by_policy: BTreeSet<(PolicyId, ChildId)>,
     by_sa: BTreeSet<(SaId, ChildId)>,
     slots: BTreeMap<PolicyId, u32>,
-    /// Of slots that are taken.
+    /// Policies by slot.
     policies: BTreeMap<u32, PolicyId>,
 }
 
 impl Installed {
-    /// The slot of a policy, which it keeps; none when all are taken.
+    /// Returns the slot of a policy and assigns one if necessary. Returns `None` if all slots are
+    /// taken.
     pub(super) fn slot(&mut self, policy: PolicyId) -> Option<u32> {
         if let Some(slot) = self.slots.get(&policy) {
             return Some(*slot);
@@ -72,12 +73,12 @@ impl Installed {
         Some(free)
     }
 
-    /// The policy of a slot.
+    /// Returns the policy in a slot.
     pub(super) fn policy(&self, slot: u32) -> Option<PolicyId> {
         self.policies.get(&slot).copied()
     }
 
-    /// Takes the slot of a policy back that is gone.
+    /// Frees the slot of a removed policy.
     pub(super) fn release(&mut self, policy: PolicyId) {
         if let Some(slot) = self.slots.remove(&policy) {
             self.policies.remove(&slot);
@@ -85,12 +86,12 @@ impl Installed {
         }
     }
 
-    /// All pairs.
+    /// All SA pairs.
     pub(super) fn pairs(&self) -> impl Iterator<Item = &Pair> {
         self.pairs.values()
     }
 
-    /// The pairs of a policy.
+    /// The SA pairs of a policy.
     pub(super) fn of(&self, policy: PolicyId) -> impl Iterator<Item = &Pair> {
         let first = (policy, ChildId(0));
         let its = self.by_policy.range(first..);
@@ -98,17 +99,18 @@ impl Installed {
         its.filter_map(|(_, child)| self.pairs.get(child))
     }
 
-    /// The pairs of an IKE SA.
+    /// The SA pairs of an IKE SA.
     fn with(&self, sa: SaId) -> impl Iterator<Item = ChildId> {
         let its = self.by_sa.range((sa, ChildId(0))..);
         let its = its.take_while(move |(of, _)| *of == sa);
         its.map(|(_, child)| *child)
     }
 
-    /// Takes a pair into use, for packets of this policy. `secret` is random.
+    /// Installs an SA pair for the packets of `policy`. `secret` is random.
     ///
     /// # Errors
-    /// Why not.
+    ///
+    /// The reason, as text for the log.
     pub(super) fn install(
         &mut self,
         child: Child,
@@ -174,13 +176,13 @@ impl Installed {
         Ok(())
     }
 
-    /// What has arrived and left by the pairs of an IKE SA: packets and bytes.
+    /// Returns the traffic of all SA pairs of an IKE SA.
     pub(super) fn traffic(&self, sa: SaId) -> Both {
         let its = self.with(sa).filter_map(|child| self.pairs.get(&child));
         its.fold(Both::default(), |all, pair| sum(all, pair.traffic()))
     }
 
-    /// An IKE SA has taken the place of another one.
+    /// Moves the SA pairs to an IKE SA that replaces another one.
     pub(super) fn pass_on(&mut self, before: SaId, after: SaId) {
         for child in self.with(before).collect::<Vec<_>>() {
             self.by_sa.remove(&(before, child));
@@ -191,12 +193,12 @@ impl Installed {
         }
     }
 
-    /// The pair of this name.
+    /// Returns the SA pair with this id.
     pub(super) fn pair(&self, child: ChildId) -> Option<&Pair> {
         self.pairs.get(&child)
     }
 
-    /// Packets leave by this pair from now on.
+    /// Makes outbound packets of the policy use this pair.
     pub(super) fn activate(&mut self, child: ChildId) {
         if let Some(pair) = self.pairs.get_mut(&child) {
             pair.child.active = true;
@@ -205,7 +207,7 @@ impl Installed {
         }
     }
 
-    /// The ends of a pair's packets are others.
+    /// Changes the outer addresses and the UDP encapsulation of a pair.
     pub(super) fn move_ends(
         &mut self,
         child: ChildId,
@@ -239,7 +241,7 @@ impl Installed {
         }
     }
 
-    /// Forgets a pair. Its policy goes on with the newest that is left. Returns the policy.
+    /// Removes a pair and returns its policy. The policy continues with its newest remaining pair.
     pub(super) fn remove(&mut self, child: ChildId) -> Option<PolicyId> {
         let gone = self.pairs.remove(&child)?;
         self.by_policy.remove(&(gone.policy, child));
@@ -260,8 +262,8 @@ impl Installed {
         Some(gone.policy)
     }
 
-    /// Pairs under which packets arrived since the last call, and those whose lifetime in bytes is over: softly, or
-    /// for good.
+    /// Returns the pairs with new inbound packets, and the pairs whose soft or hard lifetime in
+    /// bytes is over.
     pub(super) fn look(&mut self) -> Vec<(ChildId, Seen)> {
         let mut seen = Vec::new();
         for (id, pair) in &mut self.pairs {
@@ -283,7 +285,7 @@ impl Installed {
     }
 }
 
-/// What was seen of a pair.
+/// Observation on an SA pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     Heard,
@@ -298,7 +300,7 @@ const fn mode(mode: ike::Mode) -> Mode {
     }
 }
 
-/// The algorithms under the names of ESP.
+/// Maps negotiated algorithms to those of the `esp` crate.
 fn suite(agreed: ChildSuite) -> Option<Suite> {
     let bits = match agreed.encryption.bits {
         192 => Bits::B192,

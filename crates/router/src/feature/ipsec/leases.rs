@@ -1,4 +1,5 @@
-//! Addresses of pools that peers have (`/ip/ipsec/mode-config address-pool`), each while its IKE SA is there.
+//! Pool addresses leased to peers (`/ip/ipsec/mode-config address-pool`), each for the life of its
+//! IKE SA.
 
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::BTreeMap;
@@ -9,10 +10,10 @@ use service::pool::{Pools, Use};
 use super::Ipsec;
 use crate::feature::Effects;
 
-/// Who has an address, as `/ip/pool/used` says.
+/// Owner of the addresses as `/ip/pool/used` shows it.
 const OWNER: &str = "IPsec";
 
-/// See the module.
+/// Pool addresses leased to peers, by IKE SA.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
     pools: Pools,
@@ -27,7 +28,8 @@ impl Leases {
         }
     }
 
-    /// An address of a pool for the peer of an IKE SA: the one that it asks for, if that is left.
+    /// Leases a pool address to the peer of an IKE SA: the requested address if it is free,
+    /// otherwise any free one.
     pub(super) fn take(
         &mut self,
         sa: SaId,
@@ -50,14 +52,14 @@ impl Leases {
         Some(address)
     }
 
-    /// An IKE SA has taken the place of another one.
+    /// Moves the lease to an IKE SA that replaces another one.
     pub(super) fn pass_on(&mut self, before: SaId, after: SaId) {
         if let Some(lease) = self.all.remove(&before) {
             self.all.insert(after, lease);
         }
     }
 
-    /// An IKE SA is over.
+    /// Releases the lease of an IKE SA that ended.
     pub(super) fn give_back(&mut self, sa: SaId) {
         if let Some((pool, address)) = self.all.remove(&sa) {
             self.pools.give_back(&pool, address);
@@ -66,7 +68,7 @@ impl Leases {
 }
 
 impl Ipsec {
-    /// A peer wants an address of a pool.
+    /// Answers the address request of a peer from a pool.
     pub(super) fn lease(
         &mut self,
         sa: SaId,

@@ -1,5 +1,5 @@
-//! Users of EAP whom RADIUS servers know (`auth-method=eap-radius`): what they say goes to a server, and what that
-//! says goes to them (RFC 3579), until it lets them in and gives the key of the session.
+//! Users that RADIUS servers authenticate by EAP (`auth-method=eap-radius`): relays EAP messages
+//! between user and server (RFC 3579) until the server accepts the user and gives the session key.
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
@@ -16,32 +16,32 @@ use crate::feature::Effects;
 use crate::feature::radius::questions::{Answer, Questions};
 use crate::feature::radius::servers;
 
-/// The service of answers.
+/// Name of the service that receives RADIUS answers.
 const SERVICE: &str = "ipsec-radius";
 /// Codes and types of EAP (RFC 3748, 4 and 5).
 const RESPONSE: u8 = 2;
 const FAILURE: u8 = 4;
 const IDENTITY: u8 = 1;
 
-/// What servers are asked about.
+/// Subject of a RADIUS request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Asked {
-    /// The user of an IKE SA.
+    /// Login of the user of an IKE SA.
     Login(SaId),
-    /// A session, and what of it (Acct-Status-Type).
+    /// Accounting of a session, with its Acct-Status-Type.
     Told(SaId, u32),
 }
 
-/// See the module.
+/// Logins in progress.
 #[derive(Default)]
 pub(super) struct Logins {
     servers: Arc<[Server]>,
-    /// The name of this router.
+    /// Identity of this router (`/system/identity`).
     router: String,
     talks: BTreeMap<SaId, Talk>,
 }
 
-/// What servers are asked about a user.
+/// Returns the RADIUS request for a login.
 fn about(talk: &Talk, router: &str, question: Question) -> Request {
     let (calling, called) = talk.ends.clone();
     Request {
@@ -56,28 +56,28 @@ fn about(talk: &Talk, router: &str, question: Question) -> Request {
     }
 }
 
-/// What was said so far.
+/// State of one login.
 #[derive(Default)]
 struct Talk {
     user: String,
-    /// Where the user is, and where it came to.
+    /// Addresses of the user and of this router as sent to the server.
     ends: (String, String),
-    /// The number of the user's last message.
+    /// EAP identifier of the user's last message.
     number: u8,
-    /// What the server wants to hear again, and which it is.
+    /// RADIUS State attribute to return, and the server that sent it.
     state: Vec<u8>,
     server: Option<u64>,
 }
 
 impl Logins {
-    /// Reads whom to ask.
+    /// Reads the RADIUS servers and the identity of the router.
     pub(super) fn read(&mut self, store: &Store) {
         self.servers = servers(store, "ipsec");
         let identity = store.settings("/system/identity");
         self.router = identity.map_or("", |item| item.text("name")).to_owned();
     }
 
-    /// A user says something: what servers are asked.
+    /// Handles an EAP message of a user. Returns the servers to ask and the request.
     fn say(
         &mut self,
         (sa, id): (SaId, &Id),
@@ -101,7 +101,8 @@ impl Logins {
         (servers, request)
     }
 
-    /// What an answer is to the user, and what it gives whom it lets in.
+    /// Translates a RADIUS answer to the reply for the user. On acceptance also returns the request
+    /// and the attributes of the session.
     fn reply(
         &mut self,
         sa: SaId,
@@ -151,7 +152,7 @@ impl Logins {
 }
 
 impl Ipsec {
-    /// What has to be heard so that users can be asked about.
+    /// Returns the RADIUS service if an identity logs users in by RADIUS.
     pub(super) fn login_service(&self) -> Option<Service> {
         let peers = self.read.peers.values();
         let mut identities = peers.flat_map(|peer| &peer.identities);
@@ -159,7 +160,7 @@ impl Ipsec {
         asks.then(|| Questions::<Asked>::service(SERVICE))
     }
 
-    /// A user says something by EAP.
+    /// Forwards an EAP message of a user to the RADIUS servers.
     pub(super) fn ask_about(&mut self, sa: SaId, id: &Id, message: Vec<u8>, out: &mut Effects) {
         let row = self.engine.peer(sa);
         let Some(ends) = row.map(|row| (row.local, row.remote)) else {
@@ -172,13 +173,14 @@ impl Ipsec {
         }
     }
 
-    /// An IKE SA is over: nothing is asked about its user any more.
+    /// Drops the login of an IKE SA that ended.
     pub(super) fn forget_login(&mut self, sa: SaId) {
         self.logins.talks.remove(&sa);
         self.questions.forget(Asked::Login(sa));
     }
 
-    /// Hears an answer; says whether it is to a question.
+    /// Handles a datagram from a RADIUS server. Returns whether its port belongs to an open
+    /// request.
     pub(super) fn hear_server(
         &mut self,
         at: (u16, SocketAddr),
@@ -193,7 +195,7 @@ impl Ipsec {
         is_its
     }
 
-    /// Goes on where no server answers.
+    /// Retries or fails requests that no server answered in time.
     pub(super) fn tick_logins(&mut self, now: Instant, out: &mut Effects) {
         for (asked, answer) in self.questions.tick(now, out) {
             if let Asked::Login(sa) = asked {

@@ -60,20 +60,21 @@ use crate::store::unpredictable;
 
 const ACTIVE: &str = "/ip/ipsec/active-peers";
 const INSTALLED: &str = "/ip/ipsec/installed-sa";
-/// The service of messages.
+/// Name of the service that receives IKE messages.
 const SERVICE: &str = "ike";
-/// The ports of messages: as they are, and behind four bytes of zero, where packets of ESP come in datagrams, too.
+/// UDP ports of IKE: 500, and 4500 for messages behind a marker of four zero bytes and for ESP in
+/// UDP (RFC 3948).
 const PORTS: [u16; 2] = [500, 4500];
 const MARKER: [u8; 4] = [0; 4];
-/// Messages that a worker hands on, in a second and at once.
+/// Limit of the IKE messages that workers pass to control, per second and as a burst.
 const RATE: Rate = Rate {
     per_second: 2000,
     burst: 1000,
 };
-/// How often pairs are looked at.
+/// Interval of the traffic and lifetime checks of SA pairs.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Menus of which a change has everything read anew.
+/// Menus whose changes cause a full read of the configuration.
 const FOLLOWED: [&str; 11] = [
     read::PROFILE,
     read::PROPOSAL,
@@ -88,40 +89,42 @@ const FOLLOWED: [&str; 11] = [
     "/system/identity",
 ];
 
-/// See the module.
+/// State of `/ip/ipsec`: the IKE engine, the installed SAs and the published policies.
 pub(crate) struct Ipsec {
     engine: Engine,
     gate: Arc<IkeGate>,
-    /// Fills bytes with random ones.
+    /// Fills a buffer with random bytes.
     entropy: Entropy,
-    /// What identities prove themselves by.
+    /// Signing keys and peer verifiers of the identities.
     proofs: Proofs,
     leases: Leases,
     logins: Logins,
     sessions: Sessions,
-    /// What RADIUS servers are asked about users and told of them.
+    /// Open RADIUS requests for logins and accounting.
     questions: Questions<Asked>,
     given: Given,
-    /// What menus say, and the tunnels with a secret.
+    /// Configuration as read from the menus, and the tunnels with an `ipsec-secret`.
     read: Config,
     tunnels: Vec<secrets::Tunnel>,
-    /// What the exchange of keys knows: that, with own addresses.
+    /// Configuration as given to the IKE engine: `read` with names, paths and local addresses
+    /// filled in.
     config: Config,
     installed: Installed,
     generated: Generated,
-    /// The paths to remote ends, for local ends that are left open and for what peers give; and who follows which.
+    /// Paths to remote ends, which give open local addresses and egress interfaces; `followers`
+    /// tells which policies and peers use a path.
     paths: PathTable,
     followers: Followers,
-    /// Addresses of the names of peers, where they are known.
+    /// Resolved address of each peer name; `None` until DNS answers.
     names: BTreeMap<Arc<str>, Option<IpAddr>>,
-    /// Name servers that networks have told.
+    /// Name servers that upstream networks announced.
     learned: Vec<IpAddr>,
     settings: ike::Settings,
-    /// The policies that workers have, and their positions.
+    /// The policies published to the workers, with their positions.
     policies: Arc<Policies>,
     published: BTreeMap<PolicyId, Vec<(Position, Policy)>>,
     look: Option<Instant>,
-    /// What commands want done, which is at the next tick.
+    /// Actions of commands that the next tick carries out.
     waiting: Vec<Action>,
     now: Instant,
 }
@@ -135,8 +138,9 @@ impl core::fmt::Debug for Ipsec {
 }
 
 impl Ipsec {
-    /// Without a configuration. Keys, nonces and numbers come from `entropy`, which is called anew for each user.
-    /// `proofs` judges certificates, and peers get addresses of `pools`.
+    /// Returns an instance without configuration. Keys, nonces and SPIs come from `entropy`, which
+    /// is called anew for each user. `proofs` verifies certificates; peers lease addresses from
+    /// `pools`.
     pub(crate) fn new(entropy: impl Fn() -> Entropy, proofs: Proofs, pools: Pools) -> Self {
         let engine = Engine::new(entropy());
         Self {
@@ -167,24 +171,24 @@ impl Ipsec {
         }
     }
 
-    /// What workers protect packets by.
+    /// The SAs by which workers protect packets.
     pub(crate) fn associations(&self) -> Arc<Associations> {
         Arc::clone(&self.installed.associations)
     }
 
-    /// Messages of IKE that were not understood, or that nobody answers.
+    /// Number of IKE messages that the engine refused.
     pub(crate) fn refused_messages(&self) -> u64 {
         self.engine.counters().values().sum()
     }
 
-    /// A worker has a packet of the policy in this slot, and no keys.
+    /// Starts a key exchange: a worker has a packet for the policy in `slot`, which has no keys.
     pub(crate) fn want_keys(&mut self, slot: u32, now: Instant, out: &mut Effects) {
         if let Some(policy) = self.installed.policy(slot) {
             self.handle(Event::Acquire(self.generated.template(policy)), now, out);
         }
     }
 
-    /// Reads what is configured.
+    /// Reads the whole configuration from the store.
     fn read(&mut self, view: &View<'_>, out: &mut Effects) {
         self.logins.read(view.store);
         self.sessions.read(view.store);
@@ -201,7 +205,8 @@ impl Ipsec {
         self.proofs.prune();
     }
 
-    /// Has the names of peers looked up that are there, and no others.
+    /// Starts DNS lookups of peer names that are new, and stops lookups of names no longer
+    /// configured.
     fn look_up(&mut self, out: &mut Effects) {
         let of_tunnels = self.tunnels.iter().filter_map(secrets::Tunnel::remote_name);
         let wanted: BTreeSet<_> = { self.read.named.values() }
@@ -223,7 +228,8 @@ impl Ipsec {
             (name, address)
         };
         self.names = wanted.into_iter().map(known).collect();
-        // A tunnel may share the name of a peer, of which nothing new is told.
+        // A tunnel may share the name of a peer; the resolver reports a name only when its
+        // addresses change.
         for tunnel in &mut self.tunnels {
             let name = tunnel.remote_name().cloned();
             let address = name.as_ref().and_then(|name| *self.names.get(name)?);
@@ -233,7 +239,7 @@ impl Ipsec {
         }
     }
 
-    /// Takes over what is configured, as far as addresses are known.
+    /// Applies the configuration that was read, as far as peer addresses are known.
     fn configure(&mut self, now: Instant, out: &mut Effects) {
         let mut config = self.read.clone();
         self.fill_names(&mut config);
@@ -255,7 +261,7 @@ impl Ipsec {
         self.publish_all(out);
     }
 
-    /// What the exchange of keys is to know that it does not.
+    /// Returns the events that bring the IKE engine from configuration `before` to the present one.
     fn news(&mut self, before: &Config) -> Vec<Event<'static>> {
         let now = &self.config;
         let usual = ike::Settings::default();
@@ -284,7 +290,7 @@ impl Ipsec {
         news
     }
 
-    /// Fills in the addresses of peers that have a name. A peer whose address is not known is not there.
+    /// Fills in the addresses of peers that have a name. Removes peers whose name is unresolved.
     fn fill_names(&self, config: &mut Config) {
         for (id, name) in &config.named {
             let address = self.names.get(name).copied().flatten();
@@ -392,12 +398,13 @@ impl Ipsec {
         }
     }
 
-    /// A policy gets no keys.
+    /// Logs why a policy got no keys.
     fn keys_failed(&self, policy: PolicyId, why: Why, out: &mut Effects) {
         let policy = self.config.policies.get(&policy);
         let peer = policy.and_then(|policy| self.config.peers.get(&policy.peer?));
         let peer = peer.map_or("", |peer| peer.name.as_str());
-        // What is usual while the router starts, or follows from a command, is no error.
+        // Failures that are usual while the router starts, or that follow from a command, are no
+        // errors.
         let topics = match why {
             Why::NoAddress | Why::Reconfigured | Why::Killed | Why::Replaced => "ipsec,debug",
             _ => "ipsec,error",
@@ -408,7 +415,7 @@ impl Ipsec {
         );
     }
 
-    /// A peer gives what it was asked for.
+    /// Applies a mode-config lease that a peer granted to this router.
     fn take_given(&mut self, sa: SaId, peer: PeerId, lease: ike::Lease, out: &mut Effects) {
         let row = self.engine.peer(sa);
         let Some(remote) = row.map(|row| row.remote.ip()) else {
@@ -449,7 +456,7 @@ impl Ipsec {
         }
     }
 
-    /// Tells the exchange of keys what was seen of pairs.
+    /// Reports traffic and expired byte lifetimes of SA pairs to the IKE engine.
     fn look_at_pairs(&mut self, now: Instant, out: &mut Effects) {
         for (child, seen) in self.installed.look() {
             let event = match seen {
@@ -462,7 +469,7 @@ impl Ipsec {
     }
 }
 
-/// A pair as RouterOS's log writes it: `ESP/Tunnel 198.51.100.2[500]->192.0.2.1[500]`.
+/// Formats an SA pair as RouterOS logs it: `ESP/Tunnel 198.51.100.2[500]->192.0.2.1[500]`.
 fn association(child: &Child) -> String {
     let protocol = match child.protocol {
         ike::Protocol::Esp => "ESP",
@@ -477,7 +484,7 @@ fn association(child: &Child) -> String {
     format!("{protocol}/{mode} {ends}")
 }
 
-/// Sends a datagram of this router.
+/// Sends a UDP datagram from this router.
 fn send(local: SocketAddr, remote: SocketAddr, data: Vec<u8>, out: &mut Effects) {
     let source = Some(local.ip()).filter(|address| !address.is_unspecified());
     out.push(Effect::Datagram(Box::new(Datagram {
@@ -519,7 +526,7 @@ impl Feature for Ipsec {
 
     fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
         if changes.is_none() {
-            // What workers have is made anew by a load.
+            // A load replaces the policies of the workers, so they are published anew.
             self.policies = Arc::default();
             self.published.clear();
         }
@@ -555,7 +562,8 @@ impl Feature for Ipsec {
     }
 
     fn services(&self) -> Vec<Service> {
-        // Those whose address is not known yet, too: services are asked for when a configuration changes.
+        // Counts peers with unresolved names, too: services are only asked for when a configuration
+        // changes.
         if self.read.peers.is_empty() && self.tunnels.is_empty() {
             return Vec::new();
         }
@@ -612,7 +620,7 @@ impl Feature for Ipsec {
         let Some(known) = self.names.get_mut(name) else {
             return;
         };
-        // Of many addresses it keeps the one that it has, for as long as that is one of them.
+        // Keeps the present address as long as it is among the resolved ones.
         let keeps = known.filter(|address| addresses.contains(address));
         let address = keeps.or(addresses.first().copied());
         let mut moved = core::mem::replace(known, address) != address;

@@ -1,7 +1,7 @@
-//! Policies: which a transaction changed, and which workers have.
+//! Applies changes of policies and publishes policies to the workers.
 //!
-//! A change costs what it names. Only a change of what policies stand on (peers, proposals, certificates) has all
-//! policies read anew.
+//! A change costs as much as the policies it names. Only changes of peers, proposals and other
+//! items that policies refer to cause a full read.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::{Ipsec, read};
 use crate::feature::{Effect, Effects};
 
 impl Ipsec {
-    /// Takes over the policies that a transaction changed, where it changed nothing else that they stand on.
+    /// Applies the changed policies of a transaction that changed no item that policies refer to.
     pub(super) fn change_policies(&mut self, changes: &Changes, now: Instant, out: &mut Effects) {
         let ids = changes.of(read::POLICY).map(|change| PolicyId(change.id.0));
         let ids: BTreeSet<_> = ids.collect();
@@ -38,7 +38,7 @@ impl Ipsec {
         self.publish(ids, out);
     }
 
-    /// Takes over one policy. Returns the news for the exchange of keys.
+    /// Applies one changed policy. Returns the event for the IKE engine.
     fn change_policy(&mut self, change: &Change) -> Option<Event<'static>> {
         let id = PolicyId(change.id.0);
         self.read.put_policy(id, change.after.as_deref());
@@ -61,7 +61,7 @@ impl Ipsec {
         (before != policy).then(|| Event::Policy(id, policy.map(Box::new)))
     }
 
-    /// Brings all policies that workers have up to date.
+    /// Updates all policies that the workers have.
     pub(super) fn publish_all(&mut self, out: &mut Effects) {
         let known = self.published.keys().copied();
         let generated = self.generated.all().map(|(id, _)| id);
@@ -71,12 +71,12 @@ impl Ipsec {
         self.publish(ids.collect(), out);
     }
 
-    /// Brings these policies that workers have up to date.
+    /// Updates these policies of the workers.
     pub(super) fn publish(&mut self, ids: BTreeSet<PolicyId>, out: &mut Effects) {
         let is_met = |id: &PolicyId| self.config.met.contains_key(id) || self.generated.has(*id);
         let (there, gone): (Vec<_>, Vec<_>) = ids.into_iter().partition(is_met);
         let mut is_other = false;
-        // The slots of policies that are gone are free for others.
+        // Releases the slots of removed policies first, so that new ones can use them.
         for id in gone {
             self.installed.release(id);
             is_other |= self.replace(id, Vec::new());
@@ -90,7 +90,7 @@ impl Ipsec {
         }
     }
 
-    /// Replaces what workers have of a policy. Returns whether it was something else.
+    /// Replaces the entries of a policy in the published table. Returns whether they changed.
     fn replace(&mut self, id: PolicyId, now: Vec<(Position, Policy)>) -> bool {
         let before = match now.is_empty() {
             true => self.published.remove(&id),
@@ -110,7 +110,7 @@ impl Ipsec {
         true
     }
 
-    /// A policy as workers have it: once for each pair of selectors.
+    /// Returns the entries of a policy in the published table: one for each pair of selectors.
     fn positioned(&mut self, id: PolicyId, out: &mut Effects) -> Vec<(Position, Policy)> {
         let configured = self.config.met.get(&id).cloned();
         let all: Vec<_> = self.generated.met(id).chain(configured).collect();

@@ -1,4 +1,5 @@
-//! What identities prove themselves by: this router's keys, and whom it believes (`/certificate`).
+//! Certificate authentication of identities: the signing keys of this router, and the verifiers of
+//! peers (`/certificate`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,18 +13,18 @@ use super::read::secret;
 use crate::clock::DayClock;
 use crate::feature::certificate::CERTIFICATE;
 
-/// The use that certificates must be trusted for (`trust-store`).
+/// Use for which a certificate must be trusted (`trust-store`).
 const USE: &str = "ipsec";
 
-/// Who is trusted, and what time it is.
+/// The trusted certificates and the clock that verifiers use.
 #[derive(Debug)]
 struct Believed {
     trust: Arc<ArcSwap<Trust>>,
     clock: DayClock,
 }
 
-/// Keys and judges of the identities that there are. They stay the same while their certificates do: a peer whose
-/// identity is another one begins anew.
+/// Keys and verifiers of the present identities. They stay the same objects while their
+/// certificates do: the engine restarts a peer whose identity changed.
 pub(crate) struct Proofs {
     believed: Arc<Believed>,
     keys: BTreeMap<Vec<u8>, Arc<Own>>,
@@ -31,7 +32,7 @@ pub(crate) struct Proofs {
 }
 
 impl Proofs {
-    /// Believes those whom `/certificate` trusts, as long as their certificates are valid by this clock.
+    /// Trusts the authorities of `trust` as long as their certificates are valid by `clock`.
     pub(crate) fn new(trust: Arc<ArcSwap<Trust>>, clock: DayClock) -> Self {
         Self {
             believed: Arc::new(Believed { trust, clock }),
@@ -40,14 +41,14 @@ impl Proofs {
         }
     }
 
-    /// Forgets keys and judges that no identity has any more.
+    /// Drops keys and verifiers that no identity uses.
     pub(super) fn prune(&mut self) {
         self.keys.retain(|_, key| Arc::strong_count(key) > 1);
         self.judges.retain(|_, judge| Arc::strong_count(judge) > 1);
     }
 
-    /// What an identity with `certificate=` proves itself and its peer by; none where there is no such certificate
-    /// with a key that signs.
+    /// Returns the signer and verifier of an identity with `certificate=`. Returns `None` if the
+    /// certificate is missing or has no signing key.
     pub(super) fn certified(&mut self, store: &Store, item: &Item) -> Option<Certified> {
         let names = item.get("certificate").map(Value::as_list)?;
         let mut named = names
@@ -72,8 +73,8 @@ impl Proofs {
         })
     }
 
-    /// The user whom an identity with `auth-method=eap` logs in as; none where it has no method of those that are
-    /// done here, or nothing to prove itself by.
+    /// Returns the EAP login of an identity with `auth-method=eap`. Returns `None` without a
+    /// supported method or without credentials.
     pub(super) fn login(&mut self, store: &Store, item: &Item) -> Option<EapLogin> {
         let names = item.get("eap-methods").map(Value::as_list)?;
         let certified = self.certified(store, item);
@@ -97,7 +98,8 @@ impl Proofs {
         })
     }
 
-    /// Who judges the certificate of an identity's peer; none where `remote-certificate` names none.
+    /// Returns the verifier of the peer's certificate, or `None` if `remote-certificate` names a
+    /// missing certificate.
     fn judge(&mut self, store: &Store, item: &Item) -> Option<Arc<Judge>> {
         let only = remote_certificate(store, item)?;
         let believed = &self.believed;
@@ -111,8 +113,8 @@ impl Proofs {
     }
 }
 
-/// The name of the user that a certificate is for (RFC 5216, 5.2): of the alternative names the first that is a mail
-/// address or a host, else the common name.
+/// Returns the user name in a certificate (RFC 5216, 5.2): the first e-mail address or DNS name
+/// among the alternative names, otherwise the common name.
 fn user_of(certificate: &[u8]) -> Option<String> {
     let facts = Facts::read(certificate).ok()?;
     let named = |kind: &str| {
@@ -126,8 +128,8 @@ fn user_of(certificate: &[u8]) -> Option<String> {
         .or(Some(facts.subject.common_name))
 }
 
-/// The certificate that an identity's peer must have, in DER; the inner none is that none is named, the outer that it
-/// is not there.
+/// Returns the required certificate of the peer in DER. The inner `None`: none is configured. The
+/// outer `None`: the configured certificate is missing.
 #[expect(clippy::option_option, reason = "both are said above")]
 pub(super) fn remote_certificate(store: &Store, item: &Item) -> Option<Option<Vec<u8>>> {
     match item.text("remote-certificate") {
@@ -136,13 +138,13 @@ pub(super) fn remote_certificate(store: &Store, item: &Item) -> Option<Option<Ve
     }
 }
 
-/// The certificate of this name.
+/// Returns the certificate of this name.
 fn of_name<'s>(store: &'s Store, name: &str) -> Option<&'s Item> {
     let mut all = store.items(CERTIFICATE);
     all.find(|item| item.text("name") == name).map(Arc::as_ref)
 }
 
-/// A key of this router.
+/// A private key of this router.
 struct Own(Signing);
 
 impl Signer for Own {
@@ -155,7 +157,7 @@ impl Signer for Own {
     }
 }
 
-/// What a scheme of the exchange is to keys.
+/// Maps a signature scheme of IKE to one of the certificate library.
 fn way(scheme: Scheme) -> Option<SignatureScheme> {
     let hash = |hash| {
         Some(match hash {
@@ -176,15 +178,15 @@ fn way(scheme: Scheme) -> Option<SignatureScheme> {
     })
 }
 
-/// Judges peers by their certificates.
+/// Verifies the certificates of peers.
 struct Judge {
     believed: Arc<Believed>,
-    /// The one certificate that is believed; none believes those of trusted authorities.
+    /// The only accepted certificate; `None` accepts certificates of trusted authorities.
     only: Option<Vec<u8>>,
 }
 
 impl Judge {
-    /// What is said of each authority.
+    /// Maps the certificate of each trusted authority.
     fn of_authorities<T>(&self, say: impl Fn(Facts) -> T) -> Vec<T> {
         let trust = self.believed.trust.load();
         let facts = trust.own(USE).filter_map(|der| Facts::read(der).ok());
@@ -210,7 +212,7 @@ impl Verifier for Judge {
         signature: &[u8],
     ) -> Result<(), String> {
         let now = self.believed.clock.unix_seconds();
-        // Who is known need not send its certificate.
+        // A peer with a configured certificate need not send it.
         let first = chain.first().or(self.only.as_ref());
         let first = first.ok_or("the peer sent no certificate")?;
         let facts = Facts::read(first)?;
@@ -235,7 +237,7 @@ impl Verifier for Judge {
     }
 }
 
-/// Whether a certificate has an identity (RFC 4945, 3.1).
+/// Whether a certificate names this identity (RFC 4945, 3.1).
 fn has(facts: &Facts, id: &Id) -> bool {
     let named = |kind: &str, name: &str| {
         facts.names.iter().any(|one| {

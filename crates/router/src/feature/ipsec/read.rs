@@ -1,4 +1,4 @@
-//! From the menus of `/ip/ipsec` to what the exchange of keys and the workers are told.
+//! Converts the menus of `/ip/ipsec` to the configuration of the IKE engine and of the workers.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(super) const MODE_CONFIG: &str = "/ip/ipsec/mode-config";
 pub(super) const DNS: &str = "/ip/dns";
 pub(super) const SETTINGS: &str = "/ip/ipsec/settings";
 
-/// What happens to the packets of a policy, as it is configured.
+/// Configured action of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Does {
     Pass,
@@ -39,7 +39,7 @@ pub(super) enum Does {
     Protect { required: bool },
 }
 
-/// A policy that packets meet.
+/// A policy that packets match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Met {
     pub(super) position: Position,
@@ -47,33 +47,33 @@ pub(super) struct Met {
     pub(super) does: Does,
 }
 
-/// All that is configured.
+/// The configuration read from the menus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Config {
     pub(super) peers: BTreeMap<PeerId, Peer>,
-    /// Those with keys, templates included.
+    /// Policies of the IKE engine, templates included.
     pub(super) policies: BTreeMap<PolicyId, Policy>,
-    /// Those that packets meet.
+    /// Policies that packets match.
     pub(super) met: BTreeMap<PolicyId, Met>,
-    /// The peers that policies may name, and proposals, by name.
+    /// Ids of the peers that policies may name, and the proposals, each by name.
     pub(super) peer_ids: BTreeMap<String, PeerId>,
     pub(super) proposals: BTreeMap<String, Proposal>,
-    /// Peers whose address is that of a name.
+    /// Peers that are configured with a DNS name.
     pub(super) named: BTreeMap<PeerId, Arc<str>>,
-    /// Peers that are asked for an address.
+    /// Peers that are asked for a mode-config lease.
     pub(super) asks: BTreeMap<PeerId, Asks>,
-    /// This router's name servers, as they are configured.
+    /// The configured name servers of this router.
     pub(super) dns: Vec<IpAddr>,
-    /// Exchanges under way beyond which others must prove their address.
+    /// Number of open exchanges above which new senders must return a cookie.
     pub(super) cookie_threshold: Option<usize>,
 }
 
-/// The section of policies of tunnels (see [`Position`]), and that of policies of items.
+/// Sections of the policy table (see [`Position`]): policies of tunnels, and policies of items.
 pub(super) const TUNNELS_SECTION: u8 = 1;
 const ITEMS_SECTION: u8 = 2;
 
 impl Config {
-    /// Reads a policy anew; without an item it goes. The peer that it names and its proposal must be known by then.
+    /// Replaces a policy; `None` removes it. Its peer and its proposal must have been read before.
     pub(super) fn put_policy(&mut self, id: PolicyId, item: Option<&Item>) {
         self.met.remove(&id);
         self.policies.remove(&id);
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
         reader
     }
 
-    /// Everything that is configured in these menus.
+    /// Returns the configuration of all menus.
     pub(super) fn config(&self) -> Config {
         let threshold = self.store.settings(SETTINGS);
         let threshold = threshold.and_then(|item| item.number("ddos-cookie-threshold"));
@@ -223,12 +223,12 @@ impl<'a> Reader<'a> {
         config
     }
 
-    /// The proposal of this name.
+    /// Returns the proposal of this name.
     pub(super) fn proposal(&self, name: &str) -> Option<Proposal> {
         self.proposals.get(name).cloned()
     }
 
-    /// The profile of this name.
+    /// Returns the profile of this name.
     pub(super) fn profile(&self, name: &str) -> Option<Profile> {
         self.profiles.get(name).cloned()
     }
@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
         Some(Peer {
             address: match (item.get("address"), name_of(item)) {
                 (None, _) => anywhere(item),
-                // Nobody is there until it is known.
+                // Matches no address until the name is resolved.
                 (_, Some(_)) => unspecified(anywhere(item)).into(),
                 (Some(address), None) => address.as_prefix()?,
             },
@@ -274,7 +274,8 @@ impl<'a> Reader<'a> {
             "eap" => Auth::Eap(proofs.login(self.store, item)?),
             _ => return None,
         };
-        // What is not understood of who somebody is must not let in anybody: there is no such identity then.
+        // An identity with an unreadable `my-id` or `remote-id` is skipped: it must not let anybody
+        // in.
         let word = |name| item.get(name).map_or(Some("auto"), Value::as_str);
         Some(Identity {
             my_id: match word("my-id") {
@@ -303,7 +304,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What the items of a menu say that are not disabled, by their names.
+/// Reads the enabled items of a menu, by name.
 fn named<T>(store: &Store, path: &str, read: fn(&Item) -> T) -> BTreeMap<String, T> {
     let items = store.items(path).filter(|item| !item.is("disabled"));
     items
@@ -311,13 +312,13 @@ fn named<T>(store: &Store, path: &str, read: fn(&Item) -> T) -> BTreeMap<String,
         .collect()
 }
 
-/// The name that a peer is reached by, if that is no address.
+/// Returns the DNS name of a peer, or `None` if `address` is a prefix.
 fn name_of(item: &Item) -> Option<&str> {
     let address = item.get("address")?;
     address.as_str().filter(|_| address.as_prefix().is_none())
 }
 
-/// What a peer without an address is reached at: any address of the family of its own end.
+/// Returns the prefix of all addresses of the family of `local-address` (IPv4 if unset).
 fn anywhere(item: &Item) -> IpNet {
     match item.get("local-address").and_then(Value::as_address) {
         Some(IpAddr::V6(_)) => ipnet::Ipv6Net::default().into(),
@@ -325,7 +326,7 @@ fn anywhere(item: &Item) -> IpNet {
     }
 }
 
-/// The one address of a peer, if it has one.
+/// Returns the address of a peer with a single address.
 pub(super) fn host(peer: &Peer) -> Option<IpAddr> {
     let net = peer.address;
     (net.prefix_len() == net.max_prefix_len()).then(|| net.addr())
@@ -365,7 +366,7 @@ fn protocol_of(item: &Item) -> u8 {
     item.get("protocol").and_then(protocol).unwrap_or(0)
 }
 
-/// What workers select packets by; none where both are not of one family.
+/// Returns the selector for the workers, or `None` if source and destination differ in family.
 pub(super) fn selector(
     source: &ike::Selector,
     destination: &ike::Selector,
@@ -381,7 +382,7 @@ pub(super) fn selector(
     })
 }
 
-/// A secret; RouterOS: one that begins with `0x` is hexadecimal.
+/// Reads a secret. RouterOS: text that begins with `0x` is hexadecimal.
 pub(super) fn secret(text: &str) -> Secret {
     let digits = text
         .strip_prefix("0x")
@@ -396,7 +397,7 @@ pub(super) fn secret(text: &str) -> Secret {
     Secret::new(hex.unwrap_or_else(|| menu::bytes::to_bytes(text)))
 }
 
-/// What this router's certificate says.
+/// Returns the facts of this router's certificate.
 fn own_facts(auth: &Auth) -> Option<Facts> {
     match auth {
         Auth::Signature(own) | Auth::EapRadius(own) => Facts::read(own.chain.first()?).ok(),
@@ -404,8 +405,8 @@ fn own_facts(auth: &Auth) -> Option<Facts> {
     }
 }
 
-/// What this router calls itself where nothing says it: the first further name of its certificate (RouterOS:
-/// `my-id=auto`). None leaves it to the exchange of keys: the name of the certificate, or an address.
+/// Returns the identity for `my-id=auto`: the first alternative name of the certificate (RouterOS).
+/// With `None` the IKE engine uses the certificate's subject or an address.
 fn own_name(auth: &Auth) -> Option<Id> {
     let facts = own_facts(auth)?;
     let mut names = facts.names.iter().filter_map(|name| name.split_once(':'));

@@ -1,4 +1,4 @@
-//! What `/ip/ipsec` shows: peers, associations, and what tunnels and peers have made.
+//! Rows of `/ip/ipsec`: peers, SAs, and the dynamic items of tunnels and peers.
 
 use std::ops::ControlFlow;
 
@@ -11,12 +11,12 @@ use super::{ACTIVE, INSTALLED, Ipsec, generated, read, secrets};
 use crate::firewall::protocol_name;
 use crate::live::{DYNAMIC, give, number};
 
-/// Rows of one policy that was made: one for each pair of selectors.
+/// Number of rows reserved for each generated policy: one for each pair of selectors.
 const PLACES: u64 = 1 << 8;
 
 type Each<'e> = &'e mut dyn FnMut(Row) -> ControlFlow<()>;
 
-/// Gives the rows of a menu that are no items.
+/// Gives the dynamic rows of a menu.
 pub(super) fn rows(
     of: &Ipsec,
     menu: &'static Menu,
@@ -52,7 +52,7 @@ pub(super) fn rows(
     }
 }
 
-/// Adds to the row of an item what is known of it.
+/// Adds the running state to the row of an item.
 pub(super) fn annotate(of: &Ipsec, menu: &'static Menu, id: Id, row: &mut Row) {
     match menu.path {
         read::POLICY => {
@@ -83,7 +83,7 @@ pub(super) fn annotate(of: &Ipsec, menu: &'static Menu, id: Id, row: &mut Row) {
     }
 }
 
-/// How far the keys of a policy are.
+/// Sets the phase 2 state of a policy.
 fn phase2(of: &Ipsec, id: PolicyId, row: &mut Row) {
     let (state, count) = match of.generated.has(id) {
         false => of.engine.phase2(id),
@@ -118,13 +118,13 @@ fn dynamic(id: u64) -> Row {
     row
 }
 
-/// Whole seconds.
+/// Rounds down to whole seconds.
 fn span(span: Duration) -> Value {
     let span = Duration::from_secs(span.as_secs());
     Value::Time(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
 }
 
-/// A row of `active-peers`. RouterOS: a user who logged in is shown by name.
+/// Returns a row of `active-peers`. RouterOS: a user who logged in is shown by name.
 fn active(peer: &ike::Row, user: Option<&str>, now: Instant) -> Row {
     let mut row = Row {
         id: Some(Id(DYNAMIC | peer.id.0)),
@@ -168,7 +168,7 @@ fn active(peer: &ike::Row, user: Option<&str>, now: Instant) -> Row {
     row
 }
 
-/// One direction of a pair.
+/// Returns the row of one direction of an SA pair.
 fn association(pair: &Pair, arrives: bool, now: Instant) -> Row {
     let child = &pair.child;
     let (local, remote) = match child.natt {
@@ -227,7 +227,7 @@ fn association(pair: &Pair, arrives: bool, now: Instant) -> Row {
     row
 }
 
-/// The encryption as RouterOS shows it here: without the size of its key.
+/// Returns the encryption without its key size, as RouterOS shows it here.
 fn encryption(child: &ike::Child) -> String {
     let name = child.suite.encryption.name();
     let parts = name.split('-').filter(|part| part.parse::<u16>().is_err());
@@ -266,7 +266,7 @@ fn identity(id: PeerId, peer: &Peer) -> Row {
     row
 }
 
-/// What a policy is about.
+/// Sets the selector properties of a policy.
 fn about(row: &mut Row, (source, destination, protocol): &(ike::Selector, ike::Selector, u8)) {
     row.set("src-address", Value::Prefix(source.prefix));
     row.set("dst-address", Value::Prefix(destination.prefix));

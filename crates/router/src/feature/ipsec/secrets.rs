@@ -1,4 +1,5 @@
-//! `ipsec-secret` of tunnels: each makes a peer, its identity and a policy, as dynamic rows (RouterOS).
+//! `ipsec-secret` of tunnels: each secret makes a peer, its identity and a policy, as dynamic rows
+//! (RouterOS).
 
 use core::net::IpAddr;
 use std::sync::Arc;
@@ -15,38 +16,38 @@ use super::super::tunnels::read::{Remote, pick};
 use super::read::{Config, Does, Met, Reader, TUNNELS_SECTION, secret, selector};
 use crate::paths::PathTable;
 
-/// The menus whose items may have a secret, each with the protocol of its packets.
+/// Menus whose items may have a secret, each with the IP protocol of its packets.
 pub(super) const TUNNELS: [(&str, u8); 7] = [
     ("/interface/eoip", 47),
     ("/interface/eoipv6", 97),
     ("/interface/gre", 47),
     ("/interface/gre6", 47),
     ("/interface/ipip", 4),
-    // Packets of either family are in it: those of IPv4 have number 4, those of IPv6 number 41.
+    // Such tunnels carry both families: IPv4 as protocol 4, IPv6 as protocol 41.
     ("/interface/ipipv6", 0),
     ("/interface/6to4", 41),
 ];
 
-/// What tells the numbers of what tunnels make from those of items.
+/// Flag in the ids of peers and policies that tunnels make.
 pub(super) const MADE: u64 = 1 << 62;
 
-/// The profile and the proposal of what is made.
+/// Name of the profile and of the proposal that tunnels use.
 const DEFAULT: &str = "default";
 
 /// A tunnel with a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tunnel {
-    /// That of its item, with [`MADE`].
+    /// Id of its item, with [`MADE`].
     id: u64,
-    /// The position of its policy.
+    /// Position of its policy.
     position: Position,
     name: String,
     protocol: u8,
     secret: Secret,
-    /// This router's end, if the tunnel says it.
+    /// The configured local address.
     local: Option<IpAddr>,
     menu: &'static str,
-    /// The other end, and its address where that is known.
+    /// The remote end, and its address once known.
     end: Remote,
     remote: Option<IpAddr>,
     profile: Profile,
@@ -54,17 +55,18 @@ pub(super) struct Tunnel {
 }
 
 impl Tunnel {
-    /// The other end, where this router's own follows from the way there.
+    /// Returns the remote address of a tunnel whose local address follows from the path.
     pub(super) fn unknown_end(&self) -> Option<IpAddr> {
         self.remote.filter(|_| self.local.is_none())
     }
 
-    /// The DNS name of the other end, if it has one.
+    /// Returns the DNS name of the remote end, if it has one.
     pub(super) const fn remote_name(&self) -> Option<&Arc<str>> {
         self.end.name()
     }
 
-    /// Takes over the addresses of the DNS name of the other end. Returns whether another one is in use.
+    /// Applies the resolved addresses of the remote end's DNS name. Returns whether the address in
+    /// use changed.
     pub(super) fn resolved(&mut self, name: &str, addresses: &[IpAddr]) -> bool {
         if self.remote_name().is_none_or(|own| **own != *name) {
             return false;
@@ -73,7 +75,7 @@ impl Tunnel {
         core::mem::replace(&mut self.remote, address) != address
     }
 
-    /// Takes over the address in use from the tunnel as it was before a change, if its end is the same.
+    /// Copies the address in use from the tunnel before the change, if its remote end is unchanged.
     pub(super) fn keep_address(&mut self, before: &[Self]) {
         let same = |other: &&Self| other.id == self.id && other.end == self.end;
         if let Some(other) = before.iter().find(same) {
@@ -82,7 +84,7 @@ impl Tunnel {
     }
 }
 
-/// Whether a transaction changed a tunnel that has a secret, or had one.
+/// Whether a transaction changed a tunnel that has a secret, or had one before.
 pub(super) fn concerned(changes: &Changes) -> bool {
     let is_tunnel = |change: &&Change| TUNNELS.iter().any(|(path, _)| *path == change.menu.path);
     let both = |change: &'_ Change| [change.before.clone(), change.after.clone()];
@@ -92,7 +94,7 @@ pub(super) fn concerned(changes: &Changes) -> bool {
     items.any(|item| !item.text("ipsec-secret").is_empty())
 }
 
-/// The tunnels with a secret.
+/// Returns the tunnels with a secret.
 pub(super) fn tunnels(store: &Store, reader: &Reader<'_>) -> Vec<Tunnel> {
     let all = (0..).zip(TUNNELS).flat_map(|(menu, (path, protocol))| {
         let position = move |item: &Item| Position {
@@ -128,8 +130,8 @@ fn tunnel(item: &Item, position: Position, protocol: u8, reader: &Reader<'_>) ->
     })
 }
 
-/// Adds what the secrets of tunnels make. `paths` give the local address where a tunnel leaves it open. Policies of
-/// one pair of hosts come before what is configured of networks.
+/// Adds the peers and policies of tunnels. `paths` gives the local address where a tunnel leaves it
+/// open. These host policies come before configured policies.
 pub(super) fn add(tunnels: &[Tunnel], paths: &PathTable, config: &mut Config) {
     for tunnel in tunnels {
         let Some(remote) = tunnel.remote else {

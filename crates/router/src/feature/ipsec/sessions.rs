@@ -1,4 +1,4 @@
-//! Sessions of users whom RADIUS servers have let in: when their time is over, and what servers are told of them
+//! Sessions of users that RADIUS servers accepted: session timeouts, and accounting
 //! (`/ip/ipsec/settings accounting`; RFC 2866).
 
 use core::net::IpAddr;
@@ -16,35 +16,35 @@ use super::{Ipsec, read};
 use crate::drive::timers::Timers;
 use crate::feature::Effects;
 
-/// See the module.
+/// Sessions of accepted users, by IKE SA.
 #[derive(Default)]
 pub(super) struct Sessions {
-    /// Whether servers are told of sessions, and how often besides beginning and end.
+    /// Whether accounting is on, and the interval of interim updates.
     accounting: bool,
     interim: Option<Duration>,
     all: BTreeMap<SaId, Session>,
-    /// When servers are told again, or the time of a session is over.
+    /// Times of the next interim update or session timeout.
     timers: Timers<SaId>,
 }
 
-/// A session.
+/// Session of one user.
 struct Session {
-    /// Who it is, as servers are told.
+    /// Attributes of the user in accounting requests.
     about: Request,
     servers: Arc<[Server]>,
-    /// When its time is over.
+    /// Time of the session timeout.
     until: Option<Instant>,
     interim: Option<Duration>,
-    /// When it began, and when servers are told again.
+    /// Time of the accounting start, and of the next interim update.
     begun: Option<Instant>,
     next: Option<Instant>,
     address: Option<IpAddr>,
-    /// What went by pairs that are gone.
+    /// Traffic of removed SA pairs.
     gone: Both,
 }
 
 impl Sessions {
-    /// Reads what servers are told.
+    /// Reads the accounting settings.
     pub(super) fn read(&mut self, store: &Store) {
         let settings = store.settings(read::SETTINGS);
         self.accounting = settings.is_some_and(|item| item.is("accounting"));
@@ -53,7 +53,7 @@ impl Sessions {
         self.interim = nanos.filter(|nanos| *nanos > 0).map(Duration::from_nanos);
     }
 
-    /// A server lets a user in.
+    /// Opens the session of a user that a server accepted.
     pub(super) fn open(
         &mut self,
         sa: SaId,
@@ -89,12 +89,12 @@ impl Sessions {
         self.timers.set(sa, next);
     }
 
-    /// The user of an IKE SA.
+    /// Returns the user of an IKE SA.
     pub(super) fn user(&self, sa: SaId) -> Option<&str> {
         self.all.get(&sa).map(|session| session.about.user.as_str())
     }
 
-    /// An IKE SA has taken the place of another one.
+    /// Moves the session to an IKE SA that replaces another one.
     pub(super) fn pass_on(&mut self, before: SaId, after: SaId) {
         if let Some(session) = self.all.remove(&before) {
             self.all.insert(after, session);
@@ -103,7 +103,7 @@ impl Sessions {
         }
     }
 
-    /// A pair of an IKE SA goes.
+    /// Adds the traffic of an SA pair that is removed.
     fn lose(&mut self, sa: SaId, traffic: Both) {
         if let Some(session) = self.all.get_mut(&sa) {
             session.gone = sum(session.gone, traffic);
@@ -114,7 +114,8 @@ impl Sessions {
         self.timers.deadline()
     }
 
-    /// What servers are told of a session: what goes by its pairs is `live`. None where they are told nothing.
+    /// Returns the accounting request of a session, where `live` is the traffic of its present SA
+    /// pairs. Returns `None` if accounting is off.
     fn report(
         &mut self,
         sa: SaId,
@@ -149,7 +150,7 @@ impl Sessions {
 }
 
 impl Ipsec {
-    /// Tells servers of a session. Nothing hangs on what they answer.
+    /// Sends an accounting request. Its answer has no effect.
     fn tell(&mut self, sa: SaId, (status, live): (Status, Both), out: &mut Effects) {
         let now = self.now;
         if let Some(report) = self.sessions.report(sa, (status, live), now) {
@@ -158,7 +159,7 @@ impl Ipsec {
         }
     }
 
-    /// An IKE SA is there: the session of its user begins.
+    /// Starts the session of an established IKE SA.
     pub(super) fn begin_session(&mut self, sa: SaId, out: &mut Effects) {
         let row = self.engine.peer(sa);
         let address = row.and_then(|row| row.leased);
@@ -170,14 +171,14 @@ impl Ipsec {
         }
     }
 
-    /// A pair goes: what went by it is remembered.
+    /// Adds the traffic of a pair that is about to be removed to its session.
     pub(super) fn remember_traffic(&mut self, child: ChildId) {
         if let Some(pair) = self.installed.pair(child) {
             self.sessions.lose(pair.child.sa, pair.traffic());
         }
     }
 
-    /// An IKE SA is over, and so is the session of its user.
+    /// Ends the session of an IKE SA that ended.
     pub(super) fn end_session(&mut self, sa: SaId, out: &mut Effects) {
         self.forget_login(sa);
         let live = self.installed.traffic(sa);
@@ -186,7 +187,7 @@ impl Ipsec {
         self.sessions.reschedule(sa);
     }
 
-    /// Tells servers what they are to be told again, and ends what is over.
+    /// Sends interim updates that are due, and ends sessions whose time is over.
     pub(super) fn tick_sessions(&mut self, now: Instant, out: &mut Effects) {
         let due: Vec<_> = core::iter::from_fn(|| self.sessions.timers.due(now)).collect();
         for sa in due {

@@ -1,5 +1,5 @@
-//! The local addresses by which this router reaches remote ends, where a policy or a peer leaves them open: the paths
-//! to the remote ends give them.
+//! Local addresses for policies and peers that leave them open: the path to the remote end gives
+//! them.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -11,20 +11,20 @@ use super::{Effects, Ipsec};
 use crate::paths::PathTable;
 use crate::running::Running;
 
-/// What follows the path to a remote end.
+/// Users of the path to a remote end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Follower {
     Policy(PolicyId),
-    /// A peer that is asked for an address.
+    /// A peer that is asked for a mode-config lease.
     Peer(PeerId),
-    /// A tunnel with a secret, by its place among them.
+    /// A tunnel with a secret, by its index.
     Tunnel(usize),
 }
 
-/// Who follows which remote end.
+/// Remote end of each path user.
 pub(super) type Followers = BTreeMap<Follower, IpAddr>;
 
-/// The remote end of a policy that leaves its local end open.
+/// Returns the remote end of a policy that leaves its local end open.
 pub(super) fn open_remote(policy: &Policy) -> Option<IpAddr> {
     let (local, remote) = policy.ends;
     (local.is_unspecified() && !remote.is_unspecified()).then_some(remote)
@@ -36,14 +36,14 @@ impl Ipsec {
         &mut self.paths
     }
 
-    /// Looks up the paths that changes concern, and configures the exchange of keys anew if one is another.
+    /// Looks up the paths that changes concern, and reconfigures the IKE engine if a path changed.
     pub(crate) fn look_up_paths(&mut self, running: &Running<'_>, out: &mut Effects) {
         if !self.paths.look_up(running).is_empty() {
             self.configure(running.now, out);
         }
     }
 
-    /// Who follows the path to which remote end.
+    /// Returns the path users of a configuration and their remote ends.
     pub(super) fn followers_of(&self, config: &Config) -> Followers {
         let policies = config.policies.iter();
         let policies =
@@ -57,9 +57,10 @@ impl Ipsec {
         policies.chain(peers).chain(tunnels).collect()
     }
 
-    /// Follows the paths of these, and of no others.
+    /// Replaces the path users.
     pub(super) fn follow_remotes(&mut self, followers: Followers) {
-        // Before others are released, so that a path that stays is not looked up anew.
+        // Follows the new paths before it releases the old ones, so that no unchanged path is
+        // looked up again.
         followers
             .values()
             .for_each(|remote| self.paths.follow(*remote));
@@ -69,7 +70,7 @@ impl Ipsec {
             .for_each(|remote| self.paths.release(*remote));
     }
 
-    /// Follows the path of a policy to a remote end, or none.
+    /// Sets or removes the remote end whose path a policy uses.
     pub(super) fn follow_remote(&mut self, policy: PolicyId, remote: Option<IpAddr>) {
         let follower = Follower::Policy(policy);
         if let Some(remote) = remote {
@@ -94,14 +95,16 @@ impl Ipsec {
         }
     }
 
-    /// Fills in the local ends of peers that are asked for an address. Such a peer is not there without one.
+    /// Fills in the local ends of peers that are asked for a lease. Removes such peers while their
+    /// local end is unknown.
     pub(super) fn fill_sources(&self, config: &mut Config) {
         for id in config.asks.keys() {
             let Some(peer) = config.peers.get_mut(id).filter(|peer| peer.local.is_none()) else {
                 continue;
             };
             let source = read::host(peer).and_then(|remote| self.paths.get(remote)?.source);
-            // While no route leads to the peer its IKE SA waits for one.
+            // Keeps the last local end while no route leads to the peer: its IKE SA waits for a
+            // route.
             let before = self.config.peers.get(id).and_then(|before| before.local);
             peer.local = source.or(before);
             if peer.local.is_none() {
