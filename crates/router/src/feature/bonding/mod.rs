@@ -1,11 +1,11 @@
-//! Bonds, `/interface/bonding`: several links that are one interface.
+//! Bonds, `/interface/bonding`: several links aggregated to one interface.
 //!
 //! ```text
 //! items ──read──▶ settings ──▶ which interface is a slave of which bond (Effect::Slave)
 //!                    │
 //! layout ──slaves──▶ links, addresses ──▶ machines: service::bond (monitoring), service::lacp
 //! frames of LACP ────────────────────────────┤
-//! counters ──▶ who hears, what is sent ──────┴──publish──▶ the bond as workers see it (Effect::Bond)
+//! counters ──▶ receive activity, load ──────┴──publish──▶ the bond as workers see it (Effect::Bond)
 //! ```
 //! Workers choose slaves by `dataplane::bond::Bond`, a value that is replaced as a whole.
 
@@ -37,21 +37,21 @@ use crate::kind::bond::MENU;
 use crate::running::Running;
 
 const SERVICE: &str = "lacp";
-/// A partner sends three LACPDUs in a second at most, by each of 32 slaves.
+/// Each of up to 32 slaves receives at most three LACPDUs per second.
 const RATE: Rate = Rate {
     per_second: 1_000,
     burst: 256,
 };
-/// How often peers are shared out anew, as Linux does.
+/// Interval after which peers are redistributed over the slaves, as in Linux.
 const SHARE: Duration = Duration::from_secs(10);
 
-/// See the module.
+/// All bonds.
 #[derive(Debug, Default)]
 pub(crate) struct Bonds {
     all: BTreeMap<ItemId, One>,
-    /// By name: the bonds that have it, or have it as a slave.
+    /// Bonds by their own names and by the names of their slaves.
     near: BTreeSet<(Name, ItemId)>,
-    /// The bond of each interface that is a slave or a bond, and its number there.
+    /// Bond of each interface that is a bond or a slave, and its slave number (0 for the bond).
     ids: BTreeMap<InterfaceId, (ItemId, u16)>,
     timers: Timers<ItemId>,
 }
@@ -60,22 +60,22 @@ pub(crate) struct Bonds {
 #[derive(Debug)]
 struct One {
     settings: Settings,
-    /// Its interface, while that is there and in use.
+    /// Interface id, while the interface exists and is enabled.
     id: Option<InterfaceId>,
     mac: Mac,
-    /// In the order in which they are configured.
+    /// Slaves in configured order.
     slaves: Vec<Slave>,
     links: Links,
     lacp: Option<Lacp>,
     loads: Arc<Loads>,
     shares: Shares,
-    /// Addresses that are told to all when another slave becomes active, with their interfaces.
+    /// Addresses to announce when another slave becomes active, with their interfaces.
     own: Vec<(InterfaceId, IpAddr)>,
-    /// Who is asked by ARP, and by which address.
+    /// ARP monitoring: source and target addresses of the requests.
     asks: Vec<(core::net::Ipv4Addr, core::net::Ipv4Addr)>,
-    /// What the layout was told that it is, and what its slaves carry then.
+    /// The bond as last passed to the layout, and the L2 MTU of its slaves then.
     told: Option<(Interface, u32)>,
-    /// What workers were told.
+    /// The bond as published to the workers.
     published: Option<(InterfaceId, Arc<dataplane::bond::Bond>)>,
 }
 
@@ -83,25 +83,25 @@ struct One {
 #[derive(Debug)]
 struct Slave {
     name: Name,
-    /// What the machines know it by: from 1 on.
+    /// Number of the slave in the machines, from 1.
     number: u16,
-    /// What is true of its interface, while the bond takes its frames.
+    /// State of its interface, while the bond receives its frames.
     link: Option<slaves::Link>,
-    /// Where LACP is heard by it.
+    /// Interface on which LACP is received.
     heard: Option<InterfaceId>,
     collecting: bool,
     distributing: bool,
-    /// Frames that it had received when that was last looked at.
+    /// Number of received frames at the last check.
     received: u64,
 }
 
-/// How peers are shared out.
+/// Distribution of peers over slaves.
 #[derive(Debug)]
 struct Shares {
     of: Box<[u8; BUCKETS]>,
-    /// Bytes that had been sent to each bucket when it was last shared out.
+    /// Bytes sent to each bucket up to the last distribution.
     sent: Box<[u64; BUCKETS]>,
-    /// Bytes of the interval before that.
+    /// Bytes sent to each bucket in the last interval.
     lately: Box<[u64; BUCKETS]>,
     due: Option<Instant>,
 }
@@ -214,7 +214,7 @@ impl Feature for Bonds {
             items.extend(self.ids.get(id).map(|(item, _)| *item));
             if let Some(laid) = running.layout.interfaces.get(id) {
                 items.extend(self.near(&laid.name));
-                // Addresses of what lies on a bond are its own, too.
+                // A bond also announces the addresses of interfaces on it.
                 items.extend(self.ids.get(&laid.under).map(|(item, _)| *item));
             }
         }
@@ -225,18 +225,18 @@ impl Feature for Bonds {
 }
 
 impl Bonds {
-    /// The bonds that have this name, or have it as a slave.
+    /// Returns the bonds with this name, or with a slave of this name.
     fn near(&self, name: &Name) -> impl Iterator<Item = ItemId> {
         let range = (name.clone(), ItemId::MIN)..=(name.clone(), ItemId::MAX);
         self.near.range(range).map(|(_, item)| *item)
     }
 
-    /// Whether some bond hears what its slaves receive now.
+    /// Whether a bond needs the receive counters of its slaves now.
     pub(crate) fn listens(&self, now: Instant) -> bool {
         self.timers.deadline().is_some_and(|at| at <= now) && self.all.values().any(One::listens)
     }
 
-    /// Tells bonds what their slaves have received up to now, in frames.
+    /// Passes the present receive counters of slaves, in frames, to the bonds.
     pub(crate) fn listen(&mut self, now: Instant, received: impl Fn(InterfaceId) -> u64) {
         for one in self.all.values_mut().filter(|one| one.listens()) {
             for slave in &mut one.slaves {
@@ -284,7 +284,7 @@ impl Bonds {
             one.settings.slaves.clone(),
         );
         for slave in slaves {
-            // Of several bonds that want an interface the first one has it.
+            // If several bonds name a slave, the first one has it.
             if self.near(&slave).next() == Some(id) {
                 out.push(Effect::Slave {
                     slave,
@@ -315,7 +315,7 @@ impl Bonds {
         out.push(Effect::Item(id, Wanted::Interface(None)));
     }
 
-    /// An interface is a bond's slave no more: another bond may have waited for it.
+    /// Releases a slave. Another bond that names it takes it.
     fn free(&self, name: &Name, out: &mut Effects) {
         let next = self.near(name).find_map(|item| {
             let one = self.all.get(&item)?;
@@ -338,7 +338,7 @@ impl Bonds {
         }
     }
 
-    /// Tells workers and the layout what has come of a bond, and sets its timer.
+    /// Publishes a bond to the workers and the layout, and sets its timer.
     fn settle(&mut self, item: ItemId, now: Instant, out: &mut Effects) {
         let Some(one) = self.all.get_mut(&item) else {
             return;
@@ -379,7 +379,7 @@ impl One {
         }
     }
 
-    /// Gives the machines what is configured.
+    /// Applies the settings to the machines.
     fn configure(&mut self, now: Instant, out: &mut Effects) {
         let (mut links, mut speaks) = (Vec::new(), Vec::new());
         self.order_slaves(now, (&mut links, &mut speaks));
@@ -425,7 +425,7 @@ impl One {
         }
     }
 
-    /// Whether it wants to know what its slaves receive.
+    /// Whether the bond uses the receive counters of its slaves.
     fn listens(&self) -> bool {
         matches!(self.settings.watch, service::bond::Watch::Arp(_)) && !self.slaves.is_empty()
     }
@@ -441,7 +441,8 @@ impl One {
         for action in actions {
             match action {
                 Action::Become(number, up) => {
-                    // Peers that sent to this slave by its own address learn the bond's again.
+                    // Peers that used the address of this slave must learn the address of the bond
+                    // again.
                     if !up && self.settings.mode == Mode::Alb {
                         self.publish(out);
                         self.announce(out);
@@ -454,7 +455,7 @@ impl One {
                     }
                 }
                 Action::Active(Some(_)) if self.settings.mode.has_active() => {
-                    // What is told to all has to leave by the new slave.
+                    // The announcements must leave by the new active slave.
                     self.publish(out);
                     self.announce(out);
                 }
@@ -510,7 +511,7 @@ fn config(settings: &Settings, primary: Option<u16>) -> Config {
     }
 }
 
-/// LACP is heard on an interface from now on, or no more.
+/// Starts or stops the reception of LACP on an interface.
 fn hear(interface: InterfaceId, on: bool, out: &mut Effects) {
     out.push(Effect::Hear {
         service: SERVICE,

@@ -1,4 +1,4 @@
-//! The bond as workers see it.
+//! Compiles a bond to the form that workers use.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{One, SHARE};
 use crate::feature::{Effect, Effects};
 
 impl One {
-    /// Tells workers what the bond is, if that is other than before.
+    /// Publishes the bond to the workers if it changed.
     pub(super) fn publish(&mut self, out: &mut Effects) {
         let now = self.id.filter(|_| !self.settings.interface.disabled);
         let now = now.map(|id| (id, Arc::new(self.compile(id))));
@@ -31,7 +31,7 @@ impl One {
     }
 
     fn compile(&self, id: InterfaceId) -> Bond {
-        // A place is one of the list of those that are there.
+        // Slots number the slaves that have a link.
         let there = self.slaves.iter().filter(|slave| slave.link.is_some());
         let carry = there
             .clone()
@@ -65,10 +65,10 @@ impl One {
         Bond::new((id, self.mac), slaves, sends, Arc::clone(&self.loads))
     }
 
-    /// Which frames of a slave are the bond's.
+    /// Returns which frames of a slave the bond accepts.
     ///
-    /// RouterOS: as in Linux, backups take nothing; with balance-alb they take what is for one station, as peers send
-    /// to all slaves there.
+    /// RouterOS: as in Linux, backup slaves accept nothing; with balance-alb they accept unicast,
+    /// since peers send to every slave.
     const fn takes(&self, collecting: bool, is_active: bool) -> Takes {
         match self.settings.mode {
             Mode::RoundRobin | Mode::Xor | Mode::Broadcast => Takes::All,
@@ -79,8 +79,8 @@ impl One {
         }
     }
 
-    /// The link address by which a slave with this one speaks. Where the active slave is not the one that the bond has
-    /// its address of, both change theirs.
+    /// Returns the source address of an inactive slave with balance-tlb or balance-alb. A slave
+    /// whose address the bond uses takes the active slave's address; other slaves use their own.
     fn stands_for(&self, mac: Mac, is_active: bool) -> Option<Mac> {
         if !self.settings.mode.shares_out() || is_active {
             return None;
@@ -101,7 +101,7 @@ impl One {
         found.map(|(_, place)| place)
     }
 
-    /// Shares peers out by what was sent to them in the last interval.
+    /// Redistributes peers by the bytes sent to them in the last interval.
     pub(super) fn share_out_by_load(&mut self, now: Instant) {
         let sent = self.loads.bytes();
         let before = sent.iter().zip(&self.shares.sent[..]);
@@ -112,7 +112,7 @@ impl One {
         self.shares.due = Some(now + SHARE);
     }
 
-    /// Gives every bucket a slave that carries frames, and each slave its share.
+    /// Assigns every bucket to a slave that carries frames, in proportion to speed and load.
     pub(super) fn share_out(&mut self, now: Instant) {
         if !self.settings.mode.shares_out() {
             self.shares.due = None;

@@ -1,4 +1,4 @@
-//! What is configured of a bond.
+//! Reads the configuration of bonds.
 
 use core::net::{IpAddr, Ipv4Addr};
 
@@ -12,7 +12,7 @@ use crate::intent::{Interface, Name};
 use crate::kind::bond;
 use crate::read;
 
-/// Which slave a frame leaves by.
+/// `mode`: how a bond chooses the slave for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     RoundRobin,
@@ -24,18 +24,18 @@ pub(super) enum Mode {
     Alb,
 }
 
-/// See the module.
+/// Configuration of a bond.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
-    /// It as an interface, as far as it is configured.
+    /// The bond as an interface.
     pub(super) interface: Interface,
-    /// The names of its slaves, each once.
+    /// Names of its slaves, without duplicates.
     pub(super) slaves: Vec<Name>,
     pub(super) mode: Mode,
     pub(super) policy: HashPolicy,
     pub(super) primary: Option<Name>,
     pub(super) watch: Watch,
-    /// `link-monitoring=arp` is not for this mode.
+    /// `link-monitoring=arp` is set, but the mode does not support it.
     pub(super) unwatched: bool,
     pub(super) up_delay: Duration,
     pub(super) down_delay: Duration,
@@ -79,21 +79,21 @@ impl Mode {
         }
     }
 
-    /// Whether one slave is in front of the others.
+    /// Whether the mode has an active slave.
     pub(super) const fn has_active(self) -> bool {
         matches!(self, Self::ActiveBackup | Self::Tlb | Self::Alb)
     }
 
-    /// Whether peers are shared out.
+    /// Whether the mode distributes peers over the slaves.
     pub(super) const fn shares_out(self) -> bool {
         matches!(self, Self::Tlb | Self::Alb)
     }
 }
 
-/// Reads an item of the menu.
+/// Reads an item of `/interface/bonding`.
 pub(super) fn settings(item: &Item) -> Option<Settings> {
     let mode = Mode::read(item.text("mode"));
-    // RouterOS: what others hear of ARP says nothing of a link where LACP or the load decides.
+    // RouterOS: ARP monitoring does not work with LACP or load balancing.
     let by_arp = item.text("link-monitoring") == "arp";
     let unwatched = by_arp && (mode == Mode::Lacp || mode.shares_out());
     let interval = |name| read::span(item, name).unwrap_or(Duration::from_millis(100));

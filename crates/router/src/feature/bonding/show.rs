@@ -1,4 +1,4 @@
-//! What is shown of a bond: its row, and its monitors.
+//! Rows and monitors of bonds.
 
 use menu::{Row, Value};
 use service::lacp::PortView;
@@ -7,7 +7,7 @@ use wire::lacp::{Information, State};
 use super::read::Mode;
 use super::{One, Slave};
 
-/// The letters of a port's state, as RouterOS has them.
+/// Letters of a port's LACP state, as RouterOS shows them.
 const LETTERS: [(State, char); 8] = [
     (State::ACTIVITY, 'A'),
     (State::SHORT_TIMEOUT, 'T'),
@@ -29,7 +29,7 @@ impl One {
         }
     }
 
-    /// A page of `monitor`.
+    /// Returns a page of `monitor`.
     pub(super) fn monitor(&self) -> Row {
         let mut row = Row::default();
         row.set("name", Value::text(&*self.settings.interface.name));
@@ -61,7 +61,7 @@ impl One {
         row
     }
 
-    /// A line of `monitor-slaves` for each slave.
+    /// Returns a row of `monitor-slaves` for each slave.
     pub(super) fn monitor_slaves(&self) -> Vec<Row> {
         let all = self.slaves.iter().map(|slave| {
             let mut row = Row::default();
@@ -95,7 +95,7 @@ fn tell_lacp(view: &PortView, row: &mut Row) {
     }
 }
 
-/// The state of a port, a letter or a dash for each bit.
+/// Formats the LACP state of a port: a letter or a dash for each bit.
 fn flags(of: &Information) -> Value {
     let letter = |(bit, letter): (State, char)| if of.state.has(bit) { letter } else { '-' };
     Value::text(LETTERS.map(letter).iter().collect::<String>())

@@ -1,4 +1,4 @@
-//! The slaves of a bond: what is true of their interfaces, and what the bond itself is by that.
+//! Slaves of a bond: the state of their interfaces, and the state of the bond that follows from it.
 
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::BTreeSet;
@@ -21,25 +21,25 @@ use crate::intent::{Interface, ItemId};
 use crate::kind::bond::Bond;
 use crate::running::Running;
 
-/// Interfaces that lie upon each other on a bond, whose addresses are told to all.
+/// Maximum number of stacked interfaces on a bond whose addresses are announced.
 const UPON: usize = 1024;
 
-/// What is true of the interface of a slave.
+/// State of a slave's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Link {
     pub(super) id: InterfaceId,
     pub(super) out: OutId,
     pub(super) mac: Mac,
     pub(super) runs: bool,
-    /// Megabits a second; 0: nobody knows.
+    /// Speed in Mbit/s; 0 if unknown.
     pub(super) megabits: u32,
     pub(super) full_duplex: bool,
-    /// The most that it carries behind an Ethernet header, in bytes; 0: nobody knows.
+    /// Maximum bytes behind the Ethernet header; 0 if unknown.
     carries: u32,
 }
 
 impl Link {
-    /// That of an interface, if a bond takes its frames and can send by it.
+    /// Returns the link of an interface, if the bond receives its frames and can send by it.
     fn of(id: InterfaceId, laid: &Laid, bond: InterfaceId, running: &Running<'_>) -> Option<Self> {
         let is_slave = laid.above == Some((Above::Bond, bond));
         let is_link = matches!(
@@ -63,7 +63,7 @@ impl Link {
         })
     }
 
-    /// As LACP knows it.
+    /// Returns the link as LACP needs it.
     pub(super) const fn lacp(&self) -> lacp::Link {
         lacp::Link {
             up: self.runs,
@@ -74,7 +74,7 @@ impl Link {
 }
 
 impl Bonds {
-    /// Takes over what is true of the interfaces of a bond.
+    /// Updates a bond and its slaves from the layout.
     pub(super) fn bring_up_to_date(
         &mut self,
         item: ItemId,
@@ -108,7 +108,7 @@ impl Bonds {
 type Told<'a> = (&'a mut Vec<Action>, &'a mut Vec<lacp::Action>);
 
 impl One {
-    /// Brings the list of slaves up to what is configured.
+    /// Updates the list of slaves to the settings.
     pub(super) fn order_slaves(&mut self, now: Instant, (links, speaks): Told<'_>) {
         let mut before = core::mem::take(&mut self.slaves);
         let wanted = self.settings.slaves.iter().take(dataplane::bond::SLAVES);
@@ -141,7 +141,7 @@ impl One {
         }
     }
 
-    /// Takes over what is true of a slave's interface; none: it is none of the bond's.
+    /// Sets the link of a slave; `None` if its interface is no slave of the bond now.
     fn change_link(
         &mut self,
         at: usize,
@@ -185,11 +185,12 @@ impl One {
         }
     }
 
-    /// RouterOS: a bond's link address is that of its first slave, unless one is given.
+    /// RouterOS: a bond has the link address of its first slave, unless `forced-mac-address` is
+    /// set.
     fn find_mac(&mut self, now: Instant, speaks: &mut Vec<lacp::Action>) {
         let of_slaves = self.slaves.iter().find_map(|slave| slave.link);
         let first = of_slaves.map(|link| link.mac);
-        // While there is no slave it keeps the address that it had.
+        // A bond without slaves keeps its last address.
         self.mac = { self.settings.forced_mac }.or(first).unwrap_or(self.mac);
         let config = self.lacp_config();
         if let Some(lacp) = &mut self.lacp {
@@ -197,7 +198,7 @@ impl One {
         }
     }
 
-    /// The addresses of the bond and of what lies on it.
+    /// Collects the addresses of the bond and of the interfaces on it.
     fn find_addresses(&mut self, running: &Running<'_>) {
         (self.own, self.asks) = (Vec::new(), Vec::new());
         let Some(id) = self.id else { return };
@@ -222,7 +223,7 @@ impl One {
             .collect();
     }
 
-    /// The bond as an interface.
+    /// Returns the bond as an interface.
     pub(super) fn interface(&self) -> Interface {
         let mut interface = self.settings.interface.clone();
         interface.kind = Bond {
@@ -233,14 +234,14 @@ impl One {
         interface
     }
 
-    /// The most that all of its slaves carry, in bytes; 0: nobody knows.
+    /// Returns the lowest L2 MTU of the slaves, in bytes; 0 if unknown.
     pub(super) fn carried(&self) -> u32 {
         let carries = self.slaves.iter().filter_map(|slave| slave.link);
         let carries = carries.map(|link| link.carries);
         carries.filter(|bytes| *bytes > 0).min().unwrap_or(0)
     }
 
-    /// Whether enough slaves carry frames.
+    /// Whether at least `min-links` slaves carry frames.
     fn is_up(&self) -> bool {
         let carry = self.slaves.iter().filter(|slave| self.carries(slave));
         carry.count() >= self.settings.min_links.max(1)
@@ -252,7 +253,8 @@ impl One {
         slave.link.is_some() && self.links.is_up(slave.number) && lacp
     }
 
-    /// Tells everybody on the link that the bond's addresses are reached by another slave now.
+    /// Announces the bond's addresses by ARP and Neighbor Discovery after a change of the active
+    /// slave.
     pub(super) fn announce(&self, out: &mut Effects) {
         for (id, address) in &self.own {
             let frame = match address {
@@ -263,7 +265,8 @@ impl One {
         }
     }
 
-    /// Asks the targets of ARP monitoring: by the active slave, or where none is, or all carry frames, by each.
+    /// Sends ARP monitoring requests: by the active slave if the mode has one, otherwise by each
+    /// running slave.
     pub(super) fn ask(&self, out: &mut Effects) {
         let active = self.links.active();
         let only = active.filter(|_| self.settings.mode.has_active());

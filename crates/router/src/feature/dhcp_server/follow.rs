@@ -1,4 +1,5 @@
-//! What comes with a lease and goes with it: an entry in the table of neighbours, entries in address lists, a script.
+//! Side effects of a lease: an ARP entry, address list entries, a queue, a DNS name and the lease
+//! script.
 
 use core::fmt::Write as _;
 use core::net::Ipv4Addr;
@@ -15,20 +16,20 @@ use crate::feature::LeaseChange;
 use crate::feature::queue::LeaseQueue;
 use crate::intent::{ItemId, Name};
 
-/// What came with a lease.
+/// Side effects of one bound lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct With {
     pub(super) address: Ipv4Addr,
     pub(super) mac: Mac,
-    /// The interface whose neighbour the client is.
+    /// Interface of the ARP entry.
     pub(super) arp: Option<Name>,
     pub(super) lists: Vec<Name>,
     pub(super) queue: Option<LeaseQueue>,
-    /// The client's name in the DNS.
+    /// DNS name of the client.
     pub(super) dns: Option<Arc<str>>,
 }
 
-/// The name of a client in a domain; `None` if it does not say one that a label can be.
+/// Returns the DNS name of a client in a domain, or `None` if its host name is no valid label.
 fn dns_name(host: &str, domain: &str) -> Option<Arc<str>> {
     let label = host.split('.').next().unwrap_or_default();
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -36,7 +37,7 @@ fn dns_name(host: &str, domain: &str) -> Option<Arc<str>> {
     is_label.then(|| format!("{}.{domain}", label.to_ascii_lowercase()).into())
 }
 
-/// What a static lease says of its client's queue.
+/// Queue settings of a static lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct QueueTerms {
     limits: [Limits; 2],
@@ -46,7 +47,7 @@ pub(super) struct QueueTerms {
 }
 
 impl QueueTerms {
-    /// Reads the item of a lease; `None` where its client is not limited.
+    /// Reads the item of a lease. Returns `None` without a valid `rate-limit`.
     pub(super) fn read(item: &Item) -> Option<Self> {
         let name =
             |property| items::name(item, property).filter(|name| !matches!(&**name, "" | "none"));
@@ -60,7 +61,7 @@ impl QueueTerms {
 }
 
 impl DhcpServers {
-    /// A lease begins.
+    /// Handles the start of a lease.
     pub(super) fn begins(&mut self, id: u64, out: &mut Effects) {
         self.renew(id, out);
         if let Some(lease) = self.machine.lease(id) {
@@ -68,14 +69,14 @@ impl DhcpServers {
         }
     }
 
-    /// A lease has ended.
+    /// Handles the end of a lease.
     pub(super) fn ends(&mut self, lease: &Lease, out: &mut Effects) {
         let with = self.with.remove(&lease.id);
         self.change(lease.id, with.as_ref(), None, out);
         self.run_script(lease, false, out);
     }
 
-    /// Brings up to date what is with the leases of a server, which is configured otherwise.
+    /// Updates the side effects of a server's leases after the server changed.
     pub(super) fn refresh(&mut self, server: ItemId, out: &mut Effects) {
         let of_it = self.with.keys().copied();
         let of_it = of_it.filter(|id| {
@@ -86,7 +87,7 @@ impl DhcpServers {
         of_it.into_iter().for_each(|id| self.renew(id, out));
     }
 
-    /// Brings up to date what is with a lease.
+    /// Updates the side effects of a lease.
     pub(super) fn renew(&mut self, id: u64, out: &mut Effects) {
         let before = self.with.remove(&id);
         let now = self.machine.lease(id).and_then(|lease| self.wanted(lease));
@@ -112,7 +113,7 @@ impl DhcpServers {
         let address = lease.address?;
         let terms = self.queues.get(&lease.id);
         let queue = terms.map(|terms| LeaseQueue {
-            // RouterOS: the name says whose queue it is.
+            // RouterOS: the name contains the client's address.
             name: format!("dhcp-ds<{}>", lease.client.mac).into(),
             target: address,
             limits: terms.limits,
@@ -131,7 +132,7 @@ impl DhcpServers {
         })
     }
 
-    /// Has what was with a lease go, and what is with it now come.
+    /// Replaces the side effects of a lease.
     fn change(&self, id: u64, before: Option<&With>, now: Option<&With>, out: &mut Effects) {
         if before == now {
             return;
@@ -167,7 +168,7 @@ impl DhcpServers {
         }
     }
 
-    /// Tells the table of neighbours of an interface, which may have forgotten them, who is there.
+    /// Restores the ARP entries of an interface, whose neighbour table may have been cleared.
     pub(super) fn tell_arp(&self, interface: InterfaceId, out: &mut Effects) {
         let Some(link) = self.links.get(&interface) else {
             return;
@@ -184,7 +185,8 @@ impl DhcpServers {
         }
     }
 
-    /// Runs a server's script. RouterOS: it finds what it is about in variables of these names.
+    /// Runs the lease script of a server. RouterOS: the script reads the lease in variables of
+    /// these names.
     fn run_script(&self, lease: &Lease, bound: bool, out: &mut Effects) {
         let one = lease.server.and_then(|server| self.all.get(&server));
         let Some(one) = one.filter(|one| !one.script.is_empty()) else {

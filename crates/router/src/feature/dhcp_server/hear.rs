@@ -1,4 +1,4 @@
-//! What servers hear and send: requests and answers, probes of addresses.
+//! Packets of DHCP servers: requests, answers and address probes.
 
 use core::net::Ipv4Addr;
 
@@ -13,8 +13,8 @@ use super::{DhcpServers, Effects};
 use crate::intent::ItemId;
 
 impl DhcpServers {
-    /// Hears what was sent to port 67, behind relay agents. What is for no server ends here: it met no rule of `input`,
-    /// so that it must not reach the host stack.
+    /// Handles a packet to port 67, after relay agents had their turn. Packets for no server are
+    /// dropped: they passed no rule of `input`, so they must not reach the host stack.
     pub(super) fn hear_request(
         &mut self,
         heard: &Heard<'_>,
@@ -45,14 +45,14 @@ impl DhcpServers {
             own: own.map(|link| link.own.clone()).unwrap_or_default(),
         };
         match self.event(Event::Request(Box::new(asked)), now, out) {
-            // It will be answered.
+            // The answer follows later.
             None | Some(Why::Testing) => Hearing::Taken,
             Some(why) => Hearing::Bad(reason(why)),
         }
     }
 
-    /// The server of an interface that a request is for: by the relay agent that it came by. One of a client that
-    /// renews and is behind a relay agent is for the server that gave it its address.
+    /// Returns the server of a request, by interface and relay agent. A renewal from behind a relay
+    /// agent goes to the server that leased the address.
     fn server_for(&self, heard: &Heard<'_>, message: &Message) -> Option<ItemId> {
         let link = self.links.get(&heard.interface)?;
         if link.is_slave || link.own.is_empty() {
@@ -79,7 +79,7 @@ impl DhcpServers {
         gave.or(found).map(|(id, _)| *id)
     }
 
-    /// Sends an answer, or lets it wait for what it promises to be kept.
+    /// Sends an answer, or queues it until the lease it promises is on disk.
     pub(super) fn answer(&mut self, reply: Reply, out: &mut Effects) {
         let one = self.all.get(&reply.server);
         let Some((interface, _)) = one.and_then(|one| self.link(&one.interface)) else {
@@ -106,7 +106,7 @@ impl DhcpServers {
         }
     }
 
-    /// Asks who has an address (RFC 5227, 2.1.1): whoever has it answers.
+    /// Sends an ARP probe for an address (RFC 5227, 2.1.1).
     pub(super) fn probe(&self, server: ItemId, address: Ipv4Addr, out: &mut Effects) {
         let one = self.all.get(&server);
         let Some((one, (interface, link))) =
@@ -114,7 +114,7 @@ impl DhcpServers {
         else {
             return;
         };
-        // Behind a relay agent nobody hears it.
+        // A probe does not reach clients behind a relay agent.
         if one.relay.is_some() {
             return;
         }
@@ -133,7 +133,7 @@ impl DhcpServers {
         });
     }
 
-    /// Hears ARP: whoever speaks of an address as its own has it.
+    /// Handles ARP: the sender of a packet uses its sender address.
     pub(super) fn hear_arp(&mut self, heard: &Heard<'_>, now: Instant, out: &mut Effects) {
         let Ok(said) = arp::Repr::parse(heard.packet()) else {
             return;
@@ -142,7 +142,7 @@ impl DhcpServers {
             return;
         }
         let lease = self.machine.lease_at(said.sender);
-        // A client that asks anew may still use what it had.
+        // A client that requests again may still use its previous address.
         let is_own = |lease: &Lease| lease.client.mac == said.sender_mac;
         if lease.is_some_and(|lease| lease.state == State::Bound || !is_own(lease)) {
             self.event(Event::AddressInUse(said.sender), now, out);
@@ -151,11 +151,11 @@ impl DhcpServers {
 }
 
 fn is_any(one: &super::One) -> bool {
-    // RouterOS: this address stands for all relay agents.
+    // RouterOS: 255.255.255.255 accepts all relay agents.
     one.relay == Some(Ipv4Addr::BROADCAST)
 }
 
-/// The message in a packet.
+/// Returns the DHCP message of an IPv4 packet.
 fn read(bytes: &[u8]) -> Option<Message> {
     let packet = ipv4::Packet::new_checked(bytes).ok()?;
     let datagram = udp::Datagram::new_checked(packet.payload()).ok()?;

@@ -1,4 +1,5 @@
-//! Leases on disk: what changed is written before the answers that promise it are sent, all of a step at once.
+//! Leases on disk: changed leases are written before the answers that promise them are sent, with
+//! one write per step.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +10,11 @@ use service::dhcp::server::{Event, Record};
 use super::{DhcpServers, Effects};
 use crate::store::leases::{Entries, Leases};
 
-/// Leases that are kept by one write at least, where there is more to hear.
+/// Minimum number of leases per write while more requests are waiting.
 const WORTH: usize = 1_024;
 
 impl DhcpServers {
-    /// Takes up the leases of a log, and keeps them there from then on.
+    /// Loads the leases of a log and writes later changes to it.
     pub(crate) fn recall(
         &mut self,
         (log, kept): (Leases, BTreeMap<u64, Vec<u8>>),
@@ -28,19 +29,21 @@ impl DhcpServers {
             }
         }
         self.log = Some(log);
-        // Dynamic leases have other numbers than before.
+        // Dynamic leases get new ids at load.
         self.rewrite(clock, now, out);
         let ids: Vec<_> = self.machine.leases().keys().copied().collect();
         ids.into_iter().for_each(|id| self.renew(id, out));
     }
 
-    /// Whether something is to be kept, or waits for that; where there is more to come, as much as is worth it.
+    /// Whether leases must be written or answers wait for a write. While `more` requests wait, a
+    /// write waits for a full batch.
     pub(crate) fn has_to_keep(&self, more: bool) -> bool {
         let waits = self.changed.len().max(self.waiting.len());
         waits > 0 && (!more || waits >= WORTH)
     }
 
-    /// Keeps what is to be kept, and sends what waited for it. What cannot be kept is not acknowledged.
+    /// Writes changed leases and sends the answers that waited for them. If the write fails, drops
+    /// the answers.
     pub(crate) fn keep(&mut self, clock: Clock, now: Instant, out: &mut Effects) {
         let waiting = core::mem::take(&mut self.waiting);
         let changed = core::mem::take(&mut self.changed);

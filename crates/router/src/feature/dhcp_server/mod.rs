@@ -1,10 +1,10 @@
-//! DHCP servers, `/ip/dhcp-server`: what is configured of them, what they hear and send, and what comes with a lease.
-//! Whom they give which address is the business of `service::dhcp::server`.
+//! DHCP servers, `/ip/dhcp-server`: configuration, packets, and the side effects of leases. The machine
+//! `service::dhcp::server` decides which client gets which address.
 //!
 //! ```text
 //! menus ─▶ read ─▶ machine ◀─ hear ◀─ frames of port 67, ARP
 //!                     │
-//!                     ├─▶ answers ─▶ wait until `keep` has written what they promise ─▶ sent
+//!                     ├─▶ answers ─▶ wait until `keep` has written their leases ─▶ sent
 //!                     └─▶ begins, ends ─▶ ARP entry, address lists, script, log (`follow`)
 //! ```
 
@@ -46,15 +46,16 @@ const ARP: &str = "/ip/arp";
 const LISTS: &str = "/ip/firewall/address-list";
 const DNS: &str = "/ip/dns";
 const NTP: &str = "/system/ntp/client";
-/// Who hears UDP port 67, servers and relay agents, registers this service.
+/// Service of UDP port 67, shared by servers and relay agents.
 pub(crate) const SERVICE: &str = "dhcp-server";
-/// Twenty thousand clients a second are heard, with a discovery and a request each.
+/// Allows twenty thousand clients a second, each with a discover and a request.
 const RATE: Rate = Rate {
     per_second: 40_000,
     burst: 1_024,
 };
 
-/// The service of port 67, for who else hears it. Rules of `input` are not asked, as RouterOS reads frames.
+/// Returns the service of UDP port 67. Its frames skip the rules of `input`, since RouterOS reads
+/// them as raw frames.
 pub(crate) fn service() -> Service {
     let port = Match::Udp {
         ipv6: false,
@@ -66,35 +67,35 @@ pub(crate) fn service() -> Service {
     }
 }
 
-/// See the module.
+/// All DHCP servers, their leases and what follows from leases.
 #[derive(Debug)]
 pub(crate) struct DhcpServers {
     machine: Servers,
     all: BTreeMap<ItemId, One>,
-    /// By interface: the servers on it.
+    /// Servers by interface.
     on: BTreeSet<(Name, ItemId)>,
     links: BTreeMap<InterfaceId, Link>,
     named: BTreeMap<Name, InterfaceId>,
     networks: Vec<read::Told>,
-    /// Servers that the router has learned of: of names, of time.
+    /// DNS and NTP servers that the router learned from upstream networks.
     learned: (Vec<Ipv4Addr>, Vec<Ipv4Addr>),
-    /// The address lists of static leases.
+    /// Address lists of static leases.
     lists: BTreeMap<ItemId, Vec<Name>>,
-    /// What static leases say of their clients' queues.
+    /// Queue settings of static leases.
     queues: BTreeMap<ItemId, follow::QueueTerms>,
-    /// What came with leases that are bound.
+    /// What follows from each bound lease.
     with: BTreeMap<u64, follow::With>,
-    /// Leases whose records are others than what is kept, and the answers that wait for them to be kept.
+    /// Leases whose records are not on disk yet, and the answers that wait for them.
     changed: BTreeSet<u64>,
     waiting: Vec<Outgoing>,
     log: Option<Leases>,
-    /// `store-leases-disk=never`.
+    /// False with `store-leases-disk=never`.
     is_kept: bool,
-    /// Whether the log was told that leases cannot be kept.
+    /// Whether the failure to write leases was logged.
     is_failing: bool,
-    /// What a command wants done, and nobody has asked for yet.
+    /// Effects of commands that the next tick emits.
     later: Vec<Effect>,
-    /// The time, as rows tell it.
+    /// Present time, for rows.
     pub(crate) now: Instant,
 }
 
@@ -106,13 +107,13 @@ struct One {
     relay: Option<Ipv4Addr>,
     disabled: bool,
     add_arp: bool,
-    /// The domain in which clients get names; `None`: they get none.
+    /// Domain for the DNS names of clients; `None` without `add-dns-entries`.
     dns: Option<String>,
     lists: Vec<Name>,
     script: String,
 }
 
-/// An interface, as far as servers have to know it.
+/// State of an interface that servers need.
 #[derive(Debug)]
 struct Link {
     name: Name,
@@ -122,7 +123,7 @@ struct Link {
 }
 
 impl DhcpServers {
-    /// None, with these pools.
+    /// Returns an instance without servers that leases from `pools`.
     pub(crate) fn new(pools: Pools) -> Self {
         Self {
             machine: Servers::new(pools),
@@ -194,7 +195,8 @@ impl DhcpServers {
         self.renew(id, out);
     }
 
-    /// Gives the machine an event, and does what it wants. Says why a request is not answered.
+    /// Passes an event to the machine and carries out its actions. Returns why a request is
+    /// ignored.
     fn event(&mut self, event: Event, now: Instant, out: &mut Effects) -> Option<Why> {
         let mut actions = Vec::new();
         self.machine.handle(event, now, &mut actions);
@@ -208,7 +210,7 @@ impl DhcpServers {
                 Action::Send(reply) => self.answer(*reply, out),
                 Action::Keep(id) => {
                     self.changed.insert(id);
-                    // One that was made static goes on under another number.
+                    // A lease that was made static continues under another id.
                     if self.machine.lease(id).is_none() {
                         self.renew(id, out);
                     }
@@ -224,7 +226,7 @@ impl DhcpServers {
         ignored
     }
 
-    /// Tells the machine of the networks, with the servers that the router has learned of.
+    /// Passes the networks to the machine, with learned DNS and NTP servers filled in.
     fn tell_networks(&mut self, now: Instant, out: &mut Effects) {
         let networks = self.networks.iter().map(|told| {
             let mut network = told.network.clone();
@@ -245,18 +247,18 @@ impl DhcpServers {
         Some((*id, self.links.get(id)?))
     }
 
-    /// Why a server cannot serve.
+    /// Returns why a server cannot serve.
     fn fault(&self, one: &One) -> Option<&'static str> {
         match self.link(&one.interface) {
             None => Some("interface is not there"),
-            // RouterOS: the same words.
+            // Text of RouterOS.
             Some((_, link)) if link.is_slave => Some("DHCP server can not run on slave interface!"),
             Some((_, link)) if link.own.is_empty() => Some("interface has no IP address"),
             Some(_) => None,
         }
     }
 
-    /// Removes leases that are none of the configuration, as a user wants it.
+    /// Removes dynamic leases by command.
     fn remove(
         &mut self,
         view: &View<'_>,
@@ -293,12 +295,12 @@ impl Feature for DhcpServers {
     }
 
     fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
-        // What options say stands in all that names them.
+        // Options are part of each item that names them, so all are read again.
         let anew = concerns(&[OPTIONS, SETS], changes);
         let of = |menu| if anew { (menu, None) } else { (menu, changes) };
         let (menu, some) = of(MENU);
         if anew {
-            // Who is gone is only told by changes.
+            // Only the changes name removed items.
             let gone = changes.iter().flat_map(|changes| changes.of(menu));
             let gone: Vec<_> = gone
                 .filter(|of| of.after.is_none())
@@ -405,7 +407,7 @@ impl Feature for DhcpServers {
                 self.later.extend(out);
                 Some(done)
             }
-            // RouterOS: what the router makes by itself stays as it is.
+            // RouterOS: dynamic leases cannot be changed.
             (LEASES, "comment" | "disable" | "enable" | "set" | "unset")
                 if call.items.iter().any(|id| id.0 & DYNAMIC != 0) =>
             {

@@ -1,4 +1,4 @@
-//! From items to what the machine is configured with.
+//! Converts items to the configuration of the DHCP server machine.
 
 use core::net::{IpAddr, Ipv4Addr};
 
@@ -14,7 +14,7 @@ use super::{DNS, NTP};
 use crate::intent::Name;
 use crate::read::span;
 
-/// A property that is an address of IPv4 and says something.
+/// Returns an IPv4 address property, or `None` if it is unspecified.
 pub(super) fn address(item: &Item, property: &str) -> Option<Ipv4Addr> {
     match item.get(property)?.as_address()? {
         IpAddr::V4(address) if !address.is_unspecified() => Some(address),
@@ -31,7 +31,7 @@ fn addresses(item: &Item, property: &str) -> Vec<Ipv4Addr> {
     list.iter().filter_map(four).collect()
 }
 
-/// A property that is a list of names.
+/// Returns a property that is a list of names.
 pub(super) fn names(item: &Item, property: &str) -> Vec<Name> {
     let list = item.get(property).map(Value::as_list).unwrap_or_default();
     list.iter()
@@ -44,7 +44,7 @@ fn pool(text: &str) -> Option<Box<str>> {
     (!matches!(text, "" | "static-only")).then(|| text.into())
 }
 
-/// A server.
+/// Reads a server.
 pub(super) fn server(store: &Store, item: &Item) -> Config {
     let identifiers = item.get("dynamic-lease-identifiers").map(Value::as_list);
     let identifiers = identifiers.unwrap_or_default();
@@ -84,7 +84,7 @@ pub(super) fn server(store: &Store, item: &Item) -> Config {
     }
 }
 
-/// A static lease; none of an item that names a server that is not there.
+/// Reads a static lease. Returns `None` if its server does not exist.
 pub(super) fn lease(
     store: &Store,
     item: &Item,
@@ -119,7 +119,7 @@ pub(super) fn lease(
     })
 }
 
-/// What digits of a value stand for.
+/// Parses the hexadecimal digits of a value.
 fn digits(item: &Item, property: &str) -> Box<[u8]> {
     let text = item.get(property).map(ToString::to_string);
     let text = text.unwrap_or_default();
@@ -132,8 +132,8 @@ fn digits(item: &Item, property: &str) -> Box<[u8]> {
     pairs.iter().filter_map(byte).collect()
 }
 
-/// A network, and which servers it leaves to the router: of names, of time. Those that the router is configured with
-/// are told then, and without those what it has learned itself.
+/// A network, and whether the router's learned DNS and NTP servers apply: they do if neither the
+/// network nor the router has configured ones.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) network: Network,
@@ -141,7 +141,7 @@ pub(super) struct Told {
     pub(super) learned_ntp: bool,
 }
 
-/// A network.
+/// Reads a network.
 pub(super) fn network(store: &Store, item: &Item) -> Option<Told> {
     let ipnet::IpNet::V4(prefix) = item.get("address")?.as_prefix()? else {
         return None;
@@ -176,7 +176,7 @@ pub(super) fn network(store: &Store, item: &Item) -> Option<Told> {
     })
 }
 
-/// A matcher; none of an item that is disabled or names a server that is not there.
+/// Reads a matcher. Returns `None` if it is disabled or its server does not exist.
 pub(super) fn matcher(store: &Store, item: &Item) -> Option<Matcher> {
     if item.is("disabled") {
         return None;
@@ -200,7 +200,7 @@ pub(super) fn matcher(store: &Store, item: &Item) -> Option<Matcher> {
     })
 }
 
-/// The options that a property names.
+/// Returns the options that a property names.
 fn named(store: &Store, item: &Item, property: &str) -> Vec<OptionValue> {
     let named = names(item, property);
     let found = named
@@ -209,7 +209,7 @@ fn named(store: &Store, item: &Item, property: &str) -> Vec<OptionValue> {
     found.filter_map(|item| option(item)).collect()
 }
 
-/// The options of the set that a property names.
+/// Returns the options of the set that a property names.
 fn set(store: &Store, item: &Item, property: &str) -> Vec<OptionValue> {
     let set = store.named("dhcp-option-set", item.text(property));
     set.map(|set| named(store, set, "options"))
@@ -224,12 +224,12 @@ fn option(item: &Item) -> Option<OptionValue> {
     })
 }
 
-/// The bytes of a value without variables.
+/// Returns the bytes of a value without variables.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     schema::dhcp_option_bytes(text, &|_| None)
 }
 
-/// The pieces of an option's value: bytes, and variables that are known when it is sent.
+/// Parses an option's value into bytes and variables that are filled in when the option is sent.
 fn parts(mut text: &str) -> Option<Vec<Part>> {
     let mut parts = Vec::new();
     while let Some((before, rest)) = text.split_once("$(") {
@@ -241,7 +241,7 @@ fn parts(mut text: &str) -> Option<Vec<Part>> {
             "HOSTNAME" => parts.push(Part::HostName),
             "REMOTE_ID" => parts.push(Part::RemoteId),
             "NETWORK_GATEWAY" => parts.push(Part::Gateway),
-            // Those of RADIUS, which nobody has told.
+            // Variables of RADIUS, which are always empty.
             _ => {}
         }
         text = behind;

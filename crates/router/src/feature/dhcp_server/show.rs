@@ -1,4 +1,4 @@
-//! Leases, and what came with them, as menus show them.
+//! Rows of leases and of their ARP and address list entries.
 
 use core::ops::ControlFlow;
 use std::net::IpAddr;
@@ -11,13 +11,13 @@ use super::{DhcpServers, follow::With};
 use crate::live::give;
 
 impl DhcpServers {
-    /// The rows of leases that are none of the configuration.
+    /// Gives the rows of dynamic leases.
     pub(super) fn lease_rows(
         &self,
         filter: &RowFilter<'_>,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        // Of many leases one is looked up.
+        // Looks up a single lease by address instead of walking all.
         let mut equals = filter.equals.iter();
         let address = equals.find(|(name, _)| matches!(*name, "address" | "active-address"));
         if let Some(IpAddr::V4(address)) = address.and_then(|(_, value)| value.as_address()) {
@@ -62,7 +62,7 @@ impl DhcpServers {
         row
     }
 
-    /// What a dynamic lease is as an item.
+    /// Returns the properties of a static item for a dynamic lease.
     pub(crate) fn as_static(&self, id: Id) -> Option<Vec<(&'static str, Value)>> {
         let lease = self
             .machine
@@ -80,7 +80,7 @@ impl DhcpServers {
         Some(values)
     }
 
-    /// Shows what has become of a static lease.
+    /// Adds the state of a static lease to its row.
     pub(super) fn annotate_lease(&self, id: Id, row: &mut Row) {
         row.flag("radius", false);
         row.flag("dynamic", false);
@@ -96,12 +96,12 @@ impl DhcpServers {
         let now = self.now;
         let span = |from: Instant, to: Instant| {
             let nanos = to.saturating_since(from).as_nanos();
-            // Whole seconds are told.
+            // RouterOS shows whole seconds.
             let seconds = i64::try_from(nanos / 1_000_000_000).unwrap_or(0);
             Value::Time(seconds * 1_000_000_000)
         };
         let client = &lease.client;
-        // RouterOS: a client that never came was never seen.
+        // RouterOS shows `never` for a client that was never seen.
         let seen = lease.seen.map(|seen| span(seen, now));
         row.set("last-seen", seen.unwrap_or(Value::Word("never")));
         let Some(address) = lease.address else {
@@ -139,7 +139,7 @@ impl DhcpServers {
         row.set("src-mac-address", Value::Mac(client.src_mac.0));
     }
 
-    /// The entries that leases have in the table of neighbours.
+    /// Gives the ARP entries of leases.
     pub(super) fn arp_rows(
         &self,
         filter: &RowFilter<'_>,
@@ -164,7 +164,7 @@ impl DhcpServers {
         ControlFlow::Continue(())
     }
 
-    /// The entries that leases have in address lists.
+    /// Gives the address list entries of leases.
     pub(super) fn list_rows(
         &self,
         filter: &RowFilter<'_>,
@@ -181,7 +181,7 @@ impl DhcpServers {
 
 fn list_row(lease: u64, number: usize, list: &str, with: &With) -> Row {
     let mut row = Row::default();
-    // Beside those of rules and names, which have others of these bits.
+    // Keeps these ids apart from rows of rules and names, which set these bits differently.
     let number = (number as u64) << 40 | 1 << 61;
     row.id = Some(Id(DYNAMIC | number ^ (lease & !DYNAMIC)));
     row.set("list", Value::text(list));

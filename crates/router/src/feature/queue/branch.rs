@@ -1,4 +1,4 @@
-//! A branch: a queue in one direction, as workers have it.
+//! A branch: one direction of a queue as workers use it.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use super::Wanted;
 use super::read::Side;
 use crate::feature::{Effect, Effects};
 
-/// Numbers of nodes, and the workers that trees are spread over.
+/// Allocates node numbers and spreads trees over the workers.
 #[derive(Debug)]
 pub(super) struct Numbers {
     last: u64,
-    /// How many workers there are.
+    /// Number of workers.
     pub(super) workers: u16,
 }
 
@@ -27,26 +27,27 @@ impl Default for Numbers {
     }
 }
 
-/// See the module.
+/// One direction of a queue: its node, its packets and its rates.
 #[derive(Debug)]
 pub(super) struct Branch {
-    /// What those within it lie in.
+    /// Node that is the parent of inner queues.
     pub(super) node: Arc<Node>,
-    /// Where its own packets wait: in the node itself, or, as that has others within it, in a node within it.
+    /// Where packets of this queue wait: in `node`, or in a separate node if the queue has inner
+    /// queues.
     pub(super) leaf: Option<Arc<Leaf>>,
-    /// What was counted before counters were reset.
+    /// Counts at the last reset of the counters.
     base: Counts,
-    /// The bytes and packets of when rates were last worked out, and those rates.
+    /// Time, bytes and packets of the last rate computation.
     seen: (Instant, u64, u64),
     pub(super) rate: (u64, u64),
 }
 
-/// How often rates are worked out.
+/// Interval of rate computations.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 
 impl Branch {
-    /// A branch within another one. `own`: it has packets of its own, which wait in this manner; `parts`: others lie
-    /// within it.
+    /// Returns a branch within `parent`. `own` is the discipline if packets wait in the queue
+    /// itself; `parts` says whether it has inner queues.
     pub(super) fn new(
         numbers: &mut Numbers,
         parent: Option<&Self>,
@@ -78,7 +79,7 @@ impl Branch {
         }
     }
 
-    /// Packets wait in another manner from now on; says whether they do.
+    /// Changes the discipline. Returns whether it changed.
     pub(super) fn wait_in(&mut self, kind: &Kind, out: &mut Effects) -> bool {
         let Some(leaf) = self.leaf.as_ref().filter(|leaf| leaf.kind != *kind) else {
             return false;
@@ -93,7 +94,7 @@ impl Branch {
         true
     }
 
-    /// Nothing leads to it any more.
+    /// Removes the branch from the workers.
     pub(super) fn end(&self, out: &mut Effects) {
         if let Some(leaf) = self.leaf.as_ref().filter(|leaf| leaf.node != self.node) {
             tell(out, Change::Gone(Arc::clone(&leaf.node)));
@@ -101,7 +102,7 @@ impl Branch {
         tell(out, Change::Gone(Arc::clone(&self.node)));
     }
 
-    /// What it has counted since counters were reset.
+    /// Returns the counts since the last reset.
     pub(super) fn counts(&self) -> Counts {
         let now = self.node.counts();
         let own = self.leaf.as_ref().filter(|leaf| leaf.node != self.node);
@@ -115,7 +116,7 @@ impl Branch {
         }
     }
 
-    /// Counts from zero on.
+    /// Resets the counters.
     pub(super) fn reset(&mut self) {
         let Counts {
             packets,
@@ -128,7 +129,7 @@ impl Branch {
         self.base.dropped += dropped;
     }
 
-    /// Works out its rates: bits and packets a second.
+    /// Computes the rates in bits and packets per second.
     pub(super) fn look(&mut self, now: Instant) {
         let counts = self.node.counts();
         let (then, bytes, packets) =
@@ -146,7 +147,7 @@ impl Branch {
 }
 
 impl Numbers {
-    /// A number of its own.
+    /// Returns an unused node number.
     pub(super) fn next(&mut self) -> u64 {
         self.last += 1;
         self.last
@@ -171,7 +172,7 @@ impl Numbers {
     }
 }
 
-/// Tells workers of a change that names no marks.
+/// Sends workers a change without packet marks.
 pub(super) fn tell(out: &mut Effects, change: Change) {
     out.push(Effect::Queues(Wanted::Change {
         change,

@@ -1,4 +1,4 @@
-//! Simple queues that are none of the configuration: of DHCP leases with `rate-limit`.
+//! Dynamic simple queues of DHCP leases with `rate-limit`.
 
 use core::ops::ControlFlow;
 use std::net::IpAddr;
@@ -46,7 +46,7 @@ impl LeaseQueue {
 }
 
 impl Queues {
-    /// The queue of a lease comes, is another, or goes.
+    /// Adds, changes or removes the queue of a lease.
     pub(crate) fn set_of_lease(
         &mut self,
         lease: u64,
@@ -79,7 +79,7 @@ impl Queues {
         self.settle(now, out);
     }
 
-    /// The rows of leases' queues.
+    /// Gives the rows of leases' queues.
     pub(super) fn lease_rows(
         &self,
         filter: &RowFilter<'_>,

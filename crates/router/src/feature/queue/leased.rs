@@ -1,4 +1,4 @@
-//! What a DHCP lease says of its queue.
+//! Description of the queue of a DHCP lease.
 
 use core::net::Ipv4Addr;
 
@@ -10,23 +10,23 @@ use crate::intent::Name;
 /// A queue of a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseQueue {
-    /// Its name.
+    /// Name of the queue.
     pub name: Name,
-    /// The client.
+    /// Address of the client.
     pub target: Ipv4Addr,
-    /// Limits of what the client sends and of what it receives.
+    /// Limits of the client's upload and download.
     pub limits: [Limits; 2],
-    /// The queue that it lies in.
+    /// Name of the parent queue.
     pub parent: Option<Name>,
-    /// The type of its queues.
+    /// Name of the queue type.
     pub kind: Option<Name>,
-    /// It stands before all others, else behind them.
+    /// True if it precedes all other simple queues, false if it follows them.
     pub first: bool,
 }
 
 impl LeaseQueue {
-    /// Limits as RouterOS writes them: `rx/tx`, bursts, thresholds, times of bursts, priority, guaranteed rates. `rx`
-    /// is what the client sends. `None` if the text is none.
+    /// Parses limits as RouterOS writes them: `rx/tx`, bursts, thresholds, burst times, priority,
+    /// guaranteed rates. `rx` is the client's upload. Returns `None` for malformed text.
     pub(crate) fn limits(text: &str) -> Option<[Limits; 2]> {
         let mut words = text.split_whitespace();
         let rates = words.next()?;
@@ -48,7 +48,7 @@ impl LeaseQueue {
     }
 }
 
-/// One of the two values of a word; the only one stands for both.
+/// Returns one side of a word `rx/tx`; a single value applies to both sides.
 fn side_of(word: &str, side: usize) -> &str {
     let mut sides = word.split('/');
     let first = sides.next().unwrap_or_default();
@@ -58,7 +58,7 @@ fn side_of(word: &str, side: usize) -> &str {
     }
 }
 
-/// Bits a second: `512k`, `10M`, `1G`.
+/// Parses a rate in bits per second: `512k`, `10M`, `1G`.
 fn rate(text: &str) -> Option<u64> {
     let (digits, unit) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 1_000),

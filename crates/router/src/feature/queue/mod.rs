@@ -1,10 +1,10 @@
-//! Queues, `/queue`: who may send how much.
+//! Queues, `/queue`: rate limits and queue disciplines.
 //!
 //! ```text
-//! items ──read──▶ simple.rs, tree.rs: what lies in what ──▶ branch.rs: nodes and leaves ──Effect::Queue──▶ workers
-//! interfaces ──lay_out──▶ which names stand for which; which have queues (Effect::Queued)
+//! items ──read──▶ simple.rs, tree.rs: the hierarchy ──▶ branch.rs: nodes and leaves ──Effect::Queues──▶ workers
+//! interfaces ──lay_out──▶ ids of interface names; interfaces with queues (Wanted::Before)
 //! ```
-//! Workers know queues by changes, each told to all of them; nodes are shared, so that what they count is read here.
+//! Every change goes to all workers. Nodes are shared with them, so that control reads their counters.
 
 mod branch;
 mod lease;
@@ -40,10 +40,10 @@ const SIMPLE: &str = "/queue/simple";
 const TREE: &str = "/queue/tree";
 const TYPE: &str = "/queue/type";
 const INTERFACE: &str = "/queue/interface";
-/// How deep queues lie in each other at most, the outermost included: workers have one level more.
+/// Maximum nesting of queues, the outermost included. Workers support one level more.
 const DEEP: usize = 7;
 
-/// See the module.
+/// All queues of `/queue`, and the queues of DHCP leases.
 #[derive(Debug)]
 pub(crate) struct Queues {
     simple: Simples,
@@ -54,39 +54,39 @@ pub(crate) struct Queues {
     interfaces: BTreeMap<Name, InterfaceId>,
     named: BTreeMap<InterfaceId, Name>,
     numbers: Numbers,
-    /// Control was told that packets meet queues.
+    /// Control knows that packets pass queues.
     told: bool,
-    /// When rates are worked out next.
+    /// Time of the next rate computation.
     look: Option<Instant>,
-    /// Queues of DHCP leases, by their ids.
+    /// Queues of DHCP leases, by lease id.
     leases: BTreeMap<u64, LeaseQueue>,
     /// The time of day, for queues with `time=`.
     clock: DayClock,
 }
 
-/// What queues are built upon.
+/// What a branch is built from: queue types, interfaces and node numbers.
 #[derive(Debug)]
 struct Ground<'a> {
     types: &'a BTreeMap<Name, Kind>,
     interfaces: &'a BTreeMap<Name, InterfaceId>,
     numbers: &'a mut Numbers,
-    /// The time, as rules see it.
+    /// The present time for `time=` matchers.
     clock: Clock,
 }
 
 impl Ground<'_> {
-    /// How packets of a type wait.
+    /// Returns the discipline of a queue type.
     fn kind(&self, name: &Name) -> Kind {
         self.types.get(name).cloned().unwrap_or_else(usual)
     }
 }
 
-/// The name of the type that queues have by themselves.
+/// Returns the name of the default queue type.
 fn usual_name() -> Name {
     Name::from("default-small")
 }
 
-/// `default-small`.
+/// Returns the discipline of `default-small`.
 fn usual() -> Kind {
     Kind::Fifo(Fifo {
         packets: 10,
@@ -94,7 +94,7 @@ fn usual() -> Kind {
     })
 }
 
-/// The parts of the feature that change each other.
+/// Borrows the fields that form a [`Ground`], so that other fields of the feature stay mutable.
 macro_rules! ground {
     ($of:ident) => {
         &mut Ground {
@@ -107,7 +107,7 @@ macro_rules! ground {
 }
 
 impl Queues {
-    /// Of a router that has none yet.
+    /// Returns an instance without queues.
     pub(crate) fn new(clock: DayClock) -> Self {
         Self {
             simple: Simples::default(),
@@ -125,13 +125,14 @@ impl Queues {
         }
     }
 
-    /// How many workers trees are spread over.
+    /// Sets the number of workers that trees are spread over.
     pub(crate) fn set_workers(&mut self, workers: usize) {
         self.numbers.workers = u16::try_from(workers).unwrap_or(1);
     }
 
-    /// The queues that a packet meets, in order, each in words. It leaves by `egress`, if it does; FastTrack's packets
-    /// meet those of that interface alone. `number` knows marks by name.
+    /// Describes the queues that a packet passes, in order. `egress` is its egress interface, if it
+    /// has one; packets of FastTrack only pass the queues of that interface. `number` returns the
+    /// number of a named mark.
     pub(crate) fn met(
         &self,
         seen: &PacketFields,
@@ -212,7 +213,7 @@ impl Queues {
         });
     }
 
-    /// A load begins anew: what is not configured any more goes.
+    /// Removes the queues that a load no longer contains.
     fn forget_gone(&mut self, view: &View<'_>, out: &mut Effects) {
         let is_gone = |path: &str, id: &u64| view.store.item(path, Id(*id)).is_none();
         let simple: BTreeSet<_> = self.simple.branches().map(|(id, _)| *id).collect();
@@ -228,7 +229,7 @@ impl Queues {
         }
     }
 
-    /// Tells what follows from what was done.
+    /// Reports whether packets pass queues, and sets the time of the next rate computation.
     fn settle(&mut self, now: Instant, out: &mut Effects) {
         self.trees.settle(ground!(self), out);
         let any = self.simple.any() || self.trees.any_global();

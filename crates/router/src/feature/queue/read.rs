@@ -1,4 +1,4 @@
-//! What items of `/queue` say.
+//! Reads the items of `/queue`.
 
 use dataplane::rule::{Clock, When};
 use machine::Duration;
@@ -12,14 +12,14 @@ use crate::firewall::value::time;
 use crate::intent::Name;
 use crate::read;
 
-/// Whom a queue is for; interfaces by name.
+/// Target of a queue: a network, or an interface by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Whom {
     Network(Target),
     Interface(Name),
 }
 
-/// Limits and type of a queue, one way.
+/// Limits and queue type of one direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Side {
     pub(super) limits: Limits,
@@ -35,14 +35,14 @@ pub(super) struct Simple {
     pub(super) targets: Vec<Whom>,
     pub(super) peer: Option<Whom>,
     pub(super) marks: Vec<Name>,
-    /// When it counts; none: always.
+    /// Times when the queue is active; `None` means always.
     pub(super) time: Option<When>,
-    /// Up, down, both together.
+    /// Upload, download, total.
     pub(super) sides: [Side; 3],
 }
 
 impl Simple {
-    /// Whether it counts now.
+    /// Whether the queue is active at this time.
     pub(super) fn is_on(&self, clock: &Clock) -> bool {
         self.time.is_none_or(|when| when.matches(clock))
     }
@@ -53,7 +53,7 @@ impl Simple {
 pub(super) struct Tree {
     pub(super) name: Name,
     pub(super) disabled: bool,
-    /// `global`, a queue or an interface.
+    /// `global`, or the name of a queue or an interface.
     pub(super) parent: Name,
     pub(super) marks: Vec<Name>,
     pub(super) side: Side,
@@ -117,7 +117,8 @@ fn names(item: &Item, property: &str) -> Vec<Name> {
     names.map(Name::from).collect()
 }
 
-/// One of the values of a property that may have two; the only one stands for both.
+/// Returns one value of a property with up to two values; a single value applies to both
+/// directions.
 fn one_of<'a>(item: &'a Item, property: &str, at: usize) -> Option<&'a Value> {
     match item.get(property)? {
         Value::Tuple(_, values) => values.get(at).or_else(|| values.first()),
@@ -153,7 +154,7 @@ fn side(item: &Item, before: &str, at: usize) -> Side {
     Side { limits, kind }
 }
 
-/// An item of `/queue/type`.
+/// Reads an item of `/queue/type`.
 pub(super) fn kind(item: &Item) -> Kind {
     let number = |name: &str| u32::try_from(item.number(name).unwrap_or(0)).unwrap_or(u32::MAX);
     let rate = |name: &str| match item.get(name) {
@@ -201,7 +202,7 @@ pub(super) fn kind(item: &Item) -> Kind {
             line: line(item),
             memory_bytes: number("cake-memlimit").into(),
         }),
-        // `none` is the hardware's own queue: 100 packets and more.
+        // `none` leaves queueing to the hardware, whose ring has 100 packets or more.
         "none" => fifo(100, u64::MAX),
         _ => fifo(number("pfifo-limit"), u64::MAX),
     }
@@ -283,7 +284,7 @@ fn flows(word: &str) -> CakeFlows {
     }
 }
 
-/// How far flows go, as round trips.
+/// Returns the round-trip time of `cake-rtt-scheme`.
 fn rtt(word: &str) -> Option<Duration> {
     let micros = match word {
         "datacentre" => 100,
@@ -299,7 +300,8 @@ fn rtt(word: &str) -> Option<Duration> {
     Some(Duration::from_micros(micros))
 }
 
-/// What the line adds: the words of `cake-overhead-scheme` as Linux has them, then the numbers.
+/// Reads the link overhead: the words of `cake-overhead-scheme` as Linux defines them, then the
+/// numeric properties.
 fn line(item: &Item) -> Line {
     let mut line = Line::default();
     let words = match item.get("cake-overhead-scheme") {

@@ -1,4 +1,4 @@
-//! What is shown of queues.
+//! Rows of queues.
 
 use menu::{Row, Value};
 use queue::{Counts, Limits};
@@ -9,12 +9,12 @@ use crate::live::{bit_rate, number};
 
 /// A counter or rate of a queue.
 struct Measure {
-    /// The cell of a direction, or of both as `up/down`.
+    /// Name of the cell for one direction, or for both as `up/down`.
     name: &'static str,
-    /// The cell of the limit for both directions together.
+    /// Name of the cell for the total queue.
     total: &'static str,
     read: fn(&Branch, &Counts) -> u64,
-    /// How the number is shown.
+    /// Converts the number to the cell's value.
     shown: fn(u64) -> Value,
 }
 
@@ -32,7 +32,7 @@ impl Measure {
         }
     }
 
-    /// The value of a branch; 0 where the queue has no such branch.
+    /// Returns the value of a branch; 0 without a branch.
     fn value(&self, branch: Option<&Branch>) -> Value {
         (self.shown)(branch.map_or(0, |branch| (self.read)(branch, &branch.counts())))
     }
@@ -60,7 +60,7 @@ const MEASURES: [Measure; 8] = [
     }),
 ];
 
-/// Limits as they are typed.
+/// Formats limits as they are typed.
 pub(super) fn limits(limits: &Limits) -> String {
     let rate = |rate: u64| Value::Rate(i64::try_from(rate).unwrap_or(i64::MAX));
     match (limits.limit_at, limits.max_limit) {
@@ -71,7 +71,7 @@ pub(super) fn limits(limits: &Limits) -> String {
     }
 }
 
-/// A row of `/queue/simple`.
+/// Fills in a row of `/queue/simple`.
 pub(super) fn simple(one: Option<&simple::One>, row: &mut Row) {
     let branches = one.and_then(|one| one.branches.as_ref());
     let rests = one.is_some_and(|one| one.rests);
@@ -88,7 +88,7 @@ pub(super) fn simple(one: Option<&simple::One>, row: &mut Row) {
     }
 }
 
-/// A row of `/queue/tree`.
+/// Fills in a row of `/queue/tree`.
 pub(super) fn tree(one: Option<&tree::One>, row: &mut Row) {
     let branch = one.and_then(|one| one.branch.as_ref());
     row.flag("invalid", branch.is_none() && !row.is("disabled"));

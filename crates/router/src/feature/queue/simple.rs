@@ -1,6 +1,7 @@
-//! Simple queues: the first of the list that a packet matches holds it, and those that lie in that.
+//! Simple queues: a packet waits in the first queue of the list that matches it, and in the
+//! matching queue within that.
 //!
-//! A queue is followed by itself: what lies in others is built when these are, and goes with them.
+//! Each queue changes on its own. Inner queues are built after their parent and removed before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,40 +15,40 @@ use super::{DEEP, Ground, Wanted};
 use crate::feature::{Effect, Effects};
 use crate::intent::{ItemId, Name};
 
-/// What stands behind all that lies in a queue: what none of those takes.
+/// Position of the leaf for packets that match no inner queue: behind all inner queues.
 const LAST: u64 = u64::MAX;
 
-/// See the module.
+/// All simple queues.
 #[derive(Debug, Default)]
 pub(super) struct Simples {
     all: BTreeMap<ItemId, One>,
     by_name: BTreeMap<Name, ItemId>,
-    /// Those that lie in the queue of a name.
+    /// Queues by the name of their parent.
     within: BTreeSet<(Name, ItemId)>,
-    /// Those that name an interface.
+    /// Queues by the interfaces that they name.
     near: BTreeSet<(Name, ItemId)>,
-    /// Those that count at some times alone.
+    /// Queues with `time=`.
     timed: BTreeSet<ItemId>,
-    /// How many workers know of.
+    /// Number of queues that workers have.
     live: usize,
 }
 
-/// A queue.
+/// A simple queue.
 #[derive(Debug)]
 pub(super) struct One {
     settings: Simple,
-    /// Its place in the list.
+    /// Its position in the list.
     position: u64,
-    /// Up, down, both together; none where it does not work.
+    /// Upload, download and total branch; `None` while the queue is inactive.
     pub(super) branches: Option<[Option<Branch>; 3]>,
-    /// It was built for others to lie in it.
+    /// The branches were built for a queue with inner queues.
     parts: bool,
-    /// It does not work for the time being, as it is not its time.
+    /// The queue is inactive because of `time=`.
     pub(super) rests: bool,
 }
 
 impl Simples {
-    /// Whether packets meet any.
+    /// Whether workers have simple queues.
     pub(super) fn any(&self) -> bool {
         self.live > 0
     }
@@ -56,7 +57,7 @@ impl Simples {
         self.all.get(&id)
     }
 
-    /// The queue that a packet is of, and which way it goes: the list is walked.
+    /// Returns the queue of a packet and the packet's direction, by a walk of the list.
     pub(super) fn met(
         &self,
         seen: &PacketFields,
@@ -69,7 +70,7 @@ impl Simples {
         };
         let takes = |(id, one): (&ItemId, _)| {
             let own: &One = one;
-            // Most are left out by what they are for themselves.
+            // Skips the queue early if its own matchers fail.
             way(&[matches(&own.settings)])?;
             let above = self.above(*id);
             let all: Vec<_> = above.iter().map(|one| matches(&one.settings)).collect();
@@ -81,7 +82,7 @@ impl Simples {
         first.map(|(_, way, one): (_, _, &One)| (way, &one.settings))
     }
 
-    /// The place of a queue that lies in these, itself the last.
+    /// Returns the position of a queue; `above` is the path from the outermost queue to this one.
     fn places(&self, above: &[&One]) -> Order {
         let last = above.last().is_some_and(|one| one.parts).then_some(LAST);
         above.iter().map(|one| one.position).chain(last).collect()
@@ -98,7 +99,7 @@ impl Simples {
         })
     }
 
-    /// Takes over an item.
+    /// Adds or changes an item.
     pub(super) fn put(
         &mut self,
         id: ItemId,
@@ -134,7 +135,7 @@ impl Simples {
         self.begin(id, ground, out);
     }
 
-    /// An item is gone.
+    /// Removes an item.
     pub(super) fn take_away(&mut self, id: ItemId, ground: &mut Ground<'_>, out: &mut Effects) {
         self.end(id, out);
         self.timed.remove(&id);
@@ -154,7 +155,7 @@ impl Simples {
         _ = ground;
     }
 
-    /// An interface of this name is another one, or gone.
+    /// Rebuilds the queues that name an interface which changed or went.
     pub(super) fn moved(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
         for id in of(&self.near, name) {
             self.end(id, out);
@@ -162,12 +163,12 @@ impl Simples {
         }
     }
 
-    /// Whether some count at some times alone.
+    /// Whether some queues have `time=`.
     pub(super) fn any_timed(&self) -> bool {
         !self.timed.is_empty()
     }
 
-    /// Those whose time has come work, the others rest.
+    /// Activates and deactivates queues with `time=`.
     pub(super) fn keep_time(&mut self, ground: &mut Ground<'_>, out: &mut Effects) {
         for id in self.timed.clone() {
             let Some(one) = self.all.get_mut(&id) else {
@@ -181,7 +182,7 @@ impl Simples {
         }
     }
 
-    /// A type of queues says something else.
+    /// Applies a changed queue type.
     pub(super) fn retyped(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
         let has = |one: &One| one.settings.sides.iter().any(|side| side.kind == *name);
         let with = self
@@ -194,7 +195,7 @@ impl Simples {
         }
     }
 
-    /// Others lie in the same place, with other limits or for other packets.
+    /// Changes limits, position or matchers of a queue whose place in the hierarchy is unchanged.
     fn refresh(
         &mut self,
         id: ItemId,
@@ -235,7 +236,7 @@ impl Simples {
         }
     }
 
-    /// Its packets wait as the types say that it has.
+    /// Applies the queue types of the queue's sides.
     fn wait_as_said(&mut self, id: ItemId, ground: &Ground<'_>, out: &mut Effects) {
         let Some(one) = self.all.get_mut(&id) else {
             return;
@@ -251,7 +252,7 @@ impl Simples {
         }
     }
 
-    /// Whether what it names is there.
+    /// Whether the queue is enabled, has targets, is active by time, and all its interfaces exist.
     fn is_complete(&self, id: ItemId, ground: &Ground<'_>) -> bool {
         let Some(One { settings, .. }) = self.all.get(&id) else {
             return false;
@@ -262,7 +263,7 @@ impl Simples {
             && interfaces(settings).all(|name| ground.interfaces.contains_key(&name))
     }
 
-    /// Builds a queue, if it can work, and what lies in it.
+    /// Builds a queue and its inner queues, if the queue can be active.
     fn begin(&mut self, id: ItemId, ground: &mut Ground<'_>, out: &mut Effects) {
         let Some(one) = self.all.get(&id).filter(|one| one.branches.is_none()) else {
             return;
@@ -281,7 +282,8 @@ impl Simples {
                 return;
             };
             if !built.parts {
-                // It becomes one that others lie in, this one among them.
+                // Rebuilds the parent as a queue with inner queues; this builds the present queue,
+                // too.
                 self.end(above, out);
                 return self.begin(above, ground, out);
             }
@@ -309,7 +311,7 @@ impl Simples {
         }
     }
 
-    /// Takes a queue down, and what lies in it before.
+    /// Removes a queue from the workers, inner queues first.
     fn end(&mut self, id: ItemId, out: &mut Effects) {
         let Some(one) = self.all.get(&id).filter(|one| one.branches.is_some()) else {
             return;
@@ -325,7 +327,7 @@ impl Simples {
         self.live -= 1;
     }
 
-    /// It and what it lies in, from the outermost on.
+    /// Returns the path from the outermost queue to this one.
     fn above(&self, id: ItemId) -> Vec<&One> {
         let mut all = Vec::new();
         let mut next = self.all.get(&id);
@@ -343,7 +345,7 @@ impl Simples {
         all
     }
 
-    /// Tells workers of a queue and of all that lies in it.
+    /// Sends a queue and all its inner queues to the workers.
     fn emit_all(&self, id: ItemId, ground: &Ground<'_>, out: &mut Effects) {
         self.emit(id, ground, out);
         if let Some(one) = self.all.get(&id) {
@@ -381,7 +383,7 @@ impl Simples {
     }
 }
 
-/// Which packets a queue is for, but for their marks.
+/// Returns the matcher of a queue, without packet marks.
 pub(super) fn matches(interfaces: &BTreeMap<Name, InterfaceId>, settings: &Simple) -> Match {
     let target = |whom: &Whom| match whom {
         Whom::Network(target) => Some(*target),
@@ -394,7 +396,7 @@ pub(super) fn matches(interfaces: &BTreeMap<Name, InterfaceId>, settings: &Simpl
     }
 }
 
-/// The interfaces that a queue names.
+/// Returns the interfaces that a queue names.
 fn interfaces(settings: &Simple) -> impl Iterator<Item = Name> {
     let all = settings.targets.iter().chain(&settings.peer);
     all.filter_map(|whom| match whom {
@@ -407,7 +409,7 @@ fn is_limited(side: &Side) -> bool {
     side.limits.max_limit > 0 || side.limits.limit_at > 0
 }
 
-/// The items that stand under a name.
+/// Returns the items stored under a name.
 pub(super) fn of(set: &BTreeSet<(Name, ItemId)>, name: &Name) -> Vec<ItemId> {
     let range = set.range((name.clone(), ItemId::MIN)..=(name.clone(), ItemId::MAX));
     range.map(|(_, id)| *id).collect()

@@ -1,4 +1,4 @@
-//! Queues of a tree, and the queue of an interface.
+//! Queue trees (`/queue/tree`), and the queue of each interface (`/queue/interface`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,33 +13,33 @@ use super::{DEEP, Ground, Wanted};
 use crate::feature::{Effect, Effects};
 use crate::intent::{ItemId, Name};
 
-/// Numbers of the leaves that interfaces have without a tree: above those of items.
+/// Id of the leaf of an interface without a tree: above the ids of items.
 const OWN: u64 = 1 << 62;
 
-/// What a tree stands at.
+/// Attachment point of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Root {
     Global,
     Interface(Name, InterfaceId),
 }
 
-/// See the module.
+/// All queue trees, and the queues of interfaces without trees.
 #[derive(Debug, Default)]
 pub(super) struct Trees {
     all: BTreeMap<ItemId, One>,
     by_name: BTreeMap<Name, ItemId>,
-    /// By the name of what they lie in: a queue, an interface.
+    /// Queues by the name of their parent: a queue or an interface.
     within: BTreeSet<(Name, ItemId)>,
-    /// How many trees each interface has that work, and how many stand at `global`.
+    /// Number of active trees of each interface, and at `global`.
     roots: BTreeMap<Name, usize>,
     global: usize,
-    /// What `/queue/interface` says: the type of each.
+    /// Queue type of each interface in `/queue/interface`.
     types: BTreeMap<Name, Name>,
-    /// The queues of interfaces whose type shapes, without a tree.
+    /// Queues of interfaces without a tree whose type shapes.
     own: BTreeMap<Name, Own>,
-    /// The interfaces that the layout was told to have queues.
+    /// Interfaces that the layout knows to have queues.
     queued: BTreeSet<Name>,
-    /// The interfaces of which a type or a tree is another one since [`Self::settle`].
+    /// Interfaces whose type or tree changed since [`Self::settle`].
     unsettled: BTreeSet<Name>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Trees {
 #[derive(Debug)]
 struct Own {
     interface: InterfaceId,
-    /// The name of its type.
+    /// Name of its queue type.
     kind: Name,
     branch: Branch,
 }
@@ -59,7 +59,7 @@ impl Own {
     }
 }
 
-/// A queue.
+/// A queue of a tree.
 #[derive(Debug)]
 pub(super) struct One {
     settings: Tree,
@@ -69,7 +69,7 @@ pub(super) struct One {
 }
 
 impl Trees {
-    /// Whether packets meet any behind input and postrouting.
+    /// Whether a tree at `global` is active.
     pub(super) fn any_global(&self) -> bool {
         self.global > 0
     }
@@ -83,7 +83,8 @@ impl Trees {
         all.filter_map(|(id, one)| Some((id, one.branch.as_mut()?)))
     }
 
-    /// The queues that a packet meets with one of these marks, or else, without marks: at `global`, or at an interface.
+    /// Returns the queue for a packet at `global` (`at` is `None`) or at an interface: the first
+    /// leaf with one of the packet's marks, otherwise a leaf without marks.
     pub(super) fn met(
         &self,
         at: Option<InterfaceId>,
@@ -104,12 +105,12 @@ impl Trees {
         takes.find(|settings| settings.marks.is_empty() || has(&settings.marks))
     }
 
-    /// Whether there is anything to look at.
+    /// Whether any tree is active.
     pub(super) fn any(&self) -> bool {
         self.global > 0 || !self.roots.is_empty()
     }
 
-    /// What packets of an interface wait in at present, for `/queue/interface`.
+    /// Returns the active queue of an interface, for `/queue/interface`.
     pub(super) fn active(&self, interface: &str) -> Option<&str> {
         match self.roots.contains_key(interface) {
             true => Some("queue-tree"),
@@ -164,7 +165,7 @@ impl Trees {
         self.within.remove(&(one.settings.parent, id));
     }
 
-    /// What `/queue/interface` says of an interface.
+    /// Sets the queue type of an interface from `/queue/interface`.
     pub(super) fn set_type(&mut self, interface: Name, kind: Option<Name>) {
         self.unsettled.insert(interface.clone());
         match kind {
@@ -173,7 +174,7 @@ impl Trees {
         };
     }
 
-    /// An interface of this name is another one, or gone.
+    /// Rebuilds the queues of an interface that changed or went.
     pub(super) fn moved(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
         if self.by_name.contains_key(name) {
             return;
@@ -188,7 +189,7 @@ impl Trees {
         }
     }
 
-    /// A type of queues says something else.
+    /// Applies a changed queue type.
     pub(super) fn retyped(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
         let with = self
             .all
@@ -213,7 +214,8 @@ impl Trees {
         }
     }
 
-    /// Gives interfaces without a tree their own queue where its type shapes, and tells the layout which have any.
+    /// Gives interfaces without a tree their own queue if its type shapes, and tells the layout
+    /// which interfaces have queues.
     pub(super) fn settle(&mut self, ground: &mut Ground<'_>, out: &mut Effects) {
         for name in core::mem::take(&mut self.unsettled) {
             self.settle_interface(&name, ground, out);
@@ -258,7 +260,7 @@ impl Trees {
         }
     }
 
-    /// Whether it may work as far as it goes itself.
+    /// Whether the queue itself is enabled.
     fn is_complete(&self, id: ItemId) -> bool {
         self.all.get(&id).is_some_and(|one| !one.settings.disabled)
     }
@@ -288,7 +290,7 @@ impl Trees {
                 }
                 (built.root.clone(), built.branch.as_ref())
             }
-            // Those of RouterOS 5 have become one.
+            // RouterOS 6 merged the `global-*` parents of version 5 into `global`.
             None if parent.starts_with("global") => (Root::Global, None),
             None => match ground.interfaces.get(&parent) {
                 Some(interface) => (Root::Interface(parent.clone(), *interface), None),
@@ -356,7 +358,7 @@ impl Trees {
         }
     }
 
-    /// How many queues it lies in.
+    /// Returns the number of queues on the path to the root, this one included.
     fn depth(&self, id: ItemId) -> usize {
         let mut depth = 0;
         let mut next = self.all.get(&id);

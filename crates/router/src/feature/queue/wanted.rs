@@ -1,23 +1,23 @@
-//! What queues ask of control.
+//! Effects of queues that control carries out.
 
 use dataplane::queueing::Change;
 
 use crate::intent::Name;
 
-/// A wish of the queues.
+/// A request of the queues to control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Workers are told of a change; marks are named.
+    /// Sends a change to the workers; control resolves the names of marks.
     Change {
-        /// What has changed.
+        /// The change.
         change: Change,
-        /// Marks of a queue's packets.
+        /// Packet marks that the queue matches.
         marks: Vec<Name>,
-        /// The packet marks of the queues above this one, the outermost first.
+        /// Packet marks of the queues above this one, the outermost first.
         within: Vec<Vec<Name>>,
     },
-    /// Frames of an interface meet its queues before its out, or no longer do.
+    /// Frames of an interface pass its queues before they leave by it, or no longer do.
     Before(Name, bool),
-    /// Packets meet simple queues or those of `global`, or do not any more.
+    /// Packets pass simple queues or trees at `global`, or no longer do.
     Packets(bool),
 }

@@ -1,4 +1,4 @@
-//! The rows that a walk goes through, in order: interfaces by their numbers, addresses by themselves.
+//! Row order of SNMP tables: interfaces by number, addresses by value.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::ops::Bound;
@@ -13,12 +13,12 @@ use crate::kind;
 use crate::object::DYNAMIC;
 use crate::running::Running;
 
-/// Numbers of dynamic interfaces begin here; those of items are below.
+/// First number of dynamic interfaces; interfaces of items have lower numbers.
 pub(super) const BY_NAME: u32 = 1 << 24;
-/// How many numbers follow from names.
+/// Count of numbers that are derived from names.
 const NAMED: u32 = i32::MAX as u32 - BY_NAME;
 
-/// A number that follows from a name, by FNV-1a: the same in every version of this program.
+/// Derives a number from a name by FNV-1a. All versions of this program derive equal numbers.
 pub(super) fn number_of_name(name: &str) -> u32 {
     let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
@@ -26,21 +26,21 @@ pub(super) fn number_of_name(name: &str) -> u32 {
     BY_NAME + hash % NAMED
 }
 
-/// See the module.
+/// Index of interfaces and addresses.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     interfaces: BTreeMap<u32, InterfaceId>,
     numbers: BTreeMap<InterfaceId, u32>,
     addresses: BTreeMap<Ipv4Addr, (InterfaceId, u8)>,
-    /// Of each interface.
+    /// Addresses of each interface.
     own4: BTreeMap<InterfaceId, Vec<Ipv4Addr>>,
     own6: BTreeMap<InterfaceId, Vec<Ipv6Addr>>,
     runs: BTreeMap<InterfaceId, bool>,
-    /// The menus and comments of interfaces' items.
+    /// Menu and comment of each interface item.
     items: BTreeMap<ItemId, (&'static str, String)>,
 }
 
-/// An interface runs, or does not any more.
+/// An interface that started or stopped running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) number: u32,
@@ -50,7 +50,7 @@ pub(super) struct Change {
 }
 
 impl Index {
-    /// Takes over comments.
+    /// Updates the comments of interfaces.
     pub(super) fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>) {
         if changes.is_none() {
             self.items.clear();
@@ -68,7 +68,7 @@ impl Index {
         }
     }
 
-    /// Takes over interfaces that are others. Gives those that run now, or do not any more.
+    /// Updates changed interfaces. Returns those that started or stopped running.
     pub(super) fn lay_out(
         &mut self,
         others: &BTreeSet<InterfaceId>,
@@ -81,7 +81,7 @@ impl Index {
                 self.runs.remove(id);
                 continue;
             };
-            // It keeps what it has as long as it is there.
+            // An interface keeps its number while it exists.
             let number = had.unwrap_or_else(|| self.number(laid.item, &laid.name));
             self.numbers.insert(*id, number);
             self.interfaces.insert(number, *id);
@@ -95,7 +95,7 @@ impl Index {
             let own6 = running.addresses.of6(*id).map(|(address, _)| address);
             self.own6.insert(*id, own6.collect());
             let runs = laid.runs();
-            // What comes is not a change of what was there.
+            // A new interface is no change of state.
             if self.runs.insert(*id, runs).is_some_and(|ran| ran != runs) {
                 changed.push(Change {
                     number,
@@ -108,7 +108,7 @@ impl Index {
         changed
     }
 
-    /// Forgets an interface; the number that it had.
+    /// Removes an interface. Returns its number.
     fn forget(&mut self, id: InterfaceId) -> Option<u32> {
         let had = self.numbers.remove(&id);
         if let Some(number) = had {
@@ -127,7 +127,8 @@ impl Index {
         had
     }
 
-    /// The number of an interface: its item's, else one that follows from its name and that nobody has.
+    /// Returns the number of an interface: the item's, or for dynamic interfaces a free number
+    /// derived from the name.
     fn number(&self, item: ItemId, name: &str) -> u32 {
         if item & DYNAMIC == 0
             && let Ok(number) = u32::try_from(item)
@@ -141,7 +142,7 @@ impl Index {
         numbers.find(is_free).unwrap_or(BY_NAME)
     }
 
-    /// The numbers of interfaces by their names.
+    /// Returns the numbers of interfaces by name.
     pub(super) fn by_name<'r>(&self, running: &Running<'r>) -> BTreeMap<&'r str, u32> {
         let layout = running.layout;
         let named = self.numbers.iter().filter_map(|(id, number)| {
@@ -151,7 +152,7 @@ impl Index {
         named.collect()
     }
 
-    /// How many interfaces there are.
+    /// Number of interfaces.
     pub(super) fn len(&self) -> usize {
         self.interfaces.len()
     }
@@ -168,7 +169,7 @@ impl Index {
         self.numbers.get(&id).copied()
     }
 
-    /// The number of the first interface behind this one.
+    /// Returns the number of the next interface.
     pub(super) fn after(&self, number: Option<u32>) -> Option<u32> {
         let from = number.map_or(Bound::Unbounded, Bound::Excluded);
         let mut behind = self.interfaces.range((from, Bound::Unbounded));
@@ -179,13 +180,13 @@ impl Index {
         self.addresses.get(&address).copied()
     }
 
-    /// The first address behind an index that may be cut short.
+    /// Returns the first address after an index, which may have fewer than four parts.
     pub(super) fn address_after(&self, index: &[u32]) -> Option<Ipv4Addr> {
         let mut parts = [0; 4];
         let mut whole = index.len() >= 4;
         for (at, given) in index.iter().take(4).enumerate() {
             let Ok(part) = u8::try_from(*given) else {
-                // It is behind all that begin as it does so far.
+                // A part above 255 sorts behind all addresses with the prefix so far.
                 parts[at..].fill(u8::MAX);
                 whole = true;
                 break;
@@ -201,13 +202,14 @@ impl Index {
         behind.next().map(|(address, _)| *address)
     }
 
-    /// The menu and the comment of an interface's item.
+    /// Returns the menu and the comment of an interface's item.
     pub(super) fn item(&self, item: ItemId) -> Option<(&'static str, &str)> {
         let (menu, comment) = self.items.get(&item)?;
         Some((menu, comment))
     }
 
-    /// An address to speak with to somebody: of his network if there is one, else any that is not of a link alone.
+    /// Returns a source address for `to`: an address of a network that contains `to`, otherwise any
+    /// address that is neither loopback nor link-local.
     pub(super) fn source(&self, to: IpAddr) -> Option<IpAddr> {
         match to {
             IpAddr::V4(to) => {

@@ -40,29 +40,30 @@ use crate::running::Running;
 const MENU: &str = "/snmp";
 const COMMUNITIES: &str = "/snmp/community";
 const NAME: &str = "snmp";
-/// The port that agents are asked by, and the one that hears traps.
+/// UDP ports of SNMP requests and of traps.
 const PORT: u16 = 161;
 const TRAP_PORT: u16 = 162;
-/// What control answers in a second, and at once: a manager that walks asks again as soon as he is answered.
+/// Limit of requests to control, per second and as a burst: a manager that walks sends the next
+/// request after each answer.
 const RATE: Rate = Rate {
     per_second: 20_000,
     burst: 512,
 };
-/// The number of an engine's starts is the number of seconds since this day, 2020-01-01: it grows as it must, and
-/// nothing has to be kept (RFC 3414, 2.2.2).
+/// Start of the engine boots counter, 2020-01-01: the counter is the number of seconds since then
+/// at start. It grows with every start and needs no storage (RFC 3414, 2.2.2).
 const BOOTS_SINCE: i64 = 1_577_836_800;
-/// Traps that wait to be sent.
+/// Maximum number of queued traps.
 const WAITING: usize = 64;
-/// Questions that wait for the end of a step: as many as are heard at once.
+/// Maximum number of requests queued for the end of a step: the burst of [`RATE`].
 const QUESTIONS: usize = 512;
 
-/// See the module.
+/// The SNMP agent, its settings and queued requests.
 #[derive(Debug)]
 pub(crate) struct Snmp {
     settings: Settings,
     agent: Agent,
     started: bool,
-    /// What its start was told to targets.
+    /// The start trap was sent.
     told_start: bool,
     index: Index,
     waiting: Vec<Trap>,
@@ -70,7 +71,7 @@ pub(crate) struct Snmp {
     cache: RefCell<Cache>,
 }
 
-/// A datagram to the agent that waits for its answer.
+/// A request that waits for its answer.
 #[derive(Debug)]
 struct Question {
     /// The IP packet.
@@ -215,12 +216,12 @@ impl Feature for Snmp {
 }
 
 impl Snmp {
-    /// Whether questions wait for [`Self::answer`].
+    /// Whether requests wait for [`Self::answer`].
     pub(crate) fn is_asked(&self) -> bool {
         !self.questions.is_empty()
     }
 
-    /// Answers the questions that wait. Says why others are not answered.
+    /// Answers the queued requests. Returns the drop reasons of requests without an answer.
     pub(crate) fn answer(
         &mut self,
         store: &Store,
@@ -263,7 +264,7 @@ impl Snmp {
         refused
     }
 
-    /// Sends a trap to all targets that an address here leads to.
+    /// Sends a trap to all targets for which the router has a source address.
     fn tell(&mut self, trap: &Trap, now: Instant, out: &mut Effects) {
         for target in self.settings.targets.clone() {
             let from = self
@@ -289,7 +290,8 @@ impl Snmp {
     }
 }
 
-/// `mteTriggerFired` (RFC 2981) with the cells of `dskTable`, as Net-SNMP sends it of disks with an error.
+/// Returns `mteTriggerFired` (RFC 2981) with cells of `dskTable`, as Net-SNMP sends for disk
+/// errors.
 fn storage_trap(fault: &str) -> Trap {
     let cells = [2, 100, 101].map(|column| {
         let oid = [mib::DISK, &[column, 1]].concat();
@@ -301,7 +303,7 @@ fn storage_trap(fault: &str) -> Trap {
     }
 }
 
-/// What a manager sets is set by a command, as a user would.
+/// Returns the command that carries out a Set request.
 fn effect_of(set: &Set) -> Effect {
     let text = quote_always(&set.text);
     let source = match &*set.oid {

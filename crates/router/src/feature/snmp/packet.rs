@@ -1,4 +1,4 @@
-//! Datagrams of SNMP in their packets.
+//! Parses and builds the IP packets of SNMP datagrams.
 
 use core::net::{IpAddr, Ipv4Addr};
 
@@ -7,7 +7,7 @@ use wire::{Protocol, ipv4, ipv6, udp};
 
 use crate::running::Running;
 
-/// A question, and whom it went between.
+/// An SNMP request with its addresses and ports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Question<'a> {
     pub(super) from: IpAddr,
@@ -17,7 +17,7 @@ pub(super) struct Question<'a> {
     pub(super) data: &'a [u8],
 }
 
-/// Reads a packet: none if it is not whole, or its checksum is wrong.
+/// Parses an IP packet. Returns `None` if it is truncated or its checksum is wrong.
 pub(super) fn read(packet: &[u8]) -> Option<Question<'_>> {
     let (from, to, datagram) = match packet.first()? >> 4 {
         6 => {
@@ -46,8 +46,8 @@ pub(super) fn read(packet: &[u8]) -> Option<Question<'_>> {
 }
 
 impl Question<'_> {
-    /// The answer to it, from the address that was asked (RouterOS); where that was many's, from the one that leads
-    /// back.
+    /// Returns the packet of the answer. Its source is the destination of the request (RouterOS),
+    /// or for multicast and broadcast the address towards the sender.
     pub(super) fn answer(
         &self,
         data: &[u8],
@@ -71,7 +71,7 @@ impl Question<'_> {
     }
 }
 
-/// A packet with a datagram: addresses and ports, from and to, of one family.
+/// Builds an IP packet with a UDP datagram. Both addresses must be of one family.
 pub(super) fn write((from, to): ((IpAddr, u16), (IpAddr, u16)), data: &[u8]) -> Vec<u8> {
     let header = udp::Repr {
         src_port: from.1,

@@ -1,4 +1,4 @@
-//! From `/snmp` and `/snmp/community` to who may ask, and who is told.
+//! Reads `/snmp` and `/snmp/community`: communities and trap targets.
 
 use core::net::IpAddr;
 
@@ -11,7 +11,7 @@ use service::snmp::{Community, Security, Trap, TrapVersion};
 use super::{COMMUNITIES, MENU};
 use crate::kind;
 
-/// The menus that the feature follows: its own, and those of interfaces, which have comments.
+/// Menus that the feature follows: its own, and those of interfaces for their comments.
 pub(super) const MENUS: [&str; 2 + kind::MENUS.len()] = {
     let mut menus = [MENU; 2 + kind::MENUS.len()];
     menus[1] = COMMUNITIES;
@@ -23,14 +23,14 @@ pub(super) const MENUS: [&str; 2 + kind::MENUS.len()] = {
     menus
 };
 
-/// What engines of RouterOS begin with: enterprise 14988, and a text (RFC 3411, 5).
+/// Prefix of RouterOS engine ids: enterprise 14988, text format (RFC 3411, 5).
 const ENGINE: [u8; 5] = [0x80, 0, 0x3a, 0x8c, 4];
-/// Bytes of an engine's identifier at most.
+/// Maximum length of an engine id in bytes.
 const ENGINE_MAX: usize = 32;
-/// Targets of traps at most.
+/// Maximum number of trap targets.
 const TARGETS: usize = 64;
 
-/// What is configured.
+/// Configuration of the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Settings {
     pub(super) enabled: bool,
@@ -42,13 +42,13 @@ pub(super) struct Settings {
     pub(super) trap_community: String,
     pub(super) trap_version: TrapVersion,
     pub(super) tells_start: bool,
-    /// Interfaces that are told of; none where none are.
+    /// Interfaces named in `trap-interfaces`; `None` if traps report no interfaces.
     told: Option<Vec<String>>,
     /// `src-address`.
     pub(super) source: Option<IpAddr>,
 }
 
-/// A community, and what its keys were made of.
+/// A community, and the input of its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) name: String,
@@ -57,15 +57,15 @@ pub(super) struct Named {
     pub(super) community: Community,
 }
 
-/// The identifier of an engine.
+/// Returns the engine id with this suffix.
 pub(super) fn engine(suffix: &str) -> Vec<u8> {
     let bytes = ENGINE.iter().chain(suffix.as_bytes());
     bytes.copied().take(ENGINE_MAX).collect()
 }
 
 impl Settings {
-    /// Reads what is configured. Keys are taken from `before` where they are of the same password and engine: to make
-    /// one takes milliseconds.
+    /// Reads the configuration. Reuses keys of `before` with equal password and engine, since
+    /// deriving a key takes milliseconds.
     pub(super) fn read(store: &Store, before: &Self) -> Self {
         let Some(item) = store.settings(MENU) else {
             return Self::default();
@@ -105,7 +105,7 @@ impl Settings {
         }
     }
 
-    /// Whether traps tell of an interface. RouterOS: of none where none is named.
+    /// Whether traps report this interface. RouterOS: without `trap-interfaces` they report none.
     pub(super) fn tells_of(&self, name: &str) -> bool {
         let told = self.told.iter().flatten();
         told.into_iter().any(|told| told == "all" || told == name)
@@ -172,7 +172,7 @@ impl Named {
     }
 }
 
-/// A trap, as `send-trap` says it.
+/// Builds the trap of a `send-trap` command.
 pub(super) fn trap(call: &Call<'_>) -> Result<Trap, Reason> {
     let given = |name: &str| {
         let mut arguments = call.arguments.iter();

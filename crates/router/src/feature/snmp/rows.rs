@@ -1,7 +1,7 @@
-//! Tables of SNMP that are made of the rows of menus: queues, ARP, routes, bridges, neighbours.
+//! SNMP tables built from menu rows: queues, ARP, routes, bridges, neighbours.
 //!
-//! A walk asks for every cell of a table one after the other, so a table is made once and serves all questions for a
-//! second. A table has a bounded number of rows; what is beyond the bound is left out.
+//! A walk requests every cell of a table, so each table is built once and cached for a second.
+//! Tables are cut to a maximum number of rows.
 
 use core::cell::OnceCell;
 use core::net::{IpAddr, Ipv4Addr};
@@ -17,20 +17,20 @@ use super::index::{BY_NAME, Index, number_of_name};
 use crate::object::DYNAMIC;
 use crate::running::Running;
 
-/// How long a table serves questions.
+/// Lifetime of a cached table.
 const FRESH: Duration = Duration::from_secs(1);
-/// Rows of a table at most: a walk of a full routing table would keep control busy.
+/// Maximum rows of a table: a walk of a full routing table would keep control busy.
 pub(super) const ROWS: usize = 16_384;
 
-/// The rows of a table in the order of their indexes: columns with their values.
+/// Rows of a table by index, each with its columns and values.
 pub(super) type Rows = BTreeMap<Oid, Vec<(u32, Value)>>;
 
-/// The tables that were made lately.
+/// Cached tables.
 #[derive(Debug, Default)]
 pub(super) struct Cache(BTreeMap<Table, (Instant, Rows)>);
 
 impl Cache {
-    /// The rows of a table, made anew where they are older than a second.
+    /// Returns the rows of a table. Rebuilds a table older than a second.
     pub(super) fn rows(&mut self, table: Table, menus: &Menus<'_>, now: Instant) -> &Rows {
         let entry = self.0.entry(table);
         let (_, rows) = entry
@@ -43,14 +43,14 @@ impl Cache {
         rows
     }
 
-    /// The index of the first row behind an index.
+    /// Returns the index of the first row after an index.
     pub(super) fn after(rows: &Rows, index: &[u32]) -> Option<Oid> {
         let behind = (Bound::Excluded(index), Bound::Unbounded);
         let mut behind = rows.range::<[u32], _>(behind);
         behind.next().map(|(index, _)| index.clone())
     }
 
-    /// A cell of a row.
+    /// Returns a cell of a row.
     pub(super) fn cell(rows: &Rows, column: u32, index: &[u32]) -> Option<Value> {
         let mut cells = rows.get(index)?.iter();
         let found = cells.find(|(number, _)| *number == column);
@@ -58,13 +58,13 @@ impl Cache {
     }
 }
 
-/// The menus of the running router, and the numbers of interfaces by their names.
+/// Access to the menus of the running router and to interface numbers.
 pub(super) struct Menus<'a> {
     store: &'a Store,
     live: &'a dyn Live,
     index: &'a Index,
     running: &'a Running<'a>,
-    /// Made when a table asks for the first number.
+    /// Interface numbers by name, built on first use.
     numbers: OnceCell<BTreeMap<&'a str, u32>>,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Menus<'a> {
         }
     }
 
-    /// How many rows a menu has.
+    /// Returns the number of rows of a menu.
     pub(super) fn count(&self, path: &str) -> usize {
         let mut count = 0;
         self.each(path, &mut |_| {
@@ -118,7 +118,7 @@ impl<'a> Menus<'a> {
         count
     }
 
-    /// The first row of a menu.
+    /// Returns the first row of a menu.
     pub(super) fn first(&self, path: &str) -> Option<Row> {
         let mut first = None;
         self.each(path, &mut |row| {
@@ -134,7 +134,7 @@ impl<'a> Menus<'a> {
         }
     }
 
-    /// The table of the rows that have an index; of rows with the same index the first one.
+    /// Builds a table from the rows that have an index. The first row with an index wins.
     fn collect(&self, path: &str, make: impl Fn(&Row) -> Option<(Oid, Vec<(u32, Value)>)>) -> Rows {
         let mut rows = Rows::new();
         self.each(path, &mut |row| {
@@ -303,7 +303,7 @@ impl<'a> Menus<'a> {
         Some((vec![row_number(row)], numbered(2, cells)))
     }
 
-    /// The interface that a neighbour is behind: the first of those of a row, a port before its bridge.
+    /// Returns the interface of a neighbour: the first one in its row, where ports precede bridges.
     fn interface_of_neighbour(&self, row: &Row) -> Option<u32> {
         let names = text(row, "interface");
         names.split(',').find_map(|name| self.number(name))
@@ -339,7 +339,8 @@ fn simple_queue(row: &Row) -> (Oid, Vec<(u32, Value)>) {
     (vec![row_number(row)], numbered(2, cells))
 }
 
-/// `ipCidrRouteType`: 2 is refused, 3 leads to a network of this router, 4 to another router.
+/// Returns `ipCidrRouteType`: 2 is refused, 3 leads to a network of this router, 4 to another
+/// router.
 fn route_kind(row: &Row, interface: &str) -> i32 {
     match (row.is("connect"), interface.is_empty()) {
         (true, _) => 3,
@@ -348,14 +349,14 @@ fn route_kind(row: &Row, interface: &str) -> i32 {
     }
 }
 
-/// `ipCidrRouteProto`: 2 local, 3 management, 8 RIP, 13 OSPF, 14 BGP.
+/// Returns `ipCidrRouteProto`: 2 local, 3 management, 8 RIP, 13 OSPF, 14 BGP.
 fn route_protocol(row: &Row) -> i32 {
     let protocols = [("connect", 2), ("rip", 8), ("ospf", 13), ("bgp", 14)];
     let found = protocols.iter().find(|(flag, _)| row.is(flag));
     found.map_or(3, |(_, number)| *number)
 }
 
-/// `LldpSystemCapabilitiesMap`: the words of a list as bits, the first one the highest.
+/// Encodes `LldpSystemCapabilitiesMap`: one bit per word, the first word in the highest bit.
 fn capabilities(words: &str) -> Value {
     const WORDS: [&str; 8] = [
         "other",
@@ -373,7 +374,7 @@ fn capabilities(words: &str) -> Value {
     Value::Octets(vec![bits, 0])
 }
 
-/// The number of a row: that of its item, else one that follows from its name or its id.
+/// Returns the number of a row: its item's, or for dynamic rows one derived from the name or id.
 fn row_number(row: &Row) -> u32 {
     let id = row.id.map_or(0, |id| id.0);
     let small = u32::try_from(id & !DYNAMIC)
@@ -423,7 +424,7 @@ fn number(row: &Row, name: &str) -> u64 {
     row.get(name).map_or(0, count)
 }
 
-/// The two numbers of a cell such as `12/34`: upload and download.
+/// Returns upload and download of a cell such as `12/34`.
 fn both(row: &Row, name: &str) -> (u64, u64) {
     match row.get(name) {
         Some(Cell::Tuple(_, sides)) => {

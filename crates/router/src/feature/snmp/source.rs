@@ -1,4 +1,4 @@
-//! Values of the running router.
+//! Values of SNMP objects, read from the running router.
 
 use core::cell::RefCell;
 use core::net::Ipv4Addr;
@@ -14,16 +14,16 @@ use crate::compile::Laid;
 use crate::kind::IfType;
 use crate::running::Running;
 
-/// The rows of `hrStorageTable`, and the one of `entPhysicalTable` (RouterOS).
+/// Row numbers in `hrStorageTable` and `entPhysicalTable` (RouterOS).
 const MEMORY: u32 = 65_536;
 const DISK: u32 = 131_072;
 const SYSTEM: u32 = 65_536;
-/// The row of `dskTable`: the disk that the configuration is stored on.
+/// Row of `dskTable` for the disk with the configuration.
 const STORE: u32 = 1;
-/// Bytes of a unit of storage.
+/// Allocation unit in bytes.
 const UNIT: u64 = 1_024;
 
-/// See the module.
+/// The running router as a source of SNMP values.
 #[derive(Clone, Copy)]
 pub(super) struct Live<'a> {
     pub(super) settings: &'a Settings,
@@ -33,7 +33,7 @@ pub(super) struct Live<'a> {
     pub(super) cache: &'a RefCell<Cache>,
 }
 
-/// Routes of `ipCidrRouteTable` are counted by the RIB where there are more than the table shows.
+/// Returns the number of routes: `known` of the RIB if the table was cut, otherwise `shown`.
 fn routes(shown: usize, known: usize) -> u32 {
     let count = if shown < super::rows::ROWS {
         shown
@@ -75,7 +75,8 @@ impl Source for Live<'_> {
             }
             Scalar::Connections4 => Value::Gauge32(running.counted.connections.totals().0),
             Scalar::Connections6 => Value::Gauge32(running.counted.connections.totals().1),
-            // RouterOS: what a machine of another maker has none of is empty; all is licensed here.
+            // RouterOS leaves the serial number of foreign hardware empty. The licence level is
+            // always 6.
             Scalar::Serial | Scalar::SoftwareId => Value::text(""),
             Scalar::Licence => Value::Integer(6),
             Scalar::Routes => Value::Gauge32(self.routes()),
@@ -150,7 +151,8 @@ impl Source for Live<'_> {
     }
 }
 
-/// An object of group `tcp`: what Linux counts, in the order of the objects, without the table of connections (13).
+/// Returns an object of the `tcp` group. `counted` has Linux's counters in the order of the
+/// objects, without tcpConnTable (13).
 fn tcp(number: u8, counted: &[i64]) -> Option<Value> {
     let at = match number {
         1..=12 => number - 1,
@@ -164,7 +166,7 @@ fn tcp(number: u8, counted: &[i64]) -> Option<Value> {
     })
 }
 
-/// A cell of `dskTable` for the disk that the configuration is stored on.
+/// Returns a cell of `dskTable` for the disk with the configuration.
 pub(super) fn stored(column: u32, fault: &str) -> Value {
     match column {
         1 => Value::Integer(STORE as i32),
@@ -179,7 +181,7 @@ fn clamped(amount: u64) -> i32 {
 }
 
 impl Live<'_> {
-    /// Hundredths of a second since the start; it begins anew after 497 days.
+    /// Returns hundredths of a second since the start; the value wraps after 497 days.
     fn uptime(&self) -> u32 {
         let running = self.running;
         let since = running.now.saturating_since(running.counted.started);
@@ -196,7 +198,7 @@ impl Live<'_> {
         routes(shown, self.running.rib4.len())
     }
 
-    /// The first bridge: BRIDGE-MIB knows one.
+    /// Returns an object of the first bridge; BRIDGE-MIB supports only one.
     fn bridge(&self, scalar: Scalar) -> Option<Value> {
         const TRANSPARENT: i32 = 2;
         const IEEE_802_1D: i32 = 3;
@@ -224,7 +226,7 @@ impl Live<'_> {
         })
     }
 
-    /// What LLDP tells of this router: subtype and identifier of the chassis, name, description.
+    /// Returns an LLDP object of this router: chassis id subtype, chassis id, name, description.
     fn lldp(&self, number: u8) -> Option<Value> {
         const MAC_ADDRESS: i32 = 4;
         let mut macs = self.running.layout.interfaces.values();
@@ -237,7 +239,7 @@ impl Live<'_> {
         })
     }
 
-    /// A row of `hrDeviceTable`: a processor that runs.
+    /// Returns a cell of `hrDeviceTable`, where each row is a running processor.
     fn device(&self, column: u32, core: u32) -> Option<Value> {
         if !(1..=self.cores()).contains(&core) {
             return None;
@@ -283,7 +285,8 @@ impl Live<'_> {
             17 => Value::wrapped(traffic().tx.packets),
             19 => Value::wrapped(traffic().tx_drop),
             21 => Value::Gauge32(0),
-            // Packets are not told apart by whom they are for; damaged frames stay with the driver.
+            // Multicast packets are not counted separately, and drivers do not report damaged
+            // frames.
             _ => Value::Counter32(0),
         })
     }

@@ -1,4 +1,4 @@
-//! What chips make of a bridge: which of its ports may talk, and the VLANs that they filter by.
+//! Effects of switch chips on a bridge: port isolation and VLAN filtering.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use super::read::{Header, PortConfig};
 use super::{End, Switches};
 use crate::intent::Name;
 
-/// A port of a bridge, and of which chip it is one.
+/// A bridge port and its chip.
 struct Seat {
     chip: Option<usize>,
     end: End,
 }
 
 impl Switches {
-    /// Changes a bridge by what the chips of its ports do; `names` are those of its ports, by their numbers. Says
-    /// whether something is other.
+    /// Applies the chips' settings to a bridge; `names` are the names of its ports by number.
+    /// Returns whether the bridge changed.
     pub(crate) fn change(&self, bridge: &mut Bridge, names: &[Name]) -> bool {
         let seats = names.iter().map(|name| Seat {
             chip: self.homes.get(name).copied(),
@@ -41,7 +41,7 @@ impl Switches {
             if only.is_empty() {
                 continue;
             }
-            // What is on no chip, or on another one, is behind the port to the processor.
+            // Interfaces on other chips or on no chip are reached by the port to the processor.
             let cpu = only.contains(&End::Cpu);
             let may = |other: &Seat| match other.chip == seat.chip {
                 true => only.contains(&other.end),
@@ -62,7 +62,8 @@ impl Switches {
         isolates
     }
 
-    /// Where the router's own frames may go: what the ports to the processor say.
+    /// Returns the ports that the router's own frames may leave by, as the processor ports'
+    /// settings say.
     fn only_to_of_router(&self, seats: &[Seat]) -> Option<PortSet> {
         let only = |chip: usize| self.port(chip, End::Cpu).map(|config| &config.only_to);
         let is_set = |seat: &Seat| {
@@ -77,7 +78,7 @@ impl Switches {
         })
     }
 
-    /// RouterOS: a bridge that filters VLANs by itself is not switched by chips that filter by their own table.
+    /// RouterOS: chips with their own VLAN table do not switch a bridge with `vlan-filtering`.
     fn filter(&self, bridge: &mut Bridge, seats: &[Seat]) -> bool {
         let chips: BTreeSet<usize> = { seats.iter() }
             .filter_map(|seat| seat.chip)
@@ -94,7 +95,7 @@ impl Switches {
         for (number, (port, seat)) in ports.iter_mut().zip(seats).enumerate() {
             let filtering = seat.chip.filter(|chip| chips.contains(chip));
             let config = filtering.and_then(|chip| self.port(chip, seat.end.clone()));
-            // What is on no such chip is behind the port to the processor.
+            // Interfaces on no filtering chip are reached by the port to the processor.
             let (config, end, chip) = match filtering {
                 Some(chip) => (config.unwrap_or(&standard), &seat.end, chip),
                 None => (cpu, &End::Cpu, first),
@@ -112,7 +113,7 @@ impl Switches {
         true
     }
 
-    /// The VLANs of these chips' tables, with the members of each by chip.
+    /// Returns the VLANs in the tables of these chips, with the members on each chip.
     fn rows(&self, chips: &BTreeSet<usize>) -> Rows {
         let mut rows = Rows::new();
         for (item, config) in &self.vlans {
@@ -125,7 +126,7 @@ impl Switches {
     }
 }
 
-/// The members of each VLAN by chip.
+/// Members of each VLAN by chip.
 type Rows = BTreeMap<(u16, usize), BTreeSet<End>>;
 
 fn only_has(only: Option<&BTreeSet<End>>, end: &End) -> bool {
@@ -139,7 +140,7 @@ fn set_port(port: &mut BridgePort, config: &PortConfig) {
     port.vlan_mode = Some(config.mode);
 }
 
-/// Says what a port is in each VLAN of the tables, and of frames that VLANs do not count of.
+/// Sets the membership of a port in each VLAN, and for frames of unknown VLANs (VLAN 0).
 fn set_members(
     table: &mut VlanTable,
     number: usize,
@@ -159,7 +160,7 @@ fn set_members(
     for (vid, on) in rows.keys().filter(|(vid, _)| *vid != 0) {
         let is_member = rows[&(*vid, *on)].contains(end);
         if *on != chip {
-            // The VLAN is known here all the same.
+            // This marks the VLAN as known.
             if !rows.contains_key(&(*vid, chip)) {
                 table.set(*vid, number, Member::No);
             }
@@ -169,7 +170,7 @@ fn set_members(
             (false, _) => Member::No,
             (true, Header::Strip) => Member::Untagged,
             (true, Header::Add) => Member::Tagged,
-            // RouterOS: the port whose own VLAN it is is an access port of it.
+            // RouterOS: with `leave-as-is` a port is an access port of its default VLAN.
             (true, Header::Leave) if config.own == *vid => Member::Untagged,
             (true, Header::Leave) => Member::Tagged,
         };
@@ -177,7 +178,7 @@ fn set_members(
     }
 }
 
-/// Gives a bridge these ports in the place of those that it has.
+/// Replaces the ports of a bridge.
 fn replace_ports(bridge: &mut Bridge, ports: Vec<BridgePort>) {
     for (number, port) in ports.into_iter().enumerate() {
         bridge.set_port(number, port);
@@ -185,7 +186,7 @@ fn replace_ports(bridge: &mut Bridge, ports: Vec<BridgePort>) {
 }
 
 impl Switches {
-    /// Whether the chip's table holds this VLAN: the chip has such a table, with room for it.
+    /// Whether the chip's VLAN table has room for this VLAN, if the chip has such a table.
     pub(super) fn holds(&self, item: crate::intent::ItemId) -> bool {
         let Some(config) = self.vlans.get(&item).filter(|config| !config.disabled) else {
             return false;
@@ -199,7 +200,7 @@ impl Switches {
     }
 }
 
-/// Whether a port filters.
+/// Whether a port filters VLANs.
 pub(super) fn is_on(config: &PortConfig) -> bool {
     config.mode != VlanMode::Disabled
 }

@@ -1,23 +1,24 @@
-//! Mirrors: which frames are copied to which port.
+//! Port mirroring of switch chips.
 
 use dataplane::tap::Direction;
 
 use super::{End, Switches};
 use crate::intent::Name;
 
-/// Frames of an interface that are copied.
+/// A mirrored interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Copied {
-    /// Whose.
+    /// Name of the mirrored interface.
     pub(crate) of: Name,
-    /// Those that it receives or transmits.
+    /// Whether received or transmitted frames are copied.
     pub(crate) direction: Direction,
-    /// Which port the copies leave by.
+    /// Port that the copies leave by.
     pub(crate) to: Name,
 }
 
 impl Switches {
-    /// What is copied. A port that gets copies is not copied itself, so that no copy is copied.
+    /// Returns the mirrored interfaces. A mirror target is never mirrored itself, so that no copy
+    /// is copied again.
     pub(crate) fn copied(&self) -> Vec<Copied> {
         let mut found = Vec::new();
         for (number, chip) in &self.chips {
@@ -41,7 +42,8 @@ impl Switches {
             let ports = self.ports.iter().filter(|((on, _), _)| on == number);
             for ((_, end), port) in ports {
                 let target = port.mirror_in_to.as_ref();
-                // RouterOS: the port's own target is enough; `mirror-ingress` is for the chip's.
+                // RouterOS: a target of the port suffices; `mirror-ingress` copies to the chip's
+                // target.
                 if target.is_some() || port.mirror_in {
                     add(end, Direction::Received, target.or(chip.target.as_ref()));
                 }

@@ -34,37 +34,37 @@ const RULES: &str = "/interface/ethernet/switch/rule";
 const ETHERNET: &str = "/interface/ethernet";
 const OTHERS: &str = "/interface/port";
 
-/// The menus that say what chips do.
+/// Menus that configure switch chips.
 pub(crate) const MENUS: &[&str] = &[MENU, PORTS, ISOLATION, VLANS, RULES, ETHERNET, OTHERS];
 
 /// A port of a chip.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
-    /// The port of the machine that this interface is.
+    /// The port of this interface.
     Port(Name),
     /// The port to the processor.
     Cpu,
 }
 
-/// See the module.
+/// The switch chips of the board, with their ports, VLANs and rules.
 #[derive(Debug)]
 pub(crate) struct Switches {
-    /// Whose ports and chips these are.
+    /// The board, which says which chips and ports exist.
     pub(crate) board: &'static Board,
-    /// By their places.
+    /// Chips by their index on the board.
     chips: BTreeMap<usize, ChipConfig>,
-    /// The chip that each interface is on.
+    /// Chip of each interface.
     homes: BTreeMap<Name, usize>,
-    /// The interfaces, by the names that ports have by themselves.
+    /// Interfaces by the default names of their ports.
     own_names: BTreeMap<Name, Name>,
-    /// How the ports of chips are set.
+    /// Settings of the chips' ports.
     ports: BTreeMap<(usize, End), PortConfig>,
-    /// The ports of chips, by the items of both menus.
+    /// Ports of the items in both port menus.
     items: BTreeMap<(&'static str, ItemId), (Option<usize>, End)>,
     vlans: BTreeMap<ItemId, VlanConfig>,
-    /// The chip of each rule in use, and the ports that it is about: all without any.
+    /// Chip and ports of each active rule; an empty set means all ports.
     rules: Vec<(usize, BTreeSet<End>)>,
-    /// What was said already of what chips cannot do.
+    /// Warnings that were logged.
     told: Vec<String>,
 }
 
@@ -111,7 +111,7 @@ impl Feature for Switches {
     }
 }
 
-/// What of a configuration the switch chips of a board cannot do, a sentence each.
+/// Returns a sentence for each setting that the board's switch chips do not support.
 pub fn beyond(store: &Store, board: &'static Board) -> Vec<String> {
     let mut switches = Switches {
         board,
@@ -122,13 +122,13 @@ pub fn beyond(store: &Store, board: &'static Board) -> Vec<String> {
 }
 
 impl Switches {
-    /// Whether nothing is set that concerns bridges.
+    /// Whether no setting affects bridges.
     pub(crate) fn is_idle(&self) -> bool {
         let is_set = |port: &PortConfig| bridge::is_on(port) || !port.only_to.is_empty();
         !self.ports.values().any(is_set)
     }
 
-    /// The chip with this number.
+    /// Returns the chip with this number.
     fn chip(&self, number: usize) -> Option<&'static Chip> {
         self.board.chips.get(number).map(|on| on.chip)
     }
@@ -137,7 +137,8 @@ impl Switches {
         self.ports.get(&(chip, end))
     }
 
-    /// Whether a chip filters by the VLANs of this menu: some port of it does.
+    /// Whether a chip filters by the VLANs of this menu: at least one of its ports has a
+    /// `vlan-mode`.
     fn filters(&self, chip: usize) -> bool {
         let has_menu = self.chip(chip).is_some_and(|chip| chip.vlan_menu);
         let all = (chip, End::Port("".into()))..;
@@ -145,7 +146,7 @@ impl Switches {
         has_menu && ports.any(|(_, port)| port.mode != dataplane::bridge::VlanMode::Disabled)
     }
 
-    /// Why the kernel cannot switch a port, by the name that it has by itself.
+    /// Returns why the kernel cannot switch the port with this default name.
     pub(crate) fn lacks(&self, port: &str) -> Option<&'static str> {
         let name = self.own_names.get(port)?;
         let chip = *self.homes.get(name)?;
