@@ -5,9 +5,9 @@
 //!                    │
 //! layout ──slaves──▶ links, addresses ──▶ machines: service::bond (monitoring), service::lacp
 //! frames of LACP ────────────────────────────┤
-//! counters ──▶ receive activity, load ──────┴──publish──▶ the bond as workers see it (Effect::Bond)
+//! counters ──▶ receive activity, load ──────┴──publish──▶ the bond of the workers (Effect::Bond)
 //! ```
-//! Workers choose slaves by `dataplane::bond::Bond`, a value that is replaced as a whole.
+//! Workers choose slaves by `dataplane::bond::Bond`; every change replaces this value as a whole.
 
 mod publish;
 mod read;

@@ -1,12 +1,12 @@
-//! Bridges, `/interface/bridge` and the menus below it: interfaces that join others into one network.
+//! Bridges, `/interface/bridge` and the menus below it: ports, VLANs, hosts, spanning trees and snooping.
 //!
 //! ```text
 //! items ──read──▶ bridges, ports ──members──▶ which interface is a port of which bridge (Effect::Slave)
 //!                       │
-//! layout ──links──▶ what ports run, their addresses and MTUs ──publish──▶ the bridge as workers see it
+//! layout ──links──▶ running ports, their addresses and MTUs ──publish──▶ the bridge of the workers
 //! ```
-//! An interface becomes a port by being laid out as the slave of the bridge (`compile/joined.rs`). Workers bridge
-//! frames by `dataplane::bridge::Bridge`, a value that is replaced as a whole.
+//! An interface becomes a port when the layout makes it a slave of the bridge (`compile/joined.rs`). Workers bridge
+//! frames by `dataplane::bridge::Bridge`; every change replaces this value as a whole.
 
 mod hosts;
 mod members;

@@ -1,4 +1,4 @@
-//! Addresses whose network a pool gives: `/ipv6/address` with `from-pool`.
+//! Addresses whose network comes from a pool: `/ipv6/address` with `from-pool`.
 
 use std::net::IpAddr;
 
@@ -10,15 +10,15 @@ use crate::feature::{Effect, Effects};
 use crate::intent::{Address6, ItemId, Name, Wanted};
 use crate::read::name;
 
-/// An address as it is configured: what is behind the prefix counts.
+/// A configured address; only its host part is used.
 #[derive(Debug)]
 pub(super) struct FromPool {
-    /// The pool.
+    /// Name of the pool.
     pub(super) pool: Name,
     address: Address6,
 }
 
-/// Reads an item; none if it takes its network from no pool.
+/// Reads an item. Returns `None` without `from-pool`.
 pub(super) fn read(item: &Item) -> Option<FromPool> {
     let net = item.get("address").and_then(Value::as_prefix)?;
     let IpAddr::V6(addr) = net.addr() else {
@@ -47,7 +47,8 @@ fn user(id: ItemId) -> User {
 }
 
 impl Dhcp6 {
-    /// An item of the menu is other, or gone; one of no pool is another feature's.
+    /// Adds, changes or removes an address; `None` also stands for an address without a pool, which
+    /// another feature handles.
     pub(super) fn put_address(&mut self, id: ItemId, now: Option<FromPool>, out: &mut Effects) {
         let before = self.addresses.remove(&id);
         let is_kept = |before: &FromPool| now.as_ref().is_some_and(|now| now.pool == before.pool);
@@ -60,7 +61,7 @@ impl Dhcp6 {
         }
     }
 
-    /// Makes an address of what its pool gives; without that there is none.
+    /// Makes the address from a piece of its pool, or removes it if the pool has no piece for it.
     pub(super) fn place_address(&mut self, id: ItemId, out: &mut Effects) {
         let Some(of) = self.addresses.get(&id) else {
             return;

@@ -1,4 +1,4 @@
-//! Clients: what they hear and send, and how they follow their interfaces.
+//! DHCPv6 clients: packets, and the state of their interfaces.
 
 use core::net::Ipv6Addr;
 use std::collections::BTreeSet;
@@ -20,10 +20,10 @@ use crate::intent::{ItemId, Name};
 use crate::records::{Key, Kind, Recalled};
 use crate::running::Running;
 
-/// The link address of all servers and relay agents.
+/// Link address of the multicast group of all servers and relay agents.
 const TO_SERVERS: Mac = Mac([0x33, 0x33, 0, 1, 0, 2]);
 
-/// The record of the DUID, which is made once and does not change with the ports of this router (RFC 8415, 11).
+/// Key of the stored DUID. It is created once and stays when ports change (RFC 8415, 11).
 const DUID: Key = Key {
     kind: Kind::Duid,
     item: 0,
@@ -34,15 +34,15 @@ const DUID: Key = Key {
 pub(super) struct One {
     pub(super) wish: Wish,
     pub(super) machine: Client,
-    /// Its interface, while that is there.
+    /// Interface of the client, while it exists.
     pub(super) at: Option<InterfaceId>,
-    /// The address that it speaks with.
+    /// Source address of its packets.
     from: Option<Ipv6Addr>,
-    /// What was made of it.
+    /// The binding from which its objects were made.
     pub(super) told: Option<Box<Binding>>,
-    /// What is kept of it over a restart.
+    /// The stored record of its binding.
     record: Option<Record>,
-    /// What it had before a restart, until it is known under which name and numbers it asks.
+    /// Binding from before a restart, until the client's DUID and IAIDs are known.
     recalled: Option<Record>,
 }
 
@@ -142,7 +142,7 @@ impl Dhcp6 {
         }
     }
 
-    /// Takes over what is true of a client's interface.
+    /// Updates a client from the state of its interface.
     fn bring_up_to_date(&mut self, id: ItemId, running: &Running<'_>, out: &mut Effects) {
         let Some(one) = self.clients.get(&id) else {
             return;
@@ -205,7 +205,7 @@ impl Dhcp6 {
         }
     }
 
-    /// Has the clients of an interface hear an answer.
+    /// Passes an answer to the clients of an interface.
     pub(super) fn hear_answer(
         &mut self,
         interface: InterfaceId,
@@ -265,7 +265,7 @@ impl Dhcp6 {
         self.timers.set(id, deadline.map(|(at, _)| at));
     }
 
-    /// Takes up a record from before a restart: the DUID, or what a client had.
+    /// Restores a record from before a restart: the DUID, or the binding of a client.
     pub(super) fn take_up(&mut self, record: &Recalled<'_>, now: Instant) -> bool {
         match record.key.kind {
             Kind::Duid => {
@@ -285,7 +285,7 @@ impl Dhcp6 {
         }
     }
 
-    /// Makes what is new of what was got.
+    /// Updates the pool and the objects of a binding.
     fn tell(&mut self, id: ItemId, binding: Box<Binding>, out: &mut Effects) {
         if let Some(one) = self.clients.get_mut(&id) {
             self.pools.make(id, one.pool(&binding));
@@ -295,7 +295,7 @@ impl Dhcp6 {
 }
 
 impl One {
-    /// Has what it got kept over a restart, for as long as it holds.
+    /// Stores the binding, for use after a restart.
     fn keep(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
         if self.recalled.is_some() {
             return;
@@ -325,7 +325,7 @@ impl One {
     }
 }
 
-/// Whether the answers to clients are heard on an interface.
+/// Starts or stops the reception of answers on an interface.
 const fn hear(interface: InterfaceId, on: bool) -> Effect {
     Effect::Hear {
         service: SERVICE,
@@ -334,7 +334,7 @@ const fn hear(interface: InterfaceId, on: bool) -> Effect {
     }
 }
 
-/// The link address of the first port.
+/// Returns the link address of the first port.
 fn first_mac(running: &Running<'_>) -> Option<Mac> {
     let laid = running.layout.interfaces.values();
     let ports = laid.filter(|laid| laid.port_name.is_some() && laid.link.mac != Mac::ZERO);

@@ -41,30 +41,31 @@ const POOLS: &str = "/ipv6/pool";
 const USED: &str = "/ipv6/pool/used";
 const ADDRESSES: &str = "/ipv6/address";
 const SERVICE: &str = "dhcp6-client";
-/// What a worker hears: of one server, the answers of a hundred transactions a second.
+/// Limit of received packets per worker: one server's answers for a hundred transactions per
+/// second.
 const RATE: Rate = Rate {
     per_second: 400,
     burst: 128,
 };
-/// Commands that wait.
+/// Maximum number of queued commands.
 const COMMANDS: usize = 1_024;
 
-/// See the module.
+/// DHCPv6 clients, prefix pools, and addresses from pools.
 #[derive(Debug)]
 pub(crate) struct Dhcp6 {
     clients: BTreeMap<ItemId, One>,
-    /// By the name of a client's interface.
+    /// Clients by the name of their interface.
     near: BTreeSet<(Name, ItemId)>,
-    /// By the interface, while it is there: several clients may ask on one.
+    /// Clients by interface, while it exists. An interface may have several clients.
     at: BTreeSet<(InterfaceId, ItemId)>,
     commands: Vec<(ItemId, bool)>,
     timers: Timers<ItemId>,
     pools: Pools,
     addresses: BTreeMap<ItemId, FromPool>,
-    /// The DUID of this router, made once of the link address of its first port.
+    /// The DUID of this router, derived once from the link address of its first port.
     duid: Vec<u8>,
     rng: Rng,
-    /// The time that was last told.
+    /// Time of the last event.
     now: Instant,
 }
 
@@ -151,7 +152,7 @@ impl Feature for Dhcp6 {
             ipv6: true,
             port: CLIENT_PORT,
         };
-        // RouterOS: answers meet the rules of input, and the default configuration lets them in.
+        // RouterOS: answers pass the rules of `input`; the default configuration accepts them.
         vec![Service {
             scope: Scope::Asked,
             ..Service::new(SERVICE, [port], RATE).by_link()
@@ -188,7 +189,8 @@ impl Feature for Dhcp6 {
 }
 
 impl Dhcp6 {
-    /// No client and no pool. Numbers of exchanges, which nobody may guess, come from `rng`.
+    /// Returns an instance without clients and pools. Unpredictable transaction ids come from
+    /// `rng`.
     pub(crate) fn new(rng: Rng) -> Self {
         Self {
             clients: BTreeMap::new(),
@@ -204,7 +206,7 @@ impl Dhcp6 {
         }
     }
 
-    /// Has what stands on pools follow those that are others.
+    /// Updates the addresses of pools whose prefix changed.
     fn settle_pools(&mut self, out: &mut Effects) {
         let others = self.pools.settle();
         if others.is_empty() {
@@ -221,7 +223,7 @@ impl Dhcp6 {
     }
 }
 
-/// The message that a packet carries, and who sent it.
+/// Returns the DHCPv6 message of a packet and its sender.
 fn message(packet: &[u8]) -> Option<(Message, core::net::Ipv6Addr)> {
     let packet = ipv6::Packet::new_checked(packet).ok()?;
     let (from, to) = (packet.src(), packet.dst());

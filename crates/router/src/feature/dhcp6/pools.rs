@@ -1,4 +1,5 @@
-//! Pools of prefixes, `/ipv6/pool`: the configured ones, and those that clients make of what they get.
+//! Prefix pools, `/ipv6/pool`: configured pools, and pools that clients make from delegated
+//! prefixes.
 
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,31 +14,31 @@ use crate::intent::{ItemId, Name};
 use crate::live::{DYNAMIC, give};
 use crate::read::name;
 
-/// Where the prefix of a pool comes from.
+/// Definition of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) name: Name,
     pub(super) prefix: (Ipv6Addr, u8),
-    /// The length of its pieces.
+    /// Length of the prefixes that the pool hands out.
     pub(super) len: u8,
-    /// Until when it should be used, and until when it may be; none is for ever.
+    /// End of the preferred and of the valid lifetime; `None` is infinite.
     pub(super) until: (Option<Instant>, Option<Instant>),
 }
 
-/// See the module.
+/// All prefix pools.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
     configured: BTreeMap<ItemId, Source>,
-    /// By the client that made it.
+    /// Pools that clients made, by client.
     made: BTreeMap<ItemId, Source>,
-    /// By name: the pool, and what its users are called.
+    /// Pools by name, with the `info` text of each user.
     pools: BTreeMap<Name, (Pool, BTreeMap<User, String>)>,
-    /// Pools that may be others.
+    /// Pools that may have changed.
     touched: BTreeSet<Name>,
 }
 
 impl Pools {
-    /// A configured pool is other, or gone.
+    /// Adds, changes or removes a configured pool.
     pub(super) fn configure(&mut self, id: ItemId, item: Option<&Item>) {
         let source = item.and_then(source);
         let before = match source.clone() {
@@ -48,7 +49,7 @@ impl Pools {
         self.touched.extend(both.map(|source| source.name));
     }
 
-    /// A client makes a pool, or has none any more.
+    /// Sets or removes the pool of a client.
     pub(super) fn make(&mut self, client: ItemId, source: Option<Source>) {
         let before = match source.clone() {
             Some(source) => self.made.insert(client, source),
@@ -58,7 +59,7 @@ impl Pools {
         self.touched.extend(both.map(|source| source.name));
     }
 
-    /// Takes over what has changed; gives the names of the pools that have other prefixes.
+    /// Applies changes. Returns the names of pools whose prefix changed.
     pub(super) fn settle(&mut self) -> BTreeSet<Name> {
         let mut others = BTreeSet::new();
         for name in core::mem::take(&mut self.touched) {
@@ -80,7 +81,7 @@ impl Pools {
         others
     }
 
-    /// The piece of a user, with its length.
+    /// Returns the user's prefix and its length; allocates one if necessary.
     pub(super) fn take(&mut self, pool: &str, user: &User, info: &str) -> Option<(Ipv6Addr, u8)> {
         let (pool, called) = self.pools.get_mut(pool)?;
         let piece = pool.take(user)?;
@@ -88,7 +89,7 @@ impl Pools {
         Some((piece, pool.piece()))
     }
 
-    /// A user gives its piece back.
+    /// Releases the prefix of a user.
     pub(super) fn give_back(&mut self, pool: &str, user: &User) {
         if let Some((pool, called)) = self.pools.get_mut(pool) {
             pool.give_back(user);
@@ -96,7 +97,7 @@ impl Pools {
         }
     }
 
-    /// The rows of the pools that clients have made.
+    /// Gives the rows of pools that clients made.
     pub(super) fn dynamic_rows(
         &self,
         now: Instant,
@@ -123,7 +124,7 @@ impl Pools {
         ControlFlow::Continue(())
     }
 
-    /// The rows of `/ipv6/pool/used`.
+    /// Gives the rows of `/ipv6/pool/used`.
     pub(super) fn used_rows(
         &self,
         filter: &RowFilter<'_>,
@@ -143,7 +144,7 @@ impl Pools {
         ControlFlow::Continue(())
     }
 
-    /// Shows the prefix that a configured pool has.
+    /// Adds the present prefix to the row of a configured pool.
     pub(super) fn annotate(&self, id: Id, row: &mut Row) {
         let Some(source) = self.configured.get(&id.0) else {
             row.flag("inactive", true);
@@ -154,7 +155,7 @@ impl Pools {
     }
 }
 
-/// Reads a configured pool; none if it has no prefix of its own.
+/// Reads a configured pool. Returns `None` without a `prefix`.
 fn source(item: &Item) -> Option<Source> {
     let IpNet::V6(net) = item.get("prefix")?.as_prefix()? else {
         return None;
@@ -167,13 +168,13 @@ fn source(item: &Item) -> Option<Source> {
     })
 }
 
-/// A prefix as a value.
+/// Returns a prefix as a value.
 pub(super) fn prefix((address, len): (Ipv6Addr, u8)) -> Value {
     let net = Ipv6Net::new(address, len);
     net.map_or_else(|_| Value::text(""), |net| Value::Prefix(IpNet::V6(net)))
 }
 
-/// What is left of a time, in whole seconds.
+/// Returns the remaining time in whole seconds.
 pub(super) fn left(until: Instant, now: Instant) -> Value {
     let seconds = until.saturating_since(now).as_secs();
     let seconds = i64::try_from(seconds).unwrap_or(i64::MAX / 1_000_000_000);

@@ -1,4 +1,4 @@
-//! How a client is configured.
+//! Reads the configuration of DHCPv6 clients.
 
 use core::net::Ipv6Addr;
 
@@ -12,12 +12,12 @@ use crate::intent::Name;
 use crate::read::name;
 use crate::rib::Check;
 
-/// The space of options that clients send.
+/// Namespace of client options in the store.
 const OPTIONS: &str = "dhcp6-client-option";
-/// The most options that one client sends.
+/// Maximum number of options that a client sends.
 const MOST: usize = 32;
 
-/// A client as it is configured.
+/// Configuration of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wish {
     pub(super) interface: Name,
@@ -28,7 +28,7 @@ pub(super) struct Wish {
     pub(super) tables: Vec<(Name, u8)>,
     pub(super) check: Check,
     pub(super) dns: bool,
-    /// The pool that a prefix becomes, and the length of its pieces.
+    /// Name of the pool made from a delegated prefix, and the length of its pieces.
     pub(super) pool: Option<(Name, u8)>,
     pub(super) script: String,
     interface_duid: bool,
@@ -40,7 +40,7 @@ pub(super) struct Wish {
     options: Vec<(u16, Vec<u8>)>,
 }
 
-/// Reads an item; none if it names no interface.
+/// Reads an item. Returns `None` without an interface.
 pub(super) fn wish(item: &Item, store: &Store) -> Option<Wish> {
     let asks = |word: &str| {
         let words = item.get("request").map(Value::as_list).unwrap_or_default();
@@ -91,7 +91,7 @@ fn options(item: &Item, store: &Store) -> Vec<(u16, Vec<u8>)> {
     options.take(MOST).collect()
 }
 
-/// The bytes that digits are, with or without what says that they are hexadecimal.
+/// Parses hexadecimal digits, with or without `0x`.
 fn digits(text: &str) -> Vec<u8> {
     let text = text.strip_prefix("0x").unwrap_or(text);
     let pairs = text.as_bytes().chunks(2).map(|pair| {
@@ -101,13 +101,14 @@ fn digits(text: &str) -> Vec<u8> {
     pairs.collect::<Option<Vec<u8>>>().unwrap_or_default()
 }
 
-/// A name made of a link address (RFC 8415, 11.4).
+/// Returns the DUID-LL of a link address (RFC 8415, 11.4).
 pub(super) fn duid_of(mac: wire::Mac) -> Vec<u8> {
     [&[0, 3, 0, 1][..], &mac.0].concat()
 }
 
 impl Wish {
-    /// How its machine is configured, on this interface: its link address and its number, and what names the router.
+    /// Returns the machine's configuration. `mac` and `number` are those of the client's interface;
+    /// `duid` is the router's DUID.
     pub(super) fn config(&self, mac: wire::Mac, number: u32, duid: &[u8]) -> Config {
         let duid = match (self.custom_duid.is_empty(), self.interface_duid) {
             (false, _) => self.custom_duid.clone(),

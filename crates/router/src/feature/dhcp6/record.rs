@@ -1,26 +1,27 @@
-//! What a client got, as it is kept over a restart: servers are asked to confirm it (RFC 8415, 18.2.12).
+//! Record of a client's binding, stored over restarts. After a restart servers are asked to confirm
+//! it (RFC 8415, 18.2.12).
 
 use core::net::Ipv6Addr;
 
 use machine::{Duration, Instant};
 use service::dhcp6::client::{Config, Delegation};
 
-/// See the module.
+/// Stored binding of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     duid: Vec<u8>,
-    /// The numbers of the associations (IAID): of addresses, of prefixes.
+    /// IAIDs of the IA_NA and of the IA_PD.
     numbers: [Option<u32>; 2],
     pub(super) got: Vec<Delegation>,
 }
 
-/// The first byte of a record.
+/// Version byte at the start of a record.
 const VERSION: u8 = 1;
-/// Seconds of a time without an end.
+/// Seconds that stand for an infinite lifetime.
 const INFINITE: u32 = u32::MAX;
 
 impl Record {
-    /// The record of what was got under a configuration; none if that is nothing.
+    /// Returns the record of a binding, or `None` if it is empty.
     pub(super) fn of(config: &Config, got: &[Delegation]) -> Option<Self> {
         (!got.is_empty()).then(|| Self {
             duid: config.duid.clone(),
@@ -29,13 +30,14 @@ impl Record {
         })
     }
 
-    /// Whether a client of this configuration is the one that got it: servers know it by DUID and IAID.
+    /// Whether the record belongs to a client of this configuration: servers identify clients by
+    /// DUID and IAID.
     pub(super) fn is_of(&self, config: &Config) -> bool {
         self.duid == config.duid && self.numbers == [config.addresses, config.prefixes]
     }
 
-    /// As bytes: version, length of the DUID, DUID, numbers; then of each address or prefix whether it is a prefix, its
-    /// length, address, and the seconds that are left of both times.
+    /// Encodes the record: version, length of the DUID, DUID, IAIDs; then for each address or
+    /// prefix a prefix flag, length, address, and the remaining seconds of both lifetimes.
     pub(super) fn to_bytes(&self, now: Instant) -> Vec<u8> {
         let mut bytes = vec![VERSION, u8::try_from(self.duid.len()).unwrap_or(u8::MAX)];
         bytes.extend(self.duid.iter().take(usize::from(u8::MAX)));
@@ -57,8 +59,8 @@ impl Record {
         bytes
     }
 
-    /// Reads a record that was written so long ago. None if it is of another version, or if nothing in it is valid any
-    /// more.
+    /// Decodes a record of this age. Returns `None` for other versions and if all its lifetimes are
+    /// over.
     pub(super) fn read(bytes: &[u8], age: Duration, now: Instant) -> Option<Self> {
         let ([VERSION, len], rest) = bytes.split_first_chunk()? else {
             return None;

@@ -1,4 +1,5 @@
-//! What becomes of what a client gets: addresses, a default route, a pool, learned servers, a script; and how it shows.
+//! Results of DHCPv6 clients: addresses, a default route, a pool, learned servers, a script; and
+//! the clients' rows.
 
 use core::fmt::Write;
 use core::net::{IpAddr, Ipv6Addr};
@@ -16,10 +17,10 @@ use crate::learned::Servers;
 use crate::object::{Made, Owner};
 use crate::rib::{Check, Net, V6};
 
-/// What started a script, as `/system/script/job` shows it.
+/// Job type of lease scripts, as `/system/script/job` shows it.
 const KIND: &str = "dhcp-client";
 
-/// The owner of all that a client makes.
+/// Returns the owner of a client's objects.
 const fn owner(id: ItemId) -> Owner {
     Owner {
         feature: "dhcp6-client",
@@ -28,20 +29,20 @@ const fn owner(id: ItemId) -> Owner {
 }
 
 impl One {
-    /// The pool that the prefix becomes.
+    /// Returns the pool made from the delegated prefix.
     pub(super) fn pool(&self, binding: &Binding) -> Option<Source> {
         let (name, len) = self.wish.pool.clone()?;
         let got = binding.prefixes().next()?;
         Some(Source {
             name,
             prefix: (got.address, got.len),
-            // A prefix that is longer than the pieces is one piece.
+            // A prefix longer than the pieces forms a single piece.
             len: len.max(got.len),
             until: (got.preferred, got.valid),
         })
     }
 
-    /// Makes what is new.
+    /// Makes the objects of a new or changed binding.
     pub(super) fn tell(&mut self, id: ItemId, binding: Box<Binding>, out: &mut Effects) {
         let before = self.told.replace(binding);
         let Some(binding) = &self.told else { return };
@@ -84,7 +85,7 @@ impl One {
         self.run_script(Some(binding), out);
     }
 
-    /// Takes back what became of it.
+    /// Removes the objects of a lost binding.
     pub(super) fn forget(&mut self, id: ItemId, why: Why, out: &mut Effects) {
         if self.told.take().is_none() {
             return;
@@ -103,7 +104,7 @@ impl One {
         self.run_script(None, out);
     }
 
-    /// Says what a server refused.
+    /// Logs an error status of a server.
     pub(super) fn warn(&self, status: Status, out: &mut Effects) {
         let interface = &self.wish.interface;
         let said = format!("dhcp6-client on {interface}: the server says {status:?}");
@@ -124,7 +125,8 @@ impl One {
                 disabled: false,
             })
         });
-        // What nobody behind this router uses must not come back to it (RFC 7084, 4.3, WPD-5).
+        // An unreachable route keeps packets to unused parts of the prefix from looping back (RFC
+        // 7084, 4.3, WPD-5).
         let unused = binding.prefixes().map(|got| {
             let net = Net::new(got.address, got.len);
             Made::Route6(Route {
@@ -157,7 +159,7 @@ impl One {
         }
     }
 
-    /// Shows how far the client is.
+    /// Adds the state of the client to its row.
     pub(super) fn annotate(&self, now: Instant, row: &mut Row) {
         row.flag("invalid", self.at.is_none() && !self.wish.disabled);
         if self.wish.disabled || self.at.is_none() {
@@ -174,7 +176,7 @@ impl One {
         row.set("status", Value::text(status));
         let mut duid = String::from("0x");
         for byte in &self.machine.config().duid {
-            // Writing into a text never fails.
+            // Writing to a string never fails.
             let _ = write!(duid, "{byte:02x}");
         }
         row.set("duid", Value::text(duid));
@@ -196,7 +198,7 @@ impl One {
     }
 }
 
-/// What objects are made of, without times.
+/// The parts of a binding that its objects depend on, without lifetimes.
 #[derive(PartialEq, Eq)]
 struct Facts<'a> {
     from: Ipv6Addr,
@@ -208,7 +210,7 @@ impl<'a> Facts<'a> {
     fn of(binding: &'a Binding) -> Self {
         let got = binding.got.iter();
         let options = binding.options.iter();
-        // Times stand in what the associations tell, and are others each time.
+        // These options contain lifetimes, which differ in each answer.
         let told = options.filter(|(code, _)| ![code::IA_NA, code::IA_PD].contains(code));
         Self {
             from: binding.from,
@@ -235,7 +237,7 @@ fn route(net: Net<V6>, table: crate::intent::Name, distance: u8) -> Route<V6> {
     }
 }
 
-/// `2001:db8::/56, 2d23h`; an address without its length.
+/// Formats a delegation: `2001:db8::/56, 2d23h`; an address has no length.
 fn shown(got: &Delegation, now: Instant) -> String {
     let what = match got.is_prefix {
         true => prefix((got.address, got.len)).to_string(),
@@ -245,7 +247,7 @@ fn shown(got: &Delegation, now: Instant) -> String {
     format!("{what}, {}", valid.as_deref().unwrap_or("never"))
 }
 
-/// The variables of a client's script (RouterOS).
+/// Returns the variables of a client's script (RouterOS).
 fn variables(binding: Option<&Binding>) -> String {
     let mut text = String::new();
     let mut local = |name: &str, value: &str| {

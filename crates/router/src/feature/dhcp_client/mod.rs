@@ -34,31 +34,32 @@ const MENU: &str = "/ip/dhcp-client";
 const OPTIONS: &str = "/ip/dhcp-client/option";
 const IDENTITY: &str = "/system/identity";
 pub(crate) const SERVICE: &str = "dhcp-client";
-/// What a worker hears: of one server, the answers of a hundred transactions a second.
+/// Limit of received packets per worker: one server's answers for a hundred transactions per
+/// second.
 const RATE: Rate = Rate {
     per_second: 400,
     burst: 128,
 };
-/// Commands that wait.
+/// Maximum number of queued commands.
 const COMMANDS: usize = 1_024;
 
-/// See the module.
+/// All DHCP clients.
 #[derive(Debug)]
 pub(crate) struct DhcpClients {
     all: BTreeMap<ItemId, One>,
-    /// By the name of the interface.
+    /// Clients by the name of their interface.
     near: BTreeSet<(Name, ItemId)>,
-    /// By the interface, while it is there.
+    /// Clients by interface, while it exists.
     at: BTreeMap<InterfaceId, ItemId>,
-    /// What users want done.
+    /// Commands of users: the client, and true for `release` or false for `renew`.
     commands: Vec<(ItemId, bool)>,
-    /// The name of this router.
+    /// Host name of this router.
     hostname: String,
     timers: Timers<ItemId>,
     rng: Rng,
-    /// The time that was last told.
+    /// Time of the last event.
     now: Instant,
-    /// What leases may not take over.
+    /// Networks of the other interfaces, which leases must not take over.
     networks: Networks,
 }
 
@@ -67,17 +68,17 @@ pub(crate) struct DhcpClients {
 struct One {
     wish: Wish,
     machine: Client,
-    /// Its interface, while that is there and can have an address.
+    /// Interface of the client, while it exists and can have an address.
     at: Option<InterfaceId>,
-    /// Who sent the last answer on the link: the server, or who relays for it.
+    /// Link address of the last answer's sender: a server or a relay agent.
     by: Option<Mac>,
-    /// What objects were made of.
+    /// The lease from which its objects were made.
     told: Option<Box<Lease>>,
-    /// What is kept of it over a restart.
+    /// The stored record of its lease.
     record: Option<Record>,
-    /// Its lease from before a restart, until its interface shows whether it has the same link address.
+    /// Lease from before a restart, until the interface's link address is known.
     recalled: Option<Record>,
-    /// Why its network is not used, or shared.
+    /// Conflict of the lease's network, if any.
     conflict: Option<Conflict>,
 }
 
@@ -91,7 +92,7 @@ impl Feature for DhcpClients {
         if concerns(&[OPTIONS, IDENTITY], changes) {
             let identity = view.store.settings(IDENTITY);
             self.hostname = identity.map_or_else(String::new, |item| item.text("name").to_owned());
-            // Every client may send the name, or an option that is other.
+            // A changed host name or option may concern every client.
             for item in view.store.items(MENU) {
                 self.put(item, view, out);
             }
@@ -219,7 +220,7 @@ impl Feature for DhcpClients {
 }
 
 impl DhcpClients {
-    /// No client. Numbers of exchanges, which nobody may guess, come from `rng`.
+    /// Returns an instance without clients. Unpredictable transaction ids come from `rng`.
     pub(crate) fn new(rng: Rng) -> Self {
         Self {
             all: BTreeMap::new(),
@@ -251,7 +252,7 @@ impl DhcpClients {
         {
             self.take_away(id, view.now, out);
         }
-        // Its interface is looked at again, as if that had changed.
+        // Requests a layout event for the client's interface.
         out.push(Effect::Look(wish.interface.clone()));
         self.near.insert((wish.interface.clone(), id));
         let Some(one) = self.all.get_mut(&id) else {
@@ -292,7 +293,7 @@ impl DhcpClients {
         }
     }
 
-    /// Hears nothing any more on the interface that a client was on.
+    /// Stops the reception on the interface that a client leaves.
     fn leave(&mut self, id: ItemId, out: &mut Effects) {
         let one = self.all.get_mut(&id);
         if let Some(interface) = one.and_then(|one| one.at.take()) {
@@ -303,11 +304,11 @@ impl DhcpClients {
         }
     }
 
-    /// Takes over what is true of a client's interface.
+    /// Updates a client from the state of its interface.
     fn bring_up_to_date(&mut self, id: ItemId, running: &Running<'_>, out: &mut Effects) {
         let Some(one) = self.all.get(&id) else { return };
         let named = running.layout.named(&one.wish.interface);
-        // RouterOS: a slave has no address, its master has.
+        // RouterOS: a slave has no address; its master has.
         let named = named.filter(|(_, laid)| {
             !laid.disabled && !laid.invalid && !laid.loopback && laid.above.is_none()
         });
@@ -381,7 +382,7 @@ impl DhcpClients {
         self.do_(id, actions, out);
     }
 
-    /// Does what a client wants done.
+    /// Carries out the actions of a client.
     fn do_(&mut self, id: ItemId, actions: Vec<Action>, out: &mut Effects) {
         for action in actions {
             let Some(one) = self.all.get_mut(&id) else {
@@ -397,8 +398,8 @@ impl DhcpClients {
             let outgoing = match action {
                 Action::Broadcast(packet) => to_all(packet, EtherType::IPV4),
                 Action::Probe(packet) => to_all(packet.to_vec(), EtherType::ARP),
-                // Nobody has to be asked for the server's link address: what gives the address back is sent by
-                // that address still.
+                // The server's link address is known, so no ARP is needed: a release still uses the
+                // address that it gives up.
                 Action::Send(packet) => one.at.map(|interface| match one.by {
                     Some(by) => Outgoing {
                         interface,
@@ -432,7 +433,7 @@ impl DhcpClients {
         self.timers.set(id, deadline.map(|(at, _)| at));
     }
 
-    /// Makes what is new of a lease.
+    /// Makes the objects of a new or changed lease.
     fn tell(&mut self, id: ItemId, lease: Box<Lease>, out: &mut Effects) {
         if let Some(one) = self.all.get_mut(&id) {
             let conflict = self.networks.conflict(one.at, lease.address, lease.len);
@@ -440,7 +441,7 @@ impl DhcpClients {
         }
     }
 
-    /// Uses leases anew whose networks other interfaces have, or have no more.
+    /// Remakes the objects of leases whose conflicts with other interfaces changed.
     fn look_for_conflicts(&mut self, out: &mut Effects) {
         for (id, one) in &mut self.all {
             let Some(lease) = &one.told else { continue };
@@ -454,7 +455,7 @@ impl DhcpClients {
 }
 
 impl One {
-    /// Has its address kept over a restart, for as long as the machine would ask for it again.
+    /// Stores the address for use after a restart, as long as the machine would request it again.
     fn keep(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
         if self.recalled.is_some() {
             return;
@@ -479,7 +480,7 @@ impl One {
     }
 }
 
-/// Whether the answers to a client are heard on an interface.
+/// Starts or stops the reception of answers on an interface.
 const fn hear(interface: InterfaceId, on: bool) -> Effect {
     Effect::Hear {
         service: SERVICE,
@@ -488,7 +489,7 @@ const fn hear(interface: InterfaceId, on: bool) -> Effect {
     }
 }
 
-/// The message that a packet carries.
+/// Returns the DHCP message of a packet.
 fn message(packet: &[u8]) -> Option<Message> {
     let packet = ipv4::Packet::new_checked(packet).ok()?;
     let datagram = udp::Datagram::new_checked(packet.payload()).ok()?;
@@ -496,7 +497,7 @@ fn message(packet: &[u8]) -> Option<Message> {
     Message::decode(datagram.payload()).ok()
 }
 
-/// Why an address is lost, as RouterOS says it.
+/// Returns RouterOS's text for a lost address.
 fn words(why: Why) -> String {
     match why {
         Why::Stopped => "lease stopped locally".to_owned(),

@@ -12,27 +12,28 @@ use ipnet::Ipv4Net;
 use crate::intent::Name;
 use crate::running::Running;
 
-/// Bits of the shortest mask of a network: that of class A (RFC 791, 2.3).
+/// Minimum mask length of a network: that of class A (RFC 791, 2.3).
 const MASK_BITS_MIN: u8 = 8;
-/// Bits of the mask of an address without a network.
+/// Mask length of an address without a network.
 const HOST_BITS: u8 = 32;
 
-/// Why a client does not use its lease's network, or shares it.
+/// Conflict of a lease's network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Conflict {
-    /// The mask has so many bits.
+    /// The mask is too short; the value is its length in bits.
     Mask(u8),
-    /// Another interface has this network, which overlaps.
+    /// Another interface has this overlapping network.
     Overlap {
         network: Ipv4Net,
         of: Name,
-        /// The lease's network is larger: routes to the other one are more specific, and stay.
+        /// The lease's network is the larger one: routes to the other network are more specific and
+        /// stay.
         is_larger: bool,
     },
 }
 
 impl Conflict {
-    /// The length of the prefix that the address of a lease is used with.
+    /// Returns the prefix length that the address of a lease is used with.
     pub(super) fn prefix_len(conflict: Option<&Self>, lease: u8) -> u8 {
         match conflict {
             None
@@ -64,12 +65,12 @@ impl fmt::Display for Conflict {
     }
 }
 
-/// The IPv4 networks of all interfaces.
+/// IPv4 networks of all interfaces.
 #[derive(Debug, Default)]
 pub(super) struct Networks(BTreeMap<InterfaceId, (Name, Vec<Ipv4Net>)>);
 
 impl Networks {
-    /// Takes over the addresses of these interfaces.
+    /// Updates the networks of these interfaces.
     pub(super) fn update(&mut self, others: &BTreeSet<InterfaceId>, running: &Running<'_>) {
         for id in others {
             let own = running.addresses.of4(*id);
@@ -87,7 +88,7 @@ impl Networks {
         }
     }
 
-    /// Finds out whether an address with this prefix length can be used on an interface as it is.
+    /// Returns the conflict of an address with this prefix length on an interface, if any.
     pub(super) fn conflict(
         &self,
         at: Option<InterfaceId>,

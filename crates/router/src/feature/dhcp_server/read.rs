@@ -133,7 +133,7 @@ fn digits(item: &Item, property: &str) -> Box<[u8]> {
 }
 
 /// A network, and whether the router's learned DNS and NTP servers apply: they do if neither the
-/// network nor the router has configured ones.
+/// network nor the router has configured servers, unless `dns-none` or `ntp-none` is set.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) network: Network,

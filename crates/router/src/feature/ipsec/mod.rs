@@ -1,11 +1,11 @@
-//! `/ip/ipsec`: which packets are protected, with whom keys are exchanged for that, and the keys in use.
+//! `/ip/ipsec`: policies, IKE peers and installed SAs.
 //!
 //! ```text
 //! menus, secrets of tunnels ─▶ read, secrets ─▶ Config ─▶ ike::Engine ─▶ actions ─▶ installed ─▶ Associations
-//!                                                  └────▶ policies that packets meet ─▶ workers
+//!                                                  └────▶ policy table ─▶ workers
 //! ```
-//! Messages are heard and sent as datagrams of this router (UDP 500 and 4500). A worker that meets a policy without
-//! keys asks for some ([`Ipsec::want_keys`]).
+//! IKE messages are datagrams of this router (UDP 500 and 4500). A worker with a packet for a policy without keys
+//! requests a key exchange ([`Ipsec::want_keys`]).
 
 mod gate;
 mod generated;

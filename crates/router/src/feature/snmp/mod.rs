@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! items ──read──▶ communities, targets ─┐
-//! interfaces, addresses ──lay_out──▶ index ─┴─ hear ─▶ questions ─answer─▶ Agent::handle over a `source` ─▶ datagram
+//! interfaces, addresses ──lay_out──▶ index ─┴─ hear ─▶ requests ─answer─▶ Agent::handle with a `source` ─▶ datagram
 //! rows of menus ──────────rows─────────────────────────────────────────────────▲
 //! ```
-//! A question waits until the step of control is over: tables of queues, ARP, routes and bridges are made of the rows
-//! of menus, which need the store and all features.
+//! Requests wait until the end of the step of control: the tables of queues, ARP, routes and bridges are built from
+//! menu rows, which need the store and all features.
 //!
-//! Questions are heard by UDP port 161, behind the rules of `input`. An interface's number is that of its item, which
-//! it keeps; one of a dynamic interface follows from its name, so that it is the same when it comes again.
+//! Requests arrive at UDP port 161, after the rules of `input`. The number of an interface is the number of its item.
+//! The number of a dynamic interface is derived from its name, so that it is stable when the interface reappears.
 
 mod index;
 mod packet;

@@ -1,12 +1,12 @@
 //! Switch chips, `/interface/ethernet/switch` and the menus below it.
 //!
 //! ```text
-//! items, board ──read──▶ chips, their ports, VLANs ─┬─bridge──▶ the bridge as workers see it, changed by its chips
-//!                                                   ├─mirror──▶ which frames are copied to which port
-//!                                                   └─lacks───▶ ports that the kernel cannot switch for that
+//! items, board ──read──▶ chips, their ports, VLANs ─┬─bridge──▶ the bridge of the workers, changed by its chips
+//!                                                   ├─mirror──▶ mirrored interfaces and mirror targets
+//!                                                   └─lacks───▶ ports that the kernel therefore cannot switch
 //! ```
-//! What a chip would do with frames the bridge does whose port they come by. Which ports are on which chip, and what
-//! that chip can do, is what the board says; a machine that is no board has one chip with all its ports.
+//! The bridge of a port emulates the port's chip. The board says which ports are on which chip, and which functions
+//! the chip has. A machine without a known board has one chip with all its ports.
 
 mod bridge;
 mod mirror;

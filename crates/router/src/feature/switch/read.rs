@@ -1,4 +1,4 @@
-//! From items to what chips do.
+//! Reads the menus of switch chips.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{ETHERNET, End, ISOLATION, MENU, OTHERS, PORTS, RULES, Switches, VLAN
 use crate::intent::{ItemId, Name};
 use crate::read;
 
-/// A chip, as it is set.
+/// Settings of a chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChipConfig {
     pub(super) item: ItemId,
@@ -19,7 +19,7 @@ pub(super) struct ChipConfig {
     pub(super) egress_target: Option<End>,
 }
 
-/// What becomes of tags on the way out (`vlan-header`).
+/// `vlan-header`: what happens to the tags of frames on egress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Header {
     #[default]
@@ -28,14 +28,14 @@ pub(super) enum Header {
     Strip,
 }
 
-/// A port of a chip, as it is set.
+/// Settings of a chip's port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PortConfig {
     pub(super) mode: VlanMode,
     pub(super) header: Header,
-    /// `default-vlan-id`; 0 is none.
+    /// `default-vlan-id`; 0 means none.
     pub(super) own: u16,
-    /// `forwarding-override`; none: to all.
+    /// `forwarding-override`; empty means all ports.
     pub(super) only_to: BTreeSet<End>,
     pub(super) mirror_in: bool,
     pub(super) mirror_out: bool,
@@ -56,7 +56,7 @@ impl Default for PortConfig {
     }
 }
 
-/// A VLAN of a chip's table.
+/// An entry of a chip's VLAN table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct VlanConfig {
     pub(super) chip: usize,
@@ -66,7 +66,7 @@ pub(super) struct VlanConfig {
 }
 
 impl Switches {
-    /// Takes over the menus.
+    /// Reads the menus.
     pub(super) fn read(&mut self, store: &Store) {
         self.read_homes(store);
         self.chips.clear();
@@ -111,7 +111,7 @@ impl Switches {
         }
     }
 
-    /// Which interfaces are on which chip.
+    /// Determines the chip of each interface.
     fn read_homes(&mut self, store: &Store) {
         self.homes.clear();
         self.own_names.clear();
@@ -126,7 +126,7 @@ impl Switches {
         }
     }
 
-    /// The chip and the port there that an item of a port is about; no chip where it is on none.
+    /// Returns the chip and the port of a port item; no chip if the port is on none.
     fn place(&self, item: &Item) -> Option<(Option<usize>, End)> {
         let end = end(item.get("name"))?;
         let chip = match &end {
@@ -157,7 +157,7 @@ impl PortConfig {
     }
 }
 
-/// A port of a chip; none for `none`.
+/// Returns a port of a chip, or `None` for `none`.
 fn end(value: Option<&Value>) -> Option<End> {
     match value?.as_str()? {
         "" | "none" => None,
@@ -171,7 +171,7 @@ fn ends(value: Option<&Value>) -> BTreeSet<End> {
     values.iter().filter_map(|value| end(Some(value))).collect()
 }
 
-/// A VLAN; 0 for `auto`.
+/// Returns a VLAN id; 0 for `auto`.
 fn vid(value: Option<&Value>) -> u16 {
     match value {
         Some(Value::Number(vid)) => u16::try_from(*vid).unwrap_or_default(),
@@ -179,7 +179,7 @@ fn vid(value: Option<&Value>) -> u16 {
     }
 }
 
-/// The number of the chip of this name.
+/// Returns the number of the chip with this name.
 fn number(store: &Store, name: &str) -> usize {
     let item = store.named("switch", name);
     item.and_then(|item| item.builtin).unwrap_or_default()

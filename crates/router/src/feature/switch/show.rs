@@ -1,4 +1,4 @@
-//! Rows of chips, and what of the configuration is beyond them.
+//! Rows of chips, and settings that the chips do not support.
 
 use menu::{Row, Value};
 
@@ -35,7 +35,7 @@ impl Switches {
         }
     }
 
-    /// What of a port's settings its chip cannot do.
+    /// Returns the setting of a port that its chip does not support.
     fn lack_of_port(&self, number: usize, chip: &Chip, end: &End) -> Option<&'static str> {
         let port = self.port(number, end.clone())?;
         let mirrors = port.mirror_in || port.mirror_out || port.mirror_in_to.is_some();
@@ -55,7 +55,7 @@ impl Switches {
         row.flag("invalid", !config.disabled && !self.holds(item));
     }
 
-    /// What of the configuration no chip does, a sentence each.
+    /// Returns a sentence for each setting that no chip supports.
     pub(super) fn beyond(&self) -> Vec<String> {
         let mut said = Vec::new();
         for (number, end) in self.ports.keys() {

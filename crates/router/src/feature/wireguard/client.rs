@@ -1,5 +1,5 @@
-//! The configuration of a peer, for its own device: as wg-quick and the apps of WireGuard read it, and as a picture
-//! that the apps scan.
+//! Configuration for the device of a peer: as text for wg-quick and the WireGuard apps, and as a QR
+//! code that the apps scan.
 
 use menu::{Id, Item, Reason, Row, Value};
 use qrcodegen::{QrCode, QrCodeEcc};
@@ -8,10 +8,11 @@ use wireguard::Private;
 use super::conf::section;
 use super::{MENU, PEERS, View, conf};
 
-/// The row of `show-client-config`.
+/// Returns the row of `show-client-config`.
 ///
 /// # Errors
-/// There is no such peer, or what is not known of it is needed.
+///
+/// The peer does not exist, or a required value is unset.
 pub(super) fn row(view: &View<'_>, id: Id) -> Result<Row, Reason> {
     let peer = view.store.item(PEERS, id).ok_or(Reason::NoItem)?;
     let text = text(view, peer)?;
@@ -72,14 +73,15 @@ fn nonzero(number: Option<i64>) -> String {
     number.map(|number| number.to_string()).unwrap_or_default()
 }
 
-/// Where the peer's device finds this router.
+/// Returns the endpoint of this router for the peer's device.
 fn endpoint(peer: &Item, network: &Item) -> String {
     let host = peer.get("client-endpoint").map(ToString::to_string);
     let port = network.number("listen-port").unwrap_or_default();
     conf::endpoint(&host.unwrap_or_default(), port)
 }
 
-/// A picture of a text in half blocks, light on dark, with its margin; none of a text that is too long.
+/// Draws a text as a QR code in half blocks, light on dark, with its margin. Returns `None` if the
+/// text is too long.
 fn picture(text: &str) -> Option<String> {
     const MARGIN: i32 = 2;
     let code = QrCode::encode_text(text, QrCodeEcc::Low).ok()?;

@@ -1,17 +1,18 @@
-//! The configuration of WireGuard as `wg-quick` and the apps read and write it: sections of lines `Name = value`.
+//! Configuration files of WireGuard as `wg-quick` and the apps use them: sections of lines `Name =
+//! value`.
 
 use std::fmt::Write as _;
 
-/// Adds a section of those lines that say something.
+/// Appends a section with the non-empty lines.
 pub(crate) fn section(text: &mut String, name: &str, lines: &[(&str, String)]) {
-    // Writing to text never fails.
+    // Writing to a string never fails.
     _ = writeln!(text, "[{name}]");
     for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
         _ = writeln!(text, "{name} = {value}");
     }
 }
 
-/// A host and a port, as `Endpoint` has them.
+/// Formats host and port as the `Endpoint` property.
 pub(crate) fn endpoint(host: &str, port: i64) -> String {
     match host {
         "" => String::new(),
@@ -20,7 +21,7 @@ pub(crate) fn endpoint(host: &str, port: i64) -> String {
     }
 }
 
-/// A section that was read.
+/// A parsed section.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) is_peer: bool,
@@ -30,17 +31,18 @@ pub(crate) struct Section {
 /// A line of a section.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// Its number in the text, from 1.
+    /// Line number in the text, from 1.
     pub(crate) number: usize,
-    /// In small letters.
+    /// Name in lower case.
     pub(crate) name: String,
     pub(crate) value: String,
 }
 
-/// Reads a text: a section `[Interface]`, and one for each peer.
+/// Parses a text: one `[Interface]` section, and one `[Peer]` section per peer.
 ///
 /// # Errors
-/// The line that is none of these, in words.
+///
+/// The invalid line, in words.
 pub(crate) fn read(text: &str) -> Result<Vec<Section>, String> {
     let mut sections: Vec<Section> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {

@@ -1,4 +1,5 @@
-//! The gate of WireGuard: which handshakes workers hand on, so that floods keep nobody out.
+//! The gate of WireGuard: chooses which handshakes workers pass to control, so that floods do not
+//! lock peers out.
 
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,19 +11,19 @@ use dataplane::gate::{Arrival, CHALLENGE_MAX, Gate, Sender};
 use dataplane::service::Rate;
 use wireguard::{Door, Sort};
 
-/// Handshakes of strangers that a worker hands to control: each costs two products on Curve25519, and whoever has a
-/// cookie need not wait for its turn.
+/// Limit of handshakes from unknown senders per worker: each costs two scalar multiplications on
+/// Curve25519. Senders with a cookie are not limited by it.
 const OF_STRANGERS: Rate = Rate {
     per_second: 100,
     burst: 100,
 };
 
-/// Sorts messages by their sums, cookies and senders.
+/// Classifies messages by their MACs, cookies and senders.
 #[derive(Debug, Default)]
 pub(super) struct WireguardGate {
-    /// What sorts the messages to each UDP port.
+    /// Classifier of the messages to each UDP port.
     doors: ArcSwap<BTreeMap<u16, Door>>,
-    /// Where peers are, as configured or as they were heard last.
+    /// Configured or last observed addresses of peers.
     peers: ArcSwap<BTreeSet<IpAddr>>,
 }
 
@@ -68,7 +69,7 @@ impl Gate for WireguardGate {
     }
 }
 
-/// The drop under which a handshake is counted that is not worked on.
+/// Returns the drop reason of a refused handshake.
 pub(super) fn reason(refusal: &str) -> DropReason {
     match refusal {
         "malformed" | "degenerate-key" => DropReason::WireguardMalformed,

@@ -42,31 +42,31 @@ use crate::live::number;
 use crate::running::Running;
 
 pub(crate) const PEERS: &str = "/interface/wireguard/peers";
-/// Messages of known peers that a worker hands to control.
+/// Limit of messages from known peers that a worker passes to control.
 const RATE: Rate = Rate {
     per_second: 2000,
     burst: 1000,
 };
-/// How often it is looked at what workers sent and received.
+/// Interval at which control reads the workers' traffic counters of peers.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// See the module.
+/// All WireGuard interfaces, peers and sessions.
 pub(crate) struct Wireguards {
     gate: Arc<WireguardGate>,
     entropy: fn() -> Entropy,
     clock: DayClock,
     networks: BTreeMap<ItemId, Net>,
     names: BTreeMap<Name, ItemId>,
-    /// The interface that listens on each port: the first one that is to.
+    /// Interface that listens on each UDP port: the first one configured for it.
     ports: BTreeMap<u16, ItemId>,
     peers: BTreeMap<ItemId, One>,
-    /// Peers by the number that workers know them by, and by the name of their interface.
+    /// Peers by number in the workers, and by the name of their interface.
     numbers: BTreeMap<u32, ItemId>,
     of: BTreeSet<(Name, ItemId)>,
-    /// The number of the next peer.
+    /// Number of the next peer.
     next: u32,
     sessions: Sessions,
-    /// Addresses of names that peers are at.
+    /// Resolved addresses of peers' names.
     addresses: BTreeMap<Arc<str>, Vec<IpAddr>>,
     look: Option<Instant>,
     now: Instant,
@@ -80,11 +80,11 @@ impl core::fmt::Debug for Wireguards {
     }
 }
 
-/// An interface.
+/// A WireGuard interface.
 struct Net {
     read: Network,
     device: Device,
-    /// Its number among interfaces, once it has one.
+    /// Its interface id, once it has one.
     id: Option<InterfaceId>,
 }
 
@@ -96,8 +96,8 @@ struct One {
 }
 
 impl Wireguards {
-    /// Nothing is configured. Keys and numbers come from `entropy`, which is called anew for each interface;
-    /// timestamps of handshakes come from `clock`.
+    /// Returns an instance without interfaces. Keys and indexes come from `entropy`, which is
+    /// called anew for each interface; handshake timestamps come from `clock`.
     pub(crate) fn new(entropy: fn() -> Entropy, clock: DayClock) -> Self {
         Self {
             gate: Arc::default(),
@@ -117,15 +117,16 @@ impl Wireguards {
         }
     }
 
-    /// Sessions by which packets arrive are in this table, which workers have.
+    /// Sets the workers' table of receiving sessions.
     pub(crate) fn set_sessions(&mut self, sessions: &Arc<SharedSessions>) {
         self.sessions.set_table(sessions);
     }
 
-    /// A worker has a packet for a peer without a session.
+    /// Starts a handshake: a worker has a packet for a peer without a session.
     ///
     /// # Errors
-    /// Nobody knows where the peer is, or as many packets wait for it as may.
+    ///
+    /// The peer has no endpoint, or its packet queue is full.
     pub(crate) fn want_session(
         &mut self,
         peer: u32,
@@ -136,7 +137,7 @@ impl Wireguards {
         let none = DropReason::WireguardNoSession;
         let item = self.numbers.get(&peer).copied().ok_or(none)?;
         let network = self.network_of(item).ok_or(none)?;
-        // The first packet that came by a session says that it may be sent by, too.
+        // The first packet received by a session confirms it for sending.
         self.look_at(network, item, now, out);
         let one = self.peers.get_mut(&item).ok_or(none)?;
         let has_endpoint = one.shared.endpoint().is_some();
@@ -160,13 +161,13 @@ impl Wireguards {
         self.names.get(name).copied()
     }
 
-    /// Peers of an interface, by its name.
+    /// Returns the peers of an interface.
     fn peers_of(&self, name: &Name) -> impl Iterator<Item = (ItemId, &One)> {
         let all = { self.of.range((name.clone(), 0)..) }.take_while(move |(of, _)| of == name);
         all.filter_map(|(_, id)| Some((*id, self.peers.get(id)?)))
     }
 
-    /// The networks behind the peers of an interface.
+    /// Returns the allowed networks of an interface's peers.
     fn allowed(&self, name: &Name) -> Allowed {
         Allowed::new(self.peers_of(name).flat_map(|(_, one)| {
             let networks = one.read.allowed.iter();
@@ -174,7 +175,7 @@ impl Wireguards {
         }))
     }
 
-    /// Lets an interface's machine handle something, and does what it says.
+    /// Passes an event to the device of an interface and carries out its actions.
     fn handle(&mut self, network: ItemId, event: Event<'_>, now: Instant, out: &mut Effects) {
         let mut actions = Vec::new();
         if let Some(net) = self.networks.get_mut(&network) {
@@ -214,7 +215,8 @@ impl Wireguards {
                     let is_idle = one.waiting.is_empty();
                     self.sessions.install(&pair, &one.shared, id);
                     match is_idle && pair.is_initiator {
-                        // The peer may send when something came by the new session.
+                        // The responder may only send after it received a packet by the new
+                        // session.
                         true => self.send_message(item, &[], now, out),
                         false => self.send_waiting(item, now, out),
                     }
@@ -277,7 +279,7 @@ impl Wireguards {
         }
     }
 
-    /// Seals a packet for a peer, or none, and sends it.
+    /// Encrypts and sends a packet to a peer; an empty packet is a keepalive.
     fn send_message(&self, peer: ItemId, packet: &[u8], now: Instant, out: &mut Effects) {
         let (Some(one), Some(network)) = (self.peers.get(&peer), self.network_of(peer)) else {
             return;
@@ -301,7 +303,7 @@ impl Wireguards {
         })));
     }
 
-    /// Tells the machine of an interface what workers sent to a peer and received from it.
+    /// Passes the workers' observations of a peer to the device.
     fn look_at(&mut self, network: ItemId, peer: ItemId, now: Instant, out: &mut Effects) {
         let Some(one) = self.peers.get(&peer) else {
             return;
@@ -312,9 +314,9 @@ impl Wireguards {
     }
 }
 
-/// Following the menus.
+/// Configuration from the menus.
 impl Wireguards {
-    /// Takes over interfaces; gives the names of those that are others.
+    /// Applies changed interfaces. Returns their names.
     fn follow_networks(
         &mut self,
         view: &View<'_>,
@@ -381,7 +383,7 @@ impl Wireguards {
         self.gate.set_doors(doors.collect());
     }
 
-    /// Takes over peers; gives the names of their interfaces.
+    /// Applies changed peers. Returns the names of their interfaces.
     fn follow_peers(
         &mut self,
         view: &View<'_>,
@@ -464,7 +466,7 @@ impl Wireguards {
         }
     }
 
-    /// Tells the machine and control of an interface with its peers.
+    /// Passes an interface and its peers to the device and to control.
     fn tell(&mut self, name: &Name, now: Instant, out: &mut Effects) {
         let Some(id) = self.names.get(name).copied() else {
             return;
@@ -495,7 +497,7 @@ impl Wireguards {
         }
     }
 
-    /// A peer, as the machine is told of it.
+    /// Returns a peer as the device needs it.
     fn peer(&self, read: &Peer) -> wireguard::Peer {
         let endpoint = { read.endpoint.as_ref() }.and_then(|(host, port)| {
             let address = match host {
@@ -514,7 +516,7 @@ impl Wireguards {
     }
 }
 
-/// The time of day as devices take it; what is before 1970 is 1970.
+/// Returns the time of day for devices; times before 1970 count as 1970.
 fn unix_nanos(clock: &DayClock) -> u64 {
     u64::try_from(clock.unix_nanos()).unwrap_or(0)
 }
@@ -529,7 +531,7 @@ impl Feature for Wireguards {
         let mut names = self.follow_peers(view, changes, out);
         let others = self.follow_networks(view, changes, out);
         if !others.is_empty() {
-            // Another one may have its port now.
+            // Another interface may get the port now.
             names.extend(self.names.keys().cloned());
         }
         for name in names {

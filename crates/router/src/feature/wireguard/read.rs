@@ -1,4 +1,4 @@
-//! What `/interface/wireguard` and its peers say.
+//! Reads `/interface/wireguard` and its peers.
 
 use core::net::IpAddr;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::intent::{Interface, ItemId, Name};
 use crate::kind::{self, wireguard::Wireguard};
 use crate::read;
 
-/// The ports that are given to interfaces which have one chosen (RFC 6335, 6).
+/// Port range for interfaces without `listen-port` (RFC 6335, 6).
 const DYNAMIC: core::ops::Range<u64> = 49_152..65_536;
 
-/// An interface.
+/// A configured interface.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
     pub(super) interface: Interface,
@@ -27,7 +27,7 @@ pub(super) struct Network {
 impl Network {
     pub(super) fn of(id: ItemId, item: &Item) -> Option<Self> {
         let port = match item.number("listen-port") {
-            // Always the same one for the same item.
+            // An item always gets the same port.
             Some(0) | None => (DYNAMIC.start + id % (DYNAMIC.end - DYNAMIC.start)) as u16,
             Some(port) => u16::try_from(port).ok()?,
         };
@@ -38,7 +38,7 @@ impl Network {
         })
     }
 
-    /// The interface, as control is told of it: with the networks behind its peers.
+    /// Returns the interface for the layout, with the networks of its peers.
     pub(super) fn with(&self, allowed: Allowed) -> Interface {
         Interface {
             kind: Wireguard {
@@ -50,13 +50,13 @@ impl Network {
         }
     }
 
-    /// The interface without effect.
+    /// Returns the interface without port and peers.
     pub(super) fn idle(&self) -> Interface {
         self.interface.clone()
     }
 }
 
-/// Where a peer is.
+/// Host part of a peer's endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Host {
     Address(IpAddr),
@@ -76,7 +76,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// A peer that is enabled and has a key.
+    /// Reads a peer. Returns `None` if it is disabled or has no key.
     pub(super) fn of(item: &Item) -> Option<Self> {
         let public = public_of(item)?;
         let networks = item.get("allowed-address").map(Value::as_list);
@@ -102,7 +102,7 @@ impl Peer {
     }
 }
 
-/// The public key of a peer: that which is given, or what follows from its private one.
+/// Returns the public key of a peer: the configured one, or the one of its private key.
 pub(super) fn public_of(item: &Item) -> Option<Public> {
     let given = Public::from_base64(item.text("public-key"));
     given.or_else(|| Private::from_base64(item.text("private-key")).map(|private| private.public()))

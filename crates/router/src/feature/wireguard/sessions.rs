@@ -1,4 +1,4 @@
-//! Sessions with peers, as workers have them, and packets that wait for one.
+//! Sessions with peers as workers use them, and packets that wait for a session.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,21 +10,22 @@ use machine::Instant;
 use wireguard::session::{FRONT, Receiving, Sending, TAG, padded};
 use wireguard::{Observation, Pair};
 
-/// Packets of a peer that wait for its session, and their bytes.
+/// Maximum number of packets, and of bytes, that wait per peer.
 const PACKETS: usize = 16;
 const BYTES: usize = 64 * 1024;
 
-/// Packets that wait for a session with their peer.
+/// Packets that wait for a session with a peer.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     packets: Vec<Vec<u8>>,
 }
 
 impl Waiting {
-    /// One more waits.
+    /// Queues a packet.
     ///
     /// # Errors
-    /// As many wait as may.
+    ///
+    /// The queue is full.
     pub(super) fn put(&mut self, packet: &[u8]) -> Result<(), DropReason> {
         let bytes: usize = self.packets.iter().map(Vec::len).sum();
         if self.packets.len() >= PACKETS || bytes + packet.len() > BYTES {
@@ -38,7 +39,7 @@ impl Waiting {
         self.packets.is_empty()
     }
 
-    /// None waits any more.
+    /// Empties the queue and returns its packets.
     pub(super) fn take(&mut self) -> Vec<Vec<u8>> {
         core::mem::take(&mut self.packets)
     }
@@ -52,17 +53,17 @@ struct Session {
     arriving: Arc<Arriving>,
 }
 
-/// All sessions, by the number that this router chose for each.
+/// All sessions by local index.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     table: Arc<SharedSessions>,
     all: BTreeMap<u32, Session>,
-    /// Those of each peer, by its number.
+    /// Sessions by peer number: (peer, local index).
     of: BTreeSet<(u32, u32)>,
 }
 
 impl Sessions {
-    /// Workers have this table.
+    /// Sets the workers' table of receiving sessions.
     pub(super) fn set_table(&mut self, table: &Arc<SharedSessions>) {
         self.table = Arc::clone(table);
     }
@@ -71,7 +72,7 @@ impl Sessions {
         self.all.is_empty()
     }
 
-    /// The numbers of peers that have sessions.
+    /// Returns the numbers of peers with sessions.
     pub(super) fn peers(&self) -> Vec<u32> {
         let mut peers: Vec<_> = self.of.iter().map(|(peer, _)| *peer).collect();
         peers.dedup();
@@ -83,7 +84,7 @@ impl Sessions {
         of.filter_map(|(_, local)| Some((*local, self.all.get(local)?)))
     }
 
-    /// A pair of keys is agreed on. Who began may send by it at once.
+    /// Installs a session. The initiator may send by it at once.
     pub(super) fn install(&mut self, pair: &Pair, peer: &Arc<SharedPeer>, id: InterfaceId) {
         let arriving = Arc::new(Arriving {
             session: Receiving::new(&pair.receive),
@@ -103,14 +104,14 @@ impl Sessions {
         self.all.insert(pair.local, session);
     }
 
-    /// Packets leave by this session from now on.
+    /// Makes outbound packets use this session.
     pub(super) fn activate(&self, local: u32) {
         if let Some(session) = self.all.get(&local) {
             session.peer.set_sending(Some(Arc::clone(&session.sending)));
         }
     }
 
-    /// A session is over.
+    /// Removes a session.
     pub(super) fn remove(&mut self, local: u32) {
         self.table.remove(local);
         if let Some(session) = self.all.remove(&local) {
@@ -124,7 +125,7 @@ impl Sessions {
         }
     }
 
-    /// What workers saw of a peer.
+    /// Returns the workers' observations of a peer.
     pub(super) fn observe(&self, peer: &SharedPeer) -> Observation {
         let [last_sent, last_sent_data] = peer.sent.times();
         let [last_received, last_received_data] = peer.received.times();
@@ -141,7 +142,7 @@ impl Sessions {
     }
 }
 
-/// Seals a packet for a peer, or none: a message that says that this end is there.
+/// Encrypts a packet for a peer; an empty packet gives a keepalive.
 pub(super) fn seal(peer: &SharedPeer, packet: &[u8], now: Instant) -> Option<Vec<u8>> {
     let session = peer.sending();
     let session = session.as_ref()?;
