@@ -1,4 +1,5 @@
-//! What features hear and send: frames of the services that they registered, and their answers.
+//! Frames that features receive and send: frames of their registered services, and packets of this
+//! router.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -6,39 +7,43 @@ use dataplane::DropReason;
 use frame::InterfaceId;
 use wire::{EtherType, Mac, ipv4, ipv6, udp};
 
-/// A frame, or an IP packet, of a service. IP packets are whole, and what they say of ICMP has a right checksum.
+/// A received frame or IP packet of a service. IP packets are complete, and the checksum of ICMP
+/// was verified.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard<'a> {
-    /// The service that it is of, by name.
+    /// Name of the service.
     pub(crate) service: &'static str,
-    /// The interface that it came in by: that of its VLAN tag. None for a packet of this router's own.
+    /// Ingress interface, after VLAN demultiplexing. `NONE` for a packet of this router's own.
     pub(crate) interface: InterfaceId,
-    /// The interface of the port below.
+    /// Interface of the port below.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "what ports speak of is not here yet")
     )]
     pub(crate) port: InterfaceId,
-    /// Its bytes from the link header on, without tags. A packet of this router's own has no link header.
+    /// Frame bytes from the link header on, without tags. Packets of this router's own have no link
+    /// header.
     pub(crate) frame: &'a [u8],
-    /// Where what it carries begins.
+    /// Offset of the payload in `frame`.
     pub(crate) l3: usize,
 }
 
 impl<'a> Heard<'a> {
-    /// What the frame carries: the packet from its network header on, or what stands behind type or length.
+    /// Returns the payload: the packet from its network header on, or the bytes behind EtherType or
+    /// length.
     pub(crate) fn packet(&self) -> &'a [u8] {
         self.frame.get(self.l3..).unwrap_or_default()
     }
 
-    /// Who sent it on the link.
+    /// Returns the source link address.
     pub(crate) fn source_mac(&self) -> Mac {
         let head = self.frame.get(6..self.l3);
         let mac = head.and_then(|head| head.first_chunk());
         Mac(mac.copied().unwrap_or_default())
     }
 
-    /// The datagram of UDP that a packet carries: sender, receiver and data; none if anything of it is wrong.
+    /// Returns sender, receiver and data of a UDP datagram, or `None` if its headers or its
+    /// checksum are invalid.
     pub(crate) fn datagram(&self) -> Option<(SocketAddr, SocketAddr, &'a [u8])> {
         let packet = self.packet();
         let (src, dst, datagram): (IpAddr, IpAddr, _) = match packet.first()? >> 4 {
@@ -61,80 +66,82 @@ impl<'a> Heard<'a> {
         Some((from, to, datagram.payload()))
     }
 
-    /// Whether it was sent to a group, or to everybody, on the link.
+    /// Whether the destination link address is multicast or broadcast.
     pub(crate) fn is_to_group(&self) -> bool {
         self.l3 > 0 && self.frame.first().is_some_and(|first| first & 1 != 0)
     }
 }
 
-/// What a feature says of what it heard.
+/// Result of a feature's reception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hearing {
-    /// It was for it.
+    /// The feature consumed the frame.
     Taken,
-    /// It was for somebody else: a packet that no feature takes goes to the host stack.
+    /// The frame is not for this feature. A packet that no feature consumes goes to the host stack.
     NotMine,
-    /// It is discarded for this reason, and no other feature hears it.
+    /// The frame is dropped for this reason; no other feature receives it.
     Bad(DropReason),
 }
 
-/// Something that a feature wants sent.
+/// A frame or packet that a feature sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// The interface that it leaves by. With [`How::Routed`] it is that of destinations that no route leads to:
-    /// groups and addresses of the link.
+    /// Egress interface. With [`How::Routed`] it only applies to multicast and link-local
+    /// destinations.
     pub(crate) interface: InterfaceId,
-    /// What is sent: from the network header on, or what stands behind type or length.
+    /// Bytes from the network header on, or behind EtherType or length.
     pub(crate) bytes: Vec<u8>,
-    /// How it leaves.
+    /// How it is sent.
     pub(crate) how: How,
 }
 
-/// A datagram of UDP. The router chooses the address that it leaves from, if it has one that leads to its receiver.
+/// A UDP datagram. Unless `source` is set, the router chooses the source address by its route to
+/// the receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// The address that it leaves from, if that is given: one of this router's own, as who was asked answers from it.
+    /// Source address, if given: an address of this router, so that answers come from the address
+    /// that was queried.
     pub(crate) source: Option<IpAddr>,
-    /// The port that it leaves from.
+    /// Source port.
     pub(crate) from: u16,
-    /// Its receiver. An address of the link says by `interface` where.
+    /// Receiver. A link-local address needs `interface`.
     pub(crate) to: SocketAddr,
-    /// The interface that groups and addresses of the link are reached by.
+    /// Interface for multicast and link-local receivers.
     pub(crate) interface: InterfaceId,
-    /// What it carries.
+    /// Payload.
     pub(crate) data: Vec<u8>,
 }
 
-/// An echo request.
+/// An ICMP echo request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Echo {
-    /// The address that it leaves from, if that is given.
+    /// Source address, if given.
     pub(crate) source: Option<IpAddr>,
-    /// Its receiver.
+    /// Receiver.
     pub(crate) to: IpAddr,
-    /// Its identifier and its sequence number.
+    /// Identifier and sequence number.
     pub(crate) numbers: (u16, u16),
-    /// The length of its packet.
+    /// Length of the IP packet in bytes.
     pub(crate) bytes: u16,
-    /// Its TTL, or hop limit.
+    /// TTL or hop limit.
     pub(crate) ttl: u8,
 }
 
-/// How something leaves.
+/// How a frame or packet is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
-    /// In a frame to this link address, with this EtherType (or length, of what has an LLC header). The link
-    /// header and the tags of the interface are written for it. IPv6 meets the rules of `output`.
+    /// As a frame to this link address, with this EtherType (or length, with an LLC header). The
+    /// link header and the interface's tags are added. IPv6 passes the rules of `output`.
     Frame(Mac, EtherType),
-    /// The same from another link address than the interface's.
+    /// As a frame with the source address of the first field instead of the interface's.
     FrameFrom(Mac, Mac, EtherType),
-    /// As a packet of this router's own, which routes and the rules of `output` send. An IPv4 packet without an
-    /// identification gets one.
+    /// As a packet of this router's own, by routes and the rules of `output`. An IPv4 packet
+    /// without an identification gets one.
     Routed,
 }
 
 impl Outgoing {
-    /// A frame of a machine.
+    /// Returns the frame of a protocol machine.
     pub(crate) fn frame(interface: InterfaceId, frame: service::Frame) -> Self {
         Self {
             interface,
@@ -143,7 +150,7 @@ impl Outgoing {
         }
     }
 
-    /// A packet that routes send.
+    /// Returns a packet to be routed.
     pub(crate) fn packet(interface: InterfaceId, bytes: Vec<u8>) -> Self {
         Self {
             interface,

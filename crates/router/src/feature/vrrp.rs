@@ -1,5 +1,5 @@
-//! Virtual routers, `/interface/vrrp`: each is a station on the interface below it, runs while it is master, and has
-//! its addresses then. Who is master is the business of `service::vrrp`.
+//! Virtual routers, `/interface/vrrp`: each is a station on the interface below. It runs and has
+//! its addresses while it is master, which `service::vrrp` decides.
 
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,25 +25,25 @@ use crate::read;
 use crate::running::Running;
 
 const SERVICE: &str = "vrrp";
-/// Version 2 with `authentication=ah`. Other packets with such a header are of other protocols.
+/// Service of version 2 with `authentication=ah`. Other AH packets are not for VRRP.
 const SECURED: &str = "vrrp-ah";
-/// A hundred virtual routers that advertise every ten milliseconds are heard.
+/// Allows a hundred virtual routers that advertise every ten milliseconds.
 const RATE: Rate = Rate {
     per_second: 10_000,
     burst: 512,
 };
-/// The longest interval that version 3 can tell.
+/// Maximum advertisement interval of version 3.
 const LONGEST_V3: Duration = Duration::from_millis(40_950);
 
-/// See the module.
+/// All virtual routers.
 #[derive(Debug, Default)]
 pub(crate) struct VirtualRouters {
     all: BTreeMap<ItemId, One>,
-    /// By name: those that have it, and those that lie on it.
+    /// Virtual routers by their own name and by the name of the interface below.
     near: BTreeSet<(Name, ItemId)>,
-    /// By the name of an authority: the members of its group.
+    /// Group members by the name of their authority.
     members: BTreeSet<(Name, ItemId)>,
-    /// By the interface below, number and family: whose advertisements are heard there.
+    /// Receiver of advertisements by interface below, VRID and family (true is IPv6).
     heard: BTreeMap<(InterfaceId, u8, bool), ItemId>,
     timers: Timers<ItemId>,
 }
@@ -51,18 +51,18 @@ pub(crate) struct VirtualRouters {
 /// A virtual router.
 #[derive(Debug)]
 struct One {
-    /// It as an interface, as far as it is configured.
+    /// The virtual router as an interface.
     interface: Interface,
     on: Name,
-    /// The interface that decides for it.
+    /// Interface of the group authority.
     authority: Option<Name>,
     scripts: Scripts,
     machine: VirtualRouter,
-    /// The interface below it, while that is there.
+    /// Id of the interface below, while it exists.
     below: Option<InterfaceId>,
 }
 
-/// What is run when something has happened.
+/// Scripts to run on changes of state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Scripts {
     on_master: String,
@@ -131,7 +131,7 @@ impl Feature for VirtualRouters {
     }
 
     fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
-        // What is for all on a link is heard on its stations, too.
+        // Multicast also arrives on stations of the link; only the link itself counts.
         if running.layout.link_of(heard.interface) != heard.interface {
             return Hearing::Taken;
         }
@@ -181,7 +181,7 @@ impl Feature for VirtualRouters {
 }
 
 impl VirtualRouters {
-    /// Tells the others that masters stop, before the router ends.
+    /// Makes masters resign before the router ends.
     pub(crate) fn say_farewell(&mut self, now: Instant, out: &mut Effects) {
         let items: Vec<_> = self.all.keys().copied().collect();
         for item in items {
@@ -189,7 +189,7 @@ impl VirtualRouters {
         }
     }
 
-    /// Those that have this name, or lie on what has it.
+    /// Returns the virtual routers with this name, or on the interface with this name.
     fn near(&self, name: &Name) -> impl Iterator<Item = ItemId> {
         of_name(&self.near, name)
     }
@@ -297,7 +297,7 @@ impl VirtualRouters {
         }
     }
 
-    /// Takes over what is true of the interface below, and of the addresses.
+    /// Updates a virtual router from the interface below and its addresses.
     fn bring_up_to_date(&mut self, id: ItemId, running: &Running<'_>, out: &mut Effects) {
         let Some(one) = self.all.get(&id) else { return };
         let laid = running
@@ -325,7 +325,7 @@ impl VirtualRouters {
         let below = below.and_then(|below| running.layout.interfaces.get(&below));
         let may_speak = below.is_some_and(|laid| laid.link.running) && config.source.is_some();
         if !may_speak {
-            // With the address that it had it says that it stops.
+            // It resigns with its previous address.
             self.feed(id, Event::Down, running.now, out);
         }
         self.feed(id, Event::Configure(config), running.now, out);
@@ -342,7 +342,7 @@ impl VirtualRouters {
         self.do_(id, actions, now, out);
     }
 
-    /// Does what a virtual router wants done.
+    /// Carries out the actions of a virtual router.
     fn do_(&mut self, id: ItemId, actions: Vec<Action>, now: Instant, out: &mut Effects) {
         let Some(one) = self.all.get_mut(&id) else {
             return;
@@ -368,7 +368,7 @@ impl VirtualRouters {
         }
     }
 
-    /// Has the members of a group do what its authority does.
+    /// Makes the members of a group follow their authority.
     fn lead(&mut self, authority: &Name, now: Instant, out: &mut Effects) {
         let members: Vec<_> = of_name(&self.members, authority).collect();
         for member in members {
@@ -376,13 +376,13 @@ impl VirtualRouters {
         }
     }
 
-    /// Has a virtual router do what its authority does, if it has one.
+    /// Makes a virtual router follow its authority, if it has one.
     fn follow_authority(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
         let authority = self.all.get(&id).and_then(|one| one.authority.clone());
         let follows = authority.map(|name| {
             let mut named = self.near(&name).filter_map(|item| self.all.get(&item));
             let authority = named.find(|one| one.interface.name == name);
-            // RouterOS: one that is led decides for nobody.
+            // RouterOS: a router with an authority is no authority for others.
             let authority = authority.filter(|one| one.authority.is_none());
             authority.map_or(State::Initialise, |one| one.machine.state())
         });
@@ -391,7 +391,8 @@ impl VirtualRouters {
 }
 
 impl One {
-    /// Sends an advertisement by the interface below, from the address of the virtual router (RFC 5798, 7.2).
+    /// Sends an advertisement by the interface below, from the virtual router's link address (RFC
+    /// 5798, 7.2).
     fn send(&self, packet: Vec<u8>, out: &mut Effects) {
         let Some(interface) = self.below else { return };
         let ipv6 = self.machine.config().ipv6;
@@ -414,7 +415,7 @@ impl One {
             State::Initialise => ("INIT", &self.scripts.on_fail),
         };
         out.log("vrrp,info", format!("{name} now {word}, {why}"));
-        // What is switched off has not failed.
+        // A disabled router has not failed.
         let fails = state == State::Initialise && self.interface.disabled;
         if !script.is_empty() && !fails {
             out.push(Effect::Script {
@@ -440,7 +441,7 @@ fn kind(on: &Name, mac: Mac, state: State) -> kind::VirtualRouter {
     }
 }
 
-/// How a virtual router is configured, but for addresses.
+/// Reads the configuration of a virtual router, without addresses.
 fn config(item: &Item) -> Config {
     let number =
         |name, usual| { item.number(name) }.map_or(usual, |number| number.clamp(0, 255) as u8);
@@ -460,7 +461,7 @@ fn config(item: &Item) -> Config {
         version,
         priority: number("priority", 100).max(1),
         interval: match version {
-            // It tells whole seconds.
+            // Version 2 advertises whole seconds.
             vrrp::Version::V2 => Duration::from_secs(interval.as_secs().clamp(1, 255)),
             vrrp::Version::V3 => interval.min(LONGEST_V3),
         },
@@ -474,7 +475,7 @@ fn config(item: &Item) -> Config {
     }
 }
 
-/// Says what is configured and cannot be.
+/// Logs settings that the version does not support.
 fn warn(item: &Item, config: &Config, out: &mut Effects) {
     let name = item.name().unwrap_or_default();
     let is_v3 = config.version == vrrp::Version::V3;
@@ -490,8 +491,8 @@ fn warn(item: &Item, config: &Config, out: &mut Effects) {
     }
 }
 
-/// The address that a virtual router speaks with: the first one of IPv4 of the interface below, the link-local one
-/// of IPv6 (RFC 5798, 5.1).
+/// Returns the source address of advertisements: the first IPv4 address or the link-local IPv6
+/// address of the interface below (RFC 5798, 5.1).
 fn source(below: InterfaceId, ipv6: bool, running: &Running<'_>) -> Option<IpAddr> {
     if ipv6 {
         return running.link_local(below).map(IpAddr::V6);
@@ -501,7 +502,7 @@ fn source(below: InterfaceId, ipv6: bool, running: &Running<'_>) -> Option<IpAdd
     first.map(|(address, _)| address.into())
 }
 
-/// The addresses of a virtual router, master or not.
+/// Returns the addresses of a virtual router, whether it is master or not.
 fn addresses(name: &Name, machine: &VirtualRouter, running: &Running<'_>) -> Vec<IpAddr> {
     if !machine.config().ipv6 {
         let items = running.intent.addresses4.on(name);

@@ -1,10 +1,10 @@
-//! DHCP for IPv6: clients (`/ipv6/dhcp-client`), pools of prefixes (`/ipv6/pool`), and the addresses that take theirs
-//! from a pool (`/ipv6/address` with `from-pool`).
+//! DHCPv6: clients (`/ipv6/dhcp-client`), prefix pools (`/ipv6/pool`), and addresses from pools (`/ipv6/address` with
+//! `from-pool`).
 //!
 //! ```text
 //! client ─ prefix ─▶ pools ─ piece ─▶ addresses ─▶ router advertisements
 //! ```
-//! They are one feature, as an address is another one whenever its pool is. `service::dhcp6` has the machines.
+//! They are one feature, because an address changes with its pool. `service::dhcp6` has the protocol machines.
 
 mod address;
 mod client;

@@ -1,4 +1,4 @@
-//! How a client is configured.
+//! Reads the configuration of DHCP clients.
 
 use menu::{Item, Store, Value};
 use schema::dhcp_option_bytes;
@@ -9,41 +9,41 @@ use crate::intent::Name;
 use crate::read::name;
 use crate::rib::Check;
 
-/// The space of options that clients send.
+/// Namespace of client options in the store.
 const OPTIONS: &str = "dhcp-client-option";
-/// The most options that one client sends.
+/// Maximum number of options that a client sends.
 const MOST: usize = 64;
 
-/// Which routes are made of a lease.
+/// `add-default-route`: the routes made from a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Routes {
-    /// None.
+    /// No routes.
     None,
-    /// Those of option 121, else that by the router.
+    /// Classless routes (option 121), or without them the default route by the router option.
     Usual,
-    /// Both.
+    /// Classless routes and the default route by the router option.
     Both,
 }
 
-/// A client as it is configured.
+/// Configuration of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wish {
     pub(super) interface: Name,
     pub(super) disabled: bool,
     pub(super) routes: Routes,
-    /// The tables that routes come into, each with the distance there.
+    /// Routing tables for the routes, each with the distance.
     pub(super) tables: Vec<(Name, u8)>,
     pub(super) check: Check,
     pub(super) dns: bool,
     pub(super) ntp: bool,
     pub(super) script: String,
-    /// The options that it sends: number, and value as it is written.
+    /// Options to send: code, and value as configured.
     options: Vec<(u8, String)>,
     broadcast: Broadcast,
     dscp: u8,
 }
 
-/// Reads an item; none if it names no interface.
+/// Reads an item. Returns `None` without an interface.
 pub(super) fn wish(item: &Item, store: &Store) -> Option<Wish> {
     let byte = |name: &str| {
         item.number(name)
@@ -73,7 +73,7 @@ pub(super) fn wish(item: &Item, store: &Store) -> Option<Wish> {
     })
 }
 
-/// How the gateway of a client is watched.
+/// Reads `check-gateway`.
 pub(in crate::feature) fn check(item: &Item) -> Check {
     match item.text("check-gateway") {
         "arp" => Check::Arp,
@@ -83,7 +83,7 @@ pub(in crate::feature) fn check(item: &Item) -> Check {
     }
 }
 
-/// The tables that a client's default route comes into, each with the distance there.
+/// Returns the routing tables for a client's default route, each with the distance.
 pub(in crate::feature) fn tables(item: &Item, distance: u8) -> Vec<(Name, u8)> {
     let listed = item.get("default-route-tables").map(Value::as_list);
     let tables = listed.unwrap_or_default().iter().filter_map(|value| {
@@ -120,12 +120,12 @@ fn options(item: &Item, store: &Store) -> Vec<(u8, String)> {
 }
 
 impl Wish {
-    /// How its machine is configured, on an interface of this link address.
+    /// Returns the machine's configuration on an interface with this link address.
     pub(super) fn config(&self, mac: Mac, hostname: &str) -> Config {
         let variable = |name: &str| match name {
             "HOSTNAME" => Some(hostname.as_bytes().to_vec()),
             "CLIENT_MAC" => Some(mac.0.to_vec()),
-            // RFC 4361, 6.1: the number of the association, then the DUID; both of the link address.
+            // RFC 4361, 6.1: the IAID and the DUID, both derived from the link address.
             "CLIENT_DUID" => Some([&mac.0[2..], &[0, 3, 0, 1], &mac.0].concat()),
             _ => None,
         };
@@ -141,7 +141,7 @@ impl Wish {
         }
     }
 
-    /// Whether other objects are made of the same lease.
+    /// Whether the settings give different objects for one lease.
     pub(super) fn tells_other(&self, before: &Self) -> bool {
         let of = |wish: &Self| {
             let routes = (wish.routes, wish.tables.clone(), wish.check);

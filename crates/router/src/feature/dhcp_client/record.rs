@@ -1,4 +1,5 @@
-//! The address of a client, as it is kept over a restart: the client asks for it again (INIT-REBOOT, RFC 2131, 3.2).
+//! Record of a client's address, stored over restarts. After a restart the client requests the
+//! address again (INIT-REBOOT, RFC 2131, 3.2).
 
 use core::net::Ipv4Addr;
 
@@ -6,23 +7,23 @@ use machine::{Duration, Instant};
 use service::dhcp::client::Lease;
 use wire::Mac;
 
-/// See the module.
+/// Stored address of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// The link address that the client asked with. Servers know clients by it.
+    /// Link address of the client, by which servers identify it.
     pub(super) mac: Mac,
     pub(super) address: Ipv4Addr,
-    /// When the lease ends; none if it never does.
+    /// End of the lease; `None` is infinite.
     pub(super) end: Option<Instant>,
 }
 
-/// The first byte of a record.
+/// Version byte at the start of a record.
 const VERSION: u8 = 1;
-/// Seconds of a lease without an end.
+/// Seconds that stand for an infinite lease.
 const INFINITE: u32 = u32::MAX;
 
 impl Record {
-    /// The record of a lease.
+    /// Returns the record of a lease.
     pub(super) fn of(mac: Mac, lease: &Lease) -> Self {
         Self {
             mac,
@@ -31,7 +32,7 @@ impl Record {
         }
     }
 
-    /// As bytes: version, link address, address, seconds that are left.
+    /// Encodes the record: version, link address, address, remaining seconds.
     pub(super) fn to_bytes(self, now: Instant) -> Vec<u8> {
         let left = self.end.map_or(INFINITE, |end| {
             let seconds = end.saturating_since(now).as_secs();
@@ -41,7 +42,7 @@ impl Record {
         [&[VERSION][..], &self.mac.0, &address, &left.to_be_bytes()].concat()
     }
 
-    /// Reads a record that was written so long ago. None if it is of another version, or if the lease has ended.
+    /// Decodes a record of this age. Returns `None` for other versions and if the lease has ended.
     pub(super) fn read(bytes: &[u8], age: Duration, now: Instant) -> Option<Self> {
         let ([VERSION], rest) = bytes.split_first_chunk()? else {
             return None;

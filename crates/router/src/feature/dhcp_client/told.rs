@@ -1,4 +1,4 @@
-//! What becomes of a lease: an address, routes, learned servers, a script; and how a client shows it.
+//! Results of DHCP clients: an address, routes, learned servers, a script; and the clients' rows.
 
 use core::fmt::Write;
 use core::net::{IpAddr, Ipv4Addr};
@@ -18,10 +18,10 @@ use crate::learned::Servers;
 use crate::object::{Made, Owner};
 use crate::rib::{Net, V4};
 
-/// What started a script, as `/system/script/job` shows it.
+/// Job type of lease scripts, as `/system/script/job` shows it.
 const KIND: &str = "dhcp-client";
 
-/// The owner of a client's address, and of what it has learned.
+/// Returns the owner of a client's address and learned servers.
 const fn owner(id: ItemId) -> Owner {
     Owner {
         feature: "dhcp-client",
@@ -29,7 +29,7 @@ const fn owner(id: ItemId) -> Owner {
     }
 }
 
-/// The owner of a client's routes.
+/// Returns the owner of a client's routes.
 const fn owner_of_routes(id: ItemId) -> Owner {
     Owner {
         feature: "dhcp-client-route",
@@ -38,7 +38,7 @@ const fn owner_of_routes(id: ItemId) -> Owner {
 }
 
 impl One {
-    /// Makes of a lease what is new in it.
+    /// Makes the objects of a new or changed lease.
     pub(super) fn tell(
         &mut self,
         id: ItemId,
@@ -96,7 +96,7 @@ impl One {
         }
     }
 
-    /// Takes back what became of the lease.
+    /// Removes the objects of a lost lease.
     pub(super) fn forget(&mut self, id: ItemId, why: Why, out: &mut Effects) {
         let Some(lease) = self.told.take() else {
             return;
@@ -112,7 +112,7 @@ impl One {
         self.run_script(None, out);
     }
 
-    /// Says why no address is got.
+    /// Logs why the client got no address.
     pub(super) fn warn(&self, why: Why, out: &mut Effects) {
         let interface = &self.wish.interface;
         let said = format!(
@@ -133,7 +133,7 @@ impl One {
         });
     }
 
-    /// Shows how far the client is.
+    /// Adds the state of the client to its row.
     pub(super) fn annotate(&self, now: Instant, row: &mut Row) {
         let wish = &self.wish;
         row.flag("invalid", self.at.is_none() && !wish.disabled);
@@ -187,7 +187,7 @@ const fn four(address: Ipv4Addr) -> Value {
     Value::Address(IpAddr::V4(address))
 }
 
-/// The way to everywhere, as option 121 tells it, else option 3.
+/// Returns the default gateway: of option 121, otherwise of option 3.
 fn gateway(lease: &Lease) -> Option<Ipv4Addr> {
     let routes = lease.routes();
     let mut classless = routes.iter().filter(|route| route.network.1 == 0);
@@ -207,8 +207,8 @@ fn made_address(interface: &Name, address: Ipv4Addr, len: u8) -> Address4 {
     }
 }
 
-/// Returns the routes of a lease whose address has a prefix of this length (RFC 3442: those of option 121 take the
-/// place of the router's).
+/// Returns the routes of a lease whose address has a prefix of this length. Routes of option 121
+/// replace the route of option 3 (RFC 3442).
 fn routes(wish: &Wish, lease: &Lease, len: u8) -> Vec<Route<V4>> {
     let mut told = match wish.routes {
         Routes::None => return Vec::new(),
@@ -228,7 +228,7 @@ fn routes(wish: &Wish, lease: &Lease, len: u8) -> Vec<Route<V4>> {
     for (table, distance) in &wish.tables {
         for route in &told {
             let on_link = route.gateway.is_unspecified();
-            // A gateway outside of the network is on the link all the same.
+            // A gateway outside the network is reached on the link, too.
             let by = (on_link || !near(route.gateway)).then(|| wish.interface.clone());
             let made = Route {
                 net: Net::new(route.network.0, route.network.1),
@@ -269,11 +269,11 @@ fn servers(wish: &Wish, lease: &Lease) -> Servers {
     }
 }
 
-/// The variables of a client's script (RouterOS).
+/// Returns the variables of a client's script (RouterOS).
 fn variables(interface: &str, lease: Option<&Lease>) -> String {
     let mut text = String::new();
     let mut local = |name: &str, value: &str| {
-        // Writing into a text never fails.
+        // Writing to a string never fails.
         let _ = write!(text, ":local \"{name}\" {value};");
     };
     let address = |address: Option<Ipv4Addr>| {
@@ -297,7 +297,7 @@ fn variables(interface: &str, lease: Option<&Lease>) -> String {
     text
 }
 
-/// Options as an array of the script language: their values as digits, by their numbers.
+/// Formats options as an array of the script language: hexadecimal values by option code.
 fn array(options: &Options) -> String {
     let pairs = options
         .iter()

@@ -1,4 +1,5 @@
-//! `/ip/dns/adlist`: lists of unwanted names. The owner reads and fetches them; only hashes come back.
+//! `/ip/dns/adlist`: lists of blocked names. The owner reads and fetches the lists and returns
+//! hashes of their names.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -12,41 +13,41 @@ use crate::feature::{Effects, View, each_item};
 use crate::intent::ItemId;
 use crate::live::number;
 
-/// RouterOS: how often lists are looked at.
+/// Interval of list updates (RouterOS).
 const EVERY: Duration = Duration::from_secs(4 * 3600);
-/// What a name costs, in bytes: lists have no more than a quarter of the memory that may be for all of them.
+/// Maximum number of names per list: a quarter of the limit for all lists.
 const NAMES: usize = NAMES_MAX / 4;
 
-/// Where a list is.
+/// Location of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AdSource {
-    /// In a file of the router.
+    /// Name of a file of the router.
     File(Arc<str>),
-    /// Elsewhere, and whether the server's certificate is checked.
+    /// URL, and whether the server's certificate is verified.
     Url(Arc<str>, bool),
 }
 
-/// A list that is to be read.
+/// A list that the owner must read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdList {
-    /// Its item.
+    /// Id of its item.
     pub id: u64,
-    /// Which of its readings this is.
+    /// Number of this update.
     pub round: u64,
-    /// Where it is.
+    /// Location of the list.
     pub source: AdSource,
-    /// The key of its hashes.
+    /// Key of the name hashes.
     pub key: HashKey,
-    /// Most names of it.
+    /// Maximum number of names.
     pub most: usize,
 }
 
-/// The lists of the configuration.
+/// The configured lists.
 #[derive(Debug, Default)]
 pub(super) struct AdLists {
     lists: BTreeMap<ItemId, (AdSource, u64)>,
     pub(super) wanted: VecDeque<AdList>,
-    /// When they are read anew.
+    /// Time of the next update of all lists.
     pub(super) next: Option<Instant>,
     rounds: u64,
 }
@@ -59,7 +60,7 @@ fn source(item: &Item) -> Option<AdSource> {
 }
 
 impl Dns {
-    /// Takes over the lists of the configuration.
+    /// Applies changes of the configured lists.
     pub(super) fn follow_lists(
         &mut self,
         view: &View<'_>,
@@ -113,7 +114,7 @@ impl Dns {
         }
     }
 
-    /// Has all lists read anew.
+    /// Requests an update of all lists.
     pub(super) fn reload_lists(&mut self, now: Instant) {
         self.adlists.next = None;
         let ids: Vec<_> = self.adlists.lists.keys().copied().collect();
@@ -122,7 +123,7 @@ impl Dns {
         }
     }
 
-    /// Takes a list that was read, if it is still wanted.
+    /// Stores a list that was read, unless a newer update was requested.
     pub(crate) fn told_list(
         &mut self,
         (id, round): (u64, u64),
@@ -147,12 +148,12 @@ impl Dns {
                 out.log("dns,info", format!("adlist {name}: {} names", list.len()));
                 self.feed(Event::Unwanted(id, Some(list)), now, out);
             }
-            // What was known of it stays.
+            // A failed update keeps the present names.
             Err(error) => out.log("dns,error", format!("adlist {name}: {error}")),
         }
     }
 
-    /// The lists that are to be read, each once.
+    /// Returns the requested list updates, each once.
     pub(crate) fn take_lists(&mut self) -> Vec<AdList> {
         self.adlists.wanted.drain(..).collect()
     }

@@ -1,4 +1,5 @@
-//! Names of DHCP clients: entries of `/ip/dns/static` that come and go with leases (`add-dns-entries`).
+//! Names of DHCP clients: entries of `/ip/dns/static` that exist while their leases do
+//! (`add-dns-entries`).
 
 use core::net::{IpAddr, Ipv4Addr};
 use core::ops::ControlFlow;
@@ -12,14 +13,14 @@ use super::{Dns, read};
 use crate::feature::Effects;
 use crate::live::{DYNAMIC, give};
 
-/// How many seconds others may keep the address of a client.
+/// TTL of client addresses in seconds.
 const TTL: u32 = 60;
-/// What tells the entries of leases from others, and those of static leases from those of dynamic ones.
+/// Flags in entry ids: of leases, and of static leases.
 const OF_LEASES: u64 = 1 << 62;
 const OF_STATIC: u64 = 1 << 61;
 
 impl Dns {
-    /// The name of a lease's client comes, is another, or goes.
+    /// Adds, changes or removes the name of a lease's client.
     pub(crate) fn set_of_lease(
         &mut self,
         lease: u64,
@@ -44,7 +45,7 @@ impl Dns {
         self.feed(Event::Static(id, entry.map(Box::new)), now, out);
     }
 
-    /// The rows of leases' names in `/ip/dns/static`.
+    /// Gives the rows of leases' names in `/ip/dns/static`.
     pub(super) fn lease_rows(
         &self,
         filter: &RowFilter<'_>,

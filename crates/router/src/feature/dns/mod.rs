@@ -45,67 +45,68 @@ const CACHE_ALL: &str = "/ip/dns/cache/all";
 const FORWARDERS: &str = "/ip/dns/forwarders";
 const ADLIST: &str = "/ip/dns/adlist";
 
-/// The services: questions of others, and answers of servers.
+/// Services of client queries and of server answers.
 const QUESTIONS: &str = "dns";
 const ANSWERS: &str = "dns-answer";
 
-/// Questions that wait for the owner; the oldest goes if he does not come.
+/// Maximum number of upstream queries queued for the owner; the oldest is dropped beyond it.
 const ASKS: usize = 256;
-/// Questions of the owner that he has not come back for.
+/// Maximum number of the owner's open queries.
 const LOCAL: usize = 4096;
 
-/// Who asks.
+/// Origin of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Client {
-    /// Somebody else.
+    /// A packet of a host.
     Packet(packet::Between),
     /// A name in an address list.
     Name(u64),
-    /// A name that a feature wants to know.
+    /// A name that a feature resolves.
     Lookup(u64),
-    /// The owner.
+    /// The owner of the router.
     Owner(u64),
 }
 
-/// A question of the owner, and its answer when it is there.
+/// A query of the owner, and its answer once known.
 #[derive(Debug)]
 struct Local {
     answer: Option<Vec<u8>>,
     waker: Waker,
 }
 
-/// See the module.
+/// The forwarder with its settings, servers, lists and open queries.
 #[derive(Debug)]
 pub(crate) struct Dns {
     forwarder: dns::Dns<Client>,
     hosts: Hosts,
-    /// The settings, without servers.
+    /// Settings without servers.
     config: Config,
-    /// The servers of the configuration, those that networks tell, and those of the machine underneath.
+    /// Configured servers; further below those learned from networks (`dynamic`) and those of the
+    /// host system (`underneath`).
     servers: Vec<IpAddr>,
     secure: Option<Arc<Secure>>,
     dynamic: Vec<IpAddr>,
-    /// Names of DHCP clients, by the ids of their entries.
+    /// Names of DHCP clients, by entry id.
     leases: BTreeMap<u64, (Arc<str>, Ipv4Addr)>,
-    /// Those are asked alone.
+    /// Only the learned servers are used.
     dynamic_only: bool,
     underneath: Vec<SocketAddr>,
     forwarders: BTreeMap<ItemId, (Arc<str>, Servers)>,
-    /// The servers that entries name, and how many do.
+    /// Forwarder that each static entry names.
     forwards: BTreeMap<ItemId, Arc<str>>,
     adlists: adlist::AdLists,
-    /// Whether others may ask.
+    /// Whether the router answers remote queries (`allow-remote-requests`).
     is_open: bool,
     asks: VecDeque<Ask>,
     local: BTreeMap<u64, Local>,
-    /// Answers for features.
+    /// Answers for features, with their tickets.
     looked_up: VecDeque<(u64, Vec<u8>)>,
     last: u64,
     now: Instant,
 }
 
 impl Dns {
-    /// One that knows nothing; what it chooses by chance follows from `seed`.
+    /// Returns a forwarder without settings. Its random numbers come from `seed`.
     pub(crate) fn new(seed: [u8; 32]) -> Self {
         Self {
             forwarder: dns::Dns::new(seed),
@@ -129,12 +130,12 @@ impl Dns {
         }
     }
 
-    /// Tells the time, for what is shown.
+    /// Sets the time for rows.
     pub(crate) fn set_now(&mut self, now: Instant) {
         self.now = now;
     }
 
-    /// Tells which servers the machine underneath asks.
+    /// Sets the name servers of the host system.
     pub(crate) fn set_machine(
         &mut self,
         servers: Vec<SocketAddr>,
@@ -147,7 +148,7 @@ impl Dns {
         }
     }
 
-    /// Puts a question for a feature.
+    /// Starts a query of a feature. [`Self::take_looked_up`] returns its answer under `ticket`.
     pub(crate) fn look_up(
         &mut self,
         ticket: u64,
@@ -164,23 +165,23 @@ impl Dns {
         self.feed(event, now, out);
     }
 
-    /// The next answer to such a question, with its ticket.
+    /// Returns the next answer to a feature's query, with its ticket.
     pub(crate) fn take_looked_up(&mut self) -> Option<(u64, Vec<u8>)> {
         self.looked_up.pop_front()
     }
 
-    /// The questions that the owner is to put, each once.
+    /// Returns the queued upstream queries for the owner, each once.
     pub(crate) fn take_asks(&mut self) -> Vec<Ask> {
         self.asks.drain(..).collect()
     }
 
-    /// Hears what came of such a question.
+    /// Handles the result of such an upstream query.
     pub(crate) fn told(&mut self, ticket: u64, told: QueryResult, now: Instant, out: &mut Effects) {
         self.feed(Event::QueryResult { ticket, told }, now, out);
     }
 
-    /// Puts a question of the owner's, of which all answers are whole; `waker` wakes who waits for the answer.
-    /// None if too many wait.
+    /// Starts a query of the owner; its answer is never truncated. `waker` is woken when the answer
+    /// is known. Returns `None` if too many queries are open or the message is no query.
     pub(crate) fn ask(
         &mut self,
         message: &[u8],
@@ -189,7 +190,7 @@ impl Dns {
         out: &mut Effects,
     ) -> Option<u64> {
         let unfit = dns::Query::read(message).err();
-        // What is no question is never answered.
+        // Such a message never gets an answer.
         if self.local.len() >= LOCAL || unfit == Some(dns::QueryError::NoQuestion) {
             return None;
         }
@@ -209,7 +210,7 @@ impl Dns {
         Some(ticket)
     }
 
-    /// The answer to a question of the owner's, once it is there.
+    /// Returns the answer to a query of the owner, once known.
     pub(crate) fn take_answer(&mut self, ticket: u64, waker: &Waker) -> Option<Vec<u8>> {
         let local = self.local.get_mut(&ticket)?;
         match local.answer.take() {
@@ -224,22 +225,22 @@ impl Dns {
         }
     }
 
-    /// Nobody waits for the answer any more.
+    /// Drops a query whose caller no longer waits.
     pub(crate) fn forget(&mut self, ticket: u64) {
         self.local.remove(&ticket);
     }
 
-    /// The addresses of the names in a family's lists.
+    /// Returns the resolved addresses of the names in address lists of a family.
     pub(crate) fn rows_of(&self, ipv6: bool) -> impl Iterator<Item = HostRow<'_>> {
         self.hosts.rows(ipv6)
     }
 
-    /// Whether others may ask.
+    /// Whether the router answers remote queries.
     pub(crate) fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Tells the forwarder whom it asks.
+    /// Passes settings and servers to the forwarder.
     fn configure(&mut self, now: Instant, out: &mut Effects) {
         let mut config = self.config.clone();
         let own: &[IpAddr] = if self.dynamic_only {
@@ -278,7 +279,8 @@ impl Dns {
         self.turn(actions, now, out);
     }
 
-    /// Carries out what the forwarder wants, and what names in lists want of it, until neither wants more.
+    /// Carries out the actions of the forwarder, and the queries of names in lists, until none is
+    /// left.
     fn turn(&mut self, actions: Vec<Action<Client>>, now: Instant, out: &mut Effects) {
         let mut actions = VecDeque::from(actions);
         loop {
@@ -348,7 +350,7 @@ impl Dns {
         }
     }
 
-    /// Takes over entries of the configuration.
+    /// Applies changes of static entries.
     fn follow_static(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
         let (mut forwards, mut patterns) = (false, false);
         let mut take = |dns: &mut Self, id: ItemId, entry: Option<dns::Entry>| {
@@ -370,7 +372,7 @@ impl Dns {
         };
         match changes {
             None => {
-                // Names of leases are none of the configuration.
+                // Names of leases are not part of the configuration.
                 let known = self.forwarder.entries().map(|(id, _)| *id);
                 let known: Vec<_> = known.filter(|id| !self.leases.contains_key(id)).collect();
                 for id in known {
@@ -543,7 +545,7 @@ impl Feature for Dns {
     fn act(&mut self, view: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {
         match (call.menu.path, call.command) {
             (CACHE | CACHE_ALL, "flush") => {
-                // Nobody is answered by that.
+                // A flush answers no query, so there are no actions.
                 self.forwarder
                     .handle(Event::Flush, view.now, &mut Vec::new());
                 Some(Ok(Reply::default()))

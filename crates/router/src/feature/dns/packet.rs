@@ -1,4 +1,4 @@
-//! Datagrams of the forwarder as packets, in both families.
+//! IP packets of DNS datagrams, in both families.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -7,12 +7,12 @@ use wire::{Protocol, ipv4, ipv6, udp};
 
 use super::super::hear::{Heard, Outgoing};
 
-/// Bytes that an answer may have in a datagram of IPv6, whose packets no router cuts (RFC 8200, 5).
+/// Maximum bytes of an answer in an IPv6 datagram: routers do not fragment IPv6 (RFC 8200, 5).
 const WHOLE6: usize = 1232;
-/// Bytes that most answers fit into.
+/// Initial capacity for an answer in bytes; most answers fit.
 const USUAL: usize = 512;
 
-/// Who sent a datagram to whom, and where it came in.
+/// Interface, sender and receiver of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Between {
     pub(super) interface: InterfaceId,
@@ -20,8 +20,8 @@ pub(super) struct Between {
     pub(super) to: SocketAddr,
 }
 
-/// Reads a datagram. Its checksum is not looked at: what a host on the same machine sends may have none yet, and
-/// messages are checked otherwise.
+/// Parses a datagram. Ignores its checksum: hosts on this machine may leave it to offloading, and
+/// messages have other checks.
 pub(super) fn read<'a>(heard: &Heard<'a>) -> Option<(Between, &'a [u8])> {
     let packet = heard.packet();
     let (from, to, payload): (IpAddr, IpAddr, _) = match packet.first()? >> 4 {
@@ -45,7 +45,7 @@ pub(super) fn read<'a>(heard: &Heard<'a>) -> Option<(Between, &'a [u8])> {
 }
 
 impl Between {
-    /// Bytes that an answer may have.
+    /// Returns the maximum bytes of an answer.
     pub(super) fn datagram_max(&self, most: usize) -> usize {
         match self.to {
             SocketAddr::V4(_) => most,
@@ -61,28 +61,28 @@ impl Between {
         network + udp::HEADER_LEN
     }
 
-    /// A packet that the answer is appended to.
+    /// Returns a packet with room for headers, to append the answer to.
     pub(super) fn room(&self) -> Vec<u8> {
         let mut packet = Vec::with_capacity(self.headers() + USUAL);
         packet.resize(self.headers(), 0);
         packet
     }
 
-    /// The packet of an answer.
+    /// Returns the packet of an answer.
     pub(super) fn reply(&self, message: &[u8]) -> Outgoing {
         let mut packet = self.room();
         packet.extend_from_slice(message);
         self.finish(packet)
     }
 
-    /// Writes the headers before an answer.
+    /// Writes the headers before an appended answer.
     pub(super) fn finish(&self, mut packet: Vec<u8>) -> Outgoing {
         write(self.to, self.from, &mut packet, self.headers());
         Outgoing::packet(self.interface, packet)
     }
 }
 
-/// Writes the headers of a datagram into its first bytes; its payload stands behind `headers`.
+/// Writes the headers of a datagram into the first `headers` bytes; the payload follows.
 fn write(from: SocketAddr, to: SocketAddr, packet: &mut [u8], headers: usize) {
     let (head, payload) = packet.split_at_mut(headers);
     let len = udp::HEADER_LEN + payload.len();
@@ -103,7 +103,7 @@ fn write(from: SocketAddr, to: SocketAddr, packet: &mut [u8], headers: usize) {
             network_head.copy_from_slice(&network.to_bytes(len));
             udp_head.copy_from_slice(&ports.to_bytes_v6(payload, from, to));
         }
-        // Both ends of a packet are of one family.
+        // Both addresses are of one family.
         _ => {}
     }
 }

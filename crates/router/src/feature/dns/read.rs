@@ -1,4 +1,4 @@
-//! The menus of `/ip/dns`, read.
+//! Reads the menus of `/ip/dns`.
 
 use core::net::IpAddr;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use wire::dns::Name;
 
 use super::server;
 
-/// Most connections to a forwarder's server.
+/// Maximum number of connections to a forwarder's server.
 const CONNECTIONS: usize = 5;
 
-/// The settings, without servers.
+/// Reads the settings without servers.
 pub(super) fn settings(item: Option<&Item>) -> Config {
     let usual = Config::default();
     let number = |name: &str, usual: usize| {
@@ -23,7 +23,7 @@ pub(super) fn settings(item: Option<&Item>) -> Config {
             usize::try_from(number).unwrap_or(usize::MAX)
         })
     };
-    // A server that had no time at all could not answer.
+    // Shorter timeouts would leave servers no time to answer.
     let least = Duration::from_millis(100);
     let span = |name: &str, usual| span(item, name).unwrap_or(usual);
     Config {
@@ -39,7 +39,7 @@ pub(super) fn settings(item: Option<&Item>) -> Config {
     }
 }
 
-/// How long addresses stay in lists.
+/// Returns the lifetimes of addresses in lists.
 pub(crate) fn watching(item: Option<&Item>) -> resolver::Config {
     let usual = resolver::Config::default();
     let span = |name: &str, usual| span(item, name).unwrap_or(usual);
@@ -55,15 +55,15 @@ fn span(item: Option<&Item>, name: &str) -> Option<Duration> {
     Some(Duration::from_nanos(u64::try_from(nanos).ok()?))
 }
 
-/// The servers of the configuration, in order. One by an interface's link-local address is left out, and said to be
-/// without effect.
+/// Returns the configured servers in order. Leaves out link-local addresses with an interface,
+/// which a warning reports as without effect.
 pub(crate) fn servers(item: Option<&Item>) -> Vec<IpAddr> {
     let servers = item.and_then(|item| item.get("servers"));
     let servers = servers.map(Value::as_list).unwrap_or_default();
     servers.iter().filter_map(Value::as_address).collect()
 }
 
-/// The server that is asked by HTTPS.
+/// Returns the DoH server.
 pub(super) fn secure(item: &Item) -> Option<Arc<Secure>> {
     let url = Some(item.text("use-doh-server")).filter(|url| !url.is_empty())?;
     let connections = item.number("doh-max-server-connections").unwrap_or(5);
@@ -88,7 +88,7 @@ fn secure_at(url: &str, verify: bool, connections: usize) -> Arc<Secure> {
     })
 }
 
-/// Whether there is a way to the internet, and nothing that keeps it from the router.
+/// Whether the router has a default route and no rule of `input` that blocks.
 pub(super) fn is_exposed(store: &Store) -> bool {
     let some = |path: &str| store.items(path).any(|item| !item.is("disabled"));
     let leads_out = |item: &Arc<Item>| {
@@ -107,7 +107,7 @@ pub(super) fn is_exposed(store: &Store) -> bool {
     has_way && !store.items("/ip/firewall/filter").any(stops)
 }
 
-/// A forwarder, by its name.
+/// Reads a forwarder and its name.
 pub(super) fn forwarder(item: &Item) -> Option<(Arc<str>, Servers)> {
     if item.is("disabled") {
         return None;
@@ -124,7 +124,7 @@ pub(super) fn forwarder(item: &Item) -> Option<(Arc<str>, Servers)> {
     Some((item.text("name").into(), servers))
 }
 
-/// A static entry; none of one that is disabled, or says nothing.
+/// Reads a static entry. Returns `None` if it is disabled or incomplete.
 pub(super) fn entry(item: &Item) -> Option<Entry> {
     if item.is("disabled") {
         return None;
@@ -161,7 +161,7 @@ pub(super) fn entry(item: &Item) -> Option<Entry> {
     Some(Entry {
         names,
         data,
-        // RFC 2181, 8: the first bit is none.
+        // RFC 2181, 8: a TTL has 31 bits.
         ttl: u32::try_from(ttl).unwrap_or(u32::MAX).min(i32::MAX as u32),
         list: list.map(Into::into),
     })

@@ -1,4 +1,4 @@
-//! What `/ip/dns` shows: the answers that are kept, and whom this router asks.
+//! Rows of `/ip/dns`: cached answers and the settings in use.
 
 use core::hash::{Hash as _, Hasher as _};
 use std::collections::BTreeSet;
@@ -12,7 +12,8 @@ use super::Dns;
 use crate::live::{DYNAMIC, give};
 
 impl Dns {
-    /// The records of answers. RouterOS: the configuration's come first; `all` has what there is not, too.
+    /// Gives the cached records. RouterOS: static entries come first; `all` also shows negative
+    /// answers.
     pub(super) fn cache_rows(
         &self,
         all: bool,
@@ -34,7 +35,7 @@ impl Dns {
                 return;
             }
             let mut row = row(&line);
-            // One record may be part of several answers.
+            // A record may be part of several answers.
             if !seen.insert(row.id) {
                 return;
             }
@@ -75,7 +76,7 @@ fn row(line: &Line) -> Row {
     row
 }
 
-/// An entry of the configuration as a record.
+/// Returns a static entry as a record.
 fn configured(entry: &Entry) -> Option<Line> {
     let name = match &entry.names {
         Names::One(name) | Names::Below(name) => text_of(name),

@@ -1,5 +1,5 @@
-//! `/radius`: servers that know users, and what was asked of them. The questions themselves are asked where sockets
-//! are; `service/src/radius/` says how.
+//! `/radius`: RADIUS servers for logins and their counters. The owner of the sockets sends the
+//! requests of logins; `service/src/radius/` has the protocol.
 
 pub(crate) mod questions;
 
@@ -15,15 +15,15 @@ use super::{Effects, Feature, View};
 pub(super) const RADIUS: &str = "/radius";
 const AAA: &str = "/user/aaa";
 
-/// The servers that are asked about logins.
+/// The RADIUS servers for logins, and request counters.
 #[derive(Debug, Default)]
 pub(crate) struct Radius {
-    /// In their order.
+    /// Servers in configured order.
     servers: Arc<[Server]>,
     counters: BTreeMap<u64, Counters>,
 }
 
-/// What was asked of a server.
+/// Counters of one server.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
     requests: u64,
@@ -36,23 +36,23 @@ struct Counters {
     last_rtt: Option<Duration>,
 }
 
-/// What `/user/aaa` says of logins.
+/// Login settings of `/user/aaa`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aaa {
-    /// The servers to ask, in their order.
+    /// Servers in configured order.
     pub servers: Arc<[Server]>,
-    /// Whether they are told of sessions.
+    /// Whether accounting is on.
     pub accounting: bool,
-    /// How often, besides beginning and end.
+    /// Interval of interim updates.
     pub interim: Option<Duration>,
-    /// The name of this router.
+    /// Identity of this router.
     pub router: String,
     default_group: String,
     excluded: Vec<String>,
 }
 
 impl Aaa {
-    /// What the configuration says; none where servers are not asked about logins.
+    /// Reads the settings. Returns `None` if logins do not use RADIUS.
     pub(crate) fn of(store: &Store, radius: &Radius) -> Option<Self> {
         let item = store.settings(AAA)?;
         if !item.is("use-radius") || radius.servers.is_empty() {
@@ -75,21 +75,21 @@ impl Aaa {
         })
     }
 
-    /// The group of a user of whom a server says this one, or none. RouterOS: a group that servers cannot give is as
-    /// good as none.
+    /// Returns the group of a user for whom the server sent group `said`. RouterOS:
+    /// `exclude-groups` are ignored like a missing group.
     pub fn group(&self, said: Option<&str>) -> String {
         let said = said.filter(|group| self.excluded.iter().all(|excluded| excluded != group));
         said.unwrap_or(&self.default_group).to_owned()
     }
 }
 
-/// The servers that are asked about a service, in their order.
+/// Returns the servers for a service, in configured order.
 pub(super) fn servers(store: &Store, service: &str) -> Arc<[Server]> {
     let servers = store.items(RADIUS);
     servers.filter_map(|item| server(item, service)).collect()
 }
 
-/// A server, if it is asked about this service.
+/// Reads a server, if it serves this service.
 fn server(item: &Item, service: &str) -> Option<Server> {
     let services = item.get("service").map(Value::as_list).unwrap_or_default();
     let is_asked = services.iter().any(|one| one.as_str() == Some(service));
@@ -141,7 +141,7 @@ impl Feature for Radius {
 }
 
 impl Radius {
-    /// Counts what was done about a question.
+    /// Counts an action of a request.
     pub(crate) fn count(&mut self, action: &Action) {
         let (Action::Count(id, _) | Action::Answered(id, _)) = action else {
             return;

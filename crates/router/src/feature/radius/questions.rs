@@ -1,5 +1,5 @@
-//! Questions to RADIUS servers that a feature asks, each from a port of its own: so that a port, a number and an
-//! authenticator have to be guessed by who sends answers that are none.
+//! RADIUS requests of a feature, each from its own port: a forger must guess port, identifier and
+//! authenticator.
 
 use core::net::SocketAddr;
 use core::ops::RangeInclusive;
@@ -14,17 +14,18 @@ use crate::drive::timers::Timers;
 use crate::feature::hear::Datagram;
 use crate::feature::{Effect, Effects};
 
-/// The ports that questions come from.
+/// Source ports of requests.
 pub(crate) const PORTS: RangeInclusive<u16> = 28_672..=32_767;
-/// Questions at a time; others are as if no server had answered.
+/// Maximum number of open requests; others fail as if no server had answered.
 const MOST: usize = 1024;
-/// Answers that a worker hands on, in a second and at once: of one server, half of them.
+/// Limit of answers that a worker passes to control, per second and as a burst. One server gets
+/// half of it.
 const RATE: Rate = Rate {
     per_second: 10_000,
     burst: 2048,
 };
 
-/// The questions of a feature, each about something that it knows by a key.
+/// Open requests of a feature, by a key of the feature.
 pub(crate) struct Questions<K> {
     running: BTreeMap<K, Running>,
     ports: BTreeMap<u16, K>,
@@ -39,16 +40,17 @@ struct Running {
     server: Option<u64>,
 }
 
-/// What came of a question.
+/// Result of a request.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) outcome: Outcome,
-    /// Who said it, by the number of the server's item.
+    /// Item id of the server that answered.
     pub(crate) server: Option<u64>,
 }
 
 impl<K: Copy + Ord> Questions<K> {
-    /// None is asked. Ports, numbers and authenticators, which nobody may guess, come from `rng`.
+    /// Returns an instance without requests. Unpredictable ports, identifiers and authenticators
+    /// come from `rng`.
     pub(crate) fn new(rng: Rng) -> Self {
         Self {
             running: BTreeMap::new(),
@@ -58,7 +60,7 @@ impl<K: Copy + Ord> Questions<K> {
         }
     }
 
-    /// What a feature that asks has to hear, under this name.
+    /// Returns the service of answers under this name.
     pub(crate) fn service(name: &'static str) -> Service {
         let ports = [false, true].map(|ipv6| Match::UdpPorts {
             ipv6,
@@ -71,8 +73,8 @@ impl<K: Copy + Ord> Questions<K> {
         }
     }
 
-    /// Asks servers, in their order; an earlier question of the same key is forgotten. Gives the answer where there
-    /// is nobody to be asked.
+    /// Sends a request to servers in order; replaces an open request with this key. Returns the
+    /// result at once if no server can be asked.
     pub(crate) fn ask(
         &mut self,
         key: K,
@@ -102,7 +104,7 @@ impl<K: Copy + Ord> Questions<K> {
         )
     }
 
-    /// A port that no other question has; none where there are too many.
+    /// Returns an unused port, or `None` if too many requests are open.
     fn free_port(&mut self) -> Option<u16> {
         if self.running.len() >= MOST {
             return None;
@@ -116,7 +118,7 @@ impl<K: Copy + Ord> Questions<K> {
         }
     }
 
-    /// Forgets a question.
+    /// Drops a request.
     pub(crate) fn forget(&mut self, key: K) {
         if let Some(gone) = self.running.remove(&key) {
             self.ports.remove(&gone.port);
@@ -124,12 +126,12 @@ impl<K: Copy + Ord> Questions<K> {
         self.timers.set(key, None);
     }
 
-    /// Whether a port is that of a question.
+    /// Whether a port belongs to an open request.
     pub(crate) fn has(&self, port: u16) -> bool {
         self.ports.contains_key(&port)
     }
 
-    /// A datagram arrived at a port.
+    /// Handles a datagram to a port. Returns the result of its request, if known.
     pub(crate) fn hear(
         &mut self,
         (port, from): (u16, SocketAddr),
@@ -147,12 +149,12 @@ impl<K: Copy + Ord> Questions<K> {
         Some((key, answer))
     }
 
-    /// When something is to be done without an answer.
+    /// Returns the time of the next retransmission or timeout.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.timers.deadline()
     }
 
-    /// Time goes on. Gives the answers of questions that nobody answers.
+    /// Retransmits and expires requests. Returns the results of expired requests.
     pub(crate) fn tick(&mut self, now: Instant, out: &mut Effects) -> Vec<(K, Answer)> {
         let due: Vec<K> = core::iter::from_fn(|| self.timers.due(now)).collect();
         let answers = due.into_iter().filter_map(|key| {
@@ -162,7 +164,7 @@ impl<K: Copy + Ord> Questions<K> {
         answers.collect()
     }
 
-    /// Has a question do something, and carries out what it wants.
+    /// Runs a step of a request and carries out its actions.
     fn step(
         &mut self,
         key: K,

@@ -1,12 +1,12 @@
-//! `/interface/wireguard`: interfaces whose packets go to peers in messages of WireGuard.
+//! `/interface/wireguard`: WireGuard interfaces, peers and sessions.
 //!
 //! ```text
 //! menus ─▶ read ─▶ wireguard::Device ─▶ actions ─▶ sessions ─▶ workers (peers, sessions by number)
 //!                  └──────▶ networks behind peers ────────────▶ workers (the interface)
 //! ```
-//! Messages of handshakes are heard and sent as datagrams of this router. A worker that meets a peer without a session
-//! hands its packet over, which waits for one ([`Wireguards::want_session`]). Timers need to know what workers sent and
-//! received: that is looked at a few times a second.
+//! Handshake messages are datagrams of this router. A worker with a packet for a peer without a session passes the
+//! packet to control, where it waits for a session ([`Wireguards::want_session`]). For the timers control reads the
+//! workers' traffic counters four times a second.
 
 mod client;
 pub(crate) mod conf;
