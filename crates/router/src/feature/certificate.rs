@@ -1,7 +1,7 @@
-//! `/certificate`: what is known of the certificates that there are, and whom the router believes.
+//! `/certificate`: the certificates of the router and its trusted authorities.
 //!
-//! Certificates and their keys are items of the menu, in values that nobody is shown. They are read when they change;
-//! `manage/certificate.rs` makes them.
+//! Certificates and keys are items of the menu, in hidden values. The feature parses them when they
+//! change; `manage/certificate.rs` creates them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -19,17 +19,17 @@ pub(crate) const CERTIFICATE: &str = "/certificate";
 const SETTINGS: &str = "/certificate/settings";
 const BUILTIN: &str = "/certificate/builtin";
 const NANOS: i64 = 1_000_000_000;
-/// How many days a list of revoked certificates is good for, and how old one may be that is given, in seconds.
+/// Validity of a revocation list in days, and the maximum age of a cached list in seconds.
 const LIST_DAYS: i64 = 7;
 const LIST_AGE: i64 = 3_600;
 
-/// What is known of certificates.
+/// The parsed certificates.
 #[derive(Debug)]
 pub(crate) struct Certificates {
     all: BTreeMap<Id, Known>,
     trust: Arc<ArcSwap<Trust>>,
     clock: DayClock,
-    /// Lists that were given of late, by authority: with what they say, and since when.
+    /// Cached revocation lists by authority: revoked certificates, time of creation, DER.
     lists: BTreeMap<Id, (Vec<Revoked>, i64, Vec<u8>)>,
 }
 
@@ -42,9 +42,9 @@ pub(crate) struct Known {
     pub(crate) has_key: bool,
     is_trusted: bool,
     uses: String,
-    /// What it has revoked, as an authority.
+    /// Certificates that it revoked as an authority.
     revoked: Vec<Revoked>,
-    /// The authority of the router that signed it.
+    /// Its issuer, if that is an authority of the router.
     pub(crate) by: Option<Id>,
 }
 
@@ -67,7 +67,7 @@ impl Known {
     }
 }
 
-/// What an authority has revoked, as its item keeps it: `serial:time` and commas.
+/// Parses the revoked certificates in an item: `serial:time`, separated by commas.
 fn read_revoked(text: &str) -> Vec<Revoked> {
     let one = |text: &str| {
         let (serial, at) = text.split_once(':')?;
@@ -84,7 +84,7 @@ impl Feature for Certificates {
         &[CERTIFICATE, SETTINGS, BUILTIN]
     }
 
-    /// The authorities that come with the software.
+    /// Gives the rows of built-in authorities.
     fn rows(
         &self,
         menu: &'static Menu,
@@ -149,7 +149,7 @@ impl Feature for Certificates {
 }
 
 impl Certificates {
-    /// Of a router that has none yet.
+    /// Returns an instance without certificates.
     pub(crate) fn new(clock: DayClock) -> Self {
         Self {
             all: BTreeMap::new(),
@@ -159,7 +159,8 @@ impl Certificates {
         }
     }
 
-    /// Finds out who signed whom, of those that are others and those that these may have signed.
+    /// Finds the issuers of changed certificates, and of certificates that the changed ones may
+    /// have issued.
     fn find_authorities(&mut self, others: &BTreeSet<Id>) {
         let mut authorities = BTreeMap::<_, Vec<_>>::new();
         let able = self
@@ -211,23 +212,24 @@ impl Certificates {
         trust
     }
 
-    /// Whom the router believes at this moment.
+    /// Returns the present trust store.
     pub(crate) fn trust(&self) -> Arc<Trust> {
         self.trust.load_full()
     }
 
-    /// The same at any moment, for who asks often.
+    /// Returns the shared trust store, for frequent readers.
     pub(crate) fn share(&self) -> Arc<ArcSwap<Trust>> {
         Arc::clone(&self.trust)
     }
 
-    /// Whether its authority has revoked it.
+    /// Whether the issuer revoked this certificate.
     pub(crate) fn is_revoked(&self, known: &Known) -> bool {
         let by = known.by.and_then(|by| self.all.get(&by));
         by.is_some_and(|by| by.revoked.iter().any(|of| of.serial == known.facts.serial))
     }
 
-    /// The list of what an authority with `ca-crl-host` has revoked; made anew when it is old or says something else.
+    /// Returns the revocation list of an authority with `ca-crl-host`. Creates a new list if the
+    /// cached one is too old or its content changed.
     pub(crate) fn list(&mut self, store: &Store, id: Id, clock: Clock) -> Option<Vec<u8>> {
         let item = store.item(CERTIFICATE, id)?;
         item.get("ca-crl-host").filter(|hosts| !hosts.is_empty())?;
@@ -245,7 +247,7 @@ impl Certificates {
         Some(list)
     }
 
-    /// Adds to a row what the certificate says.
+    /// Adds the properties of a certificate to its row.
     pub(crate) fn annotate(&self, id: Id, clock: Clock, row: &mut Row) {
         let Some(known) = self.all.get(&id) else {
             return;
@@ -274,7 +276,7 @@ impl Certificates {
     }
 }
 
-/// What the rows of all certificates have.
+/// Adds the properties that all certificates have.
 fn told(facts: &Facts, clock: Clock, row: &mut Row) {
     let moment = |unix_seconds| {
         let clock = Clock {
@@ -307,7 +309,7 @@ fn made_list(store: &Store, id: Id, known: &Known, now: i64) -> Result<Vec<u8>, 
         .ok_or("there is no key")?;
     let digest = Digest::of(item.text("digest-algorithm")).unwrap_or_default();
     let authority = Authority::new(&known.der, &key, digest)?;
-    // Time goes on, and so do the numbers of lists.
+    // List numbers must grow, as the time does.
     let number = u64::try_from(now).unwrap_or(0);
     revocation_list(authority, &known.revoked, number, now, LIST_DAYS)
 }

@@ -1,4 +1,4 @@
-//! IPv6 on every link besides neighbour discovery: router advertisements, and reports of joined groups (MLD).
+//! Router advertisements, and MLD reports of joined groups, on every IPv6 link.
 
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,62 +22,63 @@ use crate::learned::Learned;
 use crate::records::{Key, Kind, Recalled};
 use crate::running::Running;
 
-/// Queriers ask every two minutes (RFC 3810, 9.2); who asks more often is not heard.
+/// Limit of MLD queries: queriers send one every two minutes (RFC 3810, 9.2).
 const QUERIES: Rate = Rate {
     per_second: 1_000,
     burst: 128,
 };
 
-/// The machines of one link.
+/// Protocol machines of one link.
 #[derive(Debug)]
 struct Link6 {
     advertiser: Advertiser,
-    /// What hosts are told, and the link-local address that it is told from.
+    /// Kind of advertisements sent, and their link-local source address.
     speech: Speech,
     listener: Listener,
-    /// The item of the interface, and its name.
+    /// Item of the interface, and its name.
     item: ItemId,
     name: Name,
-    /// The record that is kept for it over a restart.
+    /// The stored record of its prefixes.
     record: Option<Vec<u8>>,
 }
 
-/// What hosts of a link are told.
+/// Advertisements that a link sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Speech {
     Nothing,
-    /// Its prefixes are gone.
+    /// Withdraws prefixes that no longer exist.
     Withdrawal(Ipv6Addr),
-    /// What is configured.
+    /// Advertises the configuration.
     Advertisement(Ipv6Addr),
 }
 
-/// Whose deadline it is.
+/// Owner of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
-    /// The router advertisements of a link.
+    /// Router advertisements of a link.
     Advertise(InterfaceId),
-    /// The reports of a link's groups.
+    /// MLD reports of a link.
     Listen(InterfaceId),
 }
 
-/// The machines of all links.
+/// Protocol machines of all links.
 #[derive(Debug)]
 pub(crate) struct Links6 {
     links: BTreeMap<InterfaceId, Link6>,
-    /// By item of an interface: the prefixes that its hosts were told of before a restart.
+    /// Prefixes advertised before a restart, by item of the interface.
     recalled: BTreeMap<ItemId, Vec<ra::Prefix>>,
-    /// The name servers that networks tell, and whether they take the place of the configured ones.
+    /// Learned name servers, and whether they replace the configured ones.
     servers: (Vec<Ipv6Addr>, bool),
     timers: Timers<Due>,
     rng: Rng,
-    /// The router ends: its interfaces go, and hosts keep their prefixes.
+    /// The router is ending: interfaces go, but hosts keep their prefixes.
     ends: bool,
 }
 
 #[cfg(test)]
 impl Links6 {
-    /// By link: the address that is advertised from while one is, and what is.
+    /// Returns the advertised source address and configuration of each link; `None` for links
+    /// without advertisements.
     pub(crate) fn advertised(
         &self,
     ) -> impl ExactSizeIterator<Item = (InterfaceId, Option<(Ipv6Addr, &ra::Config)>)> {
@@ -89,7 +90,7 @@ impl Links6 {
 }
 
 impl Links6 {
-    /// No link. All jitter follows from `seed`.
+    /// Returns an instance without links. All jitter is derived from `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             links: BTreeMap::new(),
@@ -101,7 +102,7 @@ impl Links6 {
         }
     }
 
-    /// A group is to be reported as received on a link.
+    /// Starts to report a group on a link.
     pub(crate) fn join(
         &mut self,
         id: InterfaceId,
@@ -115,7 +116,7 @@ impl Links6 {
         self.feed_listener(id, mld::Event::Join { group }, running.now, out);
     }
 
-    /// A group is not received any more.
+    /// Stops to report a group on a link.
     pub(crate) fn leave(
         &mut self,
         id: InterfaceId,
@@ -126,7 +127,7 @@ impl Links6 {
         self.feed_listener(id, mld::Event::Leave { group }, now, out);
     }
 
-    /// Tells hosts that this router is none any more, before it ends (RFC 4861, 6.2.5).
+    /// Sends final advertisements before the router ends (RFC 4861, 6.2.5).
     pub(crate) fn say_farewell(&mut self, now: Instant, out: &mut Effects) {
         self.ends = true;
         let advertises = |(_, link): &(&InterfaceId, &Link6)| link.speech != Speech::Nothing;
@@ -137,7 +138,7 @@ impl Links6 {
         }
     }
 
-    /// Brings advertisements and reports of a link in step with what is configured and in use.
+    /// Updates advertisements and reports of a link from configuration and layout.
     fn change(&mut self, id: InterfaceId, laid: &Laid, running: &Running<'_>, out: &mut Effects) {
         let now = running.now;
         let wanted = self.wanted(running, id, laid);
@@ -154,7 +155,7 @@ impl Links6 {
                 let speech = source.map_or(Speech::Nothing, Speech::Advertisement);
                 (Some(config), speech)
             }
-            // What hosts were never told of is not withdrawn.
+            // Prefixes that were never advertised need no withdrawal.
             Wanted::NoPrefix(_) if !is_told => (None, Speech::Nothing),
             Wanted::NoPrefix(config) => {
                 let speech = source.map_or(Speech::Nothing, Speech::Withdrawal);
@@ -184,7 +185,7 @@ impl Links6 {
         self.feed_listener(id, link_event, now, out);
     }
 
-    /// The machines of a link, made if they are not there.
+    /// Returns the machines of a link; creates them if necessary.
     fn link(&mut self, id: InterfaceId, laid: &Laid) -> &mut Link6 {
         let (rng, recalled) = (&mut self.rng, &mut self.recalled);
         self.links.entry(id).or_insert_with(|| {
@@ -207,7 +208,7 @@ impl Links6 {
         })
     }
 
-    /// Keeps the prefixes that hosts of a link know of over a restart (RFC 9096, 3.5).
+    /// Stores the prefixes that hosts of a link know, for use after a restart (RFC 9096, 3.5).
     fn keep(&mut self, id: InterfaceId, out: &mut Effects) {
         let Some(link) = self.links.get_mut(&id) else {
             return;
@@ -343,7 +344,7 @@ impl Feature for Links6 {
     fn learn(&mut self, learned: &Learned, _: Instant, out: &mut Effects) {
         let told = learned.dns().into_iter();
         let told = told.filter_map(|(address, _)| match address {
-            // A link-local address is of another link than that of the hosts.
+            // A link-local address is not valid on other links.
             IpAddr::V6(address) if !address.is_unicast_link_local() => Some(address),
             _ => None,
         });
@@ -376,12 +377,13 @@ impl Feature for Links6 {
     }
 }
 
-/// What an interface is to tell hosts.
+/// Advertisement that an interface needs.
 enum Wanted {
-    /// Nothing: that is switched off, or this router does not forward.
+    /// None: advertisements are disabled, or this router does not forward.
     Nothing,
-    /// There is no prefix, and nobody said of this very link that it has a router: hosts would take this one for it.
-    /// What was told before is withdrawn by a configuration without prefixes and servers.
+    /// There is no prefix, and no `/ipv6/nd` item names this interface: an advertisement would make
+    /// hosts use this router. Earlier advertisements are withdrawn by this configuration without
+    /// prefixes and servers.
     NoPrefix(ra::Config),
     Advertise(ra::Config),
 }
@@ -405,7 +407,8 @@ impl Links6 {
             let none = Vec::new();
             return Wanted::NoPrefix(config_of(nd, laid.link.mac, none, prefixes));
         }
-        // RouterOS: without servers of its own `/ipv6/nd` tells those of `/ip/dns`, dynamic ones as well.
+        // RouterOS: without its own servers `/ipv6/nd` advertises those of `/ip/dns`, including
+        // dynamic ones.
         let dns = match nd.advertise_dns {
             AdvertiseDns::No => Vec::new(),
             AdvertiseDns::Router => running.link_local(id).into_iter().collect(),
@@ -415,7 +418,7 @@ impl Links6 {
         Wanted::Advertise(config_of(nd, laid.link.mac, dns, prefixes))
     }
 
-    /// The configured name servers, then those that networks tell, each once.
+    /// Returns the configured name servers, then the learned ones, without duplicates.
     fn name_servers(&self, configured: &[Ipv6Addr]) -> Vec<Ipv6Addr> {
         let (told, alone) = &self.servers;
         let configured = configured.iter().filter(|_| !alone);
@@ -429,7 +432,7 @@ impl Links6 {
     }
 }
 
-/// The record of what hosts of an interface were told.
+/// Returns the key of an interface's stored prefixes.
 const fn key(item: ItemId) -> Key {
     Key {
         kind: Kind::AdvertisedPrefixes,
@@ -437,8 +440,8 @@ const fn key(item: ItemId) -> Key {
     }
 }
 
-/// The first byte of a record, and bytes of a prefix in it: network, length, flags (1: on link, 2: autonomous), valid
-/// lifetime.
+/// Version byte of a record, and the length of a prefix in it: network, prefix length, flags (1: on
+/// link, 2: autonomous), valid lifetime.
 const VERSION: u8 = 1;
 const PREFIX_LEN: usize = 22;
 
@@ -453,7 +456,7 @@ fn prefixes_to_bytes(prefixes: &[ra::Prefix]) -> Vec<u8> {
     bytes
 }
 
-/// Reads a record; none if it is of another version, or empty.
+/// Decodes a record. Returns `None` for other versions and for empty records.
 fn prefixes_of_bytes(bytes: &[u8]) -> Option<Vec<ra::Prefix>> {
     let ([VERSION], rest) = bytes.split_first_chunk()? else {
         return None;
@@ -473,7 +476,7 @@ fn prefixes_of_bytes(bytes: &[u8]) -> Option<Vec<ra::Prefix>> {
     (!prefixes.is_empty()).then_some(prefixes)
 }
 
-/// The prefixes that a link is told: those of `/ipv6/nd/prefix`, then those of addresses.
+/// Returns the prefixes for a link: those of `/ipv6/nd/prefix`, then those of addresses.
 fn prefixes(running: &Running<'_>, id: InterfaceId, laid: &Laid) -> Vec<ra::Prefix> {
     let usual = &running.intent.nd_usual;
     let listed = running.intent.nd_prefixes.on(&laid.name);

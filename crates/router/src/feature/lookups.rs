@@ -1,5 +1,6 @@
-//! Addresses of names that features want to know, such as of time servers and of hosts that are watched: they say so by
-//! `Effect::Resolve`, and hear of them by `Feature::resolved`. A name is asked for as long as somebody wants it.
+//! Resolves names for features, such as time servers and watched hosts. Features request a name by
+//! `Effect::Resolve` and receive addresses by `Feature::resolved`. A name is resolved as long as a
+//! feature wants it.
 
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -15,24 +16,24 @@ use super::{Effects, Feature, View};
 use crate::firewall::hosts::{DNS, heard, question};
 use crate::learned::Learned;
 
-/// Most names.
+/// Maximum number of names.
 const NAMES: usize = 1_024;
 
-/// See the module.
+/// Names that features resolve.
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
     resolver: Resolver,
-    /// How often each name is wanted.
+    /// Number of requests for each name.
     wanted: BTreeMap<Arc<str>, u32>,
-    /// Names whose addresses are others than were told.
+    /// Names whose addresses changed since the last report.
     others: BTreeSet<Arc<str>>,
-    /// Questions that are to be put, and those that are under way.
+    /// Queued queries, and open queries by ticket.
     asks: VecDeque<Ask>,
     asked: BTreeMap<u64, Key>,
 }
 
 impl Lookups {
-    /// A name is wanted once more, or once less.
+    /// Adds or removes a request for a name.
     pub(crate) fn want(&mut self, name: Arc<str>, on: bool, now: Instant) {
         let count = self.wanted.get(&name).copied().unwrap_or(0);
         let kinds = [Kind::A, Kind::Aaaa].into_iter();
@@ -62,7 +63,7 @@ impl Lookups {
         }
     }
 
-    /// A name whose addresses are to be told, with them: those of IPv4 first.
+    /// Returns the next name with changed addresses, IPv4 first.
     pub(crate) fn take_other(&mut self) -> Option<(Arc<str>, Vec<IpAddr>)> {
         let name = self.others.pop_first()?;
         let kinds = [Kind::A, Kind::Aaaa].into_iter();
@@ -72,12 +73,12 @@ impl Lookups {
         Some((name, addresses))
     }
 
-    /// Others are asked from now on.
+    /// Repeats queries after a change of DNS servers.
     pub(crate) fn retry(&mut self, now: Instant) {
         self.feed(Event::OtherServers, now);
     }
 
-    /// The next question that is to be put, with its ticket.
+    /// Returns the next queued query, with its ticket.
     pub(crate) fn take_ask(&mut self) -> Option<(u64, Question)> {
         while let Some(Ask { ticket, key }) = self.asks.pop_front() {
             if let Some(question) = question(&key) {
@@ -88,7 +89,7 @@ impl Lookups {
         None
     }
 
-    /// Hears the answer to a question.
+    /// Handles the answer to a query.
     pub(crate) fn hear(&mut self, ticket: u64, message: &[u8], now: Instant) {
         if let Some(key) = self.asked.remove(&ticket) {
             let heard = heard(&key, message);
@@ -110,7 +111,7 @@ impl Lookups {
                     let of_key =
                         |name: &&Arc<str>| Key::new(name, key.kind()).is_some_and(|own| own == key);
                     let name = key.text();
-                    // Most are written as the key has them.
+                    // Most names are spelled like their key.
                     match self.wanted.get_key_value(name) {
                         Some((name, _)) => drop(self.others.insert(Arc::clone(name))),
                         None => self

@@ -1,5 +1,5 @@
-//! `/tool/e-mail`: mails that wait to be sent, and what came of the last one. The program has the connections: it takes
-//! mails ([`crate::Instance::take_letters`]) and tells what came of them.
+//! `/tool/e-mail`: queued mails and the result of the last one. The owner has the connections: it
+//! takes mails ([`crate::Instance::take_letters`]) and reports results.
 
 use core::net::IpAddr;
 use std::collections::VecDeque;
@@ -12,25 +12,25 @@ use super::{Effects, Feature, View};
 use crate::drive::log::{Log, LogMail};
 
 pub(crate) const MAIL: &str = "/tool/e-mail";
-/// Mails that wait, their bytes, and how many are sent at a time.
+/// Maximum number of queued mails, their total bytes, and the number of mails sent at a time.
 const WAITING: usize = 100;
 const BYTES: usize = 64 << 20;
 const AT_ONCE: usize = 4;
 
-/// How the connection is protected.
+/// Protection of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tls {
-    /// Not at all.
+    /// None.
     #[default]
     No,
-    /// TLS begins when the server has greeted (RFC 3207).
+    /// TLS after the server's greeting (RFC 3207).
     StartTls,
-    /// TLS begins first (RFC 8314, 3.3).
+    /// TLS from the start (RFC 8314, 3.3).
     Yes,
 }
 
 impl Tls {
-    /// What a word of `tls` says.
+    /// Parses a word of `tls`.
     pub(crate) fn of(word: &str) -> Self {
         match word {
             "starttls" => Self::StartTls,
@@ -40,54 +40,54 @@ impl Tls {
     }
 }
 
-/// A server, and how mails are given to it.
+/// A mail server, and how to connect to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
-    /// Its address, or its name.
+    /// Address or name.
     pub host: String,
-    /// Its port.
+    /// TCP port.
     pub port: u16,
-    /// How the connection is protected.
+    /// Protection of the connection.
     pub tls: Tls,
-    /// How much of its certificate is looked at: a word of `certificate-verification`.
+    /// Extent of the certificate check: a word of `certificate-verification`.
     pub check: String,
-    /// User and password; without a user nobody is told of.
+    /// User and password; `None` skips authentication.
     pub user: Option<(String, String)>,
 }
 
 /// A mail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Letter {
-    /// Who takes it.
+    /// Mail server.
     pub server: Server,
-    /// The name of this router.
+    /// Name of this router.
     pub host: String,
-    /// Who sends it.
+    /// Sender.
     pub from: String,
-    /// Who gets it.
+    /// Recipients.
     pub to: Vec<String>,
-    /// Who gets a copy.
+    /// Recipients of copies.
     pub copies: Vec<String>,
-    /// What it is about.
+    /// Subject.
     pub subject: String,
-    /// What it says.
+    /// Text.
     pub body: String,
-    /// Files that go with it: names and contents.
+    /// Attached files: names and contents.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// What came of a mail.
+/// Result of a mail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// What it was about.
+    /// Subject of the mail.
     pub subject: String,
-    /// The server's address, as far as it was found out.
+    /// Address of the server, if it was resolved.
     pub address: Option<IpAddr>,
-    /// What went wrong, in words.
+    /// The error, in words.
     pub end: Result<(), String>,
 }
 
-/// See the module.
+/// Queue of mails and state of the last one.
 #[derive(Debug, Default)]
 pub(crate) struct Mails {
     settings: Option<Arc<Item>>,
@@ -97,7 +97,7 @@ pub(crate) struct Mails {
     address: Option<IpAddr>,
 }
 
-/// The address of a sender or a receiver: what stands between angle brackets, if there are some.
+/// Returns the address of a sender or recipient: the text between angle brackets if there are any.
 pub fn bare(text: &str) -> &str {
     let inner = text
         .split_once('<')
@@ -115,7 +115,7 @@ impl Letter {
                 .sum::<usize>()
     }
 
-    /// What the settings say of all mails.
+    /// Returns a mail with the values of the settings.
     pub(crate) fn of(settings: &Item) -> Self {
         let text = |name: &str| settings.text(name).to_owned();
         let shown = |name: &str| {
@@ -140,7 +140,7 @@ impl Letter {
         }
     }
 
-    /// Refuses what no server would take.
+    /// Refuses mails that no server would accept.
     fn check(&self) -> Result<(), Reason> {
         let host = &self.server.host;
         if host.is_empty() || host.parse().is_ok_and(|host: IpAddr| host.is_unspecified()) {
@@ -162,10 +162,11 @@ impl Letter {
 }
 
 impl Mails {
-    /// Takes a mail.
+    /// Queues a mail.
     ///
     /// # Errors
-    /// It cannot be sent, or too many wait.
+    ///
+    /// The mail is invalid, or the queue is full.
     pub(crate) fn send(&mut self, letter: Letter) -> Result<(), Reason> {
         letter.check()?;
         let waiting: usize = self.waiting.iter().map(Letter::bytes).sum();
@@ -177,7 +178,7 @@ impl Mails {
         Ok(())
     }
 
-    /// Gives those that are to be sent now, with those of the log.
+    /// Returns the mails to send now, including mails of the log.
     pub(crate) fn take(&mut self, log: &mut Log, name: &str) -> Vec<Letter> {
         if self.under_way >= AT_ONCE {
             return Vec::new();
@@ -215,14 +216,14 @@ impl Mails {
         self.send(letter)
     }
 
-    /// Hears what came of one.
+    /// Handles the result of a mail.
     pub(crate) fn sent(&mut self, sent: Sent, log: &mut Log) {
         self.under_way = self.under_way.saturating_sub(1);
         self.address = sent.address.or(self.address);
         self.status = Some(match sent.end {
             Ok(()) => "succeeded",
             Err(why) => {
-                // RouterOS: the same words.
+                // Text of RouterOS.
                 let text = format!("Error sending e-mail <{}>: {why}", sent.subject);
                 log.add("e-mail,error", text);
                 "failed"

@@ -1,5 +1,6 @@
-//! `/tool/netwatch`: hosts that are watched, and what is run when they come and go. `service::netwatch` is the machine;
-//! what needs a connection or a name the owner tries (`Control::take_probes`), as he has the sockets.
+//! `/tool/netwatch`: watched hosts, and scripts that run when their status changes.
+//! `service::netwatch` is the machine. The owner has the sockets and runs probes that need a
+//! connection or a name (`Control::take_probes`).
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, VecDeque};
@@ -22,64 +23,65 @@ use crate::running::Running;
 
 const MENU: &str = "/tool/netwatch";
 
-/// What the owner is to try.
+/// A probe that the owner runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Whose it is, and the number of the test: its end bears both.
+    /// Id of the host, and number of the test; the result carries both.
     pub ticket: (u64, u64),
-    /// How long it may take.
+    /// Timeout of the probe.
     pub timeout: Duration,
-    /// The address to ask from, if one is given.
+    /// Source address, if configured.
     pub source: Option<IpAddr>,
-    /// The host as it is configured, which a page's address and a certificate name.
+    /// The configured host, for URLs and certificate checks.
     pub host: String,
-    /// The host's address, if it has one.
+    /// Address of the host, if `host` is one.
     pub to: Option<IpAddr>,
-    /// What is tried.
+    /// Kind of the probe.
     pub trial: Trial,
 }
 
-/// What is tried of a host.
+/// Kind of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trial {
-    /// A connection to this port.
+    /// A connection to this TCP port.
     Tcp(u16),
-    /// The page `/` at this port.
+    /// A request of the page `/` at this port.
     Http(u16),
-    /// The same by TLS, with a word of `check-certificate`.
+    /// A request of the page `/` by TLS at this port, with a word of `check-certificate`.
     Https(u16, &'static str),
-    /// Its name, as a question: of IPv6 addresses or of IPv4 ones, put to this server or to the router's own.
+    /// A query of the host's name: for IPv6 addresses (true) or IPv4 addresses, to this server or
+    /// to the router's own.
     Dns(bool, Option<SocketAddr>),
 }
 
-/// What came of it.
+/// Result of a probe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Probed {
-    /// What went wrong; empty if nothing did.
+    /// The error; empty on success.
     pub fault: String,
-    /// How long the connection took, or the answer.
+    /// Time until the connection was established or the answer arrived.
     pub connected: Duration,
-    /// How long all of it took.
+    /// Total time.
     pub took: Duration,
-    /// The status of a page.
+    /// HTTP status.
     pub code: Option<u16>,
-    /// The addresses of a name.
+    /// Addresses of the name.
     pub addresses: Vec<IpAddr>,
 }
 
-/// See the module.
+/// All watched hosts.
 #[derive(Debug)]
 pub(crate) struct Watches {
     machine: Netwatch,
     all: BTreeMap<u64, One>,
-    /// Hosts by their names.
+    /// Hosts by DNS name.
     named: BTreeMap<Arc<str>, Vec<u64>>,
     probes: VecDeque<Probe>,
     started: bool,
     clock: DayClock,
 }
 
-/// A host that is watched.
+/// A watched host.
 #[derive(Debug)]
 struct One {
     name: String,
@@ -96,12 +98,12 @@ struct One {
     interval: Duration,
     timeout: Duration,
     last: Probed,
-    /// When its status was last another one.
+    /// Time of the last change of status.
     since: Option<Clock>,
 }
 
 impl Watches {
-    /// Watches nobody; echo requests are to have this identifier.
+    /// Returns an instance without hosts; `id` is the identifier of its echo requests.
     pub(crate) fn new(id: u16, clock: DayClock) -> Self {
         Self {
             machine: Netwatch::new(id),
@@ -113,12 +115,12 @@ impl Watches {
         }
     }
 
-    /// What is to be tried, each once.
+    /// Returns the queued probes, each once.
     pub(crate) fn take_probes(&mut self) -> Vec<Probe> {
         self.probes.drain(..).collect()
     }
 
-    /// Hears what came of a trial.
+    /// Handles the result of a probe.
     pub(crate) fn probed(
         &mut self,
         (id, test): (u64, u64),
@@ -221,7 +223,7 @@ impl Watches {
             return;
         };
         let Some(trial) = one.trial else { return };
-        // What the owner does not come for is given up by the machine.
+        // The machine times out probes that the owner never takes.
         if self.probes.len() >= 2 * PROBES {
             self.probes.pop_front();
         }
@@ -235,7 +237,7 @@ impl Watches {
         });
     }
 
-    /// Runs what is to be run when a test has ended.
+    /// Logs a change of status and runs the scripts of a finished test.
     fn tested(
         &mut self,
         id: u64,
@@ -391,7 +393,7 @@ impl One {
             host: item.get("host")?.to_string().into(),
             kind,
             source: item.get("src-address").and_then(Value::as_address),
-            // RouterOS: the size of the packet, with its headers.
+            // RouterOS: the packet size includes headers.
             size: { number("packet-size") }
                 .and_then(|n| u16::try_from(n).ok())
                 .unwrap_or(54),
@@ -409,7 +411,7 @@ impl One {
         })
     }
 
-    /// Whether what came of a trial is as it should be.
+    /// Whether the result of a probe means that the host is up.
     fn is_good(&self, probed: &Probed) -> bool {
         if !probed.fault.is_empty() {
             return false;
@@ -430,7 +432,7 @@ impl One {
         }
     }
 
-    /// What is shown of a host, and what its scripts may ask for, as RouterOS names it.
+    /// Returns the state of a host for its row and its scripts, under RouterOS's names.
     fn facts(&self, known: &HostState) -> Vec<(&'static str, Value)> {
         let number = |count: u64| Value::Number(i64::try_from(count).unwrap_or(i64::MAX));
         let time = as_time;
@@ -473,7 +475,7 @@ impl One {
         facts
     }
 
-    /// Statements that give a script its variables.
+    /// Returns the statements that define a script's variables.
     fn variables(&self, known: &HostState) -> String {
         let mut all = vec![
             ("name", Value::text(self.name.as_str())),
@@ -505,7 +507,7 @@ fn span(item: &Item, name: &str) -> Duration {
     Duration::from_nanos(nanos.unwrap_or(0))
 }
 
-/// The ranges of codes that a good page has.
+/// Returns the accepted ranges of HTTP status codes.
 fn codes(item: &Item) -> Vec<(i64, i64)> {
     let listed = item
         .get("http-codes")
@@ -519,7 +521,7 @@ fn codes(item: &Item) -> Vec<(i64, i64)> {
     listed.iter().filter_map(range).collect()
 }
 
-/// How a host is watched; `begins`: the router has just started.
+/// Reads how a host is watched; `begins` says that the router has just started.
 fn watch(item: &Item, begins: bool) -> Watch {
     let number = |name: &str| {
         let number = item.get(name).and_then(Value::as_number);

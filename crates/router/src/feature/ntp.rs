@@ -1,5 +1,5 @@
-//! `/system/ntp`: the time from servers, and for those who ask. `service::ntp` has both as machines; the time of day of
-//! this router is the machine's, with what they add (`Control::correct_clock`).
+//! `/system/ntp`: NTP client and server. `service::ntp` has both machines. The time of day is the
+//! system's time plus the client's correction (`Control::correct_clock`).
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
@@ -25,51 +25,53 @@ const CLIENT: &str = "/system/ntp/client";
 const SERVERS: &str = "/system/ntp/client/servers";
 const SERVER: &str = "/system/ntp/server";
 const KEYS: &str = "/system/ntp/key";
-/// What a server of a small network is asked at most; who asks too often is limited behind it.
+/// Limit of received packets per worker: enough for a server of a small network. The server limits
+/// single clients further.
 const RATE: Rate = Rate {
     per_second: 20_000,
     burst: 1_024,
 };
-/// Servers that told everybody the time, at most, and how long each is remembered.
+/// Maximum number of broadcast servers, and how long each is remembered.
 const FOUND: usize = 4;
 const FOUND_FOR: Duration = Duration::from_secs(3_600);
 
-/// See the module.
+/// NTP client and server.
 #[derive(Debug)]
 pub(crate) struct Ntp {
     client: Client,
     server: Server,
-    /// Whether servers are asked.
+    /// Whether the client is enabled.
     asks: bool,
-    /// Whether those who tell everybody are asked, too.
+    /// Whether the client uses broadcast servers, too.
     listens: bool,
-    /// Whether questions are answered.
+    /// Whether the server is enabled.
     serves: bool,
     hosts: Vec<Host>,
-    /// The servers that networks tell.
+    /// NTP servers learned from networks.
     learned: Vec<IpAddr>,
-    /// The servers that told everybody, and when.
+    /// Broadcast servers, and when each was last received.
     found: Vec<(IpAddr, Instant)>,
-    /// The addresses of names.
+    /// Resolved addresses by name.
     addresses: BTreeMap<Arc<str>, Vec<IpAddr>>,
-    /// The addresses that are asked, by server.
+    /// Address in use for each server.
     resolved: BTreeMap<u64, IpAddr>,
-    /// The ids of servers that stand in no menu, by what they are called.
+    /// Ids of servers without an item, by address or name.
     ids: BTreeMap<Arc<str>, u64>,
-    /// What was added to the machine's time when that was last looked at, in nanoseconds.
+    /// Correction of the system's time at its last use, in nanoseconds.
     added: i64,
 }
 
-/// A server, as it is configured.
+/// A configured server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Host {
-    /// An address or a name.
+    /// Address or name.
     text: Arc<str>,
     peer: Peer,
 }
 
 impl Ntp {
-    /// Without servers. Nobody may guess what `rng` gives: answers are known by it. `clock` shows the machine's time.
+    /// Returns an instance without servers. `rng` must be unpredictable, since answers are verified
+    /// by its numbers. `clock` shows the system's time.
     pub(crate) fn new(rng: &mut Rng, clock: &DayClock, now: Instant) -> Self {
         Self {
             client: Client::new(rng.split(), clock.unix_nanos(), now),
@@ -87,7 +89,8 @@ impl Ntp {
         }
     }
 
-    /// The time of day when the machine says that it is `raw`, and whether it has jumped.
+    /// Corrects the system's time `raw`. Returns the time of day, and whether the correction jumped
+    /// by a second or more.
     pub(crate) fn correct(&mut self, raw: Clock, now: Instant) -> (Clock, bool) {
         let nanos = unix_nanos(raw);
         let mut none = Vec::new();
@@ -104,12 +107,13 @@ impl Ntp {
         (clock, jumped)
     }
 
-    /// What the machine's time lacks, in nanoseconds; nothing if no server is believed.
+    /// Returns the correction of the system's time in nanoseconds, or `None` while the client is
+    /// not synchronised.
     pub(crate) fn lack(&self) -> Option<i64> {
         self.client.status().map(|_| self.added)
     }
 
-    /// Tells the client whom to ask.
+    /// Passes the present servers to the client.
     fn configure(&mut self, now: Instant, out: &mut Effects) {
         let mut peers = Vec::new();
         for host in self.hosts.iter().filter(|_| self.asks) {
@@ -145,13 +149,13 @@ impl Ntp {
         self.carry_out(actions, out);
     }
 
-    /// The id of a server that stands in no menu.
+    /// Returns the id of a server without an item.
     fn id(&mut self, text: &Arc<str>) -> u64 {
         let next = DYNAMIC | (self.ids.len() as u64 + 1);
         *self.ids.entry(Arc::clone(text)).or_insert(next)
     }
 
-    /// Takes the servers over that are configured.
+    /// Reads the configured servers.
     fn take_hosts(&mut self, view: &View<'_>, keys: &BTreeMap<String, Key>, out: &mut Effects) {
         let settings = view.store.settings(CLIENT);
         let items = view.store.items(SERVERS);
@@ -236,7 +240,7 @@ impl Ntp {
         }
     }
 
-    /// Answers a question.
+    /// Answers a client's request.
     fn answer(
         &mut self,
         (heard, from, to): (&Heard<'_>, SocketAddr, IpAddr),
@@ -251,7 +255,7 @@ impl Ntp {
             .answer(from.ip(), bytes, synchronized, time, running.now)
         {
             Ok(answer) => {
-                // Who was asked answers.
+                // Answers come from the address that was queried.
                 let own = match to {
                     IpAddr::V4(to) => !to.is_broadcast() && !running.is_broadcast4(to),
                     IpAddr::V6(_) => true,
@@ -273,7 +277,8 @@ impl Ntp {
         }
     }
 
-    /// Hears the time for everybody: who tells it is asked, as an answer says how far away it is (RFC 5905, 8).
+    /// Handles a broadcast: its sender becomes a server, since only an answer shows the delay (RFC
+    /// 5905, 8).
     fn find(&mut self, from: IpAddr, now: Instant, out: &mut Effects) -> Hearing {
         if !self.listens {
             return Hearing::Bad(DropReason::NtpUnasked);
@@ -460,7 +465,7 @@ fn seconds(nanos: i64) -> String {
     Value::Measured(nanos / 1_000_000, " s").to_string()
 }
 
-/// A server as it is without anything said of it.
+/// Returns a server with default settings.
 fn plain(id: u64, address: Option<IpAddr>) -> Peer {
     Peer {
         id,

@@ -1,5 +1,5 @@
-//! Networks of VXLAN, `/interface/vxlan`: each is an interface whose frames go to other ends (`vteps`, or a group),
-//! and whose workers learn behind which of them hosts are (`fdb`).
+//! VXLAN networks, `/interface/vxlan`: interfaces whose frames go to remote VTEPs (`vteps`, or a
+//! multicast group). Workers learn the VTEP of each host (`fdb`).
 
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,11 +25,11 @@ use crate::running::Running;
 
 const VTEPS: &str = "/interface/vxlan/vteps";
 const FDB: &str = "/interface/vxlan/fdb";
-/// How often hosts are looked through, and how many lines of their table at once: all of them in a minute.
+/// Interval of ageing steps, and the number of steps for the whole host table: one minute in total.
 const LOOK: Duration = Duration::from_secs(1);
 const LOOKS: u32 = 60;
 
-/// See the module.
+/// All VXLAN networks, their VTEPs and hosts.
 #[derive(Debug)]
 pub(crate) struct Vxlans {
     peers: Arc<Peers>,
@@ -37,11 +37,11 @@ pub(crate) struct Vxlans {
     all: BTreeMap<ItemId, Interface>,
     names: BTreeMap<Name, ItemId>,
     vteps: BTreeMap<ItemId, Vtep>,
-    /// Those of each network, by its name.
+    /// VTEP items by the name of their network.
     of: BTreeSet<(Name, ItemId)>,
-    /// The networks that workers have.
+    /// Networks that workers have.
     networks: BTreeMap<InterfaceId, Network>,
-    /// When hosts are looked through again, and where.
+    /// Time of the next ageing step, and the table line where it starts.
     look: Option<(Instant, u32)>,
 }
 
@@ -54,7 +54,7 @@ struct Vtep {
     disabled: bool,
 }
 
-/// What is shown of a network, and what is joined for it.
+/// A network for rows, and the multicast group joined for it.
 #[derive(Debug)]
 struct Network {
     name: Name,
@@ -63,7 +63,7 @@ struct Network {
 }
 
 impl Vxlans {
-    /// None. Where hosts are in their table follows from `seed`.
+    /// Returns an instance without networks. `seed` is the seed of the host table's hash.
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             peers: Arc::default(),
@@ -77,12 +77,12 @@ impl Vxlans {
         }
     }
 
-    /// Hosts are in this table, which workers have.
+    /// Sets the host table of the workers.
     pub(crate) fn set_peers(&mut self, peers: &Arc<Peers>) {
         self.peers = Arc::clone(peers);
     }
 
-    /// Takes over what other ends are configured; gives the names of their networks.
+    /// Applies changed VTEPs. Returns the names of their networks.
     fn follow_vteps(&mut self, view: &View<'_>, changes: Option<&Changes>) -> BTreeSet<Name> {
         let mut names = BTreeSet::new();
         each_item(view, VTEPS, changes, |id, item| {
@@ -99,7 +99,7 @@ impl Vxlans {
         names
     }
 
-    /// Takes over what networks are configured; gives their names.
+    /// Applies changed networks. Returns their names.
     fn follow_networks(
         &mut self,
         view: &View<'_>,
@@ -125,7 +125,7 @@ impl Vxlans {
         names
     }
 
-    /// The other ends of a network that are in use: those of its family.
+    /// Returns the enabled VTEPs of a network that are of its family.
     fn peers_of(&self, name: &Name, ipv6: bool, port: u16) -> Arc<[Peer]> {
         let all = { self.of.range((name.clone(), 0)..) }.take_while(|(of, _)| of == name);
         let all = all.filter_map(|(_, id)| self.vteps.get(id));
@@ -137,7 +137,7 @@ impl Vxlans {
         peers.collect()
     }
 
-    /// Tells control of a network with its other ends.
+    /// Passes a network and its VTEPs to control.
     fn tell(&mut self, name: &Name, out: &mut Effects) {
         let Some((id, interface)) = self
             .names
@@ -151,7 +151,7 @@ impl Vxlans {
             let peers = self.peers_of(name, network.is_over_ipv6(), network.port());
             interface.kind = network.with_peers(peers).into();
         }
-        // There is room before workers have a network.
+        // Allocates the host table before workers have a network.
         if let Err(error) = self.peers.make_room(self.seed) {
             out.log(
                 "interface,error",
@@ -161,7 +161,7 @@ impl Vxlans {
         out.push(Effect::Item(id, Wanted::Interface(Some(interface))));
     }
 
-    /// A network is another one now, or none.
+    /// Adds, changes or removes a network in the layout.
     fn lay_out_one(&mut self, id: InterfaceId, now: Option<Network>, out: &mut Effects) {
         let group = |network: &Network| network.group;
         let before = self.networks.get(&id).and_then(group);

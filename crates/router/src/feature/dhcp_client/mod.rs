@@ -1,5 +1,5 @@
-//! DHCP clients, `/ip/dhcp-client`: each asks for an address of its interface, by `service::dhcp::client`. What it gets
-//! becomes dynamic objects (the address, routes) and learned servers; `told.rs` makes them.
+//! DHCP clients, `/ip/dhcp-client`: each requests an address for its interface, by `service::dhcp::client`. `told.rs`
+//! makes dynamic objects (the address, routes) and learned servers of the lease.
 
 mod overlap;
 mod read;

@@ -38,38 +38,38 @@ const LLDP: &str = "/ip/neighbor/lldp";
 const SETTINGS: &str = "/ip/neighbor/discovery-settings";
 const IDENTITY: &str = "/system/identity";
 
-/// The services, by what is heard: MNDP of interfaces, and what goes to everybody by a port of a bridge.
+/// Services: LLDP, CDP, MNDP on interfaces, and broadcasts on bridge ports.
 const BY_LLDP: &str = "lldp";
 const BY_CDP: &str = "cdp";
 const BY_MNDP: &str = "mndp";
 const BY_PORT: &str = "mndp-port";
-/// A thousand neighbours on a link that all tell at once are heard.
+/// Allows a thousand neighbours on a link to announce themselves at once.
 const RATE: Rate = Rate {
     per_second: 1_000,
     burst: 1_024,
 };
 
-/// All nodes of IPv6 on the link.
+/// Link address of the all-nodes group.
 const ALL_NODES: Mac = Mac([0x33, 0x33, 0, 0, 0, 1]);
 
-/// See the module.
+/// Neighbour discovery of the router.
 #[derive(Debug)]
 pub(crate) struct Neighbourhood {
     machine: Discovery,
     lists: Lists,
     chosen: Chosen,
-    /// Interfaces with an Ethernet header that run, whether chosen or not.
+    /// Running interfaces with Ethernet headers, whether selected or not.
     all: BTreeMap<InterfaceId, Seen>,
     names: BTreeSet<(Name, InterfaceId)>,
-    /// The ports of bridges.
+    /// Ports of each bridge.
     ports_of: BTreeMap<InterfaceId, BTreeSet<InterfaceId>>,
-    /// Those that tell and hear, and the services that each asked for.
+    /// Interfaces that take part, and the services that each one receives.
     told: BTreeMap<InterfaceId, Vec<&'static str>>,
     config: Option<Config>,
     system: System,
 }
 
-/// An interface that runs.
+/// A running interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Seen {
     name: Name,
@@ -197,7 +197,7 @@ impl Feature for Neighbourhood {
             _ => (Protocol::Mndp, packet::datagram(heard.packet())),
         };
         let Some(bytes) = bytes else {
-            // What else goes to everybody by a port of a bridge is a copy for nobody.
+            // Copies of other broadcasts on a bridge port are ignored.
             return if by_port {
                 Hearing::Taken
             } else {
@@ -227,7 +227,7 @@ impl Feature for Neighbourhood {
         running: &Running<'_>,
         out: &mut Effects,
     ) {
-        // A port of a bridge tells the bridge's addresses and name.
+        // A port of a bridge announces the addresses and the name of the bridge.
         let ports = { others.iter() }.filter_map(|id| self.ports_of.get(id));
         let ports = ports.flatten().copied();
         let all: BTreeSet<_> = others.iter().copied().chain(ports).collect();
@@ -264,7 +264,7 @@ impl Feature for Neighbourhood {
 }
 
 impl Neighbourhood {
-    /// Tells about the router: its version, when that was built, and its model.
+    /// Sets version, build time and board of the router, and the time of its start.
     pub(crate) fn set_system(
         &mut self,
         (version, build_time, board): (&str, &str, &str),
@@ -288,7 +288,7 @@ impl Neighbourhood {
         self.configure(now, out);
     }
 
-    /// Tells the machine how it is configured. A router that does not know its version yet tells and hears nothing.
+    /// Applies the configuration to the machine. A router without a known version takes no part.
     fn configure(&mut self, now: Instant, out: &mut Effects) {
         let config = self.config.clone();
         let config = config.filter(|_| !self.system.version.is_empty());
@@ -309,7 +309,7 @@ impl Neighbourhood {
         ids
     }
 
-    /// Finds out which of these interfaces tell and hear, and asks for what they hear.
+    /// Determines which of these interfaces take part, and requests their services.
     fn choose(
         &mut self,
         ids: impl IntoIterator<Item = InterfaceId>,
@@ -350,7 +350,7 @@ impl Neighbourhood {
         }
     }
 
-    /// Whether an interface tells and hears. A bridge does by its ports.
+    /// Whether an interface takes part. A bridge does so by its ports.
     fn is_chosen(&self, seen: &Seen) -> bool {
         let has = |seen: &Seen| self.lists.has(&self.chosen, &seen.name, seen.dynamic);
         let bridge = seen.bridge.and_then(|bridge| self.all.get(&bridge));
@@ -375,7 +375,7 @@ impl Neighbourhood {
         }
     }
 
-    /// The name of an interface, with that of its bridge.
+    /// Returns the name of an interface, and the name of its bridge.
     fn names(&self, id: PortId) -> Vec<&str> {
         let seen = self.all.get(&InterfaceId(id));
         let bridge = seen.and_then(|seen| self.all.get(&seen.bridge?));
@@ -389,7 +389,8 @@ fn is_bridge(laid: &Laid, running: &Running<'_>) -> bool {
     interface.is_some_and(|interface| interface.kind.master_of() == Above::Bridge)
 }
 
-/// What an interface is to neighbours, if it runs and carries frames.
+/// Returns the discovery state of an interface, or `None` if it does not run or has no Ethernet
+/// header.
 fn seen(id: InterfaceId, laid: &Laid, running: &Running<'_>) -> Option<Seen> {
     if !laid.link.running || !laid.link.ethernet || laid.loopback {
         return None;

@@ -1,4 +1,4 @@
-//! The headers around messages of discovery.
+//! Headers around the messages of neighbour discovery protocols.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -15,7 +15,8 @@ const PORTS: udp::Repr = udp::Repr {
 };
 const NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 
-/// What is sent for a message: MNDP goes by IPv6, where there is an address, and by IPv4 (RouterOS).
+/// Returns the frames of a message. MNDP is sent by IPv4, and by IPv6 if there is a link-local
+/// address (RouterOS).
 pub(super) fn outgoing(
     interface: InterfaceId,
     port: &Port,
@@ -31,7 +32,7 @@ pub(super) fn outgoing(
         Protocol::Lldp => vec![frame(lldp::GROUP, EtherType::LLDP, bytes)],
         Protocol::Cdp => {
             let bytes = [&cdp::LLC[..], &bytes].concat();
-            // A length stands in the place of the type (IEEE 802.3, 3.2.6).
+            // CDP frames have a length instead of an EtherType (IEEE 802.3, 3.2.6).
             let length = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
             vec![frame(cdp::GROUP, EtherType(length), bytes)]
         }
@@ -66,12 +67,12 @@ fn packet6(from: Ipv6Addr, payload: &[u8]) -> Vec<u8> {
     [&header.to_bytes(length)[..], &datagram, payload].concat()
 }
 
-/// What stands behind the SNAP header of a message of CDP.
+/// Returns the bytes behind the SNAP header of a CDP message.
 pub(super) fn behind_snap(bytes: &[u8]) -> Option<&[u8]> {
     bytes.strip_prefix(&cdp::LLC)
 }
 
-/// The payload of a datagram of MNDP; none where the packet is of something else.
+/// Returns the payload of an MNDP datagram, or `None` for other packets.
 pub(super) fn datagram(packet: &[u8]) -> Option<&[u8]> {
     let datagram = match packet.first()? >> 4 {
         4 => {

@@ -1,4 +1,4 @@
-//! The rows of `/ip/neighbor` and `/ip/neighbor/lldp`.
+//! Rows of `/ip/neighbor` and `/ip/neighbor/lldp`.
 
 use core::net::IpAddr;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use wire::Mac;
 use super::Neighbourhood;
 use crate::live::{DYNAMIC, give};
 
-/// What systems do, by the bits of LLDP (IEEE 802.1AB, 8.5.8).
+/// Names of LLDP capabilities by bit (IEEE 802.1AB, 8.5.8).
 const CAPABILITIES: [&str; 8] = [
     "other",
     "repeater",
@@ -22,7 +22,7 @@ const CAPABILITIES: [&str; 8] = [
     "docsis",
     "station",
 ];
-/// How chassis and ports are named (8.5.2.2, 8.5.3.2).
+/// Names of chassis and port id subtypes (8.5.2.2, 8.5.3.2).
 const OF_CHASSIS: [&str; 7] = [
     "chassis-component",
     "interface-alias",
@@ -129,7 +129,7 @@ impl Neighbourhood {
         ControlFlow::Continue(())
     }
 
-    /// Where a neighbour is.
+    /// Returns the common cells of a neighbour's row.
     fn row(&self, neighbour: &Neighbour, told: &Announcement) -> Row {
         let mut row = Row {
             id: Some(Id(DYNAMIC | neighbour.number)),
@@ -157,7 +157,7 @@ fn seconds(count: u64) -> Value {
     Value::Time(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
 
-/// RouterOS: 1 is what a router says that packs nothing.
+/// RouterOS: 1 means no packing.
 fn unpack(number: u8) -> Option<&'static str> {
     (number <= 1).then_some("none")
 }
@@ -169,11 +169,11 @@ fn capabilities(bits: u16) -> String {
     names.join(",")
 }
 
-/// The name of a chassis or a port.
+/// Formats the id of a chassis or a port.
 fn named(kind: &str, name: &[u8]) -> String {
     match (kind, name) {
         ("mac-address", [a, b, c, d, e, f]) => Mac([*a, *b, *c, *d, *e, *f]).to_string(),
-        // The family of an address is its number of IANA's.
+        // The first byte is the IANA address family number.
         ("network-address", [1, a, b, c, d]) => format!("{a}.{b}.{c}.{d}"),
         _ => {
             let text = String::from_utf8_lossy(name);

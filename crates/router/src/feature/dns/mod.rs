@@ -1,13 +1,13 @@
-//! `/ip/dns`: names, for this router and for others. The forwarder (`service::dns`) decides; questions of others come
-//! by UDP behind the rules of `input`, and by streams from the owner. What needs sockets the owner puts: he takes it by
-//! [`Dns::take_asks`], and says what came of it.
+//! `/ip/dns`: the DNS forwarder (`service::dns`) for this router and for hosts. Queries of hosts arrive by UDP after
+//! the rules of `input`, and by streams from the owner. Upstream queries that need sockets are sent by the owner, which
+//! takes them by [`Dns::take_asks`] and reports results by [`Dns::told`].
 //!
 //! ```text
 //! packets to port 53 ─┐             ┌─▶ answers, as packets of the router's own
-//! streams, `:resolve` ─┼─▶ forwarder ┼─▶ questions to servers, from ports by chance; answers are heard there
-//! names in lists ─────┘             └─▶ Ask: TCP, HTTPS, servers of the machine underneath
+//! streams, `:resolve` ─┼─▶ forwarder ┼─▶ queries to servers from random ports, where answers arrive
+//! names in lists ─────┘             └─▶ Ask: TCP, HTTPS, servers of the host system
 //! ```
-//! Names in address lists (`firewall/hosts.rs`) are clients like others: there is one memory of answers.
+//! Names in address lists (`firewall/hosts.rs`) are clients like others, so that all share one cache.
 
 pub(crate) mod adlist;
 mod lease;
