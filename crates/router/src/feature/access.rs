@@ -1,4 +1,4 @@
-//! `/user`: users, and who is logged in.
+//! `/user`: users, groups and active sessions.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use menu::{Call, Changes, Id, Menu, Origin, Reason, Reply, Row, RowFilter, Value
 use super::{Effects, Feature, View, concerns};
 use crate::live::{DYNAMIC, give};
 
-/// The menus that say who may do what.
+/// Menus that define the rights of users.
 pub(super) const USERS: [&str; 2] = ["/user", "/user/group"];
 
 impl Feature for Access {
@@ -17,7 +17,7 @@ impl Feature for Access {
     }
 
     fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, _: &mut Effects) {
-        // Keys are looked at when somebody comes with one.
+        // SSH keys are read at login.
         if concerns(&USERS, changes) {
             let by = match changes.map(|changes| changes.origin) {
                 None | Some(Origin::Router) => 0,
@@ -78,7 +78,7 @@ impl Feature for Access {
     }
 }
 
-/// The parts of a key: `type data note`.
+/// Shows type and comment of a key: `type data note`.
 fn annotate_key(row: &mut Row) {
     let key = row.get("key").and_then(Value::as_str).map(str::to_owned);
     let mut words = key.as_deref().unwrap_or_default().splitn(3, ' ');

@@ -1,6 +1,6 @@
-//! Addresses of interfaces, as they are configured: `/ip/address` and `/ipv6/address`.
+//! Configured addresses of interfaces: `/ip/address` and `/ipv6/address`.
 //!
-//! What comes of them is worked out in `compile/address.rs`, and told in `drive/addresses.rs`.
+//! `compile/address.rs` computes the addresses in use, and `drive/addresses.rs` publishes them.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use crate::read::name;
 const IPV4: &str = "/ip/address";
 const IPV6: &str = "/ipv6/address";
 
-/// See the module.
+/// Reads the configured addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Addresses;
 
@@ -52,7 +52,7 @@ fn address4(item: &Item) -> Option<Address4> {
     })
 }
 
-/// One that takes its network from a pool is made with that.
+/// Reads an IPv6 address. Returns `None` with `from-pool`: another feature handles such addresses.
 fn address6(item: &Item) -> Option<Address6> {
     if name(item, "from-pool").is_some() {
         return None;

@@ -1,5 +1,5 @@
-//! Gateway checks: which gateways are watched, what was asked of them, and which packets count as answers. By which
-//! next hops a gateway is asked only routes know: that is an effect.
+//! Gateway checks: the watched gateways, their probes, and the matching of answers. Control sends
+//! the probes, since only routes know the next hops.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,18 +18,18 @@ use crate::running::Running;
 #[derive(Debug)]
 pub(crate) struct Checks {
     machine: GatewayCheck<Checked>,
-    /// The gateways that are watched, as routes want it.
+    /// Watched gateways with the method of their probes.
     watched: BTreeSet<(Checked, How)>,
-    /// The number of the last echo request to each gateway, by which its answer is known: several may have one
+    /// Sequence number of the last echo request to each gateway. It tells apart gateways with one
     /// address.
     asked: BTreeMap<Checked, u16>,
-    /// The identifier of echo requests.
+    /// Identifier of echo requests.
     id: u16,
     seq: u16,
 }
 
 impl Checks {
-    /// None; echo requests are to have this identifier.
+    /// Returns an instance without gateways; `id` is the identifier of echo requests.
     pub(crate) fn new(id: u16, rng: &mut Rng) -> Self {
         Self {
             machine: GatewayCheck::new(rng.next_u64()),
@@ -40,12 +40,12 @@ impl Checks {
         }
     }
 
-    /// The gateways that are watched.
+    /// Returns the watched gateways.
     pub(crate) fn watched(&self) -> impl Iterator<Item = (Checked, How)> {
         self.watched.iter().copied()
     }
 
-    /// Watches these gateways, and no other.
+    /// Replaces the watched gateways.
     pub(crate) fn watch(
         &mut self,
         wanted: BTreeSet<(Checked, How)>,
@@ -61,7 +61,7 @@ impl Checks {
             if how == How::Ping {
                 self.asked.remove(&gateway);
             }
-            // Nobody asks any more: it counts as alive.
+            // An unwatched gateway counts as alive.
             out.push(Effect::Gateway(Wanted::Judge {
                 gateway,
                 how,
@@ -73,13 +73,13 @@ impl Checks {
         }
     }
 
-    /// Has a gateway asked out of turn that leads somewhere again.
+    /// Probes a gateway at once after it became reachable by a route again.
     pub(crate) fn found(&mut self, gateway: Checked, how: How, now: Instant) {
         let event = Event::Found { gateway, how };
         self.machine.handle(event, now, &mut Vec::new());
     }
 
-    /// A gateway answered.
+    /// Handles the answer of a gateway.
     pub(crate) fn answered(&mut self, gateway: Checked, how: How, now: Instant, out: &mut Effects) {
         self.feed(Event::Answered { gateway, how }, now, out);
     }
@@ -119,7 +119,7 @@ impl Checks {
         }
     }
 
-    /// The number of the next echo request to a gateway.
+    /// Returns the sequence number of the next echo request to a gateway.
     fn number(&mut self, gateway: Checked, how: How) -> u16 {
         self.seq = self.seq.wrapping_add(1);
         if how == How::Ping {

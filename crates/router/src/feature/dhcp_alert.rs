@@ -1,5 +1,5 @@
-//! Alerts of DHCP servers that should not be there, `/ip/dhcp-server/alert`: once a minute somebody asks for an
-//! address on the link, and takes none; whoever offers one is looked at.
+//! Alerts on unknown DHCP servers, `/ip/dhcp-server/alert`: sends a discover every minute and
+//! reports servers that answer.
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,16 +20,16 @@ use crate::read;
 use crate::running::Running;
 
 const MENU: &str = "/ip/dhcp-server/alert";
-/// RouterOS: so often somebody asks.
+/// Interval of discovers (RouterOS).
 const EVERY: Duration = Duration::from_secs(60);
-/// Servers that are remembered of one interface.
+/// Maximum number of servers remembered per interface.
 const MOST: usize = 64;
 const RATE: Rate = Rate {
     per_second: 1_000,
     burst: 200,
 };
 
-/// See the module.
+/// All DHCP alerts.
 #[derive(Debug)]
 pub(crate) struct DhcpAlerts {
     all: BTreeMap<ItemId, One>,
@@ -48,14 +48,14 @@ struct One {
     valid: BTreeSet<Mac>,
     timeout: Option<Duration>,
     script: String,
-    /// Servers that were found, and when.
+    /// Unknown servers, and when each was found.
     found: BTreeMap<Mac, Instant>,
     xid: u32,
     next: Option<Instant>,
 }
 
 impl DhcpAlerts {
-    /// None. Numbers of exchanges, which nobody may guess, come from `rng`.
+    /// Returns an instance without alerts. Unpredictable transaction ids come from `rng`.
     pub(crate) fn new(rng: Rng) -> Self {
         Self {
             all: BTreeMap::new(),
@@ -93,7 +93,7 @@ impl DhcpAlerts {
         self.all.insert(id, one);
     }
 
-    /// Asks for an address, as a client would.
+    /// Broadcasts a discover, as a client would.
     fn ask(&self, one: &One, out: &mut Effects) {
         let Some(interface) = self.named.get(&one.interface).copied() else {
             return;
@@ -104,7 +104,7 @@ impl DhcpAlerts {
         if *is_slave {
             return;
         }
-        // A client that comes and goes on the interface may have ended that.
+        // A client that left the interface may have ended the reception.
         out.push(Effect::Hear {
             service: SERVICE,
             interface,
@@ -127,7 +127,7 @@ impl DhcpAlerts {
         });
     }
 
-    /// A server has spoken on an interface.
+    /// Reports a server that answered on an interface, unless it is known.
     fn found(
         &mut self,
         (interface, mac, address): (&Name, Mac, Ipv4Addr),
@@ -145,7 +145,7 @@ impl DhcpAlerts {
                 continue;
             }
             one.found.insert(mac, now);
-            // RouterOS: the same words.
+            // Text of RouterOS.
             let message = format!(
                 "dhcp alert on {interface}: discovered unknown dhcp server, mac {mac}, ip {address}"
             );
@@ -172,7 +172,7 @@ impl DhcpAlerts {
 }
 
 impl One {
-    /// Forgets servers that were found long ago.
+    /// Removes servers whose `alert-timeout` is over.
     fn forget(&mut self, now: Instant) {
         if let Some(timeout) = self.timeout {
             self.found
@@ -262,7 +262,7 @@ impl Feature for DhcpAlerts {
             let server = (&name, heard.source_mac(), address);
             self.found(server, running.now, out);
         }
-        // A client may be waiting for it.
+        // A client of this router may need the answer.
         Hearing::NotMine
     }
 
@@ -283,7 +283,7 @@ impl Feature for DhcpAlerts {
     }
 }
 
-/// The address of a server whose answer a packet is.
+/// Returns the server's address if a packet is an answer of a DHCP server.
 fn server_of(bytes: &[u8]) -> Option<Ipv4Addr> {
     let packet = ipv4::Packet::new_checked(bytes).ok()?;
     let datagram = udp::Datagram::new_checked(packet.payload()).ok()?;

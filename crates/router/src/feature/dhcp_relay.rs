@@ -1,5 +1,5 @@
-//! DHCP relay agents, `/ip/dhcp-relay`: requests of clients go to servers in other networks, and answers come back, as
-//! `service::dhcp::relay` makes them.
+//! DHCP relay agents, `/ip/dhcp-relay`: forward requests of clients to servers in other networks,
+//! and the answers back. `service::dhcp::relay` rewrites the messages.
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,39 +21,39 @@ use crate::read;
 use crate::running::Running;
 
 const MENU: &str = "/ip/dhcp-relay";
-/// Who hears UDP port 67, servers and relay agents, registers this service.
+/// Service of UDP port 67, shared by servers and relay agents.
 const SERVICE: &str = "dhcp-server";
-/// Twenty thousand clients a second are heard, with a discovery and a request each.
+/// Allows twenty thousand clients a second, each with a discover and a request.
 const RATE: Rate = Rate {
     per_second: 40_000,
     burst: 1_024,
 };
-/// The most bytes of what is passed on.
+/// Maximum bytes of a forwarded message.
 const LONGEST: usize = 1_472;
-/// The most servers of a relay.
+/// Maximum number of servers of a relay.
 const SERVERS: usize = 16;
 
-/// See the module.
+/// All DHCP relay agents.
 #[derive(Debug, Default)]
 pub(crate) struct DhcpRelays {
     all: BTreeMap<ItemId, One>,
-    /// By the name of the interface.
+    /// Relays by the name of their interface.
     near: BTreeSet<(Name, ItemId)>,
-    /// By the interface, while it is there.
+    /// Relays by interface, while it exists.
     at: BTreeSet<(InterfaceId, ItemId)>,
-    /// By the address that servers answer to.
+    /// Relays by the address that servers answer to.
     addressed: BTreeMap<Ipv4Addr, ItemId>,
 }
 
-/// A relay.
+/// A relay agent.
 #[derive(Debug)]
 struct One {
     interface: Name,
     servers: Vec<Ipv4Addr>,
-    /// Its own address; none takes the first one of the interface.
+    /// Its own address; `None` takes the first one of the interface.
     local: Option<Ipv4Addr>,
     threshold_s: Option<u16>,
-    /// Whether option 82 is added, and the text of its remote end.
+    /// Remote id text of option 82; `None` does not add the option.
     agent: Option<String>,
     from_own: bool,
     disabled: bool,
@@ -73,7 +73,7 @@ impl Feature for DhcpRelays {
             let counted = self.take_away(id);
             if let Some(mut one) = item.and_then(one) {
                 (one.requests, one.responses) = counted;
-                // Its interface is looked at again, as if that had changed.
+                // Requests a layout event for the relay's interface.
                 out.push(Effect::Look(one.interface.clone()));
                 self.near.insert((one.interface.clone(), id));
                 self.all.insert(id, one);
@@ -127,7 +127,7 @@ impl Feature for DhcpRelays {
         if heard.service != SERVICE {
             return Hearing::NotMine;
         }
-        // What is malformed is for who hears it next to count.
+        // The next receiver counts malformed messages.
         let Some(message) = message(heard.packet()) else {
             return Hearing::NotMine;
         };
@@ -157,7 +157,7 @@ impl Feature for DhcpRelays {
 }
 
 impl DhcpRelays {
-    /// Gives what it has counted.
+    /// Removes a relay. Returns its counters.
     fn take_away(&mut self, id: ItemId) -> (u64, u64) {
         self.leave(id);
         let Some(one) = self.all.remove(&id) else {
@@ -181,7 +181,7 @@ impl DhcpRelays {
         }
     }
 
-    /// Takes over what is true of a relay's interface.
+    /// Updates a relay from the state of its interface.
     fn bring_up_to_date(&mut self, id: ItemId, running: &Running<'_>) {
         self.leave(id);
         let Some(one) = self.all.get_mut(&id).filter(|one| !one.disabled) else {
@@ -209,7 +209,8 @@ impl DhcpRelays {
         }
     }
 
-    /// Passes a request on by the relays of its interface; one without a relay is for a server here.
+    /// Forwards a request by the relays of its interface. A request on an interface without a relay
+    /// is for a server of this router.
     fn request(
         &mut self,
         interface: InterfaceId,
@@ -245,7 +246,7 @@ impl DhcpRelays {
         hearing
     }
 
-    /// Passes an answer back to its client.
+    /// Forwards an answer to its client.
     fn answer(&mut self, message: Message, out: &mut Effects) -> Hearing {
         let id = self.addressed.get(&message.giaddr);
         let Some(one) = id.and_then(|id| self.all.get_mut(id)) else {

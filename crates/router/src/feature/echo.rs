@@ -1,4 +1,4 @@
-//! Echo: answers to requests (RFC 1122, 3.2.2.6; RFC 4443, 4.2).
+//! Answers to ICMP echo requests (RFC 1122, 3.2.2.6; RFC 4443, 4.2).
 
 use core::net::Ipv6Addr;
 
@@ -10,11 +10,11 @@ use super::hear::{Heard, Hearing, Outgoing};
 use super::{Effects, Feature};
 use crate::running::{Running, source_of6};
 
-/// See the module.
+/// Responder to echo requests.
 #[derive(Debug, Default)]
 pub(crate) struct Echo;
 
-/// The service of echo replies, for who sends requests.
+/// Returns the service of echo replies, for features that send requests.
 pub(crate) fn replies() -> Service {
     let icmp = |ipv6, kind| Match::Icmp { ipv6, kind };
     let replies = [
@@ -34,7 +34,8 @@ const REQUESTS: [Match; 2] = [
         kind: icmpv6::Type::ECHO_REQUEST.0,
     },
 ];
-/// RouterOS answers as fast as it is asked. What control can do in a second is more than one asker may take.
+/// RouterOS does not limit its answers. This limit keeps echo requests from taking all of control's
+/// time.
 const RATE: Rate = Rate {
     per_second: 20_000,
     burst: 512,

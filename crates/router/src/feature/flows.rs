@@ -1,5 +1,5 @@
-//! `/ip/traffic-flow`: who is told of flows, and how. `service::flow` is the exporter; control shows it the table of
-//! connections piece by piece (`drive/flows.rs`).
+//! `/ip/traffic-flow`: flow export. `service::flow` is the exporter; control passes it the
+//! connection table piece by piece (`drive/flows.rs`).
 
 use core::net::SocketAddr;
 
@@ -14,32 +14,33 @@ use super::{Effect, Effects, Feature, View};
 
 const SETTINGS: &str = "/ip/traffic-flow";
 const TARGETS: &str = "/ip/traffic-flow/target";
-/// How often the table is looked at: sooner than any connection goes that has ended (`tcp-close-timeout`, 10 s).
+/// Interval of table scans: shorter than the time that an ended connection stays
+/// (`tcp-close-timeout`, 10 s).
 const EVERY: Duration = Duration::from_secs(5);
 
-/// See the module.
+/// Flow exporter and the state of its table scan.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
     exporter: Exporter,
-    /// When the next piece is to be looked at, and which: the family, and the place from which on.
+    /// Time of the next piece, its family (true is IPv6), and the table position where it starts.
     next: Option<(Instant, bool, u64)>,
-    /// When the look began that is under way.
+    /// Start of the present scan.
     began: Instant,
 }
 
 impl Flows {
-    /// The piece of the table that is to be looked at, if it is time.
+    /// Returns family and start of the next piece, if it is due.
     pub(crate) fn place(&self, now: Instant) -> Option<(bool, u64)> {
         let (_, ipv6, place) = self.next.filter(|(at, ..)| *at <= now)?;
         Some((ipv6, place))
     }
 
-    /// Takes what a direction of a connection has counted.
+    /// Adds the counters of one direction of a connection.
     pub(crate) fn see(&mut self, seen: FlowSample, now: Instant) {
         self.exporter.see(seen, now);
     }
 
-    /// Takes that a piece was looked at; `more` is where it goes on.
+    /// Ends a piece; `more` is the start of the next piece of this family.
     pub(crate) fn looked(
         &mut self,
         more: Option<u64>,
@@ -133,7 +134,8 @@ fn span(item: &Item, name: &str) -> Duration {
     Duration::from_nanos(nanos.unwrap_or(0))
 }
 
-/// `4k`, `1M`: flows that are kept. What is more than a million takes the memory of a small machine.
+/// Parses `cache-entries` such as `4k` and `1M`. The result is limited to a million flows because
+/// of memory.
 fn entries(text: &str) -> usize {
     const MOST: usize = 1 << 20;
     let (number, unit) = match text.strip_suffix('k') {

@@ -1,4 +1,4 @@
-//! What gateway checks ask of routes.
+//! Effects of gateway checks on routes.
 
 use core::net::IpAddr;
 
@@ -6,17 +6,17 @@ use service::gateway_check::How;
 
 use crate::rib::{Gateway, V4, V6};
 
-/// A gateway that is checked.
+/// A checked gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Checked {
-    /// Of IPv4 routes.
+    /// Gateway of IPv4 routes.
     V4(Gateway<V4>),
-    /// Of IPv6 routes.
+    /// Gateway of IPv6 routes.
     V6(Gateway<V6>),
 }
 
 impl Checked {
-    /// Its address.
+    /// Returns its address.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         match self {
             Self::V4(gateway) => gateway.address().map(IpAddr::V4),
@@ -25,25 +25,25 @@ impl Checked {
     }
 }
 
-/// What gateway checks want of routes.
+/// A request of gateway checks to control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// The gateway is asked where its routes lead.
+    /// Probes the gateway on the links of its routes.
     Ask {
         /// The gateway.
         gateway: Checked,
-        /// How it is asked.
+        /// Method of the probe.
         how: How,
-        /// The identifier and the number of an echo request.
+        /// Identifier and sequence number of an echo request.
         numbers: (u16, u16),
     },
-    /// The gateway's routes are used, or not.
+    /// Enables or disables the gateway's routes.
     Judge {
         /// The gateway.
         gateway: Checked,
-        /// How it is asked.
+        /// Method of the probe.
         how: How,
-        /// Whether it answers.
+        /// Whether the gateway answers.
         alive: bool,
     },
 }

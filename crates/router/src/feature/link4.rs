@@ -1,4 +1,4 @@
-//! IPv4 groups on every link: which are received there is reported (IGMP).
+//! IGMP reports of joined IPv4 groups, on every link.
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,13 +14,13 @@ use super::{Effects, Feature};
 use crate::drive::timers::Timers;
 use crate::running::Running;
 
-/// Queriers ask every two minutes (RFC 3376, 8.2); who asks more often is not heard.
+/// Limit of IGMP queries: queriers send one every two minutes (RFC 3376, 8.2).
 const QUERIES: Rate = Rate {
     per_second: 1_000,
     burst: 128,
 };
 
-/// The machines of the links that groups are received on.
+/// IGMP hosts of the links with joined groups.
 #[derive(Debug)]
 pub(crate) struct Links4 {
     links: BTreeMap<InterfaceId, Host>,
@@ -29,7 +29,7 @@ pub(crate) struct Links4 {
 }
 
 impl Links4 {
-    /// No link. All jitter follows from `seed`.
+    /// Returns an instance without links. All jitter is derived from `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             links: BTreeMap::new(),
@@ -38,7 +38,7 @@ impl Links4 {
         }
     }
 
-    /// A group is to be reported as received on a link, or is received there no more.
+    /// Starts or stops to report a group on a link.
     pub(crate) fn join(
         &mut self,
         (id, group): (InterfaceId, Ipv4Addr),
@@ -55,7 +55,7 @@ impl Links4 {
         self.feed(id, Event::Join { group }, running.now, out);
     }
 
-    /// Takes over what is true of a link.
+    /// Updates a link from the layout.
     fn change(&mut self, id: InterfaceId, running: &Running<'_>, out: &mut Effects) {
         let laid = running.layout.interfaces.get(&id);
         let is_up = laid.is_some_and(|laid| laid.link.running);
@@ -104,7 +104,7 @@ impl Feature for Links4 {
             packet: heard.packet(),
         };
         self.feed(heard.interface, event, running.now, out);
-        // Sockets of the host plane may have asked for groups, too.
+        // Sockets of the host plane may have joined groups, too.
         Hearing::NotMine
     }
 

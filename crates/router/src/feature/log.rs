@@ -1,4 +1,4 @@
-//! `/log`: what it shows, what is added by hand, and the menus that say what goes where.
+//! `/log`: rows of log entries, commands that add entries, and the logging rules.
 
 use core::net::IpAddr;
 use std::ops::ControlFlow;

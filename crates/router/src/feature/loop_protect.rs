@@ -1,5 +1,5 @@
-//! Loop protection, `loop-protect=on` of interfaces: `service::loop_protect` decides, and an interface that is in a
-//! loop is held down for a time.
+//! Loop protection, `loop-protect=on` of interfaces: holds an interface down for a time if it is
+//! part of a loop. `service::loop_protect` decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,19 +18,19 @@ use crate::read;
 use crate::running::Running;
 
 const SERVICE: &str = "loop-protect";
-/// One frame of a loop is enough, and a storm of them is no more.
+/// Limit of loop-protect frames: one frame reveals a loop.
 const RATE: Rate = Rate {
     per_second: 1_000,
     burst: 64,
 };
-/// Why an interface is held down, as its row shows it.
+/// Reason in the row of an interface that is held down.
 const WHY: &str = "loop-protect: it is part of a loop";
 
-/// See the module.
+/// Loop protection of interfaces.
 #[derive(Debug, Default)]
 pub(crate) struct LoopProtection {
     machine: LoopProtect,
-    /// The protected interfaces that are there.
+    /// Protected interfaces that exist, by item.
     there: BTreeMap<ItemId, (InterfaceId, Name)>,
 }
 
@@ -64,7 +64,7 @@ impl Feature for LoopProtection {
     }
 
     fn annotate(&self, menu: &'static Menu, id: Id, row: &mut Row) {
-        // The schema says which kinds can be protected.
+        // Only kinds of interfaces with this property can be protected.
         if menu.property("loop-protect-status").is_none() {
             return;
         }
@@ -158,7 +158,7 @@ impl LoopProtection {
                     sender,
                     source,
                 } => {
-                    // RouterOS: in these words.
+                    // Text of RouterOS.
                     let message = format!(
                         "{} received loop protect packet originated from {source} ({})",
                         name(interface),
@@ -193,7 +193,8 @@ fn hold(item: ItemId, is_held: bool) -> Effect {
     }
 }
 
-/// How an interface is protected; none if it is not. RouterOS: `default` is off.
+/// Reads the settings of an interface. Returns `None` if it is not protected. RouterOS: `default`
+/// is off.
 fn config(item: &Item) -> Option<Config> {
     let is_on = item.text("loop-protect") == "on" && !item.is("disabled");
     let span = |name| read::span(item, name).unwrap_or(Duration::ZERO);

@@ -1,4 +1,5 @@
-//! Tools that go by link address: echo of RouterOS's own (`/tool/mac-server/ping`), and `/tool/wol`.
+//! Tools that use link addresses: RouterOS's MAC ping (`/tool/mac-server/ping`) and Wake-on-LAN
+//! (`/tool/wol`).
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,23 +21,23 @@ use crate::running::Running;
 const PING: &str = "/tool/mac-server/ping";
 const TOOLS: &str = "/tool";
 const SERVICE: &str = "mac-ping";
-/// Each is answered by one of its own length.
+/// Limit of MAC pings; each answer is as long as its request.
 const RATE: Rate = Rate {
     per_second: 500,
     burst: 64,
 };
-/// The port of datagrams that wake machines up; any would do ("discard").
+/// UDP port of Wake-on-LAN packets: "discard"; any port works.
 const WAKE: u16 = 9;
-/// Machines that wait to be woken up; a command more than that is refused.
+/// Maximum number of queued Wake-on-LAN packets; further commands fail.
 const WAITING: usize = 256;
 
-/// See the module.
+/// State of MAC ping and Wake-on-LAN.
 #[derive(Debug, Default)]
 pub(crate) struct MacTools {
     answers: bool,
-    /// Interfaces that run, and carry frames.
+    /// Running interfaces with Ethernet headers.
     all: BTreeMap<InterfaceId, Own>,
-    /// Who is to be woken up, and by which interface; by all without one.
+    /// Queued targets of Wake-on-LAN with their interfaces; `None` means all interfaces.
     wake: Vec<(Option<Name>, Mac)>,
     asked: Option<Instant>,
 }
@@ -46,7 +47,7 @@ struct Own {
     name: Name,
     mac: Mac,
     address: Ipv4Addr,
-    /// A bridge sends for it.
+    /// The interface is a port; its bridge sends.
     is_port: bool,
 }
 
@@ -109,7 +110,7 @@ impl Feature for MacTools {
             ipv6: false,
             port: mac_ping::PORT,
         };
-        // RouterOS: it goes by link address, and rules of IP have no part in it.
+        // RouterOS: IP rules do not apply to MAC ping.
         vec![Service {
             meets_rules: false,
             ..Service::new(SERVICE, [its], RATE)
@@ -161,12 +162,12 @@ impl Feature for MacTools {
     }
 }
 
-/// What network cards wake up by: six bytes of ones, and their address sixteen times.
+/// Returns the Wake-on-LAN payload: six bytes 0xff, and the address sixteen times.
 fn magic(mac: Mac) -> Vec<u8> {
     [&[0xff; 6][..], &mac.0.repeat(16)].concat()
 }
 
-/// A datagram to everybody on a link, with its IPv4 header.
+/// Returns a broadcast datagram with its IPv4 header.
 fn packet(from: Ipv4Addr, [src_port, dst_port]: [u16; 2], payload: &[u8]) -> Vec<u8> {
     let to = Ipv4Addr::BROADCAST;
     let ports = udp::Repr { src_port, dst_port };
@@ -176,7 +177,7 @@ fn packet(from: Ipv4Addr, [src_port, dst_port]: [u16; 2], payload: &[u8]) -> Vec
     [&header[..], &datagram, payload].concat()
 }
 
-/// The source port and the payload of a datagram in IPv4.
+/// Returns source port and payload of an IPv4 datagram.
 fn datagram(packet: &[u8]) -> Option<(u16, &[u8])> {
     let packet = ipv4::Packet::new_checked(packet).ok()?;
     let datagram = udp::Datagram::new_checked(packet.payload()).ok()?;

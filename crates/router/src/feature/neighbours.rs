@@ -1,5 +1,5 @@
-//! What ARP and neighbour discovery hear. The tables of neighbours are control's: routes, resolution and addresses
-//! reach into them at every step.
+//! Reception of ARP and Neighbor Discovery. Control has the neighbour tables, since routes,
+//! resolution and addresses use them at every step.
 
 use dataplane::DropReason;
 use dataplane::service::{Carried, Match, Rate, Service};
@@ -10,31 +10,31 @@ use super::hear::{Heard, Hearing};
 use super::{Effect, Effects, Feature};
 use crate::running::Running;
 
-/// The service of ARP (RFC 826), for who else hears it.
+/// Name of the service of ARP (RFC 826).
 pub(crate) const ARP: &str = "arp";
-/// The service of neighbour and router discovery (RFC 4861).
+/// Name of the service of neighbour and router discovery (RFC 4861).
 pub(crate) const DISCOVERY: &str = "nd";
-/// The types of discovery: solicitations, advertisements, redirects.
+/// ICMPv6 types: solicitations, advertisements, redirects.
 const TYPES: core::ops::RangeInclusive<u8> = 133..=137;
-/// A network of 4,096 hosts that all ask at once is answered within a second.
+/// Allows 4,096 hosts to send a request at once and get answers within a second.
 const RATE: Rate = Rate {
     per_second: 10_000,
     burst: 512,
 };
 
-/// The service of ARP.
+/// Returns the service of ARP, for all features that receive it.
 pub(crate) fn arp() -> Service {
     let arp = Match::Frame(Carried::EtherType(EtherType::ARP.0));
     Service::new(ARP, [arp], RATE)
 }
 
-/// The service of discovery.
+/// Returns the service of Neighbor Discovery.
 pub(crate) fn discovery() -> Service {
     let types = TYPES.map(|kind| Match::Icmp { ipv6: true, kind });
     Service::new(DISCOVERY, types.collect::<Vec<_>>(), RATE).by_link()
 }
 
-/// See the module.
+/// Receives ARP and Neighbor Discovery for control.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours;
 

@@ -1,5 +1,5 @@
-//! Echo requests of users: those under way, and what answers them. Control sends them (`drive/ping.rs`), as their
-//! way is found there.
+//! Echo requests of users: open pings and their answers. Control sends the requests
+//! (`drive/ping.rs`), since it looks up the routes.
 
 use std::task::Waker;
 
@@ -15,28 +15,28 @@ use super::neighbours::{self, ARP};
 use super::{Effects, Feature};
 use crate::running::Running;
 
-/// See the module.
+/// Pings of users.
 #[derive(Debug)]
 pub(crate) struct UserPings {
-    /// Those that are under way, each with who waits for it.
+    /// Open pings, each with the waker of its user.
     pub(crate) under_way: Pings<Waker>,
 }
 
 impl UserPings {
-    /// None; all are to have this identifier.
+    /// Returns an instance without pings; `id` is the identifier of all echo requests.
     pub(crate) const fn new(id: u16) -> Self {
         Self {
             under_way: Pings::new(id),
         }
     }
 
-    /// Takes what may answer a request; says whether it does.
+    /// Handles a possible answer. Returns whether it belongs to a ping.
     pub(crate) fn answer(&mut self, said: &ping::Response, now: Instant) -> bool {
         let owner = self.under_way.hear(said, now);
         owner.map(Waker::wake_by_ref).is_some()
     }
 
-    /// Takes an ARP packet that may answer a question for a link address.
+    /// Handles an ARP packet that may answer a ping by ARP.
     fn answer_link(&mut self, heard: &Heard<'_>, now: Instant) {
         let Ok(said) = arp::Repr::parse(heard.packet()) else {
             return;
@@ -50,7 +50,7 @@ impl UserPings {
     }
 }
 
-/// The errors that may be about an echo request.
+/// Returns the service of ICMP errors, which may concern echo requests.
 fn errors() -> Service {
     let v4 = [
         icmpv4::Type::UNREACHABLE,
@@ -84,7 +84,7 @@ impl Feature for UserPings {
 
     fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, _: &mut Effects) -> Hearing {
         if heard.service == ARP {
-            // The table of neighbours takes it in any case.
+            // The neighbour table needs the packet, too.
             self.answer_link(heard, running.now);
             return Hearing::NotMine;
         }

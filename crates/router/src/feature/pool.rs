@@ -1,4 +1,4 @@
-//! Pools of IPv4 addresses, `/ip/pool`. Services that give addresses out share them (`service::pool`).
+//! IPv4 address pools, `/ip/pool`, shared by all services that lease addresses (`service::pool`).
 
 use core::net::Ipv4Addr;
 use core::ops::ControlFlow;
@@ -11,13 +11,13 @@ use super::{Effects, Feature, View, each_item};
 use crate::intent::{ItemId, Name};
 use crate::live::{give, number};
 
-/// The menu of pools.
+/// Menu of pools.
 pub(crate) const MENU: &str = "/ip/pool";
 const USED: &str = "/ip/pool/used";
-/// Rows that are made at once.
+/// Maximum number of rows built at a time.
 const AT_ONCE: usize = 256;
 
-/// See the module.
+/// The configured address pools.
 #[derive(Debug, Default)]
 pub(crate) struct AddressPools {
     pools: Pools,
@@ -25,7 +25,7 @@ pub(crate) struct AddressPools {
 }
 
 impl AddressPools {
-    /// The pools, for who gives addresses out.
+    /// Returns a shared handle to the pools.
     pub(crate) fn share(&self) -> Pools {
         self.pools.clone()
     }
@@ -104,7 +104,7 @@ impl Feature for AddressPools {
     }
 }
 
-/// The addresses that a value stands for: one, a network, or from one to another.
+/// Parses a range: an address, a network, or first and last address.
 fn range(value: &Value) -> Option<Range> {
     let text = value.to_string();
     if let Some((first, last)) = text.split_once('-') {

@@ -1,7 +1,7 @@
-//! The scheduler: `/system/scheduler` as a machine without a thread.
+//! The scheduler, `/system/scheduler`: computes when events run.
 //!
-//! Times are those of the day, as the configuration names them, in nanoseconds since 1970 on the local clock. When
-//! a clock is set, events come early or late, and none runs twice for that.
+//! Times are local times of day in nanoseconds since 1970. After a change of the clock events may
+//! run early or late, but no event runs twice because of it.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use super::{Effects, Feature, View};
 /// The menu of events.
 pub(crate) const EVENTS: &str = "/system/scheduler";
 
-/// How long after the router's start events with `startup` run (RouterOS: 3 seconds).
+/// Delay of `startup` events after the router's start (RouterOS: 3 seconds).
 const STARTUP: i64 = 3 * time::SECOND;
 
-/// The events, and when each is next.
+/// Enabled events and their next runs.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     events: BTreeMap<Id, Event>,
     loaded: bool,
-    /// When the owner is to ask for the events that are due.
+    /// Time at which the owner asks for due events.
     wake: Option<Instant>,
 }
 
@@ -36,7 +36,7 @@ impl Feature for Schedule {
     }
 
     fn tick(&mut self, _: Instant, _: &mut Effects) {
-        // The owner is awake, and asks for the events that are due.
+        // The owner is awake and asks for the due events.
         self.wake = None;
     }
 
@@ -51,18 +51,18 @@ impl Feature for Schedule {
     }
 }
 
-/// An event that is not disabled.
+/// An enabled event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Event {
-    /// When it runs first; none at the router's start.
+    /// First run; `None` means the router's start.
     first: Option<i64>,
     interval: i64,
-    /// When it runs next, if it does.
+    /// Next run, if any.
     next: Option<i64>,
 }
 
 impl Schedule {
-    /// Takes the events of the configuration over; those that are as they were go on as they did.
+    /// Reads the events. Unchanged events keep their next run.
     fn take(&mut self, store: &Store, clock: Clock) {
         let now = nanos(clock);
         let before = std::mem::take(&mut self.events);
@@ -77,20 +77,20 @@ impl Schedule {
         self.loaded = true;
     }
 
-    /// When something is due, in nanoseconds from now.
+    /// Returns the nanoseconds until the next run of any event.
     fn wait(&self, clock: Clock) -> Option<i64> {
         let next = self.events.values().filter_map(|event| event.next).min()?;
         Some(next.saturating_sub(nanos(clock)).max(0))
     }
 
-    /// Sees to being asked when the next event is due.
+    /// Sets the wake-up time to the next run of any event.
     pub(crate) fn watch(&mut self, clock: Clock, now: Instant) {
         let wait = self.wait(clock);
         let wait = wait.and_then(|nanos| u64::try_from(nanos).ok());
         self.wake = wait.map(|nanos| now + Duration::from_nanos(nanos));
     }
 
-    /// When an event is next.
+    /// Returns the next run of an event.
     fn next(&self, id: Id) -> Option<Clock> {
         let next = self.events.get(&id)?.next?;
         Some(Clock {
@@ -101,7 +101,7 @@ impl Schedule {
         })
     }
 
-    /// The events whose time has come; each is given once, however late it is.
+    /// Returns the due events, each once, however late it is.
     pub(crate) fn due(&mut self, clock: Clock) -> Vec<Id> {
         let now = nanos(clock);
         let mut due = Vec::new();
@@ -135,7 +135,7 @@ impl Event {
         }
     }
 
-    /// When an event that is new runs; `running` says whether the router has been for a while.
+    /// Returns the first run of a new event; `running` is false while the router starts.
     fn begin(&self, now: i64, running: bool) -> Option<i64> {
         match self.first {
             Some(first) if first > now => Some(first),
@@ -144,19 +144,19 @@ impl Event {
         }
     }
 
-    /// When it runs next, after now.
+    /// Returns the next run after `now`.
     fn after(&self, now: i64) -> Option<i64> {
         if self.interval <= 0 {
             return None;
         }
-        // What was at the router's start goes on from now.
+        // An event that ran at the router's start repeats from now on.
         let first = self.first.unwrap_or(now).min(now);
         let past = now.saturating_sub(first) / self.interval;
         first.checked_add(past.checked_add(1)?.checked_mul(self.interval)?)
     }
 }
 
-/// The local time in nanoseconds since 1970.
+/// Returns the local time in nanoseconds since 1970.
 fn nanos(clock: Clock) -> i64 {
     clock
         .unix_seconds
@@ -194,7 +194,8 @@ mod tests {
         store
     }
 
-    /// When the event of a store runs, if the router starts at a time and is asked every second.
+    /// Returns the runs of the event in `store` if the router starts at `start` and checks every
+    /// second.
     fn runs(store: &Store, start: &str, seconds: i64) -> Vec<String> {
         let mut clock = at(start);
         let mut schedule = Schedule::default();

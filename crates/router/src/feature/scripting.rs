@@ -1,4 +1,4 @@
-//! Scripts: what is kept, what runs, and the global variables.
+//! Rows and commands of scripts, jobs and global variables.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use super::access::USERS;
 use super::{Effects, Feature, View, concerns};
 use crate::live::{DYNAMIC, give, number};
 
-/// The menu of scripts.
+/// Menu of scripts.
 pub(crate) const SCRIPTS: &str = "/system/script";
 
 impl Feature for Scripting {
@@ -119,7 +119,7 @@ fn job_rows(
     ControlFlow::Continue(())
 }
 
-/// Removes or changes global variables.
+/// Removes or sets global variables.
 fn change_variables(
     scripting: &Scripting,
     view: &View<'_>,
@@ -146,8 +146,8 @@ fn change_variables(
     Ok(Reply::default())
 }
 
-/// Stops all of these jobs, and what came of them. Some may have ended since they were listed:
-/// that is no error, unless all have.
+/// Stops jobs and their child jobs. Jobs that have ended since they were listed are no error,
+/// unless all have.
 fn stop_jobs(scripting: &Scripting, view: &View<'_>, items: &[Id]) -> Result<Reply, Reason> {
     let jobs: BTreeSet<Id> = items.iter().copied().collect();
     let owners = jobs.iter().filter_map(|job| scripting.owner(*job));
@@ -174,10 +174,10 @@ fn variable_of(scripting: &Scripting, id: Id) -> Option<(String, Environment, St
         })
 }
 
-/// The id of a variable's row: it follows from the names alone.
+/// Returns the id of a variable's row, derived from user and name.
 fn variable(user: &str, name: &str) -> Id {
     let bytes = user.bytes().chain([0]).chain(name.bytes());
-    // FNV-1a (Fowler, Noll, Vo). Two variables hardly ever share it; then both rows have one id.
+    // FNV-1a (Fowler, Noll, Vo). On the unlikely collision two rows share an id.
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });

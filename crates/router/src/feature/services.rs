@@ -1,4 +1,4 @@
-//! `/ip/service`: which services there are here.
+//! `/ip/service`: services that cannot listen.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use menu::{Id, Menu, Row, Value};
 
 use super::{Effects, Feature};
 
-/// Services that are to listen and cannot, by name, and why.
+/// Enabled services that cannot listen, by name, with the reason.
 pub type ClosedServices = BTreeMap<&'static str, String>;
 
-/// The services of this router, as far as they are not there.
+/// State of the router's services.
 #[derive(Debug, Default)]
 pub(crate) struct Services {
     closed: ClosedServices,
 }
 
 impl Services {
-    /// Tells which services are to listen and cannot; what is new is logged.
+    /// Sets the services that cannot listen; logs new ones.
     pub(crate) fn set_closed(&mut self, closed: ClosedServices, out: &mut Effects) {
         let before = std::mem::replace(&mut self.closed, closed);
         for (name, why) in &self.closed {
@@ -38,7 +38,7 @@ impl Feature for Services {
     }
 }
 
-/// Marks a service that is to listen and cannot. One that is disabled is as closed as it says.
+/// Marks an enabled service that cannot listen as invalid.
 fn annotate(closed: &ClosedServices, row: &mut Row) {
     if row.is("disabled") {
         return;

@@ -1,5 +1,6 @@
-//! `/ip/ssh`: the host key of the SSH server. The program speaks the protocol; a key that a user had made or brought
-//! is kept beside the settings, and stands in place of the one that the program has made at its first start.
+//! `/ip/ssh`: the host key of the SSH server. A key that a user generated or imported is stored in
+//! the settings; it replaces the key that the program generated at its first start. The owner runs
+//! the server.
 
 use access::HostKey;
 use menu::{Changes, Id, Menu, Row, Store, Value};
@@ -7,31 +8,31 @@ use menu::{Changes, Id, Menu, Row, Store, Value};
 use super::{Effects, Feature, View};
 
 pub(crate) const SSH: &str = "/ip/ssh";
-/// Where the settings keep it.
+/// Property of the settings with the stored key.
 pub(crate) const KEPT: &str = "host-key";
 
-/// See the module.
+/// Host key of the SSH server.
 #[derive(Debug, Default)]
 pub(crate) struct Ssh {
-    /// What the program shows where the settings have none.
+    /// The generated key, used without a stored one.
     first: Option<HostKey>,
     fingerprint: Option<String>,
 }
 
-/// The host key that the settings have, if they have one.
+/// Returns the host key in the settings, if set.
 pub fn kept_host_key(store: &Store) -> Option<HostKey> {
     let pem = store.settings(SSH)?.text(KEPT);
     HostKey::read(pem.as_bytes(), "").ok()
 }
 
 impl Ssh {
-    /// Takes over the key that the program has made.
+    /// Sets the generated key.
     pub(crate) fn set_first(&mut self, key: HostKey, store: &Store) {
         self.first = Some(key);
         self.look(store);
     }
 
-    /// The host key, if there is any.
+    /// Returns the host key in use, if any.
     pub(crate) fn key(&self, store: &Store) -> Option<HostKey> {
         kept_host_key(store).or_else(|| self.first.clone())
     }

@@ -1,10 +1,10 @@
-//! Neighbours of layer 2, `/ip/neighbor`: the router tells of itself on the interfaces of a list, and hears who else
-//! does. The protocols are the business of `service::discovery`.
+//! Neighbour discovery by LLDP, CDP and MNDP, `/ip/neighbor`: announces the router on the interfaces of a list and
+//! receives announcements there. `service::discovery` has the protocols.
 //!
 //! ```text
-//! an interface of the list ─▶ tells and hears by itself
-//! a bridge of the list     ─▶ each of its ports does, under the name `bridge/port`
-//! a port of a bridge       ─▶ hears MNDP by copies of what is sent to everybody, LLDP and CDP by copies of theirs
+//! an interface of the list ─▶ sends and receives itself
+//! a bridge of the list     ─▶ each of its ports sends and receives, under the name `bridge/port`
+//! a port of a bridge       ─▶ receives MNDP by copies of broadcasts, LLDP and CDP by copies of their frames
 //! ```
 
 mod packet;

@@ -1,7 +1,8 @@
-//! Keepalives of tunnels: when they are sent, their bytes, and when the remote end counts as silent.
+//! Keepalives of tunnels: their timing and bytes, and the timeout of the remote end.
 //!
-//! An EoIP keepalive is a header without a frame, and has no answer. A GRE keepalive carries its own answer as the
-//! inner packet, which the remote end routes back (Cisco's scheme, which RouterOS uses).
+//! An EoIP keepalive is a header without a frame and has no answer. A GRE keepalive contains its
+//! own answer as the inner packet, which the remote end routes back (Cisco's scheme, which RouterOS
+//! uses).
 
 use core::net::IpAddr;
 
@@ -13,22 +14,23 @@ use wire::checksum;
 /// TTL of outer packets (RouterOS: seen in captures of EoIP).
 pub(super) const TTL: u8 = 255;
 
-/// Watches one tunnel by its keepalives.
+/// Keepalive state of one tunnel.
 #[derive(Debug)]
 pub(super) struct Watch {
     interval: Duration,
-    /// Longest silence before the tunnel is held down.
+    /// Maximum silence before the tunnel is held down.
     patience: Duration,
     /// Keepalives received so far.
     received: u64,
-    /// Time of the next keepalive, and of giving the remote end up.
+    /// Time of the next keepalive, and of the timeout.
     next: Option<Instant>,
     until: Instant,
     pub(super) is_held: bool,
 }
 
 impl Watch {
-    /// Reads `keepalive=10s,10`: the interval, and how many may be missed. `None` if keepalives are off.
+    /// Reads `keepalive=10s,10`: the interval, and how many keepalives may be missed. Returns
+    /// `None` if keepalives are off.
     pub(super) fn read(item: &Item) -> Option<Self> {
         let Value::Tuple(_, parts) = item.get("keepalive")? else {
             return None;
@@ -49,24 +51,24 @@ impl Watch {
         })
     }
 
-    /// Time of the next keepalive; zero before the first one.
+    /// Returns the time of the next keepalive; zero before the first one.
     pub(super) fn deadline(&self) -> Instant {
         self.next.unwrap_or(Instant::ZERO)
     }
 
-    /// Starts anew for another remote end. Returns whether the tunnel was held down.
+    /// Restarts for another remote end. Returns whether the tunnel was held down.
     pub(super) fn restart(&mut self) -> bool {
         self.next = None;
         core::mem::take(&mut self.is_held)
     }
 
-    /// Advances to `now`, with the keepalives received in total. Returns `None` before the deadline, otherwise whether
-    /// `is_held` changed; a keepalive is due then.
+    /// Advances to `now`; `received` is the total of received keepalives. Returns `None` before the
+    /// deadline. Otherwise a keepalive is due; returns whether `is_held` changed.
     pub(super) fn advance(&mut self, received: u64, now: Instant) -> Option<bool> {
         if self.next.is_some_and(|next| next > now) {
             return None;
         }
-        // At the first call the remote end gets its whole patience.
+        // The first call starts the timeout.
         let first = self.next.replace(now + self.interval).is_none();
         if core::mem::replace(&mut self.received, received) != received || first {
             self.until = now + self.patience;
@@ -76,7 +78,7 @@ impl Watch {
     }
 }
 
-/// Returns a keepalive; `None` for tunnels that have none, or if the ends are of two families.
+/// Returns a keepalive packet, or `None` if the tunnel type has none or the ends differ in family.
 pub(super) fn packet(carries: Carries, local: IpAddr, remote: IpAddr) -> Option<Vec<u8>> {
     let ipv6 = remote.is_ipv6();
     let payload = match (carries, ipv6) {
@@ -89,7 +91,7 @@ pub(super) fn packet(carries: Carries, local: IpAddr, remote: IpAddr) -> Option<
             vec![high << 4 | 3, low]
         }
         (Carries::Gre, _) => {
-            // RouterOS: the answer has protocol 0 over IPv4, and that of IPv6 over IPv6.
+            // RouterOS: the answer has protocol 0 over IPv4, and the protocol of IPv6 over IPv6.
             let (kind, answer) = match ipv6 {
                 false => ([0x08, 0x00], [0, 0, 0, 0]),
                 true => ([0x86, 0xdd], [0, 0, 0x86, 0xdd]),
@@ -106,7 +108,7 @@ pub(super) fn packet(carries: Carries, local: IpAddr, remote: IpAddr) -> Option<
     outer(protocol, local, remote, &payload)
 }
 
-/// Puts an IP header before a payload; `None` if the ends are of two families.
+/// Puts an IP header before a payload. Returns `None` if the ends differ in family.
 fn outer(protocol: u8, from: IpAddr, to: IpAddr, payload: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = match (from, to) {
         (IpAddr::V4(from), IpAddr::V4(to)) => {
@@ -147,7 +149,7 @@ mod tests {
         let gre = packet(Carries::Gre, v4(1), v4(2)).expect("one family");
         assert_eq!(gre.len(), 48);
         assert_eq!(gre[20..24], [0, 0, 0x08, 0]);
-        // The answer goes the other way.
+        // The answer has the reverse addresses.
         assert_eq!(gre[36..44], [192, 0, 2, 2, 192, 0, 2, 1]);
         assert_eq!(gre[44..], [0; 4]);
         let [a, b] = [1u16, 2].map(|last| IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, last]));

@@ -31,50 +31,50 @@ use crate::kind::tunnel::MENUS;
 use crate::paths::{Path, PathTable};
 use crate::running::Running;
 
-/// MTU of a path that no route leads.
+/// MTU assumed while no route leads to the remote end.
 const USUAL_MTU: u32 = 1500;
-/// Why a tunnel is held down.
+/// Reason of a tunnel that is held down.
 const SILENT: &str = "the other end sends no keepalives";
 
-/// The feature of tunnels.
+/// All tunnels and the paths to their remote ends.
 #[derive(Debug, Default)]
 pub(crate) struct Tunnels {
     all: BTreeMap<ItemId, Tunnel>,
     paths: PathTable,
-    /// The tunnels that need a path, by remote end.
+    /// Tunnels that need a path, by remote end.
     by_remote: BTreeSet<(IpAddr, ItemId)>,
-    /// The tunnels with a DNS name, by name.
+    /// Tunnels with a DNS name, by name.
     by_name: BTreeSet<(Arc<str>, ItemId)>,
     /// Times of the next keepalives.
     keepalives: Timers<ItemId>,
 }
 
-/// One tunnel.
+/// A tunnel.
 #[derive(Debug)]
 struct Tunnel {
     settings: Settings,
     remote: Option<IpAddr>,
-    /// MTU of the path; the last known one while no route leads to the remote end.
+    /// MTU of the path; keeps the last known value while no route leads to the remote end.
     path_mtu: u32,
     heard: Heard,
     watch: Option<Watch>,
-    /// The interface as it was announced last.
+    /// The interface as last announced.
     announced: Option<Interface>,
 }
 
 impl Tunnel {
-    /// The remote end, if the interface depends on the path to it.
+    /// Returns the remote end if the interface depends on the path to it.
     fn followed_remote(&self) -> Option<IpAddr> {
         let needs_path = self.settings.local.is_none() || self.settings.mtu.is_none();
         self.remote.filter(|_| needs_path)
     }
 
-    /// The DNS name of the remote end.
+    /// Returns the DNS name of the remote end.
     fn remote_name(&self) -> Option<&Arc<str>> {
         self.settings.remote.as_ref()?.name()
     }
 
-    /// Time of the next keepalive, while the remote end is known.
+    /// Returns the time of the next keepalive, while the remote end is known.
     fn deadline(&self) -> Option<Instant> {
         let watch = self.watch.as_ref().filter(|_| self.remote.is_some());
         watch.map(Watch::deadline)
@@ -89,14 +89,14 @@ impl Tunnel {
         }
     }
 
-    /// Takes over the MTU of the path. A path through the tunnel itself counts for nothing.
+    /// Updates the MTU of the path. Ignores a path through the tunnel itself.
     fn follow_path(&mut self, path: Option<&Path>) {
         let egress = path.and_then(|path| path.egress.as_ref());
         let egress = egress.filter(|egress| *egress.interface != *self.settings.name());
         self.path_mtu = egress.map_or(self.path_mtu, |egress| egress.mtu);
     }
 
-    /// Changes the remote end; its silence is counted from now on.
+    /// Changes the remote end and restarts the keepalive timeout.
     fn move_to(&mut self, id: ItemId, remote: Option<IpAddr>, out: &mut Effects) {
         if core::mem::replace(&mut self.remote, remote) == remote {
             return;
@@ -116,7 +116,7 @@ impl Tunnels {
         &mut self.paths
     }
 
-    /// Looks up the paths that changes concern; tunnels with another path are announced anew.
+    /// Looks up the paths that changes concern. Announces the tunnels whose path changed.
     pub(crate) fn look_up_paths(&mut self, running: &Running<'_>, out: &mut Effects) {
         for remote in self.paths.look_up(running) {
             let of_remote = self.by_remote.range((remote, 0)..=(remote, ItemId::MAX));
@@ -161,7 +161,8 @@ impl Tunnels {
         };
         tunnel.follow_path(remote.and_then(|remote| self.paths.get(remote)));
         tunnel.announce(id, out);
-        // Before the former state is released, so that a name or a path that stays is not looked up anew.
+        // Follows the new name and path before it releases the old ones, so that an unchanged one
+        // is not looked up again.
         let name = tunnel.remote_name().cloned();
         if let Some(remote) = tunnel.followed_remote() {
             self.paths.follow(remote);
@@ -178,7 +179,7 @@ impl Tunnels {
         self.all.insert(id, tunnel);
     }
 
-    /// Forgets a tunnel.
+    /// Removes a tunnel.
     fn remove(&mut self, id: ItemId, out: &mut Effects) {
         if let Some(tunnel) = self.all.remove(&id) {
             self.release(id, &tunnel, out);
@@ -186,7 +187,7 @@ impl Tunnels {
         self.keepalives.set(id, None);
     }
 
-    /// Releases the name, the path and the hold of a tunnel that is gone.
+    /// Releases the name, the path and the hold of a removed tunnel.
     fn release(&mut self, id: ItemId, tunnel: &Tunnel, out: &mut Effects) {
         if tunnel.watch.as_ref().is_some_and(|watch| watch.is_held) {
             out.push(hold(id, false));
@@ -201,7 +202,7 @@ impl Tunnels {
         }
     }
 
-    /// Moves a tunnel with a DNS name to the address that is picked of these.
+    /// Moves a tunnel with a DNS name to the address that [`pick`] chooses.
     fn move_to_picked(&mut self, id: ItemId, addresses: &[IpAddr], out: &mut Effects) {
         let Some(tunnel) = self.all.get_mut(&id) else {
             return;

@@ -1,4 +1,4 @@
-//! Reads the items of tunnels, and makes their interfaces.
+//! Reads the items of tunnels and builds their interfaces.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::keepalive::TTL;
 use crate::intent::Interface;
 use crate::kind::tunnel;
 
-/// Least MTU that IPv4 allows on a link (RFC 791).
+/// Minimum MTU of an IPv4 link (RFC 791).
 const LEAST_MTU: u32 = 68;
 
 /// The remote end of a tunnel.
@@ -25,7 +25,7 @@ pub(crate) enum Remote {
 }
 
 impl Remote {
-    /// Reads `remote-address`; `None` if it is not set or unspecified.
+    /// Reads `remote-address`. Returns `None` if it is unset or unspecified.
     pub(crate) fn read(item: &Item) -> Option<Self> {
         let value = item.get("remote-address")?;
         match value.as_address() {
@@ -36,7 +36,7 @@ impl Remote {
         }
     }
 
-    /// The address, unless the end has a DNS name.
+    /// Returns the configured address, or `None` for a DNS name.
     pub(crate) const fn address(&self) -> Option<IpAddr> {
         match self {
             Self::Address(address) => Some(*address),
@@ -44,7 +44,7 @@ impl Remote {
         }
     }
 
-    /// The DNS name, if the end has one.
+    /// Returns the DNS name, if configured.
     pub(crate) const fn name(&self) -> Option<&Arc<str>> {
         match self {
             Self::Address(_) => None,
@@ -53,8 +53,9 @@ impl Remote {
     }
 }
 
-/// Picks the address of a name for a tunnel of this menu: the one in use while the name still has it, else the first
-/// of the menu's family. If the name has none, the tunnel keeps the one in use: a DNS server may be reached through it.
+/// Picks the address of a name for a tunnel of this menu: the one in use if it is still among the
+/// addresses, otherwise the first of the menu's family. Without a suitable address the tunnel keeps
+/// the one in use, since the DNS server may be behind the tunnel.
 pub(crate) fn pick(menu: &str, addresses: &[IpAddr], in_use: Option<IpAddr>) -> Option<IpAddr> {
     let fits = |address: &&IpAddr| address.is_ipv6() == tunnel::is_over_ipv6(menu);
     let same = in_use.filter(|in_use| addresses.contains(in_use));
@@ -62,7 +63,7 @@ pub(crate) fn pick(menu: &str, addresses: &[IpAddr], in_use: Option<IpAddr>) -> 
     same.or(first).or(in_use)
 }
 
-/// The settings of one item.
+/// Settings of one item.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) menu: &'static str,
@@ -72,7 +73,7 @@ pub(super) struct Settings {
     pub(super) carries: Carries,
     pub(super) local: Option<IpAddr>,
     pub(super) remote: Option<Remote>,
-    /// `None` is `mtu=auto`.
+    /// `mtu`; `None` is `auto`.
     pub(super) mtu: Option<u32>,
     /// Whether `ipsec-secret` is set.
     is_protected: bool,
@@ -105,7 +106,7 @@ impl Settings {
             is_protected,
             dscp: small("dscp"),
             inherits_dont_fragment: item.text("dont-fragment") == "inherit",
-            // Packets of the fast path do not meet the policy that the secret makes.
+            // Packets of the fast path would bypass the policy of the secret.
             is_fast: item.is("allow-fast-path") && !is_protected,
             clamps: item.is("clamp-tcp-mss"),
         })
@@ -115,17 +116,18 @@ impl Settings {
         self.idle.disabled
     }
 
-    /// Whether keepalives are defined for the tunnel.
+    /// Whether this tunnel type has keepalives.
     pub(super) const fn has_keepalives(&self) -> bool {
         !matches!(self.carries, Carries::Packets)
     }
 
-    /// The name of the interface.
+    /// Returns the name of the interface.
     pub(super) fn name(&self) -> &str {
         &self.idle.name
     }
 
-    /// The interface towards `remote` over a path with this MTU. It is idle while the remote end is not known.
+    /// Returns the interface towards `remote` over a path with this MTU. The interface is idle
+    /// while the remote end is unknown.
     pub(super) fn interface(&self, remote: Option<IpAddr>, path: u32, heard: &Heard) -> Interface {
         let Some(remote) = remote else {
             return self.idle.clone();
@@ -160,9 +162,9 @@ impl Settings {
     }
 }
 
-/// Layer-3 MTU of a tunnel over a path with this MTU. With `ipsec-secret` the payload goes in ESP with AES-CBC and
-/// SHA-1: header, initialisation vector and check value are 36 bytes, and the payload with its 2 bytes of trailer is
-/// padded to 16.
+/// Returns the layer-3 MTU of a tunnel over a path with this MTU. With `ipsec-secret` the payload
+/// is in ESP with AES-CBC and SHA-1: header, IV and ICV take 36 bytes, and the payload with its
+/// 2-byte trailer is padded to 16.
 fn auto_mtu(carries: Carries, ipv6: bool, is_protected: bool, path: u32) -> u32 {
     let room = path.saturating_sub(if ipv6 { 40 } else { 20 });
     let room = match is_protected {
