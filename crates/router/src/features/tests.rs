@@ -24,7 +24,7 @@ use crate::drive::asking::Asking;
 use crate::feature::Effect;
 use crate::intent::Name;
 
-/// Adds an item, and lets the features follow that transaction.
+/// Adds an item and passes the transaction to the features.
 fn add(
     features: &mut Features,
     store: &mut Store,
@@ -39,7 +39,7 @@ fn add(
     follow(features, store, changes.as_deref())
 }
 
-/// Features without a configuration, in 1970.
+/// Returns features without a configuration, in 1970.
 fn features() -> Features {
     let clock = DayClock::new(Clock::utc(0));
     let (mut rng, mut secrets) = (Rng::seeded(1), Rng::seeded(2));

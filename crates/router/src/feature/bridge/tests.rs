@@ -70,7 +70,7 @@ impl Desk {
         named.map(|(id, _)| id).expect("an interface")
     }
 
-    /// A bridge, as workers see it.
+    /// Returns the bridge published to the workers.
     fn bridge(&mut self, name: &str) -> Option<Arc<Bridge>> {
         let slot = self.id(name).slot();
         let found = self.router.control().interfaces().bridges().get(slot)?;
@@ -160,7 +160,7 @@ fn address_and_mtu_are_those_of_the_ports_unless_they_are_given() {
         "02:00:00:00:00:04"
     );
     desk.run("/interface/bridge/port/add bridge=b interface=ether3");
-    // An Ethernet port comes before others, and stays when another comes.
+    // Ethernet ports precede other ports, and a new port does not change the address.
     assert_eq!(
         desk.value("/interface/get b mac-address"),
         "02:00:00:00:00:03"
@@ -240,7 +240,7 @@ fn vlans_have_the_members_that_are_named_and_those_that_come_by_themselves() {
         ))
     };
     assert_eq!(current(&mut desk, "10,20-22", "tagged"), "ether1,ether3");
-    // An item of several VLANs shows no member that it does not name.
+    // The row of an item with several VLANs shows only the members that it names.
     assert_eq!(current(&mut desk, "10,20-22", "untagged"), "");
     desk.run("/interface/bridge/vlan/add bridge=b vlan-ids=30 untagged=ether2");
     assert_eq!(current(&mut desk, "30", "tagged"), "b");
@@ -271,7 +271,7 @@ fn hosts_that_are_learned_are_shown_age_and_are_forgotten_and_fixed_ones_stay() 
     }
     let fixed = hosts.get(&key(0x0200_0000_0901)).expect("it is configured");
     assert_eq!((fixed.port, fixed.kind), (ether2, HostKind::Static));
-    // The address of the port that is not the bridge's.
+    // The address of the port that does not give the bridge its address.
     let local = hosts.get(&key(0x0200_0000_0002)).expect("a port has it");
     assert_eq!(local.kind, HostKind::Local);
     let count = |desk: &mut Desk, which: &str| {
@@ -324,7 +324,7 @@ fn learned_hosts_are_forgotten_when_vlan_filtering_begins_or_ends() {
     desk.run("/interface/bridge/set b vlan-filtering=yes");
     assert_eq!(count(&mut desk, "dynamic !local"), "0");
     assert_eq!(count(&mut desk, "!dynamic"), "1");
-    // A worker may have had the bridge as it was before for one vector more.
+    // A worker may use the previous bridge for one more vector.
     learn(&desk, 0);
     desk.wait(2);
     assert_eq!(count(&mut desk, "dynamic !local"), "0");
@@ -375,7 +375,7 @@ fn a_port_learns_and_forwards_when_its_spanning_tree_says_so() {
         (port.learning & 1 != 0, port.forwarding & 1 != 0)
     };
     assert_eq!(state(&mut desk), (false, false));
-    // A port that comes waits for what may be too old elsewhere (`MaxAge`), and learns then.
+    // A new port waits until older information has expired (`MaxAge`), then learns.
     desk.wait(22);
     assert_eq!(state(&mut desk), (true, false));
     desk.wait(4);
@@ -388,7 +388,7 @@ fn a_port_learns_and_forwards_when_its_spanning_tree_says_so() {
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    // RouterOS: the last change is so many whole seconds ago.
+    // RouterOS shows the time since the last change in whole seconds.
     desk.now += Duration::from_millis(1_234);
     desk.router.poll(desk.now);
     let shown = desk.run("/interface/bridge/port/monitor [find interface=ether2] once");

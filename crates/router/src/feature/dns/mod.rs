@@ -81,15 +81,17 @@ pub(crate) struct Dns {
     hosts: Hosts,
     /// Settings without servers.
     config: Config,
-    /// Configured servers; further below those learned from networks (`dynamic`) and those of the
-    /// host system (`underneath`).
+    /// Configured servers.
     servers: Vec<IpAddr>,
+    /// Configured DoH server.
     secure: Option<Arc<Secure>>,
+    /// Servers learned from networks.
     dynamic: Vec<IpAddr>,
     /// Names of DHCP clients, by entry id.
     leases: BTreeMap<u64, (Arc<str>, Ipv4Addr)>,
     /// Only the learned servers are used.
     dynamic_only: bool,
+    /// Servers of the host system.
     underneath: Vec<SocketAddr>,
     forwarders: BTreeMap<ItemId, (Arc<str>, Servers)>,
     /// Forwarder that each static entry names.

@@ -106,9 +106,9 @@ mod tests {
         assert_eq!(take(&mut leases, 1, Some(last)), Some(last));
         assert_eq!(take(&mut leases, 2, Some(last)), Some(first));
         assert_eq!(take(&mut leases, 3, None), None);
-        // The same IKE SA does not keep two.
+        // An IKE SA keeps only one address.
         assert_eq!(take(&mut leases, 2, None), Some(first));
-        // A new IKE SA in place of the first has what that had.
+        // A replacing IKE SA takes over the address.
         leases.pass_on(SaId(1), SaId(4));
         leases.give_back(SaId(1));
         assert_eq!(take(&mut leases, 3, None), None);

@@ -1,4 +1,4 @@
-//! What workers are told of queues, by what items say.
+//! Tests of the changes that queues send to workers.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use super::{Ground, Wanted};
 use crate::feature::{Effect, Effects};
 use crate::intent::Name;
 
-/// Simple queues, and workers that are told of them.
+/// Simple queues, and the index of a worker that receives their changes.
 #[derive(Default)]
 struct World {
     simple: Simples,
     numbers: Numbers,
     interfaces: BTreeMap<Name, InterfaceId>,
-    /// Queues by what a worker knows, with the numbers of their leaves: up, down.
+    /// Queues in the worker's index, with the numbers of their leaves: upload, download.
     index: Index<(u64, [u64; 2])>,
     gone: usize,
     clock: Clock,
@@ -71,12 +71,12 @@ impl World {
         self.tell(|simple, ground, out| simple.take_away(id, ground, out));
     }
 
-    /// The queue that a packet to this host meets.
+    /// Returns the queue of a packet to this host.
     fn to(&self, host: u128) -> Option<u64> {
         self.met_by(host).map(|(id, _)| id)
     }
 
-    /// The same with its leaves.
+    /// Returns the queue of a packet to this host, with its leaves.
     fn met_by(&self, host: u128) -> Option<(u64, [u64; 2])> {
         let seen = PacketFields {
             destination: 0x0a00_0000 + host,
@@ -123,7 +123,7 @@ fn the_first_queue_of_the_list_counts_and_a_move_changes_that() {
 #[test]
 fn what_lies_in_a_queue_comes_before_the_rest_of_it_and_goes_with_it() {
     let mut world = World::default();
-    // In whatever order they come: a child before its parent, too.
+    // The order of items does not matter: a child may precede its parent.
     world.put(3, 30, queue("child", Some("parent"), 7, 32));
     assert_eq!(world.to(7), None);
     world.put(2, 20, queue("parent", None, 0, 24));
@@ -132,7 +132,7 @@ fn what_lies_in_a_queue_comes_before_the_rest_of_it_and_goes_with_it() {
         [7, 8, 300].map(|host| world.to(host)),
         [Some(3), Some(2), Some(1)]
     );
-    // A child does not reach beyond its parent.
+    // A child only matches packets that its parent matches.
     world.put(4, 40, queue("wide", Some("parent"), 0, 8));
     assert_eq!(
         [7, 8, 300].map(|host| world.to(host)),
@@ -175,7 +175,7 @@ fn other_limits_leave_nodes_as_they_are_and_what_is_taken_down_is_told_gone() {
     world.put(1, 10, settings.clone());
     assert_eq!(world.met_by(7), before);
     assert_eq!(world.gone, 0);
-    // With a limit for both together it is built anew.
+    // A total limit rebuilds the queue.
     settings.sides[2].limits.max_limit = 1_000_000;
     world.put(1, 10, settings);
     assert_ne!(world.met_by(7), before);

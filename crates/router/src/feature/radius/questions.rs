@@ -244,7 +244,7 @@ mod tests {
         (vec![server], request)
     }
 
-    /// The ports that datagrams leave from.
+    /// Returns the source ports of sent datagrams.
     fn ports(out: Effects) -> Vec<u16> {
         let sent = out.into_iter().filter_map(|effect| match effect {
             Effect::Datagram(datagram) => Some(datagram.from),
@@ -276,7 +276,7 @@ mod tests {
         let mut out = Effects::default();
         let answer = questions.ask(MOST, asked(), Instant::ZERO, &mut out);
         assert_eq!(answer.map(|answer| answer.outcome), Some(Outcome::Nobody));
-        // Another question about the same takes the place of the one before.
+        // A request with a known key replaces the open one.
         assert!(questions.ask(0, asked(), Instant::ZERO, &mut out).is_none());
         assert_eq!(questions.running.len(), MOST);
         assert_eq!(questions.ports.len(), MOST);
@@ -291,7 +291,7 @@ mod tests {
         let mut given_up = Vec::new();
         while let Some(at) = questions.deadline() {
             let mut out = Effects::default();
-            // Garbage to its port is no answer, and what comes to another port is not heard.
+            // Invalid datagrams and datagrams to other ports are no answers.
             assert!(
                 questions
                     .hear((first[0], nobodys), &[2; 30], at, &mut out)

@@ -59,7 +59,7 @@ const LAN: &str = "/interface/bridge/add name=lan protocol-mode=none
 /interface/bridge/port/add bridge=lan interface=ether3
 ";
 
-/// The trunk, two access ports and the processor's port, which is behind the others.
+/// A trunk port, two access ports, and the processor port, which leads to all other interfaces.
 const VLANS: &str =
     "/interface/ethernet/switch/vlan/add switch=switch1 vlan-id=10 ports=ether1,ether2,switch1-cpu
 /interface/ethernet/switch/vlan/add switch=switch1 vlan-id=20 ports=ether1,ether3
@@ -103,7 +103,7 @@ fn vlans_of_a_chip_become_those_of_the_bridge() {
     assert_eq!(ports, [(0, secure), (10, secure), (20, secure)]);
     assert_eq!(made.vlan_mode, secure);
 
-    // RouterOS: a bridge that filters by itself does not ask the chip.
+    // RouterOS: with `vlan-filtering` the bridge does not use the chip's VLAN table.
     run(&mut router, "/interface/bridge/set lan vlan-filtering=yes");
     assert_eq!(bridge(&mut router).ports()[1].vlan_mode, None);
     run(&mut router, "/interface/bridge/set lan vlan-filtering=no");
@@ -170,7 +170,7 @@ fn mirrors_are_between_ports_of_one_chip() {
         .collect();
     assert_eq!(ways, [("ether2", "ether3"); 2]);
 
-    // A copy is never copied.
+    // Mirrored frames are not mirrored again.
     run(
         &mut mirrored,
         "/interface/ethernet/switch/port/set ether3 mirror-ingress-target=ether2",

@@ -1,5 +1,5 @@
-//! How a DHCP client will hear its offers: by a UDP port, on interfaces that have no address yet, whatever the
-//! firewall lets in, and without a mirror.
+//! Tests of a service like a DHCP client's: offers arrive by a UDP port on interfaces without an
+//! address, regardless of the firewall, and without a mirror.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -15,10 +15,10 @@ use crate::running::Running;
 
 const CLIENT: &str = "dhcp-client";
 
-/// What was offered: on which interface, by which port's, and the data.
+/// A received offer: interface, port interface, and data.
 type Offered = (String, String, Vec<u8>);
 
-/// Keeps what it hears on interfaces without an address.
+/// Records what it receives on interfaces without an address.
 #[derive(Clone, Debug, Default)]
 struct Client(Arc<Mutex<Vec<Offered>>>);
 
@@ -75,7 +75,7 @@ impl Feature for Client {
     }
 }
 
-/// An offer to everybody, with this fragment field.
+/// Returns a broadcast offer with this fragment field.
 fn offer(payload: &[u8], fragment: ipv4::Fragment) -> Vec<u8> {
     let header = ipv4::Repr {
         id: 77,
@@ -107,7 +107,7 @@ fn an_interface_without_an_address_hears_its_offer() {
     assert_eq!(client.heard(), [offered("ether1", b"offer")]);
     assert_eq!(rig.control().mirrors.len(), 0, "nobody asked for a mirror");
 
-    // An address comes, and goes.
+    // Adds an address and removes it again.
     rig.run("/ip/address/add address=10.0.0.2/24 interface=ether1");
     rig.pass(whole.clone());
     assert_eq!(client.heard(), []);

@@ -1,4 +1,4 @@
-//! A DHCP server as a router has it: frames in, frames out, rows and commands.
+//! Tests of the DHCP server in a router: received and sent frames, rows and commands.
 
 use std::net::Ipv4Addr;
 
@@ -8,7 +8,7 @@ use wire::ipv4;
 use super::rig::{Rig, STATION, frame};
 use crate::feature::Feature;
 
-/// Nothing: the rig wants one of a test.
+/// An empty feature, since the rig needs a feature of the test.
 #[derive(Debug)]
 struct Nothing;
 
@@ -61,7 +61,7 @@ fn sent(message: &Message) -> Vec<u8> {
     frame(ALL, 0x0800, &packet)
 }
 
-/// The answers among frames: to whom, and what they say.
+/// Returns the DHCP answers among frames, with their destination addresses.
 fn answers(frames: &[Vec<u8>]) -> Vec<(Vec<u8>, Message)> {
     let ipv4 = frames.iter().filter(|frame| frame[12..14] == [8, 0]);
     ipv4.filter_map(|frame| {
@@ -72,7 +72,7 @@ fn answers(frames: &[Vec<u8>]) -> Vec<(Vec<u8>, Message)> {
     .collect()
 }
 
-/// The one answer to a message.
+/// Returns the only answer to a message.
 fn ask(rig: &mut Rig, message: &Message) -> (Vec<u8>, Message) {
     let frames = rig.pass(sent(message));
     let mut answers = answers(&frames);

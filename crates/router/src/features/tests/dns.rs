@@ -1,4 +1,4 @@
-//! A router that answers questions for names: what stands on the wire.
+//! Tests of the DNS forwarder by frames on the wire.
 
 use core::net::Ipv4Addr;
 
@@ -7,7 +7,7 @@ use wire::{Protocol, ipv4, udp};
 use super::rig::{MAC, Rig, frame};
 use crate::feature::Feature;
 
-/// A feature that does nothing: those of the router are there.
+/// An empty feature: the test uses the router's own features.
 #[derive(Debug)]
 struct Nothing;
 
@@ -36,7 +36,7 @@ fn rig() -> Rig {
     rig
 }
 
-/// A datagram in a frame to the router.
+/// Returns a datagram in a frame to the router.
 fn datagram(from: ([u8; 4], u16), to: ([u8; 4], u16), data: &[u8]) -> Vec<u8> {
     let (src, dst) = (Ipv4Addr::from(from.0), Ipv4Addr::from(to.0));
     let ports = udp::Repr {
@@ -48,7 +48,7 @@ fn datagram(from: ([u8; 4], u16), to: ([u8; 4], u16), data: &[u8]) -> Vec<u8> {
     frame(MAC, 0x0800, &[&header[..], &udp, data].concat())
 }
 
-/// Where a datagram that was sent goes, from and to which ports, and what it carries.
+/// Returns the destination, the ports and the payload of a sent datagram.
 fn read(frame: &[u8]) -> (Ipv4Addr, [u16; 2], Vec<u8>) {
     let packet = ipv4::Packet::new_verified(&frame[14..]).expect("a good header");
     let datagram = udp::Datagram::new_checked(packet.payload()).expect("a datagram");
@@ -68,7 +68,7 @@ fn question(name: &str) -> Vec<u8> {
     question.emit(&mut [0; 512]).to_vec()
 }
 
-/// The answer to a question, with or without options: this address, for a minute.
+/// Returns the answer to a query, with or without options: this address with a TTL of a minute.
 pub(super) fn answer(question: &[u8], address: [u8; 4]) -> Vec<u8> {
     let end = 12
         + question[12..]
@@ -128,7 +128,7 @@ fn nobody_is_answered_unless_he_may_be() {
 
     rig.run("/ip/dns/set allow-remote-requests=no");
     let sent = rig.pass(asks);
-    // It is refused as what nobody takes: by an ICMP message.
+    // The router refuses it by an ICMP message, like any unclaimed packet.
     assert!(sent.iter().all(|frame| frame[14 + 9] == 1), "{sent:?}");
     let garbage = datagram((CLIENT, 4000), (ROUTER, 53), &[0xff; 40]);
     rig.run("/ip/dns/set allow-remote-requests=yes");

@@ -1,4 +1,4 @@
-//! Neighbours of a router whose packet holders have all that they may have.
+//! Tests of neighbour resolution while all packet holders are full.
 
 use wire::{Protocol, ipv4};
 
@@ -7,7 +7,7 @@ use super::rig::{MAC, Rig, STATION, frame};
 const FROM: [u8; 4] = [10, 0, 0, 9];
 const TO: [u8; 4] = [10, 1, 0, 7];
 
-/// A packet to a neighbour that nothing is known of.
+/// Returns a packet to an unresolved neighbour.
 fn packet() -> Vec<u8> {
     let datagram = [0, 53, 0, 53, 0, 12, 0, 0, 1, 2, 3, 4];
     let header = ipv4::Repr::new(Protocol::UDP, FROM.into(), TO.into());
@@ -15,7 +15,7 @@ fn packet() -> Vec<u8> {
     frame(MAC, 0x0800, &packet)
 }
 
-/// What the neighbour says of itself.
+/// Returns the neighbour's answer to a request.
 fn reply(asked: &[u8]) -> Vec<u8> {
     let sender = &asked[22..32];
     let head = [0, 1, 8, 0, 6, 4, 0, 2];

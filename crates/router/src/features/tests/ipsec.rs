@@ -1,9 +1,9 @@
-//! What `/ip/ipsec` counts and logs of packets that come from a port.
+//! Tests of the counters and log entries of `/ip/ipsec` for received packets.
 
 use super::rig::{MAC, Rig};
 use super::tunnels::Nothing;
 
-/// A packet of IPv4 from 192.0.2.7 to the router.
+/// Returns an IPv4 packet from 192.0.2.7 to the router.
 fn packet(protocol: u8, payload: &[u8]) -> Vec<u8> {
     let len = (20 + payload.len()) as u16;
     let mut header = vec![
@@ -16,7 +16,7 @@ fn packet(protocol: u8, payload: &[u8]) -> Vec<u8> {
     [link, header, payload.to_vec()].concat()
 }
 
-/// A datagram to the port of IKE.
+/// Returns a datagram to the IKE port.
 fn message(payload: &[u8]) -> Vec<u8> {
     let len = (8 + payload.len()) as u16;
     let header = [
@@ -28,7 +28,7 @@ fn message(payload: &[u8]) -> Vec<u8> {
     packet(17, &[header.concat(), payload.to_vec()].concat())
 }
 
-/// The first message of an IKE SA, with a nonce alone.
+/// Returns the first message of an IKE SA, with only a nonce.
 fn first() -> Vec<u8> {
     let mut bytes = vec![7; 8];
     bytes.extend([0; 8]);
@@ -82,7 +82,7 @@ fn a_peer_that_nobody_has_configured_is_logged() {
     assert!(log.contains("no IKEv2 peer config for 192.0.2.7"), "{log}");
 }
 
-/// Policies of one packet: the first in order decides, whichever of them changed last.
+/// Tests that the first matching policy decides, in whatever order policies change.
 #[test]
 fn the_order_of_policies_follows_each_change() {
     let mut rig = rig();

@@ -1,4 +1,4 @@
-//! Loop protection of an interface whose frames come back.
+//! Tests of loop protection on an interface that receives its own frames.
 
 use super::newcomer::Newcomer;
 use super::rig::{MAC, Rig, STATION, frame};
@@ -11,14 +11,14 @@ fn protected() -> Rig {
     rig
 }
 
-/// A frame of loop protection from this station.
+/// Returns a loop-protect frame of this station.
 fn from(station: [u8; 6]) -> Vec<u8> {
     let mut bytes = frame([0xff; 6], LOOP, &[0; 46]);
     bytes[6..12].copy_from_slice(&station);
     bytes
 }
 
-/// The frames of loop protection that are sent until this second.
+/// Returns the loop-protect frames that the router sends until this second.
 fn told_until(rig: &mut Rig, second: u64) -> Vec<Vec<u8>> {
     let mut sent = rig.go_on_until(second);
     sent.retain(|bytes| bytes[12..14] == LOOP.to_be_bytes());

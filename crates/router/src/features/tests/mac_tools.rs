@@ -1,11 +1,11 @@
-//! Tools by link address: echo, and machines that are woken up.
+//! Tests of MAC ping and Wake-on-LAN.
 
 use wire::{Mac, Protocol, ipv4, mac_ping, udp};
 
 use super::newcomer::Newcomer;
 use super::rig::{MAC, Rig, STATION, frame};
 
-/// What a station sends to everybody on its link.
+/// Returns a broadcast datagram of a station.
 fn datagram(payload: &[u8]) -> Vec<u8> {
     let (from, to) = ([10, 0, 0, 7].into(), [255; 4].into());
     let ports = udp::Repr {

@@ -1,5 +1,5 @@
-//! A protocol of layer 2 that nobody knows but this file, in the list by one line: it registers its EtherType, and
-//! answers each frame.
+//! A layer 2 protocol that only this file and one line of the feature list know: it registers its
+//! EtherType and answers each frame.
 
 use dataplane::service::{Carried, Match, Rate, Service};
 use frame::InterfaceId;
@@ -10,14 +10,14 @@ use crate::feature::hear::{Heard, Hearing, How, Outgoing};
 use crate::feature::{Effects, Feature};
 use crate::running::Running;
 
-/// IEEE 802 leaves it to experiments.
+/// EtherType for experiments (IEEE 802).
 const LOCAL_EXPERIMENT: u16 = 0x88b5;
 const RATE: Rate = Rate {
     per_second: 100,
     burst: 10,
 };
 
-/// Sends back what it hears, as often as the first byte says.
+/// Returns each frame as many times as its first byte says.
 #[derive(Debug)]
 pub(super) struct Newcomer;
 
@@ -45,7 +45,7 @@ impl Feature for Newcomer {
     }
 }
 
-/// What it answers, with these tags.
+/// Returns the expected answer with these tags.
 fn answer(tags: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut bytes = [&STATION[..], &MAC, tags].concat();
     bytes.extend(LOCAL_EXPERIMENT.to_be_bytes());
@@ -84,7 +84,7 @@ fn a_vlan_interface_is_an_interface_to_it() {
 fn what_it_sends_and_what_it_hears_is_bounded() {
     let mut rig = Rig::new(Newcomer);
     assert_eq!(rig.pass(frame(MAC, LOCAL_EXPERIMENT, &[200])).len(), 64);
-    // Of each sender it hears half of what it hears.
+    // Each sender may use half of the receiver's limit.
     for sender in 1..=30 {
         for _ in 0..10 {
             let mut frame = frame(MAC, LOCAL_EXPERIMENT, &[0]);
@@ -115,7 +115,7 @@ fn the_trace_names_it() {
     assert_eq!(said, Some("the service newcomer takes it"));
 }
 
-/// Another feature that wants the same frames.
+/// A second feature that registers for ARP frames.
 #[derive(Debug)]
 struct Rival;
 

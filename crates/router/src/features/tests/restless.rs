@@ -1,4 +1,4 @@
-//! A feature that answers each change of an interface with another change of it.
+//! A feature that answers each change of an interface by another change of it.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ const OWNER: Owner = Owner {
     number: 0,
 };
 
-/// Gives `ether1` another address whenever it is another, as often as this says.
+/// Changes the address of `ether1` whenever it changed, up to `left` times.
 #[derive(Debug)]
 struct Restless {
     left: u32,
@@ -65,7 +65,7 @@ fn a_chain_without_an_end_is_given_up_and_the_log_names_who_goes_on() {
     let log = rig.run("/log/print without-paging");
     let said = "feature Restless answers each change of an interface with another one";
     assert!(log.contains(said), "{log}");
-    // The router goes on, and has one of its addresses.
+    // The router keeps running, and the interface has one of the addresses.
     rig.run("/ip/address/add address=192.0.2.1/24 interface=ether1");
     assert_eq!(rig.run("/ip/address/print count-only").trim(), "2");
 }

@@ -1,4 +1,4 @@
-//! A router with one port, one worker and a feature of a test.
+//! Test rig: a router with one port, one worker and a feature of the test.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -55,7 +55,7 @@ impl Port for Line {
     }
 }
 
-/// See the module.
+/// A router with one port, one worker and a feature of the test.
 pub(super) struct Rig {
     instance: Instance,
     worker: Worker,
@@ -86,14 +86,14 @@ impl Rig {
             line,
             now: Instant::from_secs(1),
         };
-        // Every transaction has features asked what they want to hear.
+        // Every transaction asks the features for their services.
         rig.run("/ipv6/settings/set disable-ipv6=yes");
         rig.settle();
         rig.line.ends().sent.clear();
         rig
     }
 
-    /// Takes all that holders may have of the small slots: what there is of them then.
+    /// Fills the share of the small slots that packet holders may keep. Returns the held frames.
     pub(super) fn fill_holders(&mut self) -> Vec<Frame> {
         let pool = self.worker.pool();
         let mut held = Vec::new();
@@ -135,20 +135,20 @@ impl Rig {
         }
     }
 
-    /// What is sent when this frame arrives on `ether1`.
+    /// Returns the frames that the router sends when this frame arrives on `ether1`.
     pub(super) fn pass(&mut self, frame: Vec<u8>) -> Vec<Vec<u8>> {
         self.line.ends().arriving.push_back(frame);
         self.settle();
         core::mem::take(&mut self.line.ends().sent)
     }
 
-    /// What is sent now.
+    /// Returns the frames that the router sends now.
     pub(super) fn sent(&mut self) -> Vec<Vec<u8>> {
         self.settle();
         core::mem::take(&mut self.line.ends().sent)
     }
 
-    /// What is sent until this second.
+    /// Returns the frames that the router sends until this second.
     pub(super) fn go_on_until(&mut self, second: u64) -> Vec<Vec<u8>> {
         let end = Instant::from_secs(second);
         while let Some(due) = self.instance.control().deadline().filter(|due| *due <= end) {
@@ -161,7 +161,7 @@ impl Rig {
 
     fn settle(&mut self) {
         let now = self.now;
-        // A frame goes to control, and its answer to the worker.
+        // The frame goes to control, and the answer to the worker.
         for _ in 0..4 {
             while !self.worker.step(now).is_idle() {}
             self.instance.control().poll(now);
@@ -169,7 +169,7 @@ impl Rig {
     }
 }
 
-/// A frame to this address from a station of the link.
+/// Returns a frame to this address from a station of the link.
 pub(super) fn frame(to: [u8; 6], kind: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = to.to_vec();
     bytes.extend(STATION);
@@ -178,5 +178,5 @@ pub(super) fn frame(to: [u8; 6], kind: u16, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The station.
+/// Link address of the station.
 pub(super) const STATION: [u8; 6] = [2, 0, 0, 0, 0, 9];

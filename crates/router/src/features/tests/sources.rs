@@ -1,9 +1,9 @@
-//! The address that this router's end of a tunnel has, where the tunnel does not say it: that of the route.
+//! Tests of a tunnel's local address where the tunnel leaves it open: the route gives it.
 
 use super::rig::Rig;
 use crate::feature::Feature;
 
-/// A feature that does nothing: those of the router are there.
+/// An empty feature: the test uses the router's own features.
 #[derive(Debug)]
 struct Nothing;
 
@@ -13,7 +13,7 @@ impl Feature for Nothing {
     }
 }
 
-/// The local addresses of the policies that tunnels with a secret make.
+/// Returns the local addresses of the policies of tunnels with `ipsec-secret`.
 fn sources(rig: &mut Rig, second: u64) -> String {
     rig.go_on_until(second);
     let find = "/ip/ipsec/policy/find dynamic";
@@ -37,7 +37,7 @@ fn a_tunnel_has_the_address_of_its_route_and_none_without_one() {
 
     rig.run("/ip/route/add gateway=10.1.0.254 distance=2");
     assert_eq!(sources(&mut rig, 3), "10.1.0.1/32");
-    // No interface changes with this route.
+    // This route changes no interface.
     rig.run("/ip/route/add gateway=10.2.0.254 distance=1");
     assert_eq!(sources(&mut rig, 4), "10.2.0.1/32");
     rig.run("/ip/route/disable [find distance=1]");

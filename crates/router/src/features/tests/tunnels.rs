@@ -1,9 +1,9 @@
-//! What the items of tunnels show, and what they are refused.
+//! Tests of the rows of tunnels and of refused settings.
 
 use super::rig::Rig;
 use crate::feature::Feature;
 
-/// A feature that does nothing: those of the router are there.
+/// An empty feature: the test uses the router's own features.
 #[derive(Debug)]
 pub(super) struct Nothing;
 
@@ -42,7 +42,7 @@ fn an_automatic_mtu_follows_the_uplink() {
     assert_eq!(mtus(&mut rig), ["1458", "1476", "1480", "1500"]);
     rig.run("/interface/ethernet/set ether1 mtu=1400");
     rig.go_on_until(3);
-    // No route leads to the end of `i` yet.
+    // No route leads to the remote end of `i` yet.
     assert_eq!(mtus(&mut rig), ["1358", "1376", "1480", "1500"]);
     rig.run("/ip/route/add gateway=192.0.2.254");
     rig.go_on_until(4);
@@ -69,7 +69,7 @@ fn a_tunnel_follows_each_change_of_the_route_to_its_end() {
         ["i", "other"].map(|name| value(rig, &format!("/interface/get {name} actual-mtu")))
     };
     assert_eq!(mtus(&mut rig, ""), ["1480", "1480"]);
-    // A longer prefix, which comes and goes.
+    // Adds a longer prefix and removes it again.
     let add = "/ip/route/add dst-address=203.0.113.0/24 comment=long gateway=";
     assert_eq!(
         mtus(&mut rig, &format!("{add}198.51.100.254")),
@@ -88,7 +88,7 @@ fn a_tunnel_follows_each_change_of_the_route_to_its_end() {
         mtus(&mut rig, "/ip/route/remove [find comment=long]"),
         ["1480", "1480"]
     );
-    // A gateway that is found by another route than before, while the route that names it stays.
+    // The gateway is resolved by another route, while the route that names it stays.
     let hop = "/ip/route/add dst-address=10.9.9.9/32 scope=10 comment=hop gateway=192.0.2.254";
     assert_eq!(mtus(&mut rig, hop), ["1480", "1480"]);
     assert_eq!(mtus(&mut rig, &format!("{add}10.9.9.9")), ["1480", "1480"]);
@@ -206,7 +206,7 @@ fn the_other_end_may_be_a_name_that_moves() {
     rig.run("/ip/dns/static/set [find] address=192.0.2.3");
     rig.go_on_until(30);
     assert_eq!(ends(&mut rig), ["192.0.2.3", "192.0.2.3", "192.0.2.3/32"]);
-    // Nobody answers for the name any more: the address stays.
+    // The name no longer resolves: the tunnel keeps its address.
     rig.run("/ip/dns/static/remove [find]");
     rig.go_on_until(60);
     assert_eq!(ends(&mut rig), ["192.0.2.3", "192.0.2.3", "192.0.2.3/32"]);

@@ -1,4 +1,5 @@
-//! Values that programs get by API and REST: numbers are bare, unless RouterOS gives that very value with a unit.
+//! Tests of values for programs, by API and REST: numbers have no unit, except where RouterOS gives
+//! the value with one.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -9,8 +10,8 @@ use script::{ExclusiveSite, Request, Rows, Session, request_at};
 use crate::Instance;
 use crate::drive::Setup;
 
-/// Values that RouterOS gives programs with letters behind a number: the menu and what is below it, the property, and
-/// the source. Spans of time need no line: RouterOS writes all of them as `1w2d3h4m5s` (its API manual).
+/// Values with a unit in RouterOS's API: menu (with the menus below it), property, and source. Time
+/// spans need no entry: RouterOS formats all of them as `1w2d3h4m5s` (its API manual).
 const WITH_UNIT: &[(&str, &str, &str)] = &[
     (
         "/interface/ethernet",
@@ -49,7 +50,7 @@ const WITH_UNIT: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A configuration with something to show in most menus.
+/// A configuration that gives rows in most menus.
 const CONFIG: &str = include_str!("units.rsc");
 
 /// Collects the fields of rows.
@@ -79,7 +80,7 @@ fn instance() -> Instance {
     instance
 }
 
-/// The fields that a program gets by a command; none where it is refused.
+/// Returns the fields that a command gives a program; empty if it is refused.
 fn told(instance: &mut Instance, path: String, arguments: &[(&str, &str)]) -> Fields {
     let arguments = arguments.iter();
     let arguments = arguments.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -101,7 +102,7 @@ fn told(instance: &mut Instance, path: String, arguments: &[(&str, &str)]) -> Fi
     fields
 }
 
-/// What a value says behind its number; none where no part of it is a number with a unit.
+/// Returns the unit behind a number in a value, or `None` if no part of the value has a unit.
 fn unit(value: &str) -> Option<&str> {
     value.split(['/', ',']).find_map(|part| {
         let number = part.strip_prefix('-').unwrap_or(part);
@@ -113,7 +114,7 @@ fn unit(value: &str) -> Option<&str> {
     })
 }
 
-/// Whether a value is a span of time, in units that clients read.
+/// Whether a value is a time span in units that clients parse.
 fn is_span(value: &str) -> bool {
     value.split(['/', ',']).all(|part| {
         let is_span =
@@ -130,7 +131,7 @@ fn has_line(path: &str, name: &str) -> bool {
     })
 }
 
-/// Notes a value with a unit that is no span of time and that no line explains.
+/// Records a value with a unit that is neither a time span nor listed in [`WITH_UNIT`].
 fn look(path: &str, name: &str, value: &str, found: &mut BTreeSet<String>) {
     if unit(value).is_some() && !is_span(value) && !has_line(path, name) {
         found.insert(format!("{path} {name}={value}"));

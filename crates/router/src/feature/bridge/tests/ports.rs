@@ -1,4 +1,4 @@
-//! Ports that change one by one lead to the bridges of a load.
+//! Changing ports one by one gives the bridges that a load gives.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -19,7 +19,7 @@ const START: &str = "/interface/bridge/add name=b protocol-mode=stp
 /interface/list/member/add list=many interface=ether4
 ";
 
-/// A change of one of so many ports; some are refused.
+/// Returns a random change of one of `count` ports; the router refuses some of them.
 fn command(rng: &mut Rng, count: usize) -> String {
     let which = rng.next_u32() as usize % count.max(1);
     let bridge = ["b", "c"][rng.next_u32() as usize % 2];
@@ -48,10 +48,10 @@ fn command(rng: &mut Rng, count: usize) -> String {
     }
 }
 
-/// A port as workers see it: its name, the trees in which it learns and forwards, and its VLAN.
+/// A published port: its name, the trees in which it learns and forwards, and its VLAN.
 type PortShape = (String, u32, u32, u16);
 
-/// What a test compares of a router.
+/// The parts of a router that the test compares.
 #[derive(Debug, PartialEq)]
 struct Shape {
     bridges: Vec<(Vec<PortShape>, String, Vec<Ipv4Addr>)>,

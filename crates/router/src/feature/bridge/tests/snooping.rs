@@ -16,7 +16,7 @@ fn desk(settings: &str) -> Desk {
 }
 
 impl Desk {
-    /// A worker tells of a message of IGMP that came by a port.
+    /// Passes an IGMP message that arrived on `port` to the bridge.
     fn igmp(&mut self, port: &str, message: [u8; 8]) {
         let ingress = self.id(port);
         let control = self.router.control();
@@ -39,7 +39,7 @@ impl Desk {
     }
 }
 
-/// A message of IGMP version 2 with its checksum.
+/// Returns an IGMPv2 message with its checksum.
 fn message(kind: u8, group: [u8; 4]) -> [u8; 8] {
     let [a, b, c, d] = group;
     let mut message = [kind, 0, 0, 0, a, b, c, d];
@@ -80,7 +80,7 @@ fn groups_may_be_configured_and_go_with_snooping() {
     let mut desk = desk("igmp-snooping=yes");
     desk.run("/interface/bridge/mdb/add bridge=bridge1 group=239.1.1.1 interface=ether1,ether4");
     let shown = desk.groups();
-    // ether4 is no port of it.
+    // ether4 is no port of the bridge.
     assert!(
         shown.contains("on-ports=ether1") && !shown.contains("on-ports=ether1,"),
         "{shown}"

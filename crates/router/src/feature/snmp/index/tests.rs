@@ -17,10 +17,10 @@ fn an_item_gives_its_number_and_a_name_the_same_one_always() {
     assert_eq!(index.number(0x15, "ether1"), 0x15);
     let first = index.number(DYNAMIC | 7, "<pppoe-one>");
     assert!(first >= BY_NAME && first <= i32::MAX as u32);
-    // Whatever id it has when it comes again.
+    // The number does not depend on the id that the interface has when it reappears.
     assert_eq!(index.number(DYNAMIC | 99, "<pppoe-one>"), first);
     assert_ne!(index.number(DYNAMIC | 7, "<pppoe-two>"), first);
-    // An item beyond the numbers of items, and a number that somebody has.
+    // An item id above the range of item numbers, and a derived number that is taken.
     index.interfaces.insert(first, InterfaceId(9));
     let other = index.number(DYNAMIC | 7, "<pppoe-one>");
     assert_ne!(other, first);
