@@ -73,7 +73,7 @@ impl Checks {
         }
     }
 
-    /// Probes a gateway at once after it became reachable by a route again.
+    /// Probes a gateway out of turn after a path to it returned.
     pub(crate) fn found(&mut self, gateway: Checked, how: How, now: Instant) {
         let event = Event::Found { gateway, how };
         self.machine.handle(event, now, &mut Vec::new());

@@ -145,7 +145,7 @@ impl DhcpAlerts {
                 continue;
             }
             one.found.insert(mac, now);
-            // Text of RouterOS.
+            // RouterOS uses this text.
             let message = format!(
                 "dhcp alert on {interface}: discovered unknown dhcp server, mac {mac}, ip {address}"
             );

@@ -158,7 +158,7 @@ impl LoopProtection {
                     sender,
                     source,
                 } => {
-                    // Text of RouterOS.
+                    // RouterOS uses this text.
                     let message = format!(
                         "{} received loop protect packet originated from {source} ({})",
                         name(interface),

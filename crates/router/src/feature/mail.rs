@@ -87,7 +87,7 @@ pub struct Sent {
     pub end: Result<(), String>,
 }
 
-/// Queue of mails and state of the last one.
+/// Queued mails, and the state of the last mail.
 #[derive(Debug, Default)]
 pub(crate) struct Mails {
     settings: Option<Arc<Item>>,
@@ -223,7 +223,7 @@ impl Mails {
         self.status = Some(match sent.end {
             Ok(()) => "succeeded",
             Err(why) => {
-                // Text of RouterOS.
+                // RouterOS uses this text.
                 let text = format!("Error sending e-mail <{}>: {why}", sent.subject);
                 log.add("e-mail,error", text);
                 "failed"

@@ -411,7 +411,7 @@ impl One {
         })
     }
 
-    /// Whether the result of a probe means that the host is up.
+    /// Whether a successful probe is also within the limits of time and HTTP status.
     fn is_good(&self, probed: &Probed) -> bool {
         if !probed.fault.is_empty() {
             return false;

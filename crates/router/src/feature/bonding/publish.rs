@@ -112,7 +112,8 @@ impl One {
         self.shares.due = Some(now + SHARE);
     }
 
-    /// Assigns every bucket to a slave that carries frames, in proportion to speed and load.
+    /// Assigns every bucket to a slave that carries frames, so that the load is in proportion to
+    /// the speeds.
     pub(super) fn share_out(&mut self, now: Instant) {
         if !self.settings.mode.shares_out() {
             self.shares.due = None;

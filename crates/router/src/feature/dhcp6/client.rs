@@ -325,7 +325,7 @@ impl One {
     }
 }
 
-/// Starts or stops the reception of answers on an interface.
+/// Returns the effect that starts or stops the reception of answers on an interface.
 const fn hear(interface: InterfaceId, on: bool) -> Effect {
     Effect::Hear {
         service: SERVICE,

@@ -59,8 +59,8 @@ impl Record {
         bytes
     }
 
-    /// Decodes a record of this age. Returns `None` for other versions and if all its lifetimes are
-    /// over.
+    /// Decodes a record of this age. Returns `None` for other versions, and if all lifetimes have
+    /// expired.
     pub(super) fn read(bytes: &[u8], age: Duration, now: Instant) -> Option<Self> {
         let ([VERSION, len], rest) = bytes.split_first_chunk()? else {
             return None;

@@ -251,7 +251,7 @@ impl DhcpServers {
     fn fault(&self, one: &One) -> Option<&'static str> {
         match self.link(&one.interface) {
             None => Some("interface is not there"),
-            // Text of RouterOS.
+            // RouterOS uses this text.
             Some((_, link)) if link.is_slave => Some("DHCP server can not run on slave interface!"),
             Some((_, link)) if link.own.is_empty() => Some("interface has no IP address"),
             Some(_) => None,

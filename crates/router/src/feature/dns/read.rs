@@ -88,7 +88,8 @@ fn secure_at(url: &str, verify: bool, connections: usize) -> Arc<Secure> {
     })
 }
 
-/// Whether the router has a default route and no rule of `input` that blocks.
+/// Whether the router has a way to the internet (a default route, a DHCP client or a PPPoE client)
+/// and no rule of `input` that blocks.
 pub(super) fn is_exposed(store: &Store) -> bool {
     let some = |path: &str| store.items(path).any(|item| !item.is("disabled"));
     let leads_out = |item: &Arc<Item>| {

@@ -23,8 +23,9 @@ struct Believed {
     clock: DayClock,
 }
 
-/// Keys and verifiers of the present identities. They stay the same objects while their
-/// certificates do: the engine restarts a peer whose identity changed.
+/// Signing keys and peer verifiers of the present identities. An identity keeps its key and
+/// verifier objects as long as its certificates are unchanged: the engine restarts a peer whose
+/// identity changed.
 pub(crate) struct Proofs {
     believed: Arc<Believed>,
     keys: BTreeMap<Vec<u8>, Arc<Own>>,

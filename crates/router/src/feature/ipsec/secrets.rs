@@ -84,7 +84,7 @@ impl Tunnel {
     }
 }
 
-/// Whether a transaction changed a tunnel that has a secret, or had one before.
+/// Whether a transaction changed a tunnel whose item has or had a secret.
 pub(super) fn concerned(changes: &Changes) -> bool {
     let is_tunnel = |change: &&Change| TUNNELS.iter().any(|(path, _)| *path == change.menu.path);
     let both = |change: &'_ Change| [change.before.clone(), change.after.clone()];

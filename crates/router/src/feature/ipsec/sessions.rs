@@ -171,7 +171,7 @@ impl Ipsec {
         }
     }
 
-    /// Adds the traffic of a pair that is about to be removed to its session.
+    /// Adds the traffic of an SA pair to its session, before the pair is removed.
     pub(super) fn remember_traffic(&mut self, child: ChildId) {
         if let Some(pair) = self.installed.pair(child) {
             self.sessions.lose(pair.child.sa, pair.traffic());

@@ -140,7 +140,8 @@ fn set_port(port: &mut BridgePort, config: &PortConfig) {
     port.vlan_mode = Some(config.mode);
 }
 
-/// Sets the membership of a port in each VLAN, and for frames of unknown VLANs (VLAN 0).
+/// Sets the membership of a port in each VLAN, and in VLAN 0 for unfiltered frames: frames of ports
+/// with `vlan-mode=disabled`, and frames of unknown VLANs with `fallback`.
 fn set_members(
     table: &mut VlanTable,
     number: usize,

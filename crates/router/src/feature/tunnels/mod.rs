@@ -250,7 +250,7 @@ impl Tunnels {
     }
 }
 
-/// Holds a tunnel down, or releases it.
+/// Returns the effect that holds a tunnel down, or releases it.
 const fn hold(item: ItemId, is_held: bool) -> Effect {
     Effect::Hold {
         item,
