@@ -411,7 +411,8 @@ impl One {
         })
     }
 
-    /// Whether a successful probe is also within the limits of time and HTTP status.
+    /// Whether the result means that the host is up: no error, limits of time and HTTP status met,
+    /// and for DNS at least one address.
     fn is_good(&self, probed: &Probed) -> bool {
         if !probed.fault.is_empty() {
             return false;

@@ -5,7 +5,7 @@
 //!                    │
 //! layout ──slaves──▶ links, addresses ──▶ machines: service::bond (monitoring), service::lacp
 //! frames of LACP ────────────────────────────┤
-//! counters ──▶ receive activity, load ──────┴──publish──▶ the bond of the workers (Effect::Bond)
+//! counters ──▶ receive activity, load ───────┴──publish──▶ the bond of the workers (Effect::Bond)
 //! ```
 //! Workers choose slaves by `dataplane::bond::Bond`; every change replaces this value as a whole.
 

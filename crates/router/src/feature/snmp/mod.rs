@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! items ──read──▶ communities, targets ─┐
-//! interfaces, addresses ──lay_out──▶ index ─┴─ hear ─▶ requests ─answer─▶ Agent::handle with a `source` ─▶ datagram
+//! interfaces, addresses ──lay_out──▶ index ─┴─ hear ──▶ requests ─answer─▶ Agent::handle with a `source` ─▶ datagram
 //! rows of menus ──────────rows─────────────────────────────────────────────────▲
 //! ```
 //! Requests wait until the end of the step of control: the tables of queues, ARP, routes and bridges are built from
