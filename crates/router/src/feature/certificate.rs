@@ -44,7 +44,7 @@ pub(crate) struct Known {
     uses: String,
     /// Certificates that it revoked as an authority.
     revoked: Vec<Revoked>,
-    /// Its issuer, if that is an authority of the router.
+    /// Item of the issuer, if the router has the issuer's certificate.
     pub(crate) by: Option<Id>,
 }
 

@@ -209,8 +209,8 @@ impl DhcpRelays {
         }
     }
 
-    /// Forwards a request by the relays of its interface. A request on an interface without a relay
-    /// is for a server of this router.
+    /// Forwards a request by the relays of its interface. Without relays, leaves the request to the
+    /// DHCP servers of this router.
     fn request(
         &mut self,
         interface: InterfaceId,

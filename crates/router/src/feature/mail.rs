@@ -97,7 +97,8 @@ pub(crate) struct Mails {
     address: Option<IpAddr>,
 }
 
-/// Returns the address of a sender or recipient: the text between angle brackets if there are any.
+/// Returns the bare mail address of a sender or recipient: the text inside angle brackets,
+/// otherwise the whole text.
 pub fn bare(text: &str) -> &str {
     let inner = text
         .split_once('<')

@@ -49,7 +49,7 @@ const SHARE: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub(crate) struct Bonds {
     all: BTreeMap<ItemId, One>,
-    /// Bonds by their own names and by the names of their slaves.
+    /// Bonds by bond name and by slave name.
     near: BTreeSet<(Name, ItemId)>,
     /// Bond of each interface that is a bond or a slave, and its slave number (0 for the bond).
     ids: BTreeMap<InterfaceId, (ItemId, u16)>,

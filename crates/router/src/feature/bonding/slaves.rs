@@ -198,7 +198,7 @@ impl One {
         }
     }
 
-    /// Collects the addresses of the bond and of the interfaces on it.
+    /// Collects the addresses of the bond and of interfaces stacked on the bond.
     fn find_addresses(&mut self, running: &Running<'_>) {
         (self.own, self.asks) = (Vec::new(), Vec::new());
         let Some(id) = self.id else { return };

@@ -117,7 +117,7 @@ struct One {
     numbers: Numbers,
     port_index: PortIndex,
     tree: Tree,
-    /// Interfaces on the bridge and on its VLANs, as of the last layout.
+    /// VLAN and station interfaces stacked on the bridge, as of the last layout.
     above: BTreeMap<InterfaceId, OnBridge>,
     /// VLANs that have an interface on the bridge.
     vlans_above: BTreeSet<u16>,
@@ -133,7 +133,7 @@ struct One {
     published: Option<(InterfaceId, Arc<Bridge>)>,
 }
 
-/// An interface on a bridge, or on a VLAN of the bridge.
+/// An interface stacked on a bridge, or on a VLAN of a bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OnBridge {
     name: Name,
@@ -582,8 +582,8 @@ impl One {
         self.above.keys().copied().collect()
     }
 
-    /// Whether an interface on the bridge is unchanged for the bridge since the last layout. Other
-    /// changes of the interface, such as addresses, do not concern the bridge.
+    /// Whether an interface on the bridge still matches its [`OnBridge`] of the last layout.
+    /// Changes of other properties, such as addresses, do not concern the bridge.
     fn is_as_before(&self, id: InterfaceId, running: &Running<'_>) -> bool {
         let now = || {
             let laid = running.layout.interfaces.get(&id)?;

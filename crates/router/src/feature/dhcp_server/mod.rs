@@ -85,7 +85,7 @@ pub(crate) struct DhcpServers {
     queues: BTreeMap<ItemId, follow::QueueTerms>,
     /// What follows from each bound lease.
     with: BTreeMap<u64, follow::With>,
-    /// Leases whose records are not on disk yet, and the answers that wait for them.
+    /// Leases with unwritten records, and the answers to send after the next write.
     changed: BTreeSet<u64>,
     waiting: Vec<Outgoing>,
     log: Option<Leases>,

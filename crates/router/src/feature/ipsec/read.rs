@@ -73,7 +73,8 @@ pub(super) const TUNNELS_SECTION: u8 = 1;
 const ITEMS_SECTION: u8 = 2;
 
 impl Config {
-    /// Replaces a policy; `None` removes it. Its peer and its proposal must have been read before.
+    /// Replaces a policy; `None` removes it. The caller must have read the policy's peer and
+    /// proposal before.
     pub(super) fn put_policy(&mut self, id: PolicyId, item: Option<&Item>) {
         self.met.remove(&id);
         self.policies.remove(&id);

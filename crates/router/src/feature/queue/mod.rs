@@ -130,9 +130,9 @@ impl Queues {
         self.numbers.workers = u16::try_from(workers).unwrap_or(1);
     }
 
-    /// Describes the queues that a packet passes, in order. `egress` is its egress interface, if it
-    /// has one; packets of FastTrack only pass the queues of that interface. `number` returns the
-    /// number of a named mark.
+    /// Describes the queues that a packet passes, in order. `egress` is the egress interface of
+    /// forwarded and sent packets; packets of FastTrack only pass the queues of this interface.
+    /// `number` returns the number of a named mark.
     pub(crate) fn met(
         &self,
         seen: &PacketFields,

@@ -11,7 +11,8 @@ use service::snmp::{Community, Security, Trap, TrapVersion};
 use super::{COMMUNITIES, MENU};
 use crate::kind;
 
-/// Menus that the feature follows: its own, and those of interfaces for their comments.
+/// Menus that the feature follows: `/snmp`, communities, and interface menus because of their
+/// comments.
 pub(super) const MENUS: [&str; 2 + kind::MENUS.len()] = {
     let mut menus = [MENU; 2 + kind::MENUS.len()];
     menus[1] = COMMUNITIES;

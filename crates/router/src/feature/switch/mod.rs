@@ -137,7 +137,7 @@ impl Switches {
         self.ports.get(&(chip, end))
     }
 
-    /// Whether a chip filters by the VLANs of this menu: at least one of its ports has a
+    /// Whether a chip filters by the VLANs of this menu, because a port of the chip has a
     /// `vlan-mode`.
     fn filters(&self, chip: usize) -> bool {
         let has_menu = self.chip(chip).is_some_and(|chip| chip.vlan_menu);

@@ -12,7 +12,7 @@ use dataplane::service::Rate;
 use wireguard::{Door, Sort};
 
 /// Limit of handshakes from unknown senders per worker: each costs two scalar multiplications on
-/// Curve25519. Senders with a cookie are not limited by it.
+/// Curve25519. The limit spares senders with a valid cookie.
 const OF_STRANGERS: Rate = Rate {
     per_second: 100,
     burst: 100,

@@ -102,7 +102,8 @@ impl Peer {
     }
 }
 
-/// Returns the public key of a peer: the configured one, or the one of its private key.
+/// Returns the configured public key of a peer, or derives the public key from the configured
+/// private key.
 pub(super) fn public_of(item: &Item) -> Option<Public> {
     let given = Public::from_base64(item.text("public-key"));
     given.or_else(|| Private::from_base64(item.text("private-key")).map(|private| private.public()))
