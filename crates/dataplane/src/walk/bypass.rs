@@ -1,28 +1,29 @@
-//! Who wants to see each packet. Whatever would lead packets past the walk, or past most of it, asks here first: the
-//! shortcuts of devices, and FastTrack. What looks at packets from now on (queues, accounting) adds a reason.
+//! Reasons to keep packets on the full walk. Shortcuts of devices and FastTrack check these reasons
+//! before they bypass stages. A feature that must see every packet (queues, accounting) adds a
+//! reason here.
 
 use frame::InterfaceId;
 
 use crate::interface::InterfaceTable;
 use crate::snapshot::Snapshot;
 
-/// Why each packet of a flow takes the walk.
+/// The reason why every packet of a flow takes the full walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WalkReason {
-    /// Somebody looks at the frames of an interface on its way.
+    /// An interface on the packets' way is tapped.
     Tapped,
-    /// Rules mark connections, or read what they have counted: what becomes of packets may change with each.
+    /// Rules mark connections or match their counters, so the verdict may change with each packet.
     RulesFollow,
     /// `allow-fast-path=no`.
     NotAllowed,
-    /// There are simple queues, or queues of `global`.
+    /// There are simple queues, or queue trees with parent `global`.
     Queued,
-    /// Policies of IPsec look at packets.
+    /// IPsec policies are checked for each packet.
     Ipsec,
 }
 
 impl WalkReason {
-    /// The sentence that a user reads.
+    /// Returns the explanation for users.
     pub const fn explain(self) -> &'static str {
         match self {
             Self::Tapped => "somebody looks at the frames of an interface on the way",
@@ -33,7 +34,7 @@ impl WalkReason {
         }
     }
 
-    /// Whether it holds for a family, wherever its packets come from and go to.
+    /// Returns true if the reason applies to all packets of a family, whatever their interfaces.
     fn holds(self, snapshot: &Snapshot, ipv6: bool) -> bool {
         match self {
             Self::Tapped => false,
@@ -45,18 +46,19 @@ impl WalkReason {
     }
 }
 
-/// What keeps packets from shortcuts of devices. Who forbids FastPath says nothing of them.
+/// The reasons against device shortcuts. Settings that forbid FastPath do not forbid shortcuts.
 const FROM_SHORTCUTS: [WalkReason; 4] = [
     WalkReason::Tapped,
     WalkReason::RulesFollow,
     WalkReason::Queued,
     WalkReason::Ipsec,
 ];
-/// What keeps packets from FastTrack. Taps see what goes by it, as they are where frames are received and
-/// transmitted; rules have chosen it.
+/// The reasons against FastTrack. Taps are none: they see FastTracked frames at reception and
+/// transmission. Rules are none: they chose FastTrack.
 const FROM_FASTTRACK: [WalkReason; 1] = [WalkReason::NotAllowed];
 
-/// Why packets of a family that come and go by these interfaces may not go by shortcuts of devices.
+/// Returns the reasons why packets of a family between these interfaces may not take device
+/// shortcuts.
 pub fn keep_from_shortcuts(
     (snapshot, interfaces): (&Snapshot, &InterfaceTable),
     ipv6: bool,
@@ -69,13 +71,13 @@ pub fn keep_from_shortcuts(
     FROM_SHORTCUTS.into_iter().filter(holds)
 }
 
-/// Why packets of a family may not go by FastTrack.
+/// Returns the reasons why packets of a family may not take FastTrack.
 pub fn keep_from_fasttrack(snapshot: &Snapshot, ipv6: bool) -> impl Iterator<Item = WalkReason> {
     let all = FROM_FASTTRACK.into_iter();
     all.filter(move |reason| reason.holds(snapshot, ipv6))
 }
 
-/// Whether somebody looks at the frames of one of these interfaces.
+/// Returns true if any of these interfaces is tapped.
 #[inline]
 pub(super) fn is_tapped(interfaces: &InterfaceTable, ends: &[InterfaceId]) -> bool {
     let taps = interfaces.taps();

@@ -1,5 +1,5 @@
-//! Answers a stranger in the place of control, which hears no more strangers now: the sender is asked to prove its
-//! address, and nothing is remembered (RFC 7296, 2.6).
+//! Stateless answers to unknown senders on behalf of an overloaded service: the sender must prove
+//! its address first (RFC 7296, 2.6).
 
 use core::net::IpAddr;
 
@@ -16,8 +16,8 @@ use crate::outlet::Outlet;
 use crate::packet::protocol::UDP;
 use crate::service::ServiceId;
 
-/// Drops a datagram that control does not hear, and sends the answer of its service, if there is one that is no longer
-/// than the datagram.
+/// Drops a datagram that control does not receive, and sends the service's stateless answer if
+/// there is one and it is not longer than the datagram.
 #[cold]
 pub(super) fn challenge(
     cx: &Context<'_>,
@@ -63,8 +63,8 @@ fn reversed(packet: &[u8]) -> Option<Ends> {
     })
 }
 
-/// Sends an answer. Without a firewall that may mark it for another table, an answer without a route ends here: control
-/// has no business with the error that it owes itself.
+/// Sends an answer. Without a firewall that could mark it for another table, an answer without a
+/// route is dropped: an error message about it would go to this router itself.
 fn send(cx: &Context<'_>, ends: &Ends, payload: &[u8], outlet: &mut Outlet) {
     let ip = IP_BYTES[usize::from(ends.to.0.is_ipv6())];
     let total = ip + UDP_BYTES + payload.len();
@@ -113,7 +113,7 @@ fn pseudo(ends: &Ends, len: usize) -> u16 {
         (IpAddr::V6(from), IpAddr::V6(to)) => {
             checksum::pseudo_v6(from, to, Protocol::UDP, len as u32)
         }
-        // Both are of one packet.
+        // Source and destination are of the same family.
         _ => 0,
     }
 }

@@ -14,7 +14,7 @@ use crate::out::{Out, OutId};
 use crate::table::{Adjacency, NextHopId};
 use crate::trace::Tracer;
 
-/// Pass 1: ingress and prerouting. Sets `place` even if the packet ends.
+/// Pass 1: ingress and prerouting. Sets `place` even if the packet's walk ends.
 pub(super) fn enter<const FAST: bool, T: Tracer>(
     cx: &Context<'_>,
     entrance: &Entrance,

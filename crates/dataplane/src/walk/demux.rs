@@ -1,9 +1,10 @@
-//! Demultiplexing: the interface of each frame of a vector. What names the interface (VLAN tags, the header of a PPPoE
-//! session) is taken off, so that every packet behind this stands behind the 14 bytes of an Ethernet header.
+//! Demultiplexing: finds the interface of each frame of a vector and removes the headers that name
+//! it (VLAN tags, PPPoE session header), so that later stages find every packet 14 bytes into its
+//! frame.
 //!
-//! Headers come off only where the frame surely enters: an IP packet for the link address of the interface that
-//! received it, which names a running interface that shares the families in use with that. Demux leaves all other
-//! frames unchanged; [`super::ingress`] decides about each.
+//! Headers are removed only from frames that surely enter: IP packets for the link address of the
+//! receiving interface, whose headers name a running interface with the same enabled families.
+//! Demux leaves all other frames unchanged; [`super::ingress`] decides about each.
 
 mod sessions;
 
@@ -16,11 +17,11 @@ use crate::demux::pppoe::{self, SESSION_DATA};
 use crate::demux::{self, Facts};
 use crate::interface::{Interface, Tag, vlan};
 
-/// The most tags that are taken off.
+/// The most tags that are removed.
 const TAGS: usize = 4;
-/// Frames are asked for so many ahead.
+/// Frames are prefetched this many positions ahead.
 const AHEAD: usize = 8;
-/// Bytes of a frame with one tag up to the type of its packet.
+/// Bytes of an Ethernet header with one tag.
 const ONE_TAG: usize = ETHERNET + 4;
 const VLAN_ID_BITS: u32 = 12;
 const NO_TAG: Tag = Tag {
@@ -94,8 +95,8 @@ pub(super) struct Counting<'a> {
     pub(super) later: bool,
 }
 
-/// Finds the interface of each frame that an interface received, and takes off what names it where the frame surely
-/// goes on.
+/// Assigns each received frame to its interface, and removes tags and PPPoE headers from frames
+/// that surely enter.
 pub(super) fn demultiplex(
     cx: &Context<'_>,
     entrance: &Entrance,
@@ -140,7 +141,8 @@ struct Demux<'a> {
 }
 
 impl Demux<'_> {
-    /// Makes a frame one of the interface that its tags name, and takes them off, or leaves it as it is.
+    /// Assigns a frame to the interface that its tags name and removes them, or leaves the frame
+    /// unchanged.
     #[inline(always)]
     fn one(&mut self, frame: &mut Frame) {
         let Some(head) = frame.bytes().first_chunk::<ONE_TAG>() else {
@@ -168,7 +170,8 @@ impl Demux<'_> {
         frame.rise(self.entrance.id, known.id);
     }
 
-    /// Assigns a frame that is untagged or keeps its tags to the receiving interface, unless a session has it.
+    /// Assigns a frame that is untagged or keeps its tags to the receiving interface, unless a
+    /// session has already claimed it.
     #[inline(always)]
     fn leave(&self, frame: &mut Frame) {
         if !self.entrance.interface.sessions {
@@ -188,8 +191,8 @@ impl Demux<'_> {
         frame.rise(named.below, named.id);
     }
 
-    /// Returns the interface that the headers of a frame name, if it shares all that pass 1 asks with the one that
-    /// received it.
+    /// Returns the interface that the headers of a frame name, if it has the same families and MAC
+    /// address as the receiving interface.
     fn named(&mut self, bytes: &[u8]) -> Option<Named> {
         let entrance = self.entrance.id;
         let tags = read(bytes, &self.entrance.interface)?;
@@ -197,7 +200,7 @@ impl Demux<'_> {
         for tag in &tags.tags[..tags.count] {
             id = self.cx.interfaces.vlan(id, *tag)?;
         }
-        // The entrance may be older than the version that is remembered.
+        // `entrance` may be older than the table version of the cache.
         let port = self.cx.interfaces.get(entrance)?;
         let found = self.cx.interfaces.get(id)?;
         let is_like = |other: &Interface| Facts::of(other) == Facts::of(&running(&port));
@@ -251,8 +254,8 @@ impl Demux<'_> {
     }
 }
 
-/// Returns the first sixteen bytes of a frame as two numbers: the destination and two bytes of the source, then the
-/// other four bytes of the source and four bytes more.
+/// Returns the first sixteen bytes of a frame as two big-endian numbers: the destination with two
+/// bytes of the source, then the rest of the source with four more bytes.
 #[inline(always)]
 fn words<const LEN: usize>(head: &[u8; LEN]) -> [u64; 2] {
     let (words, _) = head.as_chunks::<8>();
@@ -261,14 +264,14 @@ fn words<const LEN: usize>(head: &[u8; LEN]) -> [u64; 2] {
 
 /// The interface that the headers of a frame name.
 struct Named {
-    /// The interface that it lies on.
+    /// The interface below.
     below: InterfaceId,
     id: InterfaceId,
-    /// Where its packet begins.
+    /// Offset of the packet.
     l3: usize,
 }
 
-/// An interface, as one that runs.
+/// Returns an interface with `running` set, for comparisons.
 const fn running(interface: &Interface) -> Interface {
     Interface {
         running: true,
@@ -285,8 +288,8 @@ struct Tags {
     carries: u16,
 }
 
-/// Takes off what lies between the link addresses of a frame and its packet, which begins at `l3`: tags, and the header
-/// of a PPPoE session behind them.
+/// Removes VLAN tags and a PPPoE session header between the link addresses of a frame and its
+/// packet at `l3`.
 #[inline]
 pub(super) fn untag(frame: &mut Frame) {
     let l3 = usize::from(frame.l3);
@@ -309,7 +312,7 @@ pub(super) fn untag(frame: &mut Frame) {
     frame.l3 = ETHERNET as u16;
 }
 
-/// The addresses of a frame have moved by this many bytes.
+/// Moves the start of a frame forward by `off` bytes, after its link addresses were moved.
 #[inline(always)]
 fn pulled(frame: &mut Frame, off: usize, priority: u8) {
     frame.pull_front(off);
@@ -317,8 +320,8 @@ fn pulled(frame: &mut Frame, off: usize, priority: u8) {
     (frame.untagged, frame.came_priority) = (off as u8, priority);
 }
 
-/// Reads the tags of a frame to this port's link address with an IP packet or PPPoE session data; `None` where it is
-/// not that, or has a tag without a VLAN (IEEE 802.1Q, 9.6).
+/// Parses the tags of a frame to this port's link address with an IP packet or PPPoE session data.
+/// Returns `None` for other frames, and for a tag without a VLAN (IEEE 802.1Q, 9.6).
 fn read(bytes: &[u8], port: &Interface) -> Option<Tags> {
     if bytes.first_chunk() != Some(&port.mac.0) {
         return None;

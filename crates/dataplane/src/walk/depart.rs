@@ -1,5 +1,5 @@
-//! Pass 3: next hop, forward, egress. Packets that are forwarded without further questions are written in a loop;
-//! all others take the stage functions one by one.
+//! Pass 3: next hop, forward, egress. Packets that are only forwarded are processed in a loop; all
+//! others run the stage functions one by one.
 
 use core::ops::Range;
 
@@ -24,8 +24,8 @@ use crate::trace::Silent;
 /// Bytes of an Ethernet header with one tag.
 const ONE_TAG: u8 = ETHERNET + 4;
 
-/// The pass: decides about each frame that was looked up, and commits what was decided to its
-/// bytes. Fills in `scratch.outs` and `scratch.entered.exits`.
+/// Decides about each routed frame and commits the decision to its bytes. Fills in `scratch.outs`
+/// and `scratch.entered.exits`.
 pub(super) fn pass3<const FAST: bool>(
     cx: &Context<'_>,
     entrance: &Entrance,
@@ -36,7 +36,7 @@ pub(super) fn pass3<const FAST: bool>(
     let count = frames.len().min(VECTOR_FRAMES);
     let mut state = Tally::new(cx);
     scratch.near.forget();
-    // Queues that are asked behind this: what they look at has not gone by FastPath.
+    // Packets that pass queues later do not count as FastPath.
     let is_fast_path = FAST && !cx.snapshot.queues;
     let teacher = match is_fast_path {
         true => Teacher::of(cx, entrance, outlet),
@@ -95,8 +95,8 @@ pub(super) fn pass3<const FAST: bool>(
     state.flush(cx, &outlet.counters);
 }
 
-/// Frames of one family that follow each other and whose next hop leaves nothing to decide but
-/// lifetime and size; returns how many. A loop of its own for each family, as in pass 1.
+/// Forwards consecutive frames of one family whose next hop requires TTL and MTU checks only.
+/// Returns their number. One loop per family keeps its values in registers.
 #[inline(never)]
 fn straight_run<const IPV6: bool>(
     (cx, entrance): (&Context<'_>, InterfaceId),
@@ -137,7 +137,7 @@ fn straight_run<const IPV6: bool>(
         }
         *out = next.adjacency.out;
         if on_port && speed == Speed::FastPath {
-            // Of the port's own interface all is counted together.
+            // Frames of the port's own interface are counted together elsewhere.
             if frame.ingress != came.0 {
                 count_fast(came, outlet);
                 came = (frame.ingress, Traffic::default());
@@ -167,13 +167,13 @@ fn straight_run<const IPV6: bool>(
     done
 }
 
-/// Counts a frame that an interface on the one below received.
+/// Counts a frame as received by the interface above the port (VLAN or session).
 fn count_received(frame: &Frame, outlet: &Outlet) {
     let counters = outlet.counters.interface(frame.ingress);
     counters.rx.add(1, received(frame));
 }
 
-/// Counts what an interface on the one below received and the fast path forwards.
+/// Counts frames as received by an interface above the port and forwarded by the fast path.
 #[inline(always)]
 fn count_fast((ingress, came): (InterfaceId, Traffic), outlet: &Outlet) {
     if came.packets > 0 {
@@ -183,8 +183,8 @@ fn count_fast((ingress, came): (InterfaceId, Traffic), outlet: &Outlet) {
     }
 }
 
-/// Decides about a frame behind an untagged Ethernet header that gets another one, and commits it.
-/// False, and nothing changed, if more is to be decided.
+/// Forwards a frame with an untagged Ethernet header to another link, and replaces the header.
+/// Returns false and changes nothing if more decisions are needed.
 #[inline(always)]
 pub(super) fn straight<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -> bool {
     match adjacency.header_len {
@@ -222,7 +222,7 @@ fn straight_longer<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -
     straight_behind::<IPV6>(frame, adjacency, adjacency.header_len)
 }
 
-/// As [`straight`], where the other header has this length, which is more than that of Ethernet.
+/// Like [`straight`], for a link header of `len` bytes, longer than an Ethernet header.
 #[inline(always)]
 fn straight_behind<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency, len: u8) -> bool {
     const LINK: usize = ETHERNET as usize;
@@ -242,7 +242,7 @@ fn straight_behind<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency, l
     written && trim(frame, header + total as usize)
 }
 
-/// Asks for what pass 3 needs of next hops: their lines, and their egress interfaces.
+/// Prefetches the next hops, their egress interfaces and the counters of these.
 #[cold]
 #[inline(never)]
 pub(super) fn prefetch(cx: &Context<'_>, hops: &[NextHopId], counters: &Counters) {
@@ -260,8 +260,8 @@ pub(super) fn prefetch(cx: &Context<'_>, hops: &[NextHopId], counters: &Counters
     }
 }
 
-/// Takes one hop off the lifetime of a packet about which nothing is to be decided, and returns its length. `None`, and
-/// nothing changed, if more is to be decided.
+/// Decrements the TTL of a packet that needs no other decision, and returns its length in bytes.
+/// Returns `None` and changes nothing if more decisions are needed.
 #[inline(always)]
 fn age_plain<const IPV6: bool>(packet: &mut [u8], mtu: u32) -> Option<u32> {
     if IPV6 {
@@ -279,7 +279,8 @@ fn age_plain<const IPV6: bool>(packet: &mut [u8], mtu: u32) -> Option<u32> {
     }
 }
 
-/// Packets for this router that come out of tunnels, as many as follow each other; returns how many.
+/// Sets the exits of consecutive packets for this router that a tunnel decapsulates. Returns their
+/// number.
 #[inline(never)]
 fn tunnelled(
     cx: &Context<'_>,
@@ -310,7 +311,7 @@ fn tunnelled(
     frames.len()
 }
 
-/// Pass 3 for any frame.
+/// Runs pass 3 for any frame.
 #[inline(never)]
 fn one<const FAST: bool>(
     (cx, entrance): (&Context<'_>, InterfaceId),

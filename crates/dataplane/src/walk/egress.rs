@@ -20,7 +20,7 @@ const SESSION: usize = ETHERNET + pppoe::HEADER;
 /// Replaces the link header by the adjacency's.
 ///
 /// # Errors
-/// False when the headroom is too small; the frame is then good for nothing.
+/// Returns false when the headroom is too small; the frame must then be discarded.
 #[inline(always)]
 #[must_use]
 pub(crate) fn rewrite(frame: &mut Frame, adjacency: &Adjacency) -> bool {
@@ -30,7 +30,7 @@ pub(crate) fn rewrite(frame: &mut Frame, adjacency: &Adjacency) -> bool {
         return false;
     }
     frame.egress = adjacency.egress;
-    // Nearly always the fixed size, which is two stores.
+    // The usual case has a fixed size and compiles to two stores.
     if new == ETHERNET as u16
         && let (Some(place), Some(header)) = (
             frame.bytes_mut().first_chunk_mut::<ETHERNET>(),
@@ -54,10 +54,11 @@ pub(crate) fn rewrite(frame: &mut Frame, adjacency: &Adjacency) -> bool {
     }
 }
 
-/// Replaces an Ethernet header without tags by a longer one, with tags or the header of a PPPoE session.
+/// Replaces an Ethernet header without tags by a longer one, with tags or the header of a PPPoE
+/// session.
 ///
 /// # Errors
-/// False, and nothing changed, when the headroom is too small.
+/// Returns false and changes nothing when the headroom is too small.
 #[inline(always)]
 #[must_use]
 pub(crate) fn tag(frame: &mut Frame, header: &[u8; HEADER_BYTES], len: u8) -> bool {
@@ -66,7 +67,7 @@ pub(crate) fn tag(frame: &mut Frame, header: &[u8; HEADER_BYTES], len: u8) -> bo
         return false;
     }
     frame.l3 = len.into();
-    // Of a fixed length they are a few moves.
+    // Copies of a fixed length compile to a few moves.
     let place = frame.bytes_mut();
     let written = match usize::from(len) {
         ONE_TAG => {
@@ -98,8 +99,8 @@ fn put<const LEN: usize>(place: &mut [u8], header: &[u8; HEADER_BYTES]) -> bool 
     }
 }
 
-/// Completes a link header that is longer than Ethernet's: the priority in its tags, and the length in the header of a
-/// PPPoE session.
+/// Completes a link header longer than Ethernet's: the priority in its tags, and the length in a
+/// PPPoE session header.
 #[inline(always)]
 fn complete(frame: &mut Frame) {
     prioritise(frame);
@@ -118,7 +119,7 @@ pub(crate) fn prioritise(frame: &mut Frame) {
     if pppoe::is_behind(frame.bytes(), end) {
         end -= pppoe::HEADER;
     }
-    // Behind the addresses come the tags, and the type of what they carry.
+    // Each tag is followed by the EtherType of its content.
     for at in (ETHERNET..end).step_by(4) {
         if let Some(byte) = frame.bytes_mut().get_mut(at) {
             *byte = *byte & 0x1f | priority;
@@ -126,7 +127,7 @@ pub(crate) fn prioritise(frame: &mut Frame) {
     }
 }
 
-/// Makes the link header as long as it must be.
+/// Resizes the link header from `old` to `new` bytes.
 #[cold]
 #[inline(never)]
 pub(crate) fn relayer(frame: &mut Frame, old: u16, new: u16) -> bool {
@@ -142,10 +143,11 @@ pub(crate) fn relayer(frame: &mut Frame, old: u16, new: u16) -> bool {
     true
 }
 
-/// Sends a frame that does not fit its port as it is: too long for the link, or unfinished.
+/// Sends a frame that needs work before its port can take it: it is too long for the link, or has
+/// pending offload work.
 ///
-/// `mtu` is the link's layer-3 MTU; merged segments are not measured by it. Frames of a port that
-/// takes merged segments pass whole.
+/// `mtu` is the link's layer-3 MTU; merged segments may exceed it. Frames to a port that takes
+/// merged segments are not split.
 #[cold]
 #[inline(never)]
 pub(crate) fn finish(
@@ -160,9 +162,9 @@ pub(crate) fn finish(
     let gathered = segmentation == Segmentation::Fragments;
     let of_session = pppoe::is_behind(frame.bytes(), frame.l3.into());
     let taken = match out.out() {
-        // Each segment has a length of its own in its PPPoE header, which no device writes.
+        // Each segment has its own length in its PPPoE header, which no device writes.
         _ if of_session && segmentation != Segmentation::None => false,
-        // Each of its ports takes the frame as it can.
+        // Each port of the bridge finishes the frame as it needs.
         Out::Bridge(_) => !gathered,
         _ => port.is_some_and(|binding| binding.offloads.take(&frame.offload)),
     };
@@ -211,8 +213,8 @@ pub(crate) fn finish(
     outlet.pieces = pieces;
 }
 
-/// The longest fragment that a packet leaves in which was put together: none is longer than those
-/// that came, but for ones that are shorter than every link takes.
+/// Returns the largest fragment size for a reassembled packet in bytes: that of the largest
+/// received fragment, but at least the minimum MTU of the family.
 fn piece_bytes(frame: &Frame) -> u32 {
     let every = match is_ipv6(frame) {
         true => u32::from(wire::ipv6::MTU_MIN),
@@ -228,8 +230,8 @@ fn is_ipv6(frame: &Frame) -> bool {
         .is_some_and(|first| first >> 4 == 6)
 }
 
-/// Completes the checksum. Fragments for a link if its layer-3 MTU is given, with the identification that fragments of
-/// IPv6 get.
+/// Completes the checksum. If `limit` is given, splits the packet into fragments for its layer-3
+/// MTU in bytes; IPv6 fragments get its identification.
 pub(super) fn finish_whole(
     pool: &mut Pool,
     frame: &mut Frame,
@@ -263,7 +265,7 @@ fn unfinishable(error: Unfinishable) -> DropReason {
     }
 }
 
-/// Counts frames on their egress interface, and on the one under it where that is another.
+/// Counts frames on their egress interface, and on the interface below if there is one.
 pub(crate) fn count_sent(
     cx: &Context<'_>,
     counters: &Counters,

@@ -22,9 +22,9 @@ use crate::trace::Silent;
 /// Headers are asked for this many frames ahead.
 const AHEAD: usize = 8;
 
-/// Who works on with the headers of frames that enter together.
+/// A consumer of the headers of frames that enter together.
 pub(super) trait Sees {
-    /// They lie from this place of the vector on.
+    /// Receives the headers of consecutive frames, the first at position `place` of the vector.
     fn see<L: Lanes, H: Headers>(
         &mut self,
         lanes: L,
@@ -34,7 +34,7 @@ pub(super) trait Sees {
     );
 }
 
-/// Nobody.
+/// A consumer that ignores headers.
 pub(super) struct Unseen;
 
 impl Sees for Unseen {
@@ -49,7 +49,7 @@ impl Sees for Unseen {
     }
 }
 
-/// The pass, for the frames at some places of a vector.
+/// Runs pass 1 for the frames at these positions of a vector.
 pub(super) fn pass1<const FAST: bool, S: Sees>(
     cx: &Context<'_>,
     entrance: &Entrance,
@@ -70,8 +70,8 @@ pub(super) fn pass1<const FAST: bool, S: Sees>(
             entered,
             sees,
         });
-        // Those behind a part that could not enter together may; the part itself is not tried again,
-        // however often kinds of frames change in it.
+        // Frames behind a group that could not enter together may do so; the group itself is not
+        // tried again, however often its kinds of frames alternate.
         let until = end.min(at + headers::TOGETHER);
         while at < until {
             let from = at;
@@ -88,7 +88,7 @@ pub(super) fn pass1<const FAST: bool, S: Sees>(
     }
 }
 
-/// Frames that surely enter, [`headers::TOGETHER`] at a time.
+/// Enters frames that pass all checks, [`headers::TOGETHER`] at a time.
 struct Together<'a, 'v, S> {
     cx: &'a Context<'a>,
     entrance: &'a Entrance,
@@ -99,7 +99,7 @@ struct Together<'a, 'v, S> {
 }
 
 impl<S: Sees> Work for Together<'_, '_, S> {
-    /// Where they end.
+    /// Position of the first frame that did not enter.
     type Output = usize;
 
     #[inline(always)]
@@ -115,7 +115,8 @@ impl<S: Sees> Work for Together<'_, '_, S> {
 }
 
 impl<S: Sees> Together<'_, '_, S> {
-    /// Those at a place and behind it. False, and nothing done, where not all of them surely enter.
+    /// Enters the group of frames at `at`. Returns false and changes nothing unless all of them
+    /// surely enter.
     #[inline(always)]
     fn part<L: Lanes, H: Headers>(&mut self, lanes: L, at: usize) -> bool {
         let (entrance, entered) = (self.entrance, &mut *self.entered);
@@ -138,12 +139,12 @@ impl<S: Sees> Together<'_, '_, S> {
             return false;
         }
         let lens = headers.lens().iter().sum::<u32>();
-        // Nothing was taken off where nothing lies on the interface.
+        // Demux removes tags only on interfaces with VLANs or sessions.
         let tagged = part.iter().filter(|_| entrance.demuxes());
         let untagged = tagged.map(|frame| u32::from(frame.untagged)).sum::<u32>();
         entered.received.bytes += u64::from(lens + untagged);
         for frame in &mut *part {
-            // Demux has said of each frame which interface receives it.
+            // Demux has already set the ingress interface of each frame.
             if !entrance.demuxes() {
                 frame.ingress = entrance.id;
             }
@@ -159,9 +160,9 @@ fn split<T>(slice: &mut [T]) -> Option<(&mut [T; headers::TOGETHER], &mut [T])> 
     slice.split_first_chunk_mut()
 }
 
-/// Plain frames of one family, as many as follow each other; returns where they end.
+/// Enters consecutive plain frames of one family. Returns the position of the first other frame.
 ///
-/// A loop of its own for each family keeps what it works with in registers.
+/// One loop per family keeps its values in registers.
 #[inline(never)]
 fn run<const FAST: bool, const IPV6: bool>(
     cx: &Context<'_>,
@@ -218,7 +219,7 @@ fn run<const FAST: bool, const IPV6: bool>(
     at
 }
 
-/// A frame that is not plain.
+/// Runs pass 1 for a frame that is not plain.
 #[cold]
 #[inline(never)]
 fn odd<const FAST: bool>(
@@ -236,7 +237,7 @@ fn odd<const FAST: bool>(
     frame.l3 = place.l3;
     if place.interface != entrance.id {
         frame.below = entrance.id;
-        // The fast path counts in pass 3.
+        // On the fast path, pass 3 counts the frame.
         if !FAST || cx.snapshot.queues {
             let above = counters.interface(place.interface);
             above.rx.add(1, frame.len() as u64);

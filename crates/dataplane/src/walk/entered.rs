@@ -13,7 +13,7 @@ use crate::drop::DropReason;
 pub(super) struct Entered {
     pub(super) lanes: [Lane; VECTOR_FRAMES],
     pub(super) exits: [Exit; VECTOR_FRAMES],
-    /// The destinations of each family without gaps, and their number.
+    /// The destinations of each family, stored without gaps, and their number.
     pub(super) keys4: [u32; VECTOR_FRAMES],
     pub(super) count4: usize,
     pub(super) keys6: [u128; VECTOR_FRAMES],

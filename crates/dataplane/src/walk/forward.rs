@@ -1,5 +1,5 @@
-//! Forward: the lifetime of a packet that is passed on, and whether it fits the next link. Options are in
-//! `options.rs`.
+//! Forward: checks and decrements the TTL of forwarded packets, and checks their size against the
+//! egress MTU. IPv4 options are in `options.rs`.
 
 use frame::{Offload, Segmentation};
 
@@ -12,14 +12,14 @@ use crate::punt::Why;
 /// How a packet fits the egress link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// As it is.
+    /// The packet fits unchanged.
     Whole,
-    /// In fragments.
+    /// The packet must be split into fragments.
     Fragments,
 }
 
-/// How a packet, from its network header on, fits a link of this layer-3 MTU. `own` says that it is this
-/// router's.
+/// Decides how a packet, from its network header on, fits a link with this layer-3 MTU in bytes.
+/// `own`: the packet is from this router.
 pub(super) fn fit(packet: &[u8], own: bool, offload: &Offload, mtu: u32) -> Result<Fit, Exit> {
     match (packet.first_chunk::<20>(), packet.first_chunk::<40>()) {
         (_, Some(header)) if header[0] >> 4 == 6 => match own {
@@ -36,14 +36,14 @@ pub(crate) fn fit_link(leaving: &Leaving<'_>, mtu: u32) -> Result<Fit, Exit> {
     fit(leaving.packet, leaving.own, leaving.offload, mtu)
 }
 
-/// Whether there is nothing to decide about an IPv4 packet: it has no options, may live on, and fits
-/// this layer-3 MTU in bytes as it is.
+/// Returns true if an IPv4 packet needs TTL decrement only: no options, a TTL above 1, and at most
+/// `mtu` bytes of layer 3.
 #[inline(always)]
 pub(crate) fn is_plain4(header: &[u8; 20], mtu: u32) -> bool {
     (header[0] == 0x45) & (header[8] > 1) & (total4(header) <= mtu)
 }
 
-/// The total length of an IPv4 packet in bytes.
+/// Returns the total length of an IPv4 packet in bytes.
 #[inline(always)]
 pub(crate) fn total4(header: &[u8; 20]) -> u32 {
     u32::from(u16::from_be_bytes([header[2], header[3]]))
@@ -72,7 +72,7 @@ pub(crate) fn ipv4(
     fit4(header, packet, mtu, offload)
 }
 
-/// The second half of [`ipv4`], which is all that the router's own packets are asked.
+/// The second half of [`ipv4`], the size check. The router's own packets need nothing else.
 pub(crate) fn fit4(
     header: &[u8; 20],
     packet: &[u8],
@@ -91,8 +91,8 @@ fn too_big4(packet: &[u8], mtu: u32, offload: &Offload) -> Result<Fit, Exit> {
     if segments_fit(packet, usize::from(packet[0] & 0xf) * 4, mtu, offload) {
         return Ok(Fit::Whole);
     }
-    // Merged segments are never split into fragments: TCP sets DF, and a run of datagrams that does
-    // not fit is told so as well.
+    // Merged segments are never fragmented: TCP sets DF, and a merged run of datagrams that does
+    // not fit gets the same ICMP error.
     let dont_fragment = packet[6] & 0x40 != 0;
     let merged = !matches!(
         offload.segmentation,
@@ -104,13 +104,13 @@ fn too_big4(packet: &[u8], mtu: u32, offload: &Offload) -> Result<Fit, Exit> {
     Ok(Fit::Fragments)
 }
 
-/// As [`is_plain4`], for IPv6.
+/// Like [`is_plain4`], for IPv6.
 #[inline(always)]
 pub(crate) fn is_plain6(header: &[u8; 40], mtu: u32) -> bool {
     (header[7] > 1) & (total6(header) <= mtu)
 }
 
-/// The length of an IPv6 packet in bytes, its header included.
+/// Returns the length of an IPv6 packet in bytes, including its header.
 #[inline(always)]
 pub(crate) fn total6(header: &[u8; 40]) -> u32 {
     u32::from(u16::from_be_bytes([header[4], header[5]])) + 40
@@ -119,7 +119,7 @@ pub(crate) fn total6(header: &[u8; 40]) -> u32 {
 /// Decides about an IPv6 packet (RFC 8200, 3 and 5; RFC 4443, 3.2 and 3.3).
 ///
 /// # Errors
-/// As [`ipv4`].
+/// A punt; the packet is unchanged, because the ICMP error quotes it as it arrived.
 #[inline(always)]
 pub(crate) fn ipv6(
     header: &[u8; 40],
@@ -136,8 +136,8 @@ pub(crate) fn ipv6(
     fit6(header, packet, mtu, offload)
 }
 
-/// The second half of [`ipv6`]. Routers do not fragment IPv6, but for what they have put together;
-/// whoever sent it is told.
+/// The second half of [`ipv6`], the size check. Routers fragment only IPv6 packets that they have
+/// reassembled; the sender of any other packet gets an ICMP error.
 pub(crate) fn fit6(
     header: &[u8; 40],
     packet: &[u8],
@@ -150,8 +150,9 @@ pub(crate) fn fit6(
     Err(Exit::Punt(Why::TooBig(mtu)))
 }
 
-/// The same of the router's own packets. Control's messages are fragmented where they are sent, because
-/// nobody would send them again; the host stack is told, and does so itself.
+/// The size check for the router's own IPv6 packets. Messages from control are fragmented at
+/// egress, because control does not retransmit them; the host stack gets an ICMP error and
+/// fragments by itself.
 pub(crate) fn own6(
     header: &[u8; 40],
     packet: &[u8],
@@ -165,7 +166,7 @@ pub(crate) fn own6(
     }
 }
 
-/// Whether each segment of a merged packet fits, or each fragment of one that was put together.
+/// Returns true if each segment of a merged packet fits, or each fragment of a reassembled one.
 #[cold]
 #[inline(never)]
 fn segments_fit(packet: &[u8], network_header: usize, mtu: u32, offload: &Offload) -> bool {
@@ -180,18 +181,18 @@ fn segments_fit(packet: &[u8], network_header: usize, mtu: u32, offload: &Offloa
     network_header + transport + usize::from(offload.segment_bytes) <= mtu as usize
 }
 
-/// One hop less to live: the TTL, and the header checksum with it (RFC 1141, RFC 1624).
+/// Decrements the TTL and updates the header checksum (RFC 1141, RFC 1624).
 #[inline(always)]
 pub(crate) fn age4(header: &mut [u8; 20]) {
     header[8] = header[8].wrapping_sub(1);
-    // The word of TTL and protocol fell by 0x0100, so the sum's complement rises by as much; a carry
-    // comes back in at the low end.
+    // The word of TTL and protocol decreased by 0x0100, so the complemented sum increases by the
+    // same amount; a carry is added at the low end.
     let sum = u32::from(u16::from_be_bytes([header[10], header[11]])) + 0x0100;
     let sum = (sum + u32::from(sum >= 0xffff)) as u16;
     [header[10], header[11]] = sum.to_be_bytes();
 }
 
-/// One hop less to live; IPv6 has no header checksum.
+/// Decrements the hop limit; IPv6 has no header checksum.
 #[inline(always)]
 pub(crate) fn age6(header: &mut [u8; 40]) {
     header[7] = header[7].wrapping_sub(1);

@@ -1,11 +1,12 @@
-//! Fragments, where connections are tracked: connections and rules behind raw see whole datagrams (RouterOS:
-//! connection tracking reassembles fragments first, and raw comes before it).
+//! Reassembly of fragments for connection tracking: connections and rules behind raw see whole
+//! datagrams (RouterOS: connection tracking reassembles fragments, and raw precedes it).
 //!
-//! A fragment that raw lets pass is held ([`Exit::Collect`]) on the worker that all fragments of its datagram come
-//! to. With the last one, the whole datagram walks on behind raw, on the worker of its connection; where no index
-//! says which worker that is, each is asked in turn. The packet carries the sizes of its fragments
-//! (`Segmentation::Fragments`), by which egress makes fragments again. A datagram that stays incomplete is dropped
-//! without a message: reporting that is up to its receiver.
+//! A fragment that raw accepts is held ([`Exit::Collect`]) on the worker that receives all
+//! fragments of its datagram. When the datagram is complete, it continues its walk behind raw, on
+//! the worker of its connection; if no index names that worker, the datagram visits all workers in
+//! turn. The packet carries the sizes of its fragments (`Segmentation::Fragments`), and egress
+//! fragments it again. A datagram that stays incomplete is dropped without a message: reporting it
+//! is up to the receiver.
 //!
 //! [`Exit::Collect`]: super::Exit::Collect
 
@@ -18,14 +19,14 @@ use crate::handover;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
 
-/// Whether a packet was put together here, or on another worker of this router.
+/// Returns true if a packet was reassembled by this router, on any worker.
 #[inline(always)]
 pub(super) fn is_gathered(offload: &Offload) -> bool {
     offload.segmentation == Segmentation::Fragments
 }
 
-/// The other worker that the fragments of this packet's datagram come to, where it is one of some
-/// and connections are tracked.
+/// Returns the other worker that collects the fragments of this packet's datagram. `None` for whole
+/// packets and without connection tracking.
 #[inline(always)]
 pub(super) fn home(
     cx: &Context<'_>,
@@ -39,7 +40,7 @@ pub(super) fn home(
     by_hash(frame, outlet)
 }
 
-/// The other worker that packets like this one are steered to.
+/// Returns the other worker that receive steering assigns to packets of this flow.
 #[cold]
 fn by_hash(frame: &Frame, outlet: &Outlet) -> Option<u16> {
     let (index, workers) = outlet.place_among();
@@ -47,9 +48,9 @@ fn by_hash(frame: &Frame, outlet: &Outlet) -> Option<u16> {
     home.filter(|home| *home != index)
 }
 
-/// The other worker to ask for the connection of a packet that was put together, which this one does
-/// not have: the next one, until it is back where its fragments met. Those of a port that is steered
-/// live where that sends them.
+/// Returns the next worker to search for the connection of a reassembled packet that this worker
+/// does not know. `None` when all workers have been visited, or if the ingress port steers flows:
+/// its connections live on the worker that steering names.
 #[inline(always)]
 pub(super) fn next(cx: &Context<'_>, frame: &Frame, outlet: &Outlet) -> Option<u16> {
     if !is_gathered(&frame.offload) || is_steered(cx, frame) {
@@ -68,21 +69,21 @@ const fn following(index: u16, workers: usize) -> u16 {
     }
 }
 
-/// Whether frames of the port that it came by are spread over workers by their flows' hash.
+/// Returns true if the ingress port spreads frames over workers by the hash of their flows.
 fn is_steered(cx: &Context<'_>, frame: &Frame) -> bool {
     let interface = cx.interfaces.get(frame.ingress);
     let port = interface.and_then(|interface| cx.snapshot.port(interface.out.as_port()?));
     port.is_some_and(|port| port.steer)
 }
 
-/// A packet ends in this router: nobody needs to know what it was made of.
+/// Clears the fragment sizes of a packet that ends in this router.
 pub(super) fn stays(frame: &mut Frame) {
     if is_gathered(&frame.offload) {
         frame.offload = Offload::FINISHED;
     }
 }
 
-/// Holds a fragment. Returns the datagram if it is whole now.
+/// Holds a fragment. Returns the datagram if this fragment completes it.
 #[cold]
 pub(super) fn collect(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) -> Option<Frame> {
     let ipv6 = packet(&frame).first().is_some_and(|first| first >> 4 == 6);
@@ -92,7 +93,7 @@ pub(super) fn collect(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) -> Op
     whole.map(|(frame, ())| frame)
 }
 
-/// Gives up datagrams whose time is over.
+/// Drops datagrams that were not completed in time.
 pub(crate) fn expire(now: Instant, outlet: &mut Outlet) {
     let mut deadlines = outlet.fragments.iter().filter_map(|held| held.deadline());
     if deadlines.any(|at| at <= now) {
@@ -103,8 +104,8 @@ pub(crate) fn expire(now: Instant, outlet: &mut Outlet) {
     }
 }
 
-/// The other worker that has the connection of a packet that was put together here, or that is asked
-/// for it first.
+/// Returns the other worker that owns the connection of a packet reassembled here, or the first
+/// worker to search for it.
 pub(super) fn elsewhere(cx: &Context<'_>, frame: &Frame, outlet: &Outlet) -> Option<u16> {
     let fields = Fields::of(packet(frame));
     let tracker = &outlet.memory.tracker;

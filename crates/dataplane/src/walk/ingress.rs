@@ -1,5 +1,5 @@
-//! Ingress: the link header. Decides whether the frame is for this router, which interface it belongs to (VLAN
-//! interfaces included), and which protocol it carries.
+//! Ingress: parses the link header. Decides whether the frame is for this router, which interface
+//! (VLAN interfaces included) receives it, and which protocol it carries.
 
 use frame::InterfaceId;
 use wire::{EtherType, Mac};
@@ -18,19 +18,19 @@ const TAGS: usize = 4;
 /// Bytes of a link header without tags.
 pub(super) const ETHERNET: usize = 14;
 
-/// An interface that packets come in by, with what every packet asks of it at hand.
+/// An ingress interface, with the facts that every packet needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entrance {
     pub(crate) id: InterfaceId,
     pub(crate) interface: Interface,
-    /// Its link address in the low 48 bits.
+    /// MAC address in the low 48 bits.
     mac: u64,
-    /// What comes in is counted here.
+    /// Received frames are counted here.
     pub(crate) counts: bool,
 }
 
 impl Entrance {
-    /// The entrance by this interface.
+    /// Returns the entrance of an interface, if the interface exists.
     pub(crate) fn new(interfaces: &InterfaceTable, id: InterfaceId) -> Option<Self> {
         let interface = interfaces.get(id)?;
         let usable = interface.running && interface.ethernet;
@@ -38,7 +38,7 @@ impl Entrance {
             id,
             interface,
             // Frames for an interface that is down, or has no link header, match no address and
-            // are looked at more closely.
+            // take the slower checks.
             mac: if usable {
                 number(interface.mac)
             } else {
@@ -50,40 +50,43 @@ impl Entrance {
 }
 
 impl Entrance {
-    /// Whether its frames may belong to interfaces that lie on it: demux says of each which one it is.
+    /// Returns true if frames may belong to VLAN interfaces or sessions above: demux then sets the
+    /// ingress interface of each.
     #[inline(always)]
     pub(super) const fn demuxes(&self) -> bool {
         self.interface.vlans | self.interface.sessions
     }
 
-    /// Its frames are behind ingress: they are all its own, or of PPPoE sessions on it, and were counted.
+    /// Marks the frames as past ingress: they are counted, and belong to this interface or to PPPoE
+    /// sessions on it.
     pub(super) fn is_behind(&mut self) {
         self.interface.vlans = false;
         self.interface.stations = false;
         self.interface.slaves = false;
         self.counts = false;
-        // Packets that came out of a tunnel stand behind a link header to its interface, though that sends none.
+        // Packets out of a tunnel have an Ethernet header to the tunnel's interface, even if that
+        // interface sends none.
         if self.interface.running {
             self.mac = number(self.interface.mac);
         }
     }
 }
 
-/// An IP packet that came in.
+/// A received IP packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
     pub(crate) id: InterfaceId,
     pub(crate) interface: Interface,
-    /// Where its network header begins.
+    /// Offset of the network header.
     pub(crate) l3: u16,
     pub(crate) ipv6: bool,
-    /// Bytes at the end of the frame that are not the packet's, as the header of a PPPoE session says.
+    /// Bytes behind the packet at the end of the frame, according to the PPPoE session header.
     pub(crate) padding: u16,
-    /// It was sent to a link-layer group or broadcast address.
+    /// The frame was sent to a multicast or broadcast MAC address.
     pub(crate) group: bool,
 }
 
-/// What nearly all frames are: an untagged IP packet to the interface's own link address.
+/// Accepts an untagged IP packet to the interface's own MAC address, the usual case.
 #[inline(always)]
 pub(crate) fn plain(entrance: &Entrance, bytes: &[u8]) -> Option<Arrived> {
     let head = bytes.first_chunk::<ETHERNET>()?;
@@ -99,7 +102,8 @@ pub(crate) fn plain(entrance: &Entrance, bytes: &[u8]) -> Option<Arrived> {
     })
 }
 
-/// The same of frames that follow each other: 0 where they are that, without options.
+/// Checks consecutive frames together: 0 for each untagged IP packet without options to the
+/// interface's own MAC address.
 #[inline(always)]
 pub(super) fn differ<H: Headers>(entrance: &Entrance, headers: &H) -> Column {
     headers.differ(entrance.mac)
@@ -108,7 +112,7 @@ pub(super) fn differ<H: Headers>(entrance: &Entrance, headers: &H) -> Column {
 /// Decides about a frame's link header.
 ///
 /// # Errors
-/// The frame's end: not for us, not known, or of a service.
+/// The frame's exit: dropped (other destination, unknown type), or punted to a service.
 #[inline(always)]
 pub(crate) fn run(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exit> {
     match plain(entrance, bytes) {
@@ -119,7 +123,7 @@ pub(crate) fn run(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result
     }
 }
 
-/// Everything but an untagged IP packet to the interface's own link address.
+/// Decides about any frame other than an untagged IP packet to the interface's own MAC address.
 #[cold]
 #[inline(never)]
 fn unusual(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exit> {
@@ -154,7 +158,7 @@ fn unusual(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result<Arrive
     }
 }
 
-/// A frame that is not of IP: a service may hear it.
+/// Returns the exit of a frame that carries no IP packet: a service may receive it.
 fn of_service(cx: &Context<'_>, id: InterfaceId, bytes: &[u8], (l3, kind): (u16, u16)) -> Exit {
     let asked = cx.interfaces.services(id);
     let service = cx.snapshot.services.frame(bytes, (l3.into(), kind), asked);
@@ -205,8 +209,11 @@ fn of_session(
     })
 }
 
-/// Follows the VLAN tags to the interface that they name: it, where its packet begins, and the
-/// EtherType there.
+/// Follows the VLAN tags to the interface that they name. Returns that interface, the offset of its
+/// packet, and the EtherType there.
+///
+/// # Errors
+/// The frame is too short, or no interface has the tag.
 pub(crate) fn untag(
     cx: &Context<'_>,
     entrance: &Entrance,
@@ -240,7 +247,8 @@ pub(crate) fn untag(
     Err(Exit::Drop(DropReason::VlanUnknown))
 }
 
-/// The interface that a frame's tags name on a port's, and where its packet begins; none where they name none.
+/// Returns the interface on `port` that a frame's tags name, and the offset of its packet; `None`
+/// for unknown tags. Untagged frames belong to `port` itself.
 pub(crate) fn untagged(
     cx: &Context<'_>,
     port: InterfaceId,
@@ -251,7 +259,7 @@ pub(crate) fn untagged(
     Some((entrance.id, usize::from(l3)))
 }
 
-/// Links that carry bare IP packets: the version tells what it is.
+/// Decides about a packet of a link without link header; the IP version names the protocol.
 #[cold]
 #[inline(never)]
 fn without_link_header(entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exit> {
@@ -260,7 +268,7 @@ fn without_link_header(entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exi
     }
     let ipv6 = match bytes.first().map(|first| first >> 4) {
         Some(6) => true,
-        // What is neither is found out by the IPv4 checks, and named by them.
+        // For other versions the IPv4 checks drop the packet and name the reason.
         _ => false,
     };
     Ok(Arrived {
@@ -284,7 +292,7 @@ fn number(mac: Mac) -> u64 {
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
-/// The station on an interface that a frame is sent to.
+/// Returns the station on an interface with the frame's destination MAC address.
 #[inline]
 pub(super) fn station_of(cx: &Context<'_>, on: InterfaceId, bytes: &[u8]) -> Option<InterfaceId> {
     let to = Mac(*bytes.first_chunk()?);

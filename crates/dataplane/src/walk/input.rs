@@ -1,8 +1,8 @@
 //! Input: packets for this router.
 //!
-//! What a service of control hears (`service.rs`) goes to control. Everything else goes to the host stack by the
-//! mirror port of the ingress interface, as bare IP packets. Where there is no mirror, control answers that nobody
-//! listens.
+//! Packets of control's services (`service.rs`) go to control. All others go to the host stack by
+//! the mirror port of the ingress interface, as bare IP packets. Without a mirror, control answers
+//! with an ICMP port-unreachable error or a RST.
 
 use frame::InterfaceId;
 
@@ -15,33 +15,34 @@ use crate::ipsec;
 use crate::punt::Why;
 use crate::service::Found;
 
-/// The interface that a packet came in by.
+/// The ingress interface of a packet.
 type Ingress<'a> = (InterfaceId, &'a Interface);
 
-/// A packet for one of this router's own addresses.
+/// Returns the exit of a packet for one of this router's unicast addresses.
 #[cold]
 #[inline(never)]
 pub(crate) fn unicast(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8]) -> Exit {
     local(cx, ingress, packet, false).unwrap_or(Exit::Punt(Why::Local))
 }
 
-/// A packet for everybody on the link, or for a group that is taken here.
+/// Returns the exit of a broadcast, or of a multicast packet whose group this router has joined.
 #[cold]
 #[inline(never)]
 pub(crate) fn group(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8]) -> Exit {
     if let Some(exit) = arrival(cx, packet) {
         return exit;
     }
-    // Nobody here listens, and a group is never told.
+    // Without a receiver the packet is dropped: multicast and broadcast cause no ICMP errors.
     local(cx, ingress, packet, true).unwrap_or(Exit::Drop(DropReason::MulticastNotMine))
 }
 
-/// What becomes of a packet for this router that has another one in it; none of any other.
+/// Returns the exit of an IPsec or tunnel packet for this router; `None` for other packets.
 pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
     ipsec::arrival(cx, packet).or_else(|| encap::arrival(cx, packet))
 }
 
-/// Who takes a packet for this router: the service that hears it, else the sockets of the host stack.
+/// Returns the receiver of a packet for this router: its service, or the sockets of the host stack.
+/// `None` without either.
 fn local(cx: &Context<'_>, (id, is): Ingress<'_>, packet: &[u8], many: bool) -> Option<Exit> {
     if !has_upper(packet) {
         return Some(Exit::Drop(DropReason::Ipv6ExtensionHeader));
@@ -57,7 +58,8 @@ fn local(cx: &Context<'_>, (id, is): Ingress<'_>, packet: &[u8], many: bool) -> 
     }
 }
 
-/// A packet for an IPv4 group: those of the link are always taken, others when joined.
+/// Returns the exit of an IPv4 multicast packet: groups of the link (224.0.0.0/24) are always
+/// received, others when joined.
 #[cold]
 #[inline(never)]
 pub(crate) fn multicast4(
@@ -75,7 +77,8 @@ pub(crate) fn multicast4(
     }
 }
 
-/// A packet for an IPv6 group.
+/// Returns the exit of an IPv6 multicast packet: interface-local and link-local groups are always
+/// received, others when joined.
 #[cold]
 #[inline(never)]
 pub(crate) fn multicast6(
@@ -84,7 +87,7 @@ pub(crate) fn multicast6(
     packet: &[u8],
     destination: u128,
 ) -> Exit {
-    // Scopes 1 and 2 (RFC 4291, 2.7): the interface and the link.
+    // Scopes 1 and 2 (RFC 4291, 2.7): interface-local and link-local.
     let of_link = matches!(destination >> 112 & 0xf, 1 | 2);
     let joined = |details: &Details| details.groups6.binary_search(&destination).is_ok();
     if of_link || cx.interfaces.details(ingress.0, joined) == Some(true) {
@@ -94,7 +97,7 @@ pub(crate) fn multicast6(
     }
 }
 
-/// Whether the upper layer of a packet can be found: not where extension headers are malformed.
+/// Returns true if the upper-layer header can be found; false for malformed IPv6 extension headers.
 fn has_upper(packet: &[u8]) -> bool {
     packet.first().is_none_or(|first| first >> 4 != 6) || upper6(packet).is_some()
 }

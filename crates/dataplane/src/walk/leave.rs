@@ -25,7 +25,7 @@ pub(super) struct Way<'a> {
 pub(super) enum Departed {
     /// The out takes the frame as it is.
     Whole(OutId),
-    /// The frame is to be finished for its out.
+    /// The frame needs fragmentation, segmentation or checksums before the out takes it.
     Unfinished { out: OutId, mtu: u32 },
 }
 

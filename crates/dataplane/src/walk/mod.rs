@@ -1,4 +1,4 @@
-//! The packet's way, stage by stage. This is the file to begin with.
+//! The packet's walk through the router, stage by stage. Start reading here.
 //!
 //! ```text
 //!  vector of a port → demux: interface of each frame, VLAN tags off
@@ -14,30 +14,34 @@
 //!             drop · punt · collect · hand over · deliver · decapsulate · finish
 //! ```
 //!
-//! Stages have the names of RouterOS's packet flow diagram, one file each: `ingress`, `prerouting`, `routing`,
-//! `input`, `forward`, `output`, `egress`. Rules, connections and NAT of all hooks are in `guarded/`; begin there
-//! with `guarded/mod.rs`, which shows the order of tables. `postrouting` is empty here because everything that acts
-//! at that hook (mangle, srcnat) belongs to the firewall.
+//! Stages have the names of RouterOS's packet flow diagram, one file each: `ingress`, `prerouting`,
+//! `routing`, `input`, `forward`, `output`, `egress`. Rules, connections and NAT of all hooks are
+//! in `guarded/`; begin there with `guarded/mod.rs`, which shows the order of tables. `postrouting`
+//! is empty here because everything that acts at that hook (mangle, srcnat) belongs to the
+//! firewall.
 //!
-//! A stage *decides* about one packet in a function that changes nothing: it returns its result, or the [`Exit`] by
-//! which the packet leaves the walk. Decisions are *committed* apart: the passes write bytes, `Outlet` does
-//! everything else. The tracer runs the same functions and commits nothing.
+//! A stage *decides* about one packet in a function that changes nothing: it returns its result, or
+//! the [`Exit`] by which the packet leaves the walk. Decisions are *committed* separately: the
+//! passes write bytes, `Outlet` does everything else. The tracer runs the same functions and
+//! commits nothing.
 //!
-//! Two files bring every packet into one form. `demux` finds the interface of each frame of a port and takes VLAN
-//! tags off, so that every packet behind it begins 14 bytes into its frame. `ingress` decides about every frame,
-//! tagged ones that `demux` left alone included.
+//! Two files bring every packet into one form. `demux` finds the interface of each frame of a port
+//! and takes VLAN tags off, so that every packet behind it begins 14 bytes into its frame.
+//! `ingress` decides about every frame, tagged ones that `demux` left alone included.
 //!
-//! A vector takes four passes, cut where memory is missed: headers in pass 1 (`enter`), the routing table in pass
-//! 2, next hops in pass 3 (`depart`), outs in pass 4 (`passes`). Packets keep their order in every pass. `decide` has
-//! the sequence of decisions about one packet, `leave` writes them, and `settle` acts on an [`Exit`]. Packets that walk
-//! alone (the router's own, resumed, reassembled) enter in `single`. Frames for a tunnel, and packets out of one, wait
-//! on the worker's agenda (`agenda.rs`), because a walk never begins within a walk.
+//! A vector takes four passes, split where cache misses occur: headers in pass 1 (`enter`), the
+//! routing table in pass 2, next hops in pass 3 (`depart`), outs in pass 4 (`passes`). Packets keep
+//! their order in every pass. `decide` has the sequence of decisions about one packet, `leave`
+//! writes them, and `settle` acts on an [`Exit`]. Packets that walk alone (the router's own,
+//! resumed, reassembled) enter in `single`. Frames for a tunnel, and packets out of one, wait on
+//! the worker's agenda (`agenda.rs`), because a walk never begins within a walk.
 //!
-//! No stage names the stages that follow: it passes frames on by [`Dispatch`](crate::outlet::Dispatch), a trait that
-//! `outlet/dispatch.rs` implements on top of all of them.
+//! No stage names the stages that follow: it passes frames on by
+//! [`Dispatch`](crate::outlet::Dispatch), a trait that `outlet/dispatch.rs` implements on top of
+//! all of them.
 //!
-//! The fast path is the unguarded walk with `FAST` set: no rules, no routing rules, no reverse path check.
-//! `SlowReason` in the snapshot says why a family does not take it.
+//! The fast path is the unguarded walk with `FAST` set: no rules, no routing rules, no reverse path
+//! check. `SlowReason` in the snapshot says why a family does not take it.
 
 pub mod bypass;
 mod challenge;

@@ -1,4 +1,5 @@
-//! A cache of 32 next hops, valid for one vector: the shared table is read once for each.
+//! A per-worker cache of 32 next hops, valid for one vector, so that the shared table is read once
+//! per next hop.
 
 use frame::InterfaceId;
 
@@ -8,27 +9,27 @@ use crate::rule::Class;
 use crate::snapshot::Snapshot;
 use crate::table::{Adjacency, Kind, NextHopId};
 
-/// The next hops that this vector has met, so that the shared table is read once for each.
+/// The cached next hops, and the number of cache misses.
 pub(super) struct Near {
     places: [Next; Self::PLACES],
-    /// How many were read since the last vector began.
+    /// Reads of the shared table since the last vector began.
     reads: usize,
 }
 
-/// One of them, on a cache line.
+/// A cached next hop, on its own cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Next {
     pub(super) adjacency: Adjacency,
     id: NextHopId,
-    /// That of [`crate::table::Fib::generation`].
+    /// Generation of the next hop, from [`crate::table::Fib::generation`].
     pub(super) generation: u32,
-    /// Packets for it are forwarded behind an Ethernet header, tags or none: only their lifetime and size are
-    /// left to decide about, and whether somebody is owed a redirect.
+    /// Packets are forwarded behind an Ethernet header, tagged or not, and forwarding is enabled:
+    /// only TTL, MTU and redirects remain to be checked.
     pub(super) simple: bool,
-    /// Whoever sends through here what leaves as it came is owed a redirect.
+    /// This router sends redirects for packets that leave by their ingress interface.
     redirects: bool,
-    /// The class of its interface.
+    /// Class of the egress interface.
     pub(super) class: Class,
 }
 
@@ -50,17 +51,18 @@ impl Near {
         }
     }
 
-    /// Whether the vector before met so many next hops that those of this one are worth to be asked for ahead.
+    /// Returns true if the last vector had so many next hops that prefetching those of this vector
+    /// pays.
     #[inline(always)]
     pub(super) const fn was_crowded(&self) -> bool {
         self.reads > 2 * Self::PLACES
     }
 
-    /// Control may have changed them since the last vector.
+    /// Empties the cache, because control may have changed next hops since the last vector.
     pub(super) fn forget(&mut self) {
         self.reads = 0;
         for (place, next) in self.places.iter_mut().enumerate() {
-            // An id that belongs to another place is never found.
+            // An id that belongs to another slot never matches.
             next.id = NextHopId(place as u32 ^ 1);
         }
     }
@@ -83,7 +85,7 @@ impl Next {
         self.generation = cx.fib.generation(hop);
         self.adjacency = cx.fib.adjacencies.read(hop);
         self.class = match self.adjacency.kind {
-            // They have something else in the place of an interface.
+            // Groups and tables store something else in `egress`.
             Kind::Group | Kind::Table => Class::NONE,
             _ => cx.class(self.adjacency.egress),
         };
@@ -100,8 +102,8 @@ impl Next {
             && ipv6.forward;
     }
 
-    /// Whether only lifetime and size are left to decide about for a packet that came in here: nobody is owed a
-    /// redirect.
+    /// Returns true if only TTL and MTU remain to be checked for a packet from this ingress
+    /// interface: no redirect is owed.
     #[inline(always)]
     pub(super) fn is_straight(&self, ingress: InterfaceId) -> bool {
         self.simple & ((self.adjacency.egress != ingress) | !self.redirects)

@@ -1,5 +1,5 @@
-//! IPv4 options: those with which a packet may enter, and those that a router writes into when it passes a packet
-//! on (RFC 791, 3.1; RFC 1812, 5.2.4).
+//! IPv4 options: checks them on reception, and records the router's address and time in them when
+//! it forwards a packet (RFC 791, 3.1; RFC 1812, 5.2.4).
 
 use core::net::Ipv4Addr;
 
@@ -12,13 +12,13 @@ use crate::punt::Why;
 
 /// The longest IPv4 header in bytes.
 const HEADER_LEN_MAX: usize = 60;
-/// The first byte of a header without options: version 4, five words.
+/// First byte of a header without options: version 4, five words.
 const PLAIN: u8 = 0x45;
 
-/// Goes through the options of a packet that arrives. `header` is the whole header.
+/// Checks the options of a received packet. `header` is the whole IPv4 header.
 ///
 /// # Errors
-/// A drop for a source route (RFC 7126, 4.3 and 4.4), a parameter problem for what is malformed.
+/// A drop for a source route (RFC 7126, 4.3 and 4.4), a parameter problem for a malformed option.
 #[cold]
 #[inline(never)]
 pub(super) fn enter(header: &[u8]) -> Result<(), Exit> {
@@ -30,11 +30,11 @@ pub(super) fn enter(header: &[u8]) -> Result<(), Exit> {
     Ok(())
 }
 
-/// Decides whether what the options ask of a router can be written into them; changes nothing.
-/// `packet` is forwarded by `egress`.
+/// Checks that the router can record its address and time in the options of a packet that leaves by
+/// `egress`; changes nothing.
 ///
 /// # Errors
-/// A parameter problem: an option has no room for what it asks for.
+/// A parameter problem: an option is full or malformed.
 #[inline(always)]
 pub(super) fn check(cx: &Context<'_>, packet: &[u8], egress: InterfaceId) -> Result<(), Exit> {
     match packet.first() {
@@ -55,7 +55,8 @@ fn try_out(cx: &Context<'_>, packet: &[u8], egress: InterfaceId) -> Result<(), E
     record(cx, copy, egress).map_err(malformed)
 }
 
-/// Writes what [`check`] found to be possible, checksum included.
+/// Records address and time in the options of a packet that [`check`] accepted, and updates the
+/// header checksum.
 #[inline(always)]
 pub(super) fn commit(cx: &Context<'_>, frame: &mut Frame, egress: InterfaceId) {
     let l3 = usize::from(frame.l3);
@@ -77,7 +78,7 @@ fn write(cx: &Context<'_>, frame: &mut Frame, egress: InterfaceId) {
     }
 }
 
-/// Without any IPv4 address there is nothing to record.
+/// Records address and time; does nothing if the egress interface has no IPv4 address.
 fn record(cx: &Context<'_>, header: &mut [u8], egress: InterfaceId) -> Result<(), MalformedOption> {
     let known_by = cx.interfaces.address(egress, |details| details.address4);
     let Some(address) = known_by else {
@@ -93,7 +94,7 @@ fn header_len(packet: &[u8]) -> usize {
         .map_or(0, |first| usize::from(first & 0xf) * 4)
 }
 
-/// The sender is told which byte it is.
+/// Returns the punt for an ICMP parameter problem, whose pointer names the wrong byte.
 fn malformed(option: MalformedOption) -> Exit {
     Exit::Punt(Why::ParameterProblem(option.pointer().into()))
 }

@@ -1,4 +1,4 @@
-//! Output: packets of this router, from its host stack or from control.
+//! Output: packets that this router sends, from its host stack or from control.
 
 use frame::{Frame, InterfaceId};
 use wire::Mac;
@@ -14,10 +14,10 @@ use crate::punt::Why;
 use crate::table::adjacency::HEADER_BYTES;
 use crate::table::{Adjacency, Kind, NextHopId};
 
-/// Decides about a packet of the router's own: where it goes out.
+/// Routes a packet that this router sends.
 ///
-/// `hint` is the interface that a destination without a route goes out by: groups and link-local
-/// addresses mean nothing without one.
+/// `hint` is the egress interface for destinations without routes: multicast and link-local
+/// addresses.
 ///
 /// # Errors
 /// The packet's end.
@@ -54,11 +54,12 @@ pub(crate) fn run(
     }
 }
 
-/// What rules make of a packet of IPv6's own protocols on a link (neighbour discovery, router
-/// advertisements, reports of groups), in a frame that is complete. No connection is tracked for it.
+/// Passes a packet of IPv6's link protocols (neighbour discovery, router advertisements, multicast
+/// listener reports) through the output rules. The frame is complete, and connection tracking
+/// ignores the packet.
 ///
 /// # Errors
-/// Why it is discarded. Nobody is told: its sender is this router.
+/// The drop reason. No ICMP error is sent, because this router is the sender.
 pub(super) fn on_link(
     cx: &Context<'_>,
     frame: &Frame,
@@ -97,7 +98,7 @@ pub(super) fn on_link(
     outlet.tell(frame);
     match decided {
         Ok(_) => Ok(passage),
-        // A mark led to a neighbour that is not known; this one is.
+        // A routing mark led to an unresolved neighbour; the frame's own link header is complete.
         Err(_) if passage.accepted => Ok(passage),
         Err(Exit::Drop(reason)) => Err(reason),
         Err(Exit::Punt(why)) => Err(why.discards().unwrap_or(DropReason::NoRoute)),
@@ -105,21 +106,20 @@ pub(super) fn on_link(
     }
 }
 
-/// Whether a packet to this destination leaves by the interface that it was given, whatever routes say
-/// and rules mark.
+/// Returns true for destinations that leave by the given interface, whatever routes and marks say.
 pub(super) fn is_of_link(destination: Address) -> bool {
     let is_link_local =
         matches!(destination, Address::V6(address) if prerouting::is_link_local6(address));
     is_link_local || group(destination).is_some()
 }
 
-/// Whether a packet waits for control to complete it: no route leads to link-local addresses, and control
-/// keeps the neighbours of a link.
+/// Returns true if the packet waits for control to resolve a link-local neighbour, for which the
+/// table has no next hop.
 pub(super) fn waits_for_control(hop: NextHopId, adjacency: &Adjacency) -> bool {
     hop == NextHopId::NO_ROUTE && adjacency.kind == Kind::Incomplete
 }
 
-/// Where a packet to a link-local address leaves.
+/// Returns the adjacency of a link-local destination on this interface.
 fn to_link_local(cx: &Context<'_>, egress: InterfaceId) -> Result<(NextHopId, Adjacency), Exit> {
     let Some(interface) = cx.interfaces.get(egress) else {
         return Err(Exit::Punt(Why::NoRoute));
@@ -128,7 +128,7 @@ fn to_link_local(cx: &Context<'_>, egress: InterfaceId) -> Result<(NextHopId, Ad
         return Err(Exit::Drop(DropReason::EgressDown));
     }
     let adjacency = Adjacency {
-        // A point-to-point link has no link addresses to find out.
+        // Point-to-point links have no link addresses to resolve.
         kind: match interface.ethernet {
             true => Kind::Incomplete,
             false => Kind::Forward,
@@ -141,7 +141,8 @@ fn to_link_local(cx: &Context<'_>, egress: InterfaceId) -> Result<(NextHopId, Ad
     Ok((NextHopId::NO_ROUTE, adjacency))
 }
 
-/// The interface that has an own address: a socket on the shared device chooses the interface of a group by it.
+/// Returns the interface that has a local address. A socket on the shared device selects the
+/// interface of a multicast packet by its source address.
 fn owner(cx: &Context<'_>, address: Address) -> InterfaceId {
     let hop = routing::lookup(cx, routing::MAIN, address);
     let adjacency = cx.fib.adjacencies.read(hop);
@@ -151,7 +152,7 @@ fn owner(cx: &Context<'_>, address: Address) -> InterfaceId {
     }
 }
 
-/// Whether the network header is whole: the host stack is trusted with the rest.
+/// Checks the lengths and version of the network header; the host stack is trusted with the rest.
 fn check(packet: &[u8]) -> Result<(), Exit> {
     match packet.first().map(|first| first >> 4) {
         Some(6) => {
@@ -178,11 +179,12 @@ fn check(packet: &[u8]) -> Result<(), Exit> {
     Ok(())
 }
 
-/// Destinations that no link has, whatever routes say (RFC 1122, 3.2.1.3; RFC 4291, 2.5.2 and 2.5.3).
+/// Destinations that are on no link, whatever routes say (RFC 1122, 3.2.1.3; RFC 4291, 2.5.2 and
+/// 2.5.3).
 enum Reserved {
-    /// This router, as it calls itself.
+    /// The loopback addresses.
     Loopback,
-    /// Nobody.
+    /// The unspecified address.
     Unspecified,
 }
 
@@ -196,7 +198,8 @@ fn reserved(destination: Address) -> Option<Reserved> {
     }
 }
 
-/// The link-layer address of a group or of the broadcast address (RFC 1112, 6.4; RFC 2464, 7).
+/// Returns the MAC address of a multicast group or of the broadcast address (RFC 1112, 6.4; RFC
+/// 2464, 7).
 fn group(destination: Address) -> Option<Mac> {
     match destination {
         Address::V4(u32::MAX) => Some(Mac([0xff; 6])),
@@ -212,7 +215,7 @@ fn group(destination: Address) -> Option<Mac> {
     }
 }
 
-/// An adjacency for a packet to a group on this interface.
+/// Returns the adjacency of a multicast or broadcast packet on this interface.
 fn to_group(
     cx: &Context<'_>,
     egress: InterfaceId,
@@ -246,8 +249,8 @@ fn to_group(
     Ok((NextHopId::NO_ROUTE, adjacency))
 }
 
-/// The link header of a frame from one link address to another behind these VLAN tags, and the
-/// header's length.
+/// Builds a link header with these MAC addresses and VLAN tags. Returns the header and its length
+/// in bytes.
 fn link_header(
     (destination, source): (Mac, Mac),
     tags: &[Tag],
@@ -257,7 +260,7 @@ fn link_header(
     header[..6].copy_from_slice(&destination.0);
     header[6..12].copy_from_slice(&source.0);
     let mut at = 12;
-    // With four tags the header has 30 bytes.
+    // The header holds 30 bytes: four tags.
     for tag in tags.iter().take(4) {
         header[at..at + 2].copy_from_slice(&tag.ethertype.to_be_bytes());
         header[at + 2..at + 4].copy_from_slice(&tag.vlan_id.to_be_bytes());

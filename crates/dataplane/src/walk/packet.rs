@@ -50,7 +50,7 @@ pub(super) fn sender_of(bytes: &[u8], (l3, priority): (u16, u8)) -> Option<Sende
     match usize::from(l3) {
         ..14 => None,
         14 => Some(Sender { mac, priority }),
-        // The last tag names the ingress interface.
+        // The last tag belongs to the ingress interface.
         l3 => {
             let priority = bytes.get(l3 - 4)? >> 5;
             Some(Sender { mac, priority })

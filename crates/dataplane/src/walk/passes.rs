@@ -1,5 +1,5 @@
-//! The passes over a vector: entry, choice of the way (fast path, routed, firewall), and pass 4, which
-//! dispatches frames to their outs and settles exits.
+//! The passes over a vector: entry, choice of the way (fast path, routed, firewall), and pass 4,
+//! which dispatches frames to their outs and settles exits.
 
 use frame::{InterfaceId, VECTOR_FRAMES, Vector};
 
@@ -24,20 +24,20 @@ use crate::outlet::{Dispatch, Outlet};
 use crate::queueing;
 use crate::tap;
 
-/// Where frames enter the walk.
+/// Where the frames of a vector enter the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// From the port with this number.
+    /// At the port with this number.
     Wire(u16),
-    /// As if a port of this interface had received them: they came out of its tunnel.
+    /// As frames received by this interface: its tunnel decapsulated them.
     Framed(InterfaceId),
-    /// They have gone up from ports of this bridge.
+    /// At this bridge, whose ports passed them up to the router.
     Risen(InterfaceId),
-    /// Behind ingress: they are this interface's, were counted there, and have no tags.
+    /// After ingress: the frames are untagged, belong to this interface, and have been counted.
     Arrived(InterfaceId),
 }
 
-/// Walks a vector of frames that enter there, and leaves it empty.
+/// Walks a vector of frames from this entry on. The vector is empty afterwards.
 pub(crate) fn vector(
     cx: &Context<'_>,
     entry: Entry,
@@ -100,7 +100,7 @@ pub(crate) fn vector(
     packets(cx, &entrance, vector, scratch, outlet);
 }
 
-/// Packets behind demux: those of an IP interface.
+/// Walks the frames of an IP interface after demux.
 fn packets(
     cx: &Context<'_>,
     entrance: &Entrance,
@@ -127,7 +127,7 @@ fn packets(
     outlet.meter.turn(before);
 }
 
-/// The passes of packets that the firewall looks at.
+/// Runs the passes with firewall.
 fn guard(
     cx: &Context<'_>,
     entrance: &Entrance,
@@ -139,7 +139,7 @@ fn guard(
     pass4(cx, vector, scratch, outlet);
 }
 
-/// The passes, one after the other.
+/// Runs the passes without firewall, one after the other.
 fn walk<const FAST: bool>(
     cx: &Context<'_>,
     entrance: &Entrance,
@@ -180,7 +180,8 @@ fn walk<const FAST: bool>(
     }
 }
 
-/// Queues, punts and drops, in order. Returns what ended here.
+/// Dispatches frames to their outs and settles exits, in order. Returns the frames that ended here,
+/// and their bytes.
 fn pass4(
     cx: &Context<'_>,
     vector: &mut Vector,
@@ -245,7 +246,8 @@ fn pass4(
     ended
 }
 
-/// Asks the queues that packets meet behind postrouting and input. Whether some have to wait: `scratch.held`.
+/// Passes packets to the queues behind postrouting and input. Returns true if `scratch.held` has
+/// packets that must wait.
 fn ask_queues(
     cx: &Context<'_>,
     vector: &Vector,
@@ -268,7 +270,7 @@ fn ask_queues(
     !held.is_empty()
 }
 
-/// Pass 4 where some packets wait in queues first. None of them has gone by the fast path.
+/// Runs pass 4 with packets that wait in queues. Such packets never count as fast path.
 fn pass4_held(
     cx: &Context<'_>,
     vector: &mut Vector,

@@ -1,5 +1,5 @@
-//! Postrouting: what protects a packet that is about to leave. Mangle and source NAT of this hook are in
-//! `guarded/chains.rs` and `guarded/translation.rs`, and come before.
+//! Postrouting: IPsec protection of packets that are about to leave. Mangle and source NAT of this
+//! hook run earlier, in `guarded/chains.rs` and `guarded/translation.rs`.
 
 use frame::IpsecState;
 
@@ -8,7 +8,7 @@ use crate::ipsec;
 use crate::out::OutId;
 use crate::packet::{Fields, Tuple};
 
-/// Decides about a packet that no rule looks at: the out that protects it, if one does.
+/// Returns the out of the IPsec policy that protects a packet without firewall, if there is one.
 ///
 /// # Errors
 /// The packet's end.
@@ -20,7 +20,7 @@ pub(crate) fn run(cx: &Context<'_>, leaving: &Leaving<'_>) -> Result<Option<OutI
     }
 }
 
-/// The same of a packet that travels between these by now.
+/// Returns the out of the IPsec policy that protects a packet with this tuple, if there is one.
 ///
 /// # Errors
 /// The packet's end.
@@ -37,7 +37,7 @@ pub(crate) fn protect(
     Ok(out)
 }
 
-/// Whether a packet that came in may go on as it came, where no rule looks at it.
+/// Checks a received packet without firewall against the IPsec policies.
 ///
 /// # Errors
 /// The packet's end.

@@ -1,4 +1,4 @@
-//! Prerouting: whether a packet may enter. Header checks, invalid addresses, reverse path.
+//! Prerouting: header checks, invalid addresses and the reverse path check of received packets.
 
 use frame::InterfaceId;
 use kernels::Lanes;
@@ -14,11 +14,11 @@ use crate::punt::Why;
 
 pub(super) const LOOPBACK6: u128 = 1;
 
-/// Decides about an IPv4 packet, in the order of RFC 1812, 5.2.2. Returns its destination, which is
-/// a unicast address to be routed.
+/// Decides about an IPv4 packet, in the order of RFC 1812, 5.2.2. Returns the unicast destination
+/// to route.
 ///
 /// # Errors
-/// The packet's end: malformed, not allowed, or for a group.
+/// The packet's exit: malformed, not allowed, or multicast.
 #[inline(always)]
 pub(crate) fn ipv4<const FAST: bool>(
     cx: &Context<'_>,
@@ -34,15 +34,16 @@ pub(crate) fn ipv4<const FAST: bool>(
     let Some(header) = packet.first_chunk::<20>() else {
         return Err(Exit::Drop(DropReason::Ipv4Length));
     };
-    // "(2) The IP checksum must be correct." Where the header has no options; else it is checked
-    // with them, and after the two fields that say how long it is.
+    // "(2) The IP checksum must be correct." This line covers headers without options; longer
+    // headers are checked later, after the two length fields.
     let words @ (first, second, last) = words(header);
     if first >> 56 == 0x45 {
         if !is_intact(words) {
             return Err(Exit::Drop(DropReason::Ipv4Checksum));
         }
-        // "(5) The IP total length field must be large enough to hold the IP datagram header,
-        // whose length is specified in the IP header length field." And: the link delivered it all.
+        // "(5) The IP total length field must be large enough to hold the IP datagram header, whose
+        // length is specified in the IP header length field." Also checks that the frame holds the
+        // whole packet.
         let total = usize::from((first >> 32) as u16);
         if (total < 20) | (total > packet.len()) {
             return Err(Exit::Drop(DropReason::Ipv4Length));
@@ -66,8 +67,8 @@ pub(crate) fn ipv4<const FAST: bool>(
     Ok(destination)
 }
 
-/// The same about packets that came in together, in headers of 20 bytes: 0 where they may surely enter. About
-/// others [`ipv4`] decides.
+/// Checks packets with 20-byte headers together: 0 for each packet that surely enters. [`ipv4`]
+/// decides about the others.
 #[inline(always)]
 pub(super) fn doubts4<L: Lanes>(lanes: L, own: &OwnAddresses, headers: &Headers4) -> Column {
     let (sums, totals, rest) = (headers.sums(), headers.totals(), headers.rest());
@@ -80,7 +81,7 @@ pub(super) fn doubts4<L: Lanes>(lanes: L, own: &OwnAddresses, headers: &Headers4
     })
 }
 
-/// A header in three words: read once, as more of each is asked for than its bytes are loaded for.
+/// Returns a header as three words, so that its bytes are loaded once.
 #[inline(always)]
 fn words(header: &[u8; 20]) -> (u64, u64, u32) {
     let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = *header;
@@ -91,27 +92,26 @@ fn words(header: &[u8; 20]) -> (u64, u64, u32) {
     )
 }
 
-/// Whether the checksum of a header of 20 bytes is right: `checksum::sum_20` in words of 64 bits,
-/// folded by halves, which asks only whether the sum is all ones (RFC 1071, 2).
+/// Returns true if the checksum of a 20-byte header is right: `checksum::sum_20` in words of 64
+/// bits, folded by halves until the sum must be all ones (RFC 1071, 2).
 #[inline(always)]
 fn is_intact((first, second, last): (u64, u64, u32)) -> bool {
     let (sum, carry) = first.overflowing_add(second);
     let last = u64::from(last) + u64::from(carry);
     let (sum, carry) = sum.overflowing_add(last);
-    // A carry out of this addition leaves a sum that one more cannot overflow.
+    // Adding this carry cannot overflow again.
     let sum = sum + u64::from(carry);
-    // Both halves and the carry out of them, in the upper half; then the same once more.
+    // Adds both halves with their carry into the upper half; then the same for 16-bit halves.
     let sum = (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32;
     sum.wrapping_add(sum.rotate_left(16)) >> 16 == 0xffff
 }
 
-/// A header of another version or length than 4 and 20: the checks of the plain one, then its
-/// options.
+/// Checks a header of another version or length than 4 and 20: the usual checks, then its options.
 #[cold]
 #[inline(never)]
 fn odd_header4(packet: &[u8]) -> Result<(), Exit> {
     let header_len = usize::from(packet[0] & 0xf) * 4;
-    // (2) again; a length that is none cannot be summed, and is (4)'s business.
+    // (2) again; a header length that exceeds the packet is reported by (4).
     let header = packet.get(..header_len);
     if let Some(header) = header.filter(|header| header.len() >= 20)
         && checksum::sum(header) != checksum::INTACT
@@ -135,15 +135,16 @@ fn odd_header4(packet: &[u8]) -> Result<(), Exit> {
     options::enter(header)
 }
 
-/// Whether an address can be a source and a destination to forward to: neither this network (0/8),
-/// nor loopback (127/8), nor a group, class E or broadcast (224/3).
+/// Returns true if an address can be a source and a forwarded destination: neither this network
+/// (0/8), nor loopback (127/8), nor multicast, class E or broadcast (224/3).
 #[inline(always)]
 fn is_plain4(address: u32) -> bool {
     let first = address >> 24;
     (first.wrapping_sub(1) < 223) & (first != 127)
 }
 
-/// Martians, groups, and whatever came in a link-layer group frame: RFC 1812, 5.3.7 and 5.3.4.
+/// Checks invalid addresses, multicast, and packets in link-layer multicast frames (RFC 1812, 5.3.7
+/// and 5.3.4).
 #[cold]
 #[inline(never)]
 fn odd_addresses4(
@@ -157,7 +158,7 @@ fn odd_addresses4(
     let Some(interface) = cx.interfaces.get(ingress) else {
         return Err(Exit::Drop(DropReason::InterfaceDown));
     };
-    // Who has no address yet asks everybody (RFC 2131, 4.1).
+    // A host without an address broadcasts (RFC 2131, 4.1).
     let nobody_yet = source == 0 && destination == BROADCAST;
     if !is_plain4(source) && !nobody_yet {
         return Err(Exit::Drop(DropReason::Ipv4MartianSource));
@@ -179,19 +180,19 @@ fn odd_addresses4(
     if !is_plain4(destination) {
         return Err(Exit::Drop(DropReason::Ipv4MartianDestination));
     }
-    // A directed broadcast on its own link comes as a link-layer broadcast; every other unicast
-    // packet in such a frame is a sender's mistake (RFC 1812, 5.3.4).
+    // A directed broadcast on its own link arrives as a link-layer broadcast; any other unicast
+    // packet in such a frame is a sender's error (RFC 1812, 5.3.4).
     match routing::is_broadcast4(cx, ingress, destination) {
         true => Err(input::group(cx, (ingress, &interface), packet)),
         false => Err(Exit::Drop(DropReason::LinkBroadcast)),
     }
 }
 
-/// Decides about an IPv6 packet (RFC 8200, 3; RFC 4291, 2.5). Returns its destination, which is a
-/// unicast address to be routed.
+/// Decides about an IPv6 packet (RFC 8200, 3; RFC 4291, 2.5). Returns the unicast destination to
+/// route.
 ///
 /// # Errors
-/// As [`ipv4`].
+/// The packet's exit: malformed, not allowed, or multicast.
 #[inline(always)]
 pub(crate) fn ipv6<const FAST: bool>(
     cx: &Context<'_>,
@@ -231,15 +232,15 @@ pub(crate) fn ipv6<const FAST: bool>(
     Ok(destination)
 }
 
-/// The same about packets that came in together: 0 where they may surely enter. About others [`ipv6`]
-/// decides.
+/// Checks packets together: 0 for each packet that surely enters. [`ipv6`] decides about the
+/// others.
 #[inline(always)]
 pub(super) fn doubts6<L: Lanes>(lanes: L, own: &OwnAddresses, headers: &Headers6) -> Column {
     let (totals, rest) = (headers.totals(), headers.rest());
     let (source, destination) = (headers.source_words(), headers.destination_words());
     let maybe_own = own.may_have_ipv6(lanes, &source);
     let protocols = headers.protocols();
-    // As `is_plain6`.
+    // The condition of [`is_plain6`], on the first two words of an address.
     let is_plain = |first: u32, second: u32| {
         (first | second != 0) & (first >> 24 != 0xff) & (first >> 22 != 0x3fa)
     };
@@ -259,8 +260,8 @@ pub(super) fn address(header: &[u8; 40], at: usize) -> u128 {
     }
 }
 
-/// Whether an address can be a source and a destination to forward to: neither a group, nor of the
-/// link, nor in the /64 of the unspecified and the loopback address.
+/// Returns true if an address can be a source and a forwarded destination: neither multicast, nor
+/// link-local, nor in the /64 of the unspecified and the loopback address.
 #[inline(always)]
 fn is_plain6(address: u128) -> bool {
     let high = (address >> 64) as u64;
@@ -271,7 +272,7 @@ pub(super) fn is_link_local6(address: u128) -> bool {
     address >> 118 == 0x3fa
 }
 
-/// Addresses that are martians, of the link, or of a group; and options that every router looks at.
+/// Checks invalid, link-local and multicast addresses, and the hop-by-hop options.
 #[cold]
 #[inline(never)]
 fn odd6(
@@ -285,7 +286,8 @@ fn odd6(
         return Err(Exit::Drop(DropReason::InterfaceDown));
     };
     let is_group = destination >> 120 == 0xff;
-    // Who has no address yet asks groups (RFC 4862, 5.4.2): the unspecified source.
+    // A host without an address sends to multicast groups from the unspecified source (RFC 4862,
+    // 5.4.2).
     if source >> 120 == 0xff || source == LOOPBACK6 || (source == 0 && !is_group) {
         return Err(Exit::Drop(DropReason::Ipv6MartianSource));
     }
@@ -309,8 +311,9 @@ fn odd6(
             destination,
         ));
     }
-    // Our own link-local addresses are not routed to: they are not unique beyond their link, and those
-    // of another are nobody here (RFC 4007, 6).
+    // Packets to link-local addresses are delivered by the ingress interface, not by routes: such
+    // addresses are unique on their link only, and those of other links are not local here (RFC
+    // 4007, 6).
     if is_link_local6(destination) {
         let has = |details: &Details| details.has_ipv6(destination);
         return Err(match cx.interfaces.details(ingress, has) {
@@ -318,8 +321,8 @@ fn odd6(
             _ => Exit::Drop(DropReason::Ipv6BeyondScope),
         });
     }
-    // From a link-local source to here is local; anything else would leave the link, and its
-    // sender is told (RFC 4291, 2.5.6; RFC 4443, 3.1).
+    // A packet from a link-local source may be for this router; any other would leave the link, and
+    // its sender gets an ICMP error (RFC 4291, 2.5.6; RFC 4443, 3.1).
     if is_link_local6(source) && !routing::is_local6(cx, destination) {
         return Err(Exit::Punt(Why::BeyondScope));
     }
@@ -339,7 +342,7 @@ mod tests {
             let mut header = [0; 20];
             rng.fill(&mut header);
             if round % 4 == 0 {
-                // Many ones make many carries.
+                // Bytes with many ones cause many carries.
                 header.iter_mut().for_each(|byte| *byte |= 0xfe);
             }
             if round % 2 == 0 {

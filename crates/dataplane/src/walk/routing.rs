@@ -12,26 +12,26 @@ use crate::punt::Why;
 use crate::snapshot::{Prefix, RoutingRule, RpFilter, RuleAction};
 use crate::table::{Adjacency, Kind, NextHopId};
 
-/// The table that is used when no rule says otherwise.
+/// The table that is used unless a rule or mark selects another.
 pub(crate) const MAIN: u16 = 0;
-/// How often a route may refer to another table, or a group to a group.
+/// The most references from table to table or group to group that a lookup follows.
 const DEPTH: usize = 4;
 
-/// What the rules ask of a packet.
+/// The properties of a packet that routing rules match.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Query<'a> {
-    /// From its network header on.
+    /// The packet from its network header on.
     pub(crate) packet: &'a [u8],
-    /// Where it came in; none for the router's own packets.
+    /// The ingress interface; none for the router's own packets.
     pub(crate) ingress: InterfaceId,
     pub(crate) source: Address,
     pub(crate) destination: Address,
-    /// The routing mark: a table's number; 0 is none.
+    /// The routing mark: a table's number, or 0 for none.
     pub(crate) mark: u32,
 }
 
 impl<'a> Query<'a> {
-    /// Reads the addresses of a packet whose header is whole.
+    /// Parses the addresses of a packet whose header has been checked.
     pub(crate) fn new(packet: &'a [u8], ingress: InterfaceId) -> Self {
         let zero = (Address::V4(0), Address::V4(0));
         let (source, destination) = match packet.first().map(|first| first >> 4) {
@@ -55,7 +55,7 @@ impl<'a> Query<'a> {
     }
 }
 
-/// An address of either family.
+/// An IPv4 or IPv6 address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
     V4(u32),
@@ -63,7 +63,7 @@ pub(crate) enum Address {
 }
 
 impl Address {
-    /// From its bits.
+    /// Returns the address with these bits.
     pub(crate) fn of(bits: u128, ipv6: bool) -> Self {
         match ipv6 {
             true => Self::V6(bits),
@@ -89,7 +89,7 @@ impl Address {
     }
 }
 
-/// The next hop of a destination in a table, no route if there is no such table.
+/// Returns the next hop of a destination in a table; no route if the table does not exist.
 #[inline]
 pub(crate) fn lookup(cx: &Context<'_>, table: u16, destination: Address) -> NextHopId {
     let Some(table) = cx.fib.table(table) else {
@@ -101,7 +101,7 @@ pub(crate) fn lookup(cx: &Context<'_>, table: u16, destination: Address) -> Next
     }
 }
 
-/// As [`lookup`], but a route that is shorter than `min` does not count.
+/// Like [`lookup`], but ignores routes with a prefix shorter than `min` bits.
 fn lookup_min(cx: &Context<'_>, table: u16, destination: Address, min: u8) -> NextHopId {
     let found = cx.fib.table(table).and_then(|table| match destination {
         Address::V4(address) => table.ipv4.lookup_longest(address),
@@ -113,9 +113,9 @@ fn lookup_min(cx: &Context<'_>, table: u16, destination: Address, min: u8) -> Ne
     }
 }
 
-/// The next hop by marks and rules, in the order of RouterOS (`policy-rules` of `/routing/settings`:
-/// mangle, local, user, main): the table that the packet is marked for, if it has a route; what is for
-/// this router; the first rule that matches and has a route; table `main`.
+/// Returns the next hop by marks and rules, in the order of RouterOS (`policy-rules` of
+/// `/routing/settings`: mangle, local, user, main): the marked table, if it has a route; local
+/// destinations; the first matching rule whose table has a route; table `main`.
 ///
 /// # Errors
 /// A rule discards the packet.
@@ -123,10 +123,10 @@ pub(crate) fn by_rules(cx: &Context<'_>, query: &Query<'_>) -> Result<NextHopId,
     by_table(cx, query).map(|(_, hop)| hop)
 }
 
-/// As [`by_rules`], with the table that was decided by; `main` if none has a route.
+/// Like [`by_rules`], and returns the table that has the route; `main` if no table has one.
 ///
 /// # Errors
-/// As [`by_rules`].
+/// A rule discards the packet.
 pub(crate) fn by_table(cx: &Context<'_>, query: &Query<'_>) -> Result<(u16, NextHopId), Exit> {
     if query.mark != 0 {
         let table = query.mark as u16;
@@ -164,13 +164,13 @@ pub(crate) fn by_table(cx: &Context<'_>, query: &Query<'_>) -> Result<(u16, Next
     Ok((MAIN, main))
 }
 
-/// Whether a next hop is this router, or everybody on one of its links.
+/// Returns true if a next hop is this router, or the broadcast address of one of its links.
 fn is_local(cx: &Context<'_>, hop: NextHopId) -> bool {
     let kind = cx.fib.adjacencies.read(hop).kind;
     matches!(kind, Kind::Local | Kind::Broadcast)
 }
 
-/// Whether all conditions of a rule hold.
+/// Returns true if all conditions of a rule hold.
 fn matches(rule: &RoutingRule, query: &Query<'_>) -> bool {
     rule.source.is_none_or(|prefix| query.source.is_in(&prefix))
         && rule
@@ -182,11 +182,11 @@ fn matches(rule: &RoutingRule, query: &Query<'_>) -> bool {
         && rule.mark.is_none_or(|mark| mark == query.mark)
 }
 
-/// Follows a next hop that is not simply to be forwarded to: groups, other tables, this router
-/// itself, and all kinds of refusal.
+/// Follows a next hop of another kind than forward: groups, other tables, this router itself, and
+/// rejections.
 ///
 /// # Errors
-/// The packet's end, where it does not go out.
+/// The packet's exit, if it does not leave by a resolved next hop.
 #[cold]
 #[inline(never)]
 pub(crate) fn follow(
@@ -207,8 +207,8 @@ pub(crate) fn follow(
     }
 }
 
-/// Whether a packet may be passed on at all: nobody is asked for the link address of the next hop for one
-/// that would end here.
+/// Checks forwarding setting and TTL before the link address of the next hop is resolved, so that a
+/// packet that would be dropped causes no resolution.
 fn passes_on(cx: &Context<'_>, packet: &[u8]) -> Result<(), Exit> {
     let ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
     let (settings, lifetime) = match ipv6 {
@@ -222,11 +222,11 @@ fn passes_on(cx: &Context<'_>, packet: &[u8]) -> Result<(), Exit> {
     }
 }
 
-/// As [`follow`], for a packet whose ends may differ from what its bytes say; a next hop whose link
-/// address is not known yet is an answer, too.
+/// Like [`follow`], for a packet whose current addresses are in `query` rather than in its bytes.
+/// Unresolved next hops are returned too.
 ///
 /// # Errors
-/// As [`follow`].
+/// The packet's exit, if it does not leave by a next hop.
 pub(crate) fn resolve(
     cx: &Context<'_>,
     query: &Query<'_>,
@@ -252,7 +252,7 @@ pub(crate) fn resolve(
             Kind::Prohibit => return Err(Exit::Punt(Why::Prohibit)),
         }
     }
-    // Tables that refer to each other in a circle lead nowhere.
+    // Tables or groups that refer to each other in a circle have no route.
     Err(Exit::Punt(Why::NoRoute))
 }
 
@@ -260,13 +260,13 @@ fn local(cx: &Context<'_>, query: &Query<'_>) -> Exit {
     match cx.interfaces.get(query.ingress) {
         Some(interface) => input::arrival(cx, query.packet)
             .unwrap_or_else(|| input::unicast(cx, (query.ingress, &interface), query.packet)),
-        // The host stack keeps what it sends to itself; control looks at what comes here anyway.
+        // The host stack delivers packets to itself; control inspects those that still arrive here.
         None => Exit::Punt(Why::Local),
     }
 }
 
-/// The broadcast address of a connected network: taken from that network, not forwarded into it
-/// from elsewhere (RFC 2644, 2).
+/// Returns the exit of a packet to the broadcast address of a connected network: received from that
+/// network, dropped from other interfaces (RFC 2644, 2).
 fn broadcast(cx: &Context<'_>, query: &Query<'_>, adjacency: &Adjacency) -> Exit {
     match cx.interfaces.get(query.ingress) {
         Some(interface) if query.ingress == adjacency.egress => {
@@ -277,20 +277,21 @@ fn broadcast(cx: &Context<'_>, query: &Query<'_>, adjacency: &Adjacency) -> Exit
     }
 }
 
-/// Whether `rp-filter` lets a packet from this source in (RFC 3704, 2). `packet` is the packet from
-/// its network header on.
+/// Returns true if `rp-filter` accepts a packet from this source (RFC 3704, 2). `packet` begins at
+/// its network header.
 pub(crate) fn way_back4(cx: &Context<'_>, arrived: &Arrived, packet: &[u8], source: u32) -> bool {
-    // Who has no address yet has no way back either.
+    // A host without an address has no route to it.
     source == 0 || way_back(cx, arrived, packet, Address::V4(source))
 }
 
-/// The same of IPv6. Link-local sources are always on their link.
+/// Returns true if `rp-filter` accepts a packet from this IPv6 source. Link-local sources are
+/// always accepted.
 pub(crate) fn way_back6(cx: &Context<'_>, arrived: &Arrived, packet: &[u8], source: u128) -> bool {
     source == 0 || is_link_local6(source) || way_back(cx, arrived, packet, Address::V6(source))
 }
 
-/// Without routing rules the source alone says it. With them the answer's way depends on where the
-/// packet goes: behind the firewall's translations only routing knows that, and asks [`admit`].
+/// Without routing rules the source decides alone. With rules the route of the answer depends on
+/// the packet's destination, which the firewall may translate; routing then calls [`admit`].
 fn way_back(cx: &Context<'_>, arrived: &Arrived, packet: &[u8], source: Address) -> bool {
     if cx.snapshot.rules.is_empty() {
         let hop = lookup(cx, MAIN, source);
@@ -304,12 +305,12 @@ fn way_back(cx: &Context<'_>, arrived: &Arrived, packet: &[u8], source: Address)
     admit(cx, &query, found) != Err(Exit::Drop(DropReason::ReversePath))
 }
 
-/// The routing decision `found` about a packet, unless `rp-filter` keeps the packet out: what would be
-/// routed from its destination to its source has to leave by where it came in. Linux: the answer is
-/// taken to come in where the packet leaves, or from the router itself, and to have no mark.
+/// Returns the routing decision `found`, unless `rp-filter` rejects the packet: the answer, from
+/// its destination to its source, must leave by the ingress interface. As in Linux, the answer has
+/// no mark, and its ingress interface is the packet's egress interface, or none for a local packet.
 ///
 /// # Errors
-/// Those of `found`; and a drop.
+/// The error of `found`, or a drop for a failed reverse path check.
 pub(crate) fn admit(
     cx: &Context<'_>,
     query: &Query<'_>,
@@ -336,7 +337,7 @@ pub(crate) fn admit(
     }
 }
 
-/// Whether the way back to the source of this packet is checked.
+/// Returns true if the reverse path of this packet must be checked.
 fn checks_way_back(cx: &Context<'_>, query: &Query<'_>) -> bool {
     match query.source {
         Address::V4(source) => cx.snapshot.ipv4.checks_way_back() && source != 0,
@@ -346,7 +347,8 @@ fn checks_way_back(cx: &Context<'_>, query: &Query<'_>) -> bool {
     }
 }
 
-/// Whether the way to a source is one that `rp-filter` takes from a packet that came in by this interface.
+/// Returns true if `rp-filter` accepts this next hop to the source of a packet received by
+/// interface `came`.
 fn reaches(cx: &Context<'_>, hop: NextHopId, came: InterfaceId, source: Address) -> bool {
     let ipv6 = matches!(source, Address::V6(_));
     match cx.snapshot.family(ipv6).rp_filter {
@@ -356,7 +358,8 @@ fn reaches(cx: &Context<'_>, hop: NextHopId, came: InterfaceId, source: Address)
     }
 }
 
-/// Whether a next hop goes out at all, and by `wanted` where that is given.
+/// Returns true if a next hop leaves the router: by `wanted` if that is given, otherwise by any
+/// interface.
 fn leads_to(
     cx: &Context<'_>,
     hop: NextHopId,
@@ -387,7 +390,7 @@ fn leads_to(
     }
 }
 
-/// Whether an address is the broadcast address of the network on this interface.
+/// Returns true if an address is the broadcast address of the network on this interface.
 pub(crate) fn is_broadcast4(cx: &Context<'_>, interface: InterfaceId, address: u32) -> bool {
     let adjacency = cx
         .fib
@@ -396,7 +399,7 @@ pub(crate) fn is_broadcast4(cx: &Context<'_>, interface: InterfaceId, address: u
     adjacency.kind == Kind::Broadcast && adjacency.egress == interface
 }
 
-/// Whether an address is this router's own.
+/// Returns true if an address is one of this router's.
 pub(crate) fn is_local6(cx: &Context<'_>, address: u128) -> bool {
     let hop = lookup(cx, MAIN, Address::V6(address));
     cx.fib.adjacencies.read(hop).kind == Kind::Local

@@ -12,12 +12,12 @@ use crate::out::OutId;
 use crate::queueing;
 use crate::table::NextHopId;
 
-/// The results that one pass leaves for the next, by the frame's place in the vector.
+/// The results that one pass stores for the next, by the frame's position in the vector.
 pub(crate) struct Scratch {
     pub(super) entered: Entered,
     /// The out of each frame; [`OutId::NONE`] for a frame with an exit.
     pub(super) outs: [OutId; VECTOR_FRAMES],
-    /// The next hops of each family without gaps.
+    /// The next hops of each family, stored without gaps.
     pub(super) hops4: [NextHopId; VECTOR_FRAMES],
     pub(super) hops6: [NextHopId; VECTOR_FRAMES],
     pub(super) near: Near,

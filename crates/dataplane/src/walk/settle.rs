@@ -36,7 +36,7 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
         Exit::Punt(Why::Service { id, meets_rules }) => {
             gather::stays(&mut frame);
             demux::untag(&mut frame);
-            // Control reads whole packets.
+            // Control needs complete packets.
             let offload = frame.offload;
             if frame::finish_checksum(frame.bytes_mut(), &offload).is_ok() {
                 frame.offload.needs_checksum = false;

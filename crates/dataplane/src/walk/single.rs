@@ -1,5 +1,5 @@
-//! Packets that walk alone: the router's own, packets that control gives back when their neighbour is known, and
-//! complete frames.
+//! Packets that walk alone: those that the router sends, punted packets that control returns when
+//! their neighbour is resolved, and complete frames.
 
 use frame::{Frame, InterfaceId};
 
@@ -21,7 +21,8 @@ use crate::rings::Handed;
 use crate::table::{Kind, NextHopId};
 use crate::trace::Silent;
 
-/// Sends a packet of this router's own, which begins at `frame.l3`, by a next hop, or where routes say.
+/// Sends a packet of this router, which begins at `frame.l3`: by the next hop `by`, or along
+/// routes.
 pub(crate) fn own(cx: &Context<'_>, mut frame: Frame, by: Option<NextHopId>, outlet: &mut Outlet) {
     match home(cx, &mut frame, outlet) {
         Some(worker) => {
@@ -33,8 +34,8 @@ pub(crate) fn own(cx: &Context<'_>, mut frame: Frame, by: Option<NextHopId>, out
     }
 }
 
-/// The other worker that a packet of this router's own belongs to, where connections are tracked:
-/// that of its connection, else that which its answers are steered to.
+/// Returns the other worker that must send a packet of this router if connections are tracked: the
+/// worker of its connection, or the worker that receive steering assigns to its answers.
 fn home(cx: &Context<'_>, frame: &mut Frame, outlet: &Outlet) -> Option<u16> {
     let (index, workers) = outlet.place_among();
     if workers < 2 {
@@ -50,7 +51,7 @@ fn home(cx: &Context<'_>, frame: &mut Frame, outlet: &Outlet) -> Option<u16> {
         return None;
     }
     let home = match tracker.home(&fields, packet) {
-        // An error is at home where the packet is that it quotes, however it hashes itself.
+        // An ICMP error belongs to the worker of the packet that it quotes, whatever its own hash.
         None if !tracker.is_error(&fields, packet) => match flow::of(frame) {
             0 => None,
             flow => Some(handover::place(flow, workers)),
@@ -60,7 +61,7 @@ fn home(cx: &Context<'_>, frame: &mut Frame, outlet: &Outlet) -> Option<u16> {
     home.filter(|home| *home != index)
 }
 
-/// The same, on the worker that its connection lives on.
+/// Sends a packet of this router on this worker, which owns its connection.
 pub(crate) fn own_here(
     cx: &Context<'_>,
     mut frame: Frame,
@@ -93,14 +94,16 @@ pub(crate) fn own_here(
             one(cx, frame, &way, outlet);
         }
         Err(exit) => {
-            // Nor is it routed when its neighbour is known.
+            // The packet has a fixed next hop, so it is not routed again when its neighbour is
+            // resolved.
             frame.walked = by.is_some() && matches!(exit, Exit::Punt(Why::Unresolved(_)));
             settle(cx, frame, exit, outlet);
         }
     }
 }
 
-/// Walks a punted packet again, from prerouting on; one that only waits to leave leaves by this next hop.
+/// Walks a punted packet again from prerouting on. A packet that has passed all rules only leaves,
+/// by this next hop.
 pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet: &mut Outlet) {
     if frame.walked {
         let departed = onward(cx, &mut frame, hop, outlet);
@@ -168,7 +171,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
     }
 }
 
-/// Walks a whole datagram, here or on the worker of its connection.
+/// Walks a reassembled datagram, here or on the worker of its connection.
 pub(super) fn walk_on(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
     if cx.interfaces.get(frame.ingress).is_none() {
         return own(cx, frame, None, outlet);
@@ -181,7 +184,7 @@ pub(super) fn walk_on(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
     }
 }
 
-/// Passes 3 and 4 for a frame by itself.
+/// Runs passes 3 and 4 for one frame.
 fn one(cx: &Context<'_>, mut frame: Frame, way: &Way<'_>, outlet: &mut Outlet) {
     let departed = depart(cx, &mut frame, way, &mut false, outlet);
     if departed
@@ -193,9 +196,8 @@ fn one(cx: &Context<'_>, mut frame: Frame, way: &Way<'_>, outlet: &mut Outlet) {
     go(cx, frame, departed, outlet);
 }
 
-/// The last step of a packet that the firewall has let pass, whose neighbour was not known then. Its marks
-/// and the addresses that it came with, by which it was routed, are gone: so it is routed again only where
-/// the next hop that it waited for does not say it.
+/// Sends a packet that has passed the firewall and whose neighbour is resolved now. Its marks and
+/// original addresses are lost, so it is routed again only if the resolved next hop is gone.
 fn onward(
     cx: &Context<'_>,
     frame: &mut Frame,
@@ -231,7 +233,7 @@ fn onward(
     Ok(leave::departed(frame, &adjacency, fit == Fit::Whole))
 }
 
-/// Sends a frame by itself, or does what its exit says.
+/// Sends a frame, or acts on its exit.
 fn go(cx: &Context<'_>, frame: Frame, departed: Result<Departed, Exit>, outlet: &mut Outlet) {
     let exit = match departed {
         Ok(Departed::Whole(out)) => {
@@ -248,8 +250,8 @@ fn go(cx: &Context<'_>, frame: Frame, departed: Result<Departed, Exit>, outlet: 
     }
 }
 
-/// Sends a complete frame of IPv6's own protocols on a link by the interface that `egress` names, if rules let
-/// it pass. They may change the packet; where it goes its link header says, whatever they mark.
+/// Sends a complete frame of IPv6's link protocols by the interface `egress`, if rules accept it.
+/// Rules may change the packet, but marks do not change its route: the link header is complete.
 pub(crate) fn on_link(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
     frame.ingress = InterfaceId::NONE;
     if cx.snapshot.firewall.guards(true) {

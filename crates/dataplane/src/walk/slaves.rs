@@ -1,7 +1,7 @@
-//! VLANs that are slaves: ports of bridges, or links of bonds. All their frames are of what takes them, whatever
-//! they are sent to, and so leave the vector of the interface that the VLAN lies on before anybody looks at them.
-//! They wait to be walked as vectors of the VLAN's interface. An interface without such VLANs is asked once for each
-//! vector.
+//! VLAN interfaces that are bridge ports or bond slaves. All frames of such a VLAN belong to the
+//! bridge or bond, whatever their destination, so they leave the vector of the interface below
+//! before ingress. They are queued and walked as vectors of the VLAN's interface. An interface
+//! without such VLANs costs one check per vector.
 
 use frame::{Frame, InterfaceId, Vector};
 
@@ -14,12 +14,13 @@ use crate::drop::DropReason;
 use crate::interface::{Above, Tag, vlan};
 use crate::outlet::Outlet;
 
-/// The most tags that are looked at.
+/// The most tags that are parsed.
 const TAGS: usize = 4;
-/// Bytes of a tag.
+/// Bytes of a VLAN tag.
 const TAG: usize = 4;
 
-/// The slave on an interface that a frame's tags name, and how many they are; the first on the way up.
+/// Returns the first bridge port or bond slave on the way up along the frame's tags, and the number
+/// of tags down to it.
 #[inline(always)]
 pub(super) fn of(cx: &Context<'_>, on: InterfaceId, bytes: &[u8]) -> Option<(InterfaceId, usize)> {
     let mut id = on;
@@ -39,7 +40,8 @@ pub(super) fn of(cx: &Context<'_>, on: InterfaceId, bytes: &[u8]) -> Option<(Int
     None
 }
 
-/// Takes the frames of slaves out of a vector, and leaves them to be walked as theirs.
+/// Moves the frames of bridge ports and bond slaves out of a vector, and queues them as frames of
+/// their VLAN interfaces.
 #[inline(never)]
 pub(super) fn rise(
     cx: &Context<'_>,
@@ -55,7 +57,7 @@ pub(super) fn rise(
             Some((known, found)) if known == tag => Some(found),
             _ => {
                 let found = of(cx, entrance.id, bytes)?;
-                // Of several tags the first says too little.
+                // With several tags, the first tag does not identify the interface.
                 last = (found.1 == 1).then_some((tag, found));
                 Some(found)
             }
@@ -98,16 +100,16 @@ pub(super) fn rise(
     }
 }
 
-/// Takes the tags of a slave off its frame.
+/// Removes the VLAN tags of a slave from its frame.
 pub(super) fn become_of(frame: &mut Frame, below: InterfaceId, (id, tags): (InterfaceId, usize)) {
     frame.l3 = (ETHERNET + tags * TAG) as u16;
     demux::untag(frame);
-    // It is counted with them where they were, and nowhere else.
+    // Counters of the VLAN count the frame without these tags.
     frame.untagged = 0;
     frame.rise(below, id);
 }
 
-/// Counts frames at the interface below; their own counts them where they enter.
+/// Counts frames at the interface below; the VLAN interface counts them on entry.
 fn count(entrance: &Entrance, came: Traffic, outlet: &Outlet) {
     if entrance.counts {
         let carrier = outlet.counters.interface(entrance.id);

@@ -1,9 +1,10 @@
-//! Stations: interfaces that share the link of another one, and are told by the link address that a frame is sent to.
+//! Stations: interfaces that share the link of another interface and are distinguished by
+//! destination MAC address (MACVLAN).
 //!
-//! Frames for a station leave the vector of the interface that it lies on, and walk behind ingress as vectors of
-//! their own ([`super::Entry::Arrived`]): so they are looked at as fast as those for the interface itself. Frames
-//! for a group are for the interface, and a copy of each is for every station that runs. An interface without
-//! stations is asked once for each vector.
+//! Frames for a station leave the vector of the interface below, and walk from ingress on as
+//! vectors of the station ([`super::Entry::Arrived`]), as fast as frames for the interface itself.
+//! Multicast frames stay with the interface, and each running station gets a copy. An interface
+//! without stations costs one check per vector.
 
 use frame::{Frame, InterfaceId, Vector};
 
@@ -15,8 +16,8 @@ use crate::out::OutId;
 use crate::outlet::{Dispatch, Outlet};
 use crate::tap::{self, Direction};
 
-/// Takes the frames of stations out of a vector, and leaves them, and copies of what is for all, to be walked as
-/// theirs.
+/// Moves the frames of stations out of a vector, copies multicast frames for all stations, and
+/// queues both as frames of the stations.
 #[cold]
 #[inline(never)]
 pub(super) fn rise(
@@ -35,7 +36,7 @@ pub(super) fn rise(
         copy_to_all(cx, entrance, frame, outlet);
     }
     for frame in vector.extract(|frame| !is_own(frame) && claim(cx, entrance, frame)) {
-        // All that carry it have received it.
+        // All interfaces below have received the frame.
         let received = frame.len() as u64;
         let carrier = outlet.counters.interface(entrance.id);
         carrier.rx.add(1, received);
@@ -47,8 +48,8 @@ pub(super) fn rise(
     }
 }
 
-/// Returns the interface of a station that receives a frame, whose tags are taken off then; `None` for frames of
-/// other interfaces. A frame for a group stays with the interface that the stations lie on.
+/// Returns the station that receives a frame, and removes the frame's tags; `None` for frames of
+/// other interfaces. A multicast frame stays with the interface below.
 pub(super) fn receiver(
     cx: &Context<'_>,
     entrance: &Entrance,
@@ -64,7 +65,8 @@ pub(super) fn receiver(
     Some(frame.ingress)
 }
 
-/// Whether a frame is for a station; it is the station's then, or of what lies on that.
+/// Returns true if a frame is for a running station, or for a VLAN above it, and sets the frame's
+/// interface.
 fn claim(cx: &Context<'_>, entrance: &Entrance, frame: &mut Frame) -> bool {
     let bytes = frame.bytes();
     let direct = ingress::station_of(cx, entrance.id, bytes).and_then(|station| {
@@ -77,7 +79,7 @@ fn claim(cx: &Context<'_>, entrance: &Entrance, frame: &mut Frame) -> bool {
         Some((on, ingress::station_of(cx, on, bytes)?, l3))
     });
     let runs = |id| { cx.interfaces.get(id) }.is_some_and(|interface| interface.running);
-    // What does not run receives nothing: ingress says so of each frame.
+    // An interface that is down receives nothing; ingress names the drop reason.
     let Some((below, id, l3)) = found.filter(|(_, id, _)| runs(*id)) else {
         return false;
     };
@@ -86,11 +88,11 @@ fn claim(cx: &Context<'_>, entrance: &Entrance, frame: &mut Frame) -> bool {
     true
 }
 
-/// Copies a frame for a group to the stations of the interface that it is of.
+/// Copies a multicast frame to all stations of its interface.
 fn copy_to_all(cx: &Context<'_>, entrance: &Entrance, frame: &Frame, outlet: &mut Outlet) {
     let bytes = frame.bytes();
     cx.interfaces.each_station(entrance.id, |station| {
-        // Its tags may be of what lies on the station.
+        // The tags may name a VLAN on the station.
         if let Some((id, l3)) = ingress::untagged(cx, station, bytes) {
             let below = if id == station { entrance.id } else { station };
             copy_to(cx, (below, id, l3), frame, outlet);
@@ -104,7 +106,7 @@ fn copy_to_all(cx: &Context<'_>, entrance: &Entrance, frame: &Frame, outlet: &mu
     }
 }
 
-/// Copies a frame to an interface that lies on this one, if it runs; its packet begins there.
+/// Copies a frame to the interface `id` on `below`, if that is running. The packet begins at `l3`.
 fn copy_to(
     cx: &Context<'_>,
     (below, id, l3): (InterfaceId, InterfaceId, usize),
@@ -124,8 +126,8 @@ fn copy_to(
     arrive(cx, copy, outlet);
 }
 
-/// Sends a frame of the station in this slot by the link that it shares. What is for another station there that
-/// sends so, too, goes to that; what is for a group goes to both.
+/// Sends a frame of the station in this slot by the shared link. A frame for another bridged
+/// station on that link goes to it directly; a multicast frame goes to both.
 pub(crate) fn leave(cx: &Context<'_>, mut frame: Frame, slot: u32, outlet: &mut Outlet) {
     let on = cx.interfaces.station_on(slot);
     let Some(below) = cx.interfaces.get(on) else {
@@ -152,7 +154,7 @@ pub(crate) fn leave(cx: &Context<'_>, mut frame: Frame, slot: u32, outlet: &mut 
     outlet.dispatch(cx, frame, below.out);
 }
 
-/// Leaves a frame to be walked as its station's.
+/// Queues a frame as one that its station received.
 fn arrive(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
     let at = (frame.ingress, Direction::Received);
     if cx.interfaces.is_tapped(frame.ingress) {

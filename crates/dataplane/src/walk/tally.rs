@@ -5,15 +5,15 @@ use frame::{Frame, InterfaceId};
 use super::{Context, egress};
 use crate::counters::{Counters, Traffic};
 
-/// What pass 3 keeps from frame to frame.
+/// Counters that pass 3 carries from frame to frame.
 pub(super) struct Tally {
-    /// A redirect may still be asked for.
+    /// A redirect may still be requested in this vector.
     pub(super) redirects: bool,
     pub(super) run: Run,
-    /// How many next hops of each family are used up.
+    /// Number of next hops of each family that pass 3 has consumed.
     pub(super) count4: usize,
     pub(super) count6: usize,
-    /// Whether the firewall looks at packets: of IPv4, of IPv6.
+    /// True if the firewall is active: for IPv4, for IPv6.
     guards: [bool; 2],
 }
 
@@ -28,20 +28,21 @@ impl Tally {
         }
     }
 
-    /// Counts what was not counted yet.
+    /// Writes the remaining counts.
     pub(super) fn flush(&mut self, cx: &Context<'_>, counters: &Counters) {
         self.run.flush(cx, counters);
     }
 
-    /// Whether control is to be told of a packet that goes back where it came from: once a vector.
+    /// Returns true if control must be told of a packet that leaves by its ingress interface; at
+    /// most once per vector.
     pub(super) fn owes_redirect(&mut self, egress: InterfaceId, ingress: InterfaceId) -> bool {
         let owes = (egress == ingress) & self.redirects;
         self.redirects &= !owes;
         owes
     }
 
-    /// Counts a frame that leaves past the firewall, and of which `received` bytes came in. Where that
-    /// looks only at the other family, it has left by FastPath.
+    /// Counts a frame that leaves after the firewall walk; `received` is its length in bytes on
+    /// arrival. A frame of the family without firewall counts as FastPath.
     #[inline(always)]
     pub(super) fn count_guarded(
         &mut self,
@@ -60,13 +61,14 @@ impl Tally {
         }
     }
 
-    /// Whether the firewall looks at a family.
+    /// Returns true if the firewall is active for a family.
     #[inline(always)]
     pub(super) fn is_guarded(&self, ipv6: bool) -> bool {
         self.guards[usize::from(ipv6)]
     }
 
-    /// Counts packets that leave by one interface behind headers of one length; their bytes are without those.
+    /// Counts packets that leave by one interface with link headers of one length; `sent` excludes
+    /// these headers.
     #[inline(always)]
     pub(super) fn count_all(
         &mut self,
@@ -114,13 +116,13 @@ impl Tally {
     }
 }
 
-/// Frames of pass 3 that are counted together.
+/// Consecutive frames of pass 3 with the same counters.
 #[derive(Default)]
 pub(super) struct Run {
     pub(super) key: RunKey,
     packets: u64,
     bytes: u64,
-    /// Bytes of their link headers.
+    /// Bytes of the link headers.
     headers: u64,
 }
 
@@ -131,15 +133,15 @@ pub(super) struct RunKey {
     pub(super) speed: Speed,
 }
 
-/// Which handler a frame went through.
+/// The handler that forwarded a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Speed {
-    /// The whole walk.
+    /// The full walk.
     #[default]
     Slow,
-    /// FastPath: nothing looks at the packet but routing.
+    /// FastPath: routing only, no rules.
     FastPath,
-    /// FastTrack: its connection says what becomes of it.
+    /// FastTrack: the connection's entry has the complete decision.
     FastTrack,
 }
 
@@ -175,14 +177,14 @@ impl Run {
     }
 }
 
-/// Bytes of a frame as it came in, before anything is written in front of its packet.
+/// Returns the length of a frame on arrival in bytes, before its link header is rewritten.
 #[inline(always)]
 pub(super) fn received(frame: &Frame) -> u64 {
     frame.len() as u64 + u64::from(frame.untagged)
 }
 
-/// Whether a frame on an interface that has to walk in full (for its VLANs, or for its other
-/// family) is one that counts as fast.
+/// Returns true if a frame counts as fast path although its vector took the full walk, because of
+/// its VLANs or the other family.
 pub(super) fn slow_is_fast(cx: &Context<'_>, frame: &Frame, ipv6: bool) -> bool {
     cx.snapshot.family(ipv6).is_fast() && cx.interfaces.get(frame.ingress).is_some()
 }

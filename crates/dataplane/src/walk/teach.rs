@@ -1,5 +1,5 @@
-//! Flow offload without a firewall: installs what was forwarded in the port that it came by, so that the kernel
-//! forwards the next packets of the flow (`frame::shortcut`).
+//! Flow offload without a firewall: installs forwarded flows in their ingress port, so that the
+//! kernel forwards the next packets of the flow (`frame::shortcut`).
 
 use frame::shortcut::{AddressPair, Handler, Rules, Shortcut, ShortcutPath};
 use frame::{Frame, InterfaceId};
@@ -9,17 +9,17 @@ use super::{Context, bypass};
 use crate::out::OutId;
 use crate::outlet::Outlet;
 
-/// Who can teach the port of an entrance.
+/// Installs shortcuts in the ingress port of a vector.
 #[derive(Clone, Copy)]
 pub(super) struct Teacher {
     pub(super) ingress: InterfaceId,
     port: u16,
-    /// The entrance's link address.
+    /// MAC address of the ingress interface.
     to: [u8; 6],
 }
 
 impl Teacher {
-    /// None where the port does not learn, or somebody looks at what comes in there.
+    /// Returns `None` if the port has no offload or its interface is tapped.
     pub(super) fn of(cx: &Context<'_>, entrance: &Entrance, outlet: &mut Outlet) -> Option<Self> {
         let port = entrance.interface.out.as_port()?;
         outlet.offload(port)?;
@@ -33,8 +33,8 @@ impl Teacher {
         })
     }
 
-    /// The lane of a frame that has just been given the header that it leaves with, and leads to this port; none
-    /// where no device is behind that.
+    /// Returns the path part of a shortcut for a frame with its new link header that leaves by
+    /// `out`; `None` if no device is behind that out.
     pub(super) fn lane(
         &self,
         cx: &Context<'_>,
@@ -42,7 +42,7 @@ impl Teacher {
         (handler, rules): (Handler, Rules),
         outlet: &mut Outlet,
     ) -> Option<ShortcutPath> {
-        // Of tagged frames, and of what tunnels carry, the program on the device knows nothing.
+        // The program on the device handles neither tagged frames nor tunnels.
         let plain = (frame.ingress == self.ingress)
             & (usize::from(frame.l3) == ETHERNET)
             & (frame.untagged == 0);
@@ -69,7 +69,7 @@ impl Teacher {
         }
     }
 
-    /// Teaches the way of frames that the fast path has forwarded, and that lead to these ports.
+    /// Installs shortcuts for frames that the fast path has forwarded to these outs.
     #[cold]
     #[inline(never)]
     pub(super) fn teach_straight<const IPV6: bool>(
@@ -94,7 +94,7 @@ impl Teacher {
     }
 }
 
-/// Between whom a frame's packet travels.
+/// Returns the addresses of a frame's packet.
 fn read<const IPV6: bool>(bytes: &[u8]) -> Option<AddressPair> {
     let packet = bytes.get(ETHERNET..)?;
     let (source, destination) = if IPV6 {

@@ -1,7 +1,7 @@
-//! PPPoE session data: the session of each frame of a vector, and its header taken off.
+//! PPPoE session data: assigns the frames of a vector to sessions and removes the session headers.
 //!
-//! Two loops over a few frames at a time, cut where memory is missed: the headers, whose keys say which lines of the
-//! table are wanted; then these lines.
+//! Two loops per group of frames overlap cache misses: the first parses headers and prefetches the
+//! table lines of their keys, the second reads these lines.
 
 use frame::{Frame, InterfaceId};
 use wire::Mac;
@@ -17,23 +17,24 @@ use crate::walk::ingress::{ETHERNET, Entrance};
 const TOGETHER: usize = 32;
 /// Bytes of an untagged frame of session data up to its packet.
 const FRONT: usize = ETHERNET + HEADER;
-/// Bytes that are read: up to the payload length of an IPv6 header.
+/// Bytes that are parsed: up to the payload length of an IPv6 header.
 const READ: usize = FRONT + 6;
 /// EtherType, version, type and code of session data.
 const DATA: u32 = (SESSION_DATA as u32) << 16 | 0x1100;
 
-/// A frame of session data, as its headers say.
+/// The parsed headers of a session data frame.
 #[derive(Clone, Copy, Default)]
 struct Found {
-    /// The name of its session's key.
+    /// Name part of the session's key.
     name: u64,
     place: Place,
-    /// The type field of its packet, as a frame has it; 0 where the frame stays as it is.
+    /// EtherType of the packet in network byte order; 0 if the frame stays unchanged.
     kind: u16,
 }
 
-/// Takes the headers off frames of sessions that run and share the families in use with the interface below, and says
-/// which sessions receive them. All other frames are the interface's own.
+/// Removes the session headers of frames and assigns the frames to their sessions. Only running
+/// sessions with the families of the interface below take part. All other frames stay with the
+/// interface.
 pub(super) fn take_off(
     cx: &Context<'_>,
     entrance: &Entrance,
@@ -62,12 +63,12 @@ pub(super) fn take_off(
     }
 }
 
-/// The interface that sessions lie on.
+/// The interface below the sessions.
 struct On {
     id: InterfaceId,
-    /// Its link address.
+    /// Its link address in bytes.
     mac: [u8; 6],
-    /// The facts of sessions that share its families and run.
+    /// The facts that an entry of a running session with the same families has.
     facts: Facts,
 }
 
@@ -137,7 +138,7 @@ fn session_data(frame: &Frame, mac: [u8; 6]) -> Option<(u64, u16)> {
     if (*to != mac) | (u32::from_be_bytes([*t0, *t1, *t2, *t3]) != DATA) {
         return None;
     }
-    // What the packet says of its length must not reach into padding.
+    // The packet's own length must not reach into padding.
     let (kind, total) = match u16::from_be_bytes([*p0, *p1]) {
         pppoe::PPP_IPV4 => (IPV4, u32::from(u16::from_be_bytes([*a0, *a1]))),
         pppoe::PPP_IPV6 => (IPV6, 40 + u32::from(u16::from_be_bytes([*b0, *b1]))),
@@ -149,7 +150,7 @@ fn session_data(frame: &Frame, mac: [u8; 6]) -> Option<(u64, u16)> {
     ((total + 2 <= said) & (said <= came)).then_some((name, kind.to_be()))
 }
 
-/// Puts the link addresses and this type field in front of the packet.
+/// Moves the link addresses and the EtherType `kind` directly in front of the packet.
 #[inline(always)]
 fn shorten(frame: &mut Frame, kind: u16) {
     if let Some(head) = frame.bytes_mut().first_chunk_mut::<FRONT>() {
@@ -159,8 +160,8 @@ fn shorten(frame: &mut Frame, kind: u16) {
     pulled(frame, HEADER, 0);
 }
 
-/// Returns the session on an interface whose data a frame is, with the header at `at`, where an IP packet is in it
-/// whose length does not reach into padding.
+/// Returns the session that a frame on this interface belongs to. The session header begins at `at`
+/// and must carry an IP packet whose length does not reach into padding.
 pub(super) fn of(
     cx: &Context<'_>,
     on: InterfaceId,

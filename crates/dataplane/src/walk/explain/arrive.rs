@@ -1,4 +1,5 @@
-//! From the receiving port up to the IP interface: bonds, bridges, VLANs, stations.
+//! The tracer's way up from the receiving port to the IP interface: bonds, bridges, VLANs,
+//! stations.
 
 use frame::{InterfaceId, IpsecState};
 
@@ -10,11 +11,11 @@ use crate::bridge::{self, Bridged};
 use crate::drop::DropReason;
 use crate::interface::Above;
 
-/// Interfaces that lie on each other, as far as a trace follows them up.
+/// The most stacked interfaces that a trace follows.
 const INTERFACES_DEEP: usize = 8;
 
 impl<W: Watcher> Follower<'_, W> {
-    /// Follows a frame that an interface receives to the interface that its packet is of, and routes the packet.
+    /// Follows a received frame up to its IP interface, and routes its packet.
     ///
     /// # Errors
     /// The frame's end.

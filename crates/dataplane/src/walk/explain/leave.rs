@@ -1,4 +1,5 @@
-//! From the out of a next hop down to the port: queues, bonds, bridges, tunnels, IPsec.
+//! The tracer's way down from the out of a next hop to the port: queues, bonds, bridges, tunnels,
+//! IPsec.
 
 use frame::InterfaceId;
 
@@ -59,7 +60,8 @@ impl<W: Watcher> Follower<'_, W> {
         }
     }
 
-    /// Leaves by the link that the station in this slot shares, or for another station on that link.
+    /// Sends the frame by the link that the station in this slot shares, or to another station on
+    /// that link.
     fn leave_station(&mut self, slot: u32) -> Result<Step, Exit> {
         let on = self.cx.interfaces.station_on(slot);
         let below = self.cx.interfaces.get(on);
@@ -78,7 +80,7 @@ impl<W: Watcher> Follower<'_, W> {
         }
     }
 
-    /// Leaves by slaves of the bond in this slot.
+    /// Sends the frame by the slaves of the bond in this slot.
     fn leave_bond(&mut self, slot: u32) -> Result<Step, Exit> {
         let bond = self.cx.interfaces.bonds().get(slot as usize);
         let bond = bond.as_ref().and_then(|bond| bond.as_deref());
@@ -107,7 +109,7 @@ impl<W: Watcher> Follower<'_, W> {
         }
     }
 
-    /// Becomes the outer packet of the tunnel in this slot.
+    /// Turns the frame into the outer packet of the tunnel in this slot.
     fn leave_tunnel(&mut self, slot: u32) -> Result<Step, Exit> {
         let tunnel = name(self.cx, self.frame.egress);
         let made = encap::encapsulate_unsealed(self.cx, slot, self.frame, self.pool);
@@ -120,7 +122,8 @@ impl<W: Watcher> Follower<'_, W> {
         self.outer_leaves(made.direct)
     }
 
-    /// Becomes the packet that the association of the policy in this slot makes of it.
+    /// Turns the frame into the packet that the IPsec association of the policy in this slot
+    /// produces.
     fn leave_protected(&mut self, slot: u32) -> Result<Step, Exit> {
         let room = ipsec::room(self.cx, slot);
         let direct = ipsec::protect_unsealed(self.cx, slot, self.frame, self.pool);
@@ -138,14 +141,15 @@ impl<W: Watcher> Follower<'_, W> {
         self.outer_leaves(direct)
     }
 
-    /// The outer packet in words.
+    /// Returns a description of the outer packet.
     fn outer(&self) -> String {
         let fields = Fields::of(packet(self.frame));
         let tuple = fields.tuple;
         format!("a packet of {} bytes, {tuple}", fields.len)
     }
 
-    /// The outer packet goes on, by this next hop if nothing looks at it.
+    /// Sends the outer packet on: by this next hop, or along the router's output path if rules may
+    /// apply.
     fn outer_leaves(&mut self, direct: Option<Adjacency>) -> Result<Step, Exit> {
         if usize::from(self.frame.depth) > OUTER_PACKETS {
             return Err(self.left(Stage::Egress, Exit::Drop(DropReason::TunnelDepth)));

@@ -22,12 +22,12 @@ use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::trace::{Egress, Question};
 
-/// The most outer packets around a packet that a trace follows.
+/// The most outer packets around a traced packet.
 pub(crate) const OUTER_PACKETS: usize = 8;
-/// The most steps of a trace: more than tunnels, bridges and bonds are deep.
+/// The most steps of a trace: more than nested tunnels, bridges and bonds can take.
 const STEPS: usize = 64;
 
-/// A frame that is followed. See the module.
+/// A traced frame and the state of its trace.
 pub(crate) struct Follower<'a, W> {
     pub(crate) cx: &'a Context<'a>,
     pub(crate) question: &'a Question<'a>,
@@ -38,15 +38,15 @@ pub(crate) struct Follower<'a, W> {
     pub(crate) watch: &'a mut W,
 }
 
-/// What happens to the frame next.
+/// The next step of the trace.
 enum Step {
-    /// It is received by this interface.
+    /// This interface receives the frame.
     Arrives(InterfaceId),
-    /// It is an outer packet, and leaves where routes say.
+    /// The frame is an outer packet and follows the router's output path.
     RoutesOwn,
-    /// This takes it.
+    /// The frame goes to this out.
     Leaves(OutId),
-    /// A port has it.
+    /// A port has sent the frame.
     Done,
 }
 
@@ -54,7 +54,7 @@ impl<W: Watcher> Follower<'_, W> {
     /// Follows the frame until a port takes it.
     ///
     /// # Errors
-    /// The frame's end, where it does not leave by one port.
+    /// The frame's exit, if it does not leave by one port.
     pub(crate) fn follow(&mut self) -> Result<(), Exit> {
         let assumed = self.watch.assumed();
         self.frame.mark = assumed.marks.packet;
@@ -73,7 +73,7 @@ impl<W: Watcher> Follower<'_, W> {
         Err(self.left(Stage::Egress, Exit::Drop(DropReason::TunnelDepth)))
     }
 
-    /// Tells that a stage ended the frame's way.
+    /// Records that a stage ended the frame's walk.
     fn left(&mut self, stage: Stage, exit: Exit) -> Exit {
         self.watch.left(stage, &exit);
         exit

@@ -1,4 +1,5 @@
-//! From ingress, or from output, to postrouting. Then commits the decisions to the frame.
+//! The tracer's routing, from ingress or output to postrouting, and the commit of its decisions to
+//! the frame.
 
 use frame::{InterfaceId, IpsecState, Offload};
 
@@ -17,7 +18,7 @@ use crate::punt::Why;
 use crate::table::{Adjacency, Kind, NextHopId};
 
 impl<W: Watcher> Follower<'_, W> {
-    /// Routes the packet of a frame that an interface received. `behind` says that the frame is behind ingress.
+    /// Routes the packet of a received frame. `behind`: the frame has already passed ingress.
     ///
     /// # Errors
     /// The packet's end.
@@ -54,7 +55,7 @@ impl<W: Watcher> Follower<'_, W> {
         first.is_some_and(|first| first >> 4 == 6)
     }
 
-    /// Tells by which policy a packet came out of IPsec.
+    /// Records the policy by which a packet came out of IPsec.
     fn revealed(&mut self) -> Result<(), Exit> {
         if self.frame.guarded != IpsecState::Revealed {
             return Ok(());
@@ -70,7 +71,7 @@ impl<W: Watcher> Follower<'_, W> {
         }
     }
 
-    /// Routes a packet that rules look at.
+    /// Routes a packet through the firewall.
     fn route_guarded(&mut self, local: Option<Exit>) -> Result<Step, Exit> {
         let mut passage = Passage::new(Fields::of(packet(self.frame)));
         passage.marks = self.watch.assumed().marks;
@@ -86,7 +87,7 @@ impl<W: Watcher> Follower<'_, W> {
         self.settle_guarded(&passage, decided)
     }
 
-    /// Writes what rules decided.
+    /// Commits the firewall's decisions to the frame.
     fn settle_guarded(
         &mut self,
         passage: &Passage,
@@ -103,7 +104,7 @@ impl<W: Watcher> Follower<'_, W> {
         self.departs(&onward.adjacency, onward.fit, onward.adjacency.out)
     }
 
-    /// Routes a packet that no rule looks at, to this destination.
+    /// Routes a packet to this destination without firewall.
     fn route_plainly(&mut self, key: Key) -> Result<Step, Exit> {
         let cx = self.cx;
         let destination = match key {
@@ -131,7 +132,7 @@ impl<W: Watcher> Follower<'_, W> {
         }
     }
 
-    /// Sends a packet that no rule looks at by a next hop, whose link address may not be known yet.
+    /// Sends a packet without firewall by a next hop, resolved or not.
     fn depart_plainly(&mut self, hop: NextHopId, adjacency: Adjacency) -> Result<Step, Exit> {
         let cx = self.cx;
         let own = self.frame.ingress == InterfaceId::NONE;
@@ -154,14 +155,14 @@ impl<W: Watcher> Follower<'_, W> {
         self.departs(&adjacency, fit, protects.unwrap_or(adjacency.out))
     }
 
-    /// Whether policies of IPsec let a packet go on as it came.
+    /// Checks a received packet against the IPsec policies.
     fn admit(&mut self, stage: Stage, local: bool) -> Result<(), Exit> {
         let ends = (self.frame.guarded, local);
         let admitted = postrouting::admit(self.cx, packet(self.frame), ends);
         admitted.map_err(|exit| self.left(stage, exit))
     }
 
-    /// Routes an outer packet, which is the router's own.
+    /// Routes an outer packet along the router's output path.
     ///
     /// # Errors
     /// The packet's end.
@@ -171,7 +172,8 @@ impl<W: Watcher> Follower<'_, W> {
         let fields = Fields::of(packet(self.frame));
         if let Some(known) = { self.question.connections }.and_then(|all| all.known(&fields.tuple))
         {
-            // Without room it is taken to begin a connection.
+            // If there is no room, the trace treats the packet as the beginning of a new
+            // connection.
             let _ = self.memory.tracker.adopt(&known);
         }
         let routed = output::run(cx, packet(self.frame), self.frame.egress);
@@ -198,14 +200,15 @@ impl<W: Watcher> Follower<'_, W> {
         }
     }
 
-    /// A packet whose next hop's link address is not known leaves by that next hop's interface all the same.
+    /// Records the egress interface of a packet whose next hop has no link address yet.
     fn note_unresolved(&mut self, exit: Exit) {
         if let Exit::Punt(Why::Unresolved(hop)) = exit {
             self.egress.add(self.cx.fib.adjacencies.read(hop).egress);
         }
     }
 
-    /// The frame has the link header of its next hop, and this takes it. Of fragments the first is followed.
+    /// Sends the frame, which has its new link header, to this out. Of several fragments the trace
+    /// follows the first.
     pub(super) fn departs(
         &mut self,
         adjacency: &Adjacency,

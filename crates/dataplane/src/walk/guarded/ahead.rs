@@ -1,5 +1,5 @@
-//! What is known about the packets of a chunk before any of them is decided: bit sets (which packets are exits,
-//! IPv6, plain, TCP, FastTracked) and their connections.
+//! Lookups and header fields of a chunk, made before any of its packets is decided: bit sets (exit,
+//! IPv6, plain, TCP, FastTrack), connections and rule candidates.
 
 use core::ops::Range;
 
@@ -18,44 +18,47 @@ use crate::walk::entered::Lane;
 use crate::walk::near::Near;
 use crate::walk::packet::packet;
 
-/// What the passes tell each other about the frames of a chunk, by their place in it.
+/// Working state that the passes over a chunk share. Arrays are indexed by the packet's position in
+/// the chunk.
 pub(in crate::walk) struct Ahead {
-    /// Of packets that are not plain, and of all where rules ask for more than columns.
+    /// Header fields, valid where the bit in [`Which::fields`] is set: of packets that are not
+    /// plain, and of all packets if rules match fields without a column.
     pub(super) fields: [Fields; CHUNK],
-    /// Of plain packets, as in [`Fields`].
+    /// Lengths of plain packets in bytes, as [`Fields::len`].
     pub(super) lens: [u32; CHUNK],
-    /// The connections that were there when the chunk began, of plain packets.
+    /// Connections of plain packets that existed when the chunk began.
     pub(super) ways: BatchLookup,
-    /// Bit sets over the chunk: which packets are exits, IPv6, plain, TCP, FastTracked.
+    /// Bit sets over the chunk: exit, IPv6, plain, TCP, FastTrack.
     pub(super) which: Which,
     pub(super) run: Run,
-    /// The first candidates in `raw`, by family, by place.
+    /// First rule candidates in `raw`, by family (IPv4, IPv6) and position.
     pub(super) raw: [[First; CHUNK]; 2],
     pub(super) firsts: Firsts,
 }
 
-/// A bit for each packet of a chunk, by its place.
+/// Bit sets over a chunk: bit `n` belongs to the packet at position `n`.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Which {
-    /// It has left its walk in pass 1.
+    /// The packet has left its walk in pass 1.
     pub(super) exit: u64,
     pub(super) ipv6: u64,
-    /// A whole TCP segment or UDP datagram without options, which is in the midst of what it belongs to, or
-    /// belongs to nothing that is tracked.
+    /// A whole TCP segment or UDP datagram without options, in the middle of its connection or not
+    /// tracked.
     pub(super) plain: u64,
     pub(super) tcp: u64,
-    /// It is plain, and its connection is marked for FastTrack.
+    /// The packet is plain, and its connection is marked for FastTrack.
     pub(super) fasttrack: u64,
-    /// No such segment or datagram, or not in a frame that can go on as it is.
+    /// The packet is no whole TCP segment or UDP datagram, or its frame cannot be forwarded
+    /// unchanged.
     pub(super) odd: u64,
-    /// Its fields are at hand.
+    /// The packet's fields have been parsed.
     pub(super) fields: u64,
-    /// Pass 1 has read it: it is a whole TCP segment or UDP datagram.
+    /// Pass 1 has parsed the packet: a whole TCP segment or UDP datagram.
     pub(super) read: u64,
 }
 
 impl Which {
-    /// Keeps what pass 1 found.
+    /// Sets the bits that follow from the lanes of pass 1.
     #[inline(always)]
     pub(super) fn enter(&mut self, lanes: &[Lane]) {
         let bits = |lane: Lane| {
@@ -65,8 +68,8 @@ impl Which {
         (self.exit, self.ipv6) = (bits(Lane::Exit), bits(Lane::V6));
     }
 
-    /// Moves `at` over packets that pass 1 has read; where those end behind it that it has not, and are of
-    /// one family, and which that is.
+    /// Advances `at` past packets that pass 1 has parsed. Returns the family (true: IPv6) and the
+    /// end of the unparsed packets of one family that follow.
     #[inline(always)]
     pub(super) fn unread(&self, at: &mut usize, end: usize) -> (bool, usize) {
         let read = (self.read >> (*at % CHUNK)).trailing_ones();
@@ -79,7 +82,8 @@ impl Which {
         (ipv6, end.min(*at + unread as usize))
     }
 
-    /// Where the packets from `at` to `end` end that are of one family, and which that is.
+    /// Returns the family (true: IPv6) of the packet at `at`, and the end of the packets of that
+    /// family in `at..end`.
     #[inline(always)]
     pub(super) fn family(&self, at: usize, end: usize) -> (bool, usize) {
         let rest = self.ipv6 >> (at % CHUNK);
@@ -91,7 +95,7 @@ impl Which {
         (ipv6, end.min(at + len as usize))
     }
 
-    /// Where the packets from `at` to `end` end that go the short way, one after the other.
+    /// Returns the end of the consecutive packets in `at..end` that take the short way.
     #[inline(always)]
     pub(super) fn waiting(&self, at: usize, end: usize) -> usize {
         let rest = (self.plain & !self.fasttrack) >> (at % CHUNK);
@@ -112,13 +116,13 @@ impl Ahead {
         }
     }
 
-    /// A new chunk begins.
+    /// Clears the bit sets for a new chunk.
     #[inline(always)]
     pub(super) fn begin(&mut self) {
         self.which = Which::default();
     }
 
-    /// Looks up which rules of `raw` the packets of a chunk may hit.
+    /// Looks up the candidate rules of `raw` for the packets of a chunk.
     #[inline(always)]
     pub(super) fn look_up_raw(
         &mut self,
@@ -137,14 +141,15 @@ impl Ahead {
         plain.look_up_raw(&arrived, &mut self.raw[family]);
     }
 
-    /// Asks for what is needed to find the connections of the packets at some places.
+    /// Starts the connection lookups of the packets in this range, and prefetches their index
+    /// entries.
     #[inline(always)]
     pub(super) fn ask<const IPV6: bool>(&mut self, places: Range<usize>, tracker: &Tracker) {
         let columns = &self.run.columns;
         tracker.ask::<IPV6>(&mut self.ways, places, |at| columns.tuple::<IPV6>(at));
     }
 
-    /// What a packet is; it is read if it was not.
+    /// Returns the fields of a packet; parses the frame on the first call.
     #[inline(always)]
     pub(super) fn fields(&mut self, at: usize, frame: &Frame) -> &mut Fields {
         let at = at % CHUNK;
@@ -155,13 +160,14 @@ impl Ahead {
         &mut self.fields[at]
     }
 
-    /// Looks up which rules of prerouting the packets of the run may hit.
+    /// Looks up the candidate rules of mangle's prerouting for the packets of the run.
     #[inline(always)]
     pub(super) fn look_up_early(&mut self, plain: &Plain<'_>) {
         plain.look_up_early(&self.run, &self.fields, &mut self.firsts);
     }
 
-    /// Translates and routes the packets of the run, and looks up which other rules they may hit.
+    /// Translates and routes the packets of the run, and looks up the candidate rules of the later
+    /// chains.
     #[inline(always)]
     pub(super) fn look_up(
         &mut self,
@@ -181,7 +187,8 @@ impl Ahead {
         plain.look_up(&self.run, &self.fields, &mut self.firsts);
     }
 
-    /// What a packet of the run is, as rules are to see it, and the rules that it may hit.
+    /// Returns the fields of a packet of the run with its translated destination, the candidate
+    /// rules and the run.
     #[inline(always)]
     pub(super) fn asked(
         &mut self,
@@ -201,8 +208,8 @@ impl Ahead {
         (fields, &self.firsts, &self.run)
     }
 
-    /// Puts tracked packets at these places into the run, until there is more to be decided about one; how
-    /// many those are.
+    /// Appends the tracked packets in this range to the run, up to the first packet that the
+    /// connection tracker leaves to the guard. Returns the number of packets appended.
     #[inline(never)]
     pub(super) fn wait<const IPV6: bool>(
         &mut self,

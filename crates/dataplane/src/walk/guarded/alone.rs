@@ -14,8 +14,8 @@ use crate::walk::packet::{packet, sender};
 use crate::walk::tally::{Tally, received};
 use crate::walk::{Context, Exit, egress, gather, options};
 
-/// The other worker that walks a packet whose connection was looked for here: that of the connection,
-/// or that which a datagram's fragments come to.
+/// Returns the other worker that must walk a packet whose connection is not here: the worker that
+/// owns the connection, or the worker that collects the fragments of the datagram.
 #[inline(always)]
 pub(super) fn elsewhere(
     cx: &Context<'_>,
@@ -36,7 +36,7 @@ pub(super) fn elsewhere(
         .or_else(|| gather::next(cx, frame, outlet))
 }
 
-/// Decides about a packet that came in, and writes into it what was decided.
+/// Decides about a received packet and commits the decision to its frame.
 #[inline(never)]
 pub(in crate::walk) fn one(
     cx: &Context<'_>,
@@ -54,7 +54,7 @@ pub(in crate::walk) fn one(
     settle(cx, frame, &mut passage, decided, tally, outlet)
 }
 
-/// Decides about a packet that came in.
+/// Decides about a received packet.
 ///
 /// # Errors
 /// The packet's end.
@@ -88,7 +88,7 @@ pub(in crate::walk) fn forwarded<W: Watcher>(
     guard.forwarded(before.local)
 }
 
-/// Decides about a packet of this router's own, which routing sends this way.
+/// Decides about a packet that this router sends, along the route that routing has chosen.
 ///
 /// # Errors
 /// The packet's end.
@@ -122,7 +122,7 @@ pub(in crate::walk) fn sent<W: Watcher>(
     guard.sent(routed)
 }
 
-/// Walks a packet of this router's own, which routing sends this way: decides, and writes what was decided.
+/// Walks a packet that this router sends: decides about it and commits the decision to its frame.
 pub(in crate::walk) fn own(
     cx: &Context<'_>,
     frame: &mut Frame,
@@ -138,18 +138,18 @@ pub(in crate::walk) fn own(
     settle(cx, frame, &mut passage, decided, tally, outlet)
 }
 
-/// Tells control what rules said about a packet.
+/// Sends control the events that rules requested for a packet.
 #[inline(always)]
 fn tell(frame: &Frame, passage: &Passage, outlet: &mut Outlet) {
     if outlet.told.has_events() {
-        // What an error quotes is translated, and not the error's own ends.
+        // In an ICMP error only the quoted packet is translated, not the error's own addresses.
         let translation = passage.translation.filter(|_| !passage.track.quoted);
         outlet.told.explain(translation);
         outlet.tell(frame);
     }
 }
 
-/// Writes what was decided.
+/// Commits the decision to the frame and returns how the frame leaves.
 fn settle(
     cx: &Context<'_>,
     frame: &mut Frame,
@@ -179,8 +179,9 @@ fn settle(
             return Err(exit);
         }
     };
-    // Back where it came from: control may owe its sender a redirect. One per vector says it. None is
-    // owed for what is translated: its sender would write to the other end without the translation.
+    // The packet leaves by its ingress interface, so its sender may be owed a redirect, at most
+    // once per vector. Translated packets cause none: after a redirect the sender would bypass the
+    // translation.
     let as_it_came = passage.translation.is_none();
     let protected = onward.adjacency.out.is_protect();
     if as_it_came && !protected && tally.owes_redirect(onward.adjacency.egress, frame.ingress) {

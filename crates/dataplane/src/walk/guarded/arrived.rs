@@ -1,4 +1,4 @@
-//! Packets as they arrived: the columns that the rules of `raw` are looked up by.
+//! Packets on arrival: the columns by which the rules of `raw` are looked up.
 
 use frame::Frame;
 
@@ -8,7 +8,7 @@ use crate::connection::{NatState, State, Track};
 use crate::packet::Fields;
 use crate::rule::{Class, Ipsec, Marks, Of, Packets, TOGETHER};
 
-/// The packets of a chunk as `raw` sees them, before connections.
+/// The packets of a chunk on arrival, as `raw` matches them before connection tracking.
 pub(super) struct Arrived<'a> {
     pub(super) frames: &'a [Frame],
     pub(super) ipv6: bool,

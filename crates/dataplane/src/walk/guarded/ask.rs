@@ -1,5 +1,5 @@
-//! Rules of a plain packet that bits alone do not decide: evaluates them one by one, in order, and writes their
-//! changes into the packet.
+//! Evaluates the rules of a plain packet that bit sets cannot decide, one by one and in order, and
+//! writes their changes into the packet.
 
 use frame::Frame;
 
@@ -17,17 +17,17 @@ use crate::rule::{Ahead, Changes, First, Marks, Subject};
 use crate::walk::near::Next;
 use crate::walk::{Context, Exit, egress};
 
-/// A plain packet when rules are asked about it.
+/// A plain packet whose rules are evaluated one by one.
 pub(super) struct Asking<'a> {
     pub(super) waiting: &'a Waiting,
     pub(super) next: &'a Next,
-    /// Its place in the run.
+    /// Position of the packet in the run.
     pub(super) at: usize,
-    /// What prerouting has made of it: it was looked up ahead with these marks.
+    /// Result of mangle's prerouting. The later candidates were looked up with these marks.
     pub(super) early: Early,
 }
 
-/// What rules have made of it so far.
+/// The packet's fields, marks and changes during rule evaluation.
 struct Asked<'a> {
     received: Tuple,
     track: Track,
@@ -36,7 +36,7 @@ struct Asked<'a> {
     asking: &'a Asking<'a>,
 }
 
-/// Asks forward, filter and postrouting, and writes what they let pass.
+/// Evaluates the chains forward, filter and postrouting, and writes a packet that they accept.
 #[inline(never)]
 pub(super) fn all(
     plain: &Plain<'_>,
@@ -54,7 +54,7 @@ pub(super) fn all(
             Some(way) => waiting.passed.track(way),
             None => Track::default(),
         },
-        // Rules may have marked its connection since it was looked up.
+        // Earlier rules may have marked the connection since the lookup.
         marks: Marks {
             connection: match waiting.way {
                 Some(way) => outlet.memory.tracker.mark(way),
@@ -102,7 +102,7 @@ pub(super) fn all(
 }
 
 impl Asked<'_> {
-    /// Asks one chain: how the packet ends by it, if it does.
+    /// Evaluates one chain. Returns the exit of the packet if a rule ends its walk.
     fn chain(
         &mut self,
         cx: &Context<'_>,
@@ -140,7 +140,7 @@ impl Asked<'_> {
         menu.exit(verdict)
     }
 
-    /// What rules said about the packet's connection.
+    /// Stores the marks and flags that rules set for the packet's connection.
     fn keep(&self, cx: &Context<'_>, memory: &mut Memory) {
         let waiting = self.asking.waiting;
         let Some(way) = waiting.way else {

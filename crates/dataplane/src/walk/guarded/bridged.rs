@@ -1,14 +1,15 @@
-//! Rules of bridges: asks them about the frames of a chunk, and does what they say.
+//! Bridge rules: evaluates them for the frames of a chunk and applies their actions.
 //!
 //! ```text
 //! port → switch chip
-//!      → nat dstnat → bridging decision ─┬→ filter forward → nat srcnat → port      (for each port that it leaves by)
+//! → nat dstnat → bridging decision ─┬→ filter forward → nat srcnat → port      (for each egress port)
 //!                                        └→ filter input → router
 //! router → bridging decision → filter output → nat srcnat → port
 //! ```
 //!
-//! Bits of many frames are looked up together; a frame is looked at closely where its bits do not say what becomes of
-//! it. Bridges without rules are asked once for each vector ([`Rules::of`]).
+//! The candidate rules of many frames are looked up together; a frame whose candidates do not
+//! decide its verdict is evaluated alone. [`Rules::of`] checks once per vector whether a bridge has
+//! rules at all.
 
 use frame::{Frame, InterfaceId};
 use wire::Mac;
@@ -26,20 +27,20 @@ use crate::rule::{
 };
 use crate::walk::Context;
 
-/// Where frames are asked about.
+/// Positions in the bridge's packet flow where rules are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hook {
-    /// At a port: what its switch chip does.
+    /// At the ingress port, as rules of its switch chip.
     Chip,
-    /// Before the bridging decision: link addresses of receivers.
+    /// Before the bridging decision; may rewrite the destination MAC address.
     Dstnat,
-    /// For the router.
+    /// For frames to the router.
     Input,
-    /// From port to port.
+    /// For frames from port to port.
     Forward,
-    /// The router's own.
+    /// For frames from the router.
     Output,
-    /// Before a port: link addresses of senders.
+    /// Before the egress port; may rewrite the source MAC address.
     Srcnat,
 }
 
@@ -59,7 +60,7 @@ impl Hook {
         }
     }
 
-    /// What a frame is counted as that its rules discard.
+    /// Returns the drop reason of frames that this hook's rules discard.
     pub(crate) const fn reason(self) -> DropReason {
         match self {
             Self::Chip => DropReason::SwitchRule,
@@ -69,30 +70,30 @@ impl Hook {
     }
 }
 
-/// What becomes of a frame.
+/// Result of the rules for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It goes on, perhaps with other link addresses, priority or mark.
+    /// The frame continues, perhaps with other MAC addresses, priority or mark.
     GoesOn,
-    /// It ends here.
+    /// The frame is dropped for this reason.
     Drop(DropReason),
-    /// It has become the answer to itself, and leaves by the port that it came by.
+    /// The frame was turned into an ARP reply and leaves by its ingress port.
     Answers,
 }
 
-/// What became of the frames of a chunk, a bit each.
+/// Results of the rules for the frames of a chunk: bit `n` belongs to frame `n`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fates {
-    /// They end here.
+    /// Dropped frames.
     pub(crate) dropped: u64,
-    /// They answer themselves, and leave by the port that they came by.
+    /// Frames that were turned into ARP replies and leave by their ingress port.
     pub(crate) answers: u64,
-    /// An ARP packet to be answered was malformed.
+    /// Malformed ARP requests that a rule should have answered.
     pub(crate) malformed: u64,
 }
 
 impl Fates {
-    /// The frames that go no further on their way.
+    /// Returns the frames whose way through the bridge ends here.
     pub(crate) const fn ended(&self) -> u64 {
         self.dropped | self.answers | self.malformed
     }
@@ -108,16 +109,17 @@ impl Fates {
     }
 }
 
-/// Frames of a chunk, [`CHUNK`] at most.
+/// The frames of a chunk, at most [`CHUNK`].
 pub(crate) struct Asked<'a> {
     pub(crate) frames: &'a mut [Frame],
     pub(crate) ways: &'a [Between],
-    /// A bit for each that is asked about.
+    /// The frames that rules are evaluated for, one bit each.
     pub(crate) which: u64,
 }
 
 impl<'a> Rules<'a> {
-    /// Those that look at the frames of this bridge; none where there is no rule.
+    /// Returns the rules that apply to the frames of this bridge; `None` if no table has a rule for
+    /// them.
     #[inline]
     pub(crate) fn of(cx: &Context<'a>, bridge: InterfaceId) -> Option<Self> {
         let tables = &cx.snapshot.firewall.bridge;
@@ -132,12 +134,12 @@ impl<'a> Rules<'a> {
         })
     }
 
-    /// Whether there are rules of this hook.
+    /// Returns true if this hook has rules.
     pub(crate) fn has(&self, hook: Hook) -> bool {
         self.table(hook).is_some()
     }
 
-    /// The rules of a hook, where there are any.
+    /// Returns the table and chain of a hook; `None` if the chain has no rules.
     #[inline]
     fn table(&self, hook: Hook) -> Option<(&'a Table, ChainId)> {
         let table = match hook {
@@ -148,7 +150,7 @@ impl<'a> Rules<'a> {
         Some((table, table.busy(hook.chain())?))
     }
 
-    /// Asks about frames of a chunk.
+    /// Evaluates the rules of a hook for the frames of a chunk.
     #[inline(never)]
     pub(crate) fn ask(
         &self,
@@ -198,7 +200,7 @@ impl<'a> Rules<'a> {
         fates
     }
 
-    /// Asks about one frame.
+    /// Evaluates the rules of a hook for one frame.
     pub(crate) fn ask_one(
         &self,
         cx: &Context<'_>,
@@ -215,7 +217,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// RouterOS: no rule keeps messages of the spanning tree from it.
+    /// RouterOS: bridge rules cannot drop spanning tree messages.
     fn drop(&self, hook: Hook, frame: &Frame) -> Fate {
         let bytes = frame.bytes();
         let is_bpdu = || Link::of(bytes).is_some_and(|link| Bpdu::of(&link, bytes).is_some());
@@ -225,7 +227,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Takes a frame through the rules, and does what they say.
+    /// Evaluates the rules for a frame one by one, and applies their actions.
     #[inline(never)]
     fn look(
         &self,
@@ -262,7 +264,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Decides about a frame for the tracer: nothing is committed.
+    /// Evaluates the rules for a frame of the tracer; commits nothing.
     pub(crate) fn explain<W: Watch>(
         &self,
         cx: &Context<'_>,
@@ -321,7 +323,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Gives a frame another link address, or makes it the answer to itself.
+    /// Replaces a MAC address of a frame, or turns the frame into an ARP reply.
     fn readdress(&self, frame: &mut Frame, link: &Link, how: Readdress) -> Fate {
         let (at, mac) = match how {
             Readdress::Destination(mac) => (0, mac),
@@ -336,7 +338,7 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// What was read of a frame.
+/// The parsed parts of a frame.
 struct Seen {
     link: Link,
     fields: Fields,
@@ -356,7 +358,7 @@ impl Seen {
     }
 }
 
-/// Whether a verdict ends a frame's way. Rules of bridges neither reject nor translate.
+/// Returns true if a verdict ends the frame's way. Bridge rules neither reject nor translate.
 const fn ends(verdict: Verdict) -> bool {
     match verdict {
         Verdict::Drop(_) | Verdict::Reject(..) | Verdict::Tarpit(_) => true,
@@ -364,7 +366,7 @@ const fn ends(verdict: Verdict) -> bool {
     }
 }
 
-/// Counts a frame for a rule that its bits alone have chosen.
+/// Counts a frame for a rule that the bit sets alone have chosen.
 #[inline]
 fn count(rule: u32, frame: &Frame, outlet: &Outlet) {
     let bytes = frame.bytes();
@@ -375,7 +377,7 @@ fn count(rule: u32, frame: &Frame, outlet: &Outlet) {
     outlet.memory.rules.count(rule, counted(kind, packet));
 }
 
-/// Sets the priority that a frame leaves with, and that of the tag that it has.
+/// Sets the egress priority of a frame, and the priority in its VLAN tag if it has one.
 fn prioritise(frame: &mut Frame, priority: u8, has_tag: bool) {
     frame.priority = priority;
     if has_tag && let Some(byte) = frame.bytes_mut().get_mut(HEADER) {
@@ -383,7 +385,7 @@ fn prioritise(frame: &mut Frame, priority: u8, has_tag: bool) {
     }
 }
 
-/// Answers a question for a link address, in the place of whoever has the address (RFC 826).
+/// Turns an ARP request into a reply on behalf of the address's owner (RFC 826).
 fn answer(frame: &mut Frame, link: &Link, mac: Mac) -> Fate {
     const LEN: usize = HEADER + 28;
     const REPLY: u16 = 2;
@@ -412,7 +414,7 @@ fn answer(frame: &mut Frame, link: &Link, mac: Mac) -> Fate {
     Fate::Answers
 }
 
-/// What rules of bridges may ask beyond a frame: they know of no connection.
+/// The matchers beyond the frame itself: bridged frames have no connection.
 struct Unconnected<'a>(&'a StreamPatterns);
 
 impl Facts for Unconnected<'_> {

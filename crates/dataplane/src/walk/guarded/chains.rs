@@ -18,10 +18,10 @@ use crate::table::Kind;
 use crate::walk::packet::{packet, sender};
 use crate::walk::{Context, Exit, Stage, routing};
 
-/// A place of the packet flow where rules are asked.
+/// A hook of the packet flow where rules are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hook {
-    /// Before connections.
+    /// raw prerouting, before connection tracking.
     Raw,
     /// mangle prerouting, dstnat.
     Prerouting,
@@ -29,7 +29,7 @@ pub(super) enum Hook {
     Input,
     /// mangle forward, filter forward.
     Forward,
-    /// Before connections, of the router's own packets.
+    /// raw output, before connection tracking, for packets of the router.
     OutputRaw,
     /// mangle output, nat output, filter output.
     Output,
@@ -37,8 +37,7 @@ pub(super) enum Hook {
     Postrouting,
 }
 
-/// What is asked at a hook, in order: the table, its chain, and what a discarded packet is counted
-/// as.
+/// A step of a hook: the table, its chain, and the menu, which gives the drop reason.
 type Asked<'a> = (&'a Table, ChainId, Menu);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,12 +53,12 @@ impl Menu {
         match self {
             Self::Raw => DropReason::FirewallRaw,
             Self::Mangle => DropReason::FirewallMangle,
-            // Its rules have no action that discards.
+            // Rules of these menus have no action that drops.
             Self::Nat | Self::Filter => DropReason::FirewallFilter,
         }
     }
 
-    /// How a packet ends by a verdict, if it does.
+    /// Returns the exit of a packet for a verdict; `None` if the packet continues.
     #[inline(always)]
     pub(super) const fn exit(self, verdict: Verdict) -> Option<Exit> {
         match verdict {
@@ -82,7 +81,8 @@ impl Hook {
         }
     }
 
-    /// RouterOS: where the diagram leaves open what comes first, netfilter's priorities say it.
+    /// RouterOS: where the packet flow diagram leaves the order open, netfilter's priorities give
+    /// it.
     fn asks(self, tables: &Tables) -> [Option<Asked<'_>>; 3] {
         let raw = |chain| Some((&*tables.raw, chain, Menu::Raw));
         let mangle = |chain| Some((&*tables.mangle, chain, Menu::Mangle));
@@ -107,7 +107,7 @@ impl Hook {
         }
     }
 
-    /// Which end of a connection nat translates there.
+    /// Returns the side of a connection that nat translates at this hook.
     pub(super) const fn side(self) -> crate::nat::Side {
         match self {
             Self::Input | Self::Postrouting => crate::nat::Side::Source,
@@ -117,16 +117,17 @@ impl Hook {
 }
 
 impl<W: Watcher> Guard<'_, W> {
-    /// Asks the rules of a hook about the packet, and translates it where it begins a connection or
-    /// belongs to a translated one. `egress` is where it would leave.
+    /// Evaluates the rules of a hook for the packet. Translates the packet if it begins a
+    /// connection or belongs to a translated one. `egress` is the interface that the route leads
+    /// to.
     ///
     /// # Errors
-    /// A rule ends its way.
+    /// The exit, if a rule ends the packet's walk.
     pub(super) fn hook(&mut self, hook: Hook, egress: InterfaceId) -> Result<(), Exit> {
         self.ask(hook, None, egress)
     }
 
-    /// The same but for the rules of one menu, which were asked before.
+    /// Evaluates the rules of a hook without those of one menu, which were evaluated before.
     ///
     /// # Errors
     /// As [`Self::hook`].
@@ -153,7 +154,7 @@ impl<W: Watcher> Guard<'_, W> {
         Ok(())
     }
 
-    /// Runs a chain; what it changes about the packet is in the passage afterwards.
+    /// Evaluates a chain. The passage has the changes to the packet afterwards.
     pub(super) fn run(&mut self, table: &Table, chain: ChainId, egress: InterfaceId) -> Verdict {
         let ingress = self.cx.class(self.view.ingress);
         let passage = &mut *self.passage;
@@ -183,7 +184,8 @@ impl<W: Watcher> Guard<'_, W> {
         if passage.changes.counted
             && let Some(way) = passage.track.way
         {
-            // Also if the packet ends here: its connection goes on.
+            // The connection keeps this flag even if the packet ends here: later packets of the
+            // connection follow.
             self.memory.tracker.set_counted(way);
         }
         verdict
@@ -198,7 +200,8 @@ impl<W: Watcher> Guard<'_, W> {
     }
 }
 
-/// What IPsec has to do with a packet, as it is now.
+/// Returns the packet's relation to IPsec for rule matchers: how it was received and how it will
+/// leave.
 fn ipsec(cx: &Context<'_>, fields: &Fields, guarded: IpsecState) -> Ipsec {
     let came_out = match guarded {
         IpsecState::Revealed => Ipsec::CAME_OUT.0,
@@ -210,7 +213,7 @@ fn ipsec(cx: &Context<'_>, fields: &Fields, guarded: IpsecState) -> Ipsec {
     }
 }
 
-/// A plain packet of a run, or on its way there, as rules see it before it is routed.
+/// Returns the rule subject of a plain packet before routing.
 #[inline(always)]
 pub(super) fn waiting<'a>(
     cx: &Context<'_>,
@@ -229,13 +232,13 @@ pub(super) fn waiting<'a>(
     }
 }
 
-/// What rules may ask beyond the packet.
+/// The matchers beyond the packet itself: connection, helper, routes and address types.
 pub(super) struct Known<'a> {
     pub(super) cx: &'a Context<'a>,
     pub(super) tracker: &'a Tracker,
     pub(super) track: &'a connection::Track,
     pub(super) received: &'a Tuple,
-    /// Those of the packet itself, which its connection does not count yet.
+    /// Bytes of the packet itself, which its connection has not counted yet.
     pub(super) bytes: u32,
 }
 
@@ -261,7 +264,8 @@ impl Facts for Known<'_> {
         }
     }
 
-    /// RouterOS: `connection-type` is of related connections, not of the one that a helper reads.
+    /// RouterOS: `connection-type` matches related connections, not the connection that a helper
+    /// reads.
     fn helper(&self) -> Option<Helper> {
         match self.track.way {
             Some(way) => self
@@ -288,7 +292,7 @@ impl Facts for Known<'_> {
 
     fn carrier(&self) -> Carrier {
         match self.track.way {
-            // An error about a packet is no part of its connection's stream.
+            // An ICMP error is no part of the stream of the connection that it quotes.
             Some(_) if self.track.quoted => Carrier::None,
             Some(way) => Carrier::Known {
                 kept: StreamState(self.tracker.attachment(way)),
@@ -313,19 +317,19 @@ impl Facts for Known<'_> {
         address_types(self.cx, address, ipv6)
     }
 
-    /// RouterOS 7: nothing gives routes a realm, so that all have the first.
+    /// RouterOS 7: no setting gives a route a realm, so every route has the first.
     fn realm(&self) -> Option<u32> {
         Some(0)
     }
 
-    /// There is no hotspot whose client a packet could be of.
+    /// This router has no hotspot, so no packet belongs to a hotspot client.
     fn hotspot(&self) -> Hotspot {
         Hotspot::default()
     }
 }
 
 impl Known<'_> {
-    /// Whether the packet begins a connection.
+    /// Returns true if the packet begins a connection.
     fn begins(&self) -> bool {
         let begins = matches!(
             self.track.state,
@@ -335,7 +339,7 @@ impl Known<'_> {
     }
 }
 
-/// What the routing table says of an address (`src-address-type`, `dst-address-type`).
+/// Returns the routing table's types of an address (`src-address-type`, `dst-address-type`).
 fn address_types(cx: &Context<'_>, address: u128, ipv6: bool) -> AddressTypes {
     let group = match ipv6 {
         true => address >> 120 == 0xff,

@@ -48,6 +48,7 @@ pub(super) enum Stop {
     End,
     /// The connection of the next packet is marked for FastTrack.
     FastTrack,
-    /// The guard decides about the next packet: its exit if it is for this router, and the look-up of its connection.
+    /// The guard decides about the next packet: its exit if the packet is for this router, and the
+    /// result of the connection lookup.
     Alone(Option<Exit>, Met),
 }

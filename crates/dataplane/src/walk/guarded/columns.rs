@@ -1,5 +1,5 @@
-//! Fields of the packets of a chunk, one array per field: connections, routes and rules of many packets are looked
-//! up from them at once.
+//! Header fields of the packets of a chunk, one array per field, so that connections, routes and
+//! rules of many packets are looked up at once.
 
 use core::ops::Range;
 
@@ -11,24 +11,24 @@ use crate::rule::{Class, Of, TOGETHER};
 use crate::walk::Context;
 use crate::walk::headers::{self, Headers, column};
 
-/// See the module. The numbers are those of [`Of`].
+/// Fields of a chunk, one column per field. The values are encoded as [`Of`] defines.
 pub(in crate::walk) struct Columns {
     pub(super) source: [u32; CHUNK],
     pub(super) destination: [u32; CHUNK],
-    /// Addresses of IPv6; those above are of IPv4 alone.
+    /// IPv6 addresses; the columns above hold IPv4 addresses only.
     pub(super) sources6: [u128; CHUNK],
     pub(super) destinations6: [u128; CHUNK],
     pub(super) service: [u32; CHUNK],
-    /// [`Tuple::ports`].
+    /// Ports, as [`Tuple::ports`].
     ports: [u64; CHUNK],
     pub(super) ingress: [u32; CHUNK],
-    /// The classes of those interfaces, once they are asked for ([`Self::classify`]).
+    /// Classes of the ingress interfaces, valid after [`Self::classify`].
     classes: [u32; CHUNK],
 }
 
-/// An address as columns have it.
+/// An address type that has columns: IPv4 or IPv6.
 pub(in crate::walk) trait Kept: Copy {
-    /// The sources and the destinations.
+    /// Returns the source and destination columns of the family.
     fn kept(columns: &mut Columns) -> (&mut [Self; CHUNK], &mut [Self; CHUNK]);
 }
 
@@ -60,7 +60,7 @@ impl Columns {
         }
     }
 
-    /// Keeps what was read of a whole TCP segment or UDP datagram.
+    /// Stores the fields of a whole TCP segment or UDP datagram.
     #[inline(always)]
     pub(super) fn put<const IPV6: bool>(&mut self, at: usize, tuple: &Tuple, ingress: InterfaceId) {
         let at = at % CHUNK;
@@ -73,7 +73,8 @@ impl Columns {
         self.set_destination::<IPV6>(at, tuple);
     }
 
-    /// Keeps what was read of whole TCP segments and UDP datagrams, from a place on.
+    /// Stores the fields of consecutive whole TCP segments and UDP datagrams, the first at this
+    /// position.
     #[inline(always)]
     pub(super) fn put_together<H: Headers>(
         &mut self,
@@ -96,7 +97,7 @@ impl Columns {
         }
     }
 
-    /// Keeps another destination.
+    /// Replaces the destination address and port of a packet.
     #[inline(always)]
     pub(super) fn set_destination<const IPV6: bool>(&mut self, at: usize, tuple: &Tuple) {
         let at = at % CHUNK;
@@ -109,7 +110,7 @@ impl Columns {
         self.service[at] = Of::service(tuple);
     }
 
-    /// Finds the classes of the interfaces that the first packets came by.
+    /// Stores the classes of the ingress interfaces of the first `len` packets.
     #[inline(always)]
     pub(super) fn classify(&mut self, cx: &Context<'_>, len: usize) {
         let len = len.min(CHUNK);
@@ -127,13 +128,13 @@ impl Columns {
         }
     }
 
-    /// The class of the interface that a packet came by.
+    /// Returns the class of a packet's ingress interface.
     #[inline(always)]
     pub(super) fn class(&self, at: usize) -> Class {
         Class(self.classes[at % CHUNK] as u16)
     }
 
-    /// The numbers of a part, where they are here.
+    /// Returns the column of a field; `None` if the field has no column.
     #[inline(always)]
     pub(super) fn column(&self, of: Of, ipv6: bool) -> Option<&[u32; TOGETHER]> {
         match of {
@@ -141,13 +142,14 @@ impl Columns {
             Of::Destination if !ipv6 => Some(&self.destination),
             Of::Service => Some(&self.service),
             Of::Ingress => Some(&self.classes),
-            // What IPsec protects goes another way.
+            // Plain packets never have IPsec processing.
             Of::Ipsec => Some(&[0; TOGETHER]),
             _ => None,
         }
     }
 
-    /// The same of addresses of IPv6.
+    /// Returns the IPv6 address column of a field; `None` if the field is no address or the family
+    /// is IPv4.
     #[inline(always)]
     pub(super) fn addresses(&self, of: Of, ipv6: bool) -> Option<&[u128; TOGETHER]> {
         match of {
@@ -157,7 +159,7 @@ impl Columns {
         }
     }
 
-    /// Between whom a packet travels.
+    /// Returns the addresses, ports and protocol of a packet.
     #[inline(always)]
     pub(super) fn tuple<const IPV6: bool>(&self, at: usize) -> Tuple {
         let at = at % CHUNK;
@@ -168,7 +170,7 @@ impl Columns {
         Tuple::of(source, destination, self.ports[at], IPV6)
     }
 
-    /// Keeps at `to` what is known of the packet at `from`.
+    /// Copies the columns of the packet at `from` to `to`.
     #[inline(always)]
     pub(super) fn copy<const IPV6: bool>(&mut self, from: usize, to: usize) {
         let (from, to) = (from % CHUNK, to % CHUNK);
@@ -184,7 +186,7 @@ impl Columns {
         self.ingress[to] = self.ingress[from];
     }
 
-    /// The same of the packets at some places, to `to` and behind it.
+    /// Copies the columns of the packets in a range to `to` and the positions after it.
     #[inline(always)]
     pub(super) fn copy_all<const IPV6: bool>(&mut self, from: Range<usize>, to: usize) {
         if IPV6 {

@@ -1,5 +1,5 @@
-//! Writes what was decided into a packet: lifetime, DSCP, options, segment size, addresses, ports, and the
-//! checksums that depend on them.
+//! Commits decisions to a packet: lifetime, DSCP, options, segment size, addresses, ports, and the
+//! checksums that depend on these.
 
 use frame::{Frame, Offload};
 use wire::checksum;
@@ -16,11 +16,11 @@ const HEADERS: [u16; 2] = [40, 60];
 /// Writes a packet's passage into its frame.
 ///
 /// # Errors
-/// The packet is too short for what was decided about it; the frame is good for nothing.
+/// The packet is shorter than a header to be changed. The frame must be discarded.
 pub(in crate::walk) fn commit(frame: &mut Frame, passage: &Passage) -> Result<(), DropReason> {
     let l3 = usize::from(frame.l3);
     let end = l3 + passage.fields.len as usize;
-    // What the last link padded the packet with is no part of it.
+    // Padding of the ingress link is cut off.
     if end < frame.len() && !frame.set_len(end) {
         return Err(DropReason::NoBuffer);
     }
@@ -98,15 +98,15 @@ fn ipv6(packet: &mut [u8], passage: &Passage, received: &Received<'_>) -> Option
     Some(())
 }
 
-/// An address with another prefix, as it is written.
+/// Returns an address with its prefix replaced as network prefix translation writes it.
 pub(super) fn with_prefix(address: u128, prefix: &Npt) -> u128 {
     let mut bytes = address.to_be_bytes();
-    // Without its prefix it stays as it is.
+    // An address without a word for the adjustment keeps its prefix.
     let _ = translate_prefix(&mut bytes, 0, prefix);
     u128::from_be_bytes(bytes)
 }
 
-/// Replaces two bytes of an IPv4 header, and the header's checksum with them (RFC 1624).
+/// Replaces two bytes of an IPv4 header and updates the header checksum (RFC 1624).
 fn replace(packet: &mut [u8], at: usize, new: [u8; 2]) -> Option<()> {
     let place = packet.get_mut(at..)?.first_chunk_mut::<2>()?;
     let old = core::mem::replace(place, new);
@@ -118,7 +118,7 @@ fn replace(packet: &mut [u8], at: usize, new: [u8; 2]) -> Option<()> {
     Some(())
 }
 
-/// All options become no-operations (RFC 791, 3.1).
+/// Replaces all IPv4 options by no-operations (RFC 791, 3.1).
 fn strip_options(packet: &mut [u8]) -> Option<()> {
     let len = usize::from(packet.first()? & 0xf) * 4;
     packet.get_mut(20..len)?.fill(1);
@@ -128,7 +128,7 @@ fn strip_options(packet: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// The largest segment that a SYN may announce.
+/// Returns the largest segment size that a SYN may announce.
 fn largest(mss: Mss, mtu: u32, headers: u16) -> u16 {
     match mss {
         Mss::Bytes(bytes) => bytes,
@@ -138,8 +138,8 @@ fn largest(mss: Mss, mtu: u32, headers: u16) -> u16 {
     }
 }
 
-/// Lowers the maximum segment size that a SYN announces (RFC 9293, 3.7.1). One without the option is
-/// left alone: its sender takes the default, which is small.
+/// Lowers the maximum segment size that a SYN announces (RFC 9293, 3.7.1). A SYN without the option
+/// stays unchanged: its sender assumes the small default.
 fn clamp(packet: &mut [u8], received: &Received<'_>, largest: u16) -> Option<()> {
     const SYN: u8 = 2;
     let Fields {
@@ -165,11 +165,11 @@ fn clamp(packet: &mut [u8], received: &Received<'_>, largest: u16) -> Option<()>
         .get_mut(at..at + 2)?
         .copy_from_slice(&largest.to_be_bytes());
     if received.offload.needs_checksum && received.shape.unfinished {
-        // The sum over the segment is made later.
+        // Checksum offload computes the sum later.
         return Some(());
     }
     let sum = segment.get_mut(16..)?.first_chunk_mut::<2>()?;
-    // A word at an odd place counts with its bytes changed over (RFC 1071, 2).
+    // A word at an odd offset enters the sum with its bytes swapped (RFC 1071, 2).
     let (old, new) = match at % 2 {
         0 => (announced, largest),
         _ => (announced.swap_bytes(), largest.swap_bytes()),
@@ -178,7 +178,7 @@ fn clamp(packet: &mut [u8], received: &Received<'_>, largest: u16) -> Option<()>
     Some(())
 }
 
-/// Where the value of a TCP header's MSS option is.
+/// Returns the offset of the MSS value in the options of a TCP header.
 fn find_mss(header: &[u8]) -> Option<usize> {
     let mut at = 20;
     loop {
@@ -192,7 +192,7 @@ fn find_mss(header: &[u8]) -> Option<usize> {
     }
 }
 
-/// Another prefix for an address, such that no checksum above changes (RFC 6296, 3.1).
+/// Replaces the prefix of an address so that no upper-layer checksum changes (RFC 6296, 3.1).
 fn translate_prefix(packet: &mut [u8], at: usize, prefix: &Npt) -> Option<()> {
     let place = packet.get_mut(at..)?.first_chunk_mut::<16>()?;
     let old = u128::from_be_bytes(*place);
@@ -203,7 +203,8 @@ fn translate_prefix(packet: &mut [u8], at: usize, prefix: &Npt) -> Option<()> {
         return Some(());
     }
     let mut new = (old & !mask | prefix.to & mask).to_be_bytes();
-    // The adjustment goes into the first word behind the prefix that is not all ones (3.1, 3.5).
+    // The adjustment goes into the first word after the prefix that is not 0xffff (RFC 6296, 3.1
+    // and 3.5).
     let first = usize::from(prefix.len).div_ceil(16).max(3);
     let word = (first..8).find(|word| new[word * 2..word * 2 + 2] != [0xff, 0xff])?;
     let before = u16::from_be_bytes([new[word * 2], new[word * 2 + 1]]);

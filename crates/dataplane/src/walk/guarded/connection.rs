@@ -1,4 +1,5 @@
-//! The packet's connection: finds it, or drafts a new one, which enters the table when its first packet leaves.
+//! Connection tracking of a packet: looks up its connection, or drafts a new one that enters the
+//! table when the first packet leaves.
 
 use frame::InterfaceId;
 
@@ -9,7 +10,7 @@ use crate::table::{Fib, NextHopId};
 use crate::walk::{Context, Exit, Stage};
 
 impl<W: Watcher> Guard<'_, W> {
-    /// Finds the packet's connection, tells its state and counts it there.
+    /// Looks up the packet's connection, sets its state, and counts the packet.
     pub(super) fn connect(&mut self) {
         let passage = &mut *self.passage;
         let tuple = passage.fields.tuple;
@@ -41,7 +42,7 @@ impl<W: Watcher> Guard<'_, W> {
             }
             None if matches!(passage.track.state, State::New | State::Related) => {
                 if W::COMMITS {
-                    // One that ended just now is not to be taken for this one.
+                    // A connection that just ended must not be matched again.
                     let firewall = &self.cx.snapshot.firewall;
                     while let Some(ended) = tracker.take_counted() {
                         firewall.tables(ended.ipv6).leave(&ended);
@@ -71,7 +72,7 @@ impl<W: Watcher> Guard<'_, W> {
         }
     }
 
-    /// A traced packet may be taken to belong to a connection that is not there, or to one with a mark.
+    /// Applies the connection state or connection mark that a trace assumes for its packet.
     #[inline(always)]
     fn assume(&mut self) {
         let assumed = self.watch.assumed();
@@ -90,11 +91,11 @@ impl<W: Watcher> Guard<'_, W> {
         }
     }
 
-    /// The packet leaves, or is delivered: a new connection enters the table, and what rules said
-    /// about one that is there is kept.
+    /// Called when the packet leaves or is delivered. Adds a new connection to the table; stores
+    /// what rules set for an existing one.
     ///
     /// # Errors
-    /// There is no room for it.
+    /// The connection table is full.
     pub(super) fn confirm(&mut self, egress: InterfaceId, hop: NextHopId) -> Result<(), Exit> {
         if let Some(mut draft) = self.passage.draft {
             draft.mark = self.passage.marks.connection;
@@ -137,7 +138,8 @@ impl<W: Watcher> Guard<'_, W> {
         Ok(())
     }
 
-    /// A connection's mark is its own at once, whatever becomes of the packet. RouterOS: as netfilter's.
+    /// Stores a new connection mark at once, even if the packet is dropped later. RouterOS: as
+    /// netfilter does.
     pub(super) fn keep_mark(&mut self) {
         let passage = &*self.passage;
         let way = passage.track.way.filter(|_| !passage.track.quoted);
@@ -149,7 +151,7 @@ impl<W: Watcher> Guard<'_, W> {
         }
     }
 
-    /// What rules said about a connection that is in the table, and its way on.
+    /// Stores the flags that rules set for an existing connection, and its next hop.
     fn keep(&mut self, hop: NextHopId) {
         let passage = &mut *self.passage;
         let Some(way) = passage.track.way.filter(|_| !passage.track.quoted) else {
@@ -170,16 +172,16 @@ impl<W: Watcher> Guard<'_, W> {
     }
 }
 
-/// Whether a packet of this router's own says that it discarded another, by an ICMP error or a RST.
-/// RouterOS, as the kernel that it stands on: it is related to the connection that the other would
-/// have begun, though that is in no table.
+/// Returns true if a packet from this router reports that the router dropped another packet, by an
+/// ICMP error or a RST. RouterOS, like the Linux kernel: such a report is related to the connection
+/// that the dropped packet would have begun, although no table has it.
 fn refuses(fields: &Fields) -> bool {
     const RST: u8 = 4;
     is_error(fields) || fields.tcp_flags & RST != 0
 }
 
-/// A connection that is FastTracked, or is to be from now on, remembers the next hop of each direction. One that is
-/// masqueraded remembers that of its original direction ([`Tracker::keeps_to`]).
+/// Stores the next hop of each direction in a connection that is FastTracked or becomes so. A
+/// masqueraded connection stores the next hop of its original direction ([`Tracker::keeps_to`]).
 pub(super) fn stay(
     cx: &Context<'_>,
     tracker: &mut Tracker,
@@ -190,7 +192,7 @@ pub(super) fn stay(
     let Some(way) = track.way else {
         return;
     };
-    // What a helper reads walks slowly.
+    // Connections with a helper always take the slow path.
     if marked && !track.fasttrack && !track.helped {
         tracker.fasttrack(way);
     }
@@ -203,7 +205,7 @@ pub(super) fn stay(
     }
 }
 
-/// A next hop as a connection remembers it: good until routes change, or its id is given back.
+/// Returns a next hop as connections store it: valid until routes change or its id is reused.
 pub(super) fn remembered(fib: &Fib, id: NextHopId) -> NextHop {
     NextHop {
         id,

@@ -1,14 +1,16 @@
-//! RouterOS: `/interface/bridge/settings use-ip-firewall`: packets that a bridge forwards pass the tables of IP.
+//! RouterOS: `/interface/bridge/settings use-ip-firewall`: packets that a bridge forwards pass the
+//! tables of IP.
 //!
 //! ```text
 //! raw → connection → mangle → dstnat     before the bridging decision      ([`enter`])
-//! mangle → filter forward                for each port that it leaves by   ([`leave`])
+//! mangle → filter forward                for each egress port              ([`leave`])
 //! mangle postrouting → srcnat
 //! ```
 //!
-//! To rules the bridge is what such a packet came by and leaves by; its ports have matchers of their own. Its lifetime
-//! stays. A packet whose destination is translated is routed: its frame goes to the router instead. Fragments are not
-//! put together: they are of no connection, and `invalid` where connections are tracked.
+//! Rules see the bridge as ingress and egress interface of such a packet; separate matchers cover
+//! the ports. The TTL is not changed. A packet with a translated destination is routed: its frame
+//! goes to the router instead. Fragments are not reassembled: they belong to no connection, and are
+//! `invalid` where connections are tracked.
 
 use frame::{Frame, InterfaceId};
 use wire::checksum;
@@ -26,19 +28,19 @@ use crate::rule::{Changes, Sender};
 use crate::table::NextHopId;
 use crate::walk::{Context, Exit};
 
-/// Why a frame is not bridged.
+/// The reason why a frame is not bridged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// The packet ends. The frame is the bridge's, for `settle`.
+    /// The packet ends with this exit. The frame stays with the caller, for `settle`.
     Ends(Exit),
-    /// Its destination is translated: it is routed.
+    /// The packet's destination is translated, so the packet is routed.
     Routed,
 }
 
-/// Returns whether packets of a bridge pass the tables of IP at all: asked once for each vector.
+/// Returns true if packets of a bridge pass the IP tables. Called once per vector.
 ///
-/// RouterOS: where a bridge filters VLANs, every frame is of a VLAN, with a tag or without, and
-/// `use-ip-firewall-for-vlan=no` keeps it from the tables.
+/// RouterOS: on a bridge with VLAN filtering every frame belongs to a VLAN, tagged or not, so
+/// `use-ip-firewall-for-vlan=no` exempts all of them.
 #[inline]
 pub(crate) fn is_on(cx: &Context<'_>, filters_vlans: bool) -> bool {
     let firewall = &cx.snapshot.firewall;
@@ -47,17 +49,17 @@ pub(crate) fn is_on(cx: &Context<'_>, filters_vlans: bool) -> bool {
     applies && (firewall.guards(false) || firewall.guards(true))
 }
 
-/// All packets.
+/// The detour of all packets, VLAN and PPPoE included.
 const ANY: Detour = Detour {
     plain: true,
     vlan: true,
     pppoe: true,
 };
 
-/// Where a packet of IP begins in a frame that passes the tables of IP.
+/// Returns the offset of the IP packet in a frame whose packet passes the IP tables.
 fn packet_in(detour: Detour, bytes: &[u8]) -> Option<usize> {
     const TAGGED: usize = HEADER + 4;
-    /// Version and type 1, code 0: a session's data (RFC 2516, 4).
+    /// PPPoE version 1, type 1, code 0: session data (RFC 2516, 4).
     const SESSION: [u8; 2] = [0x11, 0];
     const PPP: usize = HEADER + 6;
     let word = |at: usize| {
@@ -80,7 +82,7 @@ fn packet_in(detour: Detour, bytes: &[u8]) -> Option<usize> {
     link::has_ip(kind, &bytes[at..]).then_some(at)
 }
 
-/// Whether the header of a packet is sound, as far as its own length goes (RFC 1812, 5.2.2; RFC 8200, 3).
+/// Checks the lengths and version of an IP header (RFC 1812, 5.2.2; RFC 8200, 3).
 fn check(packet: &[u8]) -> Result<(), DropReason> {
     let word = |at: usize| usize::from(packet[at]) << 8 | usize::from(packet[at + 1]);
     if packet[0] >> 4 == 6 {
@@ -95,11 +97,11 @@ fn check(packet: &[u8]) -> Result<(), DropReason> {
     right.then_some(()).ok_or(DropReason::Ipv4Checksum)
 }
 
-/// Takes the packet in a frame, which came by this port of a bridge, through the tables that come before the bridging
-/// decision. None where it carries no packet that they look at.
+/// Passes the packet of a frame from this bridge port through the IP tables before the bridging
+/// decision. Returns `None` if the frame carries no packet for these tables.
 ///
 /// # Errors
-/// It is not bridged.
+/// The reason why the frame is not bridged.
 #[inline(never)]
 pub(crate) fn enter(
     cx: &Context<'_>,
@@ -123,7 +125,7 @@ pub(crate) fn enter(
 /// Decides for a trace about the packet in a frame before the bridging decision, as [`enter`] does.
 ///
 /// # Errors
-/// It is not bridged.
+/// The reason why the frame is not bridged.
 pub(crate) fn explain_entry<W: Watcher>(
     cx: &Context<'_>,
     frame: &mut Frame,
@@ -142,14 +144,14 @@ pub(crate) fn explain_entry<W: Watcher>(
     settle_entry(frame, entered.map_err(Left::Ends)?).map(Some)
 }
 
-/// Where the packet begins in a frame whose packet the tables of IP look at; `None` for other frames.
+/// Returns the offset of the packet in a frame that passes the IP tables; `None` for other frames.
 fn enters_at(cx: &Context<'_>, bytes: &[u8]) -> Option<u16> {
     let l3 = packet_in(cx.snapshot.firewall.bridge.detour, bytes)?;
     let ipv6 = bytes.get(l3)? >> 4 == 6;
     cx.snapshot.firewall.guards(ipv6).then_some(l3 as u16)
 }
 
-/// Lets the packet at `frame.l3` pass the tables that come before the bridging decision.
+/// Passes the packet at `frame.l3` through the IP tables before the bridging decision.
 fn pass_prerouting<W: Watcher>(
     cx: &Context<'_>,
     frame: &Frame,
@@ -167,7 +169,7 @@ fn pass_prerouting<W: Watcher>(
     Ok(Detoured { passage })
 }
 
-/// Gives the frame the mark of its packet.
+/// Copies the packet mark to the frame.
 ///
 /// # Errors
 /// The destination is translated: the packet is routed.
@@ -180,7 +182,8 @@ fn settle_entry(frame: &mut Frame, detoured: Detoured) -> Result<Detoured, Left>
     Ok(detoured)
 }
 
-/// Decides for a trace about the packet in a frame that leaves by a port of the bridge, as [`leave`] does.
+/// Decides for a trace about the packet of a frame that leaves by a port of the bridge, as
+/// [`leave`] does.
 ///
 /// # Errors
 /// The packet's end.
@@ -208,7 +211,7 @@ pub(crate) fn explain_exit<W: Watcher>(
     left
 }
 
-/// The bridge of a packet, and the ports that it came and leaves by.
+/// The bridge of a packet, with its ingress and egress ports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ports {
     pub(crate) bridge: InterfaceId,
@@ -216,11 +219,12 @@ pub(crate) struct Ports {
     pub(crate) egress: InterfaceId,
 }
 
-/// Takes it through the tables behind that, and writes what all of them said. `leaves_by` is the bridge's port. A frame
-/// that leaves by several ports comes once for each, a copy every time.
+/// Passes the packet through the IP tables after the bridging decision, and commits the decisions
+/// of all tables. `leaves_by` is the egress port. A flooded frame calls this once per port, with a
+/// copy each.
 ///
 /// # Errors
-/// The packet ends. The frame is the bridge's, for `settle`.
+/// The exit of the packet. The frame stays with the caller, for `settle`.
 #[inline(never)]
 pub(crate) fn leave(
     cx: &Context<'_>,
@@ -229,7 +233,7 @@ pub(crate) fn leave(
     (bridge, port, leaves_by): (InterfaceId, InterfaceId, InterfaceId),
     outlet: &mut Outlet,
 ) -> Result<(), Exit> {
-    // The bridge may have put a tag before it meanwhile, or taken one off.
+    // The bridge may have added or removed a tag since [`enter`].
     let Some(l3) = packet_in(ANY, frame.bytes()) else {
         return Ok(());
     };
@@ -249,7 +253,7 @@ pub(crate) fn leave(
         tables.leave(&passage.received);
     }
     left?;
-    // The connection has begun by the first of several copies.
+    // The first of several copies has already begun the connection.
     detoured.passage.draft = None;
     detoured.passage.translation = passage.translation;
     let plain = Changes {
@@ -261,7 +265,7 @@ pub(crate) fn leave(
     };
     frame.mark = passage.marks.packet;
     if passage.translation.is_some() || passage.changes != plain {
-        // What a rule sets for tags is written where there is one.
+        // A priority that a rule sets goes into the VLAN tag, if there is one.
         commit(frame, &passage).map_err(Exit::Drop)?;
     }
     (frame.ingress, frame.below, frame.l3) = before;
@@ -272,7 +276,7 @@ fn packet_of(frame: &Frame, l3: usize) -> &[u8] {
     frame.bytes().get(l3..).unwrap_or_default()
 }
 
-/// Lets a packet pass some of the tables.
+/// Passes a packet through the given tables.
 fn guard<W: Watcher>(
     cx: &Context<'_>,
     frame: &Frame,
@@ -325,7 +329,7 @@ impl<W: Watcher> Guard<'_, W> {
         Ok(())
     }
 
-    /// Forward and postrouting; the connection is confirmed.
+    /// Runs forward and postrouting, and confirms the connection.
     fn leave_bridged(&mut self, bridge: InterfaceId) -> Result<(), Exit> {
         self.hook(Hook::Forward, bridge)?;
         self.hook(Hook::Postrouting, bridge)?;

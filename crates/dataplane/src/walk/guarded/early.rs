@@ -1,8 +1,10 @@
-//! Rules of mangle's prerouting that bits alone do not decide, for the packets of a run, before the run is routed:
-//! a routing mark leads a packet by another table, and other changes are kept until the packet leaves.
+//! Evaluates the rules of mangle's prerouting that bit sets cannot decide, for the packets of a run
+//! before routing. A routing mark selects another table; other changes are stored until the packet
+//! leaves.
 //!
-//! All packets of a run pass these rules before later chains see any of them, so an address that a later chain puts
-//! on a list is seen by the packets behind the run. A connection mark is in force at once: the next packet has it.
+//! All packets of a run pass these rules before later chains see any of them, so an address that a
+//! later chain puts on a list is seen by the packets behind the run. A connection mark takes effect
+//! at once: the next packet has it.
 
 use super::chains::{Known, waiting};
 use super::chunk::{Chunk, Passes};
@@ -14,7 +16,7 @@ use crate::connection::Track;
 use crate::rule::{Ahead as First, Changes, Marks};
 
 impl Early {
-    /// A packet that nobody was asked about.
+    /// Returns the result for a packet whose rules were not evaluated.
     #[inline(always)]
     pub(super) fn of(waiting: &Waiting) -> Self {
         Self {
@@ -26,25 +28,25 @@ impl Early {
         }
     }
 
-    /// Whether the packet has another lifetime.
+    /// Returns true if a rule changes the packet's TTL.
     pub(super) fn sets_ttl(&self) -> bool {
         self.changes.ttl.is_some()
     }
 
-    /// Whether more than a choice of tables and rules follows from it.
+    /// Returns true if rules change more than the packet's marks.
     fn is_to_be_kept(&self) -> bool {
         self.changes != Changes::default()
     }
 }
 
 impl Passes<'_, '_> {
-    /// Asks about those packets of the run that have to be asked about.
+    /// Evaluates mangle's prerouting for the packets of the run whose candidate rules require it.
     #[inline(always)]
     pub(super) fn ask_early(&mut self, plain: &Plain<'_>, chunk: &Chunk<'_>, ahead: &mut Ahead) {
         let Some(busy) = plain.early() else {
             return;
         };
-        // Packets whose connection got another mark when they had been looked up.
+        // Packets whose connection mark changed after their lookup.
         let mut others = 0_u64;
         for at in 0..ahead.run.len() {
             let looked_up = others >> (at % CHUNK) & 1 == 0;
@@ -54,7 +56,8 @@ impl Passes<'_, '_> {
         }
     }
 
-    /// Asks about one; a bit for each packet behind it whose connection has another mark now.
+    /// Evaluates the rules for one packet. Returns a bit for each later packet of the run whose
+    /// connection mark changed.
     #[inline(never)]
     fn ask_one(
         &mut self,
@@ -85,7 +88,7 @@ impl Passes<'_, '_> {
             bytes: fields.len,
         };
         let (worker, told) = (&mut outlet.memory.rules, &mut outlet.told);
-        // `Plain::early` is only where no rule ends a packet.
+        // `Plain::early` returns a chain only if none of its rules ends a packet.
         let _accepted = first.run(busy.table, busy.id, &mut subject, &facts, worker, told);
         let early = Early {
             marks: subject.marks,

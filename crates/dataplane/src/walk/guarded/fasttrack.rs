@@ -25,8 +25,9 @@ use crate::walk::{Context, egress, forward, leave};
 
 const ETHERNET: usize = 14;
 
-/// The packet of a frame that can go on as it is: behind an Ethernet header, with nothing unfinished, and without a
-/// mark from before, which a run does not hold. Empty where it cannot.
+/// Returns the packet of a frame that can be forwarded unchanged: behind an Ethernet header,
+/// without pending offload work, and without a mark, which a run does not store. Empty for other
+/// frames.
 #[inline(always)]
 pub(super) fn packet(frame: &Frame) -> &[u8] {
     let usual = frame.offload.is_finished() & (frame.mark == 0);
@@ -38,16 +39,16 @@ pub(super) fn packet(frame: &Frame) -> &[u8] {
     }
 }
 
-/// What was seen of a plain packet.
+/// The parsed fields of a plain packet.
 #[derive(Clone, Copy)]
 struct Seen {
     tcp: bool,
-    /// As in [`packet::Fields`].
+    /// Length in bytes, as [`packet::Fields::len`].
     len: u32,
 }
 
-/// Forwards a plain packet of a FastTracked connection. None, and nothing changed, when it is to walk
-/// slowly.
+/// Forwards a plain packet of a FastTracked connection. Returns `None` and changes nothing if the
+/// packet must take the slow path.
 #[inline(always)]
 fn forward<const IPV6: bool>(
     cx: &Context<'_>,
@@ -62,7 +63,7 @@ fn forward<const IPV6: bool>(
     }
     let translated = Some(way).filter(|_| fast.nat != NatState::default());
     let next = near.get(cx, fast.next_hop.id);
-    // About packets that are translated no redirect is owed.
+    // Translated packets cause no redirects.
     let straight = (next.simple & translated.is_some()) | next.is_straight(frame.ingress);
     let goes =
         (next.generation == fast.next_hop.generation) & straight & (seen.len <= next.adjacency.mtu);
@@ -75,11 +76,11 @@ fn forward<const IPV6: bool>(
     Some(shape.out)
 }
 
-/// What plain packets to one next hop leave with.
+/// The link header and egress of plain packets to one next hop.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     link: [u8; HEADER_BYTES],
-    /// Bytes of `link`, at least those of an Ethernet header.
+    /// Bytes of `link` that are used, at least an Ethernet header.
     pub(super) header: u8,
     egress: InterfaceId,
     pub(super) out: OutId,
@@ -87,7 +88,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The next hop's link has an Ethernet header, with tags or without.
+    /// Returns the shape for a next hop, whose link must have an Ethernet header, with or without
+    /// tags.
     #[inline(always)]
     pub(super) fn of(adjacency: &Adjacency, ipv6: bool) -> Self {
         Self {
@@ -99,9 +101,9 @@ impl Shape {
         }
     }
 
-    /// Writes the next link's header, the lifetime, addresses and ports where a way translates them, and
-    /// an end behind a packet of `len` bytes, without padding. None, and nothing changed, where it does not
-    /// hold what it says.
+    /// Writes the link header of the next hop, the TTL and the translated addresses and ports, and
+    /// cuts the frame after a packet of `len` bytes. Returns `None` and changes nothing if the
+    /// frame is shorter than its headers state.
     #[inline(always)]
     pub(super) fn depart(
         &self,
@@ -121,7 +123,8 @@ impl Shape {
         self.leave(frame, len)
     }
 
-    /// The same of a packet that is not translated.
+    /// Writes the link header and TTL of a packet that is not translated. Returns `None` and
+    /// changes nothing if the frame is shorter than its headers state.
     #[inline(always)]
     pub(super) fn depart_as_is<const IPV6: bool>(&self, frame: &mut Frame, len: u32) -> Option<()> {
         let (_, packet) = frame.bytes_mut().split_first_chunk_mut::<ETHERNET>()?;
@@ -145,7 +148,7 @@ impl Shape {
     }
 }
 
-/// The lifetime, addresses and ports.
+/// Writes the TTL and the translated addresses and ports.
 #[inline(always)]
 fn translate(packet: &mut [u8], ipv6: bool, way: FlowId, tracker: &Tracker) -> Option<()> {
     let written = if ipv6 {
@@ -158,7 +161,8 @@ fn translate(packet: &mut [u8], ipv6: bool, way: FlowId, tracker: &Tracker) -> O
 }
 
 impl Passes<'_, '_> {
-    /// Packets from `at` on leave by FastTrack. False where one does not, with nothing done to it.
+    /// Forwards consecutive packets from `at` on by FastTrack. Returns false at the first packet
+    /// that must take the slow path; that packet is unchanged.
     #[inline(never)]
     pub(super) fn fasttrack(
         &mut self,
@@ -184,7 +188,8 @@ impl Passes<'_, '_> {
         true
     }
 
-    /// The same of packets of one family; how many left.
+    /// Forwards consecutive packets of one family by FastTrack. Returns the number of packets
+    /// forwarded.
     #[inline(always)]
     fn fasttrack_run<const IPV6: bool>(
         &mut self,

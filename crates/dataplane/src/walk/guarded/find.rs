@@ -1,4 +1,4 @@
-//! Finds the connections of the packets of a chunk, all at once.
+//! Looks up the connections of all packets of a chunk at once.
 
 use core::ops::Range;
 
@@ -8,14 +8,14 @@ use super::CHUNK;
 use super::ahead::Ahead;
 use crate::connection::Tracker;
 
-/// Finds the connections of all packets: first what they most likely are, so that the entries come
-/// while others are looked for. The few that this does not find, the guard does.
+/// Looks up the connections of all packets, the likeliest index entry first, so that prefetches
+/// overlap with lookups. Misses are left to the guard.
 pub(super) struct Find<'a> {
     pub(super) count: usize,
     pub(super) ahead: &'a mut Ahead,
     pub(super) tracker: &'a Tracker,
     pub(super) tracks: [bool; 2],
-    /// Which families may be forwarded by FastTrack.
+    /// Families (IPv4, IPv6) that FastTrack may forward.
     pub(super) fasttracks: [bool; 2],
 }
 

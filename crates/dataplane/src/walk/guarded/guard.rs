@@ -11,7 +11,7 @@ use crate::walk::Context;
 pub(crate) trait Watcher: Tracer + Watch {}
 impl<T: Tracer + Watch> Watcher for T {}
 
-/// Decides about one packet. The files of this folder have its methods, a stage each.
+/// Decides about one packet. Each file of this folder implements the methods of one stage.
 pub(crate) struct Guard<'a, W> {
     pub(crate) cx: &'a Context<'a>,
     pub(crate) tables: &'a Tables,
@@ -19,7 +19,7 @@ pub(crate) struct Guard<'a, W> {
     pub(crate) view: View<'a>,
     pub(crate) passage: &'a mut Passage,
     pub(crate) met: Met,
-    /// The result of mangle's prerouting, if that was asked before.
+    /// The result of mangle's prerouting, if it was evaluated earlier.
     pub(in crate::walk) early: Option<Early>,
     pub(crate) watch: &'a mut W,
 }

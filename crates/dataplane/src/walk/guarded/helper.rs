@@ -1,11 +1,12 @@
-//! Connection helpers: a new connection gets the helper of its port, and each packet of such a connection is read,
-//! and edited, before it is written.
+//! Connection helpers: assigns the helper of its port to a new connection, parses each packet of
+//! the connection, and edits it before it leaves.
 //!
-//! A message is carried out wholly or dropped. A message that passed once would have to pass in the same form
-//! again, or the two ends of a TCP connection would disagree about its numbers; a dropped one is sent again, and
-//! read anew. A message that continues in the next segment leaves segment by segment, as it came, and is understood
-//! with the help of the part that was kept. Where a part that has left would have needed an edit, the message
-//! passes and is counted: its ends may manage, and without an answer they would wait.
+//! A message is either processed completely or dropped. A message that was forwarded once must be
+//! forwarded in the same form again, or both ends of a TCP connection would disagree about sequence
+//! numbers; a dropped message is retransmitted and parsed anew. The segments of a longer message
+//! are forwarded as they arrive, and the first part is stored for parsing. If a part that was
+//! already forwarded would have needed an edit, the message passes unedited and is counted: the
+//! ends may cope, whereas a drop would stall them.
 
 use std::borrow::Cow;
 
@@ -23,9 +24,9 @@ use crate::walk::forward::Fit;
 use crate::walk::packet::packet;
 use crate::walk::{Context, Exit};
 
-/// Gives a connection that is about to enter its helper.
+/// Assigns a helper to a connection that is about to enter the table.
 ///
-/// The port is that of the server as it knows itself: a forwarded port need not be listed.
+/// The server's own port decides, behind any translation: a forwarded port need not be listed.
 pub(super) fn assign(cx: &Context<'_>, draft: &mut Draft) {
     if draft.is_expected() {
         return;
@@ -36,11 +37,12 @@ pub(super) fn assign(cx: &Context<'_>, draft: &mut Draft) {
     draft.fasttrack &= !draft.is_helped();
 }
 
-/// Has a helper read a packet that goes on, and edits it; `onward` says how it leaves, if it does.
+/// Parses a forwarded packet with its helper and edits it. `onward` is its route, if it leaves this
+/// router.
 ///
 /// # Errors
-/// The packet's end, where what the helper found cannot be carried out; it is unchanged where it is
-/// handed to control.
+/// The packet's end, if the helper's edit is impossible. A packet that is punted to control is
+/// unchanged.
 pub(super) fn treat(
     cx: &Context<'_>,
     frame: &mut Frame,
@@ -57,7 +59,7 @@ pub(super) fn treat(
     let unshifted = known.shifts.iter().all(|shift| shift.is_none());
     let payload = helper::payload(packet(frame), shape);
     let Some(payload) = payload else {
-        // What has no whole header shows nothing to read.
+        // A packet without a whole header has no payload to parse.
         return match unshifted {
             true => Ok(()),
             false => Err(Exit::Drop(DropReason::FirewallTruncated)),
@@ -84,15 +86,17 @@ pub(super) fn treat(
     Ok(())
 }
 
-/// What was read of a packet.
+/// The parsed payload of a packet.
 #[derive(Default)]
 struct Reading {
     findings: Findings,
-    /// What has to be read before the segment that begins with this number.
+    /// The unfinished message at the end of the payload, and the sequence number at which it
+    /// continues.
     rest: Option<(u32, Box<[u8]>)>,
 }
 
-/// What the payload says, whose first byte has this number in TCP, if its helper is still enabled.
+/// Parses the payload, whose first byte has this TCP sequence number. Returns `None` if the helper
+/// has been disabled.
 fn read(
     cx: &Context<'_>,
     way: FlowId,
@@ -113,7 +117,7 @@ fn read(
     if payload.is_empty() || !services.is_enabled(view.helper) {
         return Reading::default();
     }
-    // TCP has a lifetime of its own.
+    // TCP connections have their own timeout.
     if view.helper == Helper::Sip && view.forth.protocol == protocol::UDP {
         tracker.set_timeout(way, services.sip_timeout_secs);
     }
@@ -126,8 +130,8 @@ fn read(
     }
 }
 
-/// What a segment says behind what was kept of those before it. Several of them that come again in one
-/// are read one by one, as they were the first time, so that the same leaves again.
+/// Parses a segment as the continuation of the stored part of its message. Retransmitted segments
+/// that arrive merged are parsed one by one as at first, so that their edits are the same.
 fn read_on(
     way: FlowId,
     (number, payload): (u32, &[u8]),
@@ -156,8 +160,8 @@ fn read_on(
     reading
 }
 
-/// Whether a packet that becomes longer still fits its link. Its sender is told of a size that leaves
-/// room for what is added.
+/// Checks that a packet that grows still fits its link. The sender is told an MTU that leaves room
+/// for the added bytes.
 fn fit(
     frame: &Frame,
     shape: PacketLayout,
@@ -180,7 +184,7 @@ fn fit(
     Ok(())
 }
 
-/// Edits the payload and shifts TCP's numbers.
+/// Edits the payload and shifts the TCP sequence numbers.
 fn write(
     frame: &mut Frame,
     shape: PacketLayout,

@@ -1,9 +1,9 @@
-//! The state of the firewall that outlives a packet.
+//! Firewall state that outlives a packet: rule state and connections.
 
 use crate::connection::Tracker;
 use crate::rule;
 
-/// A worker's state of the firewall.
+/// Firewall state of one worker.
 #[derive(Debug)]
 pub(crate) struct Memory {
     /// Counters, clock and random source of rules.

@@ -8,15 +8,16 @@
 //! postrouting: mangle → srcnat; then the connection is confirmed
 //! ```
 //!
-//! A [`Guard`] decides all of it about one packet and changes no byte. What rules and translations make of the
-//! packet is kept in its [`Passage`]; later rules read that instead of the bytes, and [`commit`] writes it when the
-//! packet leaves. So an ICMP error quotes the packet as it came, and the tracer runs the same functions: state
-//! between packets changes only where [`Watch::COMMITS`] says so.
+//! A [`Guard`] makes all these decisions about one packet and changes no byte. The changes by rules
+//! and translations are stored in its [`Passage`]; later rules read the passage instead of the
+//! bytes, and [`commit`] writes the changes when the packet leaves. So an ICMP error quotes the
+//! packet as received, and the tracer can run the same functions: only [`Watch::COMMITS`] enables
+//! changes of connections and counters.
 //!
 //! | files | what they hold |
 //! |---|---|
 //! | `vector`, `chunk` | the loop over a vector, in chunks of 64 packets |
-//! | `read`, `columns`, `ahead`, `find` | what is known of a chunk: headers, fields, bit sets, connections |
+//! | `read`, `columns`, `ahead`, `find` | lookups ahead of decisions: headers, fields, bit sets, connections |
 //! | `fasttrack` | packets of FastTracked connections |
 //! | `plain`, `wait`, `run`, `raw`, `arrived`, `early`, `ask`, `stream` | the short way of packets in mid-connection |
 //! | `memory`, `passage`, `guard` | state, the facts about one packet, the [`Guard`] |
@@ -26,7 +27,8 @@
 //! | `told` | events of rules for control |
 //! | `teach` | flow offload |
 //!
-//! Every shorter way gives the result of the [`Guard`]; property tests in `walk/tests/firewall/` hold it to that.
+//! Every shortcut gives the same result as the [`Guard`]; property tests in `walk/tests/firewall/`
+//! verify that.
 
 mod ahead;
 mod alone;
@@ -86,8 +88,8 @@ pub(crate) use told::{Note, Told};
 pub(super) use vector::vector;
 
 impl<W: Watcher> Guard<'_, W> {
-    /// Decides about a packet that came in. `local` is how it ends where the header checks know
-    /// already that it is for this router: a group, a broadcast, an address of the link.
+    /// Decides about a received packet. `local` is its exit if the header checks already found that
+    /// it is for this router: a multicast, broadcast or link-local destination.
     ///
     /// # Errors
     /// The packet's end.
@@ -115,7 +117,7 @@ impl<W: Watcher> Guard<'_, W> {
         self.leave(hop, adjacency)
     }
 
-    /// Decides about a packet of this router's own, which routing sends this way.
+    /// Decides about a packet that this router sends, along the route that routing has chosen.
     ///
     /// # Errors
     /// The packet's end.
@@ -123,7 +125,8 @@ impl<W: Watcher> Guard<'_, W> {
         &mut self,
         routed: Result<(NextHopId, Adjacency), Exit>,
     ) -> Result<Onward, Exit> {
-        // Rules see where it would leave, though its neighbour is not known yet, and once.
+        // Rules run once, with the egress interface of the route even if its neighbour is not
+        // resolved yet.
         let routed = match routed {
             Err(Exit::Punt(Why::Unresolved(hop))) => Ok((hop, self.cx.fib.adjacencies.read(hop))),
             routed => routed,
@@ -132,7 +135,7 @@ impl<W: Watcher> Guard<'_, W> {
         let before = self.ends();
         self.raw(Hook::OutputRaw, egress)?;
         self.connect();
-        // An error about a translated packet goes to whoever sent that.
+        // An ICMP error about a translated packet goes to the original sender of that packet.
         self.recall(Side::Destination);
         let routed = match self.leads_elsewhere(before) {
             false => routed?,
@@ -148,8 +151,8 @@ impl<W: Watcher> Guard<'_, W> {
         self.leave(hop, adjacency)
     }
 
-    /// Whether rules and translations have changed what routing goes by. No mark leads to a neighbour's
-    /// link-local address by another link.
+    /// Returns true if rules or translations changed the destination or the routing mark. A mark
+    /// cannot lead to a link-local neighbour on another link.
     fn leads_elsewhere(&self, before: (u128, u32)) -> bool {
         let (destination, mark) = self.ends();
         let ipv6 = self.passage.fields.tuple.ipv6;
@@ -157,13 +160,13 @@ impl<W: Watcher> Guard<'_, W> {
         destination != before.0 || mark != before.1 && !stays
     }
 
-    /// What routing goes by.
+    /// Returns the inputs of routing: destination and routing mark.
     fn ends(&self) -> (u128, u32) {
         let passage = &*self.passage;
         (passage.fields.tuple.destination, passage.marks.routing)
     }
 
-    /// raw, connection, mangle, dstnat.
+    /// Runs raw, connection tracking, mangle and dstnat.
     fn prerouting(&mut self) -> Result<(), Exit> {
         match self.met {
             Met::Unknown | Met::Found(_) => self.raw(Hook::Raw, InterfaceId::NONE)?,
@@ -184,7 +187,7 @@ impl<W: Watcher> Guard<'_, W> {
         Ok(())
     }
 
-    /// What comes before connections: raw, which sees fragments, and their end.
+    /// Runs raw, which sees fragments, then reassembly, both before connection tracking.
     fn raw(&mut self, hook: Hook, egress: InterfaceId) -> Result<(), Exit> {
         if !gather::is_gathered(self.view.offload) {
             self.hook(hook, egress)?;
@@ -202,7 +205,7 @@ impl<W: Watcher> Guard<'_, W> {
         Err(Exit::Collect)
     }
 
-    /// Whether policies of IPsec let the packet go on as it came.
+    /// Checks the IPsec policies for a received packet.
     fn admit(&mut self, local: bool) -> Result<(), Exit> {
         let tuple = &self.passage.fields.tuple;
         let admitted = ipsec::admit(self.cx, tuple, (self.view.guarded, local));
@@ -217,8 +220,8 @@ impl<W: Watcher> Guard<'_, W> {
         self.hook(Hook::Input, InterfaceId::NONE)
     }
 
-    /// The routing decision about the packet as it is now. A next hop whose link address is not known
-    /// yet is one, too: rules see where the packet would leave.
+    /// Routes the packet with its current destination and marks. An unresolved next hop is returned
+    /// too: rules match its egress interface.
     fn route(&mut self) -> Result<(NextHopId, Adjacency), Exit> {
         let passage = &*self.passage;
         let query = routing::Query {
@@ -245,8 +248,8 @@ impl<W: Watcher> Guard<'_, W> {
         found
     }
 
-    /// What is looked up: the destination as it will be, or the gateway that a rule chose. RouterOS: that
-    /// one counts, whatever the table says.
+    /// Returns the address to look up: the translated destination, or the gateway that a rule
+    /// chose. RouterOS: such a gateway overrides the routing table.
     fn towards(&self) -> u128 {
         let destination = self.passage.fields.tuple.destination;
         let changes = &self.passage.changes;
@@ -257,7 +260,7 @@ impl<W: Watcher> Guard<'_, W> {
         }
     }
 
-    /// "TTL check and decrement" is what forward begins with.
+    /// Checks and decrements the TTL, the first step of forward ("TTL check and decrement").
     fn age(&mut self) -> Result<(), Exit> {
         let ipv6 = self.passage.fields.tuple.ipv6;
         let settings = match ipv6 {
@@ -282,7 +285,7 @@ impl<W: Watcher> Guard<'_, W> {
         Ok(())
     }
 
-    /// Size, postrouting, and the connection's confirmation.
+    /// Checks the size, runs postrouting and confirms the connection.
     fn leave(&mut self, hop: NextHopId, mut adjacency: Adjacency) -> Result<Onward, Exit> {
         let fit = self.fit(&adjacency)?;
         let came = self.cx.interfaces.get(self.view.ingress);
@@ -316,7 +319,7 @@ impl<W: Watcher> Guard<'_, W> {
         })
     }
 
-    /// What of IPsec protects the packet, as it is behind all rules.
+    /// Returns the IPsec out that protects the packet in its final form, if a policy applies.
     fn protects(&mut self) -> Result<Option<OutId>, Exit> {
         if self.cx.snapshot.ipsec.is_empty() {
             return Ok(None);
@@ -339,7 +342,8 @@ impl<W: Watcher> Guard<'_, W> {
         protects
     }
 
-    /// Tells the tracer if a packet leaves in the clear that a policy would have protected before source NAT.
+    /// Notifies the tracer if a packet leaves unprotected that a policy would have protected before
+    /// source NAT.
     fn notice_clear(&mut self, before: &Tuple) {
         let (cx, view, after) = (self.cx, &self.view, self.passage.fields.tuple);
         self.watch.noticed(Stage::Postrouting, || {

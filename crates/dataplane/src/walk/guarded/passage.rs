@@ -24,8 +24,8 @@ pub(crate) struct View<'a> {
     pub(crate) sender: Option<rule::Sender>,
 }
 
-/// The decisions about a packet so far. Rules read these fields in place of the packet's bytes, and commit writes them
-/// into the packet.
+/// The decisions about a packet so far. Rules match these fields instead of the packet's bytes, and
+/// commit writes them into the packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
     /// The packet's fields for later stages: the destination is translated from dstnat on, the lifetime lowered from
@@ -115,7 +115,7 @@ pub(in crate::walk) struct Before {
     /// The exit of a packet that pass 1 has found to be for this router.
     pub(in crate::walk) local: Option<Exit>,
     pub(in crate::walk) met: Met,
-    /// The result of mangle's prerouting, if it was asked.
+    /// The result of mangle's prerouting, if it was evaluated.
     pub(super) early: Option<Early>,
 }
 

@@ -1,10 +1,11 @@
-//! The short way: whole TCP segments and UDP datagrams without options, to a next hop that simply forwards, which
-//! are untracked or in the middle of a connection that both ends know of.
+//! The short way: whole TCP segments and UDP datagrams without options, to a next hop of kind
+//! forward, either untracked or in the middle of a connection that both ends have confirmed.
 //!
-//! It evaluates the same rules as [`super::Guard`] on the same subject, and leaves out what is settled beforehand:
-//! an ending lifetime, a packet that does not fit, a new connection. The outcome of one packet matters to the next
-//! only where a rule marks their connection; so packets that follow each other wait in a [`Run`] until then.
-//! Packets that are not plain are left untouched for the guard.
+//! The short way evaluates the same rules as [`super::Guard`] on the same subject, and omits the
+//! checks that plain packets pass by definition: an expiring TTL, a packet larger than the MTU, a
+//! new connection. The outcome of one packet affects the next only where a rule marks their
+//! connection, so consecutive packets are collected in a [`Run`]. Other packets are left untouched
+//! for the guard.
 
 use frame::Frame;
 use frame::shortcut::Rules;
@@ -41,16 +42,16 @@ impl<'a> Busy<'a> {
     }
 }
 
-/// What plain packets of one family meet.
+/// The chains that plain packets of one family pass.
 #[derive(Clone, Copy)]
 pub(super) struct Plain<'a> {
     pub(super) raw: Option<Busy<'a>>,
     pub(super) filter: Option<Busy<'a>>,
-    /// None where it has no rule for them at all.
+    /// `None` if no `mangle` chain has rules for plain packets.
     pub(super) mangle: Option<Mangle<'a>>,
-    /// Some rule asks which mark a packet has.
+    /// Some rule matches packet marks.
     reads_marks: bool,
-    /// Something behind the walk does, and no rule.
+    /// A consumer after the walk reads packet marks, but no rule does.
     pub(super) keeps_marks: bool,
 }
 
@@ -62,14 +63,15 @@ pub(super) struct Mangle<'a> {
     pub(super) postrouting: Option<Busy<'a>>,
 }
 
-/// The first candidates of packets in the chains that they meet behind their connections, by the
-/// place in the run.
+/// The first candidate rules of each packet in the chains after connection tracking, by the
+/// packet's position in the run.
 pub(super) struct Firsts {
     pub(super) filter: [First; CHUNK],
     prerouting: [First; CHUNK],
     pub(super) forward: [First; CHUNK],
     pub(super) postrouting: [First; CHUNK],
-    /// A bit for each packet of which there is something to be kept from prerouting.
+    /// One bit per packet: mangle's prerouting made changes that must be written when the packet
+    /// leaves.
     kept: u64,
 }
 
@@ -85,13 +87,14 @@ impl Firsts {
         }
     }
 
-    /// The first candidate in prerouting.
+    /// Returns the first candidate rule in prerouting.
     #[inline(always)]
     pub(super) fn prerouting(&self, at: usize) -> First {
         self.prerouting[at % CHUNK]
     }
 
-    /// All rules of prerouting were asked about a packet.
+    /// Records that all prerouting rules were evaluated for a packet. `keep`: they made changes to
+    /// be written later.
     #[inline(always)]
     pub(super) fn asked(&mut self, at: usize, keep: bool) {
         self.prerouting[at % CHUNK] = First::NOBODY;
@@ -99,29 +102,29 @@ impl Firsts {
     }
 }
 
-/// What rules make of a packet, as far as that follows from its first candidates. Nothing is counted.
+/// The verdict of all chains, as far as the first candidates decide it. Nothing is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Passes,
-    /// By this rule of `filter`.
+    /// This rule of `filter` drops the packet.
     Ends(u32),
-    /// Rules have to be asked.
+    /// The rules must be evaluated one by one.
     Asks,
-    /// Rules have to be asked before the packet is routed.
+    /// Prerouting rules must be evaluated before the packet is routed.
     AsksEarly,
 }
 
-/// What the short way made of a packet.
+/// The outcome of the short way for a packet.
 pub(super) enum Outcome {
-    /// It leaves by this port.
+    /// The packet leaves by this out.
     Leaves(OutId),
     Ends(Exit),
-    /// Nothing yet; what was found out about its connection.
+    /// The packet is left to the guard, with the result of its connection lookup.
     Guard(Met),
 }
 
 impl<'a> Plain<'a> {
-    /// None where something else is to be asked about every packet.
+    /// Returns `None` if routing rules or IPsec policies must be checked for every packet.
     pub(super) fn of(cx: &Context<'a>, ipv6: bool) -> Option<Self> {
         let tables = cx.snapshot.firewall.tables(ipv6);
         let mangle = Mangle {
@@ -144,7 +147,7 @@ impl<'a> Plain<'a> {
         })
     }
 
-    /// Whether rules ask for more of packets than a run has as columns.
+    /// Returns true if rules match fields without a column.
     #[inline(always)]
     pub(super) fn asks_fields(&self) -> bool {
         let asks = |busy: Option<Busy<'_>>| busy.is_some_and(|busy| !busy.chain.by_columns);
@@ -154,21 +157,22 @@ impl<'a> Plain<'a> {
         asks(self.raw) | asks(self.filter) | mangle
     }
 
-    /// What `filter` says of a packet whose first candidate this is, where that is the only rule which it
-    /// meets.
+    /// Returns the verdict of `filter` for a packet with this first candidate, if `filter` is the
+    /// only chain with rules.
     #[inline(always)]
     pub(super) fn ends(&self, first: &First) -> Quick {
         let filter = self.filter.map(|filter| filter.chain.quick(first));
         filter.unwrap_or(Quick::Accept(NOBODY))
     }
 
-    /// What a chain says, which may have no rules.
+    /// Returns the verdict of a chain; a chain without rules accepts.
     #[inline(always)]
     fn says(&self, busy: Option<Busy<'_>>, first: &First) -> Quick {
         self.follow(busy, first, |_| ())
     }
 
-    /// The same; the rules that the packet passes before are given to `passed`.
+    /// Returns the verdict of a chain. Calls `passed` for each rule that counts the packet and lets
+    /// it continue.
     #[inline(always)]
     fn follow(&self, busy: Option<Busy<'_>>, first: &First, passed: impl FnMut(u32)) -> Quick {
         let Some(Busy { chain, .. }) = busy else {
@@ -183,7 +187,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// What all chains make of a packet of a run.
+    /// Returns the combined verdict of all chains for a packet of a run.
     #[inline(always)]
     pub(super) fn verdict(&self, firsts: &Firsts, at: usize) -> Verdict {
         let at = at % CHUNK;
@@ -192,7 +196,7 @@ impl<'a> Plain<'a> {
             let early = self.says(mangle.prerouting, &firsts.prerouting[at]);
             let forward = self.says(mangle.forward, &firsts.forward[at]);
             let late = self.says(mangle.postrouting, &firsts.postrouting[at]);
-            // What changes where the packet is routed is not decided here.
+            // Prerouting may change the route, so its rules cannot be evaluated this late.
             if early == Quick::Ask {
                 return Verdict::AsksEarly;
             }
@@ -208,8 +212,8 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// The mark that rules of prerouting have given a packet of a run; nobody knows it where none of them was asked
-    /// and nothing keeps it.
+    /// Returns the packet mark after prerouting. If no rule was evaluated, the mark is known only
+    /// where `keeps_marks` is set.
     fn early_mark(&self, firsts: &Firsts, at: usize, early: Option<&Early>) -> u32 {
         let asked = early.map_or(0, |early| early.marks.packet);
         let chain = self.mangle.and_then(|mangle| mangle.prerouting);
@@ -217,7 +221,8 @@ impl<'a> Plain<'a> {
         mark.unwrap_or(asked)
     }
 
-    /// The mark with which a packet of a run leaves that passes all rules, where it is kept.
+    /// Returns the packet mark with which an accepted packet leaves. Valid where `keeps_marks` is
+    /// set.
     #[inline(never)]
     pub(super) fn mark(&self, firsts: &Firsts, at: usize, run: &Run) -> u32 {
         let at = at % CHUNK;
@@ -233,7 +238,7 @@ impl<'a> Plain<'a> {
             .unwrap_or_else(|| self.early_mark(firsts, at, run.early(at)))
     }
 
-    /// Counts a packet of a run for the rules of a chain that let it pass.
+    /// Counts a packet for the rules of a chain that accept it.
     #[inline(always)]
     fn count(&self, busy: Option<Busy<'_>>, first: &First, len: u32, rules: &rule::Worker) {
         if let Quick::Accept(rule) = self.follow(busy, first, |rule| rules.count(rule, len)) {
@@ -241,8 +246,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Counts a packet of a run of this length for the rules of all chains that it meets before it passes or
-    /// ends.
+    /// Counts a packet of `len` bytes for the rules of all chains up to its verdict.
     #[inline(always)]
     pub(super) fn count_all(
         &self,
@@ -265,7 +269,8 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// The rules that count a packet of a run which they let pass; none where those are too many.
+    /// Returns the rules that count an accepted packet; `None` if there are more than [`Rules`]
+    /// holds.
     pub(super) fn counting(&self, firsts: &Firsts, at: usize) -> Option<Rules> {
         let at = at % CHUNK;
         let mangle =
@@ -286,8 +291,8 @@ impl<'a> Plain<'a> {
         fits.then_some(rules)
     }
 
-    /// The chain of prerouting, where packets may have to be asked about, and no rule decides about their way
-    /// but by marks.
+    /// Returns the prerouting chain if its rules may have to be evaluated, and affect routing by
+    /// marks only.
     #[inline(always)]
     pub(super) fn early(&self) -> Option<Busy<'a>> {
         let early = self.mangle?.prerouting?;
@@ -295,14 +300,14 @@ impl<'a> Plain<'a> {
         (asks & !early.table.decides).then_some(early)
     }
 
-    /// Whether rules of prerouting have to be asked about a packet of a run.
+    /// Returns true if the prerouting rules must be evaluated for a packet of a run.
     #[inline(always)]
     pub(super) fn has_to_ask(&self, firsts: &Firsts, at: usize) -> bool {
         let early = self.mangle.and_then(|mangle| mangle.prerouting);
         self.says(early, &firsts.prerouting[at % CHUNK]) == Quick::Ask
     }
 
-    /// Looks up which rules of prerouting the packets of a run may hit, as they came.
+    /// Looks up the candidate rules of prerouting for the packets of a run, before routing.
     #[inline(always)]
     pub(super) fn look_up_early(&self, run: &Run, fields: &[Fields; CHUNK], firsts: &mut Firsts) {
         firsts.kept = 0;
@@ -316,7 +321,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Looks up which other rules the packets of a run may hit, when they are routed.
+    /// Looks up the candidate rules of the later chains for the packets of a run, after routing.
     #[inline(always)]
     pub(super) fn look_up(&self, run: &Run, fields: &[Fields; CHUNK], firsts: &mut Firsts) {
         let looked = Looked {
@@ -331,7 +336,8 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Asks the rules about a packet of a run, and writes what they let pass. `at` is its place there.
+    /// Decides about a packet of a run, and writes it if the rules accept it. `at` is its position
+    /// in the run.
     #[inline(always)]
     pub(super) fn leave(
         &self,
@@ -350,7 +356,7 @@ impl<'a> Plain<'a> {
         let verdict = self.verdict(firsts, at);
         match verdict {
             Verdict::AsksEarly => Outcome::Guard(give_up(frame, fields, waiting, tracker)),
-            // Its lifetime may end here.
+            // The changed TTL may expire here.
             Verdict::Asks if run.early(at).is_some_and(Early::sets_ttl) => {
                 Outcome::Guard(give_up(frame, fields, waiting, tracker))
             }
@@ -388,7 +394,7 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// Looks up which rules of a chain the packets of a run may hit.
+/// Looks up the candidate rules of one chain for the packets of a run.
 #[inline(always)]
 fn look_up(busy: Option<Busy<'_>>, looked: &Looked<'_>, firsts: &mut [First; CHUNK]) {
     if let Some(Busy { table, id, .. }) = busy {
@@ -397,8 +403,9 @@ fn look_up(busy: Option<Busy<'_>>, looked: &Looked<'_>, firsts: &mut [First; CHU
     }
 }
 
-/// Gives the packet its tuple as it came, for the guard, which is not to ask again what was asked already. A packet
-/// whose connection ended while it waited in the run is looked up anew.
+/// Leaves a packet to the guard: restores its received tuple and returns the evaluation results
+/// that the guard must not repeat. If the connection ended while the packet waited in the run, the
+/// guard looks it up anew.
 #[cold]
 #[inline(never)]
 fn give_up(frame: &Frame, fields: &mut Fields, waiting: &Waiting, tracker: &Tracker) -> Met {
@@ -415,7 +422,7 @@ fn give_up(frame: &Frame, fields: &mut Fields, waiting: &Waiting, tracker: &Trac
     }
 }
 
-/// Writes a packet that rules let pass to a next hop that simply forwards.
+/// Writes an accepted packet to a next hop of kind forward.
 #[inline(always)]
 pub(super) fn write(
     frame: &mut Frame,
@@ -432,8 +439,8 @@ pub(super) fn write(
     }
 }
 
-/// Whether the packet may leave by this next hop as far as its connection's egress interface goes
-/// ([`Tracker::keeps_to`]). Connections whose source is not translated are not asked.
+/// Returns true if the connection may leave by this next hop ([`Tracker::keeps_to`]). Connections
+/// without source translation may leave by any.
 #[inline(always)]
 pub(super) fn keeps_to(next: &Next, waiting: &Waiting, tracker: &Tracker) -> bool {
     let translated = waiting.passed.nat.intersects(NatState::SRCNAT);
@@ -447,7 +454,8 @@ pub(super) fn keeps_to(next: &Next, waiting: &Waiting, tracker: &Tracker) -> boo
     })
 }
 
-/// Whether a next hop takes the packet as it is.
+/// Returns true if the packet fits the next hop unchanged and does not leave by its ingress
+/// interface.
 #[inline(always)]
 fn takes(next: &Next, fields: &Fields, frame: &Frame) -> bool {
     next.simple & (next.adjacency.egress != frame.ingress) & (fields.len <= next.adjacency.mtu)

@@ -1,4 +1,5 @@
-//! `raw` in front of the short way: its verdict for a group of packets, and for one that its rules must see.
+//! `raw` for the short way: verdicts for groups of packets, and for single packets whose rules must
+//! be evaluated.
 
 use core::ops::Range;
 
@@ -13,19 +14,20 @@ use crate::rule::{self, Ahead as Candidate, First, Marks, NOBODY, Quick};
 use crate::walk::Exit;
 
 impl<'a> Plain<'a> {
-    /// The chain of `raw`, where it does no more to packets than to let them pass or not.
+    /// Returns the chain of `raw` if its rules only accept, drop or exempt packets from tracking,
+    /// without logging or other side effects.
     #[inline(always)]
     pub(super) fn quiet_raw(&self) -> Option<Busy<'a>> {
         self.raw.filter(|raw| !raw.table.tells)
     }
 
-    /// Whether rules are asked before connections.
+    /// Returns true if `raw` has rules.
     #[inline(always)]
     pub(super) fn asks_raw(&self) -> bool {
         self.raw.is_some()
     }
 
-    /// Looks up which rules of `raw` the packets of a chunk may hit.
+    /// Looks up the candidate rules of `raw` for the packets of a chunk.
     #[inline(always)]
     pub(super) fn look_up_raw(&self, arrived: &Arrived<'_>, firsts: &mut [First; CHUNK]) {
         if let Some(raw) = self.raw {
@@ -34,8 +36,8 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Where the packets from `from` on end that `raw` lets pass with no more to be done to them, and
-    /// whether those are tracked, where packets are.
+    /// Returns the end of the leading packets in `places` that `raw` accepts without further
+    /// evaluation and with the same tracking, and whether these packets are tracked.
     #[inline(always)]
     pub(super) fn admitted(
         &self,
@@ -57,7 +59,7 @@ impl<'a> Plain<'a> {
         (end, first.unwrap_or(tracks))
     }
 
-    /// Counts packets for the rules that said what becomes of them.
+    /// Counts packets for the `raw` rules that decided about them.
     #[inline(always)]
     pub(super) fn count_raw(
         &self,
@@ -80,8 +82,8 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// What `raw` says of a packet whose first candidate this is; the rules that the packet passes before are
-    /// given to `passed`.
+    /// Returns the verdict of `raw` for a packet with this first candidate. Calls `passed` for each
+    /// rule that counts the packet and lets it continue.
     #[inline(always)]
     pub(super) fn before(&self, first: &First, passed: impl FnMut(u32)) -> Quick {
         match self.raw {
@@ -92,7 +94,7 @@ impl<'a> Plain<'a> {
 }
 
 impl Passes<'_, '_> {
-    /// Asks `raw` about one packet: whether it is tracked.
+    /// Evaluates `raw` for one packet. Returns true if the packet is tracked.
     ///
     /// # Errors
     /// The packet's end.

@@ -1,4 +1,5 @@
-//! Reads the packets of a chunk: pass 1 keeps many headers in columns, the rest are read one by one.
+//! Parses the packets of a chunk: pass 1 has stored most headers in columns, the rest are parsed
+//! one by one.
 
 use core::ops::Range;
 
@@ -13,16 +14,16 @@ use crate::walk::enter::Sees;
 use crate::walk::entered::Lane;
 use crate::walk::headers::{self, Headers, column};
 
-/// Reads all packets, and asks for what the index says of their connections. By family, so that what it
-/// works with stays in registers.
+/// Parses all packets and starts their connection lookups. One loop per family keeps its values in
+/// registers.
 pub(super) struct Read<'a> {
     pub(super) frames: &'a [Frame],
     pub(super) lanes: &'a [Lane],
     pub(super) ahead: &'a mut Ahead,
     pub(super) tracker: &'a Tracker,
-    /// Which families are tracked.
+    /// Families (IPv4, IPv6) with connection tracking.
     pub(super) tracks: [bool; 2],
-    /// And of which rules ask for more than columns.
+    /// Families (IPv4, IPv6) whose rules match fields without a column.
     pub(super) reads: [bool; 2],
 }
 
@@ -51,7 +52,7 @@ impl Read<'_> {
     #[inline(always)]
     fn read_family<const IPV6: bool>(&mut self, places: Range<usize>) {
         let family = usize::from(IPV6);
-        // What nobody asks for is not kept.
+        // Fields are stored only if a rule matches them.
         match self.reads[family] {
             true => self.read::<IPV6, true>(places.clone()),
             false => self.read::<IPV6, false>(places.clone()),
@@ -88,7 +89,7 @@ impl Read<'_> {
         ahead.which = which;
     }
 
-    /// Reads the packets that are not usual.
+    /// Parses the packets that are not whole TCP segments or UDP datagrams.
     #[cold]
     #[inline(never)]
     fn odd(&mut self) {
@@ -110,11 +111,11 @@ impl Read<'_> {
     }
 }
 
-/// Keeps what pass 1 reads of packets that enter together, so that [`Read`] has less to do.
+/// Stores the headers that pass 1 parses together, so that [`Read`] can skip these packets.
 pub(super) struct Seeing<'a> {
     pub(super) ahead: &'a mut Ahead,
     pub(super) tracker: &'a Tracker,
-    /// As in [`Read`].
+    /// Families (IPv4, IPv6) with connection tracking.
     pub(super) tracks: [bool; 2],
     pub(super) reads: [bool; 2],
 }
@@ -154,9 +155,9 @@ impl Sees for Seeing<'_> {
     }
 }
 
-/// Of packets that were read together, all of them whole TCP segments or UDP datagrams.
+/// Bit sets over packets parsed together, all of them whole TCP segments or UDP datagrams.
 struct Usual {
-    /// As in [`Which`].
+    /// TCP segments, as [`Which::tcp`].
     tcp: u32,
     midst: u32,
 }
@@ -180,7 +181,7 @@ impl Usual {
             return None;
         }
         let segments = lanes.zeros(&tcp);
-        // Not read where nobody has any, or where they begin and end nothing.
+        // Flags are not read without tracked TCP segments: they matter only to connections.
         let flags = match tracked && segments != 0 {
             true => headers.flags(frames),
             false => [0; headers::TOGETHER],

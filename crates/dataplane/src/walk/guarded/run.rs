@@ -16,40 +16,41 @@ use crate::walk::Context;
 use crate::walk::near::Near;
 use crate::walk::routing::{self, Address};
 
-/// See the module. They are of one family.
+/// Consecutive plain packets of one family, with one array per field.
 pub(super) struct Run {
     len: usize,
     ipv6: bool,
-    /// Their places in the chunk.
+    /// Positions in the chunk.
     places: [u8; CHUNK],
     ways: [Option<FlowId>; CHUNK],
     passed: [Passed; CHUNK],
     lens: [u32; CHUNK],
     hops: [NextHopId; CHUNK],
-    /// All of them came by one interface and go to one next hop.
+    /// All packets share ingress interface and next hop.
     alike: bool,
-    /// How some of them are translated.
+    /// Union of the packets' translations.
     nat: NatState,
-    /// A bit for each that rules of prerouting were asked about, and what they made of it.
+    /// One bit per packet whose prerouting rules were evaluated; `early` has the results.
     asked: u64,
     early: [Early; CHUNK],
-    /// What was read of them; behind them, by place in the chunk, that of packets that are still to come.
+    /// Columns of the packets in the run, followed by those of later packets of the chunk at their
+    /// positions in the chunk.
     pub(super) columns: Columns,
     state: [u32; CHUNK],
-    /// The classes of the interfaces that they leave by.
+    /// Classes of the egress interfaces.
     egress: [u32; CHUNK],
 }
 
-/// A packet of a run, when its rules are asked.
+/// A packet of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Waiting {
-    /// Its place in the chunk.
+    /// Position in the chunk.
     pub(super) place: usize,
-    /// Its connection, if it is tracked.
+    /// The connection, if the packet is tracked.
     pub(super) way: Option<FlowId>,
     pub(super) passed: Passed,
     pub(super) hop: NextHopId,
-    /// As in [`Fields`].
+    /// Length in bytes, as [`Fields::len`].
     pub(super) len: u32,
 }
 
@@ -77,14 +78,15 @@ impl Run {
         }
     }
 
-    /// Whether packets of this family have to wait until those before them are gone.
+    /// Returns true if the run holds packets of the other family and must be finished first.
     #[inline(always)]
     pub(super) fn is_closed(&self, ipv6: bool) -> bool {
         (self.len > 0) & (self.ipv6 != ipv6)
     }
 
-    /// Puts the packet at a place, of this length, which is not before `at`, behind those before `at`, where
-    /// the run then is to be [closed](Self::close). The run is not closed to its family.
+    /// Stores a packet at index `at` of the run, with its position in the chunk (not below `at`)
+    /// and its length in bytes. The caller then [closes](Self::close) the run. The run must not
+    /// hold packets of the other family.
     #[inline(always)]
     pub(super) fn put<const IPV6: bool>(
         &mut self,
@@ -105,9 +107,8 @@ impl Run {
         }
     }
 
-    /// Gives those that are translated the destination that their connections say: in the columns, and in
-    /// their fields where the bit of their place says that those were read. By itself, so that others do
-    /// not pay for what it needs.
+    /// Writes the translated destinations of the packets to the columns, and to the fields whose
+    /// bit in `read` is set. Not inlined: keeps the hot loop within its registers.
     #[inline(never)]
     pub(super) fn turn<const IPV6: bool>(
         &mut self,
@@ -129,26 +130,27 @@ impl Run {
         }
     }
 
-    /// Whether some are translated.
+    /// Returns true if any packet is translated.
     #[inline(always)]
     pub(super) fn translates(&self) -> bool {
         self.nat != NatState::default()
     }
 
-    /// The run has so many packets, all of one family.
+    /// Sets the number of packets in the run and their family.
     #[inline(always)]
     pub(super) fn close<const IPV6: bool>(&mut self, len: usize) {
         (self.len, self.ipv6) = (len.min(CHUNK), IPV6);
     }
 
-    /// Keeps what a packet found of its connection that is going to be the run's at `at`.
+    /// Stores the connection's answer for the packet that will be at index `at` of the run.
     #[inline(always)]
     pub(super) fn keep(&mut self, at: usize, passed: Passed) {
         self.passed[at % CHUNK] = passed;
     }
 
-    /// Adds the packets at some places, of these lengths, which are not before the run's end. Of what is
-    /// tracked the ways are said, and what they found is kept.
+    /// Appends the packets at these positions, which are not before the run's end, with their
+    /// lengths in bytes. `ways` has the connections of tracked packets, whose results
+    /// [`Self::keep`] has stored; `None` for untracked packets.
     #[inline(always)]
     pub(super) fn add<const IPV6: bool>(
         &mut self,
@@ -186,14 +188,14 @@ impl Run {
         self.close::<IPV6>(to.end);
     }
 
-    /// The places in the chunk and the lengths of these packets.
+    /// Returns the positions in the chunk and the lengths of packets.
     #[inline(always)]
     pub(super) fn simply(&self, which: Range<usize>) -> impl Iterator<Item = (&u8, &u32)> {
         let places = self.places.get(which.clone()).unwrap_or_default();
         places.iter().zip(self.lens.get(which).unwrap_or_default())
     }
 
-    /// Whether all packets between these are at most so long, and none is translated.
+    /// Returns true if all packets in the range are at most `mtu` bytes long and not translated.
     #[inline(always)]
     pub(super) fn is_simple(&self, which: Range<usize>, mtu: u32) -> bool {
         let longest = self.lens[which.clone()]
@@ -204,14 +206,14 @@ impl Run {
         (longest <= mtu) & (nat == 0)
     }
 
-    /// The next hop of a packet, and the interface that it came by.
+    /// Returns the next hop and the ingress interface of a packet.
     #[inline(always)]
     pub(super) fn between(&self, at: usize) -> (NextHopId, InterfaceId) {
         let at = at % CHUNK;
         (self.hops[at], InterfaceId(self.columns.ingress[at]))
     }
 
-    /// The place of a packet in the chunk.
+    /// Returns the position of a packet in the chunk.
     #[inline(always)]
     pub(super) fn place(&self, at: usize) -> usize {
         usize::from(self.places[at % CHUNK]) % CHUNK
@@ -239,13 +241,13 @@ impl Run {
         }
     }
 
-    /// All are gone.
+    /// Empties the run.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
         (self.len, self.nat, self.asked) = (0, NatState::default(), 0);
     }
 
-    /// Where those end that follow each other from `from` on by one interface to one next hop.
+    /// Returns the end of the packets from `from` on that share ingress interface and next hop.
     #[inline(always)]
     pub(super) fn stretch(&self, from: usize) -> usize {
         if self.alike {
@@ -256,14 +258,15 @@ impl Run {
         others.unwrap_or(self.len)
     }
 
-    /// Remembers what rules of prerouting made of a packet.
+    /// Stores the prerouting result of a packet.
     #[inline(always)]
     pub(super) fn remember(&mut self, at: usize, early: Early) {
         self.asked |= 1 << (at % CHUNK);
         self.early[at % CHUNK] = early;
     }
 
-    /// The connection of the packet at `from` has this mark now; a bit for each packet of it behind that.
+    /// Sets the connection mark of the packet at `from` and of all later packets of its connection.
+    /// Returns a bit for each of the later packets.
     pub(super) fn mark(&mut self, from: usize, way: FlowId, mark: u32) -> u64 {
         let mut others = 0;
         for at in from % CHUNK..self.len.min(CHUNK) {
@@ -275,14 +278,14 @@ impl Run {
         others
     }
 
-    /// What rules of prerouting made of a packet that they were asked about.
+    /// Returns the prerouting result of a packet, if its rules were evaluated.
     #[inline(always)]
     pub(super) fn early(&self, at: usize) -> Option<&Early> {
         let at = at % CHUNK;
         (self.asked >> at & 1 != 0).then(|| &self.early[at])
     }
 
-    /// Leads those that are marked for a table by its routes, where it has one for them.
+    /// Routes packets with a routing mark by the marked table, where that has a route.
     #[inline(never)]
     fn route_marked(&mut self, cx: &Context<'_>) {
         for at in 0..self.len.min(CHUNK) {
@@ -301,7 +304,7 @@ impl Run {
         }
     }
 
-    /// Routes all of them.
+    /// Routes all packets of the run.
     #[inline(always)]
     pub(super) fn route(&mut self, cx: &Context<'_>, near: &mut Near) {
         let (main, len) = (cx.fib.main(), self.len.min(CHUNK));
@@ -334,7 +337,7 @@ impl Run {
     }
 }
 
-/// What a packet of a run is to its connection.
+/// Returns the connection state of a packet of a run.
 #[inline(always)]
 fn state(way: Option<FlowId>) -> State {
     match way {
@@ -343,12 +346,12 @@ fn state(way: Option<FlowId>) -> State {
     }
 }
 
-/// The packets of a run as rules are to see them.
+/// The packets of a run as rules match them.
 pub(super) struct Looked<'a> {
     pub(super) run: &'a Run,
-    /// By place in the chunk.
+    /// Header fields, by position in the chunk.
     pub(super) fields: &'a [Fields; CHUNK],
-    /// Where they leave by is known.
+    /// The packets are routed: their egress interfaces are known.
     pub(super) routed: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Writes packets of a run that follow each other to one next hop, and that rules only count, in one loop that
-//! checks once what is the same for all of them.
+//! Writes consecutive packets of a run to one next hop in one loop, if rules only count them.
+//! Checks shared by all packets are made once.
 
 use super::CHUNK;
 use super::chunk::Chunk;
@@ -11,7 +11,7 @@ use crate::rule::{First, Quick};
 use crate::walk::Memory;
 use crate::walk::near::Next;
 
-/// See the module.
+/// The inputs of the loop.
 pub(super) struct Stream<'a> {
     pub(super) plain: &'a Plain<'a>,
     pub(super) next: &'a Next,
@@ -20,20 +20,20 @@ pub(super) struct Stream<'a> {
     pub(super) memory: &'a Memory,
 }
 
-/// What was written.
+/// The packets that the loop has processed.
 #[derive(Default)]
 pub(super) struct Streamed {
-    /// How many packets of the run.
+    /// Number of packets of the run.
     pub(super) done: usize,
-    /// What of it leaves, without link headers.
+    /// Packets that leave, and their bytes without link headers.
     pub(super) sent: Traffic,
-    /// What of it does not.
+    /// Packets that were dropped.
     ended: Traffic,
 }
 
 impl Stream<'_> {
-    /// Whether one rule of `filter` takes the whole run, and there are no others. That is not looked for
-    /// again behind a packet that ended the loop.
+    /// Returns true if one `filter` rule decides about the whole run and no other chain has rules.
+    /// Always false behind a packet that ended an earlier loop.
     #[inline(always)]
     pub(super) fn alike(&self, from: usize) -> bool {
         if self.plain.mangle.is_some() {
@@ -45,20 +45,21 @@ impl Stream<'_> {
         from == 0 && firsts.iter().fold(0, others) == 0
     }
 
-    /// Where those end that go to the next hop.
+    /// Returns the end of the packets to the next hop.
     #[inline(always)]
     fn end(&self, from: usize) -> usize {
         self.run.stretch(from).min(CHUNK)
     }
 
-    /// Whether they all fit its link, and none is translated.
+    /// Returns true if all packets to the next hop fit its link and none is translated.
     #[inline(always)]
     pub(super) fn is_simple(&self, from: usize) -> bool {
         let which = from..self.end(from);
         self.run.is_simple(which, self.next.adjacency.mtu)
     }
 
-    /// Writes simple packets that are alike, from `from` on, until one is not to be written like this.
+    /// Writes untranslated packets with one common rule, from `from` on, up to the first frame that
+    /// is shorter than its packet states.
     #[inline(always)]
     pub(super) fn write_simple<const IPV6: bool>(
         &self,
@@ -96,8 +97,8 @@ impl Stream<'_> {
         }
     }
 
-    /// Writes packets from `from` on, until one is not to be written like this. Where they are `ALIKE`,
-    /// their rule counts them together.
+    /// Writes packets from `from` on, up to the first packet that needs more decisions. With
+    /// `ALIKE`, one rule counts all packets at once.
     #[inline(always)]
     pub(super) fn write<const ALIKE: bool>(&self, from: usize, chunk: &mut Chunk<'_>) -> Streamed {
         let (run, tracker) = (self.run, &self.memory.tracker);

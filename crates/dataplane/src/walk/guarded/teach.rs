@@ -1,6 +1,6 @@
-//! Flow offload of connections: installs the rewrite of a direction in the port that its packets come by.
-//! Candidates are FastTracked connections, and datagrams that rules let pass by their connection alone; not TCP
-//! without FastTrack, whose numbers are followed.
+//! Flow offload of connections: installs the rewrite of one direction in its ingress port.
+//! Candidates are FastTracked connections, and UDP flows that rules accept by their connection
+//! alone. TCP without FastTrack is excluded: the connection tracker checks its sequence numbers.
 
 use core::ops::Range;
 
@@ -17,9 +17,9 @@ use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::walk::teach::Teacher;
 
-/// A packet that has just been forwarded.
+/// A packet that this chunk has forwarded.
 struct Forwarded {
-    /// Its place in the chunk.
+    /// Position in the chunk.
     place: usize,
     way: FlowId,
     nat: NatState,
@@ -28,7 +28,7 @@ struct Forwarded {
 }
 
 impl Passes<'_, '_> {
-    /// Teaches the ways of packets of the run, which was written.
+    /// Installs shortcuts for the forwarded packets of the run.
     #[cold]
     #[inline(never)]
     pub(super) fn teach_run(
@@ -66,7 +66,7 @@ impl Passes<'_, '_> {
         }
     }
 
-    /// Teaches the ways of packets at some places, which FastTrack has forwarded.
+    /// Installs shortcuts for the packets in this range, which FastTrack has forwarded.
     #[cold]
     #[inline(never)]
     pub(super) fn teach_fasttrack<const IPV6: bool>(
@@ -128,7 +128,7 @@ impl Passes<'_, '_> {
     }
 }
 
-/// What is written into the packets of a way.
+/// Returns the translation of a direction as a shortcut applies it.
 fn rewrite(tracker: &Tracker, way: FlowId, ipv6: bool) -> Rewrite {
     if ipv6 {
         let [words @ .., _] = tracker.rewrite6(way).0;

@@ -1,5 +1,5 @@
-//! Side effects that rules request from control: log lines, copies of packets, permanent list entries. Held until
-//! the packet is decided about, because its bytes are needed.
+//! Side effects that rules request from control: log lines, copies of packets, permanent list
+//! entries. The requests are queued until the packet is decided, because control needs its bytes.
 
 use std::collections::VecDeque;
 
@@ -9,23 +9,23 @@ pub use crate::rule::{Event, Logged};
 use crate::trace::Tracer;
 use crate::walk::{Exit, Stage};
 
-/// What one packet may ask for at most; what is beyond is counted as lost.
+/// The most events per packet; further events are counted as lost.
 const EVENTS: usize = 32;
 
-/// What is noted about the packet at hand.
+/// An event of the current packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
-    /// Control is told of it.
+    /// An event for control.
     Event(Event),
-    /// A copy is to be sent away: it goes by the ring of taps.
+    /// A copy of the packet for a sniffer, sent by the ring of taps.
     Sniff(Sniff),
 }
 
-/// See the module.
+/// Queue of the events that rules request for the current packet.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     events: VecDeque<Note>,
-    /// Events beyond what one packet may ask for.
+    /// Events beyond the limit of a packet.
     pub(crate) lost: u64,
 }
 
@@ -37,7 +37,7 @@ impl Told {
         }
     }
 
-    /// Whether there is one.
+    /// Returns true if events are queued.
     #[inline]
     pub(crate) fn has_events(&self) -> bool {
         !self.events.is_empty()
@@ -51,7 +51,7 @@ impl Told {
         }
     }
 
-    /// Says of all lines about the packet at hand how its connection is translated.
+    /// Adds the translation of the packet's connection to all queued log lines.
     #[cold]
     pub(crate) fn explain(&mut self, translation: Option<Translation>) {
         for event in &mut self.events {
@@ -61,7 +61,7 @@ impl Told {
         }
     }
 
-    /// The next event of the packet at hand, in the order of the rules.
+    /// Removes and returns the next event, in the order of the rules.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Note> {
         self.events.pop_front()

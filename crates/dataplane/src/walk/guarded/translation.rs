@@ -1,5 +1,5 @@
-//! Network address translation of a packet: rules choose the translation of a connection's first packet, the
-//! connection's entry holds it for all others.
+//! Network address translation of a packet: rules choose the translation of a connection's first
+//! packet, and the connection's entry applies it to all later packets.
 
 use core::net::Ipv4Addr;
 
@@ -17,7 +17,7 @@ use crate::packet::{Tuple, protocol};
 use crate::rule::{ChainId, Table, Verdict};
 use crate::walk::{Context, Exit};
 
-/// The connections beside one that begins with a packet of this tuple.
+/// The existing connections that a new connection's tuples must not collide with.
 struct Others<'a> {
     tracker: &'a Tracker,
     original: Tuple,
@@ -30,9 +30,9 @@ impl Unique for Others<'_> {
 }
 
 impl<W: Watcher> Guard<'_, W> {
-    /// One nat chain's stage. The first packet of a connection asks its rules, unless a helper
-    /// expected it; all others are given what the connection remembers, the destination here and the
-    /// source there.
+    /// Runs the nat chain of a hook. The rules are evaluated for the first packet of a connection,
+    /// unless a helper expected it. All other packets get the stored translation: the destination
+    /// at dstnat, the source at srcnat.
     pub(super) fn translate(
         &mut self,
         hook: Hook,
@@ -57,10 +57,10 @@ impl<W: Watcher> Guard<'_, W> {
         }
     }
 
-    /// Ends a masqueraded connection whose packet leaves by another interface than its first packet did: the address
-    /// that it was given belongs to that interface. Only packets of the original direction say so; errors about
-    /// packets do not.
-    // RouterOS: as netfilter's `nf_nat_oif_changed`, which discards that packet, too.
+    /// Ends a masqueraded connection whose packet leaves by another interface than its first packet
+    /// did, because the connection's source address belongs to that interface. Only packets of the
+    /// original direction are checked, ICMP errors are not.
+    // RouterOS: like netfilter's `nf_nat_oif_changed`, which also drops that packet.
     fn check_egress(&mut self, hook: Hook, egress: InterfaceId) -> Result<(), Exit> {
         let track = &self.passage.track;
         let way = track.way.filter(|way| !way.reply() && !track.quoted);
@@ -79,7 +79,7 @@ impl<W: Watcher> Guard<'_, W> {
         Err(exit)
     }
 
-    /// The translation that the connection has, on this side.
+    /// Applies one side of the connection's translation to the packet.
     pub(super) fn recall(&mut self, side: Side) {
         let Some(Translation { after, .. }) = self.passage.translation else {
             return;
@@ -88,12 +88,12 @@ impl<W: Watcher> Guard<'_, W> {
         let said = (tuple.source_port, tuple.destination_port);
         turn(tuple, &after, side);
         if self.passage.track.quoted {
-            // An error has its type and code there, and no ports.
+            // An ICMP error keeps its type and code, which stand in place of ports.
             (tuple.source_port, tuple.destination_port) = said;
         }
     }
 
-    /// A rule's target meets a new connection.
+    /// Applies the target of a nat rule to a new connection.
     fn choose(&mut self, hook: Hook, target: u32, egress: InterfaceId) -> Result<(), Exit> {
         let targets = &self.cx.snapshot.firewall.targets;
         let Some(target) = targets.get(target as usize) else {
@@ -143,8 +143,8 @@ impl<W: Watcher> Guard<'_, W> {
         Ok(())
     }
 
-    /// The router's own address on the interface that the packet leaves by: of IPv4 that which its next
-    /// hop has in its network, where there is one, of IPv6 that which suits its destination.
+    /// Returns the router's address on the egress interface: for IPv4 the address in the network of
+    /// the next hop, if there is one; for IPv6 the source address selected for the destination.
     fn nearest(&self, egress: InterfaceId) -> Option<u128> {
         let Tuple {
             destination, ipv6, ..
@@ -161,7 +161,7 @@ impl<W: Watcher> Guard<'_, W> {
         Some(u128::from(own.to_bits()))
     }
 
-    /// The router's own address of the moment on an interface.
+    /// Returns the router's current address on an interface.
     fn own_address(&self, interface: InterfaceId, ipv6: bool) -> Option<u128> {
         let own = |details: &Details| match ipv6 {
             true => details.address6().map(|address| address.to_bits()),
@@ -173,7 +173,7 @@ impl<W: Watcher> Guard<'_, W> {
     }
 }
 
-/// What a translated connection is, to rules and rows.
+/// Returns the translation flags of a connection for rules and menu rows.
 fn bits(target: &Target, endpoint_independent: bool) -> NatState {
     let (bit, independent) = match target.side {
         Side::Source => (NatState::SRCNAT, NatState::EIN_SNAT),
@@ -185,7 +185,8 @@ fn bits(target: &Target, endpoint_independent: bool) -> NatState {
     }
 }
 
-/// Whether the source becomes an address of the egress interface: with that it goes.
+/// Returns true if the source becomes an address of the egress interface. Such a connection ends
+/// when that address goes.
 fn is_own_source(target: &Target) -> bool {
     target.side == Side::Source
         && match target.action {
@@ -195,7 +196,7 @@ fn is_own_source(target: &Target) -> bool {
         }
 }
 
-/// Gives a tuple one side of another.
+/// Replaces one side of a tuple by that of `after`.
 pub(super) fn turn(tuple: &mut Tuple, after: &Tuple, side: Side) {
     match side {
         Side::Source => (tuple.source, tuple.source_port) = (after.source, after.source_port),
@@ -206,7 +207,7 @@ pub(super) fn turn(tuple: &mut Tuple, after: &Tuple, side: Side) {
     }
 }
 
-/// Gives a tuple of a translated connection the destination that its packets get.
+/// Replaces the destination in a tuple of a translated connection by the translated one.
 #[inline(always)]
 pub(super) fn turn_destination(tracker: &Tracker, way: FlowId, tuple: &mut Tuple) {
     if tuple.ipv6 {
@@ -217,15 +218,15 @@ pub(super) fn turn_destination(tracker: &Tracker, way: FlowId, tuple: &mut Tuple
     }
 }
 
-/// How a connection that is in the table translates packets like this one.
+/// Returns the translation of a packet by its existing connection.
 pub(super) fn known(tracker: &Tracker, track: &Track) -> Option<Translation> {
     let way = track.way.filter(|_| track.nat != NatState::default())?;
-    // An error travels against the packet that it quotes.
+    // An ICMP error travels in the opposite direction of the packet that it quotes.
     let way = if track.quoted { way.reversed() } else { way };
     let before = tracker.tuple(way);
     let mut after = tracker.tuple(way.reversed()).reversed();
     if before.protocol == protocol::GRE {
-        // The answers' tuple has the number of the other direction.
+        // The reply tuple has the call id of the other direction.
         let rewrite = Rewrite::<4>::from_words(tracker.rewrite4(way).0);
         (after.source_port, after.destination_port) = (
             before.source_port,
@@ -235,12 +236,13 @@ pub(super) fn known(tracker: &Tracker, track: &Track) -> Option<Translation> {
     Some(Translation { before, after })
 }
 
-/// How a connection that a helper expects is translated, if one expects this draft.
+/// Returns the translation of a connection that a helper expects, if the draft is expected.
 pub(super) fn expected(tracker: &Tracker, draft: &mut Draft) -> Option<Translation> {
     let before = draft.original;
     let expected = tracker.expected(&before).filter(|_| draft.is_expected())?;
     let mut after = expected.translated(&before);
-    // A stream goes out by the port at which it is to be answered, whoever speaks first.
+    // The source port is the port at which the stream's answers are expected, whichever end sends
+    // first.
     let inside = Some((before.source, before.source_port));
     let outside = (after.source, before.protocol);
     let mut others = tracker.expectations_of(expected.parent);
@@ -261,11 +263,11 @@ pub(super) fn expected(tracker: &Tracker, draft: &mut Draft) -> Option<Translati
     (after != before).then_some(Translation { before, after })
 }
 
-/// The last step of a new connection: its answers are told from everybody else's, and both
-/// directions' rewrites are worked out.
+/// Completes a new connection: chooses a reply tuple that no other connection has, and computes the
+/// rewrites of both directions.
 ///
 /// # Errors
-/// No port is left for it.
+/// No port is free.
 pub(super) fn settle(
     cx: &Context<'_>,
     tracker: &Tracker,
@@ -274,7 +276,7 @@ pub(super) fn settle(
 ) -> Result<(), Exit> {
     let settled = told_apart(tracker, &passage.fields.tuple, draft);
     let (after, answers) = settled.map_err(|exhausted| Exit::Drop(exhausted.reason()))?;
-    // Towards everybody it is the same endpoint, or none.
+    // Endpoint-independent mapping must keep its port, so another port cannot replace it.
     if draft.nat.intersects(NatState::EIN_SNAT) && after != passage.fields.tuple {
         return Err(Exit::Drop(DropReason::NatPorts));
     }
@@ -305,11 +307,12 @@ pub(super) fn settle(
     Ok(())
 }
 
-/// Returns the tuples that a new connection claims. `answers_differ` says that its answers hash to another worker than
-/// its own packets, or may have the tuple of one of the router's connections.
+/// Returns the tuples that a new connection claims. `answers_differ` says that its answers hash to
+/// another worker than its own packets, or may have the tuple of one of the router's connections.
 ///
-/// The router steers packets by the hash of their flow, the same for both directions. Packets out of WireGuard and
-/// IPsec are on the worker of the outer packet, and a device with a queue for each worker spreads by a hash of its own.
+/// The router steers packets by the hash of their flow, the same for both directions. Packets out
+/// of WireGuard and IPsec stay on the worker of the outer packet, and a device with a queue for
+/// each worker spreads packets by its own hash.
 fn claims(cx: &Context<'_>, tracker: &Tracker, draft: &Draft, answers_differ: bool) -> Claims {
     if !tracker.is_shared() {
         return Claims::None;
@@ -324,7 +327,7 @@ fn claims(cx: &Context<'_>, tracker: &Tracker, draft: &Draft, answers_differ: bo
     }
 }
 
-/// What a new connection leaves as, and what becomes of its answers.
+/// Returns the tuple with which a new connection leaves, and the translation of its answers.
 fn told_apart(
     tracker: &Tracker,
     leaves: &Tuple,
@@ -344,7 +347,7 @@ fn told_apart(
         };
         return Ok((after, answers));
     };
-    // The other direction of a tunnel has a number of its own, and is expected by itself.
+    // The reply direction of a tunnel has its own call id, and its own expectation.
     let reply = tunnel.reply(leaves);
     if tracker.lookup(&reply).is_some() {
         return Err(Exhausted::Ports);

@@ -1,8 +1,9 @@
 //! The passes over a vector behind a firewall, in chunks that stay in the first-level cache.
 //!
-//! Pass 1 is that of all walks. Then each chunk is read, its connections are prefetched and found, and its packets
-//! are decided about in order, because one packet may create the connection of the next. Packets of the short way
-//! wait for each other in a run, which ends before the next packet that takes another way.
+//! Pass 1 is shared with the walk without firewall. Then each chunk is parsed, its connections are
+//! prefetched and looked up, and its packets are decided in order, because one packet may create
+//! the connection of the next. Packets of the short way are collected in a run, which ends before
+//! the next packet of another way.
 
 use frame::{Frame, VECTOR_FRAMES};
 use kernels::widest;
@@ -28,7 +29,7 @@ use crate::walk::tally::{Speed, Tally, received};
 use crate::walk::teach::Teacher;
 use crate::walk::{Context, Exit, bypass};
 
-/// All passes but the last. Fills in `scratch.outs` and `scratch.entered.exits`.
+/// Runs all passes but the last. Fills in `scratch.outs` and `scratch.entered.exits`.
 pub(in crate::walk) fn vector(
     cx: &Context<'_>,
     entrance: &Entrance,
@@ -79,7 +80,7 @@ impl<'a, 'o> Passes<'a, 'o> {
         near.forget();
         let (ingress, teacher) = (entrance.id, Teacher::of(cx, entrance, outlet));
         let lookers = (cx.snapshot, cx.interfaces);
-        // Of the interfaces at both ends the teacher asks.
+        // No interfaces are passed: the teacher checks those of each flow.
         let is_free = |ipv6| {
             let mut reasons = bypass::keep_from_shortcuts(lookers, ipv6, &[]);
             reasons.next().is_none()
@@ -106,7 +107,7 @@ impl<'a, 'o> Passes<'a, 'o> {
         }
     }
 
-    /// Counts what was not counted yet.
+    /// Writes the remaining counts.
     fn end(mut self) {
         let counters = &self.outlet.counters;
         self.tally.flush(self.cx, counters);
@@ -154,7 +155,7 @@ impl Passes<'_, '_> {
         self.finish(chunk, ahead);
     }
 
-    /// Decides about a packet alone, when those before it are gone.
+    /// Finishes the run, then lets the guard decide about the next packet.
     #[inline(never)]
     fn alone(
         &mut self,
@@ -173,7 +174,7 @@ impl Passes<'_, '_> {
         *at += 1;
     }
 
-    /// Routes the packets of the run, asks rules about them, and writes them.
+    /// Routes the packets of the run, evaluates their rules, and writes them.
     #[inline(never)]
     pub(super) fn finish(&mut self, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
         let (len, ipv6) = (ahead.run.len(), ahead.run.is_ipv6());
@@ -213,7 +214,7 @@ impl Passes<'_, '_> {
                 }
                 Outcome::Ends(exit) => chunk.exits[place] = exit,
                 Outcome::Guard(met) => {
-                    // Marks of a connection that has ended are not those of the one that begins.
+                    // The marks of an ended connection do not apply to the new one.
                     let early = ahead.run.early(at).filter(|_| !matches!(met, Met::Ended));
                     let before = Before {
                         local: None,
@@ -231,8 +232,8 @@ impl Passes<'_, '_> {
         ahead.run.clear();
     }
 
-    /// Writes packets of the run that follow each other to one next hop, and of which rules say no more
-    /// than that they pass; how many those are.
+    /// Writes consecutive packets of the run to one next hop, if rules only count them. Returns the
+    /// number of packets processed.
     #[inline(never)]
     fn stream(&mut self, from: usize, chunk: &mut Chunk<'_>, ahead: &Ahead) -> usize {
         let (run, ipv6) = (&ahead.run, ahead.run.is_ipv6());
@@ -265,7 +266,7 @@ impl Passes<'_, '_> {
         streamed.done
     }
 
-    /// Decides about a packet alone.
+    /// Lets the guard decide about one packet.
     #[inline(never)]
     fn guard(&mut self, at: usize, mut before: Before, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
         let frame = &mut chunk.frames[at];

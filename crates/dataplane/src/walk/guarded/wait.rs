@@ -1,4 +1,4 @@
-//! Puts plain packets into the run, where they wait to be routed and classified together.
+//! Collects plain packets in the run, where they are routed and classified together.
 
 use core::ops::Range;
 
@@ -13,8 +13,8 @@ use crate::walk::Exit;
 use crate::walk::packet::packet;
 
 impl Passes<'_, '_> {
-    /// Plain packets from `at` on go the short way: they wait in the run. Stops at the first that does
-    /// not, with nothing done to it.
+    /// Collects plain packets from `at` on in the run, and moves `at` past them. Stops at the first
+    /// packet that does not take the short way; that packet is unchanged.
     #[inline(never)]
     pub(super) fn pass(
         &mut self,
@@ -55,8 +55,8 @@ impl Passes<'_, '_> {
         Stop::End
     }
 
-    /// Puts plain packets of one family from `at` to `end` into the run, or drops them if that is what
-    /// `raw` says. Where one is to be decided about alone: what is known of its connection.
+    /// Collects plain packets of one family from `at` to `end` in the run, or drops them if `raw`
+    /// does. Returns the lookup result of the first packet that the guard must decide about.
     #[inline(always)]
     fn wait<const IPV6: bool>(
         &mut self,
@@ -93,7 +93,7 @@ impl Passes<'_, '_> {
         None
     }
 
-    /// Puts packets that `raw` lets pass into the run; how many of those at these places.
+    /// Appends packets that `raw` accepts to the run. Returns the number of packets appended.
     #[inline(always)]
     fn wait_together<const IPV6: bool>(
         &mut self,
@@ -111,10 +111,10 @@ impl Passes<'_, '_> {
         count
     }
 
-    /// The same for one packet.
+    /// Appends one packet to the run, or drops it if `raw` does.
     ///
     /// # Errors
-    /// It is to be decided about alone: what is known of its connection.
+    /// The guard must decide about the packet: the result of its connection lookup.
     #[inline(never)]
     fn wait_one<const IPV6: bool>(
         &mut self,
@@ -139,7 +139,8 @@ impl Passes<'_, '_> {
             }
             _ => {
                 let raw = plain.quiet_raw().ok_or(Met::Unknown)?;
-                // What begins a connection, or belongs to another worker's, is asked about there.
+                // The guard evaluates `raw` for packets that begin a connection, or whose
+                // connection is on another worker.
                 if self.tracks[family] && found.is_none() {
                     return Err(Met::Unknown);
                 }

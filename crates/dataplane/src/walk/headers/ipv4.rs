@@ -1,4 +1,4 @@
-//! Headers of IPv4 behind those of Ethernet.
+//! IPv4 headers of sixteen Ethernet frames, one column per 32-bit word.
 
 use frame::Frame;
 use kernels::Lanes;
@@ -8,17 +8,17 @@ use crate::interface::{Interface, OwnAddresses};
 use crate::snapshot::Snapshot;
 use crate::walk::{ingress, prerouting};
 
-/// Parts that are read: up to the flags of TCP.
+/// Blocks of 16 bytes that are loaded per frame: up to the TCP flags.
 const PARTS: usize = 3;
 
-/// See the module.
+/// The loaded words, and the lengths of the frames in bytes.
 pub(in crate::walk) struct Headers4 {
     words: [[Column; 4]; PARTS],
     lens: Column,
 }
 
 impl Headers4 {
-    /// The sums of the words of the network headers, folded once: 0xffff where that is intact.
+    /// Returns the folded sums of the header words: 0xffff where the header checksum is right.
     #[inline(always)]
     pub(in crate::walk) fn sums(&self) -> Column {
         let [[.., a], [b, c, d, e], [f, ..]] = &self.words;
@@ -94,7 +94,7 @@ impl Headers for Headers4 {
         column(|at| self.words[1][1][at] & 0xff)
     }
 
-    /// "More fragments", and the place.
+    /// Returns the more-fragments flag and the fragment offset.
     #[inline(always)]
     fn fragments(&self) -> Column {
         column(|at| self.words[1][1][at] >> 16 & 0x3fff)

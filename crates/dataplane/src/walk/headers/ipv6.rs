@@ -1,4 +1,4 @@
-//! Headers of IPv6 behind those of Ethernet.
+//! IPv6 headers of sixteen Ethernet frames, one column per 32-bit word.
 
 use frame::Frame;
 use kernels::Lanes;
@@ -8,14 +8,14 @@ use crate::interface::{Interface, OwnAddresses};
 use crate::snapshot::Snapshot;
 use crate::walk::{ingress, prerouting};
 
-/// Parts that are read: up to the header of UDP.
+/// Blocks of 16 bytes that are loaded per frame: up to the UDP header.
 const PARTS: usize = 4;
-/// Where the addresses begin in a frame.
+/// Offset of the source address in a frame.
 const SOURCE: usize = 14 + 8;
-/// Where the flags of TCP lie in it.
+/// Offset of the TCP flags in a frame.
 const FLAGS: usize = 14 + 40 + 13;
 
-/// See the module.
+/// The loaded words and addresses, and the lengths of the frames in bytes.
 pub(in crate::walk) struct Headers6 {
     words: [[Column; 4]; PARTS],
     lens: Column,
@@ -24,14 +24,14 @@ pub(in crate::walk) struct Headers6 {
 }
 
 impl Headers6 {
-    /// The words of the source addresses, the first at first.
+    /// Returns the four words of the source addresses, the first word first.
     #[inline(always)]
     pub(in crate::walk) fn source_words(&self) -> [Column; 4] {
         let [_, [_, a, b, c], [d, e, ..], _] = &self.words;
         [astride(a, b), astride(b, c), astride(c, d), astride(d, e)]
     }
 
-    /// The first two words of the destination addresses.
+    /// Returns the first two words of the destination addresses.
     #[inline(always)]
     pub(in crate::walk) fn destination_words(&self) -> [Column; 2] {
         let [_, a, b, c] = &self.words[2];
@@ -109,7 +109,7 @@ impl Headers for Headers6 {
         column(|at| self.words[1][1][at] >> 24)
     }
 
-    /// They have a header of their own, and show its number as protocol.
+    /// Always 0: fragments have an extension header, whose number shows as protocol.
     #[inline(always)]
     fn fragments(&self) -> Column {
         [0; TOGETHER]

@@ -1,6 +1,6 @@
-//! The headers of frames that follow each other, read together, column by column: of untagged packets
-//! without options or extension headers, which nearly all are. Others show as what they are not, and are
-//! read one by one.
+//! Headers of sixteen consecutive frames, loaded together into columns: one array per header field.
+//! The columns suit untagged packets without options or extension headers. The checks report any
+//! other frame as different, and the caller parses such frames one by one.
 
 mod ipv4;
 mod ipv6;
@@ -17,38 +17,40 @@ use crate::snapshot::Snapshot;
 pub(super) use ipv4::Headers4;
 pub(super) use ipv6::Headers6;
 
-/// Frames that are read together.
+/// Number of frames that are loaded together.
 pub(super) const TOGETHER: usize = 16;
-/// A number of each of them.
+/// One value per frame.
 pub(super) type Column = [u32; TOGETHER];
 
-/// The headers of a family.
+/// Header columns of one family.
 pub(super) trait Headers: Sized {
     const IPV6: bool;
-    /// The lengths of the shortest datagram of UDP and the shortest segment of TCP, with their network
-    /// headers.
+    /// Bytes of the shortest UDP datagram and of the shortest TCP segment, including the network
+    /// header.
     const DATAGRAM: u32;
     const SEGMENT: u32;
     type Address: Key + Kept;
 
-    /// Whether it is worth it to read this frame and those behind it together.
+    /// Returns true if loading this frame and its successors together is likely to pay.
     fn suit(frame: &Frame) -> bool;
 
-    /// Whether packets that come in by an interface may enter together at all.
+    /// Returns true if packets of an interface may enter together at all.
     fn may_enter(snapshot: &Snapshot, interface: &Interface) -> bool;
 
     fn read<L: Lanes>(lanes: L, frames: &[Frame; TOGETHER]) -> Self;
 
-    /// Something else than 0 where these are not frames with such packets to this link address.
+    /// Returns 0 for each plain frame of this family to the link address `mac`, and another value
+    /// for other frames.
     fn differ(&self, mac: u64) -> Column;
 
-    /// Something else than 0 where packets do not surely enter; whether they do, prerouting decides then.
+    /// Returns 0 for each packet that surely enters, and another value where prerouting must
+    /// decide.
     fn doubts<L: Lanes>(&self, lanes: L, own: &OwnAddresses) -> Column;
 
-    /// The lengths of the frames.
+    /// Returns the frame lengths in bytes.
     fn lens(&self) -> &Column;
 
-    /// The lengths that the packets say they have.
+    /// Returns the packet lengths in bytes that the headers state.
     fn totals(&self) -> Column;
 
     fn sources(&self) -> [Self::Address; TOGETHER];
@@ -56,24 +58,24 @@ pub(super) trait Headers: Sized {
     fn lifetimes(&self) -> Column;
     fn protocols(&self) -> Column;
 
-    /// Something else than 0 where a packet is a fragment.
+    /// Returns a value other than 0 for each fragment.
     fn fragments(&self) -> Column;
 
-    /// Of packets of TCP or UDP the ports, the source's in the upper half.
+    /// Returns the ports of TCP and UDP packets, the source port in the upper half.
     fn ports(&self) -> Column;
 
-    /// Of segments of TCP their flags. Those of others mean nothing, nor do those of one that is cut short.
+    /// Returns the TCP flags. Undefined for packets of other protocols and for truncated segments.
     fn flags(&self, frames: &[Frame; TOGETHER]) -> Column;
 
-    /// What there is of the packets, with padding.
+    /// Returns the bytes behind the Ethernet header, padding included.
     #[inline(always)]
     fn rest(&self) -> Column {
         column(|at| self.lens()[at].saturating_sub(ETHERNET as u32))
     }
 }
 
-/// The parts of frames that are read, and how long the frames are: what lies behind a frame's end means
-/// nothing.
+/// Loads the first `BYTES` bytes of each frame, and the frame lengths. Bytes beyond a frame's end
+/// are undefined.
 #[inline(always)]
 fn rows<const BYTES: usize, const PARTS: usize>(
     frames: &[Frame; TOGETHER],
@@ -90,29 +92,29 @@ fn rows<const BYTES: usize, const PARTS: usize>(
     (rows, lens)
 }
 
-/// Whether a frame shows this type behind its link addresses.
+/// Returns true if a frame has this EtherType behind its link addresses.
 #[inline(always)]
 fn shows(frame: &Frame, ethertype: u16) -> bool {
     let kind = frame.bytes().get(ETHERNET - 2..ETHERNET);
     kind == Some(&ethertype.to_be_bytes())
 }
 
-/// Where frames are not to this link address: something else than 0. `first` and `second` are their first
-/// words.
+/// Returns 0 for each frame to the link address `mac`, and another value for other frames. `first`
+/// and `second` are the first two words of the frames.
 #[inline(always)]
 fn elsewhere(first: &Column, second: &Column, mac: u64) -> Column {
     let (high, low) = ((mac >> 16) as u32, mac as u32 & 0xffff);
     column(|at| (first[at] ^ high) | (second[at] >> 16 ^ low))
 }
 
-/// The numbers that lie half in the one word and half in the next.
+/// Returns the 32-bit values that span the lower half of one word and the upper half of the next.
 #[inline(always)]
 fn astride(high: &Column, low: &Column) -> Column {
     column(|at| high[at] << 16 | low[at] >> 16)
 }
 
-/// A number of each of them. In place of what the standard library has for it, which is not compiled for the
-/// instruction set of the machine.
+/// Builds a column. Replaces `core::array::from_fn`, which is not compiled for the machine's
+/// instruction set here.
 #[inline(always)]
 pub(super) fn column(number: impl Fn(usize) -> u32) -> Column {
     let mut column = [0; TOGETHER];
