@@ -1,47 +1,47 @@
-//! The agenda of a worker: frames that a stage leaves for another entry of the walk, to be walked when the vector at
-//! hand is done. They are frames that a tunnel is to encapsulate, what came out of one, and what a bridge sends into
-//! another.
+//! The agenda of a worker: queued frames that enter the walk again after the current vector. A
+//! stage queues frames for a tunnel to encapsulate, frames that a tunnel decapsulated, and frames
+//! that a bridge sends into another bridge.
 //!
-//! Stages put frames here because a walk never begins within a walk. Frames that go the same way wait together, and
-//! their memory changes hands as a whole. Each kind has bounded room; a frame without room is dropped as
-//! `agenda-full`.
+//! Stages queue frames because a walk never begins within a walk. Frames with the same entry are
+//! queued in batches, whose memory changes hands as a whole. Each queue is bounded; a frame without
+//! room is dropped as `agenda-full`.
 
 use std::collections::VecDeque;
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
-/// Frames of each kind that may wait.
+/// The most frames in each queue.
 const ROOM: usize = 1024;
-/// Frames that wait together: so many times, those of both kinds.
+/// Number of preallocated batches, for both queues.
 const BATCHES: usize = 2 * ROOM / VECTOR_FRAMES;
 
-/// Where frames go on.
+/// The entry at which queued frames continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// Into the tunnel of the interface in this slot.
+    /// The tunnel of the interface in this slot encapsulates the frames.
     Leaving(u32),
-    /// Into IPsec, each by the policy in the slot that `frame.below` has.
+    /// IPsec protects each frame by the policy in the slot that `frame.below` has.
     Protecting,
-    /// Into the bridge of the interface in this slot, as the router's.
+    /// The bridge of the interface in this slot forwards the frames as sent by the router.
     Bridging(u32),
-    /// As packets of this router's own.
+    /// The frames walk as packets that this router sends.
     Own,
-    /// Behind ingress, on this interface.
+    /// The frames walk from ingress on, on this interface.
     Arrived(InterfaceId),
-    /// As frames that this interface received.
+    /// The frames walk as received by this interface.
     Framed(InterfaceId),
 }
 
-/// What waits, in order.
+/// A queued frame or batch.
 enum Waiting {
     One(Item, Frame),
     Many(Item, Vec<Frame>),
 }
 
-/// Frames of one kind, in order.
+/// A bounded queue, in order of arrival.
 struct Queue {
     waiting: VecDeque<Waiting>,
-    /// How many frames they are.
+    /// Number of queued frames.
     frames: usize,
 }
 
@@ -57,7 +57,7 @@ impl Queue {
         self.frames + frames <= ROOM
     }
 
-    /// The frame in front, if it goes this way by itself.
+    /// Removes and returns the first frame, if it is queued alone for this entry.
     fn pop_one(&mut self, item: Item) -> Option<Frame> {
         let is_next = |next: &mut Waiting| matches!(next, Waiting::One(of, _) if *of == item);
         match self.waiting.pop_front_if(is_next)? {
@@ -67,11 +67,11 @@ impl Queue {
     }
 }
 
-/// See the module.
+/// The queues of a worker.
 pub(crate) struct Agenda {
     leaving: Queue,
     arrived: Queue,
-    /// Memory for frames that wait together.
+    /// Memory of unused batches.
     spare: Vec<Vec<Frame>>,
 }
 
@@ -94,10 +94,10 @@ impl Agenda {
         }
     }
 
-    /// Leaves a frame to go on there.
+    /// Queues a frame for this entry.
     ///
     /// # Errors
-    /// The frame, where there is no room.
+    /// The frame, if the queue is full.
     pub(crate) fn put(&mut self, item: Item, frame: Frame) -> Result<(), Frame> {
         let queue = self.queue(item);
         if !queue.has_room_for(1) {
@@ -108,7 +108,8 @@ impl Agenda {
         Ok(())
     }
 
-    /// Leaves all frames of a vector to go on there; false, and nothing changed, where there is no room for all.
+    /// Queues all frames of a vector for this entry. Returns false and changes nothing if the queue
+    /// has no room for all.
     pub(crate) fn put_vector(&mut self, item: Item, vector: &mut Vector) -> bool {
         let Some(mut batch) = self.batch(item, vector.len()) else {
             return false;
@@ -118,13 +119,13 @@ impl Agenda {
         moved
     }
 
-    /// Room for so many frames that go on together; none where there is none for all.
+    /// Returns an empty batch for `frames` frames; `None` if the queue has no room for all.
     pub(crate) fn batch(&mut self, item: Item, frames: usize) -> Option<Vec<Frame>> {
         let fits = frames <= VECTOR_FRAMES && self.queue(item).has_room_for(frames);
         fits.then(|| self.spare.pop()).flatten()
     }
 
-    /// Leaves frames to go on there, in what [`Self::batch`] gave for as many.
+    /// Queues a batch that [`Self::batch`] returned, with at most as many frames.
     pub(crate) fn put_batch(&mut self, item: Item, batch: Vec<Frame>) {
         if batch.is_empty() {
             return self.spare.push(batch);
@@ -134,12 +135,13 @@ impl Agenda {
         queue.waiting.push_back(Waiting::Many(item, batch));
     }
 
-    /// Whether nothing waits.
+    /// Returns true if no frame is queued.
     pub(crate) fn is_empty(&self) -> bool {
         self.leaving.waiting.is_empty() && self.arrived.waiting.is_empty()
     }
 
-    /// Takes the next frames that go the same way, as many as there is room for in an empty vector.
+    /// Moves the next frames with a common entry into an empty vector, as many as fit. Returns
+    /// their entry; `None` if nothing is queued.
     pub(crate) fn take(&mut self, into: &mut Vector) -> Option<Item> {
         let queue = match self.leaving.waiting.is_empty() {
             true => &mut self.arrived,
@@ -153,7 +155,7 @@ impl Agenda {
             }
             Waiting::One(item, first) => {
                 let mut next = Some(first);
-                // An empty vector has room for one.
+                // The first frame always fits into an empty vector.
                 while let Some(frame) = next.take() {
                     if let Err(frame) = into.push(frame) {
                         queue.waiting.push_front(Waiting::One(item, frame));

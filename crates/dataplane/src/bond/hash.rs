@@ -1,37 +1,37 @@
-//! What a bond chooses slaves by: hashes over the headers of a frame (`transmit-hash-policy`).
+//! Hashes over frame headers by which a bond chooses slaves (`transmit-hash-policy`).
 //!
-//! A frame without what a policy asks for is told by less of it: a packet without ports, or a fragment, by its
-//! addresses, all that is not IP by its link addresses.
+//! If a frame lacks the headers of its policy, the hash covers less: addresses only for fragments
+//! and packets without ports, MAC addresses only for frames without an IP packet.
 
 use wire::EtherType;
 
 use crate::flow::{Upper, upper4, upper6};
 use crate::packet::protocol;
 
-/// What a hash is taken over.
+/// The headers that a hash covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HashPolicy {
-    /// Link addresses and EtherType.
+    /// MAC addresses and EtherType.
     #[default]
     Layer2,
-    /// Link and network addresses.
+    /// MAC and network addresses.
     Layer23,
     /// Network addresses and ports.
     Layer34,
-    /// As [`Self::Layer23`], of the packet within tunnels.
+    /// Like [`Self::Layer23`], for the innermost packet in tunnels.
     Encap23,
-    /// As [`Self::Layer34`], of the packet within tunnels.
+    /// Like [`Self::Layer34`], for the innermost packet in tunnels.
     Encap34,
 }
 
 /// Bytes of an Ethernet header without tags.
 const ETHERNET: usize = 14;
-/// The most tags in front of a packet, and tunnels within each other.
+/// The most VLAN tags, and the most nested tunnels, that are parsed.
 const TAGS: usize = 4;
 const TUNNELS: usize = 4;
 
 impl HashPolicy {
-    /// The hash of a frame; its high bits are the best.
+    /// Returns the hash of a frame. The high bits are distributed best.
     #[inline]
     pub fn hash(self, bytes: &[u8]) -> u32 {
         let link = link(bytes);
@@ -54,18 +54,19 @@ impl HashPolicy {
     }
 }
 
-/// What a frame to a peer is, for modes that share peers out.
+/// The kind of a frame for modes that balance by peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
-    /// A packet to one station, with the hash of who it is for.
+    /// A unicast IP packet, with the hash of its destination address.
     Peer(u32),
-    /// A packet of ARP, which begins there.
+    /// An ARP packet at this offset.
     Arp(usize),
-    /// What is not shared out: to a group, not IP, or neighbour discovery, which tells link addresses.
+    /// Frames that are not balanced: multicast, other protocols than IP, and neighbour discovery,
+    /// which carries MAC addresses.
     Other,
 }
 
-/// See [`Seen`].
+/// Parses a frame for modes that balance by peer.
 #[inline]
 pub(super) fn seen(bytes: &[u8]) -> Seen {
     match network(bytes) {
@@ -88,13 +89,13 @@ pub(super) fn seen(bytes: &[u8]) -> Seen {
     }
 }
 
-/// The hash of a peer by its address.
+/// Returns the hash of a peer's IPv4 address.
 #[inline]
 pub(super) fn of_peer4(address: [u8; 4]) -> u32 {
     finish(u32::from_be_bytes(address).into())
 }
 
-/// Link addresses and EtherType as a number.
+/// Returns a hash of MAC addresses and EtherType.
 #[inline(always)]
 fn link(bytes: &[u8]) -> u64 {
     let Some(head) = bytes.first_chunk::<ETHERNET>() else {
@@ -106,7 +107,7 @@ fn link(bytes: &[u8]) -> u64 {
     mix(to) ^ from
 }
 
-/// The EtherType behind tags, and where its packet begins.
+/// Returns the EtherType behind VLAN tags, and the offset of the packet.
 #[inline(always)]
 fn network(bytes: &[u8]) -> Option<(EtherType, usize)> {
     let mut at = ETHERNET;
@@ -120,15 +121,15 @@ fn network(bytes: &[u8]) -> Option<(EtherType, usize)> {
     None
 }
 
-/// What tells an IP packet.
+/// The hash inputs of an IP packet.
 struct Packet {
     addresses: u64,
-    /// Both ports; 0 where it has none.
+    /// Source and destination port; 0 for packets without ports.
     ports: u32,
 }
 
 impl Packet {
-    /// Reads a packet, looking into so many tunnels.
+    /// Parses a packet, and at most `tunnels` tunnels in it.
     #[inline(always)]
     fn read(kind: EtherType, packet: &[u8], tunnels: usize) -> Option<Self> {
         let (addresses, upper) = match kind {
@@ -162,7 +163,7 @@ impl Packet {
         })
     }
 
-    /// The packet within a tunnel's, if that is IP in IP, or GRE with a packet or a frame in it.
+    /// Returns the hash inputs of the packet inside an IP-in-IP or GRE packet.
     #[cold]
     #[inline(never)]
     fn within(packet: &[u8], upper: Upper, tunnels: usize) -> Option<Self> {
@@ -175,7 +176,7 @@ impl Packet {
             protocol::IPV6 => Self::read(EtherType::IPV6, rest, tunnels),
             protocol::GRE => {
                 let [flags, version, a, b] = *rest.first_chunk()?;
-                // Checksum, key and sequence number are words that may be there (RFC 2890, 2).
+                // Checksum, key and sequence number are optional words (RFC 2890, 2).
                 let words = [0x80, 0x20, 0x10].iter().filter(|flag| flags & **flag != 0);
                 let inner = rest.get(4 + 4 * words.count()..)?;
                 match EtherType(u16::from_be_bytes([a, b])) {
@@ -197,7 +198,7 @@ fn fold(address: u128) -> u64 {
     (address >> 64) as u64 ^ (address as u64).rotate_left(29)
 }
 
-/// Spreads a number over all bits; distinct ones stay distinct.
+/// Spreads a number over all bits; a bijection.
 #[inline(always)]
 const fn mix(number: u64) -> u64 {
     let mixed = (number ^ number >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -223,7 +224,7 @@ mod tests {
         HashPolicy::Encap34,
     ];
 
-    /// How many of 4,096 frames go to each of four slaves.
+    /// Returns how many of 4,096 frames go to each of four slaves.
     fn spread(policy: HashPolicy, frame: impl Fn(u16) -> Vec<u8>) -> [usize; 4] {
         let mut to = [0; 4];
         for number in 0..4096 {

@@ -1,4 +1,4 @@
-//! Frames for a bond go to slaves.
+//! Transmission by a bond: chooses the slave of each frame.
 
 use frame::Frame;
 use wire::Mac;
@@ -12,7 +12,7 @@ use crate::outlet::{Dispatch, Outlet};
 use crate::tap::{self, Direction};
 use crate::walk::Context;
 
-/// The type of ARP's replies (RFC 826).
+/// The operation code of ARP replies (RFC 826).
 const REPLY: [u8; 2] = [0, 2];
 
 /// Sends frames by the slaves of the bond in this slot.
@@ -33,7 +33,7 @@ pub(crate) fn leave(
     let tapped = cx.interfaces.taps().any();
     let mut sent = Sent::default();
     for mut frame in frames {
-        // What the bond itself sends is shown at its port.
+        // A frame whose egress is the bond itself has already been shown to taps.
         if tapped && frame.egress != bond.id {
             tap::show(cx, (bond.id, Direction::Transmitted), (&frame, 0), outlet);
         }
@@ -64,13 +64,13 @@ pub(crate) fn leave(
     }
 }
 
-/// The slaves that may send a frame, by their places.
+/// The slaves that may send a frame, by index.
 pub(crate) enum Egress {
-    /// This one.
+    /// This slave.
     One(u8),
-    /// Any of these: the next in turn.
+    /// One of these slaves, in turn.
     Any(Vec<u8>),
-    /// All of these, a copy each.
+    /// All of these slaves, a copy each.
     All(Vec<u8>),
 }
 
@@ -98,7 +98,7 @@ fn hashed(policy: HashPolicy, places: &[u8], frame: &Frame) -> u8 {
     places[((u64::from(hash) * places.len() as u64) >> 32) as usize]
 }
 
-/// What slaves send, by their places.
+/// Frames that each slave has sent, by index.
 #[derive(Default)]
 struct Sent([Traffic; SLAVES]);
 
@@ -118,12 +118,12 @@ fn send(
     of.bytes += frame.len() as u64;
     match slave.out.out() {
         Out::Port(_) | Out::Tunnel(_) | Out::Queue(_) => outlet.dispatch(cx, frame, slave.out),
-        // A slave is a link, and nothing that is made of others.
+        // A slave is a port or a tunnel, never a bond or bridge.
         _ => outlet.lose(frame, DropReason::EgressDown),
     }
 }
 
-/// Sends a copy by each of these slaves, and the frame itself by the last one.
+/// Sends a copy by each of these slaves but the last, and the frame itself by the last.
 #[cold]
 #[inline(never)]
 fn to_all(
@@ -145,7 +145,8 @@ fn to_all(
     send(cx, bond, (frame, *last), sent, outlet);
 }
 
-/// The slave for a frame by its peer; writes the link address that stands for the bond's there.
+/// Returns the slave for a frame by its peer. Replaces the bond's source MAC address by that of the
+/// slave.
 fn by_peer(bond: &Bond, frame: &mut Frame, worker: u16) -> u8 {
     let Sends::Buckets {
         of,
@@ -172,8 +173,9 @@ fn by_peer(bond: &Bond, frame: &mut Frame, worker: u16) -> u8 {
     place
 }
 
-/// A reply of ARP tells its peer the link address of the peer's slave, so that this one's frames come by that.
-/// Requests tell all the same.
+/// Writes the MAC address of the peer's slave into an ARP reply, so that the peer sends to that
+/// slave. Returns the slave; `None` for other ARP packets, which carry the bond's address to all
+/// peers.
 fn answer(bond: &Bond, frame: &mut Frame, at: usize, of: &[u8]) -> Option<u8> {
     let packet = frame.bytes().get(at..)?;
     let (kind, peer) = (packet.get(6..8)?, packet.get(24..28)?);
@@ -189,7 +191,7 @@ fn answer(bond: &Bond, frame: &mut Frame, at: usize, of: &[u8]) -> Option<u8> {
     Some(place)
 }
 
-/// Replaces a link address, if it is the one that is expected there.
+/// Replaces the MAC address at offset `at` if it is `from`.
 fn replace(frame: &mut Frame, at: usize, from: Mac, to: Mac) {
     let place = frame.bytes_mut().get_mut(at..);
     if let Some(place) = place.and_then(|place| place.first_chunk_mut())

@@ -1,19 +1,19 @@
-//! What workers count of a bond: the bytes of each bucket of peers, and whose turn it is.
+//! Per-worker counters of a bond: bytes per bucket of peers, and the position of round robin.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Buckets that peers are shared out in (balance-tlb, balance-alb).
+/// Number of buckets that peers are hashed into (balance-tlb, balance-alb).
 pub const BUCKETS: usize = 256;
-/// Rows of counters: workers with the same number modulo this share one.
+/// Rows of counters: workers whose numbers are equal modulo this share a row.
 const ROWS: usize = 8;
 
-/// See the module.
+/// The counters of a bond, one row per group of workers.
 #[derive(Debug)]
 pub struct Loads {
     rows: Box<[Row; ROWS]>,
 }
 
-/// What a worker counts.
+/// The counters of a row.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Row {
@@ -21,7 +21,7 @@ struct Row {
     bytes: [AtomicU64; BUCKETS],
 }
 
-/// Counters are the same only as themselves.
+/// Two values are equal only if they share their counters.
 impl PartialEq for Loads {
     fn eq(&self, other: &Self) -> bool {
         core::ptr::eq(self, other)
@@ -47,20 +47,20 @@ impl Loads {
         &self.rows[usize::from(worker) % ROWS]
     }
 
-    /// The turn of a worker's next frame; so many frames follow.
+    /// Returns the round-robin position of a worker's next frame, and advances it by `frames`.
     #[inline]
     pub(super) fn turn(&self, worker: u16, frames: u32) -> u32 {
         self.row(worker).turn.fetch_add(frames, Ordering::Relaxed)
     }
 
-    /// A worker sends so many bytes to the peers of a bucket.
+    /// Counts bytes that a worker sent to the peers of a bucket.
     #[inline]
     pub(super) fn add(&self, worker: u16, bucket: u8, bytes: u64) {
         let counter = &self.row(worker).bytes[usize::from(bucket)];
         counter.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes that were sent to the peers of each bucket.
+    /// Returns the bytes sent to the peers of each bucket, summed over workers.
     pub fn bytes(&self) -> [u64; BUCKETS] {
         core::array::from_fn(|bucket| {
             let of = |row: &Row| row.bytes[bucket].load(Ordering::Relaxed);

@@ -1,13 +1,13 @@
-//! Bonds: several links that are one interface (`/interface/bonding`).
+//! Bonds: several links that form one interface (`/interface/bonding`).
 //!
 //! ```text
 //! frames of a slave ─▶ rise ──▶ the bond's vector, behind its own entrance
 //!                        └────▶ slow protocols (LACP) stay the slave's
 //! frames for the bond ─▶ leave ─▶ one slave each, by mode and hash policy; copies to all with `broadcast`
 //! ```
-//! Which slaves take frames and which send is decided by control, which replaces a [`Bond`] as a whole. Frames of a
-//! flow keep their order: they share a hash, hence a slave, while the slaves that send stay the same. `balance-rr`
-//! alone spreads a flow.
+//! Control decides which slaves receive and send, and replaces a [`Bond`] as a whole. Frames of a
+//! flow keep their order: they share a hash, hence a slave, as long as the set of sending slaves
+//! does not change. Only `balance-rr` spreads a flow.
 
 mod hash;
 mod leave;

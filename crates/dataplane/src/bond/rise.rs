@@ -1,4 +1,4 @@
-//! Frames of slaves become the bond's.
+//! Reception by a bond: turns frames of slaves into frames of the bond.
 
 use frame::{Frame, InterfaceId, Vector};
 use wire::EtherType;
@@ -10,14 +10,14 @@ use crate::outlet::Outlet;
 use crate::tap;
 use crate::walk::{Context, Entrance};
 
-/// Frames are asked for so many ahead.
+/// Frames are prefetched this many positions ahead.
 const AHEAD: usize = 8;
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
 
-/// Takes what a slave received into its bond. Frames that the bond does not take are dropped, those of the slow
-/// protocols wait to be walked as the slave's own; what stays in the vector enters by the bond. None where nothing
-/// does.
+/// Passes the frames of a slave up to its bond. Drops frames that the bond does not take, and
+/// queues those of slow protocols as the slave's own. Returns the entrance of the bond for the
+/// frames that remain in the vector; `None` if none remain.
 pub(crate) fn rise(
     cx: &Context<'_>,
     slave: &Entrance,
@@ -75,8 +75,8 @@ pub(crate) fn rise(
     entrance
 }
 
-/// The interface that receives one frame of a slave: its bond, or the slave itself for slow protocols. Writes the
-/// bond's link address into the frame where the slave's own stood.
+/// Returns the interface that receives a frame of a slave: its bond, or the slave itself for slow
+/// protocols. Replaces the slave's destination MAC address by that of the bond.
 ///
 /// # Errors
 /// The bond does not take the frame from this slave.
@@ -101,13 +101,13 @@ pub(crate) fn receiver(
     Ok(bond.id)
 }
 
-/// Whether a frame is for a group or for the bond's own link address.
+/// Returns true for multicast frames and frames to the bond's MAC address.
 fn is_shared(bond: &Bond, frame: &Frame) -> bool {
     let to = frame.bytes().first_chunk();
     to.is_some_and(|to| to[0] & 1 != 0 || *to == bond.mac.0)
 }
 
-/// Counts what a slave received; says whether something of it is of the slow protocols.
+/// Counts the frames that a slave received. Returns true if any is of a slow protocol.
 fn count(slave: &Entrance, vector: &Vector, outlet: &Outlet) -> bool {
     let frames = vector.frames();
     let (mut bytes, mut slow) = (0, false);
@@ -123,7 +123,8 @@ fn count(slave: &Entrance, vector: &Vector, outlet: &Outlet) -> bool {
     slow
 }
 
-/// LACP, markers and other slow protocols are of the link that they came by (IEEE 802.3, annex 57A).
+/// Returns true for LACP, marker and other slow protocols, which belong to the link itself (IEEE
+/// 802.3, annex 57A).
 #[inline(always)]
 fn is_slow(frame: &Frame) -> bool {
     let head = frame.bytes().first_chunk::<ETHERNET>();
@@ -135,7 +136,7 @@ fn refuse(slave: &Entrance, mut frame: Frame, outlet: &mut Outlet) {
     outlet.discard(frame, DropReason::BondInactive);
 }
 
-/// What was sent to the link address of one slave is for the bond.
+/// Replaces the slave's destination MAC address by that of the bond.
 #[inline(always)]
 fn own(bond: &Bond, slave: &Slave, frame: &mut Frame) {
     let Some(mac) = slave.mac else { return };

@@ -1,4 +1,4 @@
-//! Bonds by the slots of their interfaces: one writer (control), any number of readers, no lock.
+//! Bonds by the slots of their interfaces: written by control, read by workers without a lock.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,10 +8,10 @@ use frame::InterfaceId;
 use super::Bond;
 use crate::interface::INTERFACES;
 
-/// Slots that are made together.
+/// Slots that are allocated together.
 const PAGE: usize = 256;
 
-/// All bonds.
+/// The table of all bonds.
 #[derive(Debug)]
 pub struct Bonds {
     pages: Box<[OnceLock<Box<[Slot]>>]>,
@@ -28,16 +28,16 @@ impl Default for Bonds {
 }
 
 impl Bonds {
-    /// The bond in this slot, as it is now. To be held for one vector at most.
+    /// Returns the current bond in this slot. Hold it for one vector at most.
     #[inline]
     pub fn get(&self, slot: usize) -> Option<Guard<Option<Arc<Bond>>>> {
         let page = self.pages.get(slot / PAGE)?.get()?;
         Some(page[slot % PAGE].load())
     }
 
-    /// Makes a bond, or replaces it as a whole; none takes it away. Slaves' lines say [`Above::Bond`] only while it
-    /// is there. Returns what was replaced: hold it until no worker can be reading it, so that none frees it. Only
-    /// control calls this.
+    /// Sets or replaces a bond; `None` removes it. Interfaces of slaves say [`Above::Bond`] only
+    /// while the bond exists. Returns the previous bond: the caller holds it until no worker can be
+    /// reading it, so that no worker frees it. Only control calls this.
     ///
     /// [`Above::Bond`]: crate::interface::Above::Bond
     pub fn set(&self, id: InterfaceId, bond: Option<Arc<Bond>>) -> Option<Arc<Bond>> {

@@ -1,4 +1,4 @@
-//! A bond and its slaves as control gives them: values, replaced as a whole.
+//! A bond and its slaves: immutable values that control replaces as a whole.
 
 use std::sync::Arc;
 
@@ -15,71 +15,74 @@ pub const SLAVES: usize = 32;
 /// Which frames a bond takes from a slave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Takes {
-    /// All.
+    /// All frames.
     #[default]
     All,
-    /// Those that are neither for a group nor for the bond's own link address: another slave takes these
-    /// (balance-alb). A switch that knows no better sends them by all.
+    /// Frames that are neither multicast nor sent to the bond's own MAC address, which another
+    /// slave takes (balance-alb). A switch that does not know the address floods such frames to all
+    /// slaves.
     NotShared,
-    /// None: it is a backup, or LACP does not collect from it.
+    /// No frames: the slave is a backup, or LACP does not collect from it.
     Nothing,
 }
 
 /// A slave of a bond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slave {
-    /// Its interface.
+    /// The slave's interface.
     pub interface: InterfaceId,
-    /// What takes its frames: a port or a tunnel.
+    /// The out of the slave: a port or a tunnel.
     pub out: OutId,
-    /// Which of its frames are the bond's.
+    /// The received frames that the bond takes.
     pub takes: Takes,
-    /// The link address that stands for the bond's in frames of this slave (balance-tlb, balance-alb).
+    /// The MAC address that replaces the bond's in frames of this slave (balance-tlb, balance-alb).
     pub mac: Option<Mac>,
 }
 
-/// How slaves are chosen for frames that leave. Slaves are named by their places.
+/// How a bond chooses the slave of a frame. Slaves are named by index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Sends {
-    /// None can send.
+    /// No slave can send.
     #[default]
     Nothing,
-    /// One sends all (active-backup).
+    /// This slave sends all frames (active-backup).
     One(u8),
-    /// One after the other (balance-rr).
+    /// These slaves send in turn (balance-rr).
     Turns(Vec<u8>),
-    /// All send all (broadcast).
+    /// All of these slaves send a copy (broadcast).
     All(Vec<u8>),
-    /// By the hash of a frame (balance-xor, 802.3ad).
+    /// The hash of the frame selects one of these slaves (balance-xor, 802.3ad).
     Hashed(HashPolicy, Vec<u8>),
-    /// By the peer, as its load was last shared out (balance-tlb, balance-alb).
+    /// The peer's bucket selects the slave, as control last balanced the load (balance-tlb,
+    /// balance-alb).
     Buckets {
-        /// The slave of each bucket of peers.
+        /// Slave of each bucket.
         of: Box<[u8; BUCKETS]>,
-        /// The slave that sends what is for groups, and neighbour discovery.
+        /// Slave for multicast, neighbour discovery and other frames that are not balanced.
         active: u8,
-        /// Peers are told different link addresses, so that they send to all slaves (balance-alb).
+        /// Peers get different MAC addresses of the bond, so that they send to different slaves
+        /// (balance-alb).
         receive: bool,
     },
 }
 
-/// A bond, as workers see it: immutable but for what they count.
+/// A bond as workers see it: immutable except for its counters.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Bond {
-    /// Its interface, whose line has `OutId::bond`.
+    /// The bond's interface, whose out is `OutId::bond`.
     pub id: InterfaceId,
-    /// Its link address.
+    /// The bond's MAC address.
     pub mac: Mac,
-    /// How slaves are chosen.
+    /// How slaves are chosen for transmission.
     pub sends: Sends,
-    /// What workers count of it, and whose turn it is; the next value of the bond takes it over.
+    /// Load counters and round-robin positions. A new value of the bond takes them over.
     pub loads: Arc<Loads>,
     slaves: Vec<Slave>,
 }
 
 impl Bond {
-    /// A bond of these slaves, of which there are at most [`SLAVES`]; others are left out. A slave's place is its
-    /// number. Places in `sends` that no slave has are left out, too.
+    /// Creates a bond of these slaves, whose index is their number. Drops slaves beyond [`SLAVES`],
+    /// and numbers in `sends` that no slave has.
     pub fn new(
         (id, mac): (InterfaceId, Mac),
         slaves: impl IntoIterator<Item = Slave>,
@@ -116,12 +119,12 @@ impl Bond {
         }
     }
 
-    /// Its slaves, by their places.
+    /// Returns the slaves, by index.
     pub fn slaves(&self) -> &[Slave] {
         &self.slaves
     }
 
-    /// The slave that an interface is.
+    /// Returns the slave with this interface.
     pub fn slave(&self, interface: InterfaceId) -> Option<&Slave> {
         let mut slaves = self.slaves.iter();
         slaves.find(|slave| slave.interface == interface)

@@ -1,5 +1,5 @@
-//! Decisions about a frame in a bridge, in functions that change nothing: [`admit`] at ingress, [`find`] where it goes,
-//! [`leaves`] at each egress port. The tracer runs the same.
+//! Bridging decisions about a frame, without side effects: [`admit`] at ingress, [`find`] for the
+//! destination, [`leaves`] at each egress port. The tracer calls the same functions.
 
 use frame::InterfaceId;
 use wire::Mac;
@@ -15,28 +15,29 @@ use crate::service::ServiceSet;
 use crate::table::bridge_hosts::HostPosition;
 use crate::table::{BridgeHosts, HostKey, HostKind};
 
-/// The first bit of a link address: it is a group's.
+/// The group bit of a MAC address.
 const GROUP: u64 = 1 << 40;
 pub(super) const BROADCAST: u64 = (1 << 48) - 1;
-/// The addresses that a bridge keeps for its own protocols, but for the last digit (IEEE 802.1Q, 8.6.3).
+/// The reserved bridge addresses 01:80:c2:00:00:00 to 0f (IEEE 802.1Q, 8.6.3).
 const RESERVED: u64 = 0x0180_c200_0000;
-/// The address of flow control: such frames never pass a bridge.
+/// The address of Ethernet flow control: such frames are never forwarded.
 const PAUSE: u64 = RESERVED | 1;
 
-/// What a frame begins with: its addresses in the low 48 bits, its type, and what stands behind that.
+/// The first fields of a frame: MAC addresses in the low 48 bits, EtherType, and the following two
+/// bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) to: u64,
     pub(crate) from: u64,
     pub(crate) kind: u16,
-    /// Priority and VLAN, where the type is that of a tag.
+    /// Priority and VLAN id, if the EtherType is that of a tag.
     pub(crate) tci: u16,
 }
 
-/// Bytes that are read as a head.
+/// Bytes of a head.
 const HEAD: usize = 16;
 
-/// What a frame begins with; none where it is shorter than an Ethernet header.
+/// Parses the head of a frame; `None` if the frame is shorter than an Ethernet header.
 #[inline(always)]
 pub(super) fn head(bytes: &[u8]) -> Option<Head> {
     match bytes.first_chunk::<HEAD>() {
@@ -65,27 +66,27 @@ impl Head {
         }
     }
 
-    /// Whether it is sent to a group.
+    /// Returns true if the destination is a multicast or broadcast address.
     #[inline(always)]
     pub(crate) const fn is_to_group(&self) -> bool {
         self.to & GROUP != 0
     }
 
-    /// Whether it is sent to an address that bridges keep for their own protocols.
+    /// Returns true if the destination is a reserved bridge address.
     #[inline(always)]
     const fn is_reserved(&self) -> bool {
         self.to & !0xf == RESERVED
     }
 }
 
-/// Where frames come into a bridge: a port of it, or the router above it.
+/// The ingress of frames into a bridge: a port, or the router above.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'a> {
     pub(crate) bridge: &'a Bridge,
-    /// The number of the port; of the bridge itself, the one behind the last.
+    /// Number of the port; for the router the number after the last port.
     pub(crate) number: usize,
     pub(crate) interface: InterfaceId,
-    /// The spanning trees in which it learns, and in which it forwards.
+    /// Spanning trees in which the port learns, and in which it forwards, one bit each.
     learning: u32,
     forwarding: u32,
     pvid: u16,
@@ -97,26 +98,26 @@ pub(crate) struct Source<'a> {
     only_to: Option<&'a PortSet>,
     kept_down: bool,
     vlan_mode: Option<VlanMode>,
-    /// The port, where it is switched below the workers.
+    /// The port, if a switch forwards for it below the workers.
     pub(super) switched: Option<&'a BridgePort>,
-    /// The other port, where frames that only pass are not looked up.
+    /// The other port of a two-port bridge with fast forward, where no hosts are looked up.
     pub(super) straight_to: Option<InterfaceId>,
-    /// The link address of the bridge's interface.
+    /// MAC address of the bridge interface.
     pub(super) own: u64,
-    /// The bits of that address and of the ports' addresses, as [`PortAddresses::bits`] has them.
+    /// Filter bits of that address and of the ports' addresses ([`PortAddresses::bits`]).
     own_bits: u64,
-    /// Stations lie on the bridge, or on its VLANs.
+    /// Stations exist on the bridge or on its VLANs.
     pub(super) stations: bool,
-    /// Services were asked for on the port.
+    /// Services receive frames of this port.
     pub(super) asks: bool,
-    /// What it is trusted with.
+    /// The port's trust settings for the bridge's guards.
     pub(super) trust: &'a Trust,
-    /// What looks at its frames, as [`super::filter::looked_at`] finds out.
+    /// The tables that apply to the frames, from [`super::filter::looked_at`].
     pub(super) looks: Looks<'a>,
 }
 
 impl<'a> Source<'a> {
-    /// The port that this interface is.
+    /// Returns the source for a port's interface.
     pub(crate) fn port(
         bridge: &'a Bridge,
         interface: InterfaceId,
@@ -151,7 +152,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The router above a bridge.
+    /// Returns the source for the router above a bridge.
     pub(crate) fn router(bridge: &'a Bridge) -> Self {
         Self {
             number: bridge.ports().len(),
@@ -169,7 +170,7 @@ impl<'a> Source<'a> {
             vlan_mode: bridge.vlan_mode,
             switched: None,
             straight_to: None,
-            // What the router sends to itself does not come here.
+            // The router never sends frames to itself through its bridge.
             own: u64::MAX,
             own_bits: 0,
             stations: false,
@@ -180,20 +181,20 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether the bridge filters VLANs by itself (`vlan-filtering`), and not a switch chip.
+    /// Returns true if the bridge itself filters VLANs (`vlan-filtering`), and not a switch chip.
     #[inline(always)]
     pub(super) const fn filters_vlans(&self) -> bool {
         self.bridge.vlans.is_some() && self.vlan_mode.is_none()
     }
 
-    /// Whether frames come from the router above.
+    /// Returns true if the frames come from the router above.
     #[inline(always)]
     pub(crate) fn is_router(&self) -> bool {
         self.number == self.bridge.ports().len()
     }
 }
 
-/// The other port of a bridge with fast forward, while both forward.
+/// Returns the other port of a two-port bridge with fast forward, if both ports forward.
 fn straight_to(bridge: &Bridge, from: usize) -> Option<InterfaceId> {
     match bridge.ports() {
         [one, other] if bridge.fast_forward && one.forwarding & other.forwarding & 1 != 0 => {
@@ -203,21 +204,21 @@ fn straight_to(bridge: &Bridge, from: usize) -> Option<InterfaceId> {
     }
 }
 
-/// What a frame is in its bridge.
+/// The classification of a frame in its bridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
-    /// Its VLAN; 0 where the bridge does not tell VLANs apart.
+    /// The VLAN; 0 where the bridge does not distinguish VLANs.
     pub(crate) vid: u16,
-    /// The spanning tree that it follows, as a set of one.
+    /// The spanning tree of the VLAN, as a set with one bit.
     pub(crate) tree: u32,
-    /// It carries a tag that counts, if only a priority.
+    /// The frame has a tag that the bridge recognises, even if only with a priority.
     pub(crate) tagged: bool,
 }
 
-/// Decides whether a frame comes in, and as what.
+/// Decides whether a frame is admitted at ingress, and returns its class.
 ///
 /// # Errors
-/// Why it does not.
+/// The drop reason.
 #[inline(always)]
 pub(crate) fn admit(source: &Source<'_>, head: &Head) -> Result<Class, DropReason> {
     if head.from & GROUP != 0 || head.from == 0 {
@@ -230,7 +231,7 @@ pub(crate) fn admit(source: &Source<'_>, head: &Head) -> Result<Class, DropReaso
             tagged: false,
         },
         Some(vlans) => {
-            // RouterOS: other tags than the bridge's own are payload.
+            // RouterOS: tags with another EtherType than the bridge's are payload.
             let tagged = head.kind == source.bridge.ethertype && !source.tag_stacking;
             let named = if tagged { head.tci & 0xfff } else { 0 };
             let admitted = match source.frame_types {
@@ -261,10 +262,11 @@ pub(crate) fn admit(source: &Source<'_>, head: &Head) -> Result<Class, DropReaso
     }
 }
 
-/// Decides as a switch chip whether a frame comes in that is of this VLAN by its tag or its port.
+/// Decides by the VLAN mode of a switch chip whether a frame of this VLAN (from its tag or its
+/// port) is admitted.
 ///
 /// # Errors
-/// Why it does not.
+/// The drop reason.
 #[cold]
 #[inline(never)]
 fn as_chip(
@@ -290,39 +292,39 @@ fn as_chip(
 }
 
 impl Source<'_> {
-    /// Whether frames come in at all: some spanning tree has the port learn or forward.
+    /// Returns true if the port learns or forwards in some spanning tree.
     #[inline(always)]
     pub(super) const fn is_open(&self) -> bool {
         self.learning | self.forwarding != 0
     }
 
-    /// Whether nothing looks at its frames.
+    /// Returns true if frames take the bridge's fast path.
     #[inline(always)]
     pub(super) const fn is_fast(&self) -> bool {
         self.bridge.fast_path && !self.looks.any()
     }
 
-    /// Whether a frame that comes by a port goes no further than to the services of that port.
+    /// Returns true if a frame is for services of its ingress port only and is not forwarded.
     #[inline(always)]
     pub(super) fn keeps(&self, head: &Head) -> bool {
         let forwards = self.bridge.forward_reserved && head.to != PAUSE || self.is_router();
         head.is_reserved() && !forwards
     }
 
-    /// Whether the sender of such a frame is learned here.
+    /// Returns true if the source address of a frame of this class is learned.
     #[inline(always)]
     pub(super) const fn learns(&self, class: &Class) -> bool {
         self.learning & class.tree != 0 && self.straight_to.is_none()
     }
 
-    /// Whether an address is that of the bridge or of one of its ports.
+    /// Returns true if an address is that of the bridge or of one of its ports.
     #[inline(always)]
     pub(super) fn is_own(&self, address: u64) -> bool {
         self.own_bits & PortAddresses::bit(address) != 0
             && (address == self.own || self.bridge.addresses.has(address))
     }
 
-    /// Where a station of such a frame is looked for.
+    /// Returns the key of a host in the VLAN of this class.
     #[inline(always)]
     pub(super) const fn key(&self, class: &Class, mac: u64) -> HostKey {
         HostKey {
@@ -333,31 +335,31 @@ impl Source<'_> {
     }
 }
 
-/// Why a frame goes to more than one port.
+/// The reason why a frame goes to several ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Many {
-    /// Its station is not known.
+    /// The destination host is unknown.
     Unknown,
-    /// It is sent to a group.
+    /// The destination is a multicast address.
     Multicast,
-    /// It is sent to all.
+    /// The destination is the broadcast address.
     Broadcast,
 }
 
-/// Where a frame goes.
+/// The destination of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum To {
-    /// Up to the router.
+    /// The router above.
     Up,
-    /// To what is behind this port.
+    /// The host behind this port.
     Port(InterfaceId),
-    /// To several ports; what is for a group goes up as well.
+    /// Several ports; multicast and broadcast go to the router as well.
     Many(Many),
-    /// Nowhere.
+    /// The frame is dropped.
     Nowhere(DropReason),
 }
 
-/// Decides where a frame that came in goes.
+/// Decides the destination of an admitted frame.
 #[inline(always)]
 pub(crate) fn find(
     (interfaces, hosts): (&InterfaceTable, &BridgeHosts),
@@ -388,7 +390,8 @@ pub(crate) fn find(
     }
 }
 
-/// What is this router's own is the router's, unless it sent it itself.
+/// Returns the destination for a local address: the router, or a drop if the router itself sent the
+/// frame.
 fn up(source: &Source<'_>) -> To {
     match source.is_router() {
         true => To::Nowhere(DropReason::BridgeSamePort),
@@ -396,7 +399,8 @@ fn up(source: &Source<'_>) -> To {
     }
 }
 
-/// A station that nobody has heard of in this VLAN: the router's own addresses count in all.
+/// Returns the destination for an address that is unknown in this VLAN. Local addresses, stored
+/// without a VLAN, are valid in all VLANs.
 #[cold]
 fn unknown(hosts: &BridgeHosts, source: &Source<'_>, head: &Head, class: &Class) -> To {
     if class.vid != 0 {
@@ -409,7 +413,8 @@ fn unknown(hosts: &BridgeHosts, source: &Source<'_>, head: &Head, class: &Class)
     To::Many(Many::Unknown)
 }
 
-/// Whether a frame is for a station on the bridge, or on the VLAN of the frame there.
+/// Returns true if the destination is a station on the bridge, or on the VLAN interface of the
+/// frame's VLAN.
 #[cold]
 #[inline(never)]
 fn is_station(
@@ -436,18 +441,19 @@ fn is_station(
 /// How a frame leaves by a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaves {
-    /// As it is.
+    /// Unchanged.
     AsItIs,
     /// With the tag of its VLAN.
     Tagged,
-    /// Without it.
+    /// Without a tag.
     Untagged,
 }
 
-/// Decides whether frames from here may leave by the port with this number at all.
+/// Checks whether frames from this source may leave by the port with this number, whatever their
+/// class.
 ///
 /// # Errors
-/// Why not.
+/// The drop reason.
 pub(super) fn joined(source: &Source<'_>, to: usize) -> Result<(), DropReason> {
     let port = source.bridge.ports().get(to);
     let port = port.ok_or(DropReason::EgressDown)?;
@@ -463,11 +469,11 @@ pub(super) fn joined(source: &Source<'_>, to: usize) -> Result<(), DropReason> {
     }
 }
 
-/// Decides whether a frame of this class may leave by the port with this number, and how: the bridge itself is the
-/// one behind the last.
+/// Decides whether and how a frame of this class leaves by the port with this number; the number
+/// after the last port is the bridge itself. `forwarding` has the port's forwarding spanning trees.
 ///
 /// # Errors
-/// Why it may not.
+/// The drop reason.
 #[inline(always)]
 pub(super) fn passes(
     bridge: &Bridge,
@@ -488,20 +494,20 @@ pub(super) fn passes(
     }
 }
 
-/// Decides whether a frame from here may leave by the port with this number, and how.
+/// Decides whether and how a frame from this source leaves by the port with this number.
 ///
 /// # Errors
-/// Why it may not.
+/// The drop reason.
 pub(crate) fn leaves(source: &Source<'_>, class: &Class, to: usize) -> Result<Leaves, DropReason> {
     joined(source, to)?;
     let port = &source.bridge.ports()[to];
     passes(source.bridge, class, (to, port.forwarding))
 }
 
-/// How a frame goes up to the router.
+/// Decides how a frame goes up to the router.
 ///
 /// # Errors
-/// The bridge itself is no member of its VLAN, or the port is kept apart from it.
+/// The bridge itself is no member of the VLAN, or the port must not reach the router.
 #[inline(always)]
 pub(crate) fn rises(source: &Source<'_>, class: &Class) -> Result<Leaves, DropReason> {
     let bridge = source.bridge;

@@ -1,4 +1,5 @@
-//! What bridging decides about a frame, for the tracer: the decisions of [`super::decide`], one after the other.
+//! The tracer's bridging: runs the decisions of [`super::decide`] and of the bridge's rules for one
+//! frame.
 
 use frame::{Frame, InterfaceId};
 
@@ -14,17 +15,17 @@ use crate::walk::guarded::bridged::Hook;
 use crate::walk::guarded::detour::{self, Left, Ports};
 use crate::walk::{Context, Exit, Memory, Stage, name};
 
-/// What a frame comes to in a bridge.
+/// The result of bridging a frame.
 pub(crate) enum Bridged {
-    /// It goes up to the router, as a frame of the bridge's interface.
+    /// The frame goes up to the router, on the bridge's interface.
     Up(InterfaceId),
-    /// It leaves by this port, by its out.
+    /// The frame leaves by this port and out.
     Sent(InterfaceId, OutId),
     /// A rule answers it (`action=arp-reply`) by its ingress port.
     Answered(InterfaceId),
 }
 
-/// Decides about a frame that comes by this interface, if that is a port of a bridge.
+/// Decides about a frame received by this interface, if it is a bridge port.
 ///
 /// # Errors
 /// The frame's end.
@@ -57,8 +58,8 @@ pub(crate) fn explain<W: Watcher>(
     Some(decided)
 }
 
-/// Decides about a frame that the router sends by the bridge in this slot: the port that it leaves by and its out, or
-/// `None` where copies leave by several.
+/// Decides about a frame that the router sends by the bridge in this slot. Returns the egress port
+/// and its out, or `None` if copies leave by several ports.
 ///
 /// # Errors
 /// The frame's end.
@@ -130,19 +131,19 @@ fn decide_from<W: Watcher>(
     }
 }
 
-/// A frame on its way.
+/// The state of a trace through a bridge.
 struct Walk<'a, W> {
     cx: &'a Context<'a>,
     source: &'a Source<'a>,
     marks: Marks,
     memory: &'a mut Memory,
     tracer: &'a mut W,
-    /// What the tables of IP made of its packet, where they look at it.
+    /// The decisions of the IP tables about the packet, if they apply.
     detoured: Option<Detoured>,
 }
 
 impl<W: Watcher> Walk<'_, W> {
-    /// Asks `dstnat`: whether the frame is answered.
+    /// Evaluates `dstnat`. Returns true if a rule answers the frame.
     fn arrives(&mut self, frame: &mut Frame) -> Result<bool, Exit> {
         if self.source.is_router() {
             return Ok(false);
@@ -162,14 +163,14 @@ impl<W: Watcher> Walk<'_, W> {
         Ok(false)
     }
 
-    /// The link address of the bridge's interface.
+    /// Returns the MAC address of the bridge's interface.
     fn own(&self) -> [u8; 6] {
         let [_, _, own @ ..] = self.source.own.to_be_bytes();
         own
     }
 
-    /// Lets a packet that is not for the router pass the tables of IP before the bridging decision (RouterOS:
-    /// `use-ip-firewall`).
+    /// Passes a packet that is not for the router through the IP tables before the bridging
+    /// decision (RouterOS: `use-ip-firewall`).
     fn detours(&mut self, frame: &mut Frame) -> Result<(), Exit> {
         let source = self.source;
         let is_passing = |frame: &Frame| {
@@ -272,7 +273,7 @@ impl<W: Watcher> Walk<'_, W> {
             });
         match refused {
             _ if rises && decide::rises(source, class).is_ok() => self.rises(class, frame),
-            // Rules discarded every copy.
+            // Rules dropped every copy.
             Some(exit) if names.is_empty() => Err(exit),
             _ => Err(Exit::Flood),
         }
@@ -292,7 +293,7 @@ impl<W: Watcher> Walk<'_, W> {
         self.goes_on(&[Hook::Srcnat], port, frame)
     }
 
-    /// Asks the rules of hooks behind the decision.
+    /// Evaluates the rules of hooks behind the bridging decision.
     fn goes_on(&mut self, hooks: &[Hook], egress: InterfaceId, frame: &Frame) -> Result<(), Exit> {
         for hook in hooks {
             if let Some(Verdict::Drop(_)) = self.ask(*hook, egress, frame) {
@@ -329,7 +330,7 @@ fn leaves_by(port: &str, how: Leaves) -> String {
     }
 }
 
-/// Writes another destination into a frame.
+/// Replaces the destination MAC address of a frame.
 fn readdress(frame: &mut Frame, to: [u8; 6]) {
     if let Some(place) = frame.bytes_mut().first_chunk_mut() {
         *place = to;

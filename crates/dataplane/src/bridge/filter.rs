@@ -1,13 +1,14 @@
-//! Rules of bridges, and the tables of IP, on the way of frames through the stage: what ends is taken out of it.
+//! Applies bridge rules and the IP tables to the frames of a bridge, and removes the frames that
+//! they drop.
 //!
 //! ```text
-//! [`run`]: switch chip, dstnat, IP prerouting → decision ─┬→ as it is: `Stage::ask`, together ─┐
-//!                                           ├→ else: [`one_leaves`], one by one ─┴→ port
+//! [`run`]: switch chip, dstnat, IP prerouting → decision ─┬→ unchanged: `Stage::ask`, together ─┐
+//! ├→ changed: [`one_leaves`], one by one ─┴→ port
 //!                                           └→ `Stage::ask`, [`one_rises`] → router
 //! ```
 //!
-//! Where packets pass the tables of IP, frames take the stage one by one ([`alone`]), as a packet may begin the
-//! connection of the next.
+//! Where packets pass the IP tables, frames are bridged one by one ([`alone`]), because a packet
+//! may begin the connection of the next.
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
@@ -24,7 +25,8 @@ use crate::walk::guarded::bridged::{Asked, Fate, Fates, Hook};
 use crate::walk::guarded::detour::{self, Left};
 use crate::walk::{self, Context};
 
-/// The source of frames that something looks at: asked once for each vector.
+/// Returns the source with the tables that apply to its frames; `None` if none applies. Called once
+/// per vector.
 #[inline]
 pub(super) fn looked_at<'a>(cx: &Context<'a>, source: &Source<'a>) -> Option<Source<'a>> {
     let tables = &cx.snapshot.firewall.bridge;
@@ -38,14 +40,14 @@ pub(super) fn looked_at<'a>(cx: &Context<'a>, source: &Source<'a>) -> Option<Sou
     };
     looks.any().then(|| {
         let mut looked = *source;
-        // RouterOS: fast forward is for frames that nothing looks at.
+        // RouterOS: fast forward is for frames that no table applies to.
         (looked.straight_to, looked.looks) = (None, looks);
         looked
     })
 }
 
 impl Asking {
-    /// Says where a frame of a part goes to; the first one begins the part.
+    /// Sets the ports of the frame at `at`. Position 0 begins a new part.
     #[inline(always)]
     pub(super) fn pass(&mut self, at: usize, source: &Source<'_>, egress: InterfaceId) {
         if at == 0 {
@@ -54,7 +56,7 @@ impl Asking {
         self.between[at % CHUNK] = between(source, egress);
     }
 
-    /// Asks about those frames of a part; the ones that end.
+    /// Evaluates the rules of a hook for these frames of a part. Returns the frames that end.
     #[inline]
     pub(super) fn ask(
         &mut self,
@@ -90,7 +92,7 @@ impl Asking {
     }
 }
 
-/// The places of bits that are set, in order.
+/// Returns the positions of the set bits, in order.
 pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let at = set.trailing_zeros();
@@ -99,7 +101,7 @@ pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The way of a frame that leaves by this port.
+/// Returns the ports of a frame that leaves by `egress`.
 pub(super) fn between(source: &Source<'_>, egress: InterfaceId) -> Between {
     Between {
         ingress: match source.is_router() {
@@ -110,7 +112,7 @@ pub(super) fn between(source: &Source<'_>, egress: InterfaceId) -> Between {
     }
 }
 
-/// Where the filter looks at what leaves by a port.
+/// Returns the hook of the filter for frames from this source to a port.
 pub(super) fn through(source: &Source<'_>) -> Hook {
     match source.is_router() {
         true => Hook::Output,
@@ -118,7 +120,8 @@ pub(super) fn through(source: &Source<'_>) -> Hook {
     }
 }
 
-/// Bridges frames that something looks at. As [`passes::run`].
+/// Bridges frames that tables apply to. The frames that go up to the router stay in the vector.
+/// Returns the received frames and their bytes.
 #[inline(never)]
 pub(super) fn run(
     cx: &Context<'_>,
@@ -158,7 +161,8 @@ pub(super) fn run(
     }
 }
 
-/// Asks about frames before the bridging decision. Returns those that end.
+/// Evaluates the rules before the bridging decision. Returns the frames that ended, and their
+/// bytes.
 fn arrive(
     cx: &Context<'_>,
     source: &Source<'_>,
@@ -187,7 +191,7 @@ fn arrive_at(
     let mut fates = [Fates::default(); VECTOR_FRAMES.div_ceil(CHUNK)];
     asking.between.fill(between(source, InterfaceId::NONE));
     for (frames, fates) in vector.frames_mut().chunks_mut(CHUNK).zip(&mut fates) {
-        // RouterOS: no rule of a bridge keeps messages of the spanning tree from it; those of a chip do.
+        // RouterOS: bridge rules cannot drop spanning tree messages; rules of a switch chip can.
         let passes = |frame: &Frame| {
             hook == Hook::Chip || head(frame.bytes()).is_none_or(|head| !source.keeps(&head))
         };
@@ -226,7 +230,7 @@ fn arrive_at(
     ended
 }
 
-/// Bridges a frame by itself, whose packet may pass the tables of IP.
+/// Bridges one frame whose packet may pass the IP tables.
 fn alone(
     cx: &Context<'_>,
     source: &Source<'_>,
@@ -242,7 +246,7 @@ fn alone(
         packets: 1,
         bytes: frame.len() as u64,
     };
-    // What is the router's passes them behind the bridge.
+    // Packets for the router pass the IP tables after the bridge.
     let passing = head(frame.bytes()).filter(|head| head.to != source.own && !source.keeps(head));
     if passing.is_some() {
         match detour::enter(cx, frame, (source.bridge.id, source.interface), outlet) {
@@ -266,7 +270,7 @@ fn alone(
     came
 }
 
-/// Asks about a frame that leaves by `frame.egress`; it, if it does not end.
+/// Evaluates the rules for a frame that leaves by `frame.egress`. Returns the frame unless it ends.
 #[inline(never)]
 pub(super) fn one_leaves(
     cx: &Context<'_>,
@@ -305,10 +309,10 @@ pub(super) fn one_leaves(
     }
 }
 
-/// Asks about a frame that goes up, or to a service of its port.
+/// Evaluates the rules for a frame that goes up to the router or to a service of its port.
 ///
 /// # Errors
-/// A rule discards it.
+/// A rule drops the frame.
 pub(super) fn one_rises(
     cx: &Context<'_>,
     source: &Source<'_>,

@@ -1,4 +1,4 @@
-//! Frames that leave by several ports, and what a frame goes through on its way out of one.
+//! Flooding: frames that leave by several ports, and the general transmission by one port.
 
 use frame::Frame;
 
@@ -12,10 +12,11 @@ use crate::outlet::Outlet;
 use crate::queueing;
 use crate::walk::{self, Context, Exit};
 
-/// Bytes that a frame has beyond the layer-3 MTU of its link: the Ethernet header and a tag (as Linux has it).
+/// Bytes of an Ethernet header and a tag, which a frame may have beyond the layer-3 MTU of its link
+/// (as in Linux).
 const BEYOND_MTU: usize = 18;
 
-/// Whether frames to many may leave by a port, as its flooding is set.
+/// Returns true if the port's flooding settings permit frames of this kind.
 #[inline(always)]
 const fn floods(port: &BridgePort, many: Many) -> bool {
     match many {
@@ -25,8 +26,8 @@ const fn floods(port: &BridgePort, many: Many) -> bool {
     }
 }
 
-/// Which ports frames to many go to: those that have joined its group or lead to routers, where the bridge snoops; what
-/// clients ask goes to servers, where it guards.
+/// The ports that a flooded frame reaches. With snooping, multicast goes to the ports that joined
+/// the group or lead to routers; with guards, client requests go to ports with servers.
 struct Reach {
     receivers: Option<Receivers>,
     guarded: guard::Kind,
@@ -46,7 +47,7 @@ impl Reach {
         Self { receivers, guarded }
     }
 
-    /// Whether a frame leaves by this port, as far as the port's settings go.
+    /// Returns true if the settings of a port permit the frame.
     #[inline(always)]
     fn has(&self, source: &Source<'_>, port: &BridgePort, many: Many) -> bool {
         let floods = floods(port, many);
@@ -58,7 +59,7 @@ impl Reach {
     }
 }
 
-/// The ports that a frame to many leaves by, and how.
+/// Returns the ports that a flooded frame leaves by, and how it leaves.
 pub(super) fn targets<'a>(
     cx: &Context<'a>,
     source: &'a Source<'a>,
@@ -76,7 +77,7 @@ pub(super) fn targets<'a>(
     })
 }
 
-/// Sends a frame to many: copies, and the frame itself by the last port.
+/// Floods a frame: sends copies, and the frame itself by the last port.
 #[cold]
 #[inline(never)]
 pub(super) fn flood(
@@ -99,7 +100,7 @@ pub(super) fn flood(
     }
 }
 
-/// Sends copies of a frame to many, which itself goes up.
+/// Sends copies of a multicast frame that itself goes up to the router.
 #[cold]
 #[inline(never)]
 pub(super) fn copies(
@@ -129,8 +130,8 @@ fn copy(
     }
 }
 
-/// The longest frame that an interface takes as a port. Tunnels take all: what is too long for their link is
-/// fragmented there (RouterOS).
+/// Returns the length of the longest frame that an interface takes as a port, in bytes. Tunnels
+/// take any length and fragment the outer packets (RouterOS).
 #[inline(always)]
 pub(super) fn longest(line: &Interface) -> usize {
     match line.out.out() {
@@ -139,7 +140,7 @@ pub(super) fn longest(line: &Interface) -> usize {
     }
 }
 
-/// Sends a frame by the port with this number, whatever that is, and in whatever state the frame is.
+/// Sends a frame by the port with this number, after tags, rules and pending offload work.
 #[cold]
 #[inline(never)]
 pub(super) fn leave(
@@ -191,8 +192,8 @@ pub(super) fn leave(
     }
 }
 
-/// RouterOS: a packet that has passed the tables of IP meets the queues behind them, by the ports that it came and
-/// leaves by. Returned where no queue takes it.
+/// RouterOS: a bridged packet that has passed the IP tables also passes the queues, with its bridge
+/// ports as interfaces. Returns the frame if no queue takes it.
 fn queued(
     cx: &Context<'_>,
     source: &Source<'_>,
@@ -207,10 +208,10 @@ fn queued(
     queueing::ending(cx, frame, (0, exit), outlet)
 }
 
-/// Puts the tags of a VLAN's interface, which is a port, on a frame that leaves by it.
+/// Pushes the tags of a VLAN interface that is the egress port. Returns false if there is no room.
 pub(super) fn put_own_tags(cx: &Context<'_>, frame: &mut Frame) -> bool {
     let put = cx.interfaces.details(frame.egress, |details| {
-        // The first one is the outermost.
+        // The first tag of the interface is the outermost.
         let mut tags = details.tags.iter().rev();
         tags.all(|tag| {
             let priority = u16::from(frame.priority & 7) << 13;

@@ -1,12 +1,12 @@
-//! Multicast groups of a bridge that snoops IGMP and MLD (RFC 4541): which ports listen to a group, in which VLANs
-//! somebody asks who listens, and behind which ports there are multicast routers. Control writes, workers read, and
-//! nobody waits.
+//! Multicast groups of a bridge with IGMP and MLD snooping (RFC 4541): the ports that joined a
+//! group, the VLANs with a querier, and the ports with multicast routers. Control writes and
+//! workers read without locks.
 //!
 //! ```text
 //! seed, VLAN, group ─▶ one of 256 shards ─▶ the group's ports, sorted
 //! ```
-//! A change replaces one shard, which is small however many groups there are. Ports are named by their interfaces, as
-//! their numbers change with the bridge.
+//! A change replaces one shard, which stays small for any number of groups. Ports are named by
+//! their interfaces, because port numbers change with the bridge.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -14,17 +14,18 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, Guard};
 use frame::InterfaceId;
 
-/// Shards of a table. With all the members that a bridge remembers (16,384) a shard has 64 groups.
+/// Shards of a table. With the maximum of 16,384 members per bridge a shard has 64 groups.
 const SHARDS: usize = 256;
 
-/// A group in a VLAN, 0 where a bridge does not tell VLANs apart. IPv4 groups are mapped into IPv6.
+/// A VLAN (0 where the bridge does not distinguish VLANs) and a group. IPv4 groups are mapped into
+/// IPv6.
 type Key = (u16, u128);
 
-/// What of a table is replaced at once.
+/// The part of a table that one change replaces.
 #[derive(Debug, Default)]
 pub struct Shard(Vec<(Key, Arc<[InterfaceId]>)>);
 
-/// What is known of those who ask: replaced as a whole, as it seldom changes.
+/// The queriers and multicast routers. Replaced as a whole, because they change rarely.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asking {
     asked: Vec<(u16, bool)>,
@@ -33,8 +34,8 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// VLANs and families (true: IPv6) in which somebody asks; the ports behind which routers of them are; the ports
-    /// behind which there are routers of all of them, as is configured.
+    /// Creates the value from: VLANs and families (true: IPv6) with a querier; ports with a router
+    /// of these; ports that are configured as router ports for all of them.
     pub fn new(
         asked: impl IntoIterator<Item = (u16, bool)>,
         routers: impl IntoIterator<Item = (u16, bool, InterfaceId)>,
@@ -62,7 +63,7 @@ impl Asking {
     }
 }
 
-/// See the module.
+/// The multicast groups of a bridge.
 #[derive(Debug)]
 pub struct Groups {
     shards: Box<[ArcSwap<Shard>]>,
@@ -70,7 +71,7 @@ pub struct Groups {
     seed: u64,
 }
 
-/// A table is like itself alone: it changes while bridges have it.
+/// Two tables are equal only if they are the same table, because a table changes in use.
 impl PartialEq for Groups {
     fn eq(&self, other: &Self) -> bool {
         core::ptr::eq(self, other)
@@ -80,8 +81,8 @@ impl PartialEq for Groups {
 impl Eq for Groups {}
 
 impl Groups {
-    /// A table without groups, in whose VLANs nobody asks. `seed` is random, so that nobody chooses groups that meet
-    /// in one shard.
+    /// Creates a table without groups and queriers. `seed` is random, so that nobody can choose
+    /// groups that fall into one shard.
     pub fn new(seed: u64) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| ArcSwap::default()).collect(),
@@ -97,8 +98,9 @@ impl Groups {
         &self.shards[(hash >> 56) as usize % SHARDS]
     }
 
-    /// Says which ports listen to a group, in order of their interfaces; none forgets it. Returns what was replaced:
-    /// hold it until no worker can be reading it. Only control calls this.
+    /// Sets the ports that joined a group, sorted by interface; an empty slice removes the group.
+    /// Returns the previous shard: the caller holds it until no worker can be reading it. Only
+    /// control calls this.
     pub fn set(&self, vid: u16, group: IpAddr, ports: &[InterfaceId]) -> Arc<Shard> {
         let key = key(vid, group);
         let shard = self.shard(key);
@@ -112,12 +114,13 @@ impl Groups {
         shard.swap(Arc::new(Shard(groups)))
     }
 
-    /// Says who asks. Returns what was replaced, as [`Self::set`] does.
+    /// Sets the queriers. Returns the previous value: the caller holds it until no worker can be
+    /// reading it.
     pub fn set_asking(&self, asking: Asking) -> Arc<Asking> {
         self.asking.swap(Arc::new(asking))
     }
 
-    /// What is known of the receivers of a multicast packet in a VLAN.
+    /// Returns the receivers of a multicast packet in a VLAN.
     pub(super) fn receivers(&self, vid: u16, sent: Sent) -> Receivers {
         let Sent { ipv6, to } = sent;
         let asking = self.asking.load();
@@ -155,21 +158,23 @@ fn group_of(to: To) -> u128 {
     }
 }
 
-/// Who receives a packet, held for as long as it is flooded.
+/// The receivers of a packet, held while it is flooded.
 pub(super) struct Receivers {
     of: (u16, bool),
     is_asked: bool,
     only_routers: bool,
     asking: Guard<Arc<Asking>>,
-    /// The shard of a group that somebody listens to, and its place there.
+    /// The shard of a group with members, and the group's position in it.
     group: Option<(Guard<Arc<Shard>>, usize)>,
 }
 
 impl Receivers {
-    /// Whether the packet leaves by a port. `floods` is its `unknown-multicast-flood`.
+    /// Returns true if the packet leaves by a port. `floods` is the port's
+    /// `unknown-multicast-flood`.
     ///
-    /// RouterOS: a port that is not flooded to gets what it listens to alone. To others goes what nobody is known to
-    /// listen to as long as nobody asks; then it goes to multicast routers alone (RFC 4541, 2.1.2).
+    /// RouterOS: a port without flooding gets only the groups that it joined. Ports with flooding
+    /// also get groups without members as long as there is no querier; with a querier such groups
+    /// go to multicast routers only (RFC 4541, 2.1.2).
     pub(super) fn has(&self, port: InterfaceId, floods: bool) -> bool {
         if let Some((shard, at)) = &self.group {
             let listens = shard.0[*at].1.binary_search(&port).is_ok();
@@ -178,7 +183,8 @@ impl Receivers {
         }
         let is_router = || self.asking.is_router(self.of, port);
         match (self.is_asked, self.only_routers) {
-            // Who reports hears no reports of others, or it would not report itself (RFC 4541, 2.1.1).
+            // A host must not see the reports of other hosts, or it would suppress its own (RFC
+            // 4541, 2.1.1).
             (true, true) => is_router(),
             (false, true) => floods || is_router(),
             (asked, false) => floods && (!asked || is_router()),
@@ -186,7 +192,7 @@ impl Receivers {
     }
 }
 
-/// A multicast packet that does not go to everybody on its link.
+/// A multicast packet that snooping restricts to some ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sent {
     ipv6: bool,
@@ -195,25 +201,26 @@ pub(super) struct Sent {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum To {
-    /// A group, one of IPv4 mapped into IPv6.
+    /// A packet to this group; IPv4 groups are mapped into IPv6.
     Group(u128),
-    /// Those who want to know who listens: it is a report of IGMP or MLD, or a leave.
+    /// An IGMP or MLD report or leave, which goes to routers.
     Routers,
 }
 
-/// What a frame to a group of the link layer means to a bridge that snoops.
+/// The snooping decision about a multicast frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Multicast {
-    /// It goes wherever its VLAN goes: it is no IP, or of a group that everybody listens to.
+    /// Flooded in its VLAN: no IP packet, or a group that is never restricted.
     All,
-    /// It goes to those who listen.
+    /// Restricted to the receivers of this packet.
     Some(Sent),
-    /// It is of IGMP or MLD, and control hears it, too: a query (which goes everywhere) or a report.
+    /// An IGMP or MLD message, which control receives as well: a query, which is flooded, or a
+    /// report.
     Heard(Option<Sent>),
 }
 
-/// Looks at the packet behind a link header, from its network header on. Reads no further than the packet is, and
-/// what is malformed goes everywhere.
+/// Classifies the packet behind a link header, from its network header on. Malformed packets are
+/// flooded.
 pub(super) fn multicast(ethertype: u16, packet: &[u8]) -> Multicast {
     let found = match ethertype {
         0x0800 => multicast4(packet),
@@ -234,7 +241,8 @@ fn multicast4(packet: &[u8]) -> Option<Multicast> {
     let of = |to| Sent { ipv6: false, to };
     if header[9] == IGMP {
         let kind = *packet.get(usize::from(header[0] & 0xf) * 4)?;
-        // Version 1 and 2 reports, leaves, version 3 reports; others are unknown (RFC 4541, 2.1.1).
+        // Version 1 and 2 reports, leaves and version 3 reports; other types are unknown (RFC 4541,
+        // 2.1.1).
         return Some(match kind {
             QUERY => Multicast::Heard(None),
             0x12 | 0x16 | 0x17 | 0x22 => Multicast::Heard(Some(of(To::Routers))),
@@ -259,7 +267,7 @@ fn multicast6(packet: &[u8]) -> Option<Multicast> {
         return None;
     }
     let of = |to| Sent { ipv6: true, to };
-    // Messages of MLD have a hop-by-hop header (RFC 3810, 5).
+    // MLD messages have a hop-by-hop header (RFC 3810, 5).
     if let (HOP_BY_HOP, Some([ICMP, words])) = (header[6], packet.get(40..42)) {
         let kind = *packet.get(48 + usize::from(*words) * 8)?;
         match kind {
@@ -305,7 +313,7 @@ mod tests {
         }
     }
 
-    /// Which of three ports a packet leaves by; the last one is not flooded to.
+    /// Returns which of three ports a packet leaves by; the last port has flooding off.
     fn reached(groups: &Groups, vid: u16, sent: Sent) -> [bool; 3] {
         let receivers = groups.receivers(vid, sent);
         [(ONE, true), (TWO, true), (THREE, false)].map(|(port, floods)| receivers.has(port, floods))
@@ -323,7 +331,8 @@ mod tests {
             Multicast::All
         );
         assert_eq!(multicast(0x88f7, &[0; 60]), Multicast::All);
-        // The low bits of the link-layer group are those of 224.0.0.1: the address counts.
+        // The MAC address alone is ambiguous: 224.128.0.1 has that of 224.0.0.1, so the IP address
+        // decides.
         let other = multicast(0x0800, &packet4([224, 128, 0, 1], 17, &[0; 8]));
         assert!(matches!(other, Multicast::Some(_)));
     }
@@ -375,7 +384,7 @@ mod tests {
         groups.set_asking(Asking::new([(0, false)], [(0, false, TWO)], []));
         assert_eq!(reached(&groups, 0, known), [false, true, true]);
         assert_eq!(reached(&groups, 0, unknown), [false, true, false]);
-        // Nobody asks for IPv6.
+        // IPv6 has no querier.
         let to = Ipv6Addr::new(0xff05, 0, 0, 0, 0, 0, 0, 9);
         let Multicast::Some(of6) = multicast(0x86dd, &packet6(to, 17, &[0; 8])) else {
             panic!("it is a group");
@@ -416,7 +425,7 @@ mod tests {
         assert_eq!(reached(&groups, 5, to), [false; 3]);
     }
 
-    /// A property against a plain map.
+    /// Property test against a plain map.
     #[test]
     fn groups_are_what_was_said_of_them_last() {
         use std::collections::BTreeMap;

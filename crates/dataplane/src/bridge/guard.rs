@@ -1,6 +1,6 @@
-//! What a bridge keeps from its hosts: messages of DHCP servers, DHCPv6 servers and routers that come by ports which
-//! are not trusted to have any behind them (`dhcp-snooping`, `dhcpv6-snooping`, `ra-guard`; RFC 7610, RFC 6105). What
-//! clients ask leaves by trusted ports alone, and may be told where they are (RFC 3046).
+//! Guards of a bridge: drop messages of DHCP servers, DHCPv6 servers and routers from untrusted
+//! ports (`dhcp-snooping`, `dhcpv6-snooping`, `ra-guard`; RFC 7610, RFC 6105). Client requests
+//! leave by trusted ports only, and may get the relay agent information of their port (RFC 3046).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::link;
 use crate::drop::DropReason;
 use crate::flow::{Upper, is_first_fragment6, upper4, upper6};
 
-/// Which of a bridge's guards are on.
+/// The guards that are enabled on a bridge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Guards {
     /// `dhcp-snooping`.
@@ -23,26 +23,26 @@ pub struct Guards {
 }
 
 impl Guards {
-    /// Whether none is on.
+    /// Returns true if no guard is enabled.
     pub const fn are_off(self) -> bool {
         !(self.dhcp || self.dhcp6 || self.advertisements)
     }
 }
 
-/// What a port is trusted with.
+/// The trust settings of a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trust {
-    /// `trusted`: DHCP servers are behind it.
+    /// `trusted`: DHCP servers are permitted behind the port.
     pub dhcp: bool,
-    /// `trusted-dhcpv6`: DHCPv6 servers are.
+    /// `trusted-dhcpv6`: DHCPv6 servers are permitted behind the port.
     pub dhcp6: bool,
-    /// `trusted-ra`: routers are.
+    /// `trusted-ra`: routers are permitted behind the port.
     pub advertisements: bool,
-    /// The relay agent information option that requests of clients behind the port get, whole.
+    /// The complete relay agent information option for requests of clients behind the port.
     pub agent: Option<Arc<[u8]>>,
 }
 
-/// What the router above is trusted with.
+/// The trust settings of the router above the bridge.
 pub(super) static TRUSTED: Trust = Trust {
     dhcp: true,
     dhcp6: true,
@@ -50,10 +50,10 @@ pub(super) static TRUSTED: Trust = Trust {
     agent: None,
 };
 
-/// What a packet is to the guards.
+/// The message type of a packet, as far as guards distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// None of their business.
+    /// Any other packet.
     Other,
     /// A message of a DHCP client.
     Client,
@@ -65,11 +65,12 @@ pub(super) enum Kind {
     Server6,
     /// A router advertisement.
     Advertisement,
-    /// What it is does not show in its first fragment, or its headers are no chain (RFC 7113, 3).
+    /// Unclear: the message type is not in the first fragment, or the extension headers are
+    /// malformed (RFC 7113, 3).
     Hidden6,
 }
 
-/// Tells what a packet is, from its network header on, behind this EtherType.
+/// Classifies a packet, from its network header on, by its EtherType.
 pub(super) fn kind(ethertype: u16, packet: &[u8]) -> Kind {
     match ethertype {
         0x0800 => kind4(packet),
@@ -85,7 +86,7 @@ fn kind4(packet: &[u8]) -> Kind {
     else {
         return Kind::Other;
     };
-    // A fragment behind the first one is nothing without the first.
+    // Later fragments are harmless without the first.
     let is_first = packet[6] & 0x1f == 0 && packet[7] == 0;
     if protocol != Protocol::UDP.0 || !is_first {
         return Kind::Other;
@@ -131,7 +132,7 @@ fn kind6(packet: &[u8]) -> Kind {
     }
 }
 
-/// Whether a packet of this kind may come in by a port.
+/// Checks whether a packet of this kind is admitted at a port.
 ///
 /// # Errors
 /// The reason to drop it.
@@ -146,7 +147,8 @@ pub(super) fn admit(guards: Guards, trust: &Trust, kind: Kind) -> Result<(), Dro
     }
 }
 
-/// Whether a packet of this kind may leave by a port: what clients ask is for servers.
+/// Returns true if a packet of this kind may leave by a port: client requests go to trusted ports
+/// only.
 pub(super) const fn leaves(guards: Guards, trust: &Trust, kind: Kind) -> bool {
     match kind {
         Kind::Client => !guards.dhcp || trust.dhcp,
@@ -155,7 +157,7 @@ pub(super) const fn leaves(guards: Guards, trust: &Trust, kind: Kind) -> bool {
     }
 }
 
-/// Guards a frame that comes in: whether it may, and what is changed of it.
+/// Guards a received frame: checks its message type, and edits the relay agent information.
 ///
 /// # Errors
 /// The reason to drop it.
@@ -168,7 +170,7 @@ pub(super) fn run(guards: Guards, trust: &Trust, frame: &mut Frame) -> Result<()
     }
 }
 
-/// Whether a frame may come in, as [`run`] decides it.
+/// Checks a received frame without editing it.
 ///
 /// # Errors
 /// The reason to drop it.
@@ -179,15 +181,15 @@ pub(super) fn look(guards: Guards, trust: &Trust, bytes: &[u8]) -> Result<(), Dr
     }
 }
 
-/// Where the packet of a frame begins, and what it is.
+/// Returns the offset of a frame's packet, and its message type.
 pub(super) fn kind_of(bytes: &[u8]) -> (usize, Kind) {
     let (l3, ethertype) = link::packet_of(bytes);
     (l3, kind(ethertype, bytes.get(l3..).unwrap_or_default()))
 }
 
-/// Puts the relay agent information of the port that a client's request came by into it, and takes it out of a
-/// server's answer. The packet begins at `l3`. A request with such an option from a port that is not trusted, which no
-/// relay sent, is none to be forwarded (RFC 3046, 2.1).
+/// Inserts the port's relay agent information into a client's request, and removes it from a
+/// server's answer. The packet begins at `l3`. A request with such an option from an untrusted
+/// port, without a relay's address, is dropped (RFC 3046, 2.1).
 ///
 /// # Errors
 /// The reason to drop it.
@@ -220,11 +222,11 @@ pub(super) fn edit(
     Ok(())
 }
 
-/// Where the parts of a DHCP message lie in its frame.
+/// The offsets of a DHCP message in its frame.
 struct Place {
     udp: usize,
     message: usize,
-    /// Bytes of the message.
+    /// Length of the message in bytes.
     len: usize,
     end: usize,
     agent: Option<core::ops::Range<usize>>,
@@ -232,7 +234,7 @@ struct Place {
 }
 
 impl Place {
-    /// None for what is no whole DHCP message.
+    /// Parses a frame; `None` if it holds no whole DHCP message.
     fn of(bytes: &[u8], l3: usize) -> Option<Self> {
         let packet = ipv4::Packet::new_checked(bytes.get(l3..)?).ok()?;
         if packet.fragment().is_piece() {
@@ -252,7 +254,7 @@ impl Place {
     }
 }
 
-/// The checksum is to be one, as what it covers changes.
+/// Completes an offloaded checksum, because the bytes that it covers are about to change.
 fn finish_checksum(frame: &mut Frame) {
     let offload = frame.offload;
     if frame::finish_checksum(frame.bytes_mut(), &offload).is_ok() {
@@ -260,9 +262,10 @@ fn finish_checksum(frame: &mut Frame) {
     }
 }
 
-/// A request that the option makes too long for its slot goes without it (RFC 3046, 2.1).
+/// Inserts the option. A request that would become too long is forwarded without it (RFC 3046,
+/// 2.1).
 fn insert(frame: &mut Frame, l3: usize, place: &Place, option: &[u8]) {
-    /// Bytes of a packet that every link carries.
+    /// The largest packet that every link carries, in bytes.
     const MTU: usize = 1500;
     let before = frame.len();
     let most = place.message + place.len.max(place.end + option.len() + 1);
@@ -286,7 +289,8 @@ fn insert(frame: &mut Frame, l3: usize, place: &Place, option: &[u8]) {
     seal(bytes, l3, place);
 }
 
-/// Writes the checksums of a datagram whose lengths are right. One without a checksum stays so.
+/// Writes the IPv4 and UDP checksums of a datagram with correct lengths. A datagram without a UDP
+/// checksum keeps none.
 fn seal(bytes: &mut [u8], l3: usize, place: &Place) {
     let Some((header, rest)) = bytes.get_mut(l3..).and_then(|packet| {
         let header = place.udp - l3;

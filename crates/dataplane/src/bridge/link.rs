@@ -40,7 +40,7 @@ pub(super) fn packet_of(bytes: &[u8]) -> (usize, u16) {
 pub(super) fn bytes_on_link(frame: &Frame) -> usize {
     match frame.offload.segmentation {
         Segmentation::None => frame.len(),
-        // The link's own device splits it by what its sender said fits.
+        // A device splits merged segments by the size that their sender stated.
         _ => 0,
     }
 }

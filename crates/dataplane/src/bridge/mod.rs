@@ -1,10 +1,11 @@
-//! Bridges: what a frame that comes by a bridge's port, or down from the router, comes to.
+//! Bridges: forwarding of frames received by a bridge's ports or sent by the router.
 //!
-//! Begin with `receive.rs` (frames of a port, before the VLANs of its interface) and `send.rs` (frames of the router,
-//! by `Out::Bridge`). Both run the passes of `passes.rs`, which ask `decide.rs`: `admit` at ingress, `find` for where a
-//! frame goes, `leaves` at each egress port. `flood.rs` has frames for several ports, and the general way out of one;
-//! `tags.rs` rewrites tags; `offload.rs` teaches what switches below the workers. What goes up stays in its vector,
-//! which walks on as the bridge interface's.
+//! Begin with `receive.rs` (frames of a port, before the VLANs of its interface) and `send.rs`
+//! (frames of the router, by `Out::Bridge`). Both run the passes of `passes.rs`, which ask
+//! `decide.rs`: `admit` at ingress, `find` for the destination, `leaves` at each egress port.
+//! `flood.rs` sends frames to several ports, and has the general transmission by one; `tags.rs`
+//! rewrites tags; `offload.rs` teaches switches below the workers. Frames for the router stay in
+//! their vector, which walks on as received by the bridge interface.
 
 mod decide;
 mod explain;

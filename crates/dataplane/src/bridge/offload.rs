@@ -1,8 +1,10 @@
-//! What is switched below the workers, of a bridge: its ports and VLANs as a switch has them, and what workers teach.
+//! Switch offload of a bridge: its ports and VLANs as a switch needs them, and the hosts that
+//! workers teach.
 //!
-//! Known unicast alone is switched, where both hosts are known to the switch. A worker teaches a pair when it bridges
-//! a frame from one port of a group to another: that frame was not switched, and the next one will be. So what is
-//! routed or flooded costs nothing, however much of it comes. A host that has moved is taught or forgotten at once.
+//! The switch forwards only unicast between hosts that it knows. When a worker bridges a frame from
+//! one port of a group to another, it teaches both hosts to the switch, which forwards the next
+//! frame itself. So routed and flooded frames cost no teaching. A host that has moved is taught or
+//! forgotten at once.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +16,21 @@ use frame::switch::{
 use super::{self as bridge, Bridge, BridgePort, FrameTypes};
 use crate::table::bridge_hosts;
 
-/// VLAN ids, without 0 and the one that is reserved.
+/// Valid VLAN ids, without 0 and the reserved 4095.
 const VIDS: core::ops::RangeInclusive<u16> = 1..=4094;
 
-/// Where a port of a bridge is switched.
+/// The switch port of a bridge port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switched {
-    /// With whom.
+    /// The group of ports that forward to each other.
     pub group: Group,
-    /// Its place.
+    /// The port of the switch.
     pub seat: SwitchPort,
-    /// The longest frame that it sends, in bytes from the Ethernet header on.
+    /// The longest frame that the port sends, in bytes from the Ethernet header on.
     pub longest: u32,
 }
 
-/// What a switch does of a bridge.
+/// The configuration of a switch for a bridge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offloaded {
     members: BTreeMap<SwitchPort, Member>,
@@ -37,7 +39,7 @@ pub struct Offloaded {
 }
 
 impl Offloaded {
-    /// What is switched of a bridge; nothing where none of its ports is.
+    /// Returns the configuration for a bridge; empty if a switch has none of its ports.
     pub fn of(bridge: &Bridge) -> Self {
         let ports = || bridge.ports().iter().enumerate();
         let switched = || ports().filter_map(|(at, port)| Some((at, port, port.switched?)));
@@ -69,14 +71,14 @@ impl Offloaded {
         of
     }
 
-    /// Brings a switch from what it did of a bridge to this.
+    /// Changes the configuration of a switch from `before` to this.
     pub fn follow(&self, before: &Self, switch: &dyn BridgeOffload) {
         for (seat, member) in &before.members {
             let now = self.members.get(seat);
             if now.is_none() {
                 switch.set_member(*seat, None);
             }
-            // Hosts of another group, and those of a port that has gone, are nobody's.
+            // Forget the hosts of a port that has left its group.
             if now.is_none_or(|now| now.group != member.group) {
                 switch.flush(*seat);
             }
@@ -98,7 +100,7 @@ impl Offloaded {
         }
         for (seat, member) in &self.members {
             let was = before.members.get(seat);
-            // A worker may have taught something after the port was gone.
+            // A worker may have taught a host after the port had gone.
             if was.is_none_or(|was| was.group != member.group) {
                 switch.flush(*seat);
             }
@@ -109,7 +111,7 @@ impl Offloaded {
     }
 }
 
-/// Whether frames go from one port to another, VLANs and spanning trees aside.
+/// Returns true if frames may go from one port to another, VLANs and spanning trees aside.
 fn reaches((from, port): (usize, &BridgePort), (to, other): (usize, &BridgePort)) -> bool {
     let isolated = port.isolated && other.isolated;
     let same_horizon = port.horizon.is_some() && port.horizon == other.horizon;
@@ -124,7 +126,7 @@ fn tags(port: &BridgePort) -> MemberTags {
     }
 }
 
-/// A VLAN of these ports.
+/// Returns the ports of a VLAN in the switch.
 fn vlan_seats(bridge: &Bridge, vid: u16, ports: &[(usize, &BridgePort, Switched)]) -> VlanPorts {
     let mut seats = VlanPorts::default();
     let instance = bridge.vlans.as_ref().map_or(0, |vlans| vlans.instance(vid));
@@ -147,15 +149,15 @@ fn vlan_seats(bridge: &Bridge, vid: u16, ports: &[(usize, &BridgePort, Switched)
             seats.untagged = seats.untagged.with(is.seat);
         }
     }
-    // A VLAN of one port has nowhere to go.
+    // A VLAN without egress ports is not configured.
     match seats.egress == SwitchPorts::default() {
         true => VlanPorts::default(),
         false => seats,
     }
 }
 
-/// A frame was bridged from one port to another by a worker, between hosts that are known there: from here on the
-/// switch does that, if both are in one group.
+/// Teaches a switch the hosts of a frame that a worker bridged between two ports, if both ports are
+/// in one group.
 pub fn bridged(
     switch: Option<&dyn BridgeOffload>,
     (from, source): (&BridgePort, &bridge_hosts::HostKey),
@@ -171,8 +173,8 @@ pub fn bridged(
     }
 }
 
-/// A host that was behind one port of a bridge is behind another. Without this the switch would go on to send its
-/// frames there.
+/// Updates a switch after a host has moved from one port to another. Otherwise the switch would
+/// still send to the old port.
 #[cold]
 #[inline(never)]
 pub fn moved(
@@ -194,7 +196,7 @@ pub fn moved(
     }
 }
 
-/// A host of a bridge, as its switch names it among the ports of a group.
+/// Returns the key of a host in the switch.
 pub fn key(group: Group, host: &bridge_hosts::HostKey) -> HostKey {
     let [_, _, mac @ ..] = host.mac.to_be_bytes();
     HostKey {

@@ -1,13 +1,15 @@
-//! Frames that come by a bridge port with an address of that bridge as their source: the network probably has a loop.
+//! Frames received by a bridge port with an address of that bridge as their source: the network
+//! probably has a loop.
 //!
-//! Such a sender is not learned, the frame is bridged on, and control logs it. RouterOS: `bridge port received packet
-//! with own address as source address`.
+//! Such a sender is not learned, the frame is bridged on, and control logs it. RouterOS:
+//! `bridge port received packet with own address as source address`.
 
 /// Linux (`net_ratelimit`): ten messages in five seconds.
 const BURST: u8 = 10;
 const WINDOW_SECONDS: u32 = 5;
 
-/// Limits what a worker tells control of such frames: a loop brings as many as its links carry.
+/// Rate limit of a worker's reports to control: a loop delivers as many such frames as its links
+/// carry.
 #[derive(Debug, Default)]
 pub(super) struct OwnSources {
     /// The second in which the window began.

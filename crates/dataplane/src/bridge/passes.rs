@@ -1,13 +1,12 @@
-//! The passes over frames that come into a bridge together, by a port or from the router above.
+//! The passes over the frames of a vector that enter a bridge, by a port or from the router above.
 //!
 //! ```text
-//! 1 sight:  head, class; asks for the lines of both stations
-//! 2 judge:  learns, looks up, decides; rewrites the tags of what leaves as it is     } in parts of the vector
-//! 3 commit: frames to their ports; what goes up stays in the vector
+//! 1 sight:  head, class; prefetches the entries of both hosts
+//! 2 judge:  learns, looks up, decides; rewrites tags of frames that leave by one port   } in parts of the vector
+//! 3 commit: frames to their ports; frames for the router stay in the vector
 //! ```
 //!
-//! Frames keep their order. A frame that is sent as the one before it was, between the same stations, is not looked
-//! up again.
+//! Frames keep their order. A frame with the same header as its predecessor reuses its decision.
 
 use core::ops::Range;
 
@@ -28,34 +27,35 @@ use crate::table::{BridgeHosts, Learned};
 use crate::walk::Context;
 use crate::walk::guarded::bridged::Hook;
 
-/// Headers are asked for so many frames ahead.
+/// Headers are prefetched this many frames ahead.
 const AHEAD: usize = 8;
 
-/// Whether guards let a frame in.
+/// Applies the bridge's guards to a received frame.
 #[cold]
 #[inline(never)]
 fn guard(source: &Source<'_>, frame: &mut Frame) -> Result<(), DropReason> {
     guard::run(source.bridge.guards, source.trust, frame)
 }
 
-/// What becomes of frames that begin alike.
+/// The decision about consecutive frames with the same header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// They leave by the egress port at this place of those that were met.
+    /// Leave by the egress port at this position of the cache.
     Leave(u8, Leaves, Class),
-    /// They go up.
+    /// Go up to the router.
     Up(Leaves, Class),
-    /// They leave by several ports.
+    /// Leave by several ports.
     Flood(Class, Many),
-    /// Copies leave by several ports, and they go up.
+    /// Go up to the router, with copies to several ports.
     Group(Class, Many),
-    /// They are discarded.
+    /// Drop.
     Drop(DropReason),
-    /// Their address is one of those that bridges keep for themselves.
+    /// The destination is a reserved bridge address.
     Reserved,
 }
 
-/// Bridges frames from a source; those that go up stay in the vector. Returns what came.
+/// Bridges frames from a source. Frames for the router stay in the vector. Returns the received
+/// frames and their bytes.
 pub(super) fn run(
     cx: &Context<'_>,
     source: &Source<'_>,
@@ -69,7 +69,7 @@ pub(super) fn run(
     }
 }
 
-/// The same of frames that come to the bridging decision.
+/// Bridges frames from a source whose rules before the bridging decision have been evaluated.
 pub(super) fn bridge(
     cx: &Context<'_>,
     source: &Source<'_>,
@@ -121,30 +121,30 @@ pub(super) fn bridge(
     came
 }
 
-/// The passes that decide.
+/// The state of the deciding passes.
 struct Stage<'a> {
     cx: &'a Context<'a>,
     source: &'a Source<'a>,
     hosts: &'a BridgeHosts,
-    /// The second of this vector.
+    /// The time of this vector in seconds.
     now: u32,
     egresses: &'a mut [Egress; EGRESSES],
-    /// What became of the last frame.
+    /// The decision about the last frame.
     last: Verdict,
     came: Traffic,
-    /// There are frames for groups.
+    /// Some frame has a multicast destination.
     groups: bool,
     own_sources: &'a mut OwnSources,
     outlet: &'a mut Outlet,
 }
 
 impl Stage<'_> {
-    /// Pass 1.
+    /// Pass 1: parses heads, classifies frames and prefetches the entries of both hosts.
     #[inline(always)]
     fn sight(&mut self, frames: &mut [Frame], places: Range<usize>, seen: &mut [Seen; PART]) {
         let (source, hosts) = (self.source, self.hosts);
         let learns = !source.is_router();
-        // Guards look at more of each frame than what it begins with.
+        // Guards inspect packets, so frames with equal headers may differ.
         let alike = source.bridge.guards.are_off();
         let (mut bytes, mut groups) = (0, false);
         let mut before = Head::default();
@@ -164,7 +164,8 @@ impl Stage<'_> {
                 (seen.head, before) = (Head::default(), Head::default());
                 continue;
             };
-            // The first of each part is looked at again, so that nothing is kept for long.
+            // The first frame of each part is always decided anew, which bounds the age of a
+            // decision.
             seen.again = head == before && at != first && alike;
             (seen.head, before) = (head, head);
             if seen.again {
@@ -184,7 +185,7 @@ impl Stage<'_> {
         self.groups |= groups;
     }
 
-    /// Pass 2.
+    /// Pass 2: decides about each frame.
     #[inline(always)]
     fn judge(
         &mut self,
@@ -209,7 +210,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Decides about a frame, and learns where it comes from.
+    /// Decides about a frame, and learns its source address.
     #[inline(always)]
     fn decide(&mut self, frame: &mut Frame, seen: &Seen) -> Verdict {
         let (source, head) = (self.source, &seen.head);
@@ -250,7 +251,8 @@ impl Stage<'_> {
         }
     }
 
-    /// Learns the sender of a frame, unless its address is one of the router's own: then control is told.
+    /// Learns the source address of a frame. An address of the bridge itself is not learned but
+    /// reported to control.
     #[inline(always)]
     fn learn(&mut self, frame: &Frame, seen: &Seen, class: &Class) -> Learned {
         let (source, from) = (self.source, seen.head.from);
@@ -270,7 +272,8 @@ impl Stage<'_> {
         learned
     }
 
-    /// Sends control the link addresses of a frame whose source is an address of the bridge, within the limit.
+    /// Sends control the MAC addresses of a frame whose source is an address of the bridge, within
+    /// the rate limit.
     #[cold]
     #[inline(never)]
     fn tell_own_source(&mut self, frame: &Frame) {
@@ -279,7 +282,8 @@ impl Stage<'_> {
         }
     }
 
-    /// A frame goes on from a port that is switched below the workers, which were asked all the same.
+    /// Teaches a switch below the workers the hosts of a frame that a worker forwards from a
+    /// switched port.
     #[cold]
     #[inline(never)]
     fn teach(
@@ -319,7 +323,8 @@ impl Stage<'_> {
         }
     }
 
-    /// A frame leaves by an egress port that was met: its out, if it leaves as it is then.
+    /// Prepares a frame to leave by a cached egress port. Returns its out; [`OutId::NONE`] with
+    /// `way` set if more must be done.
     #[inline(always)]
     fn leave(
         &mut self,
@@ -345,7 +350,7 @@ impl Stage<'_> {
         egress.out
     }
 
-    /// What becomes of a frame that does not leave by one port.
+    /// Returns the way of a frame that does not leave by one port unchanged.
     #[inline(never)]
     fn end(&self, frame: &mut Frame, verdict: Verdict) -> Way {
         let bridge = self.source.bridge;
@@ -365,7 +370,8 @@ impl Stage<'_> {
         }
     }
 
-    /// Asks rules about those frames of a part that leave as they are, and those that go up. Counts what leaves.
+    /// Evaluates the rules for the frames of a part that leave unchanged or go up, and counts
+    /// frames that leave.
     #[inline(never)]
     fn ask(
         &mut self,
@@ -404,7 +410,7 @@ impl Stage<'_> {
         }
     }
 
-    /// An egress port that was not met yet, or not lately.
+    /// Loads an egress port into the cache.
     #[cold]
     #[inline(never)]
     fn meet(&mut self, id: InterfaceId) {
@@ -419,9 +425,9 @@ impl Stage<'_> {
             met.joined = decide::joined(source, number);
             met.forwarding = source.bridge.ports()[number].forwarding;
             met.out = line.out;
-            // The tags of a VLAN's interface are put on one by one.
+            // Tags of a VLAN interface are pushed one by one, on the general way.
             met.longest = match line.under == id {
-                // A tag may come on top.
+                // A tag may be added.
                 true => flood::longest(&line).saturating_sub(4),
                 false => 0,
             };
@@ -431,14 +437,14 @@ impl Stage<'_> {
         self.egresses[at] = met;
     }
 
-    /// Counts what left by all ports.
+    /// Writes the remaining counts of all egress ports.
     fn flush(&mut self) {
         for at in 0..EGRESSES {
             self.count(at);
         }
     }
 
-    /// Counts what left by a port.
+    /// Writes the remaining counts of an egress port.
     fn count(&mut self, at: usize) {
         let Egress { id, sent, .. } = self.egresses[at];
         let Traffic { packets, bytes } = sent;
@@ -465,7 +471,7 @@ impl Stage<'_> {
     }
 }
 
-/// Pass 3.
+/// Pass 3: sends frames to their ports; frames for the router stay in the vector.
 fn commit(
     cx: &Context<'_>,
     source: &Source<'_>,
@@ -522,10 +528,10 @@ fn commit(
     core::mem::swap(vector, risen);
 }
 
-/// Sends copies of a frame for a group, which then is the router's.
+/// Sends copies of a multicast frame, and prepares the frame itself for the router.
 ///
 /// # Errors
-/// A rule keeps it from the router.
+/// A rule drops the frame for the router.
 #[cold]
 #[inline(never)]
 fn group(
@@ -537,14 +543,14 @@ fn group(
 ) -> Result<(), DropReason> {
     flood::copies(cx, source, frame, (class, many), outlet);
     if let Ok(how) = decide::rises(source, &class) {
-        // With no room for a tag it is of no VLAN, and ends at ingress.
+        // Without room for a tag the frame has no VLAN, and ends at ingress.
         let _ = tags::retag(frame, &class, how, source.bridge.ethertype);
     }
     frame.rise(source.interface, source.bridge.id);
     filter::one_rises(cx, source, frame, outlet)
 }
 
-/// Does with a frame what was decided, where that is more than to send it as it is.
+/// Acts on the way of a frame that does not leave by one port unchanged.
 #[cold]
 #[inline(never)]
 fn end(cx: &Context<'_>, source: &Source<'_>, frame: Frame, way: Way, outlet: &mut Outlet) {
@@ -559,7 +565,7 @@ fn end(cx: &Context<'_>, source: &Source<'_>, frame: Frame, way: Way, outlet: &m
         Way::Flood(class, many) => flood::flood(cx, source, frame, (class, many), outlet),
         Way::Drop(reason) => outlet.discard(frame, reason),
         Way::Reserved => receive::reserved(cx, source, frame, outlet),
-        // They go up.
+        // Frames for the router do not reach this function.
         Way::Up | Way::Group(..) => outlet.discard(frame, DropReason::BridgeNowhere),
     }
 }

@@ -1,4 +1,4 @@
-//! A bridge and its ports as control gives them: values, replaced as a whole.
+//! A bridge and its ports: immutable values that control replaces as a whole.
 
 use std::sync::Arc;
 
@@ -15,35 +15,36 @@ pub const PORTS: usize = 1024;
 /// Which frames a port admits (`frame-types`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrameTypes {
-    /// All.
+    /// All frames.
     #[default]
     All,
-    /// Those with a tag that names a VLAN.
+    /// Frames with a tag that names a VLAN.
     Tagged,
-    /// Those without one, or with a priority alone.
+    /// Frames without a tag, or with a priority tag.
     UntaggedAndPriority,
 }
 
-/// How a switch chip takes the VLANs of what comes by a port (`vlan-mode` of `/interface/ethernet/switch/port`). What
-/// has no tag is of the port's own VLAN (`default-vlan-id`); a VLAN is known if the chip's table has it.
+/// How a switch chip treats the VLANs of received frames (`vlan-mode` of
+/// `/interface/ethernet/switch/port`). Untagged frames belong to the port's own VLAN
+/// (`default-vlan-id`); a VLAN is known if the chip's table has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VlanMode {
-    /// Tags do not count.
+    /// Tags are ignored.
     Disabled,
-    /// Frames of known VLANs go to the members; others go on as if they had no tag.
+    /// Frames of known VLANs go to the members; others are forwarded as if untagged.
     Fallback,
-    /// Frames of unknown VLANs are discarded.
+    /// Frames of unknown VLANs are dropped.
     Check,
-    /// Those of VLANs that the port is no member of, too.
+    /// Frames of unknown VLANs, and of VLANs without the port as a member, are dropped.
     Secure,
 }
 
-/// Ports of a bridge, by their numbers.
+/// A set of ports of a bridge, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortSet(Vec<u64>);
 
 impl PortSet {
-    /// Whether the port with this number is in it.
+    /// Returns true if the set has the port with this number.
     pub fn has(&self, port: usize) -> bool {
         let word = self.0.get(port / 64).copied().unwrap_or_default();
         word >> (port % 64) & 1 != 0
@@ -66,41 +67,43 @@ impl FromIterator<usize> for PortSet {
 /// A port of a bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BridgePort {
-    /// Its interface: anything with an Ethernet header whose line has an `out`.
+    /// The port's interface: any interface with an Ethernet header and an out.
     pub interface: InterfaceId,
-    /// The spanning trees in which it learns, a bit each: bit 0 is the common one.
+    /// Spanning trees in which the port learns, a bit each: bit 0 is the common tree.
     pub learning: u32,
-    /// The spanning trees in which it forwards.
+    /// Spanning trees in which the port forwards, a bit each.
     pub forwarding: u32,
-    /// The VLAN of frames that come without one; frames that have one are never changed by it.
+    /// The VLAN of untagged frames. Frames with a VLAN tag keep their VLAN.
     pub pvid: u16,
-    /// Which frames come in, where VLANs are filtered.
+    /// Which frames are admitted, if VLANs are filtered.
     pub frame_types: FrameTypes,
-    /// Frames come in only of VLANs that it is a member of.
+    /// Frames are admitted only if the port is a member of their VLAN.
     pub ingress_filtering: bool,
-    /// Frames are taken to be without a tag, whatever tags they have.
+    /// Received frames count as untagged, whatever tags they have.
     pub tag_stacking: bool,
-    /// Frames do not go from one port to another of the same horizon.
+    /// Frames are not forwarded between ports with equal horizon.
     pub horizon: Option<u32>,
-    /// Stations are learned here.
+    /// Source addresses are learned.
     pub learn: bool,
-    /// Frames to stations that are not known leave here.
+    /// Frames to unknown hosts are flooded to this port.
     pub unknown_unicast_flood: bool,
-    /// Frames to groups that nobody is known to have joined leave here.
+    /// Frames to multicast groups without known members are flooded to this port.
     pub unknown_multicast_flood: bool,
-    /// Broadcasts leave here.
+    /// Broadcasts are flooded to this port.
     pub broadcast_flood: bool,
-    /// Frames do not go from one isolated port to another.
+    /// Frames are not forwarded between isolated ports.
     pub isolated: bool,
-    /// The only ports that frames go to from here, by number; none: any (`forwarding-override`).
+    /// The only ports that frames from this port go to, by number; `None`: any port
+    /// (`forwarding-override`).
     pub only_to: Option<PortSet>,
-    /// Frames do not go up to the router from here.
+    /// Frames from this port do not go up to the router.
     pub kept_down: bool,
-    /// How it takes VLANs, where the table is a switch chip's and not the bridge's own.
+    /// The VLAN mode, if the VLAN table is a switch chip's and not the bridge's own.
     pub vlan_mode: Option<VlanMode>,
-    /// Where it is switched below the workers; none where they do all of it.
+    /// The switch port that forwards for this port below the workers; `None` if workers forward all
+    /// frames.
     pub switched: Option<Switched>,
-    /// What it is trusted with, where the bridge has guards.
+    /// Trust settings, if the bridge has guards.
     pub trust: Trust,
 }
 
@@ -129,40 +132,42 @@ impl Default for BridgePort {
     }
 }
 
-/// A bridge, as workers see it: immutable. `Bridge::new` gives RouterOS's defaults, whose fields are then changed.
+/// A bridge as workers see it: immutable. `Bridge::new` gives RouterOS's defaults, whose fields are
+/// then changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bridge {
-    /// Its interface, whose line has its link address and `OutId::bridge`.
+    /// The bridge's interface, with its MAC address and `OutId::bridge`.
     pub id: InterfaceId,
-    /// The VLANs that are filtered; none: it forwards tags as they are, and does not tell VLANs apart.
+    /// The VLAN table, if VLANs are filtered; `None`: tags are forwarded unchanged and VLANs are
+    /// not distinguished.
     pub vlans: Option<Arc<VlanTable>>,
-    /// The EtherType of tags that count as such.
+    /// The EtherType of tags that the bridge recognises.
     pub ethertype: u16,
-    /// What the bridge itself is as a port: of its frames without a tag, which of them it sends, and whether only in
-    /// VLANs that it is a member of.
+    /// The VLAN of untagged frames from the router.
     pub pvid: u16,
-    /// See [`Self::pvid`].
+    /// Which frames from the router are admitted.
     pub frame_types: FrameTypes,
-    /// See [`Self::pvid`].
+    /// Frames from the router are admitted only if the bridge is a member of their VLAN.
     pub ingress_filtering: bool,
-    /// The only ports that the router's frames go to, and how it takes VLANs: see [`BridgePort`].
+    /// The only ports that frames from the router go to, by number; `None`: any port.
     pub only_to: Option<PortSet>,
-    /// See [`Self::only_to`].
+    /// The VLAN mode for frames from the router, if the VLAN table is a switch chip's.
     pub vlan_mode: Option<VlanMode>,
-    /// `allow-fast-path`, and nothing looks at its frames: they are counted as such.
+    /// `allow-fast-path`, and no table applies to the frames: they count as fast path.
     pub fast_path: bool,
-    /// With two ports, frames that only pass are not looked up and teach nothing. Control says so where
-    /// `fast-forward` holds; the data plane looks whether both ports forward.
+    /// With two ports, forwarded frames need no host lookup and are not learned. Control sets this
+    /// where `fast-forward` applies; the data plane checks that both ports forward.
     pub fast_forward: bool,
-    /// `forward-reserved-addresses`: frames to 01:80:c2:00:00:0X are forwarded, but for those of flow control.
+    /// `forward-reserved-addresses`: frames to 01:80:c2:00:00:0X are forwarded, except flow
+    /// control.
     pub forward_reserved: bool,
-    /// Seconds after which a learned station is forgotten. Control does so.
+    /// Seconds after which control forgets a learned host.
     pub ageing_seconds: u32,
-    /// How many stations it learns at most.
+    /// The most learned hosts.
     pub max_learned: u32,
-    /// Who listens to which multicast groups, where it snoops.
+    /// The members of multicast groups, if the bridge snoops.
     pub groups: Option<Arc<Groups>>,
-    /// What it keeps to trusted ports.
+    /// The guards of untrusted ports.
     pub guards: Guards,
     ports: Vec<BridgePort>,
     /// The numbers of ports by their interfaces, sorted.
@@ -171,22 +176,24 @@ pub struct Bridge {
     pub(super) addresses: PortAddresses,
 }
 
-/// Link addresses of ports: no frame that comes by a port has one of them as its source, unless there is a loop.
+/// MAC addresses of ports. A received frame has one of them as its source only if the network has a
+/// loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PortAddresses {
     sorted: Vec<u64>,
-    /// A bit for the low bits of each address, so that nearly every other address is told apart at once.
+    /// Filter: one bit for the low bits of each address, which excludes nearly every other address
+    /// at once.
     pub(super) bits: u64,
 }
 
 impl PortAddresses {
-    /// The bit of an address in [`Self::bits`].
+    /// Returns the bit of an address in [`Self::bits`].
     #[inline(always)]
     pub(super) const fn bit(address: u64) -> u64 {
         1 << (address & 63)
     }
 
-    /// Whether an address is one of them.
+    /// Returns true if an address is one of them.
     pub(super) fn has(&self, address: u64) -> bool {
         self.sorted.binary_search(&address).is_ok()
     }
@@ -204,8 +211,7 @@ impl FromIterator<Mac> for PortAddresses {
 }
 
 impl Bridge {
-    /// A bridge of these ports, of which there are at most [`PORTS`]; others are left out. A port's number is its
-    /// place.
+    /// Creates a bridge of these ports, whose index is their number. Drops ports beyond [`PORTS`].
     pub fn new(id: InterfaceId, ports: impl IntoIterator<Item = BridgePort>) -> Self {
         let ports: Vec<_> = ports.into_iter().take(PORTS).collect();
         let numbers = ports.iter().map(|port| port.interface).zip(0..);
@@ -233,7 +239,8 @@ impl Bridge {
         }
     }
 
-    /// Says where each port is switched below the workers. RouterOS: where any is, there is no fast forward.
+    /// Sets the switch port of each port. RouterOS: a bridge with a switched port has no fast
+    /// forward.
     pub fn switch(&mut self, place: impl Fn(InterfaceId) -> Option<Switched>) {
         for port in &mut self.ports {
             port.switched = place(port.interface);
@@ -241,12 +248,12 @@ impl Bridge {
         self.fast_forward &= self.ports.iter().all(|port| port.switched.is_none());
     }
 
-    /// Sets the link addresses of the ports' interfaces, which are never learned.
+    /// Sets the MAC addresses of the ports' interfaces, which are never learned.
     pub fn set_addresses(&mut self, addresses: impl IntoIterator<Item = Mac>) {
         self.addresses = addresses.into_iter().collect();
     }
 
-    /// Replaces the port with this number by another one of the same interface.
+    /// Replaces the port with this number by another value for its interface.
     pub fn set_port(&mut self, number: usize, port: BridgePort) {
         if let Some(place) = self.ports.get_mut(number) {
             *place = BridgePort {
@@ -256,12 +263,12 @@ impl Bridge {
         }
     }
 
-    /// Its ports, by their numbers.
+    /// Returns the ports, by number.
     pub fn ports(&self) -> &[BridgePort] {
         &self.ports
     }
 
-    /// The number of the port that an interface is.
+    /// Returns the number of the port with this interface.
     pub fn number(&self, interface: InterfaceId) -> Option<usize> {
         let at = self.numbers.binary_search_by_key(&interface, |(of, _)| *of);
         at.ok().map(|at| usize::from(self.numbers[at].1))

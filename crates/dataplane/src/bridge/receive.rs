@@ -1,4 +1,5 @@
-//! Frames of a bridge's port: bridged, or handed up to the router as those of the bridge's interface.
+//! Reception by a bridge port: frames are bridged, or go up to the router as received by the bridge
+//! interface.
 
 use frame::{Frame, Vector};
 
@@ -14,7 +15,8 @@ use crate::walk::{Context, Entrance, Exit};
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
 
-/// Bridges the frames of a port. Those that go up stay in the vector: the entrance by which they do, if there is one.
+/// Bridges the frames of a port. Frames for the router stay in the vector. Returns the entrance of
+/// the bridge interface for them; `None` if none remain.
 pub(crate) fn receive(
     cx: &Context<'_>,
     port: &Entrance,
@@ -47,7 +49,8 @@ pub(crate) fn receive(
     }
 }
 
-/// Hands frames that go up from a port to the workers that their flows live on, where the port's frames are spread.
+/// Hands frames for the router to the workers of their flows, if the port's frames are spread by
+/// steering.
 pub(crate) fn spread(cx: &Context<'_>, port: u16, vector: &mut Vector, outlet: &mut Outlet) {
     let (index, workers) = outlet.place_among();
     let steers = cx.snapshot.port(port).is_some_and(|binding| binding.steer);
@@ -67,7 +70,7 @@ pub(crate) fn spread(cx: &Context<'_>, port: u16, vector: &mut Vector, outlet: &
     }
 }
 
-/// Gives the services that were asked for on a port copies of what they hear of frames that go on.
+/// Sends copies of forwarded multicast frames to the services that receive them on this port.
 #[cold]
 #[inline(never)]
 pub(super) fn hear(cx: &Context<'_>, source: &Source<'_>, frames: &[Frame], outlet: &mut Outlet) {
@@ -89,7 +92,7 @@ pub(super) fn hear(cx: &Context<'_>, source: &Source<'_>, frames: &[Frame], outl
     }
 }
 
-/// A frame to an address that bridges keep for their own protocols: a service of the port may hear it, whether the
+/// Settles a frame to a reserved bridge address: a service of the port may receive it, whether the
 /// port forwards or not.
 #[cold]
 pub(super) fn reserved(
@@ -107,8 +110,8 @@ pub(super) fn reserved(
     outlet.settle(cx, frame, exit);
 }
 
-/// The way of a frame to the service that was asked for on its port, if there is one. What is heard everywhere is heard
-/// on the bridge, but for frames that go no further than to this port.
+/// Returns the punt of a frame to a service of its port. Services without an interface list receive
+/// forwarded frames on the bridge interface instead.
 pub(super) fn heard(cx: &Context<'_>, source: &Source<'_>, bytes: &[u8]) -> Option<Exit> {
     let kind = bytes
         .get(ETHERNET - 2..)

@@ -23,7 +23,7 @@ pub(super) struct Seen {
     /// The frame has the header of the frame before; the other fields are not valid.
     pub(super) again: bool,
     pub(super) class: Result<Class, DropReason>,
-    /// The places of both stations in the table of hosts.
+    /// Positions of both hosts in the host table.
     pub(super) to: HostPosition,
     pub(super) from: HostPosition,
 }
@@ -33,7 +33,7 @@ pub(super) struct Seen {
 pub(super) enum Way {
     /// The frame goes up as it is.
     Up,
-    /// The frame leaves by the port with this number, changed.
+    /// The frame leaves by the port with this number, after changes.
     Port(u16, Class),
     /// Copies leave by several ports.
     Flood(Class, Many),
@@ -41,7 +41,7 @@ pub(super) enum Way {
     Group(Class, Many),
     /// The frame is discarded.
     Drop(DropReason),
-    /// The frame is sent to an address that bridges keep for their own protocols.
+    /// The destination is a reserved bridge address.
     Reserved,
 }
 

@@ -10,7 +10,7 @@ use crate::outlet::Outlet;
 use crate::tap::{self, Direction};
 use crate::walk::Context;
 
-/// Bridges through bridges.
+/// The most nested bridges that a frame passes.
 const DEPTH: u8 = 8;
 
 /// Sends all frames of a vector by the bridge in this slot.
@@ -20,7 +20,7 @@ pub(crate) fn all(cx: &Context<'_>, slot: u32, vector: &mut Vector, outlet: &mut
             send(cx, slot, vector, &mut scratch.passes, outlet);
             outlet.bridging = Some(scratch);
         }
-        // A bridge's port leads into another bridge.
+        // Called from within a bridge: one of its ports leads into this bridge.
         None => vector.drain().for_each(|frame| later(frame, slot, outlet)),
     }
 }
@@ -50,7 +50,7 @@ pub(crate) fn some(
     outlet.bridging = Some(scratch);
 }
 
-/// Leaves a frame to be sent when the vector at hand is done: a walk never begins within a walk.
+/// Queues a frame until the current vector is done: a walk never begins within a walk.
 fn later(mut frame: Frame, slot: u32, outlet: &mut Outlet) {
     if frame.depth >= DEPTH {
         return outlet.lose(frame, DropReason::BridgeDepth);
@@ -90,7 +90,7 @@ fn send(
     }
 }
 
-/// Shows a frame at the interface that it leaves by, and at the bridge below that.
+/// Shows a frame to taps of its egress interface, and of the bridge below.
 fn show(cx: &Context<'_>, bridge: frame::InterfaceId, frame: &Frame, outlet: &mut Outlet) {
     if frame.egress != bridge {
         let l3 = usize::from(frame.l3);

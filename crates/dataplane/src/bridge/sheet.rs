@@ -1,5 +1,5 @@
-//! What rules of bridges tell the frames of a chunk apart by, one array per part of a frame: the classifier looks all
-//! of them up at once. Only the parts that a chain asks about are read.
+//! Fields of the frames of a chunk that bridge rules match, one array per field, so that the
+//! classifier looks up many frames at once. Only fields that a chain matches are parsed.
 
 use frame::{Frame, InterfaceId};
 
@@ -7,19 +7,19 @@ use crate::packet::Fields;
 use crate::packet::link::{self, HEADER, Link, ethertype};
 use crate::rule::{Class, Ipsec, Marks, NatState, Of, Packets, Parts, State, TOGETHER};
 
-/// Frames that are looked at together.
+/// Frames that are classified together.
 pub(crate) const CHUNK: usize = TOGETHER;
 
-/// Where a frame is on its way through a bridge.
+/// The ports of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Between {
-    /// The port that it came by; none for the router's own.
+    /// The ingress port; none for frames from the router.
     pub(crate) ingress: InterfaceId,
-    /// The port that it leaves by; none before that is known, and for the router.
+    /// The egress port; none before the bridging decision, and for frames to the router.
     pub(crate) egress: InterfaceId,
 }
 
-/// See the module. The numbers are those of [`Of`].
+/// Fields of a chunk, one column per field. The values are encoded as [`Of`] defines.
 pub(crate) struct Sheet {
     len: usize,
     sources: [u128; CHUNK],
@@ -36,11 +36,11 @@ pub(crate) struct Sheet {
     in_bridge: [u32; CHUNK],
     out_bridge: [u32; CHUNK],
     marks: [u32; CHUNK],
-    /// Of frames without a packet of IP.
+    /// Empty fields, for frames without an IP packet.
     fields: Fields,
 }
 
-/// What is asked of the packet of IP in a frame.
+/// Columns of the IP packet in a frame.
 const OF_IP: [Of; 5] = [
     Of::Source,
     Of::Destination,
@@ -72,7 +72,7 @@ impl Sheet {
         }
     }
 
-    /// Reads the first [`CHUNK`] of these frames.
+    /// Parses the first [`CHUNK`] frames.
     #[inline]
     pub(crate) fn read(&mut self, parts: Parts, frames: &[Frame]) {
         self.len = frames.len().min(CHUNK);
@@ -98,7 +98,7 @@ impl Sheet {
         }
     }
 
-    /// Reads the addresses of a frame; what it carries.
+    /// Parses the MAC addresses of a frame, and returns its EtherType.
     #[inline(always)]
     fn read_head(&mut self, at: usize, bytes: &[u8]) -> u16 {
         let word = |at: usize| {
@@ -111,7 +111,7 @@ impl Sheet {
         from as u16
     }
 
-    /// Reads the packet in a frame, where there is one.
+    /// Parses the IP packet of a frame, if there is one.
     #[inline(always)]
     fn read_packet(&mut self, at: usize, packet: Option<&[u8]>) {
         let fields = packet.map_or(self.fields, Fields::of);
@@ -122,7 +122,8 @@ impl Sheet {
         self.tcp_flags[at] = Of::tcp_flags(&fields);
     }
 
-    /// Says where the frames come from and go to; what rules know those by, and the bridge by.
+    /// Sets the ports of the frames. `class` returns the class of a port, and `bridge` is the class
+    /// of the bridge.
     #[inline]
     pub(crate) fn pass(
         &mut self,
@@ -130,7 +131,7 @@ impl Sheet {
         bridge: Class,
         class: impl Fn(InterfaceId) -> Class,
     ) {
-        // Frames that follow each other mostly have the same ports.
+        // Consecutive frames mostly have the same ports.
         let (mut last, mut classes) = (Between::default(), [0; 4]);
         for (at, way) in ways.iter().take(self.len).enumerate() {
             if *way != last {
@@ -163,7 +164,7 @@ impl Packets for Sheet {
         self.len
     }
 
-    /// All that is asked has a column.
+    /// Every field that a bridge rule matches has a column.
     #[inline(always)]
     fn fields(&self, _at: usize) -> &Fields {
         &self.fields
@@ -222,7 +223,7 @@ impl Packets for Sheet {
     }
 }
 
-/// Bytes that a frame counts for a rule: those behind its link header, as far as they are no padding.
+/// Returns the bytes that a rule counts for a frame: those after the link header, without padding.
 pub(crate) fn counted(kind: u16, packet: &[u8]) -> u32 {
     let word = |at: usize| {
         let bytes = packet.get(at..at + 2).unwrap_or_default();

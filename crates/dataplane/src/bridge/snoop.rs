@@ -1,4 +1,5 @@
-//! Frames of IGMP and MLD: control hears copies of them.
+//! Snooping of IGMP and MLD: sends control copies of such frames, and restricts multicast to its
+//! receivers.
 
 use frame::Frame;
 
@@ -11,7 +12,7 @@ use crate::outlet::Outlet;
 use crate::punt::Why;
 use crate::walk::Context;
 
-/// The service by which control hears what bridges snoop. Such a frame has the tags that it came with.
+/// The service that receives snooped frames for control. Such a frame keeps its VLAN tags.
 pub const SNOOPED: &str = "bridge-snooping";
 
 fn multicast(bytes: &[u8]) -> Multicast {
@@ -19,7 +20,8 @@ fn multicast(bytes: &[u8]) -> Multicast {
     groups::multicast(ethertype, bytes.get(l3..).unwrap_or_default())
 }
 
-/// Who receives a frame to a group, in this VLAN of a bridge that snoops; none: all.
+/// Returns the receivers of a multicast frame in this VLAN, if the bridge snoops; `None`: all
+/// ports.
 pub(super) fn receivers(source: &Source<'_>, bytes: &[u8], vid: u16) -> Option<Receivers> {
     let groups = source.bridge.groups.as_ref()?;
     match multicast(bytes) {
@@ -28,7 +30,8 @@ pub(super) fn receivers(source: &Source<'_>, bytes: &[u8], vid: u16) -> Option<R
     }
 }
 
-/// Hands control a copy of a frame to a group that came by a port, if it is of IGMP or MLD and the bridge snoops.
+/// Sends control a copy of a multicast frame from a port, if it carries IGMP or MLD and the bridge
+/// snoops.
 pub(super) fn tell(cx: &Context<'_>, source: &Source<'_>, frame: &Frame, outlet: &mut Outlet) {
     let snoops = source.bridge.groups.is_some() && !source.is_router();
     if !snoops || !matches!(multicast(frame.bytes()), Multicast::Heard(_)) {

@@ -1,4 +1,4 @@
-//! Bridges by the slots of their interfaces: one writer (control), any number of readers, no lock.
+//! Bridges by the slots of their interfaces: written by control, read by workers without a lock.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -12,19 +12,19 @@ use super::offload::{self, Switched};
 use crate::interface::INTERFACES;
 use crate::table::{BridgeHosts, Host, HostKey, HostKind};
 
-/// Slots that are made together.
+/// Slots that are allocated together.
 const PAGE: usize = 256;
-/// Hosts of all bridges together: what RouterOS learns for one bridge at most by itself
+/// The most hosts of all bridges together: as many as RouterOS learns for one bridge by default
 /// (`max-learned-entries=auto`).
 const HOSTS: u32 = 131_072;
 
-/// All bridges, and their hosts.
+/// The table of all bridges, and their hosts.
 #[derive(Debug)]
 pub struct Bridges {
     pages: Box<[OnceLock<Box<[Slot]>>]>,
     hosts: OnceLock<BridgeHosts>,
     switch: OnceLock<Arc<dyn BridgeOffload>>,
-    /// Control's alone.
+    /// Switch ports by interface, used by control only.
     places: Mutex<BTreeMap<InterfaceId, Switched>>,
 }
 
@@ -42,11 +42,11 @@ impl Default for Bridges {
 }
 
 impl Bridges {
-    /// Makes room for so many hosts of all bridges together, before the first bridge is set; later it changes
-    /// nothing. `seed` is random (see [`BridgeHosts::new`]).
+    /// Allocates room for `hosts` hosts of all bridges. Effective before the first bridge is set;
+    /// later calls change nothing. `seed` is random, as for [`BridgeHosts::new`].
     ///
     /// # Errors
-    /// What the kernel says when there is not that much address space.
+    /// The kernel's error, if there is not that much address space.
     pub fn make_room(&self, hosts: u32, seed: u64) -> std::io::Result<()> {
         if self.hosts.get().is_none() {
             let hosts = BridgeHosts::new(hosts, seed)?;
@@ -55,10 +55,11 @@ impl Bridges {
         Ok(())
     }
 
-    /// The hosts of all bridges.
+    /// Returns the hosts of all bridges.
     ///
     /// # Panics
-    /// When nobody has made room for any, and the kernel has not 12 MB of address space.
+    /// Panics if no room was allocated before and the kernel has less than 12 MB of address space
+    /// left.
     #[inline]
     pub fn hosts(&self) -> &BridgeHosts {
         self.hosts.get_or_init(|| {
@@ -66,18 +67,19 @@ impl Bridges {
         })
     }
 
-    /// Has ports switched by this from here on, where bridges say so. The first one stays.
+    /// Sets the switch that forwards below the workers, where bridges say so. Only the first call
+    /// has an effect.
     pub fn set_switch(&self, switch: Arc<dyn BridgeOffload>) {
         let _ = self.switch.set(switch);
     }
 
-    /// What switches ports below the workers, if anything does.
+    /// Returns the switch below the workers, if there is one.
     #[inline(always)]
     pub fn switch(&self) -> Option<&dyn BridgeOffload> {
         self.switch.get().map(|switch| &**switch)
     }
 
-    /// Says where ports are switched, by their interfaces. Only control calls this, and what is below.
+    /// Sets the switch ports of interfaces. Only control calls this and the functions below.
     pub fn set_places(&self, places: BTreeMap<InterfaceId, Switched>) {
         *self.places() = places;
     }
@@ -86,12 +88,13 @@ impl Bridges {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What switches a port, and where.
+    /// Returns the switch of a port, and its port there.
     fn place(&self, port: InterfaceId) -> Option<(&dyn BridgeOffload, Switched)> {
         self.switch().zip(self.places().get(&port).copied())
     }
 
-    /// As [`BridgeHosts::flush`]; what is switched below the workers knows none of that port any more.
+    /// Forgets learned hosts of a port in the VLANs that `vids` selects, as [`BridgeHosts::flush`]
+    /// does, and all hosts of the port in the switch.
     pub fn flush(&self, port: InterfaceId, vids: impl Fn(u16) -> bool) {
         self.hosts().flush(port, vids);
         if let Some((switch, at)) = self.place(port) {
@@ -99,14 +102,14 @@ impl Bridges {
         }
     }
 
-    /// Forgets all learned hosts of a bridge, here and below the workers.
+    /// Forgets all learned hosts of a bridge, here and in the switch.
     pub fn flush_all(&self, bridge: InterfaceId) {
         self.walk(0, u32::MAX, |key, host| {
             key.bridge != bridge || matches!(host.kind, HostKind::Static | HostKind::Local)
         });
     }
 
-    /// As [`BridgeHosts::remove`], and from what is switched below the workers.
+    /// Removes a host, as [`BridgeHosts::remove`] does, here and in the switch.
     pub fn forget(&self, key: &HostKey) -> Option<Host> {
         let host = self.hosts().remove(key)?;
         if let Some((switch, at)) = self.place(host.port) {
@@ -115,7 +118,7 @@ impl Bridges {
         Some(host)
     }
 
-    /// As [`BridgeHosts::walk`]; what is forgotten is forgotten by what is switched below the workers, too.
+    /// Visits hosts as [`BridgeHosts::walk`] does, and forgets removed hosts in the switch too.
     pub fn walk(
         &self,
         from: u32,
@@ -131,7 +134,8 @@ impl Bridges {
         })
     }
 
-    /// As [`BridgeHosts::age`], but that hosts count as seen whose frames were switched below the workers.
+    /// Ages hosts as [`BridgeHosts::age`] does. Hosts whose frames the switch forwarded count as
+    /// seen.
     pub fn age(
         &self,
         (from, count): (u32, u32),
@@ -158,20 +162,20 @@ impl Bridges {
         })
     }
 
-    /// The bridge in this slot, as it is now. To be held for one vector at most.
+    /// Returns the current bridge in this slot. Hold it for one vector at most.
     #[inline]
     pub fn get(&self, slot: usize) -> Option<Guard<Option<Arc<Bridge>>>> {
         let page = self.pages.get(slot / PAGE)?.get()?;
         Some(page[slot % PAGE].load())
     }
 
-    /// Makes a bridge, or replaces it as a whole; none takes it away. Ports' lines say [`Above::Bridge`] only while
-    /// it is there. Returns what was replaced: hold it until no worker can be reading it, so that none frees it.
-    /// Only control calls this.
+    /// Sets or replaces a bridge; `None` removes it. Interfaces of ports say [`Above::Bridge`] only
+    /// while the bridge exists. Returns the previous bridge: the caller holds it until no worker
+    /// can be reading it, so that no worker frees it. Only control calls this.
     ///
     /// [`Above::Bridge`]: crate::interface::Above::Bridge
     pub fn set(&self, id: InterfaceId, bridge: Option<Arc<Bridge>>) -> Option<Arc<Bridge>> {
-        // No worker waits for that memory.
+        // Allocates the host table now, so that no worker has to.
         self.hosts();
         let page = self.pages.get(id.slot() / PAGE)?;
         let page = page.get_or_init(|| (0..PAGE).map(|_| Slot::default()).collect());

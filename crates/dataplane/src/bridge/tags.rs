@@ -1,15 +1,17 @@
-//! Tags of VLANs: put on, taken off and changed as the membership of an egress port asks.
+//! VLAN tags of bridged frames: pushed, popped and changed as the membership of an egress port
+//! requires.
 
 use frame::Frame;
 
 use super::decide::{Class, Leaves};
 use super::link::{ADDRESSES, TAG};
 
-/// The bits of a tag's priority, and of its VLAN.
+/// The bit positions of a tag's priority and VLAN id.
 const PRIORITY_SHIFT: u16 = 13;
 const VLAN: u16 = 0xfff;
 
-/// Gives a frame the tag that it leaves with, or takes it off. False, and nothing changed, where there is no room.
+/// Adds or removes the tag of a frame for its egress port. Returns false and changes nothing if
+/// there is no room.
 #[inline(always)]
 #[must_use]
 pub(super) fn retag(frame: &mut Frame, class: &Class, leaves: Leaves, ethertype: u16) -> bool {
@@ -30,7 +32,7 @@ pub(super) fn retag(frame: &mut Frame, class: &Class, leaves: Leaves, ethertype:
     }
 }
 
-/// A tag that gives a priority alone gets its VLAN (IEEE 802.1Q, 6.9.1).
+/// Writes the VLAN id into a priority tag (IEEE 802.1Q, 6.9.1).
 #[inline(always)]
 fn name(frame: &mut Frame, vid: u16) {
     if let Some(tci) = frame.bytes_mut().get_mut(ADDRESSES + 2..)
@@ -41,7 +43,7 @@ fn name(frame: &mut Frame, vid: u16) {
     }
 }
 
-/// Puts a tag on.
+/// Pushes a tag. Returns false if there is no room.
 #[inline(always)]
 #[must_use]
 pub(super) fn push(frame: &mut Frame, ethertype: u16, tci: u16) -> bool {
@@ -62,7 +64,7 @@ pub(super) fn push(frame: &mut Frame, ethertype: u16, tci: u16) -> bool {
     true
 }
 
-/// Takes a tag off, and keeps its priority.
+/// Pops a tag, and keeps its priority in the frame.
 #[inline(always)]
 fn pop(frame: &mut Frame) {
     let Some(&head) = frame.bytes().first_chunk::<{ ADDRESSES + TAG }>() else {

@@ -1,46 +1,46 @@
-//! The VLAN table of a bridge (`/interface/bridge/vlan`): which ports are members of a VLAN, how its frames leave by
-//! them, and which spanning tree it follows.
+//! The VLAN table of a bridge (`/interface/bridge/vlan`): the members of each VLAN, how its frames
+//! leave by them, and its spanning tree.
 
 /// VLAN ids have 12 bits.
 const VIDS: usize = 1 << 12;
 
-/// What a port is in a VLAN.
+/// The membership of a port in a VLAN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Member {
-    /// Its frames neither come nor leave by the port.
+    /// No member: frames of the VLAN are not forwarded by the port.
     #[default]
     No,
-    /// They leave with its tag.
+    /// Frames leave with the VLAN's tag.
     Tagged,
-    /// They leave without it.
+    /// Frames leave without a tag.
     Untagged,
-    /// They leave as they came.
+    /// Frames leave unchanged.
     AsTheyCame,
 }
 
-/// The VLANs of a bridge, compiled: immutable once the bridge has it.
+/// The compiled VLANs of a bridge; immutable once the bridge uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VlanTable {
     vids: Box<[Vid]>,
-    /// How many ports there are; the number behind the last is the bridge itself.
+    /// Number of ports; the number after the last port is the bridge itself.
     ports: usize,
-    /// Words of a set of ports.
+    /// Words of a port set.
     words: usize,
-    /// Of each VLAN the members whose frames are tagged, then those whose are not; in both are those that send frames
-    /// as they came.
+    /// Two port sets per VLAN: tagged members, then untagged members. A port in both sends frames
+    /// unchanged.
     sets: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Vid {
-    /// The place of its sets, from 1; 0: nobody is a member.
+    /// Row of the VLAN's sets, from 1; 0: no members.
     row: u16,
-    /// Its spanning tree: 0 is the common one.
+    /// Spanning tree; 0 is the common one.
     instance: u8,
 }
 
 impl VlanTable {
-    /// A table for a bridge with so many ports, of VLANs that nobody is a member of.
+    /// Creates a table without members for a bridge with this many ports.
     pub fn new(ports: usize) -> Self {
         Self {
             vids: vec![Vid::default(); VIDS].into(),
@@ -50,8 +50,8 @@ impl VlanTable {
         }
     }
 
-    /// Says what the port with this number in [`Bridge::ports`] is in a VLAN; the number behind the last port is the
-    /// bridge itself.
+    /// Sets the membership of the port with this number in [`Bridge::ports`]; the number after the
+    /// last port is the bridge itself.
     ///
     /// [`Bridge::ports`]: super::Bridge::ports
     pub fn set(&mut self, vid: u16, port: usize, member: Member) {
@@ -74,24 +74,24 @@ impl VlanTable {
         }
     }
 
-    /// Whether something was said of a VLAN.
+    /// Returns true if a membership was set for the VLAN.
     #[inline]
     pub fn knows(&self, vid: u16) -> bool {
         self.vids[usize::from(vid) % VIDS].row != 0
     }
 
-    /// Says which spanning tree a VLAN follows, 0 to 31.
+    /// Sets the spanning tree of a VLAN, 0 to 31.
     pub fn set_instance(&mut self, vid: u16, instance: u8) {
         self.vids[usize::from(vid) % VIDS].instance = instance % 32;
     }
 
-    /// The spanning tree of a VLAN.
+    /// Returns the spanning tree of a VLAN.
     #[inline(always)]
     pub fn instance(&self, vid: u16) -> u8 {
         self.vids[usize::from(vid) % VIDS].instance
     }
 
-    /// What the port with this number is in a VLAN, as in [`Self::set`].
+    /// Returns the membership of the port with this number in a VLAN.
     #[inline(always)]
     pub fn member(&self, vid: u16, port: usize) -> Member {
         let row = usize::from(self.vids[usize::from(vid) % VIDS].row);
