@@ -15,71 +15,71 @@ use crate::punt::{REASONS, Why};
 use crate::rule::RuleCounters;
 use crate::service::{SERVICES, ServiceId};
 
-/// Interfaces whose counters share a page.
+/// Interfaces per counter page.
 const PAGE: usize = 256;
-/// How many pages there can be: one for each 256 slots of the table of interfaces.
+/// The most pages: one for each 256 slots of the interface table.
 const PAGES: usize = crate::interface::INTERFACES / PAGE;
 
-/// The counters of one interface. Bytes are those of the frames, without the check sequence.
+/// The counters of one interface. Byte counts are those of frames without the check sequence.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct InterfaceCounters {
-    /// Received.
+    /// Received frames.
     pub rx: Pair,
-    /// Transmitted.
+    /// Transmitted frames.
     pub tx: Pair,
-    /// Received, and walked the fast path.
+    /// Received frames that took the fast path.
     pub fp_rx: Pair,
-    /// Transmitted from the fast path.
+    /// Transmitted frames that took the fast path.
     pub fp_tx: Pair,
-    /// Received and discarded.
+    /// Received frames that were dropped.
     pub rx_drop: Counter,
-    /// Discarded because the port had no room or was gone.
+    /// Frames dropped at transmission because the port had no room or was gone.
     pub tx_drop: Counter,
 }
 
-/// Counters of interfaces whose slots follow each other.
+/// The counters of consecutive interface slots.
 type Page = Box<[InterfaceCounters; PAGE]>;
 
-/// What a worker counts of a service.
+/// A worker's counters of a service.
 #[derive(Debug, Default)]
 pub struct ServiceCounters {
-    /// Frames that were handed to control, or lost because its ring was full.
+    /// Frames handed to control, or lost because its ring was full.
     pub heard: Counter,
-    /// Frames beyond the rate of the service.
+    /// Frames above the rate limit of the service.
     pub lost: Counter,
 }
 
-/// Everything that one worker (or control) counts.
+/// All counters of one worker, or of control.
 #[derive(Debug)]
 pub struct Counters {
     drops: [Counter; DropReason::ALL.len()],
     punts: [Counter; REASONS],
     clocks: [Counter; Facility::ALL.len()],
     services: [ServiceCounters; SERVICES],
-    /// IPv4 packets that the fast path forwarded, and their bytes from the IPv4 header on.
+    /// IPv4 packets forwarded by the fast path, and their bytes from the IPv4 header on.
     pub ipv4_fast_path: Pair,
-    /// The same of IPv6.
+    /// IPv6 packets forwarded by the fast path, and their bytes from the IPv6 header on.
     pub ipv6_fast_path: Pair,
-    /// IPv4 packets of FastTracked connections that FastTrack forwarded, and their bytes.
+    /// IPv4 packets of FastTracked connections forwarded by FastTrack, and their bytes.
     pub ipv4_fasttrack: Pair,
-    /// The same of IPv6.
+    /// IPv6 packets of FastTracked connections forwarded by FastTrack, and their bytes.
     pub ipv6_fasttrack: Pair,
-    /// Frames that bridges with `allow-fast-path` bridged between ports, those of fast forward aside.
+    /// Frames forwarded between ports by bridges with `allow-fast-path`, without fast forward.
     pub bridge_fast_path: Pair,
-    /// Frames that fast forward bridged.
+    /// Frames forwarded by fast forward.
     pub bridge_fast_forward: Pair,
-    /// Packets that ports forwarded by themselves as the firewall had let them pass: IPv4, IPv6.
+    /// Packets that device shortcuts forwarded for accepted connections: IPv4, IPv6.
     past_firewall: [Pair; 2],
     cut: [Counter; Helper::ALL.len()],
-    /// Copies of frames for whoever looks on.
+    /// Copies of frames for taps.
     pub taps: Counter,
-    /// Copies that found no room: the ring was full, or holders had all of the pool that they may.
+    /// Copies that were lost: the ring was full, or holders had used up their share of the pool.
     pub taps_lost: Counter,
-    /// What rules of the firewall counted.
+    /// Counters of firewall rules.
     pub rules: Arc<RuleCounters>,
     pages: Box<[OnceLock<Page>; PAGES]>,
-    /// What belongs to an interface without a page.
+    /// Counter for interfaces without a page.
     nowhere: InterfaceCounters,
 }
 
@@ -90,7 +90,7 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// All zero, without a page for any interface yet.
+    /// Creates counters with value 0, without pages for interfaces.
     pub fn new() -> Self {
         Self {
             drops: core::array::from_fn(|_| Counter::default()),
@@ -113,16 +113,16 @@ impl Counters {
         }
     }
 
-    /// Makes room for interfaces up to this one. Control calls it before it publishes a snapshot
-    /// that names the interface.
+    /// Allocates pages for interfaces up to this one. Control calls it before it publishes a
+    /// snapshot that names the interface.
     ///
     /// # Errors
-    /// False when there are no such pages.
+    /// Returns false if the interface is beyond the last page.
     pub fn make_room(&self, interface: InterfaceId) -> bool {
         let Some(pages) = self.pages.get(..=interface.slot() / PAGE) else {
             return false;
         };
-        // Pages are made in their order: those before the last one that is there are there, too.
+        // Pages are allocated in order: all pages before the last existing one exist.
         let missing = pages.iter().rev().take_while(|page| page.get().is_none());
         let first = pages.len() - missing.count();
         for page in &pages[first..] {
@@ -131,7 +131,7 @@ impl Counters {
         true
     }
 
-    /// The counters of an interface.
+    /// Returns the counters of an interface.
     #[inline]
     pub fn interface(&self, id: InterfaceId) -> &InterfaceCounters {
         let id = id.slot();
@@ -141,7 +141,7 @@ impl Counters {
         }
     }
 
-    /// What shortcuts of a handler forward of a family is counted here.
+    /// Returns the counter of packets of a family that shortcuts of this handler forwarded.
     pub fn forwarded(&self, handler: Handler, ipv6: bool) -> &Pair {
         match (handler, ipv6) {
             (Handler::FastPath, false) => &self.ipv4_fast_path,
@@ -152,25 +152,26 @@ impl Counters {
         }
     }
 
-    /// Counts a discarded packet.
+    /// Counts a dropped packet.
     #[inline]
     pub fn dropped(&self, reason: DropReason) {
         self.drops[reason as usize].add(1);
     }
 
-    /// Counts several packets that were discarded for one reason.
+    /// Counts several packets that were dropped for one reason.
     #[inline]
     pub fn dropped_many(&self, reason: DropReason, count: u64) {
         self.drops[reason as usize].add(count);
     }
 
-    /// Counts a segment that cut a message, or ended one, which its helper could not carry out therefore.
+    /// Counts a segment with an incomplete message that its helper could not process for that
+    /// reason.
     #[cold]
     pub fn cut(&self, helper: Helper) {
         self.cut[helper as usize].add(1);
     }
 
-    /// How many such segments there were.
+    /// Returns the number of segments with incomplete messages that a helper could not process.
     pub fn cuts(&self, helper: Helper) -> u64 {
         self.cut[helper as usize].get()
     }
@@ -181,53 +182,54 @@ impl Counters {
         self.punts[why.index()].add(1);
     }
 
-    /// Charges a facility for so many clocks.
+    /// Charges a facility with clock cycles.
     #[inline]
     pub(crate) fn charge(&self, facility: Facility, clocks: u64) {
         self.clocks[facility as usize].add(clocks);
     }
 
-    /// What a facility was charged since the worker was made, in clocks of `kernels::tsc`. The shares of two readings'
-    /// differences are what a profile shows.
+    /// Returns the cycles of `kernels::tsc` that a facility was charged since the worker was
+    /// created. A profile shows the shares of the differences between two readings.
     pub fn clocks(&self, facility: Facility) -> u64 {
         self.clocks[facility as usize].get()
     }
 
-    /// The counters of a service.
+    /// Returns the counters of a service.
     #[inline]
     pub fn service(&self, id: ServiceId) -> &ServiceCounters {
         &self.services[id.index()]
     }
 
-    /// How many packets were discarded for this reason.
+    /// Returns the number of packets dropped for this reason.
     pub fn drops(&self, reason: DropReason) -> u64 {
         self.drops[reason as usize].get()
     }
 
-    /// How many packets were handed to control for the reason with this index (`Why::index`).
+    /// Returns the number of packets handed to control for the reason with this index
+    /// (`Why::index`).
     pub fn punts(&self, index: usize) -> u64 {
         self.punts.get(index).map_or(0, Counter::get)
     }
 }
 
-/// The counters of one interface, read and summed over workers.
+/// The counters of one interface, summed over workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceTraffic {
-    /// Received.
+    /// Received frames.
     pub rx: Traffic,
-    /// Transmitted.
+    /// Transmitted frames.
     pub tx: Traffic,
-    /// Received, and walked the fast path.
+    /// Received frames that took the fast path.
     pub fp_rx: Traffic,
-    /// Transmitted from the fast path.
+    /// Transmitted frames that took the fast path.
     pub fp_tx: Traffic,
-    /// Received and discarded.
+    /// Received frames that were dropped.
     pub rx_drop: u64,
-    /// Discarded at transmission.
+    /// Frames dropped at transmission.
     pub tx_drop: u64,
 }
 
-/// Sums one interface over all workers' counters.
+/// Sums the counters of an interface over workers.
 pub fn interface_traffic<'a>(
     workers: impl IntoIterator<Item = &'a Counters>,
     id: InterfaceId,

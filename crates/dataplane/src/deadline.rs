@@ -1,20 +1,22 @@
-//! When a worker wants to be stepped though nothing arrives: the earliest time of several sources.
+//! The next wake-up time of a worker: the earliest deadline of several sources.
 
 use machine::{Duration, Instant};
 
 use crate::connection::Tick;
 use crate::outlet::Outlet;
 
-/// What went by shortcuts is counted several times in the part of a second that a round of gathering takes.
+/// Interval at which shortcut counters are gathered: several times per gathering round, which takes
+/// part of a second.
 const GATHERING: Duration = Duration::from_millis(60);
 
-/// A device that frames wait for is woken again after a time in which it sends some (100 of 1,500 bytes at 10 Gbit/s).
+/// Wake-up interval for a device with frames in its queue: about the time to send 100 frames of
+/// 1,500 bytes at 10 Gbit/s.
 const SENDING: Duration = Duration::from_micros(100);
 
-/// The earliest time that something is due at, for a worker that was stepped last at `now`; none where nothing is.
+/// Returns the earliest deadline of a worker whose last step was at `now`; `None` without one.
 ///
-/// Whatever holds frames for a time, or looks after something by the clock, is a source here, and does what is due
-/// in the step at that time: else the worker would be stepped again and again.
+/// Each component that delays frames or has timers is a source here. It must do all due work in the
+/// step at its deadline; otherwise the worker would be stepped again and again.
 pub(crate) fn deadline(outlet: &mut Outlet, now: Instant) -> Option<Instant> {
     let queues = outlet.queueing.deadline(now);
     let agenda = (!outlet.agenda.is_empty()).then_some(now);

@@ -1,5 +1,5 @@
-//! Gates of services that anybody may flood, such as the exchange of keys: a worker sorts datagrams before control
-//! hears them, so that strangers take nothing from peers that are known.
+//! Gates of services that are open to floods, such as key exchange: a worker classifies datagrams
+//! before control receives them, so that unknown senders cannot starve known peers.
 //!
 //! ```text
 //! datagram ─▶ Gate::sort ─┬─ Refused ─▶ drop
@@ -8,12 +8,14 @@
 //!                         ├─ Configured ─▶ bucket of the sender ─▶ bucket of configured peers ─▶ control
 //!                         └─ Stranger ─▶ bucket of the sender ─▶ bucket of strangers ─▶ control
 //! ```
-//! Where a bucket of configured peers or strangers is empty, the worker asks the sender to prove its address (a
-//! cookie), without state and however many ask: else whoever forges a peer's address would use up what that peer is
-//! told. Such an answer is never longer than the question, so it amplifies no attack on others.
+//! If the bucket of configured peers or strangers is empty, the worker asks the sender to prove its
+//! address (by a cookie), without state and at any rate: otherwise an attacker with a forged peer
+//! address could use up the peer's tokens. The answer is never longer than the datagram, so it
+//! amplifies no attack.
 //!
-//! Buckets of senders are by a keyed hash of the address. Proved senders have a table of their own, which nobody fills
-//! who forges addresses. Services without a gate may bound each sender, too ([`PerSender`]).
+//! A keyed hash of the address selects the bucket of a sender. Proved senders have a separate
+//! table, which forged addresses cannot fill. Services without a gate may limit each sender as well
+//! ([`PerSender`]).
 
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
@@ -25,22 +27,22 @@ use crate::drop::DropReason;
 use crate::flow::mix64;
 use crate::service::{Match, Rate, SERVICES, ServiceId};
 
-/// Longest payload of an answer to a stranger.
+/// The longest payload of an answer to an unknown sender, in bytes.
 pub const CHALLENGE_MAX: usize = 128;
-/// Buckets that senders share by their hash.
+/// Number of sender buckets, selected by hash.
 const SENDERS: usize = 4096;
-/// What a sender may send that has proved its address: many peers may be behind one translator.
+/// Rate of a sender with a proved address: many peers may be behind one NAT.
 const OF_PROVED: Rate = Rate {
     per_second: 50,
     burst: 50,
 };
-/// What a stranger may send.
+/// Rate of an unknown sender.
 const OF_STRANGER: Rate = Rate {
     per_second: 10,
     burst: 10,
 };
-/// What may come from the address of a configured peer: two ends that begin at once, make new keys and end within a
-/// second send a dozen datagrams, and what ends an exchange of IKEv1 is sent once.
+/// Rate from the address of a configured peer. Two ends that start at once, rekey and end within a
+/// second send a dozen datagrams, and the message that ends an IKEv1 exchange is sent only once.
 const OF_CONFIGURED: Rate = Rate {
     per_second: 50,
     burst: 50,
@@ -50,49 +52,51 @@ const SECOND: u64 = 1_000_000_000;
 /// A datagram for a service.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
-    /// What is behind the UDP header.
+    /// Payload of the UDP datagram.
     pub payload: &'a [u8],
-    /// Who sent it.
+    /// Source address and port.
     pub from: SocketAddr,
-    /// The port that it was sent to.
+    /// Destination port.
     pub port: u16,
-    /// The time.
+    /// Time of reception.
     pub now: Instant,
 }
 
-/// Whose a datagram is.
+/// The class of a datagram's sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
-    /// Nobody's: it is dropped, and counted under this name.
+    /// Rejected: the datagram is dropped under this name.
     Refused(DropReason),
-    /// A peer's with whom something is agreed on.
+    /// A peer with an established session or association.
     Known,
-    /// Its sender has proved its address by a cookie.
+    /// A sender that has proved its address by a cookie.
     Proved,
-    /// It comes from the address of a configured peer, which anybody can write.
+    /// The address of a configured peer, which may be forged.
     Configured,
-    /// Anybody's.
+    /// Any other sender.
     Stranger,
 }
 
-/// Sorts the datagrams of one service. Workers call it without a lock.
+/// Classifies the datagrams of one service. Workers call it without a lock.
 pub trait Gate: fmt::Debug + Send + Sync {
-    /// Sorts a datagram.
+    /// Returns the class of a datagram's sender.
     fn sort(&self, arrival: &Arrival<'_>) -> Sender;
 
-    /// The rate at which a worker hands datagrams of strangers to control; `service` is that of the service.
+    /// Returns the rate at which a worker hands datagrams of unknown senders to control. `service`
+    /// is the rate of the whole service.
     fn stranger_rate(&self, service: Rate) -> Rate {
         service
     }
 
-    /// Writes a payload that asks a stranger to prove its address, where control is not to hear it. Returns its
-    /// length; `None` if the service has no such answer.
+    /// Writes a payload that asks an unknown sender to prove its address, used when control does
+    /// not receive its datagram. Returns the length in bytes; `None` if the service has no such
+    /// answer.
     fn challenge(&self, _: &Arrival<'_>, _: &mut [u8; CHALLENGE_MAX]) -> Option<usize> {
         None
     }
 }
 
-/// The gate of a service, if it has one.
+/// The optional gate of a service.
 #[derive(Clone, Debug, Default)]
 pub struct Gated(pub Option<Arc<dyn Gate>>);
 
@@ -108,17 +112,17 @@ impl PartialEq for Gated {
 
 impl Eq for Gated {}
 
-/// What a service without a gate hears of one sender, so that none alone keeps the others out.
+/// Per-sender limit of a service without a gate, so that no single sender can starve the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PerSender {
-    /// Senders are told apart by their IP address.
+    /// By IP address.
     Address(Rate),
-    /// Senders are told apart by their link address.
+    /// By MAC address.
     Link(Rate),
 }
 
 impl PerSender {
-    /// Senders of what is not IP have a link address only.
+    /// Senders of other protocols than IP are distinguished by MAC address.
     pub(crate) fn of(matches: &[Match], rate: Rate) -> Self {
         let is_frame = |what: &Match| matches!(what, Match::Frame(_) | Match::FrameTo(..));
         match matches.iter().any(is_frame) {
@@ -128,25 +132,25 @@ impl PerSender {
     }
 }
 
-/// What becomes of a datagram.
+/// The decision about a datagram for control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// Control hears it.
+    /// Control receives the datagram.
     Heard,
-    /// It is dropped for this reason.
+    /// The datagram is dropped for this reason.
     Dropped(DropReason),
-    /// It is dropped for this reason, and its sender is to prove its address.
+    /// The datagram is dropped for this reason, and its sender is asked to prove its address.
     Challenged(DropReason),
 }
 
-/// How far a worker has used what it may hand to control (token buckets, kept as the time at which each is full).
+/// The token buckets of a worker, each stored as the time at which it is full.
 pub(crate) struct Limits {
     services: [u64; SERVICES],
     known: [u64; SERVICES],
     configured: [u64; SERVICES],
     senders: Box<[u64]>,
     proved: Box<[u64]>,
-    /// Keeps senders from choosing their bucket.
+    /// Random seed, so that senders cannot choose their bucket.
     seed: u64,
 }
 
@@ -163,7 +167,7 @@ impl Limits {
         }
     }
 
-    /// Decides about a frame of a service without a gate. `l3` is where its packet begins.
+    /// Decides about a frame of a service without a gate. The packet begins at `l3`.
     pub(crate) fn admit(
         &mut self,
         id: ServiceId,
@@ -235,13 +239,13 @@ impl Limits {
     }
 }
 
-/// A number of the host or site that an address belongs to.
+/// Returns a number for the host or site of an address.
 fn ip_sender(from: IpAddr) -> u64 {
     match from {
         IpAddr::V4(address) => u64::from(address.to_bits()),
-        // All hosts of a link share the prefix of link-local addresses.
+        // Link-local addresses share a prefix, so the interface identifier names the host.
         IpAddr::V6(address) if address.is_unicast_link_local() => address.to_bits() as u64,
-        // A host has a network of this size.
+        // The /64 prefix names the host or site.
         IpAddr::V6(address) => (address.to_bits() >> 64) as u64,
     }
 }
@@ -260,7 +264,7 @@ fn source_of(packet: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// Takes a token of a bucket, if it has one.
+/// Takes a token from a bucket. Returns false if the bucket is empty.
 fn take(full_at: &mut u64, rate: Rate, now: Instant) -> bool {
     let now = now.as_nanos();
     let each = SECOND / u64::from(rate.per_second.max(1));
@@ -277,7 +281,7 @@ fn take(full_at: &mut u64, rate: Rate, now: Instant) -> bool {
 mod tests {
     use super::*;
 
-    /// Sorts by the first byte of the payload.
+    /// A test gate that classifies by the first byte of the payload.
     #[derive(Debug)]
     struct ByFirst;
 
@@ -311,7 +315,7 @@ mod tests {
             limits.sort(id, rate, &ByFirst, &arrival)
         };
         let mut heard = [0; 4];
-        // 30,000 in a second, each of another sender, and between them honest peers.
+        // 30,000 datagrams of different senders in a second, with honest peers among them.
         for number in 0..30_000_u32 {
             let millis = 1000 + u64::from(number) / 30;
             heard[3] += u32::from(sort(3, number << 8, millis) == Admission::Heard);
@@ -325,20 +329,20 @@ mod tests {
             }
         }
         assert!((100..=200).contains(&heard[3]), "{heard:?}");
-        // One sender alone.
+        // A single sender.
         let one = (0..1000).filter(|_| sort(3, 0xc000_0201, 9000) == Admission::Heard);
         assert_eq!(one.count(), 10);
         assert_eq!(
             sort(3, 0xc000_0201, 9000),
             Admission::Challenged(DropReason::ServiceSender)
         );
-        // Whoever forges the address of a configured peer uses up its bucket: that peer is asked for a cookie, and
-        // heard when it has one.
+        // A forged address of a configured peer uses up its bucket: the peer is asked for a cookie,
+        // and received once it has one.
         while sort(2, 0xc000_0202, 9000) == Admission::Heard {}
         let asked = Admission::Challenged(DropReason::ServiceSender);
         assert_eq!(sort(2, 0xc000_0202, 9000), asked);
         assert_eq!(sort(4, 0xc000_0202, 9000), Admission::Heard);
-        // One that has proved its address, and floods, keeps no other one out.
+        // A sender with a proved address that floods does not starve others.
         let proved = (0..1000).filter(|_| sort(4, 0xc000_0203, 9000) == Admission::Heard);
         assert_eq!(proved.count(), 50);
         assert_eq!(sort(4, 0xc000_0204, 9000), Admission::Heard);

@@ -55,7 +55,7 @@ impl Header {
         }
     }
 
-    /// Whether version, type and code say session data.
+    /// Returns true if version, type and code are those of session data.
     #[inline(always)]
     pub(crate) const fn is_data(&self) -> bool {
         self.kind == DATA
@@ -83,7 +83,7 @@ impl Header {
 /// What a frame of session data carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Data {
-    /// The EtherType of the packet; `None` for what is not IP.
+    /// The EtherType of the packet; `None` for other protocols than IP.
     pub(crate) ethertype: Option<u16>,
     /// Bytes of the packet.
     pub(crate) packet: usize,
@@ -92,7 +92,7 @@ pub(crate) struct Data {
 /// Reads the header at the beginning of `bytes`, which end with their frame.
 ///
 /// # Errors
-/// The header is cut short, says something else than session data, or is longer than the frame.
+/// The header is truncated, is not session data, or states a length beyond the frame.
 pub(crate) fn read(bytes: &[u8]) -> Result<(u16, Data), DropReason> {
     let header = bytes.first_chunk().ok_or(DropReason::PppoeMalformed)?;
     let header = Header::new(*header);
@@ -108,7 +108,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(u16, Data), DropReason> {
     Ok((header.number, data))
 }
 
-/// Whether the header of a PPPoE session ends at `l3` of a frame.
+/// Returns true if the header of a PPPoE session ends at offset `l3` of a frame.
 #[inline(always)]
 pub(crate) fn is_behind(bytes: &[u8], l3: usize) -> bool {
     let at = l3.wrapping_sub(HEADER);

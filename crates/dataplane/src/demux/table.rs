@@ -27,7 +27,7 @@ use kernels::{Pages, Zeroed};
 const ENTRIES: usize = 4;
 /// Lines of the smallest table, as a power of two.
 const FIRST_BITS: u32 = 4;
-/// Sizes that a table may have: the largest holds a key for each interface when it is half full.
+/// Number of table sizes: the largest table holds a key for each interface when it is half full.
 const SIZES: usize = (InterfaceId::SLOT_BITS + 2 - FIRST_BITS) as usize - 1;
 
 /// Key of an interface on the interface below.
@@ -43,7 +43,7 @@ pub(crate) struct Key {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts(pub(crate) u16);
 
-/// What the table says of a key.
+/// The value of a key in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// The interface; never [`InterfaceId::NONE`].
@@ -74,17 +74,18 @@ type Line = [AtomicU64; 2 * ENTRIES];
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place(u64);
 
-/// The table. Its memory comes with the first key.
+/// The table. Memory is allocated with the first key.
 #[derive(Debug)]
 pub(crate) struct KeyTable {
     sizes: [OnceLock<Zeroed<Line>>; SIZES],
-    /// The number of the size in use, plus one; 0 before the first key.
+    /// Index of the size in use, plus one; 0 before the first key.
     size: AtomicU32,
-    /// How many keys there are.
+    /// Number of keys.
     count: AtomicU32,
-    /// How often a key moved to its other line.
+    /// Number of moves of keys to their other lines.
     moves: AtomicU64,
-    /// Random: peers choose their keys, and could choose ones that meet in few lines.
+    /// Random seed of the hash: peers choose their keys, and could otherwise choose keys that fall
+    /// into few lines.
     seed: u64,
 }
 
@@ -100,7 +101,7 @@ impl Default for KeyTable {
     }
 }
 
-/// The table as a reader uses it for a vector.
+/// The table for the lookups of one vector.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     lines: &'a [Line],
@@ -123,20 +124,20 @@ impl View<'_> {
         place.0 as u32 & (self.lines.len() as u32 - 1)
     }
 
-    /// The numbers of both lines of a key, which differ.
+    /// Returns the numbers of both lines of a key, which always differ.
     fn both(&self, place: Place) -> [u32; 2] {
         let first = self.first(place);
         let second = self.first(Place(place.0 >> 32));
         [first, if first == second { first ^ 1 } else { second }]
     }
 
-    /// Asks the processor for the line that a key is most likely in.
+    /// Prefetches the line that most likely has the key.
     #[inline(always)]
     pub(crate) fn prefetch(&self, place: Place) {
         kernels::prefetch(self.line(self.first(place)));
     }
 
-    /// Returns the entry of a key, whose place this is.
+    /// Returns the entry of a key; `place` is the key's.
     #[inline(always)]
     pub(crate) fn get(&self, place: Place, key: Key) -> Option<Entry> {
         match find(self.line(self.first(place)), key) {
@@ -162,7 +163,7 @@ impl View<'_> {
 
     #[inline(always)]
     fn line(&self, at: u32) -> &Line {
-        // Lines are a power of two, and places are below their number.
+        // The number of lines is a power of two.
         &self.lines[at as usize & (self.lines.len() - 1)]
     }
 }
@@ -209,7 +210,7 @@ fn read(line: &Line, at: usize, key: Key) -> Option<Entry> {
 
 /// Writes a key into a free entry.
 fn fill(line: &Line, at: usize, (name, value): (u64, u64)) {
-    // A reader that sees the new name sees that the entry was free before.
+    // A reader that sees the new name also sees that the entry was free before.
     fence(Ordering::Release);
     line[2 * at].store(name, Ordering::Relaxed);
     line[2 * at + 1].store(value, Ordering::Release);

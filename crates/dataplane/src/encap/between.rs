@@ -1,9 +1,9 @@
-//! Tunnels between two addresses: packets in packets (RFC 2003, RFC 4213, RFC 2473), the same behind GRE (RFC 2784,
-//! RFC 7676), and frames behind EoIP, over IPv4 and over IPv6.
+//! Tunnels between two addresses, over IPv4 and IPv6: IP in IP (RFC 2003, RFC 4213, RFC 2473), GRE
+//! (RFC 2784, RFC 7676), and Ethernet frames in EoIP.
 //!
-//! EoIP over IPv4 looks like GRE of version 1 with a key, of which the first half is the length of the frame, and the
-//! second the tunnel's number in little endian; over IPv6 it has two bytes, with the number's upper bits first. Frames
-//! without a byte say that the other end is there.
+//! EoIP over IPv4 resembles GRE version 1 with a key: the first half of the key is the length of
+//! the frame, the second half the tunnel id in little endian. Over IPv6 the header has two bytes,
+//! with the upper bits of the id first. Empty frames are keepalives.
 
 mod settings;
 #[cfg(test)]
@@ -35,17 +35,17 @@ use crate::table::Adjacency;
 use crate::tap::{self, Direction};
 use crate::walk::{Context, Exit};
 
-/// Bytes of an outer header of IPv4, and of one of IPv6.
+/// Bytes of an outer IPv4 header, and of an outer IPv6 header.
 const OUTER: [usize; 2] = [20, 40];
-/// The longest headers behind the link header.
+/// The longest headers behind the link header, in bytes.
 const ROOM: usize = 48;
-/// What EoIP over IPv4 begins with.
+/// First bytes of EoIP over IPv4.
 const EOIP: [u8; 4] = [0x20, 0x01, 0x64, 0x00];
-/// The version of EoIP over IPv6, in the lower half of its first byte.
+/// Version of EoIP over IPv6, in the lower half of the first byte.
 const EOIP6_VERSION: u8 = 3;
 const TYPES: [[u8; 2]; 2] = [[0x08, 0x00], [0x86, 0xdd]];
 
-/// Bytes between the outer header and what is carried.
+/// Bytes between the outer header and the payload.
 const fn inner_bytes(carries: Carries, ipv6: bool) -> usize {
     match (carries, ipv6) {
         (Carries::Packets, _) => 0,
@@ -99,7 +99,7 @@ impl Encap for Between {
     fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
         let outer = OuterHeader::parse(packet)?;
         if outer.upper.fragment {
-            // The packet must be whole first.
+            // A fragment must be reassembled first.
             let any = cx.interfaces.has_tunnels_of(Form::Between);
             return (any && outer.may_be_gathered).then_some(Arrival::Fragment);
         }
@@ -219,12 +219,12 @@ fn one(
     }
 }
 
-/// Sends a frame with an open checksum or segmentation to be finished: the other end could not do it. The frame, or its
-/// segments, come back here.
+/// Sends a frame with a pending checksum or segmentation to be finished, because the other end
+/// could not finish it. The frame, or its segments, return here.
 #[cold]
 fn unfinished(tunnel: &Between, frame: &mut Frame) -> Next {
     if frame.offload.segmentation == Segmentation::Fragments {
-        // It was put together in this router, and goes on as one frame.
+        // The packet was reassembled in this router, and is encapsulated whole.
         frame.offload.segmentation = Segmentation::None;
     }
     Next::Finish(OutId::tunnel(tunnel.id), u32::MAX)
@@ -237,17 +237,17 @@ struct Headers<'a> {
     /// Bytes of the outer header, and of all headers.
     outer: usize,
     len: usize,
-    /// The sum of the words of an IPv4 header, not folded.
+    /// Unfolded sum of the words of an outer IPv4 header.
     sum: u32,
-    /// The next hop, if no rule or policy looks at the packets.
+    /// The next hop, if no rule or policy applies to the outer packets.
     direct: Option<Adjacency>,
 }
 
 impl<'a> Headers<'a> {
-    /// Makes the template.
+    /// Builds the template.
     ///
     /// # Errors
-    /// No address of this router leads to the other end.
+    /// There is no source address for the remote end.
     fn of(cx: &Context<'_>, tunnel: &'a Between) -> Result<Self, DropReason> {
         let ipv6 = tunnel.remote.is_ipv6();
         let outer = OUTER[usize::from(ipv6)];
@@ -295,8 +295,8 @@ impl<'a> Headers<'a> {
         }
     }
 
-    /// Whether an encapsulated frame is too long for the next hop and may not be fragmented. Without `direct` the
-    /// output path of the router decides.
+    /// Returns true if an encapsulated frame exceeds the MTU of the next hop and must not be
+    /// fragmented. Without `direct`, the router's output path checks the size.
     #[inline(always)]
     fn forbids_fragments_of(&self, frame: &Frame) -> bool {
         let Some(next) = self.direct.filter(|_| self.tunnel.inherits_dont_fragment) else {
@@ -323,12 +323,12 @@ impl<'a> Headers<'a> {
                 header[8..24].copy_from_slice(&source.octets());
                 header[24..].copy_from_slice(&to.octets());
             }
-            // Control gives a tunnel ends of one family.
+            // Control configures both ends with one family.
             _ => {}
         }
     }
 
-    /// Makes a frame the packet that carries it.
+    /// Encapsulates a frame.
     ///
     /// # Errors
     /// The frame passed too many tunnels, or an error of [`Self::write`].
@@ -338,14 +338,14 @@ impl<'a> Headers<'a> {
         self.write(frame, id)
     }
 
-    /// Writes the headers in front of a frame, behind the room of an Ethernet header.
+    /// Writes the headers in front of a frame, behind room for an Ethernet header.
     ///
     /// # Errors
     /// The frame has no headroom, holds no IP packet, or is too long for an outer packet.
     #[inline(always)]
     fn write(&self, frame: &mut Frame, id: u16) -> Result<(), DropReason> {
         let l3 = usize::from(frame.l3);
-        // Of a bridged frame `l3` says nothing: nobody looked for its packet.
+        // `l3` of a bridged frame is not set.
         let (from, packet) = match self.tunnel.carries {
             Carries::Frames(_) => (0, packet_of(frame.bytes())),
             Carries::Packets | Carries::Gre => (l3, frame.bytes().get(l3..).unwrap_or_default()),
@@ -387,7 +387,7 @@ impl<'a> Headers<'a> {
         Ok(())
     }
 
-    /// Writes the fields of the outer header that differ by packet.
+    /// Writes the fields of the outer header that differ between packets.
     #[inline(always)]
     fn complete(&self, outer: &mut [u8], total: u16, id: u16, protocol: u8, carried: &Carried) {
         let tos = match self.tunnel.dscp {
@@ -460,14 +460,14 @@ impl Carried {
     }
 }
 
-/// The outer header of a packet that a tunnel may have made.
+/// The outer header of a packet that may belong to a tunnel.
 struct OuterHeader {
     upper: Upper,
-    /// The destination, this router's address.
+    /// The destination: an address of this router.
     local: IpAddr,
     /// The source.
     remote: IpAddr,
-    /// Whether a fragment is reassembled: over IPv6 only if no other extension header precedes.
+    /// True if a fragment can be reassembled: over IPv6 only without other extension headers.
     may_be_gathered: bool,
 }
 
@@ -511,7 +511,7 @@ impl OuterHeader {
         })
     }
 
-    /// What the packet carries; `None` for a fragment.
+    /// Returns the payload type of the packet; `None` for a fragment.
     #[inline(always)]
     fn carries(&self, packet: &[u8]) -> Option<Carries> {
         let is_v4 = self.local.is_ipv4();
@@ -522,13 +522,13 @@ impl OuterHeader {
     }
 }
 
-/// Whether tunnels make packets of this protocol.
+/// Returns true for the protocols of these tunnels.
 #[inline(always)]
 const fn is_of_tunnel(protocol: u8) -> bool {
     matches!(protocol, IPV4 | IPV6 | GRE | EOIP6)
 }
 
-/// Returns the payload type of a packet, by its protocol and the bytes behind its header.
+/// Returns the payload type of a packet from its protocol and the bytes behind its header.
 #[inline(always)]
 fn carries(protocol: u8, behind: &[u8]) -> Option<Carries> {
     match (protocol, behind) {
@@ -554,18 +554,19 @@ fn clamp(frame: &mut Frame, framed: bool, mtu: u32) {
     }
 }
 
-/// Content of a tunnel's packet.
+/// The content of a tunnel's packet.
 enum Out {
-    /// A packet or a frame.
+    /// An IP packet or a frame.
     Carried,
-    /// A keepalive without payload.
+    /// An empty keepalive.
     Nothing,
-    /// A keepalive that contains its own answer: a packet back to the other end (Cisco's keepalive of GRE, which
-    /// RouterOS sends).
+    /// A keepalive that contains its own answer, a packet to the other end (Cisco's GRE keepalive,
+    /// which RouterOS sends).
     Answer,
 }
 
-/// Cuts a frame down to the payload of its packet. Inner packets get an Ethernet header to `mac`.
+/// Cuts a frame down to the payload of its packet. Payload IP packets get an Ethernet header to
+/// `mac`.
 ///
 /// # Errors
 /// The payload is of another type, or truncated.
@@ -602,7 +603,7 @@ fn extract(frame: &mut Frame, tunnel: &Between, mac: Mac) -> Result<Out, DropRea
     })
 }
 
-/// Payload type of a packet, and the payload's range in it.
+/// The payload type of a packet, and the range of the payload in it.
 struct Found {
     what: What,
     at: Range<usize>,
@@ -613,7 +614,7 @@ enum What {
     Nothing,
     Answer,
     Frame,
-    /// With its EtherType.
+    /// An IP packet, with its EtherType.
     Packet([u8; 2]),
 }
 
@@ -663,7 +664,8 @@ fn find(packet: &[u8], tunnel: &Between) -> Option<Found> {
     fits.then(|| found(What::Packet(kind), carried.len()))
 }
 
-/// Whether the inner packet of a GRE packet is a keepalive's answer: GRE without payload, from this end to the other.
+/// Returns true if the packet inside a GRE packet answers a keepalive: GRE without payload, from
+/// this end of the tunnel to the other.
 #[inline(always)]
 fn is_answer(packet: &[u8], tunnel: &Between) -> bool {
     let empty = match packet.first().map(|first| first >> 4) {
@@ -673,7 +675,7 @@ fn is_answer(packet: &[u8], tunnel: &Between) -> bool {
     empty && returns(packet, tunnel)
 }
 
-/// Whether a packet is GRE from this end of the tunnel to the other.
+/// Returns true if a packet is GRE from the local to the remote end of the tunnel.
 #[cold]
 #[inline(never)]
 fn returns(packet: &[u8], tunnel: &Between) -> bool {
@@ -686,7 +688,7 @@ fn returns(packet: &[u8], tunnel: &Between) -> bool {
     local == tunnel.remote && from_here
 }
 
-/// Sends the answer inside a keepalive as a packet of this router.
+/// Sends the answer that a keepalive contains, as a packet of this router.
 fn answer(mut frame: Frame, outlet: &mut Outlet) {
     if let Err(reason) = descend(&mut frame) {
         return outlet.discard(frame, reason);

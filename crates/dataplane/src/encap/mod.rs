@@ -1,9 +1,10 @@
 //! Encapsulations of tunnels. Each has a file that implements [`Encap`], and a line in the list.
 //!
-//! Encapsulation is a pass over frames for one tunnel. It writes the outer header in front of each, and the outer
-//! link header at once where nothing looks at the router's own packets; otherwise each packet takes the path of the
-//! router's own. Decapsulation is an exit of `input`: what comes out of packets of one tunnel that follow each other
-//! enters the walk together, on the tunnel's interface. The depth of a frame counts its tunnels and ends loops.
+//! Encapsulation is a pass over the frames for one tunnel. It writes the outer header in front of
+//! each frame, and the outer link header too if no rule applies to the router's own packets;
+//! otherwise each packet takes the router's output path. Decapsulation is an exit of `input`: the
+//! payloads of consecutive packets of one tunnel enter the walk together, on the tunnel's
+//! interface. The depth of a frame counts its tunnels, which ends loops.
 //!
 //! A worker chooses the encapsulation once for a vector, and calls it directly.
 
@@ -32,23 +33,23 @@ pub(crate) use self::pass::{
 pub(crate) use self::unsealed::{Unsealed, encapsulate_unsealed};
 pub(crate) use self::vxlan::Targets;
 
-/// Bytes of the Ethernet header that every packet stands behind in the walk.
+/// Bytes of the Ethernet header in front of every packet in the walk.
 pub(crate) const ETHERNET: usize = 14;
-/// Tunnels within tunnels.
+/// The most nested tunnels.
 pub(crate) const DEPTH: u8 = 8;
 
-/// Calls a macro with the list. Packets for this router are classified in its order.
+/// Calls a macro with the list. Packets for this router are classified in the order of the list.
 macro_rules! encapsulations {
     ($generate:ident) => {
         $generate! {
-            /// Packets or frames in packets between two addresses.
+            /// Packets or frames in packets between two fixed addresses.
             Between(crate::encap::between::Between),
-            /// Packets in messages of WireGuard, to the peer behind which their destination is.
+            /// Packets in WireGuard messages; the destination address selects the peer.
             Wireguard(crate::encap::wireguard::Wireguard),
-            /// Frames in datagrams, to the peer behind which a station is.
+            /// Frames in UDP datagrams; the learned host selects the peer.
             Vxlan(crate::encap::vxlan::Vxlan),
             #[cfg(test)]
-            /// Packets behind an IP header alone, for tests.
+            /// IPv4 packets behind a bare IPv4 header, for tests.
             Null(crate::encap::null::Null),
         }
     };
@@ -73,7 +74,7 @@ macro_rules! types {
 
         const FORMS: &[Form] = &[$($(#[cfg($when)])? Form::$name,)+];
 
-        /// How many forms there are.
+        /// Number of forms.
         pub(crate) const COUNT: usize = FORMS.len();
 
         $($(#[cfg($when)])? impl From<$settings> for Encapsulation {

@@ -17,7 +17,7 @@ use crate::walk::{self, Context};
 pub(crate) enum Next {
     /// The out that the finished frame leaves by.
     Out(OutId),
-    /// The out, whose layer-3 MTU is less than the packet: it has to be fragmented.
+    /// The out, whose layer-3 MTU is smaller than the packet, which must be fragmented.
     Finish(OutId, u32),
     /// The output path of the router. The packet begins at `frame.l3`.
     Own,
@@ -49,7 +49,8 @@ pub(super) fn direct(cx: &Context<'_>, remote: IpAddr) -> Option<Adjacency> {
     }
 }
 
-/// Returns the next hop to `remote` like [`direct`], for packets that IPsec policies do not apply to.
+/// Returns the next hop to `remote`, like [`direct`], for packets that IPsec policies do not apply
+/// to.
 pub(crate) fn beside_ipsec(cx: &Context<'_>, remote: IpAddr) -> Option<Adjacency> {
     if cx.snapshot.firewall.guards(remote.is_ipv6()) || !cx.snapshot.rules.is_empty() {
         return None;

@@ -1,5 +1,6 @@
-//! The simplest encapsulation, for tests: packets of IPv4 behind a header of IPv4 with protocol 253, which is for
-//! experiments (RFC 3692, 2.1). A new encapsulation is such a file and its line in the list.
+//! The minimal encapsulation, for tests: IPv4 packets behind an IPv4 header with protocol 253,
+//! which is reserved for experiments (RFC 3692, 2.1). A new encapsulation needs such a file and a
+//! line in the list.
 
 use core::net::{IpAddr, Ipv4Addr};
 
@@ -21,11 +22,11 @@ const HEADER: usize = IP_BYTES[0];
 /// A null tunnel between two addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Null {
-    /// Its interface.
+    /// The tunnel's interface.
     pub id: InterfaceId,
     /// This router's address.
     pub local: Ipv4Addr,
-    /// The other address.
+    /// The remote address.
     pub remote: Ipv4Addr,
 }
 
@@ -162,7 +163,7 @@ mod tests {
         assert_eq!((outer[9], &outer[16..]), (PROTOCOL, &FAR.octets()[..]));
         assert_eq!(inner[16..20], INSIDE.to_be_bytes());
 
-        // What comes out goes on by its own destination.
+        // The decapsulated packet is forwarded by its own destination.
         let mut packet = outer.to_vec();
         packet[12..16].copy_from_slice(&FAR.octets());
         packet[16..].copy_from_slice(&HERE.octets());

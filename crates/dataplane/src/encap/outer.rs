@@ -1,4 +1,5 @@
-//! Outer headers of single packets, headroom for them, and the fields that inner and outer header exchange.
+//! Outer headers of tunnel packets, headroom for them, and the fields that inner and outer headers
+//! exchange.
 
 use core::net::IpAddr;
 
@@ -11,7 +12,7 @@ use crate::drop::DropReason;
 
 /// Bytes of an IPv4 header, and of an IPv6 header.
 pub(crate) const IP_BYTES: [usize; 2] = [20, 40];
-/// Bytes of a header of UDP.
+/// Bytes of a UDP header.
 pub(crate) const UDP_BYTES: usize = 8;
 /// TTL of outer packets.
 const TTL: u8 = 64;
@@ -68,14 +69,14 @@ fn v6(address: IpAddr) -> [u8; 16] {
     }
 }
 
-/// Writes a header of UDP without a checksum in front of a datagram of `len` bytes, the header included.
+/// Writes a UDP header without checksum in front of a datagram of `len` bytes, header included.
 pub(crate) fn write_udp(place: &mut [u8], (from, to): (u16, u16), len: usize) {
     for (place, field) in place.chunks_exact_mut(2).zip([from, to, len as u16, 0]) {
         place.copy_from_slice(&field.to_be_bytes());
     }
 }
 
-/// The IP packet in an Ethernet frame, behind its VLAN tags; empty for other frames.
+/// Returns the IP packet in an Ethernet frame, behind its VLAN tags; empty for other frames.
 #[inline(always)]
 pub(crate) fn packet_of(frame: &[u8]) -> &[u8] {
     let plain = frame.first_chunk::<ETHERNET>();
@@ -90,7 +91,7 @@ pub(crate) fn packet_of(frame: &[u8]) -> &[u8] {
     }
 }
 
-/// The type of service, or traffic class, of a packet.
+/// Returns the type of service or traffic class of a packet.
 pub(crate) fn tos(packet: &[u8]) -> u8 {
     match packet {
         [first, second, ..] if first >> 4 == 6 => first << 4 | second >> 4,
@@ -102,7 +103,7 @@ pub(crate) fn tos(packet: &[u8]) -> u8 {
 /// Copies a congestion mark of the outer packet to the inner packet of a frame (RFC 6040, 4.2).
 ///
 /// # Errors
-/// The inner packet is not ECN-capable and has to be dropped.
+/// The inner packet is not ECN-capable and must be dropped.
 pub(crate) fn congest(frame: &mut Frame) -> Result<(), DropReason> {
     let packet = frame.bytes_mut().get_mut(ETHERNET..).unwrap_or_default();
     if tos(packet) & 3 == 0 {
@@ -125,7 +126,8 @@ pub(crate) fn congest(frame: &mut Frame) -> Result<(), DropReason> {
     Ok(())
 }
 
-/// Returns the length in bytes that an IP header states; `None` if the bytes are no IP packet, or fewer.
+/// Returns the packet length in bytes that an IP header states; `None` if the bytes are no IP
+/// packet or fewer than that length.
 pub(crate) fn total(packet: &[u8]) -> Option<usize> {
     let total = match *packet.first_chunk::<6>()? {
         [first, _, a, b, ..] if first >> 4 == 4 => usize::from(u16::from_be_bytes([a, b])),

@@ -14,15 +14,16 @@ use crate::outlet::Outlet;
 use crate::tap::{self, Direction};
 use crate::walk::{Context, Exit};
 
-/// One encapsulation: the settings of a tunnel.
+/// An encapsulation, implemented by the settings of its tunnels.
 pub(crate) trait Encap {
-    /// Drop reason of packets with unknown ends; `None` delivers them as packets of no tunnel.
+    /// Drop reason of packets with unknown ends; `None` delivers such packets as packets of no
+    /// tunnel.
     const UNKNOWN: Option<DropReason> = None;
 
-    /// The keys of the packets that it decapsulates, at most two.
+    /// Returns the keys of the packets that the tunnel decapsulates, at most two.
     fn ends(&self) -> [Option<Ends>; 2];
 
-    /// Encapsulates frames that leave by it. Sets in `batch` where each of them goes.
+    /// Encapsulates the frames of a vector. Sets the destination of each in `batch`.
     fn encapsulate(
         &self,
         cx: &Context<'_>,
@@ -31,10 +32,10 @@ pub(crate) trait Encap {
         outlet: &mut Outlet,
     );
 
-    /// Makes a frame the packet that carries it, for a trace: without encryption, and nothing is counted.
+    /// Encapsulates a frame for a trace, without encryption and counters.
     ///
     /// # Errors
-    /// The tunnel does not carry it.
+    /// The tunnel cannot carry the frame.
     fn encapsulate_unsealed(
         &self,
         cx: &Context<'_>,
@@ -42,7 +43,7 @@ pub(crate) trait Encap {
         pool: &mut Pool,
     ) -> Result<Unsealed, Exit>;
 
-    /// Classifies a packet for this router; `None` leaves the packet to the others.
+    /// Classifies a packet for this router; `None` leaves the packet to the other encapsulations.
     fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival>;
 
     /// Decapsulates `count` frames of the tunnel with this interface. Consumes all of them and puts the payloads on
@@ -70,9 +71,9 @@ pub(crate) enum Arrival {
 
 /// Scratch memory of the encapsulation of one vector.
 pub(crate) struct Batch<'a> {
-    /// Where each frame goes.
+    /// Destination of each frame.
     pub(crate) nexts: &'a mut Nexts,
-    /// Headers by peer.
+    /// Header templates by peer.
     pub(crate) targets: &'a mut Targets,
 }
 
@@ -104,7 +105,7 @@ macro_rules! functions {
         }
 
         impl Encapsulation {
-            /// The keys of the packets that it decapsulates.
+            /// Returns the keys of the packets that the tunnel decapsulates.
             pub fn ends(&self) -> impl Iterator<Item = Ends> {
                 let ends = match self {
                     $($(#[cfg($when)])? Self::$name(settings) => settings.ends(),)+
@@ -184,7 +185,7 @@ pub(crate) fn leave(
     batch.nexts.send(cx, frames, outlet);
 }
 
-/// Marks a frame as encapsulated once more: its outer packet is the router's own.
+/// Marks a frame as encapsulated once more, as a packet that this router sends.
 ///
 /// # Errors
 /// The frame passed too many tunnels.
@@ -200,7 +201,7 @@ pub(crate) fn descend(frame: &mut Frame) -> Result<(), DropReason> {
     Ok(())
 }
 
-/// Decides about a packet for this router that comes out of a tunnel, or claims to; `None` for any other.
+/// Returns the exit of a tunnel packet for this router, valid or not; `None` for any other packet.
 #[cold]
 pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
     classify(cx, packet, |arrival| match arrival {
@@ -213,13 +214,14 @@ pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
     })
 }
 
-/// Looks up the interface of a tunnel by its ends, first with the local address, then with any.
+/// Looks up the interface of a tunnel by its ends: first with the local address, then with any
+/// local address.
 fn network(cx: &Context<'_>, ends: &Ends) -> Option<InterfaceId> {
     let found = cx.interfaces.tunnel_of(ends);
     found.or_else(|| cx.interfaces.tunnel_of(&ends.without_address()))
 }
 
-/// Lookup of tunnels for successive packets. Remembers the last one.
+/// Lookup of tunnels for consecutive packets, with a cache of the last one.
 #[derive(Default)]
 pub(crate) struct Arrivals {
     last: Option<(Ends, InterfaceId)>,

@@ -5,11 +5,12 @@ use wire::{Protocol, checksum};
 use crate::flow::{upper4, upper6};
 
 const SYN: u8 = 0x02;
-/// The option that says the largest segment (RFC 9293, 3.2).
+/// The TCP option for the maximum segment size (RFC 9293, 3.2).
 const MAXIMUM: u8 = 2;
 const HEADER: usize = 20;
 
-/// Lowers what a packet, from its network header on, says of the largest segment to what fits this layer-3 MTU.
+/// Lowers the maximum segment size that a TCP SYN announces to what fits this layer-3 MTU in bytes.
+/// `packet` begins at the network header.
 #[inline]
 pub(super) fn clamp(packet: &mut [u8], mtu: u32) {
     let ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
@@ -27,7 +28,7 @@ pub(super) fn clamp(packet: &mut [u8], mtu: u32) {
     }
 }
 
-/// Lowers the option in a segment, and mends its checksum (RFC 1624).
+/// Lowers the option of a segment to `most` bytes, and updates the checksum (RFC 1624).
 #[cold]
 fn lower(segment: &mut [u8], most: u16) {
     let Some(at) = option(segment) else { return };
@@ -39,7 +40,7 @@ fn lower(segment: &mut [u8], most: u16) {
         return;
     }
     place.copy_from_slice(&most.to_be_bytes());
-    // Bytes at an odd place count the other way round.
+    // A word at an odd offset enters the sum with its bytes swapped.
     let [before, after] = match at % 2 {
         0 => [said, most],
         _ => [said.swap_bytes(), most.swap_bytes()],
@@ -51,7 +52,7 @@ fn lower(segment: &mut [u8], most: u16) {
     }
 }
 
-/// Where the value of the option stands in a segment.
+/// Returns the offset of the option's value in a segment.
 fn option(segment: &[u8]) -> Option<usize> {
     let end = usize::from(segment.get(12)? >> 4) * 4;
     let mut at = HEADER;
@@ -71,7 +72,7 @@ fn option(segment: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// A SYN over IPv4 with options, and a right checksum.
+    /// Builds a SYN over IPv4 with options and a correct checksum.
     fn syn(options: &[u8]) -> Vec<u8> {
         let mut packet = vec![
             0x45, 0, 0, 0, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,

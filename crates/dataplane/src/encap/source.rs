@@ -8,7 +8,8 @@ use super::outer::{IP_BYTES, Outer};
 use crate::punt::Why;
 use crate::walk::{self, Context, Exit};
 
-/// Returns the source address of outer packets of a protocol: that of the egress interface. `None` without a route.
+/// Returns the source address of outer packets to `remote`: that of the egress interface. `None`
+/// without a route.
 pub(super) fn source(cx: &Context<'_>, remote: IpAddr, protocol: u8) -> Option<IpAddr> {
     let unspecified = match remote {
         IpAddr::V4(_) => IpAddr::from([0u8; 4]),

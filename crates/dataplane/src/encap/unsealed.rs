@@ -7,19 +7,20 @@ use crate::drop::DropReason;
 use crate::table::Adjacency;
 use crate::walk::{Context, Exit};
 
-/// How an outer packet goes on.
+/// The path of an outer packet.
 pub(crate) struct Unsealed {
-    /// The next hop, where nothing looks at the outer packet; `None` routes it as the router's own.
+    /// The next hop, if no rule applies to the outer packet; `None` sends the packet along the
+    /// router's output path.
     pub(crate) direct: Option<Adjacency>,
-    /// How many copies leave, one for each peer.
+    /// Number of copies, one for each peer.
     pub(crate) copies: usize,
 }
 
-/// Makes a frame the packet in which the tunnel in this slot carries it. `frame.egress` names the interface that a
-/// packet to a group leaves by.
+/// Encapsulates a frame for the tunnel in this slot. `frame.egress` names the egress interface of
+/// an outer packet to a multicast group.
 ///
 /// # Errors
-/// The tunnel does not carry it.
+/// The tunnel cannot carry the frame.
 pub(crate) fn encapsulate_unsealed(
     cx: &Context<'_>,
     slot: u32,

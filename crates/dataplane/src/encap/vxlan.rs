@@ -1,8 +1,9 @@
-//! Frames of Ethernet in datagrams (VXLAN, RFC 7348).
+//! VXLAN: Ethernet frames in UDP datagrams (RFC 7348).
 //!
-//! The learned station chooses the peer of a frame. Broadcasts, multicasts and frames to unknown stations go to each
-//! configured peer, and to the group. The headers to a peer are made once for a vector (`target.rs`). Decapsulated
-//! frames enter as if a port had received them, for bridges, stations and VLANs on the interface.
+//! The learned host selects the peer of a frame. Broadcasts, multicasts and frames to unknown hosts
+//! go to each configured peer, and to the multicast group. The headers to a peer are built once per
+//! vector (`target.rs`). Decapsulated frames enter the walk as received by the interface, so
+//! bridges, stations and VLANs work on it.
 
 mod arrive;
 mod path;
@@ -28,9 +29,9 @@ use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::walk::{Context, Exit};
 
-/// Bytes of the headers of UDP and VXLAN.
+/// Bytes of the UDP and VXLAN headers.
 const INNER: usize = 16;
-/// First source port that flows are spread over: the dynamic ones (RFC 7348, 5; RFC 6335, 6).
+/// First source port for flows: the start of the dynamic range (RFC 7348, 5; RFC 6335, 6).
 const DYNAMIC: u16 = 0xc000;
 
 impl Encap for Vxlan {
@@ -62,7 +63,8 @@ impl Encap for Vxlan {
         }
     }
 
-    /// Encapsulates for the first of the peers. A group's outer packet leaves by `frame.egress`.
+    /// Encapsulates for the first peer. An outer packet to the multicast group leaves by
+    /// `frame.egress`.
     fn encapsulate_unsealed(
         &self,
         cx: &Context<'_>,
@@ -116,7 +118,7 @@ impl Encap for Vxlan {
     }
 }
 
-/// The key of datagrams of a network to this port and address.
+/// Returns the key of datagrams with this VNI to this port and address.
 #[inline(always)]
 const fn key(port: u16, vni: u32, local: IpAddr) -> Ends {
     Ends {
@@ -128,7 +130,7 @@ const fn key(port: u16, vni: u32, local: IpAddr) -> Ends {
     }
 }
 
-/// The group and all peers, to which frames for unknown stations go.
+/// Returns the multicast group and all peers, which receive flooded frames.
 fn all(network: &Vxlan) -> impl Iterator<Item = To> + '_ {
     let peers = network.peers.iter().map(|peer| To {
         address: peer.address,
@@ -147,15 +149,16 @@ fn all(network: &Vxlan) -> impl Iterator<Item = To> + '_ {
 struct Leaving<'a> {
     cx: &'a Context<'a>,
     network: &'a Vxlan,
-    /// The identification of the next packet.
+    /// Identification of the next outer packet.
     ids: u16,
-    /// Destination of the last frame, and the target that was chosen for it.
+    /// Destination of the last frame, and its target.
     last: Option<(u64, usize)>,
     targets: &'a mut Targets,
 }
 
 impl Leaving<'_> {
-    /// Encapsulates a frame, and copies for further peers. Returns where the frame goes.
+    /// Encapsulates a frame, and its copies for further peers. Returns the destination of the
+    /// frame.
     #[inline(always)]
     fn one(&mut self, frame: &mut Frame, nexts: &mut Nexts, outlet: &mut Outlet) -> Next {
         let Some(head) = frame.bytes().first_chunk::<8>() else {
@@ -189,7 +192,7 @@ impl Leaving<'_> {
         }
     }
 
-    /// The address of the peer behind which a station was learned.
+    /// Returns the address of the peer with this host.
     fn peer_of(&self, mac: u64) -> Option<IpAddr> {
         const GROUP: u64 = 1 << 40;
         let of = (self.network.id, self.network.local.is_ipv6());
@@ -197,7 +200,7 @@ impl Leaving<'_> {
         known.flatten()
     }
 
-    /// Returns a peer by its address, with the port configured for it, else with the port of the network.
+    /// Returns a peer by its address, with its configured port or else the port of the network.
     fn to(&self, address: IpAddr) -> To {
         let mut peers = self.network.peers.iter();
         let known = peers.find(|peer| peer.address == address);
@@ -213,7 +216,7 @@ impl Leaving<'_> {
         self.targets.get(self.cx, self.network, to)
     }
 
-    /// Floods a frame: copies to all peers but the last, the frame itself to the last.
+    /// Floods a frame: sends copies to all peers but the last, and the frame itself to the last.
     #[inline(never)]
     fn flood(&mut self, frame: &mut Frame, nexts: &mut Nexts, outlet: &mut Outlet) -> Next {
         let mut all = all(self.network);
@@ -238,7 +241,7 @@ impl Leaving<'_> {
     /// Writes the headers of a target in front of a frame.
     ///
     /// # Errors
-    /// The frame has no headroom, or is too long for its link and may not be fragmented.
+    /// The frame has no headroom, or exceeds the MTU of its link and must not be fragmented.
     #[inline(always)]
     fn write(&mut self, frame: &mut Frame, target: usize) -> Result<(), DropReason> {
         let target = self.targets.at(target);
@@ -261,7 +264,7 @@ impl Leaving<'_> {
         }
     }
 
-    /// Encapsulates a frame for a target. Returns where the frame goes.
+    /// Encapsulates a frame for a target. Returns the destination of the frame.
     #[inline(always)]
     fn wrap(
         &mut self,
@@ -286,20 +289,20 @@ impl Leaving<'_> {
         }
     }
 
-    /// Sends a frame with an open checksum or segmentation to be finished: the other end could not do it. The frame, or
-    /// its segments, come back here.
+    /// Sends a frame with a pending checksum or segmentation to be finished, because the other end
+    /// could not finish it. The frame, or its segments, return here.
     #[cold]
     fn unfinished(&self, frame: &mut Frame) -> Next {
         if frame.offload.segmentation == Segmentation::Fragments {
-            // It was put together in this router, and goes on as one frame.
+            // The packet was reassembled in this router, and is encapsulated whole.
             frame.offload.segmentation = Segmentation::None;
         }
         Next::Finish(OutId::tunnel(self.network.id), u32::MAX)
     }
 }
 
-/// Source port by flow (RFC 7348, 5): a hash of addresses and ports of a plain packet, else the hash by which
-/// workers share flows, or one of the link addresses.
+/// Returns a source port by flow (RFC 7348, 5): a hash of addresses and ports for a plain packet,
+/// else the steering hash of the frame, else a hash of the MAC addresses.
 #[inline(always)]
 fn entropy(frame: &Frame) -> u16 {
     const WITH: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -324,7 +327,7 @@ fn entropy(frame: &Frame) -> u16 {
 fn odd_entropy(bytes: &[u8]) -> u64 {
     match crate::handover::hash(bytes, true) {
         Some(hash) => u64::from(hash) << 32,
-        // Of what is not IP, the link addresses.
+        // Frames without an IP packet use the MAC addresses.
         None => bytes.first_chunk::<12>().map_or(0, |head| {
             let [a, b, c, d, e, f, g, h, i, j, k, l] = *head;
             let one = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);

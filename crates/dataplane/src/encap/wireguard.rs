@@ -1,8 +1,9 @@
-//! Packets in messages of WireGuard (white paper, 5.4.6).
+//! WireGuard: packets in encrypted messages (white paper, 5.4.6).
 //!
-//! The destination of a packet chooses the peer, whose session control negotiated. Without a session the packet is
-//! punted, and control keeps it until the handshake ends. The source of a decrypted packet must belong to its peer
-//! (cryptokey routing). Handshakes are a service that control receives.
+//! The destination of a packet selects the peer, whose session control has negotiated. Without a
+//! session the packet is punted, and control holds it until the handshake ends. The source of a
+//! decrypted packet must belong to its peer (cryptokey routing). Handshakes are a service that
+//! control receives.
 
 mod peers;
 #[cfg(test)]
@@ -33,7 +34,7 @@ use crate::table::Adjacency;
 use crate::tap::{self, Direction};
 use crate::walk::{Context, Exit};
 
-/// Types of messages of handshakes.
+/// Types of handshake messages.
 const HANDSHAKE: core::ops::RangeInclusive<u8> = 1..=3;
 
 impl Encap for Wireguard {
@@ -82,7 +83,7 @@ impl Encap for Wireguard {
         })
     }
 
-    /// Handshakes are left to the service of control.
+    /// Handshake messages are left to control's service.
     #[inline(always)]
     fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
         if !cx.interfaces.has_tunnels_of(Form::Wireguard) {
@@ -147,7 +148,7 @@ impl Encap for Wireguard {
     }
 }
 
-/// The key of messages to this UDP port, at any address.
+/// Returns the key of messages to this UDP port, at any local address.
 const fn key(port: u16) -> Ends {
     Ends {
         form: Form::Wireguard,
@@ -158,7 +159,8 @@ const fn key(port: u16) -> Ends {
     }
 }
 
-/// Sends a frame with an open checksum or segmentation to be finished. The frame, or its segments, come back here.
+/// Sends a frame with a pending checksum or segmentation to be finished. The frame, or its
+/// segments, return here.
 #[cold]
 fn unfinished(network: &Wireguard, frame: &mut Frame) -> Result<Next, Next> {
     if frame.offload.segmentation == Segmentation::Fragments {
@@ -167,12 +169,12 @@ fn unfinished(network: &Wireguard, frame: &mut Frame) -> Result<Next, Next> {
     Ok(Next::Finish(OutId::tunnel(network.id), u32::MAX))
 }
 
-/// Path to a peer, shared by successive packets to it.
+/// The path to a peer, shared by consecutive packets.
 struct Path {
     peer: Arc<Peer>,
     session: Arc<Sending>,
     ends: (SocketAddr, SocketAddr),
-    /// The next hop, if no rule or policy looks at the packets.
+    /// The next hop, if no rule or policy applies to the outer packets.
     direct: Option<Adjacency>,
 }
 
@@ -180,7 +182,8 @@ impl Path {
     /// Looks up the path to a peer.
     ///
     /// # Errors
-    /// Returns where the packet goes instead: a punt without a session or an endpoint, a drop without a route.
+    /// The packet's destination instead: a punt without a session or an endpoint, a drop without a
+    /// route.
     fn to(cx: &Context<'_>, network: &Wireguard, peer: &Arc<Peer>) -> Result<Self, Next> {
         let keyless = Next::Punt(Why::Keyless(peer.number));
         let session = peer.sending().as_ref().map(Arc::clone).ok_or(keyless)?;
@@ -233,8 +236,8 @@ fn wrap(frame: &mut Frame, path: &Path, outlet: &mut Outlet) -> Result<u64, Drop
     seal(frame, path, ip)
 }
 
-/// Writes the headers around a frame's packet, and makes room for what encryption adds. Returns the length in bytes of
-/// the outer IP header, whose identification is `id` in IPv4.
+/// Writes the headers around a frame's packet, and makes room for padding and authentication tag.
+/// Returns the length in bytes of the outer IP header, whose identification is `id` in IPv4.
 fn lay_out(frame: &mut Frame, path: &Path, id: u16, pool: &mut Pool) -> Result<usize, DropReason> {
     let packet = { frame.bytes() }
         .get(usize::from(frame.l3)..)
@@ -264,7 +267,8 @@ fn lay_out(frame: &mut Frame, path: &Path, id: u16, pool: &mut Pool) -> Result<u
     let outer = Outer {
         ends: (path.ends.0.ip(), path.ends.1.ip()),
         protocol: Protocol::UDP.0,
-        // Congestion alone is told on (RFC 6040): who looks on is not to tell kinds of packets apart.
+        // Only the ECN bits are copied (RFC 6040): an observer must not distinguish kinds of
+        // packets.
         tos: tos & 3,
         total,
         id,
@@ -290,7 +294,7 @@ fn seal(frame: &mut Frame, path: &Path, ip: usize) -> Result<u64, DropReason> {
     path.session.seal(message).map_err(reason)?;
     let message = message.len() as u64;
     if let (IpAddr::V6(from), IpAddr::V6(to)) = (path.ends.0.ip(), path.ends.1.ip()) {
-        // Datagrams over IPv6 have a checksum (RFC 8200, 8.1).
+        // UDP over IPv6 requires a checksum (RFC 8200, 8.1).
         let pseudo = checksum::pseudo_v6(from, to, Protocol::UDP, datagram.len() as u32);
         let sum = checksum::combine(pseudo, checksum::sum(datagram));
         datagram[6..8].copy_from_slice(&checksum::udp(!sum).to_be_bytes());
@@ -298,7 +302,7 @@ fn seal(frame: &mut Frame, path: &Path, ip: usize) -> Result<u64, DropReason> {
     Ok(message)
 }
 
-/// Drop reason of messages that a session refuses.
+/// Returns the drop reason of messages that a session rejects.
 const fn reason(fault: Fault) -> DropReason {
     match fault {
         Fault::Malformed => DropReason::WireguardMalformed,
@@ -308,7 +312,7 @@ const fn reason(fault: Fault) -> DropReason {
     }
 }
 
-/// Source and destination of a packet.
+/// Returns the source and destination of a packet.
 #[inline]
 fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
     match packet.first()? >> 4 {
@@ -443,7 +447,7 @@ impl Emerging<'_> {
     }
 }
 
-/// Sender of a datagram, and the range of its data in the packet.
+/// Returns the sender of a datagram, and the range of its payload in the packet.
 fn datagram(packet: &[u8]) -> Option<(SocketAddr, core::ops::Range<usize>)> {
     let upper = upper(packet)?;
     let (from, _) = addresses(packet)?;

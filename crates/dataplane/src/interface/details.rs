@@ -11,7 +11,7 @@ use crate::encap::Encapsulation;
 pub struct Own4 {
     /// The address.
     pub address: Ipv4Addr,
-    /// The first address of its network, and the last one.
+    /// First and last address of its network.
     pub network: (Ipv4Addr, Ipv4Addr),
 }
 
@@ -24,31 +24,33 @@ pub struct Own6 {
     pub len: u8,
 }
 
-/// The name and the addresses of an interface, and the groups joined on it.
+/// The rarely needed facts of an interface: name, addresses, groups, tags, encapsulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
-    /// Its name in the configuration, for traces.
+    /// Name in the configuration, for traces.
     pub name: Arc<str>,
-    /// Its own first address: what record-route and timestamp options get of packets that leave here.
+    /// First IPv4 address, for record-route and timestamp options of packets that leave by this
+    /// interface.
     pub address4: Option<Ipv4Addr>,
-    /// Its own IPv4 addresses, in the order in which they were given.
+    /// IPv4 addresses, in the order of configuration.
     pub addresses4: Vec<Own4>,
-    /// Its IPv6 addresses in use, in the order in which they were given. Masquerade chooses among them.
+    /// Usable IPv6 addresses, in the order of configuration. Masquerade chooses among them.
     pub addresses6: Vec<Own6>,
-    /// The VLAN tags of its frames, outermost first: empty but for VLAN interfaces. At most four.
+    /// VLAN tags of its frames, outermost first, at most four; empty for other interfaces than
+    /// VLANs.
     pub tags: Vec<Tag>,
-    /// The encapsulation of its frames: `None` for all but tunnels.
+    /// The encapsulation of a tunnel; `None` for other interfaces.
     pub tunnel: Option<Encapsulation>,
-    /// The multicast groups joined here beyond the link's own scope, sorted. Groups of the link
-    /// (224.0.0.0/24, ff02::/16) are always taken.
+    /// Joined IPv4 multicast groups beyond the link scope, sorted. Link-scope groups (224.0.0.0/24,
+    /// ff02::/16) are always received.
     pub groups4: Vec<u32>,
-    /// The same of IPv6.
+    /// Joined IPv6 multicast groups beyond the link scope, sorted.
     pub groups6: Vec<u128>,
 }
 
 impl Details {
-    /// The address that masquerade gives packets that leave here for this neighbour. RouterOS, as
-    /// Linux: the first one whose network has the neighbour, else the first one.
+    /// Returns the address that masquerade uses for packets to this neighbour. RouterOS, as Linux:
+    /// the first address whose network contains the neighbour, else the first address.
     pub fn address_towards(&self, neighbour: Ipv4Addr) -> Option<Ipv4Addr> {
         let has = |own: &&Own4| (own.network.0..=own.network.1).contains(&neighbour);
         let near = self.addresses4.iter().find(has);
@@ -56,15 +58,16 @@ impl Details {
         own.or(self.address4)
     }
 
-    /// Whether an IPv6 address is in use here.
+    /// Returns true if the interface has this IPv6 address.
     pub fn has_ipv6(&self, address: u128) -> bool {
         let mut own = self.addresses6.iter();
         own.any(|own| own.address.to_bits() == address)
     }
 
-    /// The address that masquerade gives packets that leave here to this destination: the address
-    /// itself, one that reaches as far, the one with the longest prefix in common, the first one (RFC
-    /// 6724, 5, rules 1, 2 and 8). None where none reaches as far.
+    /// Returns the address that masquerade uses for packets to this destination: the destination
+    /// itself, else an address of the same or larger scope, with the longest common prefix, in
+    /// order of configuration (RFC 6724, 5, rules 1, 2 and 8). `None` if no address has a
+    /// sufficient scope.
     pub fn source6_towards(&self, to: Ipv6Addr) -> Option<Ipv6Addr> {
         let near = is_on_link(to);
         let common = |own: &Own6| {
@@ -87,15 +90,15 @@ impl Details {
         best.map(|own| own.address)
     }
 
-    /// The address that `redirect` gives packets that come in here: its first one that reaches beyond
-    /// the link.
+    /// Returns the address that `redirect` uses for packets received here: the first address beyond
+    /// link scope.
     pub fn address6(&self) -> Option<Ipv6Addr> {
         let mut own = self.addresses6.iter().map(|own| own.address);
         own.find(|own| !is_on_link(*own))
     }
 }
 
-/// Whether an address means something on its link alone (RFC 4291, 2.5.6 and 2.7).
+/// Returns true if an address is valid on its link only (RFC 4291, 2.5.6 and 2.7).
 fn is_on_link(address: Ipv6Addr) -> bool {
     let [first, second, ..] = address.octets();
     address.is_unicast_link_local() || first == 0xff && second & 0xf <= 2

@@ -1,5 +1,5 @@
-//! Interfaces that lie on other ones, by the keys that frames carry: VLANs by tag, stations by link address, PPPoE
-//! sessions by peer and number.
+//! Interfaces above other interfaces, by the keys in frames: VLANs by tag, stations by MAC address,
+//! PPPoE sessions by peer and number.
 
 use core::sync::atomic::Ordering;
 
@@ -38,14 +38,15 @@ impl InterfaceTable {
         Some(found.id)
     }
 
-    /// Names the VLAN interface that has this tag on an interface; `None` takes it away. Only control calls this.
+    /// Sets the VLAN interface of a tag on an interface; `None` removes it. Only control calls
+    /// this.
     pub fn set_vlan(&self, on: InterfaceId, tag: Tag, vlan: Option<InterfaceId>) {
         self.make_room(on);
         let Some(slot) = self.slot(on) else { return };
         let (key, vlans) = (demux::of_tag(on, tag), &self.demux.vlans);
         let before = vlans.get(key).is_some();
         let after = match vlan {
-            // There are as many places as interfaces.
+            // The table has room for every interface.
             Some(id) => vlans.set(key, entry(id, Facts::default())),
             None => vlans.remove(key).is_none() && before,
         };
@@ -97,7 +98,8 @@ impl InterfaceTable {
         self.carry_session(slot, (true, false));
     }
 
-    /// Counts a session at the interface below it, and at the lowest one, whose port receives its frames.
+    /// Adjusts the session counts of the interface below and of the lowest interface, whose port
+    /// receives the frames.
     fn carry_session(&self, slot: &Slot, change: (bool, bool)) {
         let [below, under] = [&slot.below, &slot.under].map(|id| id.load(Ordering::Relaxed));
         self.carry_keys(InterfaceId(below), Carried::Sessions, change);
@@ -106,10 +108,10 @@ impl InterfaceTable {
         }
     }
 
-    /// An interface has changed: the entry of its session's key says so.
+    /// Updates the facts in the entry of an interface's session.
     pub(super) fn set_facts(&self, id: InterfaceId, facts: Facts) {
         if let Some((_, key)) = self.session_key(id) {
-            // The key is there, so there is room for it.
+            // The key exists, so the table has room for it.
             let _ = self.demux.sessions.set(key, entry(id, facts));
         }
     }
@@ -121,7 +123,7 @@ impl InterfaceTable {
         (name != 0).then_some((slot, Key { on, name }))
     }
 
-    /// Returns the station on an interface that has this link address.
+    /// Returns the station on an interface with this MAC address.
     #[inline]
     pub fn station(&self, on: InterfaceId, mac: Mac) -> Option<InterfaceId> {
         let found = self.demux.stations.get(demux::of_station(on, mac))?;
@@ -144,9 +146,9 @@ impl InterfaceTable {
         }
     }
 
-    /// Names the station on an interface that has this link address; `None` takes it away. `through` are the
-    /// interfaces that carry this one's frames, such as the port of a VLAN. Returns whether there was room
-    /// ([`super::STATIONS`]). Only control calls this.
+    /// Sets the station on an interface with this MAC address; `None` removes it. `through` are the
+    /// interfaces that carry the frames of `on`, such as the port of a VLAN. Returns false if there
+    /// is no room ([`super::STATIONS`]). Only control calls this.
     pub fn set_station(
         &self,
         (on, mac): (InterfaceId, Mac),
@@ -181,7 +183,7 @@ impl InterfaceTable {
         true
     }
 
-    /// An interface carries one key less, if it carried one `before`, and one more, if it carries one `after`.
+    /// Adjusts an interface's count of upper interfaces: one less if `before`, one more if `after`.
     fn carry_keys(&self, id: InterfaceId, what: Carried, (before, after): (bool, bool)) {
         self.make_room(id);
         if let Some(slot) = self.slot(id) {

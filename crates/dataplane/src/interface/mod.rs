@@ -1,9 +1,9 @@
 //! Interfaces: one line each in a table that control writes and workers read.
 //!
-//! An [`Interface`] holds what the walk asks for each packet, read as one value. Rarely needed facts (name,
-//! addresses, joined groups, tags) are its [`Details`]; [`OwnAddresses`] finds the addresses of all of them.
-//! An interface is added, changed and removed without a new snapshot, at a cost that does not depend on the number of
-//! interfaces.
+//! An [`Interface`] holds the facts that the walk needs for each packet, read as one value. Rarely
+//! needed facts (name, addresses, joined groups, tags) are in its [`Details`]; [`OwnAddresses`] has
+//! the addresses of all interfaces. Interfaces are added, changed and removed without a new
+//! snapshot, at a cost independent of their number.
 
 mod details;
 mod keys;
@@ -28,13 +28,14 @@ use wire::Mac;
 
 use crate::out::OutId;
 
-/// How many interfaces there can be.
+/// The most interfaces.
 pub const INTERFACES: usize = 1 << InterfaceId::SLOT_BITS;
 
-/// What takes the frames that an interface receives before the interface does. [`InterfaceTable::above`] names it.
+/// The bond or bridge that receives the frames of an interface. [`InterfaceTable::above`] names its
+/// interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Above {
-    /// Nothing: the frames are the interface's own.
+    /// None: the frames are the interface's own.
     #[default]
     Nothing,
     /// The bond that the interface is a slave of.
@@ -43,42 +44,44 @@ pub enum Above {
     Bridge,
 }
 
-/// An interface, as the walk sees it.
+/// The per-packet facts of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
-    /// Enabled, and its link is up.
+    /// Enabled, and the link is up.
     pub running: bool,
     /// Frames begin with an Ethernet header; false for host mirrors and other links without one.
     pub ethernet: bool,
-    /// IPv4 is in use here.
+    /// IPv4 is enabled.
     pub ipv4: bool,
-    /// IPv6 is in use here.
+    /// IPv6 is enabled.
     pub ipv6: bool,
-    /// VLAN interfaces lie on it. The table knows; what is written here does not count.
+    /// VLAN interfaces exist on it. Maintained by the table; ignored on writes.
     pub vlans: bool,
-    /// Stations lie on it, or on what lies on it. The table knows; what is written here does not count.
+    /// Stations exist on it, or on an interface above it. Maintained by the table; ignored on
+    /// writes.
     pub stations: bool,
-    /// VLANs on it are slaves: ports of bridges, or links of bonds. The table knows; what is written here does not
-    /// count.
+    /// Some VLANs on it are bridge ports or bond slaves. Maintained by the table; ignored on
+    /// writes.
     pub slaves: bool,
-    /// PPPoE sessions lie on it, or on what lies on it. The table knows; what is written here does not count.
+    /// PPPoE sessions exist on it, or on an interface above it. Maintained by the table; ignored on
+    /// writes.
     pub sessions: bool,
-    /// Its link address; frames for another unicast address are not ours.
+    /// MAC address. Unicast frames to other addresses are not for this router.
     pub mac: Mac,
-    /// What takes the frames that it receives before it does.
+    /// The bond or bridge that receives its frames.
     pub above: Above,
     /// The layer-3 MTU in bytes.
     pub mtu: u32,
-    /// What takes its frames.
+    /// The out for its frames.
     pub out: OutId,
-    /// The interface of the port below: itself, or the lowest one that a VLAN interface lies on.
+    /// The interface of the port below: itself, or the lowest interface below a VLAN.
     pub under: InterfaceId,
-    /// The mirror port that takes TCP, UDP and the like for this router's own addresses, if any.
+    /// The mirror port for packets to this router's own addresses, if any.
     pub mirror: Option<u16>,
 }
 
 impl Interface {
-    /// Whether a family is in use here.
+    /// Returns true if a family is enabled.
     #[inline(always)]
     pub const fn has_family(&self, ipv6: bool) -> bool {
         match ipv6 {

@@ -1,8 +1,9 @@
-//! Stations behind other ends of tunnels: the peer that each is behind, for all networks of VXLAN.
+//! Hosts behind remote VXLAN ends: the peer of each host, for all networks.
 //!
-//! A peer is a number of 32 bits, in the place that a bridge's port has in the table of hosts: an address of IPv4
-//! is its own number, one of IPv6 is given one when a frame comes from it. Workers learn, control ages. A number is
-//! given back when its peer was not heard for twice as long as its stations stay: so none of them is behind it then.
+//! The host table stores a peer as a 32-bit number, where it stores the port of a bridged host. The
+//! number of an IPv4 address is the address itself; an IPv6 address gets a number with its first
+//! frame. Workers learn, control ages. A number is freed when its peer was silent for twice the
+//! lifetime of its hosts, so no host refers to it any more.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -15,23 +16,24 @@ use machine::Instant;
 use crate::flow::mix64;
 use crate::table::{BridgeHosts, HostKey, Learned};
 
-/// Stations of all networks together.
+/// The most hosts of all networks together.
 const HOSTS: u32 = 131_072;
-/// Peers with addresses of IPv6.
+/// The most peers with IPv6 addresses.
 const ADDRESSES: usize = 1 << 16;
-/// Places that an address may have.
+/// Slots in which an address may be stored.
 const PLACES: usize = 8;
-/// Seconds after which a station is forgotten that nothing came from. RouterOS, as Linux.
+/// Seconds after which a silent host is forgotten. RouterOS, as Linux.
 const AGEING: u32 = 300;
 
-/// What a place of an address says, in its third word below the second at which it was heard.
+/// States of a slot, in the low bits of its third word; the upper half is the second of the last
+/// frame.
 mod state {
     pub(super) const FREE: u64 = 0;
     pub(super) const WRITING: u64 = 1;
     pub(super) const READY: u64 = 2;
 }
 
-/// See the module.
+/// The hosts of all VXLAN networks, and the IPv6 addresses of their peers.
 #[derive(Debug, Default)]
 pub struct Peers {
     tables: OnceLock<Tables>,
@@ -40,7 +42,7 @@ pub struct Peers {
 #[derive(Debug)]
 struct Tables {
     hosts: BridgeHosts,
-    /// The address in two words; when it was heard (32) | state (2).
+    /// The address in two words; second of the last frame (32) | state (2).
     addresses: Zeroed<[AtomicU64; 4]>,
     seed: u64,
 }
@@ -56,11 +58,11 @@ impl Tables {
 }
 
 impl Peers {
-    /// Makes room, before the first network is set; later it changes nothing. `seed` is random (see
-    /// [`BridgeHosts::new`]).
+    /// Allocates memory. Effective before the first network is set; later calls change nothing.
+    /// `seed` is random, as for [`BridgeHosts::new`].
     ///
     /// # Errors
-    /// What the kernel says when there is not that much address space.
+    /// The kernel's error, if there is not that much address space.
     pub fn make_room(&self, seed: u64) -> std::io::Result<()> {
         if self.tables.get().is_none() {
             let tables = Tables::new(seed)?;
@@ -69,18 +71,18 @@ impl Peers {
         Ok(())
     }
 
-    /// The second that a time is in, as stations and peers are heard.
+    /// Returns the second of a time, as hosts and peers store it.
     #[inline]
     pub const fn second(at: Instant) -> u32 {
         (at.as_nanos() / 1_000_000_000) as u32
     }
 
-    /// The hosts of all networks, once there is room for any.
+    /// Returns the hosts of all networks, once memory is allocated.
     pub fn hosts(&self) -> Option<&BridgeHosts> {
         self.tables.get().map(|tables| &tables.hosts)
     }
 
-    /// The address of the peer that a station of a network is behind.
+    /// Returns the address of the peer with a host of a network.
     #[inline(always)]
     pub(crate) fn of(&self, (network, ipv6): (InterfaceId, bool), mac: u64) -> Option<IpAddr> {
         let tables = self.tables.get()?;
@@ -88,7 +90,8 @@ impl Peers {
         tables.address(host.port, ipv6)
     }
 
-    /// A frame of a station came from this address at this second; its network may have learned so many.
+    /// Learns a host from a frame that this address sent at this second. The network may have at
+    /// most this many learned hosts.
     #[inline(always)]
     pub(crate) fn learn(
         &self,
@@ -110,14 +113,14 @@ impl Peers {
         }
     }
 
-    /// The address of a peer by its number in the table of hosts.
+    /// Returns the address of a peer by its number in the host table.
     pub fn address(&self, number: InterfaceId, ipv6: bool) -> Option<IpAddr> {
         self.tables.get()?.address(number, ipv6)
     }
 
-    /// Forgets stations of `count` lines from `from` on that nothing came from for [`AGEING`] seconds, and the peers
-    /// of a share of places that nothing came from for twice as long. Returns where the next call goes on; 0 when
-    /// all lines were walked. Only control calls this.
+    /// Forgets the hosts of `count` lines from `from` on that were silent for [`AGEING`] seconds,
+    /// and frees peers of a share of the slots that were silent for twice as long. Returns the line
+    /// for the next call; 0 when all lines were visited. Only control calls this.
     pub fn age(&self, (from, count): (u32, u32), now: u32) -> u32 {
         let Some(tables) = self.tables.get() else {
             return 0;
@@ -130,7 +133,7 @@ impl Peers {
             let word = place[2].load(Ordering::Relaxed);
             let unheard = now.saturating_sub((word >> 32) as u32);
             if word as u32 as u64 == state::READY && unheard >= 2 * AGEING {
-                // Whoever hears it meanwhile changes the word.
+                // A frame of the peer in the meantime changes the word, and the exchange fails.
                 let free = (word, state::FREE);
                 let (order, fails) = (Ordering::AcqRel, Ordering::Relaxed);
                 _ = place[2].compare_exchange(free.0, free.1, order, fails);
@@ -139,14 +142,14 @@ impl Peers {
         next
     }
 
-    /// Forgets all stations of a network. Only control calls this.
+    /// Forgets all hosts of a network. Only control calls this.
     pub fn forget(&self, network: InterfaceId) {
         if let Some(tables) = self.tables.get() {
             tables.hosts.forget(network);
         }
     }
 
-    /// Gives the stations of all networks, each with the number of its peer.
+    /// Passes each host of all networks to `give`, with the number of its peer.
     pub fn each(&self, mut give: impl FnMut(&HostKey, InterfaceId)) {
         if let Some(tables) = self.tables.get() {
             tables.hosts.walk(0, u32::MAX, |key, host| {
@@ -174,12 +177,13 @@ impl Tables {
         let ready = before as u32 as u64 == state::READY;
         let bits = u128::from(high) << 64 | u128::from(low);
         let address = Ipv6Addr::from_bits(bits).into();
-        // Its place may have been given to another between the looks.
+        // The slot may have been reused between both reads.
         let after = place[2].load(Ordering::Relaxed);
         (ready && after as u32 as u64 == state::READY).then_some(address)
     }
 
-    /// The number of an address, which was heard now. None where all its places are taken by others.
+    /// Returns the number of an address and records a frame at `now`. `None` if all its slots are
+    /// used by other addresses.
     fn number(&self, address: Ipv6Addr, now: u32) -> Option<InterfaceId> {
         let bits = address.to_bits();
         let (high, low) = ((bits >> 64) as u64, bits as u64);
@@ -192,7 +196,7 @@ impl Tables {
             let [has_high, has_low] = [0, 1].map(|at| place[at].load(Ordering::Relaxed));
             if word as u32 as u64 == state::READY && (has_high, has_low) == (high, low) {
                 let (order, fails) = (Ordering::AcqRel, Ordering::Relaxed);
-                // Where another has changed it, it was heard by that one, or it is gone.
+                // On failure another worker has recorded a frame, or the address is gone.
                 if word == heard || place[2].compare_exchange(word, heard, order, fails).is_ok() {
                     return Some(InterfaceId(at as u32 + 1));
                 }
@@ -282,7 +286,7 @@ mod tests {
     #[test]
     fn stations_age_and_their_peers_numbers_come_back() {
         let peers = peers();
-        // More addresses than there are places, over a long time.
+        // More addresses than slots, over a long time.
         let mut now = 0;
         for number in 0..3 * ADDRESSES as u128 {
             if number % 8192 == 0 {

@@ -1,6 +1,6 @@
-//! Stations: interfaces that lie on another one and are told apart by the link address that frames are sent to
-//! (`/interface/vrrp`, `/interface/macvlan`). [`crate::demux`] finds a station by its address; the list of an
-//! interface's stations is for frames to a group, which all of them receive.
+//! Stations: interfaces on another interface that are distinguished by the destination MAC address
+//! (`/interface/vrrp`, `/interface/macvlan`). [`crate::demux`] finds a station by its address; the
+//! list here is for multicast frames, which all stations of an interface receive.
 
 use std::sync::Arc;
 
@@ -8,26 +8,28 @@ use arc_swap::ArcSwapOption;
 use frame::InterfaceId;
 use wire::Mac;
 
-/// The most stations on one interface: virtual routers of both families, and as many others.
+/// The most stations on one interface: 255 virtual routers of both families, and as many other
+/// stations.
 pub const STATIONS: usize = 1024;
 
 type List = Vec<(Mac, InterfaceId)>;
 
-/// The stations on one interface. Where there are none there is no list.
+/// The stations on one interface. The list is allocated with the first station.
 #[derive(Debug, Default)]
 pub(super) struct Stations {
     list: ArcSwapOption<List>,
 }
 
 impl Stations {
-    /// Calls `each` for all of them.
+    /// Calls `each` for all stations.
     pub(super) fn each(&self, mut each: impl FnMut(InterfaceId)) {
         let list = self.list.load();
         let list = list.iter().flat_map(|list| list.iter());
         list.for_each(|(_, id)| each(*id));
     }
 
-    /// Names the station that has this link address; `None` takes it away. Returns whether there was room.
+    /// Sets the station with this MAC address; `None` removes it. Returns false if there is no
+    /// room.
     pub(super) fn set(&self, mac: Mac, station: Option<InterfaceId>) -> bool {
         let mut list = self.list.load().as_deref().cloned().unwrap_or_default();
         let place = list.binary_search_by_key(&mac, |(mac, _)| *mac);

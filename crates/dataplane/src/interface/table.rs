@@ -1,7 +1,7 @@
-//! The table of interfaces: one writer (control), any number of readers, no lock.
+//! The table of interfaces: written by control, read by workers without a lock.
 //!
-//! An id is a slot and a generation. When an interface is removed, its slot gets the next generation, and a reader
-//! that still has the old id finds nothing.
+//! An id consists of slot and generation. When an interface is removed, its slot gets the next
+//! generation, so old ids match nothing.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
@@ -24,7 +24,7 @@ use crate::rule::Class;
 use crate::service::ServiceSet;
 use crate::tap::{Direction, Taps};
 
-/// Slots that are made together.
+/// Slots that are allocated together.
 const PAGE: usize = 256;
 
 /// All interfaces.
@@ -32,11 +32,11 @@ const PAGE: usize = 256;
 pub struct InterfaceTable {
     pages: Box<[OnceLock<Box<[Slot]>>]>,
     pub(super) demux: Demux,
-    /// Changes with every interface and VLAN, so that workers may remember what they found.
+    /// Changes with every interface and VLAN, so that workers can validate caches.
     version: AtomicU64,
     tunnels: Tunnels,
     own: OwnAddresses,
-    /// What the router is known by on interfaces without an address.
+    /// The addresses that the router uses on interfaces without an address.
     fallback: ArcSwapOption<Details>,
     taps: Taps,
     bridges: Bridges,
@@ -45,68 +45,69 @@ pub struct InterfaceTable {
     bonds: Bonds,
 }
 
-/// What is known of an interface. What frames ask for is on the first cache line.
+/// An entry of the table. Per-packet facts are on the first cache line.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct Slot {
     pub(super) line: Line,
-    /// The snapshot's epoch from which on the class holds (32) | the class before (16) | the class (16).
+    /// The epoch of the first snapshot with the current class (32) | the previous class (16) | the
+    /// current class (16).
     classes: AtomicU64,
-    /// The services that were asked for here.
+    /// Services that receive frames of the interface.
     services: AtomicU64,
-    /// The bond or bridge that takes its frames.
+    /// The bond or bridge that receives its frames.
     above: AtomicU32,
-    /// Somebody looks at its frames.
+    /// The interface is tapped.
     tapped: AtomicBool,
     details: ArcSwapOption<Details>,
-    /// The stations on it, which frames for a group are copied to.
+    /// The stations on it, which get copies of multicast frames.
     pub(super) stations: Stations,
     /// The interface below a station or a session.
     pub(super) below: AtomicU32,
     /// The lowest interface below a session.
     pub(super) under: AtomicU32,
-    /// The name of a session's key on the interface below; 0 for all other interfaces.
+    /// Name part of a session's key on the interface below; 0 for all other interfaces.
     pub(super) session: AtomicU64,
-    /// How many VLANs lie on it.
+    /// Number of VLANs on it.
     pub(super) vlans: AtomicU32,
-    /// How many stations and how many sessions lie on it, or on what lies on it.
+    /// Numbers of stations and of sessions on it, or on an interface above it.
     pub(super) carried: [AtomicU32; 2],
-    /// How many VLANs on it are slaves.
+    /// Number of VLANs on it that are bridge ports or bond slaves.
     slaves: AtomicU32,
 }
 
-/// word 0: version (32) | mirror (16); word 1: link address (48) | generation (12);
-/// word 2: MTU (32) | under (32); word 3: flags | out (from bit 32 on).
+/// Word 0: version (32) | mirror (16); word 1: MAC address (48) | generation (12); word 2: MTU (32)
+/// | under (32); word 3: flags | out (from bit 32 on).
 ///
-/// The version is odd while the writer is at work.
+/// The version is odd during a write.
 #[derive(Debug, Default)]
 #[repr(align(32))]
 pub(super) struct Line([AtomicU64; 4]);
 
-/// In place of a mirror port's number: there is none.
+/// Mirror number for interfaces without a mirror port.
 const NO_MIRROR: u16 = u16::MAX;
 const MAC_BITS: u32 = 48;
 
-/// The bits of word 3.
+/// Bits of word 3.
 pub(super) mod flag {
-    /// There is such an interface.
+    /// The interface exists.
     pub(super) const PRESENT: u64 = 1;
     pub(super) const RUNNING: u64 = 1 << 1;
     pub(super) const ETHERNET: u64 = 1 << 2;
     pub(super) const IPV4: u64 = 1 << 3;
     pub(super) const IPV6: u64 = 1 << 4;
-    /// VLAN interfaces lie on it. Outlives a write.
+    /// VLAN interfaces exist on it. Survives a write.
     pub(in crate::interface) const VLANS: u64 = 1 << 5;
-    /// A bond takes its frames; a bridge does.
+    /// A bond (bit 6) or a bridge (bit 7) receives its frames.
     pub(super) const BOND: u64 = 1 << 6;
     pub(super) const BRIDGE: u64 = 1 << 7;
-    /// Stations lie on it, or on what lies on it. Outlives a write.
+    /// Stations exist on it, or on an interface above it. Survives a write.
     pub(in crate::interface) const STATIONS: u64 = 1 << 8;
-    /// VLANs on it are slaves. Outlives a write.
+    /// VLANs on it are bridge ports or bond slaves. Survives a write.
     pub(super) const SLAVES: u64 = 1 << 9;
-    /// PPPoE sessions lie on it, or on what lies on it. Outlives a write.
+    /// PPPoE sessions exist on it, or on an interface above it. Survives a write.
     pub(in crate::interface) const SESSIONS: u64 = 1 << 10;
-    /// The flags that outlive a write.
+    /// The flags that survive a write.
     pub(super) const KEPT: u64 = VLANS | STATIONS | SLAVES | SESSIONS;
 }
 
@@ -117,7 +118,7 @@ impl Default for InterfaceTable {
 }
 
 impl InterfaceTable {
-    /// A table without any interface.
+    /// Creates an empty table.
     pub fn new() -> Self {
         Self {
             pages: (0..INTERFACES / PAGE).map(|_| OnceLock::new()).collect(),
@@ -141,13 +142,14 @@ impl InterfaceTable {
         page.get(slot % PAGE)
     }
 
-    /// The interface with this id, unless it is gone. A reader never sees half of a change.
+    /// Returns the interface with this id, if it still exists. A reader never sees a partial
+    /// change.
     #[inline]
     pub fn get(&self, id: InterfaceId) -> Option<Interface> {
         self.slot(id)?.line.read(id.generation())
     }
 
-    /// Asks the processor for what frames ask of an interface.
+    /// Prefetches the per-packet facts of an interface.
     #[inline(always)]
     pub(crate) fn prefetch(&self, id: InterfaceId) {
         if let Some(slot) = self.slot(id) {
@@ -155,7 +157,7 @@ impl InterfaceTable {
         }
     }
 
-    /// Shows what is rarely asked of an interface, unless that is gone.
+    /// Passes the details of an interface to `show`, if it still exists.
     #[inline]
     pub fn details<R>(&self, id: InterfaceId, show: impl FnOnce(&Details) -> R) -> Option<R> {
         self.get(id)?;
@@ -163,7 +165,7 @@ impl InterfaceTable {
         details.as_deref().map(show)
     }
 
-    /// What rules of a snapshot of this epoch know an interface by.
+    /// Returns the class by which the rules of a snapshot of this epoch compare an interface.
     #[inline]
     pub fn class(&self, id: InterfaceId, epoch: u64) -> Class {
         let word = self
@@ -173,8 +175,9 @@ impl InterfaceTable {
         Class((word >> if is_newer { 16 } else { 0 }) as u16)
     }
 
-    /// Changes the class of an interface for rules of snapshots from this epoch on; those before know it as they did. A
-    /// worker has one of the last two snapshots, or is about to. Only control calls this.
+    /// Changes the class of an interface for snapshots from this epoch on; earlier snapshots keep
+    /// the previous class. Workers use one of the last two snapshots, or are about to. Only control
+    /// calls this.
     pub fn set_class(&self, id: InterfaceId, class: Class, from: u64) {
         self.make_room(id);
         let Some(slot) = self.slot(id) else { return };
@@ -183,96 +186,97 @@ impl InterfaceTable {
         slot.classes.store(word, Ordering::Release);
     }
 
-    /// This router's own addresses, which nobody else may send from.
+    /// Returns this router's own addresses.
     #[inline(always)]
     pub fn own(&self) -> &OwnAddresses {
         &self.own
     }
 
-    /// Asks for an address of an interface, and where that has none that would do, for one that the router is
-    /// known by (RFC 1812, 2.2.7: unnumbered lines).
+    /// Chooses an address of an interface, or of the fallback if the interface has none that suits
+    /// (RFC 1812, 2.2.7: unnumbered lines).
     pub fn address<R>(&self, id: InterfaceId, choose: impl Fn(&Details) -> Option<R>) -> Option<R> {
         self.details(id, &choose)?
             .or_else(|| choose(self.fallback.load().as_deref()?))
     }
 
-    /// Changes what the router is known by on interfaces without an address. Returns what was replaced, to be held
-    /// like what [`Self::set_details`] returns. Only control calls this.
+    /// Changes the fallback addresses for interfaces without an address. Returns the previous
+    /// value, to be held as for [`Self::set_details`]. Only control calls this.
     pub fn set_fallback(&self, details: Arc<Details>) -> Option<Arc<Details>> {
         self.fallback.swap(Some(details))
     }
 
-    /// The bridges, by the slots of their interfaces, and their hosts.
+    /// Returns the bridges and their hosts.
     #[inline(always)]
     pub fn bridges(&self) -> &Bridges {
         &self.bridges
     }
 
-    /// The hosts of all networks of VXLAN, and the peers that they are behind.
+    /// Returns the hosts of all VXLAN networks and their peers.
     #[inline(always)]
     pub fn peers(&self) -> &Arc<Peers> {
         &self.peers
     }
 
-    /// The bonds, by the slots of their interfaces.
+    /// Returns the bonds.
     #[inline(always)]
     pub fn bonds(&self) -> &Bonds {
         &self.bonds
     }
 
-    /// Shows the encapsulation of the interface in this slot, if it is a tunnel.
+    /// Passes the encapsulation of the interface in this slot to `show`, if it is a tunnel.
     pub(crate) fn tunnel<R>(&self, slot: u32, show: impl FnOnce(&Encapsulation) -> R) -> Option<R> {
         let details = self.slot(InterfaceId(slot))?.details.load();
         details.as_deref()?.tunnel.as_ref().map(show)
     }
 
-    /// The interface of the tunnel with these ends.
+    /// Returns the interface of the tunnel with these ends.
     pub fn tunnel_of(&self, ends: &Ends) -> Option<InterfaceId> {
         self.tunnels.get(ends)
     }
 
-    /// Whether a tunnel of this form has this UDP port.
+    /// Returns true if a tunnel of this form has this UDP port.
     #[inline(always)]
     pub(crate) fn has_tunnel_port(&self, form: Form, port: u16) -> bool {
         self.tunnels.has_port(form, port)
     }
 
-    /// Whether there is any tunnel of this form.
+    /// Returns true if there is a tunnel of this form.
     #[inline(always)]
     pub(crate) fn has_tunnels_of(&self, form: Form) -> bool {
         self.tunnels.has_any(form)
     }
 
-    /// The sessions of WireGuard by which packets arrive.
+    /// Returns the WireGuard sessions for decryption.
     pub fn sessions(&self) -> &Arc<Sessions> {
         &self.sessions
     }
 
-    /// Whether there is any tunnel.
+    /// Returns true if there is a tunnel.
     pub(crate) fn has_tunnels(&self) -> bool {
         self.tunnels.any()
     }
 
-    /// Names the interface of the tunnel with these ends; none takes it away. Only control calls this.
+    /// Sets the interface of the tunnel with these ends; `None` removes it. Only control calls
+    /// this.
     pub fn set_tunnel(&self, ends: Ends, tunnel: Option<InterfaceId>) {
         self.tunnels.set(ends, tunnel);
     }
 
-    /// The services that were asked for on an interface.
+    /// Returns the services that receive frames of an interface.
     #[inline]
     pub fn services(&self, id: InterfaceId) -> ServiceSet {
         let slot = self.slot(id);
         ServiceSet(slot.map_or(0, |slot| slot.services.load(Ordering::Relaxed)))
     }
 
-    /// Asks for these services on an interface that is there. Only control calls this.
+    /// Sets the services that receive frames of an existing interface. Only control calls this.
     pub fn set_services(&self, id: InterfaceId, services: ServiceSet) {
         if let Some(slot) = self.slot(id).filter(|_| self.get(id).is_some()) {
             slot.services.store(services.0, Ordering::Relaxed);
         }
     }
 
-    /// Makes an interface, or changes it. Only control calls this, from one thread at a time.
+    /// Adds or changes an interface. Only control calls this, from one thread at a time.
     pub fn set(&self, id: InterfaceId, interface: &Interface) {
         self.make_room(id);
         if let Some(slot) = self.slot(id) {
@@ -284,24 +288,24 @@ impl InterfaceTable {
         self.changed();
     }
 
-    /// Tells workers that what they remember of interfaces may hold no more.
+    /// Advances the version, which invalidates the caches of workers.
     pub(super) fn changed(&self) {
         self.version.fetch_add(1, Ordering::Release);
     }
 
-    /// Returns a number that is another one after every change of an interface or a VLAN.
+    /// Returns the version, which changes with every interface and VLAN.
     #[inline(always)]
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 
-    /// The tables from keys of frames to interfaces.
+    /// Returns the tables from keys of frames to interfaces.
     #[inline(always)]
     pub(crate) fn demux(&self) -> &Demux {
         &self.demux
     }
 
-    /// What an interface lies on says whether slaves lie on it.
+    /// Updates the slave count of the interface below a VLAN.
     fn carry(&self, id: InterfaceId, before: Option<&Interface>, now: Option<&Interface>) {
         let carrier = |line: &Interface| {
             let is_slave = line.above != Above::Nothing && line.under != id;
@@ -325,14 +329,15 @@ impl InterfaceTable {
         }
     }
 
-    /// Changes what is rarely asked of an interface. Returns what was replaced: hold it until no worker
-    /// can be reading it, so that none frees it. Only control calls this.
+    /// Changes the details of an interface. Returns the previous value: the caller holds it until
+    /// no worker can be reading it, so that no worker frees it. Only control calls this.
     pub fn set_details(&self, id: InterfaceId, details: Arc<Details>) -> Option<Arc<Details>> {
         self.make_room(id);
         self.slot(id)?.details.swap(Some(details))
     }
 
-    /// The bond or bridge that takes the frames of an interface, if its line says that one does.
+    /// Returns the bond or bridge that receives the frames of an interface, if the interface says
+    /// so.
     #[inline]
     pub fn above(&self, id: InterfaceId) -> InterfaceId {
         let slot = self.slot(id);
@@ -341,8 +346,8 @@ impl InterfaceTable {
         })
     }
 
-    /// Names the bond or bridge that takes the frames of an interface, before its line says that one does. Only
-    /// control calls this.
+    /// Sets the bond or bridge that receives the frames of an interface, before the interface says
+    /// so. Only control calls this.
     pub fn set_above(&self, id: InterfaceId, above: InterfaceId) {
         self.make_room(id);
         if let Some(slot) = self.slot(id) {
@@ -350,8 +355,8 @@ impl InterfaceTable {
         }
     }
 
-    /// Has workers copy the frames of an interface into their rings of taps, or no more. Where frames have gone by
-    /// shortcuts, these are to be forgotten then. Only control calls this.
+    /// Switches the tap of an interface on or off. The caller then ends shortcuts that could bypass
+    /// the tap. Only control calls this.
     pub fn set_tap(&self, id: InterfaceId, on: bool) {
         self.make_room(id);
         if let Some(slot) = self.slot(id)
@@ -361,33 +366,34 @@ impl InterfaceTable {
         }
     }
 
-    /// Has workers copy the frames of interfaces to other ones, whole and at once, and those of no others. Where frames
-    /// have gone by shortcuts, these are to be forgotten then. Only control calls this.
+    /// Replaces the mirrors: frames of the first interface in this direction are copied whole to
+    /// the second. The caller then ends shortcuts that could bypass the mirrors. Only control calls
+    /// this.
     pub fn set_mirrors(&self, mirrors: &[(InterfaceId, Direction, InterfaceId)]) {
         self.taps.set_mirrors(mirrors);
     }
 
-    /// Bytes of a frame that copies have at most, those of all taps.
+    /// Sets the most bytes per copied frame, for all taps.
     pub fn set_snap(&self, bytes: u32) {
         self.taps.set_snap(bytes);
     }
 
-    /// Whether somebody looks at the frames of this interface.
+    /// Returns true if frames of this interface are copied.
     #[inline]
     pub fn is_tapped(&self, id: InterfaceId) -> bool {
         let tapped = |slot: &Slot| slot.tapped.load(Ordering::Relaxed);
         self.taps.any() && self.slot(id).is_some_and(tapped)
     }
 
-    /// Whether somebody looks at any interface, and how.
+    /// Returns the tapped and mirrored interfaces.
     #[inline(always)]
     pub(crate) fn taps(&self) -> &Taps {
         &self.taps
     }
 
-    /// Ends an interface; nobody finds it by this id again. Its VLANs and stations are taken away before; a
-    /// session's key goes with it. Returns what
-    /// was known of it, to be held like what [`Self::set_details`] returns. Only control calls this.
+    /// Removes an interface. The caller has removed its VLANs and stations; a session's key is
+    /// removed here. Returns the details, to be held as for [`Self::set_details`]. Only control
+    /// calls this.
     pub fn remove(&self, id: InterfaceId) -> Option<Arc<Details>> {
         self.set_tap(id, false);
         self.remove_session(id);
@@ -479,7 +485,7 @@ impl Line {
         );
     }
 
-    /// Sets one of the flags that outlive a write.
+    /// Sets or clears one of the flags that survive a write.
     pub(super) fn set_flag(&self, flag: u64, any: bool) {
         let line = &self.0;
         let flags = line[3].load(Ordering::Relaxed);
@@ -496,7 +502,7 @@ impl Line {
         );
     }
 
-    /// Tells readers to wait. Returns the version that says so.
+    /// Makes the version odd, which tells readers to wait. Returns the odd version.
     fn begin(&self) -> u32 {
         let first = self.0[0].load(Ordering::Relaxed);
         let version = (first as u32).wrapping_add(1);
@@ -573,7 +579,7 @@ mod tests {
             (Class(7), Class(8))
         );
 
-        // Epochs may have gone round.
+        // Epochs may wrap around.
         table.set_class(id, Class(9), (1 << 32) + 1);
         assert_eq!(table.class(id, (1 << 32) - 1), Class(8));
         assert_eq!(table.class(id, (1 << 32) + 2), Class(9));

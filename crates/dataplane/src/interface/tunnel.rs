@@ -15,18 +15,18 @@ use crate::flow::mix64;
 pub struct Ends {
     /// The form of encapsulation.
     pub(crate) form: Form,
-    /// The UDP port that the packets are sent to; 0 for other protocols.
+    /// Destination UDP port of the packets; 0 for other protocols.
     pub(crate) port: u16,
-    /// What else tells tunnels of the form apart, such as a VNI.
+    /// A further key within the form, such as a VNI.
     pub(crate) number: u32,
-    /// This router's address; the unspecified one of a family is any.
+    /// This router's address; the unspecified address matches any of its family.
     pub(crate) local: IpAddr,
-    /// The other address; the unspecified one where it does not count.
+    /// The remote address; unspecified if the form does not use it.
     pub(crate) remote: IpAddr,
 }
 
 impl Ends {
-    /// The ends of a tunnel that takes packets to any address of this router.
+    /// Returns the ends with any local address.
     pub(crate) const fn without_address(mut self) -> Self {
         self.local = match self.local {
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -49,7 +49,7 @@ impl Ends {
     }
 }
 
-/// Lists that tunnels are spread over.
+/// Number of lists that tunnels are spread over.
 const LISTS: usize = 1024;
 
 type List = Vec<(Ends, InterfaceId)>;
@@ -58,19 +58,19 @@ type List = Vec<(Ends, InterfaceId)>;
 #[derive(Debug)]
 pub(super) struct Tunnels {
     lists: Box<[ArcSwap<List>]>,
-    /// The UDP ports of the tunnels of each form.
+    /// UDP ports of the tunnels of each form.
     ports: [Ports; COUNT],
-    /// How many ends of each form there are.
+    /// Number of ends of each form.
     counts: [AtomicU64; COUNT],
 }
 
-/// A set of UDP ports, a bit each.
+/// A set of UDP ports, one bit each.
 #[derive(Debug)]
 struct Ports {
     words: Box<[AtomicU64]>,
 }
 
-/// Ports of a word of them.
+/// Ports per word of a set.
 const WORD: u16 = u64::BITS as u16;
 
 impl Ports {
@@ -104,25 +104,25 @@ impl Tunnels {
         }
     }
 
-    /// Whether a tunnel of this form has this UDP port.
+    /// Returns true if a tunnel of this form has this UDP port.
     #[inline(always)]
     pub(super) fn has_port(&self, form: Form, port: u16) -> bool {
         self.ports[form as usize].has(port)
     }
 
-    /// Whether there is any tunnel of this form.
+    /// Returns true if there is a tunnel of this form.
     #[inline(always)]
     pub(super) fn has_any(&self, form: Form) -> bool {
         self.counts[form as usize].load(Ordering::Relaxed) != 0
     }
 
-    /// Whether there is any tunnel.
+    /// Returns true if there is a tunnel.
     pub(super) fn any(&self) -> bool {
         let mut counts = self.counts.iter();
         counts.any(|count| count.load(Ordering::Relaxed) != 0)
     }
 
-    /// Notes whether a tunnel of a form has this UDP port, as one comes or goes.
+    /// Adds or removes the UDP port of a tunnel.
     fn note_port(&self, ends: &Ends, comes: bool) {
         if ends.port == 0 {
             return;
@@ -133,14 +133,14 @@ impl Tunnels {
         self.ports[ends.form as usize].set(ends.port, any);
     }
 
-    /// The interface of the tunnel between these ends.
+    /// Returns the interface of the tunnel between these ends.
     pub(super) fn get(&self, ends: &Ends) -> Option<InterfaceId> {
         let list = self.lists[ends.hash()].load();
         let found = list.iter().find(|(of, _)| of == ends);
         found.map(|(_, interface)| *interface)
     }
 
-    /// Names the tunnel between these ends; none takes it away. One list of a thousand is made anew.
+    /// Sets the tunnel between these ends; `None` removes it. Rebuilds one of the 1,024 lists.
     pub(super) fn set(&self, ends: Ends, interface: Option<InterfaceId>) {
         let place = &self.lists[ends.hash()];
         let mut list = List::clone(&place.load());

@@ -1,4 +1,4 @@
-//! VLAN tags, by which VLAN interfaces are told apart.
+//! VLAN tags, the keys of VLAN interfaces.
 
 use wire::EtherType;
 

@@ -17,15 +17,16 @@ pub struct Between {
     pub local: IpAddr,
     /// Remote address.
     pub remote: IpAddr,
-    /// TTL of outer packets.
+    /// TTL of outer packets, 1 to 255.
     pub ttl: u8,
     /// DSCP of outer packets, 0 to 63; `None` copies the type of service of the inner packet.
     pub dscp: Option<u8>,
-    /// Whether outer IPv4 packets inherit the don't-fragment flag.
+    /// True if outer IPv4 packets inherit the don't-fragment flag.
     pub inherits_dont_fragment: bool,
-    /// Whether outer packets may take the fast path (RouterOS: `allow-fast-path`).
+    /// True if outer packets may take the fast path (RouterOS: `allow-fast-path`).
     pub fast: bool,
-    /// Layer-3 MTU that the segment size of decapsulated TCP connections is clamped to; `None` leaves it.
+    /// Layer-3 MTU in bytes that the segment size of decapsulated TCP connections is clamped to;
+    /// `None` leaves it.
     pub clamp: Option<u32>,
     /// Counter of received keepalives.
     pub heard: Heard,
@@ -42,7 +43,7 @@ pub enum Carries {
     Frames(u16),
 }
 
-/// A counter that control reads and workers add to.
+/// A packet counter that workers increment and control reads.
 #[derive(Clone, Debug, Default)]
 pub struct Heard(Arc<AtomicU64>);
 

@@ -1,4 +1,4 @@
-//! Decapsulation of datagrams for this router, and learning of stations.
+//! Decapsulation of VXLAN datagrams for this router, and learning of hosts.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -15,7 +15,7 @@ use crate::interface::{Interface, Peers};
 use crate::outlet::Outlet;
 use crate::walk::Context;
 
-/// Bytes of a header of UDP.
+/// Bytes of a UDP header.
 const UDP: usize = 8;
 
 /// Classifies a packet for this router.
@@ -29,7 +29,7 @@ pub(super) fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
     }
 }
 
-/// Upper layer of an IPv6 packet without extension headers.
+/// Returns the upper layer of an IPv6 packet without extension headers.
 const fn upper6() -> Upper {
     Upper {
         protocol: Protocol::UDP.0,
@@ -57,7 +57,7 @@ fn of(cx: &Context<'_>, packet: &[u8], upper: Upper) -> Option<Arrival> {
     Some(Arrival::Of(key(port, vni, local)))
 }
 
-/// Source and destination of a packet.
+/// Returns the source and destination of a packet.
 #[inline(always)]
 fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
     match packet.first()? >> 4 {
@@ -109,8 +109,8 @@ pub(super) fn decapsulate(
     all
 }
 
-/// Whether the device merged several datagrams, each with a frame: the open checksum is that of the outer UDP header,
-/// which lies nearer to the start than one of an inner packet.
+/// Returns true if the device merged several datagrams with a frame each: the pending checksum is
+/// then that of the outer UDP header, which lies before that of any inner packet.
 #[inline(always)]
 fn is_row(frame: &Frame) -> bool {
     const NEAR: u16 = 56;
@@ -141,16 +141,17 @@ fn divide(frame: Frame, learner: &Learner<'_>, item: Item, outlet: &mut Outlet) 
 struct Learner<'a> {
     cx: &'a Context<'a>,
     network: &'a Vxlan,
-    /// The interface's own link address.
+    /// The interface's own MAC address.
     own: u64,
     now: u32,
 }
 
 impl Learner<'_> {
-    /// Cuts a datagram down to its frame, and learns the frame's sender.
+    /// Cuts a datagram down to its frame, and learns the frame's source.
     ///
     /// # Errors
-    /// The datagram holds no frame, the frame was sent by this interface, or it passed too many tunnels.
+    /// The datagram holds no frame, this interface sent the frame, or the frame passed too many
+    /// tunnels.
     #[inline(always)]
     fn extract(&self, frame: &mut Frame) -> Result<(), DropReason> {
         if frame.depth >= DEPTH {
@@ -197,7 +198,8 @@ pub(super) fn unwrap(frame: &mut Frame) -> Option<IpAddr> {
     let taken = starts + INNER;
     let offload = frame.offload;
     frame.pull_front(taken);
-    // What is unfinished about the frame stays so; what was about the datagram has gone with that.
+    // Pending work on the inner frame remains; pending work on the datagram is dropped with its
+    // headers.
     match usize::from(offload.checksum_start) >= taken && !offload.is_finished() {
         true => frame.offload.shift(-(taken as i16)),
         false => frame.offload = Offload::FINISHED,

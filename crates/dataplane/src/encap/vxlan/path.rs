@@ -12,7 +12,7 @@ use crate::table::Kind;
 use crate::walk::{self, Context, Exit};
 
 impl Targets {
-    /// Returns the line of a target; makes the template on a miss.
+    /// Returns the cache line of a target; builds its template on a miss.
     pub(super) fn get(&mut self, cx: &Context<'_>, network: &Vxlan, to: To) -> usize {
         let low = match to.address {
             IpAddr::V4(address) => address.to_bits(),
@@ -28,7 +28,7 @@ impl Targets {
 }
 
 impl Target {
-    /// Makes the template for a target.
+    /// Builds the template for a target.
     #[inline(never)]
     fn set(&mut self, cx: &Context<'_>, network: &Vxlan, to: To) {
         let packet = self.write_packet(network, to, network.local);
@@ -57,7 +57,7 @@ impl Target {
     }
 }
 
-/// Source address of packets that leave by this interface for `remote`.
+/// Returns the source address of packets that leave by this interface for `to`.
 fn source(cx: &Context<'_>, egress: InterfaceId, to: IpAddr) -> Option<IpAddr> {
     cx.interfaces.address(egress, |details| match to {
         IpAddr::V4(to) => details.address_towards(to).map(IpAddr::V4),

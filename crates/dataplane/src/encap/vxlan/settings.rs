@@ -1,14 +1,14 @@
-//! Settings of networks of VXLAN.
+//! Settings of VXLAN networks.
 
 use core::net::IpAddr;
 use std::sync::Arc;
 
 use frame::InterfaceId;
 
-/// A network of VXLAN (RFC 7348).
+/// A VXLAN network (RFC 7348).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vxlan {
-    /// The network's interface, the key of its learned stations.
+    /// The network's interface, also the key of its learned hosts.
     pub id: InterfaceId,
     /// VNI, 24 bits.
     pub vni: u32,
@@ -16,21 +16,22 @@ pub struct Vxlan {
     pub port: u16,
     /// Local address, of the family of all peers; unspecified takes the address of the egress interface.
     pub local: IpAddr,
-    /// TTL of outer packets; `None` is 64 to a peer and 1 to a group.
+    /// TTL of outer packets; `None` means 64 to a peer and 1 to a multicast group.
     pub ttl: Option<u8>,
-    /// Whether outer IPv4 packets have a UDP checksum. IPv6 packets always have one (RFC 8200, 8.1).
+    /// True if outer IPv4 packets have a UDP checksum. IPv6 packets always have one (RFC 8200,
+    /// 8.1).
     pub checksum: bool,
     /// Don't-fragment flag of outer IPv4 packets.
     pub dont_fragment: DontFragment,
-    /// Whether stations are learned.
+    /// True if hosts are learned.
     pub learning: bool,
-    /// Limit of learned stations.
+    /// The most learned hosts.
     pub hosts_max: u32,
-    /// Whether outer packets may take the fast path (RouterOS: `allow-fast-path`).
+    /// True if outer packets may take the fast path (RouterOS: `allow-fast-path`).
     pub fast: bool,
     /// Multicast group for flooded frames, and the interface that joins it.
     pub group: Option<(IpAddr, InterfaceId)>,
-    /// Configured peers, which flooded frames go to.
+    /// Configured peers, which receive flooded frames.
     pub peers: Arc<[Peer]>,
 }
 

@@ -1,4 +1,5 @@
-//! Targets of a network's frames: the header template of a peer, with the next hop that `path.rs` finds.
+//! Targets of a network's frames: a header template per peer, with the next hop that `path.rs`
+//! finds.
 
 use core::net::IpAddr;
 
@@ -10,15 +11,15 @@ use crate::drop::DropReason;
 use crate::encap::{ETHERNET, packet_of};
 use crate::table::Adjacency;
 
-/// Bytes of a header of IPv4, and of IPv6.
+/// Bytes of an IPv4 header, and of an IPv6 header.
 const IPV4: usize = 20;
 const IPV6: usize = 40;
-/// The longest headers: a link header with tags, IPv6, UDP, VXLAN.
+/// The longest headers in bytes: a link header with tags, IPv6, UDP, VXLAN.
 const ROOM: usize = 96;
-/// Headers behind a link header without tags.
+/// Bytes of the headers behind a link header without tags.
 const PLAIN4: usize = ETHERNET + IPV4 + INNER;
 const PLAIN6: usize = ETHERNET + IPV6 + INNER;
-/// The lifetime of packets to peers, and to groups, where none is configured.
+/// Default TTL of packets to peers, and to multicast groups.
 const LIFETIMES: [u8; 2] = [64, 1];
 
 /// Address of a peer or group.
@@ -26,35 +27,35 @@ const LIFETIMES: [u8; 2] = [64, 1];
 pub(super) struct To {
     pub(super) address: IpAddr,
     pub(super) port: u16,
-    /// Egress interface of a group.
+    /// Egress interface for a multicast group.
     pub(super) by: InterfaceId,
 }
 
-/// Path of encapsulated frames to a target.
+/// The path of encapsulated frames to a target.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Path {
-    /// By this next hop, whose link header is written.
+    /// This next hop; the template includes its link header.
     By(Adjacency),
-    /// By the output path of the router; packets to a group leave by this interface.
+    /// The output path of the router; packets to a multicast group leave by this interface.
     Own(InterfaceId),
-    /// The frames are dropped.
+    /// Dropped for this reason.
     Lost(DropReason),
 }
 
-/// Header template of a peer and the path to it.
+/// The header template of a peer, and the path to it.
 pub(super) struct Target {
     headers: [u8; ROOM],
     /// Bytes of the link header, and of all headers.
     link: usize,
     len: usize,
-    /// The sum of the words of an IPv4 header, or of an IPv6 pseudo header, not folded.
+    /// Unfolded sum of the words of an IPv4 header, or of an IPv6 pseudo header.
     sum: u32,
     pub(super) path: Path,
 }
 
-/// Cache of the targets of one vector.
+/// The targets of one vector, cached.
 pub(crate) struct Targets {
-    /// The target of each line, chosen by a few bits of the address.
+    /// Address of the target in each line; address bits select the line.
     pub(super) of: [Option<To>; Self::PLACES],
     pub(super) targets: [Target; Self::PLACES],
 }
@@ -88,7 +89,8 @@ impl Targets {
 }
 
 impl Target {
-    /// Writes headers behind the room of a plain link header, as if there was no frame behind them; the packet.
+    /// Writes the headers of an empty datagram behind room for a plain link header. Returns the
+    /// outer packet.
     pub(super) fn write_packet(&mut self, network: &Vxlan, to: To, source: IpAddr) -> &[u8] {
         let lifetime = LIFETIMES[usize::from(to.address.is_multicast())];
         let lifetime = network.ttl.unwrap_or(lifetime);
@@ -113,7 +115,7 @@ impl Target {
                 header[3] = (IPV4 + INNER) as u8;
                 IPV4
             }
-            // Control gives a network peers of its own family.
+            // Control configures peers of the network's own family.
             _ => 0,
         };
         let [high, low] = to.port.to_be_bytes();
@@ -125,7 +127,7 @@ impl Target {
         &self.headers[ETHERNET..self.len]
     }
 
-    /// Puts the link header of a next hop in front.
+    /// Writes the link header of a next hop in front of the template.
     pub(super) fn write_link(&mut self, adjacency: &Adjacency) {
         let link = usize::from(adjacency.header_len).min(adjacency.header.len());
         self.headers.copy_within(self.link..self.len, link);
@@ -168,7 +170,7 @@ impl Target {
         }
     }
 
-    /// The same of headers whose length is known best by the caller.
+    /// Writes the headers in front of a frame, for headers of a length known at compile time.
     #[inline(always)]
     fn write_as(
         &self,
@@ -206,7 +208,7 @@ impl Target {
         Ok(())
     }
 
-    /// Completes a header of IPv4: length, identification, don't-fragment flag, checksum.
+    /// Completes an IPv4 header: length, identification, don't-fragment flag, checksum.
     #[inline(always)]
     fn complete4(&self, packet: &mut [u8], total: u16, (id, dont_fragment): (u16, bool)) {
         let flags = u16::from(dont_fragment) << 14;
@@ -219,7 +221,7 @@ impl Target {
         put(packet, 10, !((folded >> 16) + folded) as u16);
     }
 
-    /// Writes the checksum of the datagram, whose header begins so many bytes into its packet.
+    /// Writes the checksum of the datagram whose UDP header begins at offset `at` of the packet.
     #[cold]
     #[inline(never)]
     fn complete_udp(&self, frame: &mut Frame, at: usize) {
@@ -244,7 +246,7 @@ impl Target {
     }
 }
 
-/// Whether the frame carries a packet of IPv4 that may not be fragmented.
+/// Returns true if the frame carries an IPv4 packet with the don't-fragment flag.
 #[inline]
 pub(super) fn forbids_fragments(bytes: &[u8]) -> bool {
     let head = packet_of(bytes).first_chunk::<7>();

@@ -1,7 +1,7 @@
 //! WireGuard interfaces: allowed networks of peers, and sessions.
 //!
-//! Control negotiates keys and writes sessions. Workers encrypt and decrypt with them and note the times of packets,
-//! for the protocol's timers, which control runs.
+//! Control negotiates keys and stores sessions. Workers encrypt and decrypt with the sessions, and
+//! record the times of packets for the protocol's timers, which control runs.
 
 use core::net::{IpAddr, SocketAddr};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -26,7 +26,8 @@ pub struct Wireguard {
     pub allowed: Arc<Allowed>,
 }
 
-/// Map from allowed networks to peers. The longest prefix wins, and of equal ones the last (as in Linux).
+/// Map from allowed networks to peers. The longest prefix wins, and among equal prefixes the last
+/// (as in Linux).
 #[derive(Debug, Default)]
 pub struct Allowed {
     /// By family and prefix length, longest first. Each group is sorted by address.
@@ -58,7 +59,7 @@ impl PartialEq for Allowed {
 impl Eq for Allowed {}
 
 impl Allowed {
-    /// Compiles networks in the order of configuration.
+    /// Builds the map from networks in the order of configuration.
     pub fn new(networks: impl IntoIterator<Item = (Prefix, Arc<Peer>)>) -> Self {
         let mut groups: Vec<Group> = Vec::new();
         for (prefix, peer) in networks {
@@ -75,7 +76,7 @@ impl Allowed {
         }
         groups.sort_by_key(|group| (group.ipv6, core::cmp::Reverse(group.len)));
         for group in &mut groups {
-            // The sort is stable: of those alike the last one stays.
+            // The sort is stable: the last of several equal networks wins.
             group.peers.sort_by_key(|(key, _)| *key);
             group.peers.reverse();
             group.peers.dedup_by_key(|(key, _)| *key);
@@ -84,7 +85,7 @@ impl Allowed {
         Self { groups }
     }
 
-    /// Looks up the peer of an address.
+    /// Returns the peer of an address.
     #[inline]
     pub fn get(&self, address: IpAddr) -> Option<&Arc<Peer>> {
         let (ipv6, bits) = match address {
@@ -105,17 +106,18 @@ impl Allowed {
     }
 }
 
-/// Bytes and times of one direction.
+/// Bytes and times of one direction of a peer.
 #[derive(Debug, Default)]
 pub struct Passed {
     bytes: AtomicU64,
-    /// Nanoseconds; 0 before the first.
+    /// Time of the last message in nanoseconds; 0 before the first.
     any: AtomicU64,
     data: AtomicU64,
 }
 
 impl Passed {
-    /// Counts a message of `bytes`. Keepalives have no packet.
+    /// Counts a message of `bytes` bytes. `is_data`: the message holds a packet and is no
+    /// keepalive.
     pub fn add(&self, now: Instant, bytes: u64, is_data: bool) {
         let now = now.as_nanos().max(1);
         self.bytes.fetch_add(bytes, Relaxed);
@@ -125,12 +127,12 @@ impl Passed {
         }
     }
 
-    /// Bytes of all messages.
+    /// Returns the bytes of all messages.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
 
-    /// Times of the last message, and of the last message with a packet.
+    /// Returns the time of the last message, and that of the last message with a packet.
     pub fn times(&self) -> [Option<Instant>; 2] {
         [&self.any, &self.data].map(|at| match at.load(Relaxed) {
             0 => None,
@@ -142,13 +144,13 @@ impl Passed {
 /// State of a peer, shared by workers and control.
 #[derive(Debug)]
 pub struct Peer {
-    /// Number, unique in the router.
+    /// The peer's number, unique in the router.
     pub number: u32,
     sending: ArcSwapOption<Sending>,
     endpoint: ArcSwapOption<SocketAddr>,
-    /// Sender of the last data message, if not the endpoint.
+    /// Sender of the last data message, if it differs from the endpoint.
     moved: Mutex<Option<SocketAddr>>,
-    /// Traffic to the peer, and from it.
+    /// Traffic to the peer.
     pub sent: Passed,
     /// Traffic from the peer.
     pub received: Passed,
@@ -167,7 +169,7 @@ impl Peer {
         }
     }
 
-    /// The session for encryption.
+    /// Returns the session for encryption.
     #[inline]
     pub fn sending(&self) -> Guard<Option<Arc<Sending>>> {
         self.sending.load()
@@ -178,7 +180,7 @@ impl Peer {
         self.sending.store(session);
     }
 
-    /// The peer's endpoint.
+    /// Returns the peer's endpoint.
     #[inline]
     pub fn endpoint(&self) -> Option<SocketAddr> {
         self.endpoint.load().as_deref().copied()
@@ -189,7 +191,7 @@ impl Peer {
         self.endpoint.store(endpoint.map(Arc::new));
     }
 
-    /// Notes the sender of an authenticated message. Never waits for a lock.
+    /// Records the sender of an authenticated message. Never waits for a lock.
     #[inline]
     pub(crate) fn heard_from(&self, from: SocketAddr) {
         if self.endpoint() != Some(from)
@@ -199,7 +201,7 @@ impl Peer {
         }
     }
 
-    /// Returns the new sender since the last call, if not the endpoint.
+    /// Returns the new sender since the last call, if it differs from the endpoint.
     pub fn take_moved(&self) -> Option<SocketAddr> {
         self.moved.lock().ok()?.take()
     }

@@ -1,32 +1,33 @@
-//! A bitmap that says of most addresses that they are surely not this router's, at the cost of one load.
+//! A bitmap filter that excludes most foreign addresses at the cost of one load.
 //!
-//! It has 64 bits for each address that is noted, so that one foreign address in 64 is asked about further. A reader
-//! may be in a bitmap that has been replaced by a larger one: that one is not written to any more.
+//! The bitmap has 64 bits per stored address, so one foreign address in 64 needs a full lookup. A
+//! reader may still use a bitmap that a larger one has replaced; the old bitmap is no longer
+//! written.
 
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
 use kernels::Lanes;
 
-/// The bits of the first bitmap, as a power of two: 512 bytes.
+/// Bits of the first bitmap, as a power of two: 512 bytes.
 const FIRST: u32 = 12;
-/// Bitmaps, of which each is twice as long as the one before; the last one has 256 KB.
+/// Number of bitmaps. Each is twice as long as its predecessor; the last has 256 KB.
 const LEVELS: usize = 10;
-/// How many bits an address has, as a power of two, before the bitmap grows.
+/// Bits per address below which the bitmap grows, as a power of two.
 const SPARE: u32 = 6;
 
-/// See the module.
+/// The bitmaps, and the counters that control needs to change them.
 #[derive(Debug)]
 pub(super) struct Filter {
     level: AtomicUsize,
     bitmaps: [OnceLock<Box<[AtomicU32]>>; LEVELS],
-    /// How many addresses share each bit of a bitmap. Control's alone.
+    /// Number of addresses that share each bit of a bitmap. Used by control only.
     shared: [OnceLock<Box<[AtomicU16]>>; LEVELS],
-    /// How many addresses are noted. Control's alone.
+    /// Number of stored addresses. Used by control only.
     noted: AtomicUsize,
 }
 
-/// The word of a key in a bitmap of a level, and the bit in it.
+/// Returns the word of a key in the bitmap of a level, and the bit in it.
 #[inline(always)]
 fn place(level: usize, key: u32) -> (u32, u32) {
     let bits = FIRST + level as u32;
@@ -58,7 +59,7 @@ impl Filter {
         (level, self.bitmaps[level].get().map_or(&[], |bits| bits))
     }
 
-    /// Whether a key may be noted.
+    /// Returns false if a key is certainly not stored.
     #[inline(always)]
     pub(super) fn may_hold(&self, key: u32) -> bool {
         let (level, bitmap) = self.bitmap();
@@ -68,7 +69,7 @@ impl Filter {
             .is_some_and(|word| word.load(Ordering::Relaxed) >> bit & 1 != 0)
     }
 
-    /// The same of 16 keys: 0 where it surely is not.
+    /// Checks 16 keys: 0 for each key that is certainly not stored.
     #[inline(always)]
     pub(super) fn may_hold_16<L: Lanes>(&self, lanes: L, keys: &[u32; 16]) -> [u32; 16] {
         let (level, bitmap) = self.bitmap();
@@ -80,14 +81,14 @@ impl Filter {
         bits
     }
 
-    /// Whether another key makes the bitmap too full, and there is a larger one.
+    /// Returns true if another key would make the bitmap too full and a larger one exists.
     pub(super) fn is_full(&self) -> bool {
         let level = self.level.load(Ordering::Relaxed);
         let room = 1 << (FIRST - SPARE + level as u32);
         self.noted.load(Ordering::Relaxed) >= room && level + 1 < LEVELS
     }
 
-    /// Goes on in a bitmap of twice the length, with these keys. Only control calls this.
+    /// Switches to a bitmap of twice the length, filled with these keys. Only control calls this.
     pub(super) fn grow(&self, keys: impl Iterator<Item = u32>) {
         let level = self.level.load(Ordering::Relaxed) + 1;
         self.make(level);
@@ -98,7 +99,7 @@ impl Filter {
         self.level.store(level, Ordering::Release);
     }
 
-    /// Notes a key. Only control calls this, once for each.
+    /// Adds a key. Only control calls this, once per key.
     pub(super) fn note(&self, key: u32) {
         self.note_in(self.level.load(Ordering::Relaxed), key);
     }
@@ -109,13 +110,13 @@ impl Filter {
         let Some((bits, shared)) = self.place_of(level, word, bit) else {
             return;
         };
-        // A bit that so many share stays for good: it only says that further is to be asked.
+        // A saturated bit stays set for good, which only costs full lookups.
         let by = shared.load(Ordering::Relaxed).saturating_add(1);
         shared.store(by, Ordering::Relaxed);
         bits.fetch_or(1 << bit, Ordering::Release);
     }
 
-    /// Takes back what [`note`](Self::note) did. Only control calls this.
+    /// Removes a key that [`note`](Self::note) added. Only control calls this.
     pub(super) fn forget(&self, key: u32) {
         self.noted.fetch_sub(1, Ordering::Relaxed);
         let level = self.level.load(Ordering::Relaxed);

@@ -1,7 +1,8 @@
-//! This router's own addresses: one writer (control), any number of readers, no lock.
+//! This router's own addresses: written by control, read by workers without a lock.
 //!
-//! An address may be there on several interfaces, and is counted. A bitmap (`filter.rs`) says "surely not"; behind it
-//! lies a hash table of open addressing. A version tells readers to look again where they met a change.
+//! An address may be on several interfaces; the table counts them. A bitmap (`filter.rs`) excludes
+//! most foreign addresses; a hash table with open addressing has the exact answer. Readers check a
+//! version and repeat a lookup that met a change.
 
 mod filter;
 #[cfg(test)]
@@ -16,29 +17,29 @@ use kernels::Lanes;
 use self::filter::Filter;
 use crate::table::Full;
 
-/// The slots of the first table, as a power of two.
+/// Slots of the first table, as a power of two.
 const FIRST: u32 = 6;
-/// Tables, of which each is twice as long as the one before, and at most half full.
+/// Number of tables. Each is twice as long as its predecessor and at most half full.
 const LEVELS: usize = 17;
 
-/// See the module.
+/// The addresses of all interfaces.
 #[derive(Debug)]
 pub struct OwnAddresses {
     filter: Filter,
-    /// Odd while the writer is at work.
+    /// Odd during a write.
     version: AtomicU32,
     level: AtomicUsize,
     tables: [OnceLock<Box<[Slot]>>; LEVELS],
-    /// How many slots are taken. Control's alone.
+    /// Number of used slots. Used by control only.
     taken: AtomicUsize,
 }
 
-/// An address, high and low half, and in the third word on how many interfaces it is (from bit 1 on) and whether it is
-/// one of IPv6. The third word of a free slot is 0.
+/// An entry: the address in two words; in the third the number of its interfaces (from bit 1 on)
+/// and whether it is IPv6 (bit 0). The third word of a free slot is 0.
 #[derive(Debug, Default)]
 struct Slot([AtomicU64; 3]);
 
-/// What is looked for.
+/// An address as lookups compare it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     bits: u128,
@@ -55,7 +56,7 @@ impl Default for OwnAddresses {
 }
 
 impl OwnAddresses {
-    /// None yet.
+    /// Creates an empty table.
     pub fn new() -> Self {
         let own = Self {
             filter: Filter::new(),
@@ -68,27 +69,28 @@ impl OwnAddresses {
         own
     }
 
-    /// Whether this IPv4 address is one of ours.
+    /// Returns true if an IPv4 address is this router's.
     #[inline(always)]
     pub fn has_ipv4(&self, address: u32) -> bool {
         self.filter.may_hold(address) && self.has(Key::ipv4(address))
     }
 
-    /// Whether this IPv6 address is one of ours.
+    /// Returns true if an IPv6 address is this router's.
     #[inline(always)]
     pub fn has_ipv6(&self, address: u128) -> bool {
         (is_link_local(address) || self.filter.may_hold(fold(address)))
             && self.has(Key::ipv6(address))
     }
 
-    /// Of each of 16 IPv4 addresses whether it may be one of ours, as a number that is 0 where it surely is not.
+    /// Checks 16 IPv4 addresses: 0 for each that is certainly not this router's.
     #[inline(always)]
     pub(crate) fn may_have_ipv4<L: Lanes>(&self, lanes: L, addresses: &[u32; 16]) -> [u32; 16] {
         self.filter.may_hold_16(lanes, addresses)
     }
 
-    /// The same of IPv6 addresses that reach beyond their links, by their words. Link-local ones are not in the bitmap:
-    /// each interface has one of its own, and the walk looks at them singly anyway.
+    /// Checks 16 IPv6 addresses beyond link scope, given by their words: 0 for each that is
+    /// certainly not this router's. Link-local addresses are not in the bitmap: every interface has
+    /// one, and the walk checks such packets singly anyway.
     #[inline(always)]
     pub(crate) fn may_have_ipv6<L: Lanes>(&self, lanes: L, words: &[[u32; 16]; 4]) -> [u32; 16] {
         let mut keys = words[0];
@@ -100,10 +102,11 @@ impl OwnAddresses {
         self.filter.may_hold_16(lanes, &keys)
     }
 
-    /// Adds an address, or counts it once more. Only control calls this, from one thread at a time.
+    /// Adds an address, or another interface to its count. Only control calls this, from one thread
+    /// at a time.
     ///
     /// # Errors
-    /// [`Full`]: there are two million.
+    /// [`Full`]: the table has two million addresses.
     pub fn add(&self, address: IpAddr) -> Result<(), Full> {
         let key = Key::from(address);
         if let Ok(at) = self.find(key) {
@@ -121,7 +124,7 @@ impl OwnAddresses {
         self.taken.fetch_add(1, Ordering::Relaxed);
         if let Some(key) = key.filtered() {
             if self.filter.is_full() {
-                // The new one is in the table already.
+                // The new key is already in the table.
                 self.filter.grow(self.keys().filter_map(Key::filtered));
             } else {
                 self.filter.note(key);
@@ -130,7 +133,8 @@ impl OwnAddresses {
         Ok(())
     }
 
-    /// Takes an address back that was added; it is gone when it was taken back as often. Only control calls this.
+    /// Removes one interface from the count of an address, and the address with the last one. Only
+    /// control calls this.
     pub fn remove(&self, address: IpAddr) {
         let key = Key::from(address);
         let Ok(at) = self.find(key) else { return };
@@ -166,7 +170,7 @@ impl OwnAddresses {
         self.tables[level].get().map_or(&[], |slots| slots)
     }
 
-    /// The slot of a key, or else the free one where it belongs.
+    /// Returns the slot of a key, or else the free slot where it belongs.
     fn find(&self, key: Key) -> Result<usize, usize> {
         find_in(self.table(), key)
     }
@@ -180,7 +184,7 @@ impl OwnAddresses {
         self.tables[level].get_or_init(|| (0..slots).map(|_| Slot::default()).collect());
     }
 
-    /// Tells readers to wait, and does it.
+    /// Runs a change while the version tells readers to wait.
     fn change(&self, what: impl FnOnce()) {
         let version = self.version.load(Ordering::Relaxed);
         self.version
@@ -191,8 +195,8 @@ impl OwnAddresses {
             .store(version.wrapping_add(2), Ordering::Release);
     }
 
-    /// Goes on in a table of twice the length. Nobody reads it before it is filled; who reads the old one meanwhile,
-    /// which stays as it is, finds what was there.
+    /// Switches to a table of twice the length. Readers see it only when it is filled; the old
+    /// table stays unchanged for readers that still use it.
     fn grow(&self) -> Result<(), Full> {
         let level = self.level.load(Ordering::Relaxed) + 1;
         if level == LEVELS {
@@ -209,7 +213,7 @@ impl OwnAddresses {
         Ok(())
     }
 
-    /// Frees a slot, and moves those behind it up that are looked for from before it on.
+    /// Frees a slot, and moves later entries of its probe sequence up.
     fn close_gap(&self, at: usize) {
         let table = self.table();
         let mask = table.len() - 1;
@@ -220,7 +224,8 @@ impl OwnAddresses {
                 break;
             };
             let home = key.home(table.len());
-            // How far it lies from where its search begins, and from the gap.
+            // The entry's distance from the start of its search, compared with the distance from
+            // the gap.
             if (next.wrapping_sub(home) & mask) >= (next.wrapping_sub(gap) & mask) {
                 table[gap].write(Some(key), users);
                 gap = next;
@@ -230,7 +235,8 @@ impl OwnAddresses {
     }
 }
 
-/// Half of the slots are free, but for what a reader sees of a change, which it looks at again.
+/// Half of the slots are free, so the search ends. During a change it may end early; the reader
+/// then repeats it.
 fn find_in(table: &[Slot], key: Key) -> Result<usize, usize> {
     let mask = table.len() - 1;
     let home = key.home(table.len());
@@ -246,7 +252,7 @@ fn find_in(table: &[Slot], key: Key) -> Result<usize, usize> {
 }
 
 impl Slot {
-    /// What is in it, and on how many interfaces.
+    /// Returns the address and the number of its interfaces.
     #[inline]
     fn read(&self) -> Option<(Key, u64)> {
         let [high, low, users] = &self.0;
@@ -291,7 +297,7 @@ impl Key {
         Self { bits, ipv6: true }
     }
 
-    /// What the bitmap knows it by, if it is there.
+    /// Returns the key of an address in the bitmap, if it belongs there.
     fn filtered(self) -> Option<u32> {
         match self.ipv6 {
             false => Some(self.bits as u32),
@@ -299,7 +305,7 @@ impl Key {
         }
     }
 
-    /// Where a search for it begins in a table of so many slots.
+    /// Returns the first slot of the search for an address, in a table with this many slots.
     fn home(self, slots: usize) -> usize {
         let mixed = ((self.bits >> 64) as u64)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
