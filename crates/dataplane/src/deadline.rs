@@ -5,8 +5,8 @@ use machine::{Duration, Instant};
 use crate::connection::Tick;
 use crate::outlet::Outlet;
 
-/// Interval at which shortcut counters are gathered: several times per gathering round, which takes
-/// part of a second.
+/// Interval at which shortcut counters are gathered: a full round takes several calls, within a
+/// second.
 const GATHERING: Duration = Duration::from_millis(60);
 
 /// Wake-up interval for a device with frames in its queue: about the time to send 100 frames of

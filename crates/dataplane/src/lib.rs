@@ -1,10 +1,11 @@
 //! The data plane: from the port that receives a packet to the port that sends it.
 //!
-//! Begin with `walk/mod.rs`, which shows the stages in the packet's order, then `worker.rs`, the loop around them.
-//! Control compiles a [`Snapshot`](snapshot::Snapshot) of rules and settings and writes the shared tables:
-//! interfaces (`interface/`), routes and next hops (crate `fib`). Workers read both. Packets that the walk cannot
-//! finish go to control with a reason ([`Punt`]); discarded packets are counted under a name ([`DropReason`]).
-//! Packets for a tunnel, and out of one, wait on the worker's agenda (`agenda.rs`).
+//! Start with `walk/mod.rs`, which shows the stages in the packet's order, then read `worker.rs`,
+//! the loop around them. Control compiles a [`Snapshot`](snapshot::Snapshot) of rules and settings
+//! and writes the shared tables: interfaces (`interface/`), routes and next hops (crate `fib`).
+//! Workers read both. Packets that the walk cannot finish go to control with a reason ([`Punt`]);
+//! discarded packets are counted under a name ([`DropReason`]). Packets into and out of tunnels are
+//! queued on the worker's agenda (`agenda.rs`).
 //!
 //! Nothing here reads a file, a clock or a configuration, or logs.
 

@@ -1,9 +1,10 @@
-//! Meters: what a worker spends its time on, in clocks by facility, always.
+//! Meters: the time that a worker spends in each facility, in clock cycles; always on.
 //!
-//! The cycle counter is read when work of another facility begins: a few times for each vector, never for each packet.
-//! Matching of streams alone is measured packet by packet, as it takes far longer than a look at the counter. What a
-//! step was charged is added to the worker's counters at its end; a step that did nothing, and the time between
-//! steps, are idle. So the sum over all facilities is the time that has passed.
+//! The cycle counter is read when work of another facility begins: a few times per vector, never
+//! per packet. Only stream matching is measured packet by packet, because it takes far longer than
+//! reading the counter. At the end of a step its cycles are added to the worker's counters; a step
+//! without work, and the time between steps, count as idle. So the sum over all facilities is the
+//! elapsed time.
 
 use kernels::tsc;
 
@@ -11,7 +12,7 @@ use crate::counters::Counters;
 
 macro_rules! facilities {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
-        /// What a worker is busy with, under the names of RouterOS's `/tool/profile`.
+        /// Facilities of a worker, named as in RouterOS's `/tool/profile`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Facility {
@@ -19,10 +20,10 @@ macro_rules! facilities {
         }
 
         impl Facility {
-            /// All of them; a facility's place here is the index of its counter.
+            /// All facilities; the position is the index of the facility's counter.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            /// RouterOS's name.
+            /// Returns RouterOS's name of the facility.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)+ }
             }
@@ -31,35 +32,35 @@ macro_rules! facilities {
 }
 
 facilities! {
-    /// Nothing.
+    /// No work.
     Idle = "idle",
     /// Ports: receiving, spreading frames over workers, transmitting.
     Ethernet = "ethernet",
-    /// Frames between the ports of bridges, and between these and the router.
+    /// Bridging: frames between bridge ports, or between ports and the router.
     Bridging = "bridging",
-    /// Packets that rules and connections do not look at: headers, routes, next hops, tunnels.
+    /// Forwarding without rules and connections: headers, routes, next hops, tunnels.
     Networking = "networking",
-    /// Rules, connections and translation, with the routing of what they look at.
+    /// Rules, connections and NAT, with the routing of packets under the firewall.
     Firewall = "firewall",
-    /// Layer 7 patterns and host names of TLS.
+    /// Layer 7 patterns and TLS host names.
     Layer7 = "l7-matcher",
-    /// Queues: tokens, and packets that wait.
+    /// Queues: tokens and waiting packets.
     Queuing = "queuing",
     /// IPsec: encryption, decryption, and the headers around them.
     Encrypting = "encrypting",
-    /// What control asks, and timers.
+    /// Commands from control, and timers.
     Management = "management",
 }
 
 const COUNT: usize = Facility::ALL.len();
 
-/// A worker's clocks since its last step began.
+/// Cycles of a worker since its last step began.
 #[derive(Debug)]
 pub(crate) struct Meter {
-    /// When the counter was last read, and what is charged since.
+    /// Last reading of the counter, and the cycles charged since the step began.
     since: u64,
     current: Facility,
-    /// The last step did something, so that the next follows at once.
+    /// The last step did work, so the next follows at once.
     busy: bool,
     charged: [u64; COUNT],
 }
@@ -74,34 +75,35 @@ impl Meter {
         }
     }
 
-    /// Up to when everything is charged.
+    /// Returns the counter value up to which time is charged.
     #[cfg(test)]
     pub(crate) fn charged_until(&self) -> u64 {
         self.since
     }
 
-    /// A step begins, with the ports.
+    /// Begins a step with the facility of the ports.
     #[inline]
     pub(crate) fn begin(&mut self) {
         if self.busy {
-            // The way back to the next step is part of the work.
+            // The way back to the next step counts as work.
             self.current = Facility::Ethernet;
         } else {
             self.turn(Facility::Ethernet);
         }
     }
 
-    /// From here on another facility is charged; gives the one that was before.
+    /// Switches to another facility. Returns the previous one.
     #[inline]
     pub(crate) fn turn(&mut self, to: Facility) -> Facility {
         let now = tsc();
-        // Cores may differ by a few clocks.
+        // The counters of cores may differ by a few cycles.
         self.charged[self.current as usize] += now.saturating_sub(self.since);
         self.since = now;
         core::mem::replace(&mut self.current, to)
     }
 
-    /// A step ends, in which streams were matched for so long by the firewall.
+    /// Ends a step. `layer7`: cycles of stream matching, which are moved from the firewall to their
+    /// own facility.
     #[inline]
     pub(crate) fn end(&mut self, did_nothing: bool, layer7: u64, counters: &Counters) {
         self.turn(Facility::Idle);

@@ -1,5 +1,5 @@
-//! What packets name by a number of 32 bits that this router chose: a table that control writes and workers read
-//! without a lock.
+//! A table from random 32-bit numbers that this router chose (SPIs, receiver indexes) to values:
+//! written by control, read by workers without a lock.
 
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -7,12 +7,12 @@ use std::sync::{Arc, LazyLock};
 
 use arc_swap::ArcSwap;
 
-/// Lists that values are spread over.
+/// Number of lists that values are spread over.
 const LISTS: usize = 1024;
 
 type List<T> = ArcSwap<Vec<(u32, Arc<T>)>>;
 
-/// See the module. Memory is there from the first use on.
+/// The table. Memory is allocated on first use.
 pub struct Numbered<T> {
     lists: LazyLock<Box<[List<T>]>>,
     count: AtomicUsize,
@@ -34,13 +34,13 @@ impl<T> fmt::Debug for Numbered<T> {
 }
 
 impl<T> Numbered<T> {
-    /// Whether there is none.
+    /// Returns true if the table is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    /// What has this number.
+    /// Returns the value with this number.
     #[inline]
     pub fn get(&self, number: u32) -> Option<Arc<T>> {
         let list = self.list(number).load();
@@ -48,7 +48,8 @@ impl<T> Numbered<T> {
         found.map(|(_, value)| Arc::clone(value))
     }
 
-    /// Takes in a value; one of the same number goes. A list of a thousand is made anew. Only control calls this.
+    /// Adds a value, and replaces one with the same number. Rebuilds one of the 1,024 lists. Only
+    /// control calls this.
     pub fn put(&self, number: u32, value: Arc<T>) {
         self.remove(number);
         let place = self.list(number);
@@ -58,7 +59,7 @@ impl<T> Numbered<T> {
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Forgets what has this number. Only control calls this.
+    /// Removes the value with this number, and returns it. Only control calls this.
     pub fn remove(&self, number: u32) -> Option<Arc<T>> {
         let place = self.list(number);
         let mut list = Vec::clone(&place.load());
@@ -70,7 +71,7 @@ impl<T> Numbered<T> {
     }
 
     fn list(&self, number: u32) -> &List<T> {
-        // Numbers are random.
+        // Numbers are random, so a remainder spreads them evenly.
         &self.lists[number as usize % LISTS]
     }
 }

@@ -1,6 +1,7 @@
-//! The outlet of a worker: its ports, rings and memory. Frames leave the worker through the outlet: to ports, to
-//! control, to other workers, or back to the pool. Everything that a decision *commits*, other than bytes, goes through
-//! here. `dispatch.rs` leads frames to their outs, `report.rs` has what control is told.
+//! The outlet of a worker: its ports, rings and memory. Frames leave the worker through the outlet:
+//! to ports, to control, to other workers, or back to the pool. Decisions are *committed* through
+//! it, except for changes of bytes. `dispatch.rs` sends frames to their outs, `report.rs` reports
+//! to control.
 
 mod dispatch;
 mod report;
@@ -27,23 +28,23 @@ use crate::rule;
 use crate::walk::guarded::Detoured;
 use crate::walk::{Context, Exit, Memory, Told};
 
-/// Frames that wait for one transmission. As many as a vector has, whose memory a queue takes over
-/// when all its frames go to one port.
+/// Frames that wait for one transmission: as many as a vector has. The queue takes over the memory
+/// of a vector whose frames all go to one port.
 const QUEUE: usize = VECTOR_FRAMES;
-/// Quiet ports that have something at a time, as far as the pool is concerned.
+/// Number of quiet ports with frames at a time, for the reserve of the pool.
 const QUIET: usize = 8;
 
-/// Fragments of a family may hold one in so many bytes of a worker's small slots.
+/// Fragments of a family may use this fraction (1/8) of the bytes of a worker's small slots.
 const FRAGMENTS_SHARE: usize = 8;
 
-/// A port's queue in the hands of this worker.
+/// A port's queue that this worker has attached.
 struct Attached {
     number: u16,
     port: Box<dyn Port>,
     frames: Vec<Frame>,
-    /// What the port's counters showed when they were last looked at.
+    /// The port's counters at the last reading.
     counted: PortCounters,
-    /// Of a quiet port: its membership, and whether the lists of due and of touched ports have it.
+    /// Membership of a quiet port, and whether the lists of due and touched ports contain the port.
     member: Option<Membership>,
     is_due: bool,
     is_touched: bool,
@@ -54,50 +55,52 @@ pub(crate) struct Outlet {
     index: u16,
     pub(crate) pool: Pool,
     ports: Vec<Attached>,
-    /// How a step looks at them.
+    /// Order in which a step polls the ports.
     ways: Places,
-    /// By port number: its place in `ports`; the first, where this worker has several queues.
+    /// Position in `ports` by port number; the first, where this worker has several queues of the
+    /// port.
     places: Vec<Option<u16>>,
     pub(crate) rings: Rings,
     pub(crate) counters: Arc<Counters>,
-    /// Fragments and segments of the frame at hand; empty between two frames.
+    /// Fragments and segments of the current frame; empty between two frames.
     pub(crate) pieces: Vec<Frame>,
     /// Whole packets that IPsec is about to protect; empty between two vectors.
     pub(crate) protecting: Vec<Frame>,
-    /// Fragments of datagrams that are not whole yet: of IPv4, of IPv6.
+    /// Incomplete datagrams: of IPv4, of IPv6.
     pub(crate) fragments: [Reassembly<()>; 2],
-    /// The most bytes of the pool for the fragments of a family.
+    /// The most bytes of the pool for fragments of a family.
     fragment_bytes_max: usize,
-    /// The settings for IPv4 fragments, as configured.
+    /// The configured settings for IPv4 fragments.
     fragments4: Option<Config>,
-    /// What the firewall remembers, and what it tells about the packet at hand.
+    /// Firewall state, and the events of the current packet.
     pub(crate) memory: Memory,
     pub(crate) told: Told,
-    /// What the worker's time is charged to.
+    /// Time of the worker by facility.
     pub(crate) meter: Meter,
-    /// Frames to be walked after the vector at hand.
+    /// Frames that enter the walk again after the current vector.
     pub(crate) agenda: Agenda,
-    /// Memory for bridging; none while frames are bridged.
+    /// Memory of the bridging stage; `None` while frames are bridged.
     pub(crate) bridging: Option<Box<Bridging>>,
-    /// What the tables of IP have made of the frame that is bridged at present.
+    /// Decisions of the IP tables about the frame that is currently bridged.
     pub(crate) detoured: Option<Detoured>,
-    /// Queues, and what waits in them here.
+    /// Queues, and the packets that wait in them on this worker.
     pub(crate) queueing: Queueing,
-    /// What services may still hand to control.
+    /// Rate limits of services.
     pub(crate) limits: Limits,
     transmitted: u32,
-    /// Copies of frames were queued by a mirror since all was transmitted.
+    /// A mirror has queued copies since the last transmission.
     pub(crate) mirrored: bool,
-    /// Packets handed to control, and the workers that were handed frames, since the last step.
+    /// Number of packets handed to control, and the workers that were handed frames, since the last
+    /// step.
     punted: u32,
     handed_to: u64,
 }
 
-/// The ways by which stages pass frames on. Stages name this trait in place of the stages that follow;
-/// `outlet/dispatch.rs` implements it on top of all of them.
+/// The operations by which stages pass frames on. Stages name this trait in place of the stages
+/// that follow; `outlet/dispatch.rs` implements it on top of all of them.
 pub(crate) trait Dispatch {
-    /// Passes a whole vector to an out. Returns false, with nothing changed, if frames wait in the out's port already,
-    /// if the agenda has no room for all, or if only single frames can take the out.
+    /// Passes a whole vector to an out. Returns false and changes nothing if frames already wait in
+    /// the out's port, if the agenda has no room for all, or if the out takes single frames only.
     fn dispatch_vector(&mut self, cx: &Context<'_>, vector: &mut Vector, out: OutId) -> bool;
 
     /// Passes the next `count` frames to an out.
@@ -160,7 +163,7 @@ impl Outlet {
         }
     }
 
-    /// Gives fragments their settings: those of IPv4 as they are configured, for all workers together.
+    /// Configures reassembly. The IPv4 settings apply to all workers together.
     pub(crate) fn configure_fragments(&mut self, ipv4: Config) {
         if self.fragments4.replace(ipv4) == Some(ipv4) {
             return;
@@ -176,7 +179,7 @@ impl Outlet {
         self.discard_lost_fragments();
     }
 
-    /// Discards the fragments of datagrams that stay incomplete, under the reason that reassembly gives.
+    /// Drops the fragments of incomplete datagrams, for the reason that reassembly gives.
     pub(crate) fn discard_lost_fragments(&mut self) {
         for family in 0..self.fragments.len() {
             while let Some((frame, (), lost)) = self.fragments[family].take_lost() {
@@ -185,8 +188,8 @@ impl Outlet {
         }
     }
 
-    /// Who is to be woken: how many packets control was handed, and a bit for each worker that was
-    /// handed frames, since the last call.
+    /// Returns the number of packets handed to control, and a bit for each worker that was handed
+    /// frames, since the last call. These threads must be woken.
     pub(crate) fn take_wakes(&mut self) -> (u32, u64) {
         (
             core::mem::take(&mut self.punted),
@@ -194,13 +197,13 @@ impl Outlet {
         )
     }
 
-    /// A step ends, which did nothing or something.
+    /// Ends a step. `did_nothing`: the step had no work.
     pub(crate) fn end_step(&mut self, did_nothing: bool) {
         let layer7 = self.memory.rules.take_stream_clocks();
         self.meter.end(did_nothing, layer7, &self.counters);
     }
 
-    /// Takes a port's queue in.
+    /// Attaches a port's queue.
     pub(crate) fn attach(&mut self, number: u16, port: Box<dyn Port>) {
         let member = self.ways.membership(port.crowd());
         let place = self.ports.len();
@@ -217,8 +220,8 @@ impl Outlet {
         self.reserve();
     }
 
-    /// Says how much of the pool ports and frames on their way take, so that holders leave that alone. Of quiet ports
-    /// few have something at a time.
+    /// Reserves the part of the pool that ports and frames in flight need, so that holders leave it
+    /// free. Few quiet ports have frames at a time.
     fn reserve(&mut self) {
         let busy = self
             .ways
@@ -253,7 +256,7 @@ impl Outlet {
         self.reserve();
     }
 
-    /// Enters the port queue at this place, the last one, into the indexes.
+    /// Adds the last port queue to the indexes.
     fn put(&mut self, place: usize) {
         let attached = &mut self.ports[place];
         let number = usize::from(attached.number);
@@ -269,23 +272,23 @@ impl Outlet {
         }
     }
 
-    /// Finds out which queues to receive from; gives how many there are.
+    /// Finds the queues to receive from. Returns their number.
     pub(crate) fn call(&mut self) -> usize {
         self.ways.call()
     }
 
-    /// What to wait on: for each busy port.
+    /// Returns the file descriptors of busy ports to wait on.
     pub(crate) fn waits(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let busy = self.ways.busy().iter();
         busy.filter_map(|place| self.ports[usize::from(*place)].port.wait_fd())
     }
 
-    /// The same for all quiet ones.
+    /// Returns the file descriptors that stand for all quiet ports to wait on.
     pub(crate) fn crowds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.ways.crowds()
     }
 
-    /// Receives from a queue that [`Self::call`] has found. Returns the port's number.
+    /// Receives from a queue that [`Self::call`] found. Returns the port's number.
     pub(crate) fn receive(&mut self, at: usize, into: &mut Vector) -> u16 {
         let place = self.ways.called(at);
         let attached = &mut self.ports[place];
@@ -295,7 +298,7 @@ impl Outlet {
         number
     }
 
-    /// The counters of a quiet port may have changed.
+    /// Records that the counters of a quiet port may have changed.
     fn touch(&mut self, place: usize) {
         let attached = &mut self.ports[place];
         if attached.member.is_some() && !attached.is_touched {
@@ -304,7 +307,7 @@ impl Outlet {
         }
     }
 
-    /// A port's queue, to put something into it.
+    /// Returns the transmit queue of a port.
     #[inline]
     fn queue(&mut self, port: u16) -> Option<&mut Vec<Frame>> {
         let place = self.places.get(usize::from(port)).copied().flatten()?;
@@ -327,7 +330,7 @@ impl Outlet {
         self.ports.get_mut(usize::from(place))
     }
 
-    /// A round begins.
+    /// Begins a round: polls the counters and queues anew.
     pub(crate) fn begin(&mut self) {
         for place in self.ways.busy().iter().copied().map(usize::from) {
             if let Some(offload) = self.ports[place].port.offload() {
@@ -336,12 +339,12 @@ impl Outlet {
         }
     }
 
-    /// What forwards flows of a port by itself.
+    /// Returns the flow offload of a port.
     pub(crate) fn offload(&mut self, port: u16) -> Option<&mut dyn FlowOffload> {
         self.attached(port)?.port.offload()
     }
 
-    /// Whether packets of connections may go by shortcuts.
+    /// Returns true if connections may have shortcuts.
     pub(crate) fn gathers(&mut self) -> bool {
         let mut busy = self.ways.busy().iter().copied().map(usize::from);
         busy.any(|place| {
@@ -349,13 +352,13 @@ impl Outlet {
         })
     }
 
-    /// Whether frames wait in a port for its next flush.
+    /// Returns true if frames wait in a port for its next flush.
     pub(crate) fn is_sending(&self) -> bool {
         let mut busy = self.ways.busy().iter().copied().map(usize::from);
         busy.any(|place| self.ports[place].port.is_sending())
     }
 
-    /// Counts for connections what went by their shortcuts.
+    /// Adds the traffic of shortcuts to the counters of their connections.
     pub(crate) fn gather(&mut self, now: Tick) {
         let tracker = &mut self.memory.tracker;
         for place in self.ways.busy().iter().copied().map(usize::from) {
@@ -367,11 +370,11 @@ impl Outlet {
         }
     }
 
-    /// Ends the shortcuts of connections that ended.
+    /// Ends the shortcuts of ended connections.
     pub(crate) fn end_shortcuts(&mut self) {
         while let Some(tuple) = self.memory.tracker.take_ended() {
             let (between, service) = (tuple.between(), tuple.service());
-            // All ports install into the same table.
+            // All ports install into one table.
             for place in self.ways.busy().iter().copied().map(usize::from) {
                 if let Some(offload) = self.ports[place].port.offload() {
                     offload.remove(&between, &service);
@@ -381,18 +384,18 @@ impl Outlet {
         }
     }
 
-    /// Discards a frame that its egress interface cannot send.
+    /// Drops a frame that its egress interface cannot send.
     pub(crate) fn lose(&mut self, frame: Frame, reason: DropReason) {
         self.counters.interface(frame.egress).tx_drop.add(1);
         self.discard(frame, reason);
     }
 
-    /// Which of how many workers this is.
+    /// Returns the index of this worker, and the number of workers.
     pub(crate) fn place_among(&self) -> (u16, usize) {
         (self.index, self.rings.to.len())
     }
 
-    /// Hands a frame to another worker. Returns the frame and the reason if the ring takes no frame.
+    /// Hands a frame to another worker. Returns the frame and the reason if the ring is full.
     pub(crate) fn hand(&mut self, worker: u16, handed: Handed) -> Option<(Frame, DropReason)> {
         let ring = self.rings.to.get_mut(usize::from(worker));
         let (handed, reason) = match ring.and_then(Option::as_mut) {
@@ -408,7 +411,7 @@ impl Outlet {
         Some((handed.into_frame(), reason))
     }
 
-    /// Counts what ports lost since the last call, before it reached us.
+    /// Counts packets that ports have lost since the last call, before the worker received them.
     pub(crate) fn count_losses(&mut self, cx: &Context<'_>) {
         let mut at = 0;
         while let Some(place) = self.busy(at) {
@@ -439,7 +442,7 @@ impl Outlet {
         }
     }
 
-    /// Discards a packet.
+    /// Drops a packet.
     pub(crate) fn discard(&mut self, frame: Frame, reason: DropReason) {
         self.counters.dropped(reason);
         if frame.ingress != InterfaceId::NONE {
@@ -448,7 +451,7 @@ impl Outlet {
         self.pool.free(frame);
     }
 
-    /// Gives everything back before the worker goes.
+    /// Frees all memory and ports before the worker ends.
     pub(crate) fn close(&mut self, now: Tick) {
         for held in &mut self.fragments {
             held.clear();

@@ -7,64 +7,63 @@ use crate::rule::{Event, Reject};
 use crate::service::ServiceId;
 use crate::table::NextHopId;
 
-/// What control is asked to do about a packet. The packet is as it arrived, unless noted.
+/// The reason for a punt, which tells control what to do. The packet is unchanged, unless noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// A frame or packet of a service that control hears; `frame.l3` is where what it carries begins,
-    /// and tags are off.
+    /// A frame or packet of a service of control. `frame.l3` is the offset of its content; tags are
+    /// removed.
     Service {
         /// The service.
         id: ServiceId,
-        /// It is a packet that rules of `input` have let pass.
+        /// The packet has passed the rules of `input`.
         meets_rules: bool,
     },
-    /// For one of this router's own addresses (or a group that it joined), and neither of a service nor
-    /// for a mirror; or a fragment of what may be a service's.
+    /// A packet for one of this router's addresses (or a joined group) without a service or mirror,
+    /// or a fragment that may belong to a service.
     Local,
-    /// The next hop's link address is not known: resolve it, write the adjacency, and give the
-    /// packet back through `Command::Resume`, which walks it again. With [`NextHopId::NO_ROUTE`]:
-    /// the neighbour is the destination itself on `frame.egress` (a link-local address).
+    /// The next hop has no link address yet. Control resolves it, writes the adjacency, and returns
+    /// the packet by `Command::Resume`, which walks it again. With [`NextHopId::NO_ROUTE`]: the
+    /// neighbour is the destination itself on `frame.egress` (a link-local address).
     Unresolved(NextHopId),
-    /// The lifetime is spent: time exceeded is owed (rate limited) and the packet is dropped.
+    /// The TTL has expired: control sends time exceeded (rate limited); the packet is dropped.
     TtlExceeded,
-    /// Larger than the next link's MTU in bytes and not to be fragmented.
+    /// The packet exceeds this layer-3 MTU in bytes of its egress link and must not be fragmented.
     TooBig(u32),
-    /// No route: net unreachable is owed.
+    /// There is no route: control sends net unreachable.
     NoRoute,
-    /// A route or rule of type unreachable: host unreachable is owed.
+    /// A route or rule of type unreachable: control sends host unreachable.
     Unreachable,
-    /// A route or rule of type prohibit: administratively prohibited is owed.
+    /// A route or rule of type prohibit: control sends administratively prohibited.
     Prohibit,
-    /// The packet leaves by the interface that it came in by; a redirect may be owed. The packet
-    /// itself was forwarded; this is a copy of its first 128 bytes.
+    /// The packet leaves by its ingress interface; a redirect may be owed. The packet itself was
+    /// forwarded; this is a copy of its first 128 bytes.
     Redirect(NextHopId),
     /// IPv6 source or destination beyond its scope (RFC 4443, 3.1, code 2).
     BeyondScope,
-    /// An IPv4 option is in error (RFC 792, parameter problem), at this offset in the packet.
+    /// An IPv4 option at this offset in the packet is malformed (RFC 792, parameter problem).
     ParameterProblem(u16),
-    /// An IPv6 option is not known, and asks for its sender to be told (RFC 4443, 3.4, code 2). It is at
-    /// this offset in the packet.
+    /// An unknown IPv6 option at this offset in the packet requires a parameter problem (RFC 4443,
+    /// 3.4, code 2).
     UnknownOption(u16),
-    /// A rule rejects it: its sender is told so.
+    /// A rule rejects the packet: control sends the error of the rule.
     Rejected(Reject),
-    /// A rule holds the TCP connection that it would begin: it is answered, and never served.
+    /// A rule tarpits a TCP connection: control accepts it and then ignores it.
     Tarpit,
-    /// A rule tells control about it; the packet itself goes its way, and this is a copy of its
-    /// beginning.
+    /// An event of a rule. The packet itself continues; this is a copy of its beginning.
     Told(Event),
-    /// The policy of IPsec in this slot protects it, and there are no keys yet: they are owed, and the packet is
+    /// The IPsec policy in this slot has no keys yet: control negotiates them; the packet is
     /// dropped.
     Unprotected(u32),
-    /// The peer of WireGuard with this number has no session to send it by: a handshake is owed, and the packet waits
-    /// for that.
+    /// The WireGuard peer with this number has no session: control begins a handshake and holds the
+    /// packet.
     Keyless(u32),
-    /// A frame came by a bridge port with an address of that bridge as its source. It is bridged on, and this is a copy
-    /// of its link addresses.
+    /// A bridge port received a frame with an address of that bridge as its source. The frame was
+    /// bridged; this is a copy of its MAC addresses.
     OwnSource,
 }
 
 impl Why {
-    /// The name that traces and counters show.
+    /// Returns the name in traces and counters.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Service { .. } => "service",
@@ -90,7 +89,7 @@ impl Why {
 }
 
 impl Why {
-    /// The sentence that a trace shows.
+    /// Returns the explanation in traces.
     pub const fn explain(self) -> &'static str {
         match self {
             Self::Service { .. } => "a service of this router takes it",
@@ -115,11 +114,11 @@ impl Why {
     }
 }
 
-/// How many reasons there are.
+/// Number of reasons.
 pub const REASONS: usize = 18;
 
 impl Why {
-    /// The index of its counter, below [`REASONS`].
+    /// Returns the index of the reason's counter, below [`REASONS`].
     pub const fn index(self) -> usize {
         match self {
             Self::Service { .. } => 0,
@@ -143,7 +142,7 @@ impl Why {
         }
     }
 
-    /// The name of the reason with this index.
+    /// Returns the name of the reason with this index.
     pub const fn name_at(index: usize) -> &'static str {
         const NAMES: [&str; REASONS] = [
             "service",
@@ -168,8 +167,8 @@ impl Why {
         NAMES[index % REASONS]
     }
 
-    /// The reason under which the packet itself is lost, when all that control can do is to tell
-    /// its sender. The worker has counted it.
+    /// Returns the drop reason, if control can only send an error about the packet. The worker has
+    /// counted the drop.
     pub const fn discards(self) -> Option<DropReason> {
         match self {
             Self::TtlExceeded => Some(DropReason::TtlExceeded),
@@ -193,8 +192,8 @@ impl Why {
         }
     }
 
-    /// Whether strangers decide how often it happens: such punts leave a share of the ring to services,
-    /// each of which has a limit.
+    /// Returns true if remote senders determine how often the reason occurs. Such punts may not use
+    /// the share of the ring that is reserved for services, which have rate limits.
     pub const fn is_bulk(self) -> bool {
         !matches!(self, Self::Service { .. })
     }
@@ -205,6 +204,6 @@ impl Why {
 pub struct Punt {
     /// The packet, from its Ethernet header on; `ingress` and `l3` are set.
     pub frame: Frame,
-    /// What is asked.
+    /// The reason.
     pub why: Why,
 }

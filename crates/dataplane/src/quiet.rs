@@ -1,43 +1,44 @@
-//! Ports that are asked in every step, and quiet ones, of which there may be thousands: those cost a step nothing
-//! but one question for all ([`Crowd`]), and what has come or is to be sent.
+//! Busy ports, which every step polls, and quiet ports, of which there may be thousands: a step
+//! makes one check for all quiet ports ([`Crowd`]), and serves those with received or queued
+//! frames.
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use frame::{Crowd, Frame};
 
-/// By which crowd a quiet port is told of, and by which number.
+/// The crowd that reports a quiet port, and the port's number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Membership {
     crowd: usize,
     number: u32,
 }
 
-/// The ports of a worker by their places, as a step looks at them.
+/// The ports of a worker by position, as a step polls them.
 #[derive(Default)]
 pub(crate) struct Places {
-    /// Those that are asked in every step.
+    /// Ports that every step polls.
     busy: Vec<u16>,
     crowds: Vec<Gathered>,
-    /// Those to receive from in this step.
+    /// Ports to receive from in this step.
     called: Vec<u16>,
-    /// Quiet ones that something is queued for, and those whose counters may have changed.
+    /// Quiet ports with queued frames, and quiet ports whose counters may have changed.
     pub(crate) due: Vec<u16>,
     pub(crate) touched: Vec<u16>,
-    /// Memory for queues of quiet ports: none keeps it while nothing is queued.
+    /// Memory for the queues of quiet ports, which keep none while they are empty.
     spare: Vec<Vec<Frame>>,
     quiet: usize,
 }
 
 struct Gathered {
     crowd: Arc<dyn Crowd>,
-    /// By the member's number: its place.
+    /// Position of each member, by its number.
     members: Vec<Option<u16>>,
     count: usize,
 }
 
 impl Places {
-    /// Makes a port's membership known.
+    /// Registers a port with its crowd. Returns the membership of a quiet port.
     pub(crate) fn membership(
         &mut self,
         member: Option<(Arc<dyn Crowd>, u32)>,
@@ -57,7 +58,7 @@ impl Places {
         Some(Membership { crowd, number })
     }
 
-    /// A port is at this place.
+    /// Adds the port at this position.
     pub(crate) fn put(&mut self, place: u16, member: Option<Membership>) {
         let Some(Membership { crowd, number }) = member else {
             return self.busy.push(place);
@@ -70,13 +71,13 @@ impl Places {
         gathered.members[number] = Some(place);
         gathered.count += 1;
         self.quiet += 1;
-        // No step allocates: each is in each of these once at most.
+        // Each port is in each list once at most, so no step allocates.
         for list in [&mut self.called, &mut self.due, &mut self.touched] {
             list.reserve((self.quiet + self.busy.len()).saturating_sub(list.len()));
         }
     }
 
-    /// All places are about to be put anew.
+    /// Removes all ports, before they are added again.
     pub(crate) fn clear(&mut self) {
         self.busy.clear();
         self.due.clear();
@@ -88,7 +89,7 @@ impl Places {
         }
     }
 
-    /// Finds out whom to receive from; gives how many there are.
+    /// Finds the ports to receive from. Returns their number.
     pub(crate) fn call(&mut self) -> usize {
         self.called.clear();
         self.called.extend_from_slice(&self.busy);
@@ -101,36 +102,36 @@ impl Places {
         self.called.len()
     }
 
-    /// The place of one of them.
+    /// Returns the position of a port that [`Self::call`] found.
     pub(crate) fn called(&self, at: usize) -> usize {
         self.called[at].into()
     }
 
-    /// Those that are asked in every step.
+    /// Returns the ports that every step polls.
     pub(crate) fn busy(&self) -> &[u16] {
         &self.busy
     }
 
-    /// How many quiet ones there are.
+    /// Returns the number of quiet ports.
     pub(crate) fn quiet(&self) -> usize {
         self.quiet
     }
 
-    /// What to wait on for all quiet ports.
+    /// Returns the file descriptors that stand for all quiet ports to wait on.
     pub(crate) fn crowds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.crowds
             .iter()
             .filter_map(|gathered| gathered.crowd.wait_fd())
     }
 
-    /// Memory for a queue.
+    /// Returns memory for a queue of `frames` frames.
     pub(crate) fn take_memory(&mut self, frames: usize) -> Vec<Frame> {
         self.spare
             .pop()
             .unwrap_or_else(|| Vec::with_capacity(frames))
     }
 
-    /// Takes it back; it is empty.
+    /// Takes back the memory of an empty queue.
     pub(crate) fn give_memory(&mut self, frames: Vec<Frame>) {
         self.spare.push(frames);
     }

@@ -1,5 +1,5 @@
-//! Rings between control and the workers, and between workers: one producer and one consumer each, of fixed size,
-//! never waited for.
+//! Rings between control and the workers, and between workers: one producer and one consumer each,
+//! of fixed size. No thread ever waits for a ring.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::queueing::{Change, Waiting};
 use crate::table::NextHopId;
 use crate::tap::Tapped;
 
-/// How many frames a ring between two threads holds.
+/// Capacity of a ring in frames.
 pub const RING: usize = 1024;
-/// The part of the punt ring that only services may fill.
+/// Part of the punt ring that is reserved for services.
 pub const RESERVED: usize = RING / 4;
 
-/// What control asks of a worker.
+/// Commands from control to a worker.
 pub enum Command {
-    /// Take this port (one queue of it) under this number of the snapshot.
+    /// Attach one queue of a port under this number of the snapshot.
     Attach {
         /// The port's number.
         number: u16,
@@ -35,21 +35,21 @@ pub enum Command {
     },
     /// Send this complete frame by the interface `frame.egress`.
     Transmit(Frame),
-    /// Send this complete frame by the interface `frame.egress`, as far as `output` lets its IPv6 packet
-    /// pass, which begins at `frame.l3`: what IPv6 runs on every link, to whom its link header says.
+    /// Send this complete frame of IPv6's link protocols by the interface `frame.egress`, if the
+    /// rules of `output` accept its packet at `frame.l3`. Routes and marks do not apply.
     OnLink(Frame),
-    /// Route this packet of the router's own, which begins at `frame.l3`. With `frame.egress` set,
-    /// a link-local or multicast destination goes out there.
+    /// Route this packet of the router, which begins at `frame.l3`. `frame.egress`, if set, is the
+    /// egress interface for link-local and multicast destinations.
     Output(Frame),
-    /// Send this packet of the router's own by this next hop, whatever routes say: what it finds out is
-    /// about that way alone.
+    /// Send this packet of the router by this next hop, whatever routes say, to probe that path.
     Probe(Frame, NextHopId),
-    /// Walk this punted packet again, because its neighbour is known now. Packets of the router's
-    /// own have `frame.ingress` unset. What only waits to leave leaves by this next hop, if that forwards.
+    /// Walk this punted packet again, because its neighbour is resolved. Packets of the router have
+    /// `frame.ingress` unset. A packet that has passed all rules leaves by this next hop, if it is
+    /// of kind forward.
     Resume(Frame, NextHopId),
-    /// Forget this connection.
+    /// End this connection.
     Forget(EntryId),
-    /// Forget connections that something is gone of.
+    /// End the connections that refer to something that was removed.
     Purge(Purge),
 }
 
@@ -69,26 +69,26 @@ impl core::fmt::Debug for Command {
     }
 }
 
-/// A frame that one worker hands to another.
+/// A frame that one worker hands to another, and where it continues.
 #[derive(Debug)]
 pub enum Handed {
-    /// It came by this port, and its flow lives on the other worker.
+    /// Received by this port; the other worker owns the flow.
     Wire(Frame, u16),
-    /// It came up from a port of this bridge, and its flow lives on the other worker.
+    /// For the router, from a port of this bridge; the other worker owns the flow.
     Risen(Frame),
-    /// Its ingress interface is known and has counted it; its connection lives on the other worker.
+    /// Received and counted by its ingress interface; the other worker owns the connection.
     Arrived(Frame),
-    /// It is to leave by this port, of which only the other worker has a queue.
+    /// To be sent by this port, of which only the other worker has a queue.
     Leaving(Frame, u16),
-    /// It is this router's own, and its connection lives on the other worker. It leaves by this next hop,
-    /// if there is one; else routes say.
+    /// From this router, with a connection on the other worker. It leaves by this next hop, or else
+    /// along routes.
     Own(Frame, Option<NextHopId>),
-    /// It is to wait in this queue, whose home the other worker is.
+    /// To wait in this queue, whose home is the other worker.
     Queued(Packet<Waiting>, Arc<Leaf>),
 }
 
 impl Handed {
-    /// The frame itself.
+    /// Returns the frame.
     pub(crate) fn into_frame(self) -> Frame {
         match self {
             Self::Wire(frame, _)
@@ -101,22 +101,22 @@ impl Handed {
     }
 }
 
-/// A worker's ends.
+/// A worker's ends of its rings.
 #[derive(Debug)]
 pub struct Rings {
     pub(crate) commands: Consumer<Command>,
     pub(crate) punts: Producer<Punt>,
     pub(crate) taps: Producer<Tapped>,
-    /// What control tells of queues.
+    /// Changes of queues, from control.
     pub(crate) changes: Arc<SegQueue<Change>>,
-    /// By worker: the ring to it; none to itself.
+    /// Rings to the other workers, by worker; `None` for the worker itself.
     pub(crate) to: Vec<Option<Producer<Handed>>>,
-    /// By worker: the ring from it.
+    /// Rings from the other workers, by worker; `None` for the worker itself.
     pub(crate) from: Vec<Option<Consumer<Handed>>>,
 }
 
 impl Rings {
-    /// Whether a packet of this kind finds room on its way to control.
+    /// Returns true if the ring to control has room for a packet with this reason.
     #[inline]
     pub(crate) fn has_room_for(&self, why: Why) -> bool {
         let reserved = if why.is_bulk() { RESERVED } else { 0 };
@@ -127,17 +127,19 @@ impl Rings {
 /// Control's ends of one worker's rings.
 #[derive(Debug)]
 pub struct Remote {
-    /// Commands to the worker. A full ring gives the command back: keep it or free its frame.
+    /// Commands to the worker. If the ring is full, the caller keeps the command or frees its
+    /// frame.
     pub commands: Producer<Command>,
     /// Packets from the worker.
     pub punts: Consumer<Punt>,
     /// Copies of frames from the worker.
     pub taps: Consumer<Tapped>,
-    /// Where the worker is told of queues, in order.
+    /// Changes of queues for the worker, in order.
     pub changes: Arc<SegQueue<Change>>,
 }
 
-/// Makes the rings of `workers` workers: their ends, and control's, by worker index.
+/// Creates the rings of `workers` workers. Returns the workers' ends and control's ends, by worker
+/// index.
 pub fn rings(workers: usize) -> (Vec<Rings>, Vec<Remote>) {
     let mut to: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
     let mut from: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();

@@ -1,7 +1,7 @@
 //! Security associations: a table that control writes and workers read without a lock.
 //!
-//! Of what leaves there is at most one association for each policy, in the slot of that. What arrives names its own
-//! by a number that this router chose (SPI).
+//! Each policy has at most one association for transmission, in the policy's slot. A received
+//! packet names its association by a number that this router chose (SPI).
 
 use core::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, LazyLock};
@@ -10,45 +10,45 @@ use arc_swap::{ArcSwapOption, Guard};
 
 use crate::numbered::Numbered;
 
-/// How many policies can have associations.
+/// Number of slots, hence the most policies with associations.
 pub const SLOTS: usize = 16_384;
 
-/// What protects packets.
+/// The protocol of an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// It encrypts, signs, or both (RFC 4303).
+    /// ESP: encrypts, authenticates, or both (RFC 4303).
     Esp,
-    /// It signs whole packets (RFC 4302): the encryption of its associations is null.
+    /// AH: authenticates whole packets (RFC 4302). The encryption of its associations is null.
     Ah,
 }
 
-/// What of a packet is protected.
+/// The part of a packet that is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// What is behind its IP header.
+    /// The payload behind the IP header.
     Transport,
-    /// All of it, in a packet between the two ends.
+    /// The whole packet, inside a packet between both tunnel ends.
     Tunnel,
 }
 
-/// An association of packets that leave.
+/// An association for transmission.
 pub struct Leaving {
-    /// What it makes of packets.
+    /// Protocol of the protected packets.
     pub protocol: Protocol,
-    /// What encrypts and signs. It outlives a change of the ends.
+    /// Keys and sequence number. Outlives a change of the ends.
     pub sa: Arc<esp::Outbound>,
-    /// What of a packet that is.
+    /// Transport or tunnel mode.
     pub mode: Mode,
-    /// This end.
+    /// Local end.
     pub local: SocketAddr,
-    /// The other end. The ports count behind translators alone.
+    /// Remote end. The ports are used only behind NAT.
     pub remote: SocketAddr,
-    /// Packets are in datagrams of UDP between those ports (RFC 3948). Those of AH never are.
+    /// ESP packets are sent in UDP datagrams between these ports (RFC 3948). Never set for AH.
     pub in_udp: bool,
 }
 
 impl Leaving {
-    /// Bytes that are put before and behind so many.
+    /// Returns the bytes that protection adds in front of and behind `payload` bytes.
     pub fn room(&self, payload: usize) -> (usize, usize) {
         match self.protocol {
             Protocol::Esp => self.sa.room(payload),
@@ -56,7 +56,8 @@ impl Leaving {
         }
     }
 
-    /// How many bytes become at most this many with what is put before and behind them; none where none do.
+    /// Returns the longest payload in bytes that is at most `len` bytes long once protected; `None`
+    /// if even an empty one is longer.
     pub fn payload_max(&self, len: usize) -> Option<usize> {
         match self.protocol {
             Protocol::Esp => self.sa.payload_max(len),
@@ -99,27 +100,27 @@ impl core::fmt::Display for Leaving {
     }
 }
 
-/// An association of packets that arrive.
+/// An association for reception.
 pub struct Arriving {
-    /// What packets are of.
+    /// Protocol of the protected packets.
     pub protocol: Protocol,
-    /// What verifies and decrypts.
+    /// Keys and replay window.
     pub sa: esp::Inbound,
-    /// What of a packet that is.
+    /// Transport or tunnel mode.
     pub mode: Mode,
-    /// The slot of the policy that packets must match.
+    /// Slot of the policy that decapsulated packets must match.
     pub slot: u32,
-    /// The other end, as it is shown.
+    /// Remote end, for display.
     pub remote: IpAddr,
-    /// Packets come in datagrams of UDP: translators may have changed addresses.
+    /// Packets arrive in UDP datagrams: NAT may have changed addresses.
     pub in_udp: bool,
 }
 
-/// See the module.
+/// The table of all associations.
 pub struct Associations {
-    /// By slot. Memory is there from the first use on.
+    /// Associations for transmission, by slot. Memory is allocated on first use.
     leaving: LazyLock<Box<[ArcSwapOption<Leaving>]>>,
-    /// By number.
+    /// Associations for reception, by SPI.
     arriving: Numbered<Arriving>,
 }
 
@@ -141,42 +142,42 @@ impl core::fmt::Debug for Associations {
 }
 
 impl Associations {
-    /// Whether packets of a policy can be protected.
+    /// Returns true if a policy has an association for transmission.
     #[inline]
     pub fn can_protect(&self, slot: u32) -> bool {
         let place = self.leaving.get(slot as usize);
         place.is_some_and(|place| place.load().is_some())
     }
 
-    /// What protects the packets of a policy.
+    /// Returns the association for transmission of a policy.
     #[inline]
     pub fn leaving(&self, slot: u32) -> Option<Guard<Option<Arc<Leaving>>>> {
         self.leaving.get(slot as usize).map(ArcSwapOption::load)
     }
 
-    /// Sets what protects the packets of a policy from now on. Returns what did before.
+    /// Sets the association for transmission of a policy. Returns the previous one.
     pub fn set_leaving(&self, slot: u32, now: Option<Arc<Leaving>>) -> Option<Arc<Leaving>> {
         self.leaving.get(slot as usize)?.swap(now)
     }
 
-    /// Whether any association is there.
+    /// Returns true if there is no association.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.arriving.is_empty()
     }
 
-    /// The association that this number names.
+    /// Returns the association for reception with this SPI.
     #[inline]
     pub fn arriving(&self, spi: u32) -> Option<Arc<Arriving>> {
         self.arriving.get(spi)
     }
 
-    /// Takes in an association; one of the same number goes.
+    /// Adds an association for reception, and replaces one with the same SPI.
     pub fn put_arriving(&self, one: Arc<Arriving>) {
         self.arriving.put(one.sa.spi(), one);
     }
 
-    /// Forgets the association of this number.
+    /// Removes the association for reception with this SPI, and returns it.
     pub fn remove_arriving(&self, spi: u32) -> Option<Arc<Arriving>> {
         self.arriving.remove(spi)
     }

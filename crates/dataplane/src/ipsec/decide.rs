@@ -14,10 +14,11 @@ use crate::punt::Why;
 use crate::table::Kind;
 use crate::walk::{self, Context, Exit};
 
-/// The UDP ports of IKE, also behind translators (RFC 7296, 2.23).
+/// The UDP ports of IKE, without and with NAT traversal (RFC 7296, 2.23).
 const IKE: [u16; 2] = [500, 4500];
 
-/// Returns the out of the policy that protects a leaving packet; `None` if the packet leaves in the clear.
+/// Returns the out of the policy that protects a leaving packet; `None` if the packet leaves
+/// unprotected.
 ///
 /// # Errors
 /// A policy discards the packet, or its association has no keys yet.
@@ -87,7 +88,8 @@ fn is_ike(tuple: &Tuple, port: u16) -> bool {
 /// Checks whether a packet fits the route of its association once protected by this out.
 ///
 /// # Errors
-/// The packet is too long and not to be fragmented. The punt has the layer-3 MTU in bytes that would fit.
+/// The packet is too long and must not be fragmented. The punt has the layer-3 MTU in bytes that
+/// would fit.
 pub(crate) fn fits(cx: &Context<'_>, out: OutId, leaving: &walk::Leaving<'_>) -> Result<(), Exit> {
     const EVERY: usize = 1200;
     let (Out::Protect(slot), true) = (out.out(), leaving.packet.len() > EVERY) else {

@@ -1,13 +1,14 @@
-//! IPsec: which packets policies protect, and the packets of associations (RFC 4301).
+//! IPsec: policies that protect packets, and the packets of associations (RFC 4301).
 //!
 //! ```text
 //! leaves:  … postrouting → outbound ─▶ queues ─▶ Out::Protect ─▶ agenda ─▶ protect ─▶ output of the outer packet
 //! arrives: … input → arrival ─▶ Exit::Reveal ─▶ reveal ─▶ agenda ─▶ prerouting of the inner packet, same interface
 //! ```
 //!
-//! [`outbound`] and [`admit`] decide about one packet and change nothing. What IPsec made of a packet is the router's
-//! own and meets no policy again; what came out of IPsec must be what the policy of its association lets in.
-//! FastTracked packets meet no policy (RouterOS: FastTrack bypasses IPsec).
+//! [`outbound`] and [`admit`] decide about one packet and change nothing. A protected packet is
+//! sent by the router itself and is not checked against policies again; a decapsulated packet must
+//! match the policy of its association. FastTracked packets meet no policy (RouterOS: FastTrack
+//! bypasses IPsec).
 
 mod associations;
 mod decide;
@@ -26,17 +27,17 @@ pub use self::policies::{Action, Policies, Policy, Position, Selector};
 pub(crate) use self::protect::{Ways, protect, protect_unsealed};
 pub(crate) use self::reveal::{arrival, policy_of_revealed, reveal};
 
-/// What a snapshot says of IPsec.
+/// The IPsec part of a snapshot.
 #[derive(Clone, Default)]
 pub struct Ipsec {
-    /// Which packets are protected.
+    /// Policies, which select the protected packets.
     pub policies: Arc<Policies>,
-    /// By what; shared by all snapshots.
+    /// Associations, shared by all snapshots.
     pub associations: Arc<Associations>,
 }
 
 impl Ipsec {
-    /// Whether no packet has to do with it.
+    /// Returns true if there are neither policies nor associations.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.policies.is_empty()

@@ -1,9 +1,9 @@
-//! Policies: which packets IPsec protects. A part of the snapshot.
+//! IPsec policies, which select the packets to protect; a part of the snapshot.
 //!
-//! The first policy in order that matches a packet decides (RouterOS: "policies are matched from top to bottom").
-//! Policies whose prefixes have equal lengths are a group, in which both prefixes lead to a bucket of few policies: a
-//! lookup costs one binary search for each pair of lengths in use. A change of a policy copies its bucket; copies of
-//! [`Policies`] share the other buckets.
+//! The first policy in order that matches a packet decides (RouterOS: "policies are matched from
+//! top to bottom"). Policies with equal prefix lengths form a group, in which both prefixes select
+//! a bucket of few policies: a lookup costs one binary search for each pair of lengths in use. A
+//! change of a policy copies its bucket; copies of [`Policies`] share the other buckets.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,23 +12,23 @@ use std::sync::Arc;
 use crate::packet::Tuple;
 use crate::snapshot::Prefix;
 
-/// Which packets a policy is about. Both prefixes are of one family.
+/// The packets that a policy applies to. Both prefixes are of one family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selector {
     /// The source prefix.
     pub source: Prefix,
     /// The destination prefix.
     pub destination: Prefix,
-    /// The protocol above IP; 0 is any.
+    /// Protocol number; 0 matches any.
     pub protocol: u8,
-    /// The source port; 0 is any.
+    /// Source port; 0 matches any.
     pub source_port: u16,
-    /// The destination port; 0 is any.
+    /// Destination port; 0 matches any.
     pub destination_port: u16,
 }
 
 impl Selector {
-    /// Whether a packet between these has the right protocol and ports; its addresses match.
+    /// Returns true if protocol and ports match; the caller has matched the addresses.
     fn admits(&self, tuple: &Tuple) -> bool {
         let same = |wanted: u16, is: u16| wanted == 0 || wanted == is;
         (self.protocol == 0 || self.protocol == tuple.protocol)
@@ -60,18 +60,19 @@ impl fmt::Display for Selector {
     }
 }
 
-/// What happens to the packets of a policy.
+/// The action of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// They pass as they are.
+    /// Packets pass unprotected.
     Pass,
-    /// They are discarded.
+    /// Packets are dropped.
     Discard,
-    /// They are protected by the associations in this slot (see [`super::Associations`]).
+    /// Packets are protected by the associations in this slot ([`super::Associations`]).
     Protect {
         /// The slot.
         slot: u32,
-        /// Whether they may not pass unprotected while there is no association (`level=use` lets them).
+        /// Packets are held back while there is no association; `level=use` lets them pass
+        /// unprotected instead.
         required: bool,
     },
 }
@@ -79,27 +80,27 @@ pub enum Action {
 /// A policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Which packets leave by it. What comes in by it goes the other way.
+    /// The packets for transmission. Received packets match with source and destination exchanged.
     pub selector: Selector,
-    /// What happens to them.
+    /// The action for these packets.
     pub action: Action,
 }
 
 /// Position of a policy in the order of all policies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// All policies of a lower section come before those of a higher one.
+    /// Policies of a lower section precede those of a higher one.
     pub section: u8,
     /// The position within the section.
     pub place: u64,
-    /// Orders policies of one place.
+    /// Orders policies of equal section and place.
     pub part: u64,
 }
 
 /// Number of buckets of a group.
 const BUCKETS: usize = 256;
 
-/// Both prefixes of a policy, masked: the source, and the destination.
+/// Source and destination prefix of a policy, with host bits cleared.
 type Key = (u128, u128);
 
 /// A policy in its bucket.
@@ -110,25 +111,25 @@ struct Entry {
     policy: Policy,
 }
 
-/// Policies of one bucket, by key and position.
+/// The policies of one bucket, sorted by key and position.
 type Bucket = Vec<Entry>;
 
-/// The policies whose prefixes have these lengths.
+/// The policies with these prefix lengths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Group {
     ipv6: bool,
     lens: (u8, u8),
-    /// No policy of the group comes before this position.
+    /// Lower bound of the positions in this group.
     first: Position,
     len: usize,
-    /// [`BUCKETS`] of them, by [`bucket_of`].
+    /// The [`BUCKETS`] buckets, indexed by [`bucket_of`].
     buckets: Arc<[Arc<Bucket>]>,
 }
 
-/// All policies.
+/// All policies, compiled for lookups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policies {
-    /// In the order of `Group::first`.
+    /// Groups, sorted by `Group::first`.
     groups: Vec<Group>,
 }
 
@@ -149,7 +150,7 @@ impl Group {
     }
 }
 
-/// The bucket of a key.
+/// Returns the bucket index of a key.
 #[inline]
 const fn bucket_of(key: Key) -> usize {
     let mixed = key.0 ^ key.1.rotate_left(61);
@@ -157,7 +158,8 @@ const fn bucket_of(key: Key) -> usize {
     (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
 }
 
-/// What a group has in common, and the key within it.
+/// Returns the family and prefix lengths of a selector, which name its group, and its key in the
+/// group.
 fn address(selector: &Selector) -> ((bool, (u8, u8)), Key) {
     let Selector {
         source,
@@ -169,7 +171,7 @@ fn address(selector: &Selector) -> ((bool, (u8, u8)), Key) {
 }
 
 impl Policies {
-    /// Compiles policies that are given in order.
+    /// Compiles policies, given in order.
     pub fn new(all: Vec<Policy>) -> Self {
         let mut policies = Self::default();
         for (place, policy) in (0..).zip(all) {
@@ -204,7 +206,7 @@ impl Policies {
         self.groups.sort_by_key(|group| group.first);
     }
 
-    /// Removes the policy at a position; `selector` is the policy's.
+    /// Removes the policy at a position; `selector` is that of the policy.
     pub fn remove(&mut self, position: Position, selector: &Selector) {
         let (of, key) = address(selector);
         let is_of = |group: &Group| (group.ipv6, group.lens) == of;
@@ -221,13 +223,13 @@ impl Policies {
         }
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no policies.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// The policy whose associations are in this slot. Looks at all policies.
+    /// Returns the policy with the associations in this slot. Searches all policies.
     pub fn of_slot(&self, slot: u32) -> Option<&Policy> {
         let buckets = self.groups.iter().flat_map(|group| &*group.buckets);
         let mut all = buckets.flat_map(|bucket| bucket.iter());
@@ -236,7 +238,7 @@ impl Policies {
             .map(|entry| &entry.policy)
     }
 
-    /// The policy of a packet that leaves.
+    /// Returns the policy of a packet for transmission.
     pub fn outbound(&self, tuple: &Tuple) -> Option<&Policy> {
         let mut found: Option<&Entry> = None;
         for group in &self.groups {
@@ -264,7 +266,7 @@ impl Policies {
         found.map(|found| &found.policy)
     }
 
-    /// The policy of a packet that comes in: that of its answers.
+    /// Returns the policy of a received packet: the one that its answers match.
     pub fn inbound(&self, tuple: &Tuple) -> Option<&Policy> {
         self.outbound(&Tuple {
             source: tuple.destination,
@@ -276,7 +278,7 @@ impl Policies {
     }
 }
 
-/// The bits of an address that a prefix of this length has.
+/// Returns an address with the bits beyond the prefix length cleared.
 fn masked(bits: u128, ipv6: bool, len: u8) -> u128 {
     Prefix { ipv6, bits, len }.masked()
 }
@@ -347,7 +349,7 @@ mod tests {
         );
     }
 
-    /// A policy as a property test draws it: both addresses, both lengths, protocol and port.
+    /// A random policy of a property test: both addresses, both lengths, protocol and port.
     type Drawn = (u8, u8, u8, u8, u8, u16);
 
     fn drawn((source, destination, a, b, protocol, port): Drawn) -> Policy {
@@ -363,8 +365,8 @@ mod tests {
     }
 
     proptest! {
-        /// Insertions and removals in any order lead to the lookups of a table that was compiled at once, and a copy
-        /// that was taken before stays as it was.
+        /// Insertions and removals in any order give the same lookups as compiling at once, and do
+        /// not change earlier copies.
         #[test]
         fn changes_lead_to_what_compiling_at_once_gives(
             steps in prop::collection::vec((0u64..12, prop::option::of(any_drawn())), 0..60),
@@ -396,7 +398,7 @@ mod tests {
             }
         }
 
-        /// Against a plain walk of the list.
+        /// Compares lookups with a linear search.
         #[test]
         fn a_lookup_finds_what_a_walk_of_the_list_finds(
             policies in prop::collection::vec(any_drawn(), 0..40),

@@ -1,4 +1,4 @@
-//! Packets that leave by an association: in ESP or behind AH, with their own IP header or one between both ends.
+//! IPsec protection of packets for transmission: ESP or AH, in transport or tunnel mode.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::packet::protocol::{AH, ESP, IPIP as IPV4, IPV6, UDP};
 use crate::table::Adjacency;
 use crate::walk::Context;
 
-/// Packets that are sealed together.
+/// Packets that are encrypted together.
 const BATCH: usize = 64;
 
-/// The ways of the packets of a vector: an association of each policy that it meets.
+/// The paths of a vector's packets: one association for each policy.
 #[derive(Default)]
 pub(crate) struct Ways {
     ways: Vec<Way>,
@@ -29,13 +29,13 @@ pub(crate) struct Ways {
 struct Way {
     slot: u32,
     leaving: Arc<Leaving>,
-    /// The next hop, where nothing looks at the packets.
+    /// The next hop, if no rule applies to the outer packets.
     direct: Option<Adjacency>,
 }
 
 impl Ways {
-    /// The place of the way of a policy; none where it has no association. Packets of one policy follow each other
-    /// more often than not.
+    /// Returns the index of a policy's path; `None` if the policy has no association. Consecutive
+    /// packets often have one policy.
     fn find(&mut self, cx: &Context<'_>, slot: u32) -> Option<usize> {
         if let Some(last) = self.ways.len().checked_sub(1)
             && self.ways[last].slot == slot
@@ -54,7 +54,8 @@ impl Ways {
     }
 }
 
-/// Protects frames, each by the association of its policy, whose slot is in `frame.below`; and sends them on.
+/// Protects frames by the associations of their policies, whose slots are in `frame.below`, and
+/// sends the frames on.
 pub(crate) fn protect(
     cx: &Context<'_>,
     frames: &mut Vector,
@@ -86,13 +87,13 @@ pub(crate) fn protect(
     outlet.protecting = ready;
 }
 
-/// Whether it is several packets, which the link would have cut apart.
+/// Returns true if a frame holds several packets, to be split before protection.
 fn is_merged(frame: &Frame) -> bool {
     let segmentation = frame.offload.segmentation;
     !matches!(segmentation, Segmentation::None | Segmentation::Fragments)
 }
 
-/// Cuts a frame into the packets that it is.
+/// Splits a merged frame into its packets.
 fn cut(frame: Frame, ready: &mut Vec<Frame>, outlet: &mut Outlet) {
     let mut pieces = core::mem::take(&mut outlet.pieces);
     match frame::segment(&mut outlet.pool, &frame, &mut pieces) {
@@ -105,7 +106,7 @@ fn cut(frame: Frame, ready: &mut Vec<Frame>, outlet: &mut Outlet) {
     outlet.pieces = pieces;
 }
 
-/// What is protected of a packet, how many bytes of it, and the place of its way.
+/// The protected part of a packet: its layout, its length in bytes, and the index of its path.
 #[derive(Clone, Copy)]
 struct Carried {
     next_header: u8,
@@ -113,10 +114,10 @@ struct Carried {
     way: usize,
 }
 
-/// What each frame of a vector carries, by its place in it, or why it goes no further.
+/// The protected part of each frame of a vector by index, or the reason to drop the frame.
 type Load = [Result<Carried, DropReason>; VECTOR_FRAMES];
 
-/// Protects the frames of a vector, which are a packet each, where they stand.
+/// Protects the frames of a vector, with one packet each, in place.
 fn protect_all(
     cx: &Context<'_>,
     frames: &mut Vector,
@@ -140,11 +141,11 @@ fn protect_all(
     ways.ways.clear();
 }
 
-/// Makes of a frame what the association in this slot sends, but for its encryption and its signature, for a trace: no
-/// sequence number is used. Returns the next hop where nothing looks at the outer packet.
+/// Encapsulates a frame for the association in this slot without encryption and authentication, for
+/// a trace: uses no sequence number. Returns the next hop if no rule applies to the outer packet.
 ///
 /// # Errors
-/// The policy has no association, or the packet cannot be carried by it.
+/// The policy has no association, or the association cannot carry the packet.
 pub(crate) fn protect_unsealed(
     cx: &Context<'_>,
     slot: u32,
@@ -161,8 +162,9 @@ pub(crate) fn protect_unsealed(
     Ok(encap::beside_ipsec(cx, leaving.remote.ip()))
 }
 
-/// Finishes checksums, which are part of the protected bytes, writes the headers of the association, and makes room for
-/// what it adds. `id` is the identification of an outer IPv4 header.
+/// Completes checksums, which are part of the protected bytes, writes the headers of the
+/// association, and makes room for padding and authentication data. `id` is the identification of
+/// an outer IPv4 header.
 fn lay_out(
     frame: &mut Frame,
     leaving: &Leaving,
@@ -183,18 +185,18 @@ fn lay_out(
     Ok(shape)
 }
 
-/// What a packet is to its association.
+/// The layout of a packet for its association.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// Bytes of its own header that stay in front; none of a tunnel's.
+    /// Bytes of the packet's own header that stay in front; 0 in tunnel mode.
     kept: usize,
-    /// Bytes behind that.
+    /// Bytes of the protected payload.
     payload: usize,
-    /// What they are.
+    /// Protocol number of the payload.
     next_header: u8,
 }
 
-/// How a packet, from its network header on, is protected.
+/// Returns how a packet, from its network header on, is protected.
 fn shape(packet: &[u8], mode: Mode) -> Result<Shape, DropReason> {
     let malformed = DropReason::IpsecMalformed;
     let ipv6 = packet.first().ok_or(malformed)? >> 4 == 6;
@@ -225,8 +227,8 @@ fn shape(packet: &[u8], mode: Mode) -> Result<Shape, DropReason> {
             payload: total,
             next_header: whole,
         }),
-        // Hop-by-hop options, routing and fragment headers are for those on the way; a datagram is protected whole
-        // (RFC 4303, 3.1.1; RFC 4302, 3.3.4).
+        // Hop-by-hop options, routing and fragment headers are for routers on the way; transport
+        // mode protects whole datagrams (RFC 4303, 3.1.1; RFC 4302, 3.3.4).
         Mode::Transport if fragment || ipv6 && matches!(protocol, 0 | 43 | 44) => {
             Err(DropReason::IpsecHeaders)
         }
@@ -238,7 +240,7 @@ fn shape(packet: &[u8], mode: Mode) -> Result<Shape, DropReason> {
     }
 }
 
-/// Bytes in front of ESP or AH that are not the packet's own.
+/// Returns the bytes in front of ESP or AH that protection adds.
 fn outer(leaving: &Leaving) -> usize {
     let ip = match leaving.mode {
         Mode::Transport => 0,
@@ -247,8 +249,8 @@ fn outer(leaving: &Leaving) -> usize {
     ip + if leaving.in_udp { UDP_BYTES } else { 0 }
 }
 
-/// Writes all headers but that of ESP or AH. The frame is then `Ethernet | IP | (UDP) | ESP or AH … to its end`, and
-/// `l3` is where that begins until it is protected.
+/// Writes all headers except that of ESP or AH. The frame is then
+/// `Ethernet | IP | (UDP) | payload`, and `l3` is the offset of the payload until it is protected.
 fn write(
     frame: &mut Frame,
     leaving: &Leaving,
@@ -279,8 +281,8 @@ fn write(
     };
     let header = bytes.get_mut(ETHERNET..ETHERNET + ip).unwrap_or_default();
     match leaving.mode {
-        // Congestion is told on (RFC 6040, 4.1). It may be fragmented: who sent the packet in it was told when that
-        // did not fit.
+        // ECN bits are copied (RFC 6040, 4.1). The outer packet may be fragmented: the sender of an
+        // inner packet that does not fit has already got an ICMP error.
         Mode::Tunnel => Outer {
             ends: (leaving.local.ip(), leaving.remote.ip()),
             protocol,
@@ -303,7 +305,7 @@ fn write(
     Ok(())
 }
 
-/// Gives the header of a packet another length and protocol.
+/// Writes another length and protocol into the header of a packet.
 pub(super) fn rewrite(header: &mut [u8], total: usize, protocol: u8) {
     let len = header.len();
     match header {
@@ -324,7 +326,7 @@ pub(super) fn rewrite(header: &mut [u8], total: usize, protocol: u8) {
     }
 }
 
-/// Protects the frames of a vector that carry something, and sends all on.
+/// Protects the frames of a vector, and sends all frames on.
 fn protect_batches(
     cx: &Context<'_>,
     Ways { ways }: &Ways,
@@ -362,10 +364,10 @@ fn protect_batches(
     nexts.send(cx, frames, outlet);
 }
 
-/// What came of each frame, in their order.
+/// The result for each frame of a batch, in order.
 type Faults = SmallVec<[Option<Fault>; BATCH]>;
 
-/// Protects the frames of a batch that carry something: those of ESP and those of AH, each together.
+/// Protects the frames of a batch: ESP frames together, and AH frames together.
 fn faults(
     ways: &[Way],
     (batch, load): (&mut [Frame], &[Result<Carried, DropReason>]),
@@ -377,7 +379,7 @@ fn faults(
         let leaving = &ways[carried.way].leaving;
         let from = match leaving.protocol {
             Protocol::Esp => usize::from(frame.l3),
-            // It signs the headers, too.
+            // AH authenticates the headers, too.
             Protocol::Ah => ETHERNET,
         };
         let bytes = frame.bytes_mut().get_mut(from..).unwrap_or_default();

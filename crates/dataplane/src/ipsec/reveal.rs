@@ -1,5 +1,5 @@
-//! Packets that arrive by an association: out of ESP or from behind AH, back to prerouting on the interface that they
-//! came in by.
+//! Reception of IPsec: decapsulates packets of ESP and AH, and returns them to prerouting on their
+//! ingress interface.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ use crate::packet::Fields;
 use crate::packet::protocol::{AH, ESP, IPIP as IPV4, IPV6, TCP, UDP};
 use crate::walk::{Context, Exit};
 
-/// The UDP port of ESP behind translators (RFC 3948).
+/// The UDP port of ESP with NAT traversal (RFC 3948).
 const PORT: u16 = 4500;
-/// Packets that are opened together.
+/// Packets that are decrypted together.
 const BATCH: usize = 64;
-/// A packet that carries nothing (RFC 4303, 2.6).
+/// Next header of a dummy packet (RFC 4303, 2.6).
 const DUMMY: u8 = 59;
 
-/// What becomes of a packet for this router that is one of ESP or AH; none of any other.
+/// Returns the exit of an ESP or AH packet for this router; `None` for any other packet.
 #[inline]
 pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
     let associations = &cx.snapshot.ipsec.associations;
@@ -37,14 +37,15 @@ pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
     let upper = upper(packet)?;
     match upper.protocol {
         ESP | AH if upper.fragment => return Some(Exit::Collect),
-        // Only the first fragment shows the port: each may be of ESP in UDP, which must be whole first.
+        // Only the first fragment has the ports, so any fragment may belong to ESP in UDP and must
+        // be reassembled first.
         UDP if upper.fragment => return (!associations.is_empty()).then_some(Exit::Collect),
         ESP | AH | UDP => {}
         _ => return None,
     }
     let (at, kind) = begin(packet, &upper)?;
     match kind {
-        // Packets to groups are signed by who speaks there, as VRRP does (RFC 2338, 5.3.6.3).
+        // Multicast packets with AH belong to their protocol, such as VRRP (RFC 2338, 5.3.6.3).
         Kind::Of(Protocol::Ah) if is_to_group(packet) => None,
         Kind::Of(protocol) => Some(match named(cx, packet.get(at..)?, protocol) {
             Some(_) => Exit::Reveal,
@@ -55,7 +56,7 @@ pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
     }
 }
 
-/// Whether a packet's destination is a group.
+/// Returns true if the destination is a multicast address.
 fn is_to_group(packet: &[u8]) -> bool {
     match packet.first().map_or(0, |first| first >> 4) {
         4 => packet.get(16).is_some_and(|first| first >> 4 == 0xe),
@@ -63,7 +64,7 @@ fn is_to_group(packet: &[u8]) -> bool {
     }
 }
 
-/// The association of bytes that begin with the header of a protocol.
+/// Returns the association of bytes that begin with an ESP or AH header.
 fn named(cx: &Context<'_>, bytes: &[u8], protocol: Protocol) -> Option<Arc<Arriving>> {
     let spi = match protocol {
         Protocol::Esp => bytes.first_chunk()?,
@@ -81,14 +82,14 @@ fn upper(packet: &[u8]) -> Option<Upper> {
     }
 }
 
-/// What a packet has behind its headers.
+/// The protocol behind the headers of a packet.
 enum Kind {
     Of(Protocol),
     Keepalive,
     Other,
 }
 
-/// Where ESP or AH begins in a packet.
+/// Returns the offset of ESP or AH in a packet, and the protocol.
 fn begin(packet: &[u8], upper: &Upper) -> Option<(usize, Kind)> {
     match upper.protocol {
         ESP => return Some((upper.offset, Kind::Of(Protocol::Esp))),
@@ -103,13 +104,13 @@ fn begin(packet: &[u8], upper: &Upper) -> Option<(usize, Kind)> {
     let at = upper.offset + UDP_BYTES;
     Some(match datagram.get(UDP_BYTES..)? {
         [0xff] => (at, Kind::Keepalive),
-        // Four bytes of zero stand in front of messages of IKE.
+        // A zero SPI marks IKE messages.
         [0, 0, 0, 0, ..] => (at, Kind::Other),
         _ => (at, Kind::Of(Protocol::Esp)),
     })
 }
 
-/// The name under which packets are counted that ESP or AH refuses.
+/// Returns the drop reason of packets that ESP or AH rejects.
 pub(super) const fn reason(fault: Fault) -> DropReason {
     match fault {
         Fault::Replayed => DropReason::IpsecReplayed,
@@ -119,7 +120,8 @@ pub(super) const fn reason(fault: Fault) -> DropReason {
     }
 }
 
-/// Takes what is in packets of ESP or AH out of them, and leaves it to be walked. Returns what they were.
+/// Decapsulates packets of ESP and AH, and queues their payloads for prerouting. Returns the
+/// received packets and their bytes.
 pub(crate) fn reveal(
     cx: &Context<'_>,
     (frames, count): (impl Iterator<Item = Frame>, usize),
@@ -140,16 +142,16 @@ pub(crate) fn reveal(
     all
 }
 
-/// A packet of ESP or AH, with its association.
+/// An ESP or AH packet with its association.
 struct Sealed {
     frame: Frame,
     by: Arc<Arriving>,
-    /// Where ESP or AH begins and ends in the frame.
+    /// Begin and end of the ESP or AH part in the frame.
     at: (usize, usize),
     outcome: Result<Opened, Fault>,
 }
 
-/// Takes a frame into a batch, which is opened when it is full.
+/// Adds a frame to a batch, and decapsulates the batch when it is full.
 fn take(
     cx: &Context<'_>,
     frame: Frame,
@@ -173,7 +175,7 @@ fn take(
     }
 }
 
-/// Takes datagrams that came merged.
+/// Splits merged datagrams, and adds each to the batch.
 #[cold]
 fn divide(
     cx: &Context<'_>,
@@ -192,7 +194,8 @@ fn divide(
     outlet.pieces = pieces;
 }
 
-/// The association of a packet of ESP or AH, and where that begins and ends in the frame.
+/// Returns the association of an ESP or AH packet, and begin and end of the ESP or AH part in the
+/// frame.
 fn association(cx: &Context<'_>, frame: &Frame) -> Option<(Arc<Arriving>, (usize, usize))> {
     let l3 = usize::from(frame.l3);
     let packet = frame.bytes().get(l3..)?;
@@ -208,7 +211,7 @@ fn association(cx: &Context<'_>, frame: &Frame) -> Option<(Arc<Arriving>, (usize
     Some((by, (l3 + at, l3 + total)))
 }
 
-/// Opens the packets of a batch, and leaves what is in them to be walked.
+/// Decapsulates the packets of a batch, and queues their payloads for prerouting.
 fn open_all(cx: &Context<'_>, batch: &mut SmallVec<[Sealed; BATCH]>, outlet: &mut Outlet) {
     prove(batch);
     for sealed in batch.drain(..) {
@@ -231,14 +234,14 @@ fn open_all(cx: &Context<'_>, batch: &mut SmallVec<[Sealed; BATCH]>, outlet: &mu
     }
 }
 
-/// Opens and verifies the packets of a batch: those of ESP and those of AH, each together.
+/// Decrypts and verifies the packets of a batch: ESP packets together, and AH packets together.
 fn prove(batch: &mut [Sealed]) {
     let mut opening: SmallVec<[Opening<'_>; BATCH]> = SmallVec::new();
     let mut verifying: SmallVec<[Verifying<'_>; 1]> = SmallVec::new();
     for Sealed { frame, by, at, .. } in &mut *batch {
         let (from, to) = match by.protocol {
             Protocol::Esp => *at,
-            // It signs the headers, too.
+            // AH authenticates the headers, too.
             Protocol::Ah => (usize::from(frame.l3), at.1),
         };
         let bytes = frame.bytes_mut().get_mut(from..to).unwrap_or_default();
@@ -263,7 +266,7 @@ fn prove(batch: &mut [Sealed]) {
     }
 }
 
-/// What is behind AH, as if it had been opened.
+/// Returns the payload behind AH in the form of a decrypted packet.
 fn behind(verified: Verified, (from, to): (usize, usize)) -> Opened {
     Opened {
         payload: verified.header.len()..to - from,
@@ -272,14 +275,14 @@ fn behind(verified: Verified, (from, to): (usize, usize)) -> Opened {
     }
 }
 
-/// Returns the policy that lets in a packet, from its network header on, which came out of IPsec; `None` if no
+/// Returns the policy that admits a packet out of IPsec, from its network header on; `None` if no
 /// association could have carried it.
 pub(crate) fn policy_of_revealed<'a>(cx: &Context<'a>, packet: &[u8]) -> Option<&'a Policy> {
     let policy = { &cx.snapshot.ipsec.policies }.inbound(&Fields::of(packet).tuple)?;
     matches!(policy.action, Action::Protect { .. }).then_some(policy)
 }
 
-/// Whether what came out is what the policy of its association lets in (RFC 4301, 5.2).
+/// Checks that a decapsulated packet matches the policy of its association (RFC 4301, 5.2).
 fn admit(cx: &Context<'_>, frame: &Frame, by: &Arriving) -> Result<(), DropReason> {
     let packet = frame
         .bytes()
@@ -291,7 +294,7 @@ fn admit(cx: &Context<'_>, frame: &Frame, by: &Arriving) -> Result<(), DropReaso
     }
 }
 
-/// Makes a frame the packet that came out of it.
+/// Turns a frame into its decapsulated packet.
 fn emerge(
     frame: &mut Frame,
     by: &Arriving,
@@ -316,7 +319,7 @@ fn emerge(
 
 type Range = core::ops::Range<usize>;
 
-/// A tunnel's packet becomes the one in it.
+/// Decapsulates a packet in tunnel mode.
 fn emerge_whole(frame: &mut Frame, payload: Range, next_header: u8) -> Result<(), DropReason> {
     let malformed = DropReason::IpsecMalformed;
     let l3 = usize::from(frame.l3);
@@ -341,7 +344,7 @@ fn emerge_whole(frame: &mut Frame, payload: Range, next_header: u8) -> Result<()
     Ok(())
 }
 
-/// A packet becomes what it was before what is behind its header was protected.
+/// Decapsulates a packet in transport mode: restores the header and removes ESP or AH behind it.
 fn emerge_behind(
     frame: &mut Frame,
     (from, payload): (usize, Range),
@@ -381,8 +384,8 @@ fn emerge_behind(
     Ok(())
 }
 
-/// Has the checksum of what is behind a header made anew: translators changed the addresses that it counts (RFC 3948,
-/// 3.1.2). ESP has shown that the rest is as it was sent.
+/// Requests a new checksum for a decapsulated packet, because NAT has changed the addresses that
+/// the checksum covers (RFC 3948, 3.1.2). ESP has verified the payload.
 fn sum_again(frame: &mut Frame, header: usize, protocol: u8) {
     let place = match protocol {
         TCP => 16,
@@ -400,7 +403,7 @@ fn sum_again(frame: &mut Frame, header: usize, protocol: u8) {
     let Some(field) = packet.get_mut(header + place..header + place + 2) else {
         return;
     };
-    // A datagram without a checksum has none to change.
+    // A datagram without a checksum keeps none.
     if protocol == UDP && field == [0, 0] {
         return;
     }

@@ -1,4 +1,5 @@
-//! Implements [`Dispatch`] on top of all stages: leads frames to what takes them, and transmits what ports wait for.
+//! Implements [`Dispatch`] on top of all stages: sends frames to their outs, and transmits the
+//! queues of ports.
 
 use frame::{Frame, InterfaceId, Vector};
 
@@ -124,7 +125,7 @@ impl Outlet {
         }
     }
 
-    /// Leaves a frame for a tunnel or for IPsec, which take it when the vector is walked.
+    /// Queues a frame on the agenda for a tunnel or for IPsec.
     #[cold]
     fn leave(&mut self, item: Item, frame: Frame) {
         if let Err(frame) = self.agenda.put(item, frame) {
@@ -132,7 +133,7 @@ impl Outlet {
         }
     }
 
-    /// Queues a frame that another worker handed over for a port of this one. It goes no further if
+    /// Queues a frame that another worker handed over for a port of this worker. Drops the frame if
     /// the port is gone.
     pub(crate) fn send_own(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
         if self.attached(port).is_some() {
@@ -142,12 +143,12 @@ impl Outlet {
         }
     }
 
-    /// Sends everything that is queued; returns how many frames were taken by ports since the last
+    /// Transmits all queued frames. Returns the number of frames that ports took since the last
     /// call.
     pub(crate) fn transmit_all(&mut self, cx: &Context<'_>) -> u32 {
         self.transmit_queued(cx);
         if core::mem::take(&mut self.mirrored) {
-            // Copies may be for a port that was sent by before.
+            // Mirror copies may be for a port that was already transmitted.
             self.transmit_queued(cx);
         }
         core::mem::take(&mut self.transmitted)

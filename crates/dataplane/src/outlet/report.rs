@@ -1,4 +1,4 @@
-//! Reports to control: punts, copies of packets, and the copies that taps take.
+//! Reports to control: punts, copies of packets, and copies for taps.
 
 use frame::{Frame, Offload};
 
@@ -9,12 +9,12 @@ use crate::table::NextHopId;
 use crate::tap::{By, Tapped};
 use crate::walk::Note;
 
-/// Bytes of a packet that a redirect is told about by.
+/// Bytes of a packet that a redirect is reported with.
 const REDIRECT_BYTES: usize = 128;
-/// Bytes of a packet that a line of the log is written from: link header, tags, an IPv6 header with
-/// some extensions, ports.
+/// Bytes of a packet that a log line is written from: link header, tags, an IPv6 header with some
+/// extensions, ports.
 const LOG_BYTES: usize = 192;
-/// Bytes of an Ethernet header up to its type.
+/// Bytes of both MAC addresses of an Ethernet header.
 const ADDRESSES: usize = 12;
 
 impl Outlet {
@@ -29,7 +29,7 @@ impl Outlet {
             self.counters.interface(frame.ingress).rx_drop.add(1);
         }
         if !self.rings.has_room_for(why) {
-            // What was lost anyway is not lost twice.
+            // A packet that would be dropped anyway is not counted as lost.
             if why.discards().is_none() {
                 self.counters.dropped(DropReason::PuntFull);
             }
@@ -42,12 +42,12 @@ impl Outlet {
         }
     }
 
-    /// Tells control that a packet goes back to where it came from.
+    /// Reports to control that a packet leaves by its ingress interface.
     pub(crate) fn redirect(&mut self, frame: &Frame, hop: NextHopId) {
         self.punt_copy(frame, REDIRECT_BYTES, Why::Redirect(hop));
     }
 
-    /// Tells control what rules said about the packet at hand, in their order.
+    /// Sends control the events of rules for the current packet, in their order.
     #[inline(always)]
     pub(crate) fn tell(&mut self, frame: &Frame) {
         while let Some(note) = self.told.take() {
@@ -58,12 +58,12 @@ impl Outlet {
         }
     }
 
-    /// Control has something to look at.
+    /// Wakes control, which has packets to process.
     pub(crate) fn wake_control(&mut self) {
         self.punted += 1;
     }
 
-    /// Hands control a copy of a packet's beginning.
+    /// Sends control a copy of the first `bytes_max` bytes of a packet.
     #[cold]
     pub(crate) fn punt_copy(&mut self, frame: &Frame, bytes_max: usize, why: Why) {
         let bytes = frame.bytes();
@@ -76,7 +76,8 @@ impl Outlet {
         self.punt(copy, why);
     }
 
-    /// Copies the beginning of a frame, without so many bytes of tags, into the ring of taps.
+    /// Copies the first `bytes_max` bytes of a frame, without `tags` bytes of VLAN tags, into the
+    /// ring of taps.
     #[cold]
     pub(crate) fn copy_out(&mut self, (frame, tags): (&Frame, usize), bytes_max: usize, by: By) {
         let bytes = frame.bytes();

@@ -1,4 +1,4 @@
-//! What control tells workers of queues. Every worker is told all of it, in the same order.
+//! Changes of queues that control sends to workers. Every worker gets all changes, in one order.
 
 use std::sync::Arc;
 
@@ -7,47 +7,50 @@ use queue::{Leaf, Match, Node, Order};
 
 use crate::out::OutId;
 
-/// The leaves of a simple queue. Packets meet one of the two directions, then that of both together.
+/// The leaves of a simple queue. A packet passes the leaf of its direction, then the leaf of both
+/// directions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Simple {
-    /// For what comes from the target.
+    /// For packets from the target.
     pub up: Option<Arc<Leaf>>,
-    /// For what goes to it.
+    /// For packets to the target.
     pub down: Option<Arc<Leaf>>,
-    /// For both together.
+    /// For both directions together.
     pub total: Option<Arc<Leaf>>,
 }
 
-/// Something about queues that has changed.
+/// A change of the queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A simple queue, new or other than before.
+    /// A simple queue was added or changed.
     Simple {
         /// Its number.
         id: u64,
-        /// Its place in the list; no two are alike.
+        /// Its unique position in the list.
         order: Order,
-        /// Which packets it is for.
+        /// The packets that it applies to.
         matches: Match,
-        /// What the queues that it lies in are for: that has to match, too.
+        /// The matches of its parent queues, which must match, too.
         within: Vec<Match>,
-        /// Where its packets wait.
+        /// Its leaves.
         queue: Simple,
     },
-    /// A simple queue is no more.
+    /// The simple queue with this number was removed.
     NoSimple(u64),
-    /// A leaf of the trees of `global`, new or other than before; without marks for what no other leaf is for.
+    /// A leaf of a `global` queue tree was added or changed: number, packet marks and leaf. A leaf
+    /// without marks takes the packets that no other leaf matches.
     Global(u64, Vec<u32>, Arc<Leaf>),
-    /// A leaf of the trees of `global` is no more.
+    /// The leaf with this number was removed from the `global` queue trees.
     NoGlobal(u64),
-    /// An interface has queues: its frames leave by `OutId::queue`, and behind that by this out.
+    /// An interface got queues: its frames leave by `OutId::queue`, and from there by this out.
     Interface(InterfaceId, OutId),
-    /// A leaf of the trees of an interface, as for `Global`.
+    /// A leaf of an interface's queue tree was added or changed, as for `Global`.
     Leaf(InterfaceId, u64, Vec<u32>, Arc<Leaf>),
-    /// It is no more.
+    /// A leaf was removed from an interface's queue tree.
     NoLeaf(InterfaceId, u64),
-    /// A node is no more, and nothing leads to it: what waits in it goes on. Those within it are told before it.
+    /// A node was removed and is unreachable: its waiting packets continue. The nodes below it are
+    /// removed first.
     Gone(Arc<Node>),
-    /// Packets of a leaf wait in this manner from now on.
+    /// A leaf changed its queue discipline.
     Kind(Arc<Leaf>),
 }

@@ -1,8 +1,9 @@
-//! Queues on a packet's way: those of `global` and simple queues behind input and postrouting, those of an interface
-//! before it is dispatched to what the interface leaves by.
+//! Queues on a packet's way: simple queues and `global` queue trees behind input and postrouting,
+//! and interface queues before the out of the interface.
 //!
-//! A packet whose limits allow it passes where it is. Another one waits on the home worker of its queue, in
-//! [`queue::Schedule`]; when it leaves that, it meets the queues that are left, and goes where it was about to go.
+//! A packet within the limits passes at once. Any other packet waits on the home worker of its
+//! queue, in [`queue::Schedule`]; when it leaves the queue, it passes the remaining queues and
+//! continues on its way.
 
 mod change;
 mod table;
@@ -25,10 +26,11 @@ pub use table::Waiting;
 use table::{ETHERNET, LEAVES, Then, Way, Ways, seen, stops};
 pub(crate) use table::{Held, Queueing, meets, source};
 
-/// Packets that one step takes out of queues at most, so that none starves the ports.
+/// The most packets that one step takes out of queues, so that the ports are not starved.
 const PER_STEP: usize = 1024;
 
-/// A packet has passed postrouting, and is about to leave by this out. Returned where no queue takes it.
+/// Passes a packet from postrouting, about to leave by this out, through the queues. Returns it if
+/// no queue holds it.
 #[inline]
 pub(crate) fn postrouting(
     cx: &Context<'_>,
@@ -39,8 +41,8 @@ pub(crate) fn postrouting(
     behind(cx, frame, (source, Then::Out(out)), outlet)
 }
 
-/// A packet of a vector waits that came with this source, and is about to leave by this out or, without one, to end
-/// in this way.
+/// Queues a packet of a vector with this source address, which then leaves by this out or, without
+/// one, by this exit.
 pub(crate) fn hold(
     cx: &Context<'_>,
     frame: Frame,
@@ -55,8 +57,8 @@ pub(crate) fn hold(
     wait(cx, frame, (held.leaves, source, then), outlet);
 }
 
-/// A packet that ends in this way has passed input, or is to be finished behind postrouting. Returned where no
-/// queue takes it.
+/// Passes a packet with this exit, after input or before it is finished, through the queues.
+/// Returns it if no queue holds it.
 #[inline]
 pub(crate) fn ending(
     cx: &Context<'_>,
@@ -94,10 +96,11 @@ fn behind(
     }
 }
 
-/// A packet of the interface in this slot meets the queues of that.
+/// Passes a packet through the queues of the interface in this slot.
 pub(crate) fn leave(cx: &Context<'_>, frame: Frame, slot: u32, outlet: &mut Outlet) {
     if outlet.queueing.own(slot).is_none() {
-        // Control tells of queues before frames are led there: it has just told.
+        // Control announces queues before it directs frames to them, so the change may still be
+        // unread.
         learn(cx, outlet);
     }
     let Some(own) = outlet.queueing.own(slot) else {
@@ -110,7 +113,7 @@ pub(crate) fn leave(cx: &Context<'_>, frame: Frame, slot: u32, outlet: &mut Outl
     }
 }
 
-/// Puts a packet into the first of these queues.
+/// Queues a packet in the first of these leaves.
 #[cold]
 fn wait(
     cx: &Context<'_>,
@@ -148,7 +151,7 @@ fn wait(
     }
 }
 
-/// Whether a packet acknowledges and says nothing else.
+/// Returns true for a TCP acknowledgement without data.
 fn is_bare_ack(fields: &Fields, packet: &[u8]) -> bool {
     const ACK: u8 = 0x10;
     let header = packet.get(usize::from(fields.upper) + 12);
@@ -156,7 +159,7 @@ fn is_bare_ack(fields: &Fields, packet: &[u8]) -> bool {
     fields.tcp_flags == ACK && header > 0 && fields.len == u32::from(fields.upper) + header
 }
 
-/// Where a frame's network header begins; of one that is bridged nobody has said it.
+/// Returns the offset of a frame's network header, which is not set for bridged frames.
 fn network_header(frame: &Frame) -> usize {
     match frame.l3 {
         0 => {
@@ -170,7 +173,7 @@ fn network_header(frame: &Frame) -> usize {
     }
 }
 
-/// Puts a packet into a queue whose home this worker is.
+/// Queues a packet whose queue has its home on this worker.
 pub(crate) fn queued(
     cx: &Context<'_>,
     mut packet: Packet<Waiting>,
@@ -187,7 +190,7 @@ pub(crate) fn queued(
     forget_lost(outlet);
 }
 
-/// Counts and frees what disciplines have dropped.
+/// Counts and frees packets that disciplines dropped.
 fn forget_lost(outlet: &mut Outlet) {
     while let Some((packet, why)) = outlet.queueing.lost.pop() {
         let reason = match why {
@@ -199,7 +202,7 @@ fn forget_lost(outlet: &mut Outlet) {
     }
 }
 
-/// Sends what may be sent of what waits.
+/// Sends waiting packets that the limits allow now.
 pub(crate) fn drain(cx: &Context<'_>, outlet: &mut Outlet) {
     for _ in 0..PER_STEP {
         let Queueing { schedule, lost, .. } = &mut outlet.queueing;
@@ -215,7 +218,7 @@ pub(crate) fn drain(cx: &Context<'_>, outlet: &mut Outlet) {
     }
 }
 
-/// A packet has waited long enough: it meets the queues that are left.
+/// Passes a packet that has left its queue through the remaining queues.
 fn proceed(cx: &Context<'_>, packet: Packet<Waiting>, outlet: &mut Outlet) {
     let source = packet.tuple.source;
     let Waiting {
@@ -236,7 +239,7 @@ fn proceed(cx: &Context<'_>, packet: Packet<Waiting>, outlet: &mut Outlet) {
     }
 }
 
-/// A packet has passed its queues.
+/// Sends a packet that has passed all its queues.
 fn go(cx: &Context<'_>, frame: Frame, then: Then, outlet: &mut Outlet) {
     match then {
         Then::Out(out) => outlet.dispatch(cx, frame, out),
@@ -244,7 +247,7 @@ fn go(cx: &Context<'_>, frame: Frame, then: Then, outlet: &mut Outlet) {
     }
 }
 
-/// Takes in what control has told of queues.
+/// Applies the changes of queues that control has announced.
 pub(crate) fn learn(cx: &Context<'_>, outlet: &mut Outlet) {
     while let Some(change) = outlet.rings.changes.pop() {
         take(cx, change, outlet);

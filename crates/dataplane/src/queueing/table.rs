@@ -9,10 +9,11 @@ use super::change::Simple;
 use crate::out::OutId;
 use crate::walk::{Context, Exit};
 
-/// The most queues that a packet passes at one point: of `global`, of one direction, of both directions.
+/// The most queues that a packet passes at one hook: of the `global` tree, of one direction, of
+/// both directions.
 pub(super) const LEAVES: usize = 3;
 
-/// Packets in one batch of look-ups, whose cache misses overlap.
+/// Packets in one batch of lookups, whose cache misses overlap.
 const TOGETHER: usize = 16;
 
 /// Offset of the network header behind demux, in bytes.
@@ -83,7 +84,7 @@ impl Ways {
 /// A packet of a vector that its queues do not let pass.
 #[derive(Debug)]
 pub(crate) struct Held {
-    /// The packet's place in the vector.
+    /// Position of the packet in the vector.
     pub(crate) at: usize,
     pub(super) leaves: [Option<Arc<Leaf>>; LEAVES],
 }
