@@ -1,5 +1,5 @@
-//! The rows of bridges: frames between two ports, half of the hosts behind each, with every frame between two of them
-//! at random.
+//! Benchmark rows of bridges: frames between two ports with half of the hosts behind each, every
+//! frame between two random hosts.
 
 use std::sync::Arc;
 
@@ -17,35 +17,37 @@ use dataplane::interface::{Above, Interface};
 use dataplane::out::OutId;
 use dataplane::table::HostKey;
 
-/// The rows of this kind, by name: a bridge that does not tell VLANs apart; one that filters them, whose frames come
-/// with a tag and leave without it; the first with 25 rules of `/interface/bridge/filter`, which all frames pass.
+/// The names of these rows: a bridge without VLANs; one with VLAN filtering, whose frames arrive
+/// tagged and leave untagged; the first with 25 rules of `/interface/bridge/filter`, which all
+/// frames pass.
 pub const BRIDGED: &[&str] = &["bridging-fast-path", "bridge-vlan", "bridge-filter-25"];
 
-/// How many hosts `bridging-fast-path` has; `bridge-vlan` has the second number, in so many VLANs.
+/// Numbers of hosts for `bridging-fast-path`. `bridge-vlan` uses the second number, in as many
+/// VLANs.
 const HOSTS: [u32; 3] = [1, 1_000, 64_000];
 const VLANS: [u16; 2] = [1, 1_000];
-/// Hosts of all bridges together, as control makes room for them.
+/// Room for the hosts of all bridges, as control allocates it.
 const ROOM: u32 = 131_072;
-/// The bridge, and its link address.
+/// The bridge, and its MAC address.
 pub(super) const BRIDGE: InterfaceId = InterfaceId(EGRESS.0 + 1);
 pub(super) const BRIDGE_MAC: [u8; 6] = [2, 0, 0, 0, 0, 3];
-/// What a tag says that it is.
+/// EtherType of the tags.
 const TAG: u16 = 0x8100;
 
-/// What a bridge has.
+/// The size of a bridge.
 #[derive(Clone, Copy)]
 struct Size {
     hosts: u32,
-    /// 0: it does not filter them.
+    /// Number of VLANs; 0 without filtering.
     vlans: u16,
-    /// Rules of its filter.
+    /// Number of filter rules.
     rules: u32,
 }
 
 /// Measures the rows of these names.
 ///
 /// # Errors
-/// As [`super::run`].
+/// [`Invalid`]: the first row that could not be measured.
 pub fn bridged(
     options: &Options,
     rows: &[&'static str],
@@ -89,7 +91,7 @@ pub fn bridged(
     Ok(())
 }
 
-/// A router whose two ports are those of a bridge, which knows the hosts behind the second.
+/// Builds a router with a bridge of two ports, which knows the hosts behind the second.
 fn rig(workers: u16, size: Size, seed: u64) -> Result<Rig, Invalid> {
     let firewall = match size.rules {
         0 => Firewall::default(),
@@ -115,7 +117,7 @@ fn rig(workers: u16, size: Size, seed: u64) -> Result<Rig, Invalid> {
     Ok(rig)
 }
 
-/// Puts a bridge over these ports.
+/// Creates a bridge of these ports.
 pub(super) fn attach(
     rig: &mut Rig,
     ports: &[InterfaceId],
@@ -151,7 +153,7 @@ pub(super) fn attach(
     Ok(())
 }
 
-/// Puts the near port into a bridge with an interface for routing, behind which the clients are.
+/// Makes the near port a bridge port, with the clients behind the bridge's interface.
 pub(super) fn attach_lan(rig: &mut Rig, seed: u64) -> Result<(), Invalid> {
     attach(rig, &[INGRESS], None, seed)?;
     rig.interfaces().set_class(BRIDGE, class_of(BRIDGE), 0);
@@ -162,7 +164,7 @@ pub(super) fn attach_lan(rig: &mut Rig, seed: u64) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The bridge knows a host, by VLAN and link address, behind a port.
+/// Adds a host of the bridge, by VLAN and MAC address, behind a port.
 pub(super) fn learn(rig: &Rig, host: (u16, u64), port: InterfaceId) {
     let (vid, mac) = host;
     let key = HostKey {
@@ -174,12 +176,12 @@ pub(super) fn learn(rig: &Rig, host: (u16, u64), port: InterfaceId) {
     hosts.learn(&key, port, 0, ROOM);
 }
 
-/// How many hosts there are behind each port.
+/// Returns the number of hosts behind each port.
 fn half(size: Size) -> u32 {
     (size.hosts / 2).max(1)
 }
 
-/// The VLAN of a host; both hosts of a frame are of one.
+/// Returns the VLAN of a host. Both hosts of a frame are in one VLAN.
 fn vid(size: Size, number: u32) -> u16 {
     match size.vlans {
         0 => 0,
@@ -187,7 +189,8 @@ fn vid(size: Size, number: u32) -> u16 {
     }
 }
 
-/// The link address of a host behind the first port or the second, as a real one: of few vendors, and scattered.
+/// Returns the MAC address of a host behind the first or second port. As in reality the addresses
+/// have few vendors and are scattered.
 fn mac_number(side: u64, number: u32) -> u64 {
     const VENDORS: [u64; 4] = [0x001122, 0x28d244, 0x3c5282, 0xd8bbc1];
     let vendor = VENDORS[number as usize % VENDORS.len()];
@@ -195,14 +198,14 @@ fn mac_number(side: u64, number: u32) -> u64 {
     vendor << 24 | side << 23 | own
 }
 
-/// A frame for each host and more, in random order.
+/// Returns at least one frame per host, in random order.
 fn templates(frame: u16, size: Size, seed: u64) -> Templates {
     let mut rng = Rng::seeded(seed ^ 0xb21d);
     let half = half(size);
     let tags = if size.vlans > 0 { 4 } else { 0 };
     let frames = (0..size.hosts.max(1)).map(|number| {
         let from = number % half;
-        // Of the same VLAN.
+        // The destination is in the VLAN of the source.
         let step = u32::from(size.vlans.max(1));
         let many = half / step;
         let to = match many {

@@ -1,4 +1,4 @@
-//! Kinds of tunnels of the benchmark's router, and their other ends.
+//! Tunnel types of the benchmark's router, and their remote ends.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use wire::vxlan;
 
 use super::rig::{FAR_END, OWN4, STATION, VNI};
 
-/// A station of a network, and that it is behind the other end.
+/// The key of the remote host in a VXLAN network.
 pub(super) const fn station(network: InterfaceId) -> HostKey {
     let [a, b, c, d, e, f] = STATION;
     HostKey {
@@ -31,23 +31,23 @@ pub(super) const FAR_STATION: Host = Host {
     seen: 0,
 };
 
-/// The port of WireGuard, its one session, and the key of that in both directions.
+/// WireGuard's port, the number of its only session, and that session's key for both directions.
 pub(super) const WIREGUARD: u16 = 13_231;
 pub(super) const SESSION: u32 = 7;
 pub(super) const KEY: [u8; 32] = [7; 32];
 
-/// A kind of tunnel.
+/// A tunnel type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dug {
-    /// Between two addresses of IPv4.
+    /// Between two IPv4 addresses.
     Between(Carries),
-    /// Of frames in datagrams over IPv4.
+    /// VXLAN over IPv4.
     Vxlan,
-    /// To a peer of WireGuard, behind which everything is.
+    /// WireGuard, with all networks behind one peer.
     Wireguard,
 }
 
-/// A tunnel of a kind, whose interface is this.
+/// Returns a tunnel of this type for an interface.
 pub(super) fn tunnel(kind: Dug, id: InterfaceId) -> Encapsulation {
     let [local, remote] = [OWN4, FAR_END].map(Ipv4Addr::from_bits);
     match kind {

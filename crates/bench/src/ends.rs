@@ -1,4 +1,4 @@
-//! The ports of the benchmark: both sides send templates in turn, and take everything.
+//! The ports of the benchmark: both sides send templates in turn, and accept all frames.
 
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,28 +7,29 @@ use frame::{Frame, Pool, Port, Transmitted, Vector};
 
 use super::packets::Templates;
 
-/// What both ports of a worker share: what they send, when a vector was received, and what all took.
+/// State shared by both ports of a worker: the templates, the time of the last received vector, and
+/// the counts of transmitted frames.
 #[derive(Default)]
 pub(super) struct Meter {
     received: AtomicU64,
     sent: AtomicU64,
-    /// Clocks from received vectors to transmitted ones.
+    /// Clock cycles from received to transmitted vectors.
     clocks: AtomicU64,
-    /// The port that has a vector now.
+    /// Number of the port that receives the next vector.
     turn: AtomicU16,
     /// Both ports send.
     both: AtomicBool,
     templates: [Mutex<Option<Templates>>; 2],
-    /// What is transmitted is kept for looking at it.
+    /// Transmitted frames are recorded.
     recording: AtomicBool,
     record: Mutex<Vec<Record>>,
 }
 
-/// A frame that was transmitted, and the number of the port.
+/// A transmitted frame, with the number of its port.
 pub(super) type Record = (u16, Vec<u8>);
 
 impl Meter {
-    /// Gives each side what it sends from now on.
+    /// Sets the templates that each side sends from now on.
     pub(super) fn load(&self, templates: [Option<Templates>; 2]) {
         self.both.store(templates[1].is_some(), Ordering::Relaxed);
         self.turn.store(0, Ordering::Relaxed);
@@ -39,7 +40,7 @@ impl Meter {
         }
     }
 
-    /// Adds what the far side sends.
+    /// Sets the templates of the far side, which then sends in turn.
     pub(super) fn answer(&self, templates: Templates) {
         if let Ok(mut place) = self.templates[1].lock() {
             *place = Some(templates);
@@ -47,34 +48,34 @@ impl Meter {
         self.both.store(true, Ordering::Relaxed);
     }
 
-    /// It is the other side's turn, if that sends.
+    /// Passes the turn to the other side, if both send.
     pub(super) fn turn(&self) {
         if self.both.load(Ordering::Relaxed) {
             self.turn.fetch_xor(1, Ordering::Relaxed);
         }
     }
 
-    /// Frames that were transmitted since the last call, and what they took.
+    /// Returns the number of transmitted frames since the last call, and their cycles.
     pub(super) fn take(&self) -> (u64, u64) {
         let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
         (take(&self.sent), take(&self.clocks))
     }
 
-    /// Keeps copies of what is transmitted from now on, or no longer.
+    /// Starts or stops recording transmitted frames.
     pub(super) fn record(&self, on: bool) {
         self.recording.store(on, Ordering::Relaxed);
     }
 
-    /// The copies, in the order of their transmission.
+    /// Returns the recorded frames, in order of transmission.
     pub(super) fn recorded(&self) -> Vec<Record> {
         let record = self.record.lock().map(|mut record| record.split_off(0));
         record.unwrap_or_default()
     }
 
-    /// Takes note of frames that a port transmitted.
+    /// Counts frames that a port transmitted.
     fn transmitted(&self, port: u16, frames: &[Frame]) {
         let now = kernels::tsc();
-        // A second transmission for the same vector counts from the first.
+        // For a second transmission of one vector, the time counts from the first.
         let since = self.received.swap(now, Ordering::Relaxed);
         let clocks = now.wrapping_sub(since);
         self.clocks.fetch_add(clocks, Ordering::Relaxed);
@@ -87,15 +88,14 @@ impl Meter {
     }
 }
 
-/// A port at which, when it is its turn, a full vector has always just arrived, and which takes
-/// everything.
+/// A port that has a full vector whenever it is its turn, and accepts all frames for transmission.
 pub(super) struct End {
     number: u16,
     meter: Arc<Meter>,
 }
 
 impl End {
-    /// The port of this number, 0 or 1.
+    /// Creates the port with this number, 0 or 1.
     pub(super) fn new(number: u16, meter: Arc<Meter>) -> Self {
         Self { number, meter }
     }

@@ -1,4 +1,4 @@
-//! The far end of tunnels: encapsulates frames as they arrive from there, and decapsulates frames that left to there.
+//! The remote end of tunnels: encapsulates frames for the router, and decapsulates frames from it.
 
 use ::wireguard::session::{self, FRONT, Receiving, Sending, TAG, padded};
 use dataplane::encap::between::Carries;
@@ -13,9 +13,9 @@ use super::rig::{FAR_END, OWN4, STATION, TUNNEL_MAC, VNI};
 pub(super) const ETHERNET: usize = 14;
 /// Bytes of an IPv4 header without options.
 pub(super) const IP: usize = 20;
-/// Bytes of a header of UDP.
+/// Bytes of a UDP header.
 const UDP: usize = 8;
-/// Bytes of a header of VXLAN.
+/// Bytes of a VXLAN header.
 const VXLAN: usize = 8;
 /// The protocol number of IPv4 in IP.
 pub(super) const IPIP: u8 = 4;
@@ -26,26 +26,26 @@ pub(super) const GRE: u8 = 47;
 pub(super) const ESP: u8 = 50;
 /// First source port of VXLAN (RFC 7348, 5).
 const DYNAMIC: u16 = 0xc000;
-/// The type of Ethernet frames with IPv4.
+/// EtherType of IPv4.
 const IPV4_TYPE: [u8; 2] = [0x08, 0x00];
-/// What EoIP over IPv4 begins with.
+/// First bytes of EoIP over IPv4.
 const EOIP: [u8; 4] = [0x20, 0x01, 0x64, 0x00];
 
-/// The two link addresses of a frame, destination first.
+/// Both MAC addresses of a frame, destination first.
 pub(super) type Link = [u8; 12];
 
-/// The far end of one tunnel.
+/// The remote end of a tunnel.
 pub(super) enum Far {
-    /// Of packets or frames in packets between two addresses.
+    /// IP in IP, GRE or EoIP.
     Between(Carries),
-    /// Of frames in datagrams.
+    /// VXLAN.
     Vxlan,
-    /// Of packets in messages of WireGuard.
+    /// WireGuard.
     Wireguard {
         sending: Sending,
         receiving: Receiving,
     },
-    /// Of packets in ESP, in tunnel mode.
+    /// ESP in tunnel mode.
     Esp {
         sending: Outbound,
         receiving: Inbound,
@@ -53,7 +53,7 @@ pub(super) enum Far {
 }
 
 impl Far {
-    /// The far end of a tunnel of this kind.
+    /// Creates the remote end of a tunnel of this type.
     pub(super) fn new(kind: Dug) -> Self {
         match kind {
             Dug::Between(carries) => Self::Between(carries),
@@ -65,7 +65,8 @@ impl Far {
         }
     }
 
-    /// Encapsulates an Ethernet frame, or the packet in it, as it arrives from the far end behind the link header.
+    /// Encapsulates an Ethernet frame, or the packet in it, for the router. The result has the link
+    /// header `link`.
     pub(super) fn encapsulate(&self, link: &Link, frame: &[u8]) -> Vec<u8> {
         match self {
             Self::Between(carries) => between(link, *carries, frame),
@@ -81,8 +82,9 @@ impl Far {
         }
     }
 
-    /// Returns the carried frame of one that left for the far end; packets get an Ethernet header without addresses.
-    /// `None` for a wrong header, or a payload that does not authenticate.
+    /// Decapsulates a frame that the router sent to the remote end. Payload packets get an Ethernet
+    /// header without addresses. Returns `None` for a wrong header, or a payload that fails
+    /// authentication.
     pub(super) fn decapsulate(&self, frame: &[u8]) -> Option<Vec<u8>> {
         let (protocol, payload) = payload(frame)?;
         match self {
@@ -115,7 +117,7 @@ impl Far {
     }
 }
 
-/// A frame with IPv4 from the far end around these bytes.
+/// Builds a frame with an IPv4 packet from the remote end around these bytes.
 pub(super) fn outer(link: &Link, protocol: u8, carried: &[u8]) -> Vec<u8> {
     let mut outer = link.to_vec();
     outer.extend(IPV4_TYPE);
@@ -130,7 +132,7 @@ pub(super) fn outer(link: &Link, protocol: u8, carried: &[u8]) -> Vec<u8> {
     outer
 }
 
-/// The packet of an Ethernet frame behind IP, GRE or EoIP; EoIP carries the frame itself.
+/// Encapsulates the packet of a frame in IP or GRE, or the frame itself in EoIP.
 pub(super) fn between(link: &Link, carries: Carries, frame: &[u8]) -> Vec<u8> {
     let (kind, packet) = (&frame[12..ETHERNET], &frame[ETHERNET..]);
     let (protocol, mut carried) = match carries {
@@ -149,7 +151,7 @@ pub(super) fn between(link: &Link, carries: Carries, frame: &[u8]) -> Vec<u8> {
     outer(link, protocol, &carried)
 }
 
-/// The frame in a datagram of VXLAN from this port.
+/// Encapsulates a frame in a VXLAN datagram from this port.
 pub(super) fn in_vxlan(link: &Link, source_port: u16, frame: &[u8]) -> Vec<u8> {
     let carried = [&vxlan::to_bytes(VNI)[..], frame].concat();
     outer(
@@ -159,7 +161,7 @@ pub(super) fn in_vxlan(link: &Link, source_port: u16, frame: &[u8]) -> Vec<u8> {
     )
 }
 
-/// The packet of an Ethernet frame in a message of the session of WireGuard.
+/// Encapsulates the packet of a frame in a WireGuard message.
 pub(super) fn in_wireguard(link: &Link, sending: &Sending, frame: &[u8]) -> Vec<u8> {
     let packet = &frame[ETHERNET..];
     let mut message = vec![0; FRONT + padded(packet.len()) + TAG];
@@ -172,12 +174,12 @@ pub(super) fn in_wireguard(link: &Link, sending: &Sending, frame: &[u8]) -> Vec<
     )
 }
 
-/// The packet of an Ethernet frame in ESP, in tunnel mode.
+/// Encapsulates the packet of a frame in ESP, in tunnel mode.
 pub(super) fn in_esp(link: &Link, sending: &Outbound, frame: &[u8]) -> Vec<u8> {
     outer(link, ESP, &seal(sending, &frame[ETHERNET..], IPIP))
 }
 
-/// A payload in ESP.
+/// Encrypts a payload with ESP.
 pub(super) fn seal(sending: &Outbound, payload: &[u8], next_header: u8) -> Vec<u8> {
     let (front, back) = sending.room(payload.len());
     let mut bytes = vec![0; front];
@@ -194,14 +196,15 @@ pub(super) fn seal(sending: &Outbound, payload: &[u8], next_header: u8) -> Vec<u
     bytes
 }
 
-/// A datagram without a checksum.
+/// Builds a UDP datagram without a checksum.
 fn in_udp((from, to): (u16, u16), carried: &[u8]) -> Vec<u8> {
     let len = (UDP + carried.len()) as u16;
     let header = [from, to, len, 0].map(u16::to_be_bytes);
     [&header.concat()[..], carried].concat()
 }
 
-/// Protocol and payload of a frame with IPv4 from the router's address to the far end, if nothing is behind it.
+/// Returns protocol and payload of an IPv4 frame from the router to the remote end, if it has no
+/// padding.
 fn payload(frame: &[u8]) -> Option<(u8, &[u8])> {
     let packet = frame.get(ETHERNET..)?;
     (frame[12..ETHERNET] == IPV4_TYPE).then_some(())?;
@@ -212,7 +215,7 @@ fn payload(frame: &[u8]) -> Option<(u8, &[u8])> {
     (intact && header[12..] == ends).then_some((header[9], payload))
 }
 
-/// Ports and content of a datagram.
+/// Returns ports and payload of a datagram.
 fn datagram(protocol: u8, payload: &[u8]) -> Option<((u16, u16), &[u8])> {
     let (header, content) = payload.split_at_checked(UDP)?;
     let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
@@ -238,12 +241,12 @@ fn from_between(carries: Carries, protocol: u8, payload: &[u8]) -> Option<Vec<u8
     }
 }
 
-/// True for frames from the tunnel's interface to the station behind the far end.
+/// Returns true for frames from the tunnel's interface to the remote host.
 fn is_to_station(frame: &[u8]) -> bool {
     frame.starts_with(&STATION) && frame[STATION.len()..].starts_with(&TUNNEL_MAC)
 }
 
-/// An IPv4 packet behind an Ethernet header without addresses, without the padding behind it.
+/// Returns an IPv4 packet, without padding, behind an Ethernet header without addresses.
 fn framed(packet: &[u8]) -> Option<Vec<u8>> {
     let len = packet
         .get(2..4)?
@@ -260,7 +263,7 @@ mod tests {
 
     const LINK: Link = [2; 12];
 
-    /// A frame to the station with an IPv4 packet of UDP.
+    /// Builds a frame to the remote host with a UDP packet over IPv4.
     fn frame() -> Vec<u8> {
         let mut frame = [STATION, TUNNEL_MAC].concat();
         frame.extend(IPV4_TYPE);
@@ -268,7 +271,7 @@ mod tests {
         frame
     }
 
-    /// What arrives from the far end, as if the router had sent it there.
+    /// Exchanges source and destination of an outer packet, as if the remote end had sent it.
     fn turned(mut frame: Vec<u8>) -> Vec<u8> {
         frame[26..30].copy_from_slice(&OWN4.to_be_bytes());
         frame[30..34].copy_from_slice(&FAR_END.to_be_bytes());

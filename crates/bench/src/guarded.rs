@@ -1,10 +1,11 @@
-//! The firewall's rows: the walk of `routing-fast-path` past rules and connections, with the
-//! shortest packets.
+//! Benchmark rows of the firewall: the walk of `routing-fast-path` with rules and connections, and
+//! the shortest packets.
 //!
-//! Rows without connections send in one direction; half of their packets hit, spread over the rules,
-//! the others fall through. In the others each flow is a connection, made by real packets: its first
-//! one walks out, the answer to what left walks back, and both directions go round until whatever
-//! happens at a connection's beginning is over. Then vectors of both directions are timed in turn.
+//! Rows without connections send in one direction; half of their packets hit, spread over the
+//! rules, and the others match no rule. In the other rows each flow is a connection, set up by real
+//! packets: its first packet is forwarded, the answer comes back, and both directions repeat until
+//! the work at the beginning of a connection is over. Then vectors of both directions are timed in
+//! turn.
 
 use frame::VECTOR_FRAMES;
 use machine::{Duration, Rng};
@@ -19,7 +20,7 @@ use dataplane::handover;
 use dataplane::packet::{Tuple, protocol};
 use dataplane::rule::{Action, Matcher};
 
-/// The rows of this kind, by name.
+/// The names of these rows.
 pub const GUARDED: &[&str] = &[
     "filter-25",
     "filter-1000",
@@ -40,35 +41,35 @@ pub const GUARDED: &[&str] = &[
     "mark-routing",
 ];
 
-/// Flows of rows without connections.
+/// Numbers of flows for rows without connections.
 const PLAIN: &[u32] = &[64_000];
-/// Connections at a time, up to a small provider's.
+/// Numbers of concurrent connections, up to a small provider's.
 const TALKS: &[u32] = &[1, 1_000, 64_000];
-/// More entries than any row has connections.
+/// Size of the connection table, beyond the connections of any row.
 const ENTRIES: u32 = 1 << 22;
-/// Flows that go round while connections begin: more than live at a time.
+/// Number of flows that begin connections in turn: more than live at a time.
 const BEGINNERS: u32 = 1 << 18;
-/// By what the clock goes on with each vector while connections begin. With RouterOS's 30 seconds a
-/// quarter of [`BEGINNERS`] live at a time, and as many end as begin.
+/// Time per vector while connections begin. With RouterOS's timeout of 30 seconds a quarter of
+/// [`BEGINNERS`] live at a time, and as many end as begin.
 const BEGIN_TIME: Duration = Duration::from_millis(120);
 
-/// What a row is about.
+/// The packets of a row.
 enum Kind {
     /// Rules of six shapes, without connections.
     Shapes(Vec<Tuple>),
-    /// Connections, which both ends keep busy; by protocol.
+    /// Established connections of this protocol, with traffic in both directions.
     Talk(u8),
-    /// Connections of which half hit rules.
+    /// Connections, half of which hit rules.
     TalkShapes(Shapes),
-    /// Connections that begin.
+    /// New connections.
     Begin,
 }
 
-/// Measures the rows of these names, for each family of the options. The frames are the shortest that
-/// there are, the route one, and connections as many as the rows say.
+/// Measures the rows of these names, for each family of the options. All rows use the shortest
+/// frames, one route, and the number of connections of the row.
 ///
 /// # Errors
-/// As [`super::run`].
+/// [`Invalid`]: the first row that could not be measured.
 pub fn guarded(
     options: &Options,
     rows: &[&'static str],
@@ -78,7 +79,8 @@ pub fn guarded(
         for &family in &options.families {
             for &flows in counts(name) {
                 let begins = name == "new-connections";
-                // Workers take the room from each other that they make: some packets are lost.
+                // Workers compete for the room in the connection table, so some packets are
+                // dropped.
                 let crowded = begins && options.workers > 1 && flows < BEGINNERS;
                 if crowded || !begins && flows > options.connections_max {
                     continue;
@@ -102,7 +104,7 @@ pub fn guarded(
     Ok(())
 }
 
-/// The numbers of flows of a row; of `new-connections`, how many the table takes.
+/// Returns the numbers of flows of a row; for `new-connections` the sizes of the table.
 fn counts(row: &str) -> &'static [u32] {
     match row {
         "stateful" => &[1, 1_000, 64_000, 1_000_000],
@@ -114,7 +116,7 @@ fn counts(row: &str) -> &'static [u32] {
     }
 }
 
-/// A row's rules, and what its packets are.
+/// Returns the firewall and the packets of a row.
 fn firewall(row: &str, family: Family, flows: u32, seed: u64) -> (Firewall, Kind) {
     let build = Build::new(family);
     let accept = |_| Action::Accept;
@@ -173,7 +175,7 @@ fn firewall(row: &str, family: Family, flows: u32, seed: u64) -> (Firewall, Kind
     (built.done(), Kind::Talk(protocol))
 }
 
-/// Rules with an action each, by their number from 1.
+/// Adds actions to rules, by rule number from 1.
 fn acting(rules: Vec<Vec<Matcher>>, action: impl Fn(u32) -> Action) -> Vec<(Vec<Matcher>, Action)> {
     let numbered = (1..).zip(rules);
     numbered
@@ -181,7 +183,7 @@ fn acting(rules: Vec<Vec<Matcher>>, action: impl Fn(u32) -> Action) -> Vec<(Vec<
         .collect()
 }
 
-/// Gives the workers of a router their packets, and makes the connections that they belong to.
+/// Loads the packets of the workers, and begins their connections.
 fn begin(rig: &mut Rig, kind: &Kind, flows: u32, seed: u64) -> Result<(), Invalid> {
     let (family, workers) = (rig.family(), rig.lanes().len());
     for lane in rig.lanes() {
@@ -203,7 +205,7 @@ fn begin_lane(
 ) -> Result<(), Invalid> {
     let index = lane.index();
     let mut rng = Rng::seeded(seed ^ 0xf10c);
-    // As a network card spreads them: both directions come to one worker.
+    // Keep flows whose both directions hash to this worker, as a network card spreads them.
     let at_home =
         |frame: &[u8]| handover::home(frame, true, workers).is_none_or(|home| home == index);
     let mut draw = |protocol| loop {
@@ -246,8 +248,8 @@ fn begin_lane(
     Ok(())
 }
 
-/// Begins connections until as many end as begin. All workers in turn: they share the table's room,
-/// and one evicts none of another's.
+/// Begins connections until as many end as begin. The workers take turns, because they share the
+/// table's room and cannot evict each other's entries.
 fn fill(rig: &mut Rig) -> Result<(), Invalid> {
     for _ in 0..BEGINNERS as usize / VECTOR_FRAMES {
         for lane in rig.lanes() {
@@ -257,19 +259,19 @@ fn fill(rig: &mut Rig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Begins a connection with each of these packets, answers what leaves, and lets both directions go
-/// round.
+/// Begins a connection with each of these packets, answers the packets that leave, and repeats both
+/// directions.
 ///
 /// # Errors
-/// A packet was lost, or `answer` does not know one that left.
+/// A packet was lost, or `answer` does not recognise a packet that left.
 pub(super) fn talk(
     lane: &mut Lane,
     templates: Templates,
     answer: &dyn Fn(Vec<u8>) -> Result<Vec<u8>, Invalid>,
     seed: u64,
 ) -> Result<(), Invalid> {
-    /// How often each packet goes by before it is timed: what a connection's first packets cost
-    /// (patterns are looked for in ten of them) is over by then.
+    /// Repetitions before packets are timed, so that the cost of a connection's first packets
+    /// (patterns are matched in ten of them) is over.
     const LAPS: usize = 6;
     let vectors = templates.count().div_ceil(VECTOR_FRAMES);
     let count = templates.count();

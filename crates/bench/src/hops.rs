@@ -7,10 +7,10 @@ use frame::InterfaceId;
 use super::Family;
 use super::rig::{CLIENT_MAC, EGRESS, FAR_MAC, INGRESS, MAC};
 
-/// The first bytes of the link address of every gateway; its number follows.
+/// First bytes of the MAC address of every gateway; its number follows.
 pub(super) const GATEWAYS: [u8; 5] = [2, 0, 0, 1, 0];
 
-/// The next hop with this number, on the far side.
+/// Returns the next hop with this number, on the far side.
 pub(super) fn gateway(family: Family, number: u8) -> Adjacency {
     let mut gateway = Adjacency {
         kind: Kind::Forward,
@@ -30,7 +30,7 @@ pub(super) fn gateway(family: Family, number: u8) -> Adjacency {
     gateway
 }
 
-/// The next hop of the clients.
+/// Returns the next hop of the clients.
 pub(super) fn client(family: Family) -> Adjacency {
     let mut client = gateway(family, 0xfe);
     (client.out, client.egress) = (OutId::port(0), INGRESS);
@@ -39,7 +39,7 @@ pub(super) fn client(family: Family) -> Adjacency {
     client
 }
 
-/// A next hop by a VLAN's interface.
+/// Returns a next hop with the tag of a VLAN interface.
 pub(super) fn tagged(mut hop: Adjacency, interface: InterfaceId, vlan_id: u16) -> Adjacency {
     hop.header.copy_within(12..14, 16);
     hop.header[12..14].copy_from_slice(&[0x81, 0]);

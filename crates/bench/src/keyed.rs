@@ -1,4 +1,5 @@
-//! The rows of WireGuard and of EoIP behind IPsec: the walk of `routing-fast-path`, into a tunnel or out of it.
+//! Benchmark rows of WireGuard and of EoIP over IPsec: the walk of `routing-fast-path`, into a
+//! tunnel or out of it.
 
 use std::sync::Arc;
 
@@ -18,9 +19,9 @@ use super::packets::{Templates, link_of};
 use super::rig::{FAR_END, OWN4, Rig};
 use super::{Family, Invalid, Options, Row};
 
-/// The rows of this kind, by name, each over IPv4: messages of WireGuard with packets of frames of 64, 512 and 1418
-/// bytes in them; frames of 1418 bytes in EoIP behind IPsec (AES-128-CBC with SHA1, transport mode, as RouterOS'
-/// `ipsec-secret` has it).
+/// The names of these rows, all over IPv4: WireGuard with inner frames of 64, 512 and 1418 bytes;
+/// EoIP over IPsec with frames of 1418 bytes (AES-128-CBC with SHA1, transport mode, as RouterOS's
+/// `ipsec-secret` uses it).
 pub const KEYED: &[&str] = &[
     "wireguard-out",
     "wireguard-in",
@@ -30,7 +31,8 @@ pub const KEYED: &[&str] = &[
 
 const FLOWS: u32 = 1_000;
 const FRAMES: [u16; 3] = [64, 512, 1418];
-/// A frame whose packet leaves in one that fits 1,500 bytes, and that with what EoIP adds.
+/// Length of the longest frame whose outer packet fits 1,500 bytes, and the same with the overhead
+/// of EoIP.
 const LONG: u16 = 1418;
 const FRAMED: u16 = LONG + 42;
 const SPI: u32 = 0x1000;
@@ -43,7 +45,7 @@ const EOIP: Dug = Dug::Between(Carries::Frames(100));
 /// Measures the rows of these names, with IPv4.
 ///
 /// # Errors
-/// As [`super::run`].
+/// [`Invalid`]: the first row that could not be measured.
 pub fn keyed(
     options: &Options,
     rows: &[&'static str],
@@ -87,7 +89,7 @@ pub fn keyed(
     Ok(())
 }
 
-/// Messages of WireGuard, each with the packet of a frame of `frame` bytes.
+/// Returns WireGuard messages, each with the packet of a frame of `frame` bytes.
 pub(super) fn messages(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Templates {
     let sending = Sending::new(SESSION, &KEY);
     Templates::new(rig, flows, frame, seed).map(seed, |frame| {
@@ -104,7 +106,7 @@ fn outbound() -> Outbound {
     sa.expect("keys of the right length")
 }
 
-/// What protects packets of GRE between both ends.
+/// Returns the policy and associations for GRE between both ends.
 fn transport(out: bool) -> Ipsec {
     let host = |bits: u32| Prefix {
         ipv6: false,
@@ -151,7 +153,7 @@ fn transport(out: bool) -> Ipsec {
     made
 }
 
-/// Frames of EoIP whose packets are protected.
+/// Returns EoIP frames in IPsec packets.
 fn protected(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Templates {
     let sa = outbound();
     let templates = Templates::wrapped(rig, Carries::Frames(100), (flows, frame), seed);

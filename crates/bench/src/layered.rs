@@ -1,5 +1,5 @@
-//! The rows of interfaces on interfaces: the walk of `routing-fast-path` between VLANs, into and out of tunnels, and
-//! out of a bond, with the shortest frames that hold them.
+//! Benchmark rows of stacked interfaces: the walk of `routing-fast-path` between VLANs, into and
+//! out of tunnels, and out of a bond, with the shortest frames.
 
 use super::dug::Dug;
 use super::keyed;
@@ -10,9 +10,9 @@ use super::{Family, Invalid, Options, Row};
 use dataplane::encap::between::Carries;
 use dataplane::firewall::Firewall;
 
-/// The rows of this kind, by name: frames of one VLAN, of 64 VLANs in random order, of those and without a tag;
-/// packets that are wrapped into those of a tunnel, and that come out of them; the same with frames of VXLAN; packets
-/// that leave by a bond of two.
+/// The names of these rows: frames of one VLAN; of 64 VLANs in random order; of 64 VLANs and
+/// untagged; packets into and out of an IP tunnel; frames into and out of VXLAN; packets out of a
+/// bond of two.
 pub const LAYERED: &[&str] = &[
     "vlan",
     "vlan-64",
@@ -28,20 +28,20 @@ pub const LAYERED: &[&str] = &[
     "bond",
 ];
 
-/// How many flows they have.
+/// Number of flows.
 const FLOWS: u32 = 1_000;
 /// Bytes of a frame with check sequence: with a tag, and with the header of a tunnel.
 const TAGGED: u16 = 68;
 const WRAPPED: u16 = 84;
 const FRAMED: u16 = 114;
 
-/// EoIP, with a number.
+/// EoIP with a tunnel id.
 const EOIP: Dug = Dug::Between(Carries::Frames(100));
 
-/// What a row is about.
+/// The interfaces of a row.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// So many VLANs; `true`: and frames without a tag.
+    /// This number of VLANs; `true`: also untagged frames.
     Vlans(u16, bool),
     Out(Dug),
     In(Dug),
@@ -51,7 +51,7 @@ enum Kind {
 /// Measures the rows of these names, for each family of the options.
 ///
 /// # Errors
-/// As [`super::run`].
+/// [`Invalid`]: the first row that could not be measured.
 pub fn layered(
     options: &Options,
     rows: &[&'static str],

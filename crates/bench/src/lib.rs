@@ -1,10 +1,11 @@
 //! The benchmark in memory: the rows `routing-fast-path` (the walk), those of the firewall
 //! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of PPPoE sessions ([`SESSIONS`]), of bridges
-//! ([`BRIDGED`]), of queues ([`QUEUED`]), of home routers ([`HOME`]), and `fib-update` (a change of the routes).
+//! ([`BRIDGED`]), of queues ([`QUEUED`]), of home routers ([`HOME`]), and `fib-update` (a change of
+//! the routes).
 //!
-//! Of the walk, what is timed is everything from a received vector to a transmitted one, in a whole worker:
-//! commands and rings, header checks, lookup, lifetime, link header, counters, queues. What is not
-//! timed is the making of the packets: they are copied fresh from templates for every vector.
+//! The time of a walk covers the whole worker, from a received vector to a transmitted one:
+//! commands and rings, header checks, lookup, TTL, link header, counters, queues. Building the
+//! packets is not timed: they are copied from templates for every vector.
 
 mod bridged;
 mod dug;
@@ -57,26 +58,27 @@ pub struct Options {
     pub families: Vec<Family>,
     /// Lengths of frames in bytes, with their check sequence.
     pub frames: Vec<u16>,
-    /// How many flows, in random order.
+    /// Numbers of flows, in random order.
     pub flows: Vec<u32>,
-    /// How many routes, of a full table's mix of lengths.
+    /// Numbers of routes, with the prefix lengths of a full table.
     pub routes: Vec<u32>,
-    /// Rows of the firewall that keep more flows than this busy are left out; rows of home routers keep so many.
+    /// The most connections: firewall rows with more are omitted, and home router rows use this
+    /// many.
     pub connections_max: u32,
-    /// Runs per row; each carries [`PACKETS`] packets.
+    /// Runs per row, of [`PACKETS`] packets each.
     pub runs: u32,
-    /// How many workers walk at the same time, over one table, each with `flows` flows of its own. More
-    /// than one are measured in alternation with routers of one worker, each on the core of one of
-    /// them and alone while it runs: the peer `one worker` is their mean.
+    /// Number of workers that run concurrently over one table, with `flows` flows each. Several
+    /// workers are measured in alternation with single-worker routers, each alone on the core of
+    /// one worker: the peer `one worker` is their mean.
     pub workers: u16,
-    /// What everything random follows from.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// Reads how often the calling thread has asked for memory so far, if somebody counts.
+    /// Reads the number of memory allocations by the calling thread, if the caller counts them.
     pub allocations: Option<fn() -> u64>,
-    /// Binds the calling thread to a core that no worker with another number has.
+    /// Binds the calling thread to a core that no other worker has.
     pub pin: Option<fn(u16)>,
-    /// Reads how long the calling thread has waited for a processor so far. A change of routes
-    /// during which that grew is not counted: what else runs on the machine made it long.
+    /// Reads how long the calling thread has waited for a processor. Changes of routes during which
+    /// it waited are not counted.
     pub waited: Option<fn() -> Option<u64>>,
 }
 
@@ -98,14 +100,14 @@ impl Default for Options {
     }
 }
 
-/// Packets per run and worker: few enough that most runs are over before the machine does
-/// something else on their core.
+/// Packets per run and worker: few enough that most runs are not interrupted by other work on their
+/// core.
 pub const PACKETS: usize = 16_384;
 
 /// Measures every combination of the options, smallest tables first.
 ///
 /// # Errors
-/// [`Invalid`]: the first row that means nothing; rows before it were emitted.
+/// [`Invalid`]: the first row that could not be measured; earlier rows were emitted.
 pub fn run(options: &Options, emit: &mut dyn FnMut(Row)) -> Result<(), Invalid> {
     for &family in &options.families {
         for &routes in &options.routes {
@@ -131,8 +133,8 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(Row)) -> Result<(), Invalid> 
     Ok(())
 }
 
-/// A fixed piece of work of a router's kind: hash, copy and compare headers of 64 bytes. Machines
-/// change their speed; ratios to this survive it.
+/// A fixed workload similar to a router's: hash, copy and compare headers of 64 bytes. Rates
+/// relative to it are independent of changes of the machine's speed.
 #[derive(Debug)]
 pub struct Reference {
     from: Vec<[u8; 64]>,
@@ -149,7 +151,7 @@ impl Reference {
     const HEADERS: usize = 1024;
     const ROUNDS: usize = 16;
 
-    /// The headers.
+    /// Creates the headers.
     pub fn new() -> Self {
         let header = |at: usize| core::array::from_fn(|byte| (at * 31 + byte * 7) as u8);
         Self {
@@ -158,7 +160,7 @@ impl Reference {
         }
     }
 
-    /// Does the work; clocks of the time stamp counter per header.
+    /// Runs the workload. Returns time stamp counter cycles per header.
     pub fn clocks(&mut self) -> f64 {
         let start = kernels::tsc();
         let mut equal = 0;

@@ -1,5 +1,5 @@
-//! Runs of workers: all at once, and, where there are several, each core's router of one worker alone
-//! in between.
+//! Runs of workers: all concurrently and, if there are several, alternating with a single-worker
+//! router on each core.
 
 use std::sync::Barrier;
 use std::thread;
@@ -7,22 +7,22 @@ use std::thread;
 use super::rig::{Lane, Rig};
 use super::{Invalid, Options, PACKETS, Peer, Reference, Row, Spread};
 
-/// Runs before those that count.
+/// Warm-up runs, which are not counted.
 const WARM: usize = 4;
 
 /// The routers that a row is measured on.
 pub(super) struct Bench<'a> {
     options: &'a Options,
-    /// The one that the row is about.
+    /// The measured router.
     rig: Rig,
-    /// For each of its workers a router that has no other; none when it has one only.
+    /// A single-worker router for each worker; empty if the measured router has only one.
     alone: Vec<Rig>,
-    /// Rates of the time stamp counter and of the core.
+    /// Frequencies of the time stamp counter and of the core.
     hz: (u64, u64),
 }
 
 impl<'a> Bench<'a> {
-    /// Routers of as many workers as `make` is told.
+    /// Creates the routers. `make` gets the number of workers.
     pub(super) fn new(
         options: &'a Options,
         make: impl Fn(u16) -> Result<Rig, Invalid>,
@@ -36,7 +36,7 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Gives the workers of each router their packets; each router has a seed of its own.
+    /// Loads the packets of each router, with a separate seed per router.
     pub(super) fn load(&mut self, mut load: impl FnMut(&mut Rig, u64)) {
         load(&mut self.rig, self.options.seed);
         for (rig, seed) in self.alone.iter_mut().zip(seeds(self.options)) {
@@ -44,7 +44,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Does the same to every router before it is measured.
+    /// Calls `prepare` for every router, with its seed.
     pub(super) fn prepare(
         &mut self,
         mut prepare: impl FnMut(&mut Rig, u64) -> Result<(), Invalid>,
@@ -58,7 +58,7 @@ impl<'a> Bench<'a> {
         result
     }
 
-    /// The row, but for what the caller knows.
+    /// Measures the row; the caller completes its description.
     pub(super) fn measure(&mut self) -> Result<Row, Invalid> {
         let options = self.options;
         let lanes = self.rig.lanes();
@@ -91,17 +91,17 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// A seed for each worker: the first one's is that of the router with all of them.
+/// Returns a seed for each single-worker router. The first is that of the measured router.
 fn seeds(options: &Options) -> impl Iterator<Item = u64> + use<> {
     let seed = options.seed;
     (0..u64::from(options.workers.max(1))).map(move |index| seed + index)
 }
 
-/// What the runs of a worker took, in clocks of the time stamp counter per packet (per header for the
+/// Results of a worker's runs, in time stamp counter cycles per packet (per header for the
 /// reference).
 struct Measured {
     clocks: Vec<f64>,
-    /// Of the router of one worker on the same core; empty when there is none.
+    /// Results of the single-worker router on the same core; empty without one.
     alone: Vec<f64>,
     reference: Vec<f64>,
 }
@@ -116,8 +116,8 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// All runs, each begun together with those of the others. One that went wrong leaves the others
-    /// their companion: only the last word is an error.
+    /// Runs everything in step with the other workers. After an error it keeps taking part, so that
+    /// the others can finish; the error is returned at the end.
     fn measure(&mut self) -> Result<Measured, Invalid> {
         let runs = self.options.runs.max(1) as usize;
         let mut measured = Measured {
@@ -126,7 +126,7 @@ impl Turn<'_> {
             reference: Vec::with_capacity(runs),
         };
         let mut reference = Reference::new();
-        // The first runs fill caches and are not counted: all flows come by once.
+        // The first runs fill caches and are not counted: all flows pass once.
         let mut result = Ok(());
         for _ in 0..WARM {
             for lane in [Some(&mut *self.lane), self.alone.as_deref_mut()] {
@@ -149,7 +149,7 @@ impl Turn<'_> {
         result.map(|()| measured)
     }
 
-    /// The routers of one worker, one after the other: while one runs, all others wait.
+    /// Runs the single-worker routers one after the other; all other threads wait.
     fn run_alone(&mut self) -> Result<Option<f64>, Invalid> {
         let mut own = Ok(None);
         let Some(lane) = self.alone.as_deref_mut() else {
@@ -166,7 +166,7 @@ impl Turn<'_> {
     }
 }
 
-/// One run; clocks per packet.
+/// Runs once. Returns cycles per packet.
 fn run(options: &Options, lane: &mut Lane) -> Result<f64, Invalid> {
     let before = options.allocations.map_or(0, |count| count());
     let clocks = lane.run(PACKETS);
@@ -214,8 +214,8 @@ fn row(options: &Options, (tsc_hz, core_hz): (u64, u64), lanes: &[Measured]) -> 
     }
 }
 
-/// What the workers took per packet in each run, so that the rate of all is as many times one of
-/// them: the harmonic mean.
+/// Returns the mean cycles per packet of all workers in each run, as a harmonic mean, so that the
+/// total rate is the number of workers times its inverse.
 fn together(lanes: &[Measured], clocks: impl Fn(&Measured) -> &[f64]) -> Vec<f64> {
     let runs = lanes.iter().map(|lane| clocks(lane).len()).min();
     let mean = |run: usize| {
@@ -241,7 +241,7 @@ mod tests {
             ..Options::default()
         };
 
-        // One core does everything in half the clocks of the other, and nothing is shared.
+        // One core is twice as fast as the other, and they share nothing.
         let row = row(
             &options,
             (1_000_000, 1),

@@ -1,4 +1,4 @@
-//! The benchmark's packets: UDP, each flow with addresses and ports of its own.
+//! The benchmark's packets: UDP, with random addresses and ports for each flow.
 
 use dataplane::encap::between::Carries;
 use machine::Rng;
@@ -7,16 +7,16 @@ use super::Family;
 use super::far::{self, Link};
 use super::rig::{CLIENT_MAC, CLIENTS4, CLIENTS6, MAC, Rig, STATION, TUNNEL_MAC};
 
-/// Ethernet's check sequence, which frames in memory do not have.
+/// Bytes of Ethernet's check sequence, which frames in memory lack.
 const CHECK_SEQUENCE: usize = 4;
 /// Bytes of a tag.
 const TAG: u16 = 4;
 /// Bytes of the header of a tunnel.
 const OUTER: u16 = 20;
-/// Bytes in front of a frame of VXLAN: link, IPv4, UDP, VXLAN.
+/// Bytes in front of a VXLAN frame: link, IPv4, UDP, VXLAN.
 const FRAMED: u16 = 50;
 
-/// Frames, in the order in which they are sent over and over.
+/// Frames that are sent repeatedly, in order.
 pub(super) struct Templates {
     bytes: Vec<u8>,
     len: usize,
@@ -25,7 +25,7 @@ pub(super) struct Templates {
 }
 
 impl Templates {
-    /// A frame for each of `flows` flows, `frame` bytes long with the check sequence.
+    /// Creates a frame for each of `flows` flows, `frame` bytes long with the check sequence.
     pub(super) fn new(rig: &Rig, flows: u32, frame: u16, seed: u64) -> Self {
         let mut rng = Rng::seeded(seed ^ 0x7e3a);
         let destinations = rig.destinations(flows, seed);
@@ -34,8 +34,8 @@ impl Templates {
         Self::of(packets, length(frame), seed)
     }
 
-    /// The same behind tags of VLANs 1 to `vlans` in turn; where they are `mixed`, half of them have none.
-    /// Frames with a tag are as long as the others.
+    /// Creates frames with tags of VLANs 1 to `vlans` in turn; if `mixed`, half of them are
+    /// untagged. Tagged and untagged frames have one length.
     pub(super) fn tagged(
         rig: &Rig,
         (flows, frame): (u32, u16),
@@ -57,7 +57,7 @@ impl Templates {
         Self::of(packets, len, seed)
     }
 
-    /// Packets in those of the tunnel, in frames of `frame` bytes.
+    /// Creates frames of `frame` bytes with packets in those of a tunnel.
     pub(super) fn wrapped(
         rig: &Rig,
         carries: Carries,
@@ -69,7 +69,7 @@ impl Templates {
         let behind = match carries {
             Carries::Packets => 0,
             Carries::Gre => 4,
-            // With the frame's own link header, which has no check sequence.
+            // The inner frame has a link header, but no check sequence.
             Carries::Frames(_) => 22,
         };
         let inner = frame - OUTER - behind;
@@ -82,7 +82,7 @@ impl Templates {
         Self::of(packets, length(frame), seed)
     }
 
-    /// Frames of a network in datagrams over IPv4, in frames of `frame` bytes.
+    /// Creates frames of `frame` bytes with VXLAN frames in datagrams over IPv4.
     pub(super) fn framed(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Self {
         let mut rng = Rng::seeded(seed ^ 0x7e3a);
         let destinations = rig.destinations(flows, seed).into_iter();
@@ -95,7 +95,7 @@ impl Templates {
         Self::of(packets, length(frame), seed)
     }
 
-    /// These frames, of `len` bytes each, in random order.
+    /// Creates templates of these frames, `len` bytes each, in random order.
     pub(super) fn of(frames: impl IntoIterator<Item = Vec<u8>>, len: usize, seed: u64) -> Self {
         let mut rng = Rng::seeded(seed ^ 0x51de);
         let mut bytes = Vec::new();
@@ -114,19 +114,19 @@ impl Templates {
         }
     }
 
-    /// What becomes of all frames, which are as long as each other then, in random order.
+    /// Transforms all frames, which get one length, and orders them randomly.
     pub(super) fn map(self, seed: u64, wrap: impl Fn(&[u8]) -> Vec<u8>) -> Self {
         let frames: Vec<_> = self.bytes.chunks_exact(self.len).map(wrap).collect();
         let len = frames.first().map_or(0, Vec::len);
         Self::of(frames, len, seed)
     }
 
-    /// How many frames there are.
+    /// Returns the number of frames.
     pub(super) fn count(&self) -> usize {
         self.order.len()
     }
 
-    /// The next frame.
+    /// Returns the next frame.
     pub(super) fn next(&mut self) -> &[u8] {
         let at = self.order[self.next] as usize * self.len;
         self.next += 1;
@@ -137,9 +137,10 @@ impl Templates {
     }
 }
 
-/// A UDP packet to `destination` (IPv4 in the low 32 bits), with a random source and random ports,
-/// in an Ethernet frame of `frame` bytes with its check sequence, which is not there. The first six
-/// bytes are the router's link address in memory: elsewhere they are to be overwritten.
+/// Returns a UDP packet to `destination` (IPv4 in the low 32 bits) with random source and ports, in
+/// an Ethernet frame of `frame` bytes. That length includes the check sequence, which is omitted.
+/// The first six bytes are the MAC address of the router in memory; other routers need them
+/// replaced.
 pub fn packet(family: Family, frame: u16, destination: u128, rng: &mut Rng) -> Vec<u8> {
     let len = length(frame);
     match family {
@@ -148,7 +149,7 @@ pub fn packet(family: Family, frame: u16, destination: u128, rng: &mut Rng) -> V
     }
 }
 
-/// Bytes of a frame in memory.
+/// Returns the length of a frame in memory, without check sequence.
 fn length(frame: u16) -> usize {
     usize::from(frame).max(64) - CHECK_SEQUENCE
 }
@@ -183,12 +184,12 @@ fn ipv6(len: usize, destination: u128, rng: &mut Rng) -> Vec<u8> {
     frame
 }
 
-/// The link addresses of a frame.
+/// Returns the MAC addresses of a frame.
 pub(super) fn link_of(frame: &[u8]) -> Link {
     core::array::from_fn(|at| frame[at])
 }
 
-/// Makes a frame one from the station behind the tunnel to the tunnel's interface.
+/// Writes the MAC addresses of a frame from the remote host to the tunnel's interface.
 fn to_tunnel(frame: &mut [u8]) {
     frame[..6].copy_from_slice(&TUNNEL_MAC);
     frame[6..12].copy_from_slice(&STATION);
@@ -201,7 +202,7 @@ fn link(ethertype: u16) -> Vec<u8> {
     frame
 }
 
-/// Fills up with a UDP header as far as it fits, and zeros.
+/// Appends a UDP header as far as it fits, and zeros up to `len` bytes.
 fn udp(frame: &mut Vec<u8>, len: usize, rng: &mut Rng) {
     frame.extend((rng.next_u32() as u16).to_be_bytes());
     frame.extend((rng.next_u32() as u16).to_be_bytes());

@@ -1,6 +1,6 @@
-//! The rows of IPsec: the walk of `routing-fast-path`, with a policy that protects everything that leaves, or with
-//! packets of one association or of many that come in. Associations that arrive take numbers any number of times, as
-//! the same packets come over and over.
+//! Benchmark rows of IPsec: the walk of `routing-fast-path`, with a policy that protects all
+//! leaving packets, or with received packets of one or many associations. Associations for
+//! reception accept repeated sequence numbers, because the templates repeat.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use super::packets::{Templates, link_of};
 use super::rig::{CLIENTS4, FAR_END, OWN4, Rig};
 use super::{Family, Invalid, Options, Row};
 
-/// The rows of this kind, by name: the algorithms, and whether packets leave or arrive. Each is measured with frames of
-/// 64, 512 and 1418 bytes (packets of 1400), by one association, and of the first also by 256.
+/// The names of these rows: the algorithms, and the direction. Each is measured with frames of 64,
+/// 512 and 1418 bytes (packets of 1400) and one association; the first also with 256 associations.
 pub const PROTECTED: &[&str] = &[
     "esp-gcm-128-out",
     "esp-gcm-128-in",
@@ -31,14 +31,14 @@ pub const PROTECTED: &[&str] = &[
     "esp-cbc-128-sha256-in",
 ];
 
-/// How many flows they have.
+/// Number of flows.
 const FLOWS: u32 = 1_024;
-/// Bytes of frames with check sequence; of those that arrive, of the packets in them.
+/// Bytes of frames with check sequence; for reception, of the inner frames.
 const FRAMES: [u16; 3] = [64, 512, 1418];
-/// Clients differ in so many bits.
+/// Number of bits in which client addresses differ.
 const CLIENT_BITS: u32 = 22;
 
-/// What a row is about.
+/// The properties of a row.
 #[derive(Clone, Copy)]
 struct Kind {
     suite: Suite,
@@ -73,7 +73,7 @@ impl Kind {
         Keys::new(&vec![7; encryption.key_len()], &vec![8; authentication])
     }
 
-    /// The policies, a slot each: of all that a share of the clients sends.
+    /// Returns the policies, one per slot, each for a share of the clients.
     fn policies(&self) -> Vec<Policy> {
         let share = (32 - CLIENT_BITS + self.tunnels.ilog2()) as u8;
         let shares = (0..self.tunnels).map(|number| {
@@ -89,7 +89,7 @@ impl Kind {
             };
             let (source, destination) = match self.out {
                 true => (clients, all),
-                // What arrives goes the other way.
+                // Received packets match with source and destination exchanged.
                 false => (all, clients),
             };
             Policy {
@@ -125,7 +125,7 @@ impl Kind {
         made
     }
 
-    /// The association that packets of a slot leave by.
+    /// Adds the association for transmission of a slot.
     fn add_leaving(&self, ipsec: &Ipsec, number: u32) {
         let leaving = Leaving {
             protocol: Protocol::Esp,
@@ -139,7 +139,7 @@ impl Kind {
         associations.set_leaving(number, Some(Arc::new(leaving)));
     }
 
-    /// The association that packets of a slot arrive by.
+    /// Adds the association for reception of a slot.
     fn add_arriving(&self, ipsec: &Ipsec, number: u32) {
         ipsec.associations.put_arriving(Arc::new(Arriving {
             protocol: Protocol::Esp,
@@ -157,14 +157,14 @@ impl Kind {
         sa.expect("keys of the right length")
     }
 
-    /// Takes sequence numbers any number of times.
+    /// Returns an association that accepts repeated sequence numbers.
     fn inbound(&self, number: u32) -> Inbound {
         let sa = Inbound::new(spi(number), self.suite, &self.keys(), Numbering::Short, 0);
         sa.expect("keys of the right length")
     }
 }
 
-/// One tunnel of AES-128-GCM for all that clients send and receive.
+/// Returns an AES-128-GCM tunnel for all traffic of the clients, in both directions.
 pub(super) fn both_directions() -> Ipsec {
     let kind = Kind::of(PROTECTED[0]);
     let ipsec = kind.ipsec();
@@ -172,7 +172,7 @@ pub(super) fn both_directions() -> Ipsec {
     ipsec
 }
 
-/// The far end of [`both_directions`].
+/// Returns the remote end of [`both_directions`].
 pub(super) fn far() -> Far {
     let kind = Kind::of(PROTECTED[0]);
     Far::Esp {
@@ -188,7 +188,7 @@ const fn spi(number: u32) -> u32 {
 /// Measures the rows of these names, with IPv4.
 ///
 /// # Errors
-/// As [`super::run`].
+/// [`Invalid`]: the first row that could not be measured.
 pub fn protected(
     options: &Options,
     rows: &[&'static str],
@@ -229,7 +229,8 @@ fn templates(rig: &Rig, frame: u16, kind: Kind, seed: u64) -> Templates {
     })
 }
 
-/// A frame whose packet is not for a client: such would have to come by a tunnel.
+/// Makes the destination of a frame's packet none of the clients', whose packets must arrive by a
+/// tunnel.
 fn away(frame: &[u8]) -> Vec<u8> {
     let mut frame = frame.to_vec();
     let (first, rest) = (ETHERNET + 16, ETHERNET + IP);
@@ -243,7 +244,7 @@ fn away(frame: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A frame with the packet of ESP around that of another one, from the tunnel of its client.
+/// Returns a frame with the packet of another frame in ESP, from the tunnel of its client.
 fn sealed(kind: Kind, frame: &[u8]) -> Vec<u8> {
     let packet = &frame[ETHERNET..];
     let source = packet[12..16]
@@ -258,7 +259,8 @@ fn sealed(kind: Kind, frame: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Payloads that the row's associations have seen, a run of packets at a time.
+    /// Runs a row. Returns the number of packets, and the bytes that the row's associations
+    /// counted.
     fn seen(name: &'static str, frame: u16) -> (u64, u64) {
         let options = Options {
             runs: 1,

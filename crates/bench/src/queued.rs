@@ -1,5 +1,5 @@
-//! The rows of queues: the walk of `routing-fast-path` past simple queues of which none is full, and by the queues of
-//! the interface that everything leaves by.
+//! Benchmark rows of queues: the walk of `routing-fast-path` through simple queues within their
+//! limits, and through the queues of the egress interface.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use super::packets::Templates;
 use super::rig::{CLIENTS4, CLIENTS6, Rig};
 use super::{Family, Invalid, Options, Row};
 
-/// The rows of this kind, by name. Of simple queues each is for a network of its own but the last, which is for all:
-/// flows come from all of them.
+/// The names of these rows. Each simple queue has a separate network except the last, which covers
+/// all; flows come from all networks.
 pub const QUEUED: &[&str] = &["simple-queues-25", "simple-queues-30000", "interface-queue"];
 
-/// How many flows they have.
+/// Number of flows.
 const FLOWS: u32 = 1_000;
-/// Bits per second that nothing here reaches.
+/// A rate in bits per second that no row reaches.
 const PLENTY: u64 = 1_000_000_000_000;
 
 /// Measures the rows of these names, for each family and frame length of the options.
 ///
 /// # Errors
-/// As [`super::run`].
+/// [`Invalid`]: the first row that could not be measured.
 pub fn queued(
     options: &Options,
     rows: &[&'static str],
@@ -70,8 +70,8 @@ fn rig(family: Family, workers: u16, name: &str, seed: u64) -> Result<Rig, Inval
     Ok(rig)
 }
 
-/// So many simple queues over clients whose addresses differ in `client_bits` bits: each has a network of its own, the
-/// last has all addresses.
+/// Creates simple queues over clients whose addresses differ in `client_bits` bits: each queue has
+/// a separate network, the last covers all addresses.
 pub(super) fn simple_queues(
     family: Family,
     count: u64,
@@ -120,7 +120,7 @@ fn leaf(id: u64, workers: u16) -> Arc<Leaf> {
     Arc::new(Leaf { node, kind })
 }
 
-/// The simple queue with this number.
+/// Returns the simple queue with this number.
 fn simple(at: u64, target: Target, workers: u16) -> Change {
     let both = |way| Some(leaf(at * 2 + way, workers));
     Change::Simple {

@@ -1,5 +1,5 @@
-//! A router whose workers each sit between a port that copies templates and one that takes
-//! everything.
+//! The benchmark's router, whose workers each sit between a port that copies templates and a port
+//! that accepts all frames.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::iter::repeat_with;
@@ -35,73 +35,73 @@ use dataplane::table::{Adjacency, FibWriter, Kind, Network, NextHopId};
 use dataplane::worker::{Parts, Worker};
 use wireguard::session::Receiving;
 
-/// The router's link address.
+/// The router's MAC address on the near side.
 pub(super) const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
-/// The link address of the clients.
+/// The MAC address of the clients.
 pub(super) const CLIENT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
-/// Its link address on the other side.
+/// The router's MAC address on the far side.
 pub(super) const FAR_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
-/// Where clients are.
+/// The near interface, with the clients.
 pub(super) const INGRESS: InterfaceId = InterfaceId(1);
-/// Where everybody else is.
+/// The far interface, with all other hosts.
 pub(super) const EGRESS: InterfaceId = InterfaceId(2);
-/// 100.64.0.0/16 (of RFC 6598's): plain sources that no other part of the benchmark uses.
+/// 100.64.0.0/16 (of RFC 6598): sources that no other part of the benchmark uses.
 pub(super) const CLIENTS4: u32 = 0x6440_0000;
 /// 2001:db8::/64 (RFC 3849).
 pub(super) const CLIENTS6: u128 = 0x2001_0db8 << 96;
-/// The router's addresses on the far side, which masquerade gives.
+/// The router's addresses on the far side, which masquerade uses.
 pub(super) const OWN4: u32 = 0x0a00_0101;
-/// The other end of the tunnel.
+/// The remote end of the tunnel.
 pub(super) const FAR_END: u32 = 0x0a00_0202;
 const OWN6: u128 = 0x2001_0db8_0001 << 80 | 1;
-/// Counters of rules: more than any row has.
+/// Number of rule counters, beyond the rules of any row.
 const RULES: u32 = 2048;
-/// What the clock that workers are told goes on by with each vector.
+/// Time by which the workers' clock advances with each vector.
 const VECTOR_TIME: Duration = Duration::from_micros(10);
-/// What the clock of a worker says when it begins: by then the buckets of queues are full, so that a worker that the
-/// others have left behind does not find what they charged to its future.
+/// Time at which a worker's clock begins. The buckets of queues are full by then, so a worker that
+/// lags behind the others does not meet their charges in its future.
 const BEGINNING: Duration = Duration::from_secs(1);
-/// The table of a second uplink, and the mark that leads there.
+/// The table of a second uplink, and the routing mark that selects it.
 pub(super) const MARKED: u32 = 1;
-/// The VLAN that packets leave with in rows with tags.
+/// The VLAN of leaving packets in rows with tags.
 pub(super) const FAR_VLAN: u16 = 100;
-/// The MTU of the tunnel.
+/// MTU of the tunnel in bytes.
 const TUNNEL_MTU: u32 = 1450;
-/// The link address of a network's interface, and that of a station behind its other end.
+/// MAC addresses of the VXLAN interface, and of the host behind its remote end.
 pub(super) const TUNNEL_MAC: [u8; 6] = [2, 0, 0, 0, 0, 3];
 pub(super) const STATION: [u8; 6] = [2, 0, 0, 0, 0, 4];
-/// The number of the network.
+/// The VXLAN network identifier.
 pub(super) const VNI: u32 = 5001;
-/// Next hops that the routes of a large table are spread over.
+/// Number of next hops of a large table.
 const GATEWAYS: usize = 16;
 
-/// See the module.
+/// The benchmark's router.
 pub(super) struct Rig {
     family: Family,
-    /// The networks that are routed, for choosing destinations.
+    /// The routed networks, from which destinations are chosen.
     networks: Networks,
     lanes: Vec<Lane>,
     interfaces: Arc<InterfaceTable>,
     writer: FibWriter,
-    /// The next hops that routes are spread over.
+    /// The next hops of routes.
     gateways: Vec<NextHopId>,
-    /// The next hop of the clients; `None` without a firewall, where nothing is answered.
+    /// The next hop of the clients; `None` without a firewall, where no packets are answered.
     clients: Option<NextHopId>,
     remotes: Vec<Remote>,
     snapshot: Arc<ArcSwap<Snapshot>>,
 }
 
-/// A worker between ports of its own.
+/// A worker and its two ports.
 pub(super) struct Lane {
     worker: Worker,
     now: Instant,
-    /// What `now` goes on by with each vector.
+    /// Time by which `now` advances with each vector.
     vector_time: Duration,
     meter: Arc<Meter>,
 }
 
 impl Rig {
-    /// A router of so many workers, with such a table and such rules.
+    /// Creates a router with this number of workers, routing table and firewall.
     pub(super) fn new(
         family: Family,
         routes: u32,
@@ -173,7 +173,7 @@ impl Rig {
         self.family
     }
 
-    /// So many VLANs come to lie on the near side, and everything leaves by one on the far side.
+    /// Creates VLANs on the near side, and one on the far side by which all packets leave.
     pub(super) fn tag(&mut self, vlans: u16) {
         for vlan_id in 1..=vlans {
             let id = InterfaceId(EGRESS.0 + u32::from(vlan_id));
@@ -187,8 +187,8 @@ impl Rig {
         }
     }
 
-    /// A tunnel comes to be between the router's address on the far side and [`FAR_END`]: everything leaves by it,
-    /// or what comes in may come out of it.
+    /// Creates a tunnel between the router's far address and [`FAR_END`]. With `out` all packets
+    /// leave by it; otherwise received packets may come out of it.
     pub(super) fn dig(&mut self, kind: Dug, out: bool) -> Result<(), Invalid> {
         let id = InterfaceId(EGRESS.0 + 1);
         let interface = Interface {
@@ -235,7 +235,8 @@ impl Rig {
         Ok(())
     }
 
-    /// Packets meet policies of IPsec: everything leaves by them, or what comes in is of them.
+    /// Sets IPsec policies. With `out` they apply to all leaving packets, otherwise to received
+    /// packets.
     pub(super) fn protect(&mut self, ipsec: Ipsec, out: bool) -> Result<(), Invalid> {
         self.route_outer(out)?;
         let mut snapshot = Snapshot::clone(&self.snapshot.load());
@@ -247,7 +248,7 @@ impl Rig {
         Ok(())
     }
 
-    /// Routes outer packets: those that leave to [`FAR_END`], or those that arrive to the router itself.
+    /// Routes outer packets: with `out` those to [`FAR_END`], otherwise those to the router itself.
     pub(super) fn route_outer(&mut self, out: bool) -> Result<(), Invalid> {
         let local = Adjacency {
             kind: Kind::Local,
@@ -272,7 +273,7 @@ impl Rig {
         }
     }
 
-    /// Messages of a session arrive any number of times, as the same packets come over and over.
+    /// Opens a WireGuard session that accepts repeated messages, because the templates repeat.
     fn open_session(&self, network: &Wireguard) {
         if let Some(peer) = network.allowed.get(Ipv4Addr::from_bits(FAR_END).into()) {
             let arriving = Arriving {
@@ -289,7 +290,7 @@ impl Rig {
         self.interfaces.set_details(EGRESS, Arc::new(details));
     }
 
-    /// Packets meet these simple queues.
+    /// Sets simple queues.
     pub(super) fn queue(&mut self, changes: &[Change]) {
         self.tell(changes);
         let mut snapshot = Snapshot::clone(&self.snapshot.load());
@@ -300,7 +301,7 @@ impl Rig {
         self.snapshot.store(Arc::new(snapshot));
     }
 
-    /// Everything leaves by the queues of the far side.
+    /// Makes all packets leave by the queues of the far side.
     pub(super) fn queue_far_side(&mut self, leaf: &Arc<Leaf>) {
         self.tell(&[
             Change::Interface(EGRESS, OutId::port(1)),
@@ -323,7 +324,7 @@ impl Rig {
         }
     }
 
-    /// Everything leaves by a bond of both ports, by addresses and ports of packets.
+    /// Makes all packets leave by a bond of both ports, with the hash over addresses and ports.
     pub(super) fn bond(&mut self) {
         let id = InterfaceId(EGRESS.0 + 1);
         let interface = Interface {
@@ -380,36 +381,36 @@ impl Rig {
         }
     }
 
-    /// Its interfaces.
+    /// Returns the interfaces.
     pub(super) fn interfaces(&self) -> &InterfaceTable {
         &self.interfaces
     }
 
-    /// Its routes and next hops.
+    /// Returns the writer of routes and next hops.
     pub(super) fn writer(&mut self) -> &mut FibWriter {
         &mut self.writer
     }
 
-    /// Workers count for this interface, too.
+    /// Allocates the workers' counters for an interface.
     pub(super) fn make_room(&mut self, id: InterfaceId) {
         for lane in &self.lanes {
             lane.worker.counters().make_room(id);
         }
     }
 
-    /// Gives each worker these packets.
+    /// Loads templates for each worker; the closure gets the worker's seed.
     pub(super) fn load_these(&mut self, templates: impl Fn(&Self, u64) -> Templates) {
         for (index, lane) in (0..).zip(&self.lanes) {
             lane.meter.load([Some(templates(self, index)), None]);
         }
     }
 
-    /// The workers.
+    /// Returns the workers.
     pub(super) fn lanes(&mut self) -> &mut [Lane] {
         &mut self.lanes
     }
 
-    /// Random addresses that are routed; IPv4 in the low 32 bits.
+    /// Returns random routed addresses; IPv4 in the low 32 bits.
     pub(super) fn destinations(&self, count: u32, seed: u64) -> Vec<u128> {
         match &self.networks {
             Networks::V4(networks) => destinations(networks, count, seed)
@@ -420,7 +421,7 @@ impl Rig {
         }
     }
 
-    /// Gives each worker the packets that its next runs send, of flows of its own.
+    /// Loads each worker with packets of its own flows for the next runs.
     pub(super) fn load(&mut self, flows: u32, frame: u16, seed: u64) {
         for (index, lane) in (0..).zip(&self.lanes) {
             let templates = Templates::new(self, flows, frame, seed + index);
@@ -434,7 +435,7 @@ impl Lane {
         let meter = Arc::new(Meter::default());
         for number in [0, 1] {
             let port = Box::new(End::new(number, Arc::clone(&meter)));
-            // Two commands fit any ring.
+            // A ring always has room for two commands.
             let _ = remote.commands.push(Command::Attach { number, port });
         }
         Self {
@@ -445,28 +446,28 @@ impl Lane {
         }
     }
 
-    /// Which worker it is.
+    /// Returns the worker's index.
     pub(super) fn index(&self) -> u16 {
         self.worker.index()
     }
 
-    /// What vectors are made of.
+    /// Returns the meter of the worker's ports.
     pub(super) fn meter(&self) -> &Meter {
         &self.meter
     }
 
-    /// IPv4 packets that FastTrack forwarded so far.
+    /// Returns the number of IPv4 packets that FastTrack has forwarded.
     pub(super) fn fasttracked(&self) -> u64 {
         self.worker.counters().ipv4_fasttrack.get().packets
     }
 
-    /// What the worker's clock goes on by with each vector from now on.
+    /// Sets the time by which the worker's clock advances with each vector.
     pub(super) fn set_vector_time(&mut self, time: Duration) {
         self.vector_time = time;
     }
 
-    /// Walks this many packets, in vectors from both sides in turn where both send; clocks per
-    /// packet, over all of them.
+    /// Walks this many packets, in vectors from both sides in turn if both send. Returns cycles per
+    /// packet.
     pub(super) fn run(&mut self, packets: usize) -> Result<f64, Invalid> {
         self.meter.take();
         let vectors = packets / VECTOR_FRAMES;
@@ -484,13 +485,13 @@ impl Lane {
     }
 }
 
-/// What is routed.
+/// The routed networks.
 pub(super) enum Networks {
     V4(Vec<Network<u32>>),
     V6(Vec<Network<u128>>),
 }
 
-/// Writes the routes; returns the networks.
+/// Writes the routes. Returns the networks.
 pub(super) fn fill(
     writer: &mut FibWriter,
     family: Family,
@@ -524,7 +525,7 @@ pub(super) fn fill(
     Ok((networks, gateways))
 }
 
-/// The routes to what packets come from, for what is answered.
+/// Adds routes to the sources of packets, for answers.
 fn way_back(writer: &mut FibWriter, family: Family) -> Result<NextHopId, Invalid> {
     let hop = writer.add_next_hop(&client(family));
     let hop = hop.map_err(|_| Invalid::TableFull)?;
@@ -544,7 +545,7 @@ fn way_back(writer: &mut FibWriter, family: Family) -> Result<NextHopId, Invalid
     Ok(hop)
 }
 
-/// The table of a second uplink: its default route.
+/// Adds the default route of the second uplink's table.
 fn uplink(writer: &mut FibWriter, family: Family) -> Result<(), Invalid> {
     let hop = writer.add_next_hop(&gateway(family, 0xfd));
     let hop = hop.map_err(|_| Invalid::TableFull)?;
@@ -558,7 +559,7 @@ fn uplink(writer: &mut FibWriter, family: Family) -> Result<(), Invalid> {
     written.map_err(|_| Invalid::TableFull)
 }
 
-/// Random networks; the default route if there is to be one only.
+/// Returns random networks; only the default route for one route.
 fn networks<A: workload::Family>(routes: u32, seed: u64) -> Vec<Network<A>> {
     match routes {
         0 | 1 => vec![Network::new(A::default(), 0)],
@@ -566,7 +567,8 @@ fn networks<A: workload::Family>(routes: u32, seed: u64) -> Vec<Network<A>> {
     }
 }
 
-/// Random addresses in these networks; for the default route, any that networks are given.
+/// Returns random addresses in these networks; for the default route, in the address space of
+/// networks.
 fn destinations<A: workload::Family>(networks: &[Network<A>], count: u32, seed: u64) -> Vec<A> {
     let count = count as usize;
     if networks.len() > 1 {
@@ -576,7 +578,7 @@ fn destinations<A: workload::Family>(networks: &[Network<A>], count: u32, seed: 
     (0..count).map(|_| A::random(&mut rng)).collect()
 }
 
-/// What rules know an interface by: each is a class by itself.
+/// Returns the class of an interface: each interface has its own.
 pub(super) const fn class_of(id: InterfaceId) -> Class {
     Class(id.0 as u16)
 }
@@ -616,7 +618,7 @@ fn interfaces() -> InterfaceTable {
     interfaces
 }
 
-/// A running interface with an Ethernet header.
+/// Returns a running interface with an Ethernet header.
 fn ethernet(mac: [u8; 6], port: u16) -> Interface {
     Interface {
         running: true,

@@ -1,6 +1,6 @@
 //! A row of the benchmark's table.
 
-/// The middle of several runs, and how far they spread.
+/// Median and spread of several runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     /// A tenth of the runs took less.
@@ -12,7 +12,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of these values, which are sorted by it.
+    /// Computes the spread of these values, and sorts them.
     pub fn of(values: &mut [f64]) -> Self {
         values.sort_unstable_by(f64::total_cmp);
         Self {
@@ -23,13 +23,13 @@ impl Spread {
     }
 }
 
-/// The value that so many percent of these sorted ones are below; 0 if there is none.
+/// Returns the percentile of sorted values; 0 if there are none.
 pub(super) fn percentile(sorted: &[f64], percent: usize) -> f64 {
     let place = (sorted.len().saturating_sub(1) * percent + 50) / 100;
     sorted.get(place).copied().unwrap_or_default()
 }
 
-/// A row.
+/// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
     /// Its name.
@@ -38,61 +38,61 @@ pub struct Row {
     pub family: &'static str,
     /// Bytes of a frame, with its check sequence.
     pub frame: u16,
-    /// How many flows.
+    /// Number of flows.
     pub flows: u32,
-    /// How many routes.
+    /// Number of routes.
     pub routes: u32,
-    /// How many hosts a bridge knows; 0 where there is none.
+    /// Number of hosts that a bridge knows; 0 without a bridge.
     pub hosts: u32,
-    /// How many VLANs it filters.
+    /// Number of VLANs of the bridge.
     pub vlans: u16,
-    /// What packets came and went by.
+    /// The kind of ports.
     pub via: &'static str,
-    /// How many workers.
+    /// Number of workers.
     pub workers: u16,
-    /// Rate of the time stamp counter.
+    /// Frequency of the time stamp counter in Hz.
     pub tsc_hz: u64,
-    /// Rate of the core.
+    /// Frequency of the core in Hz.
     pub core_hz: u64,
-    /// Clocks of the time stamp counter per packet that a worker takes, over the runs.
+    /// Time stamp counter cycles per packet and worker, over the runs.
     pub tsc_per_packet: Spread,
     /// Clocks per header of the reference work, run in between.
     pub reference_tsc: f64,
-    /// The instruction set that was chosen.
+    /// The selected instruction set.
     pub simd: &'static str,
-    /// Nanoseconds of a core that a packet costs, at the median, where that is another figure than
-    /// the time between two packets: the processor time of whatever forwards.
+    /// Processor time per packet in nanoseconds, at the median, where that differs from the time
+    /// between two packets.
     pub core_ns: Option<f64>,
-    /// What was measured in alternation, if anything.
+    /// Another forwarder that was measured in alternation.
     pub peer: Option<Peer>,
 }
 
 /// Another forwarder on the same packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Peer {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     /// Thousands of packets per second, at the median.
     pub kpps: f64,
-    /// Our rate over its rate: the median of the pairs' ratios.
+    /// Ratio of our rate to its rate: the median over pairs of runs.
     pub ratio: f64,
-    /// Nanoseconds of a core that a packet costs it, at the median.
+    /// Its processor time per packet in nanoseconds, at the median.
     pub core_ns: f64,
 }
 
 impl Row {
-    /// Thousands of packets per second of all workers together, at the median.
+    /// Returns thousands of packets per second of all workers together, at the median.
     pub fn kpps(&self) -> f64 {
         let one = self.tsc_hz as f64 / self.tsc_per_packet.median.max(0.001) / 1e3;
         one * f64::from(self.workers)
     }
 
-    /// Megabits per second at layer 2, check sequence included.
+    /// Returns megabits per second at layer 2, check sequence included.
     pub fn mbps(&self) -> f64 {
         self.kpps() * f64::from(self.frame) * 8.0 / 1e3
     }
 
-    /// The row as a JSON object on one line.
+    /// Returns the row as a JSON object on one line.
     pub fn to_json(&self) -> String {
         format!(
             concat!(

@@ -1,6 +1,7 @@
-//! The rule sets of the firewall's rows, made from one description for both families.
+//! Rule sets of the firewall's benchmark rows, generated from one description for both families.
 //!
-//! [`Shapes`] are stateless rules of six shapes in turn, for any table, with a packet that hits each:
+//! [`Shapes`] are stateless rules of six shapes in turn, for any table, with a matching packet for
+//! each:
 //!
 //! ```text
 //! src /24 (/64)  ·  dst /32 (/128)  ·  tcp dst-port  ·  src /16 (/48) + dst /24 (/64) + udp dst-port
@@ -28,14 +29,14 @@ use wire::Mac;
 /// The rules of a chain, in order.
 pub(super) type Rules = Vec<(Vec<Matcher>, Action)>;
 
-/// Rules of six shapes, and for each the flow of a packet that is the first to hit it.
+/// Rules of six shapes, and for each a flow that no earlier rule matches.
 pub(super) struct Shapes {
     pub(super) rules: Vec<Vec<Matcher>>,
     pub(super) hits: Vec<Tuple>,
 }
 
 impl Shapes {
-    /// So many; the same for the same seed.
+    /// Creates `count` rules; equal seeds give equal rules.
     pub(super) fn new(family: Family, count: u32, seed: u64) -> Self {
         let mut rng = Rng::seeded(seed ^ 0x51a9);
         let (rules, hits) = (0..count).map(|rule| shape(family, rule, &mut rng)).unzip();
@@ -44,8 +45,8 @@ impl Shapes {
 }
 
 impl Shapes {
-    /// UDP flows without end, each with a tuple of its own: every other one hits a rule, spread over
-    /// those that take UDP.
+    /// Returns endless distinct UDP flows: every other one hits a rule, spread over the rules for
+    /// UDP.
     pub(super) fn flows(&self, family: Family, rng: &mut Rng) -> impl Iterator<Item = Tuple> {
         let udp = |(hit, rule): (&Tuple, &Vec<Matcher>)| {
             let tcp = |matcher: &Matcher| matches!(matcher.what, Match::Protocol(protocol::TCP));
@@ -67,8 +68,8 @@ impl Shapes {
     }
 }
 
-/// What the packets of rows come from, bits and length: clients, and what rules ask for as a source.
-/// No flow goes to one of them.
+/// Returns the source prefixes of the rows' packets, bits and length: clients, and sources that
+/// rules match. No flow has such a destination.
 pub(super) fn sources(family: Family) -> [(u128, u8); 3] {
     match family {
         Family::Ipv4 => [
@@ -84,7 +85,8 @@ pub(super) fn sources(family: Family) -> [(u128, u8); 3] {
     }
 }
 
-/// Networks that no random flow touches: 11/8 to 13/8, their IPv6 twins, by number.
+/// Returns a network by number that no random flow touches: 11/8 to 13/8, or their IPv6
+/// counterparts.
 fn network(family: Family, first: u8, number: u32, len4: u8) -> (u128, AddressRange) {
     let (bits, len, width) = match family {
         Family::Ipv4 => (u128::from(u32::from(first) << 24 | number << 8), len4, 32),
@@ -98,9 +100,9 @@ fn network(family: Family, first: u8, number: u32, len4: u8) -> (u128, AddressRa
     (bits | 1, AddressRange::prefix(bits | 1, len, width))
 }
 
-/// One rule and its flow. What the rule leaves open is random.
+/// Returns a rule and a flow that it matches. Fields that the rule does not match are random.
 fn shape(family: Family, rule: u32, rng: &mut Rng) -> (Vec<Matcher>, Tuple) {
-    // A permutation of 16 bits: neighbours of the list are none in what they match.
+    // A permutation of 16 bits: neighbouring rules do not match neighbouring values.
     let number = rule.wrapping_mul(40_503) & 0xffff;
     let port = (number as u16) << 1;
     let either = [protocol::TCP, protocol::UDP][rng.below(2) as usize];
@@ -142,7 +144,7 @@ fn shape(family: Family, rule: u32, rng: &mut Rng) -> (Vec<Matcher>, Tuple) {
     (matchers, flow)
 }
 
-/// What a row's firewall is put together from: rules with numbers of their own.
+/// Builder of a row's firewall, which numbers the rules.
 pub(super) struct Build {
     family: Family,
     next: u32,
@@ -150,7 +152,7 @@ pub(super) struct Build {
 }
 
 impl Build {
-    /// Nothing, without connection tracking.
+    /// Creates a builder without rules and connection tracking.
     pub(super) fn new(family: Family) -> Self {
         Self {
             family,
@@ -159,7 +161,7 @@ impl Build {
         }
     }
 
-    /// Connections are tracked, so many at most.
+    /// Enables connection tracking with at most this many entries.
     pub(super) fn tracked(mut self, entries_max: u32) -> Self {
         self.firewall.tracks4 = self.family == Family::Ipv4;
         self.firewall.tracks6 = self.family == Family::Ipv6;
@@ -195,7 +197,7 @@ impl Build {
         })
     }
 
-    /// Nothing is tracked, as `raw` says.
+    /// Exempts all packets from tracking, by a rule in `raw`.
     pub(super) fn notrack(self) -> Self {
         self.raw(vec![(Vec::new(), Action::Notrack)])
     }
@@ -205,8 +207,9 @@ impl Build {
         self.masquerade_if(vec![Match::OutInterfaceList(wan()).into()])
     }
 
-    /// What RouterOS's default configuration says about IPv4: the filter with its chains `input` and `forward`, and
-    /// `action=masquerade ipsec-policy=out,none out-interface-list=WAN`. Packets of a tunnel are accepted from outside.
+    /// Sets RouterOS's default configuration for IPv4: the filter chains `input` and `forward`, and
+    /// `action=masquerade ipsec-policy=out,none out-interface-list=WAN`. The matchers in `tunnel`
+    /// accept outer packets of a tunnel.
     pub(super) fn home_router(self, lists: &Lists, fasttrack: bool, tunnel: Vec<Matcher>) -> Self {
         let Lists { lan, wan } = lists;
         let chains = vec![
@@ -270,7 +273,7 @@ impl Build {
         self
     }
 
-    /// Compiles a table with chains of these names, some of which have rules.
+    /// Compiles a table with chains of these names; `filled` has the rules of some of them.
     fn compile(&mut self, names: &[&str], filled: Vec<(ChainId, Rules)>) -> Arc<Table> {
         let mut chains: Vec<(Arc<str>, Vec<Arc<Rule>>)> = names
             .iter()
@@ -287,8 +290,8 @@ impl Build {
     }
 }
 
-/// Rules of a bridge as people write them, which frames of the row pass: link addresses and types that are kept out,
-/// and packets of IP by six shapes that are let in.
+/// Returns typical bridge rules that frames of the row pass: drops by MAC address and EtherType,
+/// and accepts of IP packets in six shapes.
 pub(super) fn of_bridges(count: u32, seed: u64) -> Rules {
     let station = |number: u32| {
         let [a, b, c, d] = number.to_be_bytes();
@@ -316,7 +319,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// Lists with one interface each.
+    /// Creates lists with one interface each.
     pub(super) fn new(lan: InterfaceId, wan: InterfaceId) -> Self {
         let [lan, wan] = [lan, wan].map(|id| Arc::new([class_of(id)].into_iter().collect()));
         Self { lan, wan }
@@ -335,7 +338,8 @@ fn states(states: &[State]) -> Matcher {
     Match::ConnectionState(states.iter().copied().collect()).into()
 }
 
-/// The forward chain of RouterOS's default configuration, with its FastTrack rule or without.
+/// Returns the forward chain of RouterOS's default configuration, with or without its FastTrack
+/// rule.
 pub(super) fn home(family: Family, fasttrack: bool) -> Rules {
     match family {
         Family::Ipv4 => home4(fasttrack, &wan()),
@@ -348,7 +352,7 @@ pub(super) fn home(family: Family, fasttrack: bool) -> Rules {
     }
 }
 
-/// The IPv4 forward chain.
+/// Returns the IPv4 forward chain.
 fn home4(fasttrack: bool, wan: &Arc<ClassSet>) -> Rules {
     let protected = true;
     let mut rules = Vec::new();
@@ -367,7 +371,7 @@ fn home4(fasttrack: bool, wan: &Arc<ClassSet>) -> Rules {
     rules
 }
 
-/// The IPv4 input chain, with a rule that accepts packets of a tunnel in front of the last.
+/// Returns the IPv4 input chain, with a rule before the last that accepts packets of a tunnel.
 fn home_input(lan: &Arc<ClassSet>, tunnel: Vec<Matcher>) -> Rules {
     let loopback = AddressRange::prefix(0x7f00_0001, 32, 32);
     let mut rules = known_and_invalid().to_vec();
@@ -381,14 +385,14 @@ fn home_input(lan: &Arc<ClassSet>, tunnel: Vec<Matcher>) -> Rules {
     rules
 }
 
-/// `action=fasttrack-connection connection-state=established,related`, or nothing.
+/// Returns `action=fasttrack-connection connection-state=established,related`, or nothing.
 fn fasttrack_rule(wanted: bool) -> Rules {
     let matchers = vec![states(&[State::Established, State::Related])];
     let rule = wanted.then_some((matchers, Action::Fasttrack));
     rule.into_iter().collect()
 }
 
-/// The rules about connections that both chains begin with.
+/// Returns the rules about connection states at the beginning of both chains.
 fn known_and_invalid() -> [(Vec<Matcher>, Action); 2] {
     use State::{Established, Invalid, Related, Untracked};
     let known = vec![states(&[Established, Related, Untracked])];
@@ -396,7 +400,7 @@ fn known_and_invalid() -> [(Vec<Matcher>, Action); 2] {
     [(known, Action::Accept), (invalid, Action::Drop)]
 }
 
-/// What the default configuration says about new connections of IPv6.
+/// Returns the default rules about new IPv6 connections.
 fn home6() -> Rules {
     let udp = |first, last| {
         vec![
@@ -406,7 +410,7 @@ fn home6() -> Rules {
     };
     let number = |number| vec![Match::Protocol(number).into()];
     let mut rules = Vec::new();
-    // Without address space for it, the row goes without `bad_ipv6`.
+    // Without address space for the list, the row omits `bad_ipv6`.
     if let Ok(bad) = List::new(1) {
         bad.set_fixed(vec![AddressRange::prefix(0, 127, 128)]);
         let bad = Arc::new(bad);
@@ -439,7 +443,7 @@ fn home6() -> Rules {
     rules
 }
 
-/// Connections from inside are marked, and their packets led by the table of a second uplink.
+/// Marks connections from inside, and routes their packets by the table of a second uplink.
 pub(super) fn second_uplink() -> Rules {
     let inside = |mark| {
         vec![
@@ -453,7 +457,7 @@ pub(super) fn second_uplink() -> Rules {
     ]
 }
 
-/// So many names of servers, as globs.
+/// Returns rules with this many TLS server names, as globs.
 pub(super) fn tls_hosts(count: u32) -> Rules {
     let name = |number| format!("*.site{number}.example");
     let rule = |number: u32| {
@@ -466,7 +470,7 @@ pub(super) fn tls_hosts(count: u32) -> Rules {
     (0..count).map(rule).collect()
 }
 
-/// So many patterns of what a connection begins with.
+/// Returns rules with this many layer 7 patterns.
 pub(super) fn layer7(count: u32) -> Rules {
     let pattern = |number: u32| {
         let regexp = format!("^(get|post|hello) .*service{number}[0-9]*\\.example");

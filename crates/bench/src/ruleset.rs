@@ -1,5 +1,5 @@
-//! The rules of `stateful-25` in words, for routers that are reached through ports: in RouterOS's
-//! language, and in that of nftables, from the same description as in memory.
+//! The rules of `stateful-25` as text, for routers that are tested through ports: in the languages
+//! of RouterOS and of nftables, from the description that the rows in memory use.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,44 +10,46 @@ use super::{Family, traffic};
 use dataplane::packet::protocol;
 use dataplane::rule::{AddressRange, Match, Matcher};
 
-/// How many rules there are.
+/// Number of rules.
 const RULES: u32 = 25;
 const SEED: u64 = 1;
 
-/// See the module.
+/// The rules of one family, and their packets.
 pub struct Ruleset {
     family: Family,
     shapes: Shapes,
 }
 
 impl Ruleset {
-    /// Those of a family.
+    /// Creates the rules of a family.
     pub fn new(family: Family) -> Self {
         let shapes = Shapes::new(family, RULES, SEED);
         Self { family, shapes }
     }
 
-    /// What each rule matches, in the words of `/ip/firewall/filter` or `/ipv6/firewall/filter`.
+    /// Returns the matchers of each rule, in the syntax of `/ip/firewall/filter` or
+    /// `/ipv6/firewall/filter`.
     pub fn routeros(&self) -> Vec<String> {
         let words = |rule: &Vec<Matcher>| in_words(rule, |what| self.routeros_word(what));
         self.shapes.rules.iter().map(words).collect()
     }
 
-    /// The same in the words of a chain of nftables, in a table of the family.
+    /// Returns the matchers of each rule, in the syntax of an nftables chain in a table of the
+    /// family.
     pub fn nftables(&self) -> Vec<String> {
         let words = |rule: &Vec<Matcher>| in_words(rule, |what| self.nftables_word(what));
         self.shapes.rules.iter().map(words).collect()
     }
 
-    /// The networks that the packets come from, `address/length`: the way back.
+    /// Returns the source networks of the packets as `address/length`, for routes of answers.
     pub fn sources(&self) -> Vec<String> {
         let networks = sources(self.family).into_iter();
         let prefix = |(bits, len)| format!("{}/{len}", self.address(bits));
         networks.map(prefix).collect()
     }
 
-    /// The packets of so many UDP flows: half of them hit, spread over the rules that take UDP, half
-    /// fall through. Frames as [`super::packet`] makes them, as short as they can be.
+    /// Returns packets of this many UDP flows: half of them hit, spread over the rules for UDP, the
+    /// others match no rule. The frames are those of [`super::packet`], as short as possible.
     pub fn packets(&self, flows: u32) -> Vec<Vec<u8>> {
         let mut rng = Rng::seeded(SEED ^ u64::from(flows));
         let tuples = self.shapes.flows(self.family, &mut rng);
@@ -55,7 +57,7 @@ impl Ruleset {
         tuples.map(|tuple| traffic::packet(&tuple, b"")).collect()
     }
 
-    /// Bytes of each frame, with its check sequence.
+    /// Returns the length of each frame in bytes, with its check sequence.
     pub fn frame_len(&self) -> u16 {
         traffic::frame_len(self.family)
     }
@@ -76,7 +78,7 @@ impl Ruleset {
         format!("{}/{}", self.address(range.first), width - host)
     }
 
-    /// The shapes have nothing else.
+    /// Returns the word for a matcher; the shapes use no others.
     fn routeros_word(&self, what: &Match) -> Option<String> {
         Some(match what {
             Match::Source(range) => format!("src-address={}", self.prefix(range)),
@@ -102,7 +104,7 @@ impl Ruleset {
     }
 }
 
-/// The answer to a packet of [`Ruleset::packets`], as it comes from the far side.
+/// Returns the answer to a packet of [`Ruleset::packets`], as it arrives from the far side.
 pub fn answer(frame: Vec<u8>) -> Vec<u8> {
     traffic::answer(frame)
 }

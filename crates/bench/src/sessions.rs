@@ -1,4 +1,5 @@
-//! Rows of PPPoE sessions without PPP: the walk of `routing-fast-path` from sessions or to sessions.
+//! Benchmark rows of PPPoE sessions without PPP: the walk of `routing-fast-path` from sessions or
+//! to sessions.
 
 use std::sync::Arc;
 
@@ -16,23 +17,23 @@ use super::packets::{Templates, packet};
 use super::rig::{EGRESS, FAR_MAC, INGRESS, MAC, Rig, class_of};
 use super::{Family, Invalid, Options, Row};
 
-/// The rows of this kind, by name: frames of session data that come in, one flow for each session in random order,
-/// and leave without a session's header; and the other way.
+/// The names of these rows: session data arrives, with one flow per session in random order, and
+/// leaves without session headers; and the opposite direction.
 pub const SESSIONS: &[&str] = &["session-null-in", "session-null-out"];
 
-/// How many sessions there are.
+/// Numbers of sessions.
 const COUNTS: [u32; 3] = [1, 4_000, 30_000];
-/// Bytes of a frame with check sequence, without the header of a session, and of that header.
+/// Bytes of a frame with check sequence and without session header, and bytes of that header.
 const FRAME: u16 = 64;
 const HEADER: u16 = 8;
 const ETHERNET: usize = 14;
-/// The layer-3 MTU of a session.
+/// Layer-3 MTU of a session in bytes.
 const MTU: u32 = 1492;
 
 /// Measures the rows of these names, for each family of the options and each number of sessions.
 ///
 /// # Errors
-/// As [`super::run`].
+/// [`Invalid`]: the first row that could not be measured.
 pub fn sessions(
     options: &Options,
     rows: &[&'static str],
@@ -67,7 +68,7 @@ pub fn sessions(
     Ok(())
 }
 
-/// The session with this number of so many.
+/// Returns the session with this number.
 fn session(number: u32) -> Session {
     let [a, b, c, d] = number.to_be_bytes();
     Session {
@@ -76,7 +77,7 @@ fn session(number: u32) -> Session {
     }
 }
 
-/// The header of a session in front of a packet of so many bytes.
+/// Returns the session header in front of a packet of `packet` bytes.
 fn header(family: Family, session: Session, packet: usize) -> Vec<u8> {
     let protocol: u16 = match family {
         Family::Ipv4 => 0x0021,
@@ -89,8 +90,7 @@ fn header(family: Family, session: Session, packet: usize) -> Vec<u8> {
     header
 }
 
-/// The sessions come to lie on the side that packets leave by, with a route to each one's address, or on the side that
-/// they come by.
+/// Creates the sessions: on the egress side with a route to each peer, or on the ingress side.
 fn begin(rig: &mut Rig, out: bool, count: u32, seed: u64) -> Result<(), Invalid> {
     let (on, mac, port) = match out {
         true => (EGRESS, FAR_MAC, 1),
@@ -144,7 +144,7 @@ fn begin(rig: &mut Rig, out: bool, count: u32, seed: u64) -> Result<(), Invalid>
     written.map_err(|_| Invalid::TableFull)
 }
 
-/// The next hop of a session, with its header.
+/// Returns the next hop of a session, with its header.
 fn leads_to(family: Family, session: Session) -> Adjacency {
     let mut hop = gateway(family, 0);
     hop.header[..6].copy_from_slice(&session.peer.0);
@@ -154,7 +154,8 @@ fn leads_to(family: Family, session: Session) -> Adjacency {
     hop
 }
 
-/// A frame for each session, to its address or from its peer, in an order that follows from the second seed.
+/// Returns a frame for each session, to its address or from its peer. The second seed determines
+/// the order.
 fn templates(rig: &Rig, out: bool, count: u32, (seed, order): (u64, u64)) -> Templates {
     let mut rng = Rng::seeded(order ^ 0x7e3a);
     let family = rig.family();

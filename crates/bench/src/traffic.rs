@@ -1,5 +1,5 @@
-//! The packets of the firewall's rows: as short as they can be with a whole header of the upper
-//! layer and a right checksum, and the answers to them.
+//! Packets of the firewall's benchmark rows, with whole upper-layer headers and correct checksums
+//! but no more bytes than necessary, and the answers to them.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -12,7 +12,8 @@ use super::{Family, rig};
 use crate::workload::Family as _;
 use dataplane::packet::{Tuple, protocol};
 
-/// Bytes of a frame with its check sequence: 64, or what a TCP header over IPv6 takes.
+/// Returns the bytes of a frame with check sequence: 64, or as many as a TCP header over IPv6
+/// needs.
 pub(super) const fn frame_len(family: Family) -> u16 {
     match family {
         Family::Ipv4 => 64,
@@ -24,7 +25,7 @@ const CHECK_SEQUENCE: usize = 4;
 const LINK: usize = 14;
 const ACK: u8 = 0x10;
 
-/// A random flow of a client's; its destination port is odd.
+/// Returns a random flow of a client; its destination port is odd.
 pub(super) fn flow(family: Family, protocol: u8, rng: &mut Rng) -> Tuple {
     let (source, destination) = match family {
         Family::Ipv4 => (
@@ -43,7 +44,7 @@ pub(super) fn flow(family: Family, protocol: u8, rng: &mut Rng) -> Tuple {
     }
 }
 
-/// An address that is neither a client's nor in the networks that rules and the router have.
+/// Returns a random address outside the networks of clients, rules and router.
 fn far4(rng: &mut Rng) -> u32 {
     loop {
         let address = u32::random(rng);
@@ -53,7 +54,7 @@ fn far4(rng: &mut Rng) -> u32 {
     }
 }
 
-/// A packet of this flow, from the near side, in a frame for memory.
+/// Returns a packet of this flow from the near side, in a frame for the router in memory.
 pub(super) fn packet(tuple: &Tuple, payload: &[u8]) -> Vec<u8> {
     let family = if tuple.ipv6 {
         Family::Ipv6
@@ -99,7 +100,7 @@ pub(super) fn packet(tuple: &Tuple, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The answer to a packet that left on the far side, as it arrives there.
+/// Returns the answer to a packet that left on the far side, as it arrives there.
 pub(super) fn answer(mut frame: Vec<u8>) -> Vec<u8> {
     frame.swap_with(6, 0, 6);
     let ipv6 = frame[LINK] >> 4 == 6;
@@ -114,7 +115,7 @@ pub(super) fn answer(mut frame: Vec<u8>) -> Vec<u8> {
     frame
 }
 
-/// Lets two pieces of bytes change places.
+/// Exchanges two byte ranges of a slice.
 trait SwapWith {
     fn swap_with(&mut self, one: usize, other: usize, len: usize);
 }
@@ -127,7 +128,7 @@ impl SwapWith for Vec<u8> {
     }
 }
 
-/// Writes the checksums of a frame that holds one packet, UDP or TCP, and nothing behind it.
+/// Writes the checksums of a frame with one UDP or TCP packet and no padding.
 pub fn finish(frame: &mut [u8]) {
     let packet = &mut frame[LINK..];
     let ipv6 = packet[0] >> 4 == 6;
@@ -155,7 +156,7 @@ pub fn finish(frame: &mut [u8]) {
     let at = upper + if number == protocol::TCP { 16 } else { 6 };
     packet[at..at + 2].fill(0);
     let mut sum = !checksum::combine(pseudo, checksum::sum(&packet[upper..]));
-    // A zero says that a datagram has no checksum (RFC 768).
+    // A zero field means that a datagram has no checksum (RFC 768).
     if number == protocol::UDP && sum == 0 {
         sum = u16::MAX;
     }

@@ -1,8 +1,8 @@
-//! The row `fib-update`: how long the one writer takes to change a route.
+//! The benchmark row `fib-update`: the time that the writer takes to change a route.
 //!
-//! A sample is a whole operation of the writer, as control does it: a route comes or gets another
-//! next hop, and then that is taken back. A worker's reader passes between two changes, so that
-//! memory comes back as it does in a router that forwards.
+//! A sample is a whole operation of the writer, as control performs it: a route is added or gets
+//! another next hop, and the change is then undone. A reader passes its grace period between two
+//! changes, so that memory is reclaimed as in a forwarding router.
 
 use core::ops::BitOr;
 
@@ -18,40 +18,40 @@ use dataplane::table::fib::TableRoutes;
 use dataplane::table::grace::Reader;
 use dataplane::table::{FibWriter, Network, NextHopId, Routes};
 
-/// Networks that are changed for a row; there are two samples of each.
+/// Number of networks that are changed for a row, with two samples each.
 const NETWORKS: usize = 2_000;
-/// Hosts in the crowded network.
+/// Number of host routes in the crowded network.
 const CROWD: u32 = 32_768;
 
-/// A row: what one kind of change costs, in microseconds.
+/// A row: the time of one kind of change, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Update {
     /// `ipv4` or `ipv6`.
     pub family: &'static str,
-    /// How many routes there are, a crowd's not counted.
+    /// Number of routes, without those of the crowded network.
     pub routes: u32,
-    /// What is changed: the length of prefixes, `default`, or `crowded-host` (a host in a network
-    /// with 32,768 host routes).
+    /// The kind of change: a prefix length, `default`, or `crowded-host` (a host in a network with
+    /// 32,768 host routes).
     pub change: &'static str,
-    /// Rate of the time stamp counter.
+    /// Frequency of the time stamp counter in Hz.
     pub tsc_hz: u64,
-    /// Rate of the core.
+    /// Frequency of the core in Hz.
     pub core_hz: u64,
-    /// Clocks per header of the reference work, run before.
+    /// Time stamp counter cycles per header of the reference workload, run before.
     pub reference_tsc: f64,
     /// Microseconds, over the changes.
     pub us: Spread,
-    /// One of a hundred changes took more.
+    /// The 99th percentile in microseconds.
     pub us_p99: f64,
-    /// The longest change.
+    /// The longest change in microseconds.
     pub us_max: f64,
 }
 
 impl Update {
-    /// Its name.
+    /// The name of the row.
     pub const ROW: &'static str = "fib-update";
 
-    /// The row as a JSON object on one line; `p10` and `p90` are microseconds here.
+    /// Returns the row as a JSON object on one line; `p10` and `p90` are in microseconds.
     pub fn to_json(&self) -> String {
         format!(
             concat!(
@@ -72,7 +72,7 @@ impl Update {
             self.reference_tsc,
             self.us.p10,
             self.us.p90,
-            // The writer compares nothing in vectors.
+            // The writer uses no vector instructions.
             Level::Baseline.name(),
         )
     }
@@ -81,7 +81,7 @@ impl Update {
 /// Measures every kind of change for each family and number of routes, smallest tables first.
 ///
 /// # Errors
-/// [`Invalid`]: the first row that means nothing; rows before it were emitted.
+/// [`Invalid`]: the first row that could not be measured; earlier rows were emitted.
 pub fn updates(options: &Options, emit: &mut dyn FnMut(Update)) -> Result<(), Invalid> {
     for &family in &options.families {
         for &routes in &options.routes {
@@ -111,7 +111,7 @@ const LENGTHS6: [(u8, &str); 5] = [
     (0, "default"),
 ];
 
-/// A table that is changed.
+/// The table whose routes are changed.
 struct Bench<'o, A> {
     options: &'o Options,
     family: Family,
@@ -119,10 +119,10 @@ struct Bench<'o, A> {
     writer: FibWriter,
     half: fn(&mut TableRoutes) -> &mut Routes<A>,
     reader: Reader,
-    /// What changed routes lead to.
+    /// The next hop of changed routes.
     next_hop: NextHopId,
     reference: Reference,
-    /// Of the time stamp counter, and of the core.
+    /// Frequencies of the time stamp counter and of the core, in Hz.
     hz: (u64, u64),
 }
 
@@ -153,8 +153,8 @@ where
         })
     }
 
-    /// Every kind of change: random networks of these lengths; then a host among many in the
-    /// network at `crowded`.
+    /// Measures every kind of change: random networks of these lengths, then a host among many in
+    /// the network at `crowded`.
     fn kinds(
         mut self,
         lengths: &[(u8, &'static str)],
@@ -187,7 +187,7 @@ where
         let mut clocks: Vec<f64> = (0..11).map(|_| self.reference.clocks()).collect();
         let mut samples = Vec::with_capacity(networks.len() * 2);
         for &network in networks {
-            // As control does after each round of changes.
+            // Control does the same after each round of changes.
             self.writer.prepare();
             let before = self.table()?.get(network).unwrap_or(NextHopId::NO_ROUTE);
             samples.extend(self.change(network, self.next_hop)?);
@@ -210,7 +210,8 @@ where
         })
     }
 
-    /// Microseconds that one change takes; none if the thread had to wait for a processor.
+    /// Returns the microseconds that one change takes; `None` if the thread had to wait for a
+    /// processor.
     fn change(&mut self, network: Network<A>, id: NextHopId) -> Result<Option<f64>, Invalid> {
         self.reader.pass();
         let waited = || self.options.waited.and_then(|waited| waited());

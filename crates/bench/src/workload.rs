@@ -1,7 +1,7 @@
-//! Synthetic routing tables and traffic for benchmarks and scale tests, the same for the same seed.
+//! Synthetic routing tables and traffic for benchmarks and scale tests, reproducible by their seed.
 //!
-//! Prefix lengths are mixed as in a full table of the Internet. Prefixes are drawn evenly from the whole space,
-//! which is harder on caches than the Internet's.
+//! Prefix lengths are mixed as in a full table of the Internet. Prefixes are drawn evenly from the
+//! whole space, which is harder on caches than the Internet's.
 
 use std::collections::BTreeSet;
 
@@ -9,15 +9,15 @@ use machine::Rng;
 
 use dataplane::table::{Address, Network};
 
-/// A family that tables can be made up for.
+/// An address family with synthetic tables.
 pub trait Family: Address {
-    /// The lengths of prefixes, with how many of 1,000 have each.
+    /// Prefix lengths, with their share in 1,000.
     const MIX: &'static [(u8, u16)];
 
-    /// A random address of those that are given to networks.
+    /// Returns a random address in the space of networks.
     fn random(rng: &mut Rng) -> Self;
 
-    /// A random address in `network`.
+    /// Returns a random address in `network`.
     fn random_in(network: Network<Self>, rng: &mut Rng) -> Self;
 }
 
@@ -94,7 +94,7 @@ impl Family for u128 {
     }
 }
 
-/// As many different networks, in random order. Beyond a few millions of IPv4 there are no more.
+/// Returns `count` different networks in random order. IPv4 has at most a few million.
 pub fn networks<A: Family>(count: usize, seed: u64) -> Vec<Network<A>> {
     let mut rng = Rng::seeded(seed);
     let mut seen = BTreeSet::new();
@@ -108,7 +108,7 @@ pub fn networks<A: Family>(count: usize, seed: u64) -> Vec<Network<A>> {
     networks
 }
 
-/// As many addresses, each in a network drawn at random.
+/// Returns `count` addresses, each in a random network.
 pub fn destinations<A: Family>(networks: &[Network<A>], count: usize, seed: u64) -> Vec<A> {
     let mut rng = Rng::seeded(seed);
     (0..count)

@@ -256,7 +256,7 @@ impl Outlet {
         self.reserve();
     }
 
-    /// Adds the last port queue to the indexes.
+    /// Adds the port queue at this position to the indexes.
     fn put(&mut self, place: usize) {
         let attached = &mut self.ports[place];
         let number = usize::from(attached.number);
@@ -330,7 +330,7 @@ impl Outlet {
         self.ports.get_mut(usize::from(place))
     }
 
-    /// Begins a round: polls the counters and queues anew.
+    /// Begins a round in the flow offload of each busy port.
     pub(crate) fn begin(&mut self) {
         for place in self.ways.busy().iter().copied().map(usize::from) {
             if let Some(offload) = self.ports[place].port.offload() {

@@ -38,7 +38,8 @@ struct Gathered {
 }
 
 impl Places {
-    /// Registers a port with its crowd. Returns the membership of a quiet port.
+    /// Registers the crowd of a quiet port, and returns the port's membership; `None` for busy
+    /// ports.
     pub(crate) fn membership(
         &mut self,
         member: Option<(Arc<dyn Crowd>, u32)>,

@@ -1,8 +1,10 @@
-//! Services: what control asked to hear. A table, filled by control and read by workers, names the service of a
-//! frame for this router: by EtherType, LLC or SNAP, and group; by IP protocol, UDP port, or ICMP type.
+//! Services: the frames that control receives. A table, written by control and read by workers,
+//! maps frames for this router to services: by EtherType, LLC or SNAP and multicast group; by IP
+//! protocol, UDP port or ICMP type.
 //!
-//! Only frames that are neither IPv4 nor IPv6, and packets for this router, are looked up. Each worker limits each
-//! service by a rate and a burst of its own, so that no service takes the ring to control from the others.
+//! Only frames that are neither IPv4 nor IPv6, and packets for this router, are looked up. Each
+//! worker limits each service by a separate rate and burst, so that no service starves the others
+//! on the ring to control.
 
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
@@ -15,15 +17,15 @@ use crate::flow::{Upper, upper4, upper6};
 use crate::gate::{Admission, Arrival, CHALLENGE_MAX, Gated, Limits, PerSender};
 use crate::packet::protocol;
 
-/// How many services there can be.
+/// The most services.
 pub const SERVICES: usize = 64;
 
-/// A service, by its place in the table. A name keeps its place.
+/// A service, by its index in the table. A name keeps its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServiceId(u8);
 
 impl ServiceId {
-    /// The service at this place; none beyond [`SERVICES`].
+    /// Returns the service with this index; `None` from [`SERVICES`] on.
     pub const fn new(index: usize) -> Option<Self> {
         match index < SERVICES {
             true => Some(Self(index as u8)),
@@ -31,7 +33,7 @@ impl ServiceId {
         }
     }
 
-    /// Its place, below [`SERVICES`].
+    /// Returns the index, below [`SERVICES`].
     pub const fn index(self) -> usize {
         self.0 as usize % SERVICES
     }
@@ -42,12 +44,12 @@ impl ServiceId {
 pub struct ServiceSet(pub u64);
 
 impl ServiceSet {
-    /// Whether it has this service.
+    /// Returns true if the set has this service.
     pub const fn has(self, id: ServiceId) -> bool {
         self.0 >> id.index() & 1 != 0
     }
 
-    /// The set with this service, or without it.
+    /// Returns the set with this service added or removed.
     #[must_use]
     pub const fn with(self, id: ServiceId, is_in: bool) -> Self {
         let bit = 1 << id.index();
@@ -58,14 +60,14 @@ impl ServiceSet {
     }
 }
 
-/// What tells that a frame is a service's.
+/// A pattern for the frames of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Match {
-    /// What a frame carries, sent to this router's link address or to any group.
+    /// Frames with this content, to this router's MAC address or any multicast address.
     Frame(Carried),
-    /// The same, sent to this group alone. It comes before the same sent to any.
+    /// Frames with this content to this multicast address only. Precedes `Frame`.
     FrameTo(Mac, Carried),
-    /// An IP protocol: those of its packets that no port or type is registered for.
+    /// Packets of an IP protocol that match no registered port or type.
     Protocol {
         /// The family.
         ipv6: bool,
@@ -79,17 +81,17 @@ pub enum Match {
         /// The destination port.
         port: u16,
     },
-    /// Datagrams to these UDP ports, but for those that are registered one by one. What nobody takes of them goes
-    /// to the host stack.
+    /// Datagrams to these UDP ports, except ports that are registered singly. Datagrams that no
+    /// service accepts go to the host stack.
     UdpPorts {
         /// The family.
         ipv6: bool,
         /// The first destination port.
         first: u16,
-        /// The last one.
+        /// The last destination port, included.
         last: u16,
     },
-    /// ICMP messages of this type; with `ipv6` those of ICMPv6.
+    /// ICMP messages of this type, or ICMPv6 messages with `ipv6`.
     Icmp {
         /// The family.
         ipv6: bool,
@@ -98,50 +100,51 @@ pub enum Match {
     },
 }
 
-/// What a frame carries that is not IP.
+/// The content of a frame that is not IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Carried {
     /// By its EtherType.
     EtherType(u16),
-    /// Behind a length: by the address of the LLC header's destination (IEEE 802.2), as of spanning tree.
+    /// Behind a length: the destination service access point of the LLC header (IEEE 802.2), as for
+    /// spanning tree.
     Llc(u8),
-    /// Behind a length and a SNAP header: by organisation and protocol (IEEE 802), as of CDP.
+    /// Behind a length and a SNAP header: organisation and protocol (IEEE 802), as for CDP.
     Snap([u8; 3], u16),
 }
 
-/// Which of the packets of a service are heard, by their destination.
+/// The destinations of a service's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Addressed {
-    /// All that are for this router.
+    /// All packets for this router.
     #[default]
     Any,
-    /// Those to an address of its own.
+    /// Packets to an address of this router.
     Own,
-    /// Those to a broadcast address, or to a group.
+    /// Packets to a broadcast or multicast address.
     Many,
 }
 
-/// Which interfaces' frames are heard.
+/// The interfaces whose frames a service receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
-    /// Those of all interfaces.
+    /// All interfaces.
     #[default]
     Everywhere,
-    /// Those of the interfaces that were asked for (`InterfaceTable::set_services`).
+    /// Interfaces that have the service in their set (`InterfaceTable::set_services`).
     Asked,
 }
 
-/// How many frames a worker hands to control for a service.
+/// The rate at which a worker hands frames of a service to control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// In a second, in the long run.
+    /// Frames per second in the long run.
     pub per_second: u32,
-    /// At once.
+    /// Frames in a burst.
     pub burst: u32,
 }
 
 impl Rate {
-    /// Half of it.
+    /// Returns half of the rate.
     const fn half(self) -> Self {
         Self {
             per_second: self.per_second / 2,
@@ -150,30 +153,31 @@ impl Rate {
     }
 }
 
-/// A service, as it is registered.
+/// A registered service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// The name that traces and counters show. Services of one name are one.
+    /// Name in traces and counters. Services with equal names are one service.
     pub name: &'static str,
-    /// What tells its frames.
+    /// The patterns of its frames.
     pub matches: Vec<Match>,
-    /// Which of its packets are heard, by destination.
+    /// The destinations of its packets.
     pub addressed: Addressed,
-    /// Its packets meet the rules of `input` first. Otherwise they pass them, as they pass those of Linux where
-    /// somebody reads a raw socket: a DHCP client hears its offer whatever the firewall lets in.
+    /// Packets must pass the rules of `input` first. Otherwise they bypass these rules, like
+    /// packets for raw sockets in Linux: a DHCP client receives its offer whatever the firewall
+    /// accepts.
     pub meets_rules: bool,
-    /// Which interfaces' frames are heard.
+    /// The interfaces whose frames it receives.
     pub scope: Scope,
-    /// How many are heard.
+    /// Rate limit of the service on each worker.
     pub rate: Rate,
-    /// How many are heard of one sender, where there is no gate: half of all, unless the service says otherwise.
+    /// Rate limit per sender without a gate: half of the service's rate by default.
     pub per_sender: PerSender,
-    /// Sorts the datagrams of known peers and of strangers.
+    /// Classifies the datagrams of known and unknown senders.
     pub gate: Gated,
 }
 
 impl Service {
-    /// A service with one match: on all interfaces, behind the rules of `input`.
+    /// Creates a service with one match, on all interfaces, behind the rules of `input`.
     pub fn new(name: &'static str, matches: impl Into<Vec<Match>>, rate: Rate) -> Self {
         let matches = matches.into();
         Self {
@@ -188,7 +192,7 @@ impl Service {
         }
     }
 
-    /// Tells senders apart by their link address: some of them have no IP address yet.
+    /// Distinguishes senders by MAC address, because some have no IP address yet.
     #[must_use]
     pub fn by_link(self) -> Self {
         Self {
@@ -198,12 +202,12 @@ impl Service {
     }
 }
 
-/// The services that control hears, compiled.
+/// The compiled table of services.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Services {
-    /// By match, sorted.
+    /// Patterns and their services, sorted.
     matches: Vec<(Match, ServiceId)>,
-    /// By id.
+    /// Facts by service index.
     facts: Vec<Option<Facts>>,
 }
 
@@ -218,29 +222,29 @@ struct Facts {
     gate: Gated,
 }
 
-/// A match that two services want.
+/// A pattern that another service has already registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// The match.
+    /// The pattern.
     pub what: Match,
     /// The service that has it.
     pub by: &'static str,
 }
 
-/// What the table says of a packet for this router.
+/// The result of a lookup for a packet for this router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It is this service's.
+    /// The packet belongs to this service.
     Service(ServiceId),
-    /// It is a fragment of what may be a service's: it has to be whole first.
+    /// A fragment that may belong to a service and must be reassembled first.
     Piece,
 }
 
 impl Services {
-    /// Adds a service at its place.
+    /// Adds a service at its index.
     ///
     /// # Errors
-    /// A match that another has; the service is there without it.
+    /// A pattern that another service has; the service is added without it.
     pub fn add(&mut self, id: ServiceId, service: &Service) -> Result<(), Taken> {
         if self.facts.len() <= id.index() {
             self.facts.resize(id.index() + 1, None);
@@ -268,24 +272,24 @@ impl Services {
         taken
     }
 
-    /// The name of a service.
+    /// Returns the name of a service.
     pub fn name(&self, id: ServiceId) -> &'static str {
         self.facts(id).map_or("gone", |facts| facts.name)
     }
 
-    /// The service of this name.
+    /// Returns the service with this name.
     pub fn named(&self, name: &str) -> Option<ServiceId> {
         let mut facts = self.facts.iter();
         let at = facts.position(|facts| facts.as_ref().is_some_and(|facts| facts.name == name))?;
         ServiceId::new(at)
     }
 
-    /// Whether the packets of a service meet the rules of `input`.
+    /// Returns true if packets of a service must pass the rules of `input`.
     pub fn meets_rules(&self, id: ServiceId) -> bool {
         self.facts(id).is_some_and(|facts| facts.meets_rules)
     }
 
-    /// Decides whether control hears a frame of a service. `l3` is where its packet begins.
+    /// Decides whether control receives a frame of a service. The packet begins at `l3`.
     pub(crate) fn admit(
         &self,
         limits: &mut Limits,
@@ -305,7 +309,8 @@ impl Services {
         limits.admit(id, (facts.rate, facts.per_sender), (frame, l3), now)
     }
 
-    /// Writes what a stranger is asked for that sent this packet; returns its length.
+    /// Writes the answer that asks the unknown sender of this packet to prove its address. Returns
+    /// the length in bytes.
     pub(crate) fn challenge(
         &self,
         id: ServiceId,
@@ -315,7 +320,7 @@ impl Services {
     ) -> Option<usize> {
         let gate = self.facts(id)?.gate.0.as_ref()?;
         let arrival = arrival(packet, now)?;
-        // A longer answer would amplify what somebody sends under the address of another.
+        // A longer answer would amplify attacks with forged source addresses.
         { gate.challenge(&arrival, answer) }.filter(|len| *len <= arrival.payload.len())
     }
 
@@ -323,7 +328,8 @@ impl Services {
         self.facts.get(id.index())?.as_ref()
     }
 
-    /// The service of this match, on an interface that asked for these.
+    /// Returns the service of a pattern, if the interface has it in its set or the service receives
+    /// frames of all interfaces.
     fn of(&self, what: Match, asked: ServiceSet) -> Option<ServiceId> {
         let at = { &self.matches }.binary_search_by_key(&what, |(what, _)| *what);
         let (_, id) = self.matches[at.ok()?];
@@ -331,7 +337,7 @@ impl Services {
         (everywhere || asked.has(id)).then_some(id)
     }
 
-    /// The service of a UDP port.
+    /// Returns the service of a UDP port.
     fn of_port(&self, ipv6: bool, port: u16, asked: ServiceSet) -> Option<ServiceId> {
         let alone = self.of(Match::Udp { ipv6, port }, asked);
         alone.or_else(|| {
@@ -351,8 +357,8 @@ impl Services {
         })
     }
 
-    /// The service of a frame to this router or to a group, which is not of IP. `bytes` is the frame, `l3` where
-    /// what it carries begins, behind this type or length.
+    /// Returns the service of a frame without an IP packet. `bytes` is the frame, and its content
+    /// begins at `l3`, behind this EtherType or length.
     pub fn frame(
         &self,
         bytes: &[u8],
@@ -365,8 +371,8 @@ impl Services {
         to_this.or_else(|| self.of(Match::Frame(carried), asked))
     }
 
-    /// What a packet for this router is: of a service, or a fragment of what may be. `many`: it was sent to a
-    /// broadcast address or to a group.
+    /// Returns the service of a packet for this router, or a fragment of one. `many`: the
+    /// destination is a broadcast or multicast address.
     pub fn packet(&self, packet: &[u8], many: bool, asked: ServiceSet) -> Option<Found> {
         let (ipv6, upper) = upper(packet)?;
         if upper.fragment {
@@ -396,7 +402,7 @@ impl Services {
         found.map(Found::Service)
     }
 
-    /// Whether some service has several UDP ports.
+    /// Returns true if some service has a range of UDP ports.
     fn has_ports(&self, ipv6: bool, asked: ServiceSet) -> bool {
         let mut all = self.matches.iter();
         all.any(|(what, _)| {
@@ -405,7 +411,7 @@ impl Services {
         })
     }
 
-    /// Whether packets of this protocol may be a service's.
+    /// Returns true if packets of this protocol may belong to a service.
     fn may_be(&self, ipv6: bool, number: u8, asked: ServiceSet) -> bool {
         let (first, last) = match number {
             protocol::UDP if self.has_ports(ipv6, asked) => return true,
@@ -437,9 +443,9 @@ impl Services {
     }
 }
 
-/// What a frame carries behind its type or length.
+/// Returns the content of a frame behind its EtherType or length.
 fn carried(payload: &[u8], ethertype: u16) -> Option<Carried> {
-    /// The least EtherType; a length is less (IEEE 802.3, 3.2.6).
+    /// The smallest EtherType; smaller values are lengths (IEEE 802.3, 3.2.6).
     const ETHERTYPES: u16 = 1536;
     if ethertype >= ETHERTYPES {
         return Some(Carried::EtherType(ethertype));
@@ -454,7 +460,7 @@ fn carried(payload: &[u8], ethertype: u16) -> Option<Carried> {
     }
 }
 
-/// The datagram of a packet, if it is a whole one.
+/// Returns the UDP datagram of a packet, if it is whole.
 fn arrival(packet: &[u8], now: Instant) -> Option<Arrival<'_>> {
     let (ipv6, upper) = upper(packet)?;
     if upper.protocol != protocol::UDP || upper.fragment {

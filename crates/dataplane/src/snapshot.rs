@@ -1,7 +1,8 @@
-//! The snapshot: settings, port bindings and rules, compiled by control, immutable, replaced as a whole between two
-//! steps.
+//! The snapshot: settings, port bindings and rules, compiled by control, immutable, replaced as a
+//! whole between two steps.
 //!
-//! Interfaces, own addresses, routes, next hops and counters are not in it: they are in shared tables and outlive it.
+//! Interfaces, own addresses, routes, next hops and counters are in shared tables, which outlive
+//! snapshots.
 
 use std::sync::Arc;
 
@@ -12,35 +13,35 @@ pub use crate::flow::MultipathHash;
 use crate::ipsec::Ipsec;
 use crate::service::Services;
 
-/// Everything that the walk reads and that changes only by configuration or link state.
+/// The inputs of the walk that change only by configuration or link state.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Rises by one with each compile.
     pub epoch: u64,
-    /// By port number: what stands behind each port.
+    /// Port bindings, by port number.
     pub ports: Vec<PortBinding>,
-    /// The device of some port spreads its frames over several workers, by a hash of its own.
+    /// The device of some port spreads its frames over several workers by its own hash.
     pub spread_by_devices: bool,
-    /// Settings of `/ip/settings` that the walk obeys.
+    /// Settings of `/ip/settings` for the walk.
     pub ipv4: FamilySettings,
-    /// Settings of `/ipv6/settings` that the walk obeys.
+    /// Settings of `/ipv6/settings` for the walk.
     pub ipv6: FamilySettings,
-    /// `/routing/rule`, enabled ones in order. Empty: everything uses table 0 (main).
+    /// Enabled rules of `/routing/rule`, in order. Without rules every packet uses table 0 (main).
     pub rules: Vec<RoutingRule>,
-    /// Whether ICMP redirects are sent.
+    /// True if ICMP redirects are sent.
     pub send_redirects: bool,
-    /// Rules of the firewall, and whether connections are tracked.
+    /// Firewall rules, and the settings of connection tracking.
     pub firewall: Arc<Firewall>,
-    /// How long fragments of IPv4 wait, and how much memory those of all workers have, where
-    /// connections are tracked.
+    /// Timeout of IPv4 fragments, and memory for those of all workers, where connections are
+    /// tracked.
     pub fragments4: reassembly::Config,
-    /// What local time is ahead of UTC, in seconds.
+    /// Offset of local time from UTC in seconds; positive in the east.
     pub zone_seconds: i32,
-    /// The services that control hears.
+    /// The services of control.
     pub services: Arc<Services>,
-    /// There are simple queues, or queues of `global`.
+    /// There are simple queues, or queue trees with parent `global`.
     pub queues: bool,
-    /// What IPsec protects, and how.
+    /// IPsec policies and associations.
     pub ipsec: Ipsec,
 }
 
@@ -65,13 +66,14 @@ impl Default for Snapshot {
 }
 
 impl Snapshot {
-    /// Whether nothing but queues looks at packets beside routing: they take the walk of the fast path.
+    /// Returns true if packets take the walk of the fast path: besides routing, at most queues
+    /// apply.
     pub(crate) const fn is_short(&self) -> bool {
         self.ipv4.is_short() && self.ipv6.is_short()
     }
 
-    /// Whether nothing looks at packets but routing. What interfaces on the receiving one receive is counted in pass 3
-    /// then, together with what goes by the fast path.
+    /// Returns true if nothing but routing applies to packets. Pass 3 then counts the frames of
+    /// VLANs and sessions, together with those of the fast path.
     pub(crate) fn is_fast_path(&self) -> bool {
         let guards = self.firewall.guards(false) || self.firewall.guards(true);
         !guards && self.is_short() && !self.queues
@@ -86,7 +88,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether it says the same as another, but for its epoch.
+    /// Returns true if two snapshots differ at most in their epoch.
     pub fn is_like(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.firewall, &other.firewall)
             && self.ports == other.ports
@@ -101,7 +103,7 @@ impl Snapshot {
             && self.ipsec == other.ipsec
     }
 
-    /// What stands behind the port with this number.
+    /// Returns the binding of the port with this number.
     #[inline]
     pub fn port(&self, number: u16) -> Option<&PortBinding> {
         self.ports.get(usize::from(number))
@@ -111,45 +113,46 @@ impl Snapshot {
 /// A port, as the walk sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortBinding {
-    /// The interface whose frames it carries. For a mirror: the interface that it mirrors; for the shared one: itself.
+    /// The interface whose frames the port carries. For a mirror: the mirrored interface; for the
+    /// shared device: its own interface.
     pub interface: InterfaceId,
-    /// What it finishes by itself.
+    /// The work that the port does by itself.
     pub offloads: Offloads,
-    /// Where its frames come from.
+    /// The origin of its frames.
     pub role: Role,
     /// Its frames are spread over the workers by flow, because it has fewer queues than there are
     /// workers.
     pub steer: bool,
-    /// The workers that have a queue of it, by index, ascending. A worker without one hands its
-    /// frames over to one of these. Empty: every worker looks only at the queues that it has.
+    /// Workers with a queue of the port, by index, ascending. Other workers hand frames for the
+    /// port to one of them. Empty: a worker uses only its own queues.
     pub workers: Vec<u16>,
 }
 
-/// Where the frames of a port come from.
+/// The origin of a port's frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// Other stations: they take the walk from ingress on.
+    /// Other stations: frames walk from ingress on.
     #[default]
     Wire,
-    /// This router's own host stack: raw IP packets that take the walk from output on.
+    /// This router's host stack: bare IP packets walk from output on.
     Mirror,
-    /// The host stack behind all point-to-point interfaces: as [`Self::Mirror`], but link-local addresses name the
-    /// interface (`zone.rs`).
+    /// The host stack behind all point-to-point interfaces: like [`Self::Mirror`], but link-local
+    /// addresses name the interface (`zone.rs`).
     Shared,
 }
 
-/// Why packets of a family walk the slow path: a set.
+/// The set of reasons why packets of a family take the slow path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlowReasons(u8);
 
 impl SlowReasons {
-    /// Whether there is none.
+    /// Returns true if the set is empty.
     #[inline(always)]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The reasons, in their order.
+    /// Returns the reasons in order.
     pub fn iter(self) -> impl Iterator<Item = SlowReason> {
         let all = SlowReason::ALL.into_iter();
         all.filter(move |reason| self.0 >> *reason as u8 & 1 != 0)
@@ -166,7 +169,7 @@ impl FromIterator<SlowReason> for SlowReasons {
     }
 }
 
-/// Why a packet walks the slow path. `print`, `trace` and `check` show these.
+/// The reason why a packet takes the slow path, shown by `print`, `trace` and `check`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SlowReason {
     /// `allow-fast-path=no`.
@@ -175,18 +178,18 @@ pub enum SlowReason {
     RoutingRules,
     /// `rp-filter` is not `no`.
     ReversePathFilter,
-    /// A table of the firewall has enabled rules.
+    /// A firewall table has enabled rules.
     FirewallRules,
     /// Connections are tracked.
     ConnectionTracking,
-    /// There are simple queues, or queues of `global`.
+    /// There are simple queues, or queue trees with parent `global`.
     Queues,
     /// `/ip/ipsec/policy` has enabled policies.
     IpsecPolicies,
 }
 
 impl SlowReason {
-    /// All of them, in their order.
+    /// All reasons, in order.
     pub const ALL: [Self; 7] = [
         Self::NotAllowed,
         Self::RoutingRules,
@@ -197,7 +200,7 @@ impl SlowReason {
         Self::IpsecPolicies,
     ];
 
-    /// The sentence that a user reads.
+    /// Returns the explanation for users.
     pub const fn explain(self) -> &'static str {
         match self {
             Self::NotAllowed => "allow-fast-path=no",
@@ -211,85 +214,85 @@ impl SlowReason {
     }
 }
 
-/// How strictly the way back to the source is checked (RFC 3704).
+/// The strictness of the reverse path check (RFC 3704).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RpFilter {
-    /// Not at all.
+    /// No check.
     #[default]
     No,
-    /// The best way back leaves by the ingress interface.
+    /// The best route to the source leaves by the ingress interface.
     Strict,
-    /// There is some way back.
+    /// There is a route to the source.
     Loose,
 }
 
 /// Settings of one address family.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FamilySettings {
-    /// Packets for others are forwarded.
+    /// Packets for other hosts are forwarded.
     pub forward: bool,
     /// `allow-fast-path`.
     pub allow_fast_path: bool,
-    /// How flows spread over gateways.
+    /// The fields that select a gateway of a multipath route.
     pub multipath_hash: MultipathHash,
-    /// How strictly the way back is checked.
+    /// The strictness of the reverse path check.
     pub rp_filter: RpFilter,
-    /// Why packets do not take the shortest walk; empty: they do.
+    /// The reasons against the fast path; empty: packets take the fast path.
     pub slow: SlowReasons,
 }
 
 impl FamilySettings {
-    /// Whether packets take the shortest walk.
+    /// Returns true if packets take the fast path.
     #[inline(always)]
     pub const fn is_fast(&self) -> bool {
         self.slow.is_empty()
     }
 
-    /// Whether the shortest walk does for packets: only queues behind it look at them.
+    /// Returns true if packets take the walk of the fast path: at most queues apply behind it.
     #[inline(always)]
     pub const fn is_short(&self) -> bool {
         self.slow.0 & !(1 << SlowReason::Queues as u8) == 0
     }
 
-    /// Whether the way back is checked.
+    /// Returns true if the reverse path is checked.
     #[inline(always)]
     pub const fn checks_way_back(&self) -> bool {
         !matches!(self.rp_filter, RpFilter::No)
     }
 }
 
-/// A rule of `/routing/rule`, compiled. All conditions that are given must hold.
+/// A compiled rule of `/routing/rule`. All conditions that are set must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoutingRule {
     /// Source prefix, as address bits (IPv4 in the low 32) and length.
     pub source: Option<Prefix>,
-    /// Destination prefix.
+    /// Destination prefix, as address bits and length.
     pub destination: Option<Prefix>,
     /// Ingress interface.
     pub interface: Option<InterfaceId>,
     /// Routing mark, by number.
     pub mark: Option<u32>,
-    /// What happens.
+    /// The action.
     pub action: RuleAction,
-    /// The routing table's number, for the lookups.
+    /// Number of the routing table for lookups.
     pub table: u16,
-    /// A route shorter than this does not count (`min-prefix`).
+    /// Routes with a shorter prefix do not count (`min-prefix`).
     pub min_prefix: Option<u8>,
 }
 
-/// A prefix of either family.
+/// A prefix of IPv4 or IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
-    /// IPv6 rather than IPv4.
+    /// True for IPv6.
     pub ipv6: bool,
     /// The address; IPv4 in the low 32 bits.
     pub bits: u128,
-    /// The prefix's length, 0 to 32 or 128.
+    /// Length in bits: 0 to 32, or 0 to 128.
     pub len: u8,
 }
 
 impl Prefix {
-    /// Its first address.
+    /// Returns its first address.
     #[inline]
     pub fn masked(&self) -> u128 {
         let width: u32 = if self.ipv6 { 128 } else { 32 };
@@ -300,15 +303,15 @@ impl Prefix {
     }
 }
 
-/// What a routing rule does.
+/// The action of a routing rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleAction {
-    /// Look up there; without a route, go on with the next rule.
+    /// Look up the table; without a route, continue with the next rule.
     Lookup,
-    /// Look up there and nowhere else.
+    /// Look up the table, and no other.
     LookupOnly,
-    /// Discard silently.
+    /// Drop silently.
     Drop,
-    /// Discard; the sender is told.
+    /// Drop, and send an ICMP error.
     Unreachable,
 }

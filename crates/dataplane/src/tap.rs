@@ -1,11 +1,12 @@
-//! Taps: copies of frames for whoever looks on, a sniffer or a rule that sends copies away.
+//! Taps: copies of frames for a sniffer or for a rule that exports packets.
 //!
-//! A tapped interface shows its frames where they are received and where they are transmitted, whichever way they
-//! take in between. Copies go by a ring of their own, so that they keep nothing else from control. They are bounded
-//! by the ring and by what holders may have of the pool; what finds no room is counted as lost. Where no interface is
-//! tapped, that is asked once for each vector and each transmission.
+//! Frames of a tapped interface are copied at reception and at transmission, whatever way they take
+//! in between. Copies go by a separate ring, so that they do not displace punts. The ring and the
+//! holders' share of the pool limit the copies; copies without room are counted as lost. Without
+//! taps, the check costs one load per vector and per transmission.
 //!
-//! A mirror is a tap whose copies leave by another port at once, as those of a switch chip do ([`Taps::set_mirrors`]).
+//! A mirror is a tap whose copies leave by another port at once, like port mirroring of a switch
+//! chip ([`Taps::set_mirrors`]).
 
 mod table;
 
@@ -24,14 +25,14 @@ use crate::walk::{self, Context, Stage, untagged};
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
 
-/// Shows frames that a port received, as they came; on a VLAN's interface without the tags that name it.
+/// Copies received frames of a port; at a VLAN interface without the tags that name it.
 #[cold]
 #[inline(never)]
 pub(crate) fn received(cx: &Context<'_>, port: InterfaceId, frames: &[Frame], outlet: &mut Outlet) {
     mirror(cx, (port, Direction::Received), frames, outlet);
     for frame in frames {
         show(cx, (port, Direction::Received), (frame, 0), outlet);
-        // Slaves show theirs where these enter.
+        // Frames of bridge ports and bond slaves are copied where they enter the bridge or bond.
         let is_own = |id: InterfaceId| {
             let line = cx.interfaces.get(id);
             id != port && line.is_some_and(|line| line.above == Above::Nothing)
@@ -43,7 +44,7 @@ pub(crate) fn received(cx: &Context<'_>, port: InterfaceId, frames: &[Frame], ou
     }
 }
 
-/// Shows frames that a port is about to transmit.
+/// Copies frames that a port is about to transmit.
 #[cold]
 #[inline(never)]
 pub(crate) fn transmitted(cx: &Context<'_>, port: u16, frames: &[Frame], outlet: &mut Outlet) {
@@ -76,7 +77,7 @@ pub(crate) fn transmitted(cx: &Context<'_>, port: u16, frames: &[Frame], outlet:
     }
 }
 
-/// Sends copies of frames by the ports that get those of an interface. A port that gets copies is not mirrored itself.
+/// Sends copies of frames by the mirror targets of an interface. A target is not mirrored itself.
 fn mirror(
     cx: &Context<'_>,
     (id, direction): (InterfaceId, Direction),
@@ -104,7 +105,7 @@ fn mirror(
     }
 }
 
-/// Shows a frame at an interface if that is tapped; without tags where its packet begins behind some.
+/// Copies a frame at a tapped interface, without the tags in front of its packet.
 #[inline(always)]
 pub(crate) fn show(
     cx: &Context<'_>,

@@ -1,4 +1,4 @@
-//! A router for tests.
+//! A router for tests, with scripted ports.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, VecDeque};
@@ -25,37 +25,38 @@ use crate::snapshot::{FamilySettings, PortBinding, Role, SlowReason, Snapshot};
 use crate::table::{Adjacency, Fib, FibWriter, Kind, Network, NextHopId};
 use crate::worker::{Parts, Worker};
 
-/// The router's own addresses.
+/// The router's addresses.
 const OWN: [IpAddr; 3] = [
     IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)),
     IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 10, 0, 0, 0, 1)),
     IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1)),
 ];
 
-/// What waits at both ends of a test port.
+/// State of a test port, shared with the test.
 #[derive(Debug, Default)]
 pub(crate) struct Line {
     pub(crate) arriving: VecDeque<(Vec<u8>, Offload)>,
     pub(crate) sent: Vec<(Vec<u8>, Offload)>,
-    /// The packet mark that frames arrive with, and what was known of those that were sent: mark, flow, and the
+    /// The packet mark of received frames, and facts about sent frames: mark, flow, and the
     /// interface below their ingress.
     pub(crate) mark: u32,
     pub(crate) known: Vec<(u32, u32, InterfaceId)>,
-    /// How many more frames the port takes; all of them if none is said.
+    /// Frames that the port still takes; `None`: any number.
     pub(crate) room: Option<usize>,
-    /// How many more flushes it takes until the device has sent everything.
+    /// Flushes that the device still needs to send everything.
     pub(crate) flushes: u32,
-    /// What the port has counted.
+    /// The port's counters.
     pub(crate) counters: PortCounters,
-    /// The number of a device behind the port, which learns shortcuts then, and what it has learned.
+    /// Number of a device behind the port, which makes the port learn shortcuts, and the learned
+    /// shortcuts.
     pub(crate) device: Option<u32>,
     pub(crate) learned: Vec<Shortcut>,
-    /// What went by shortcuts of connections, and which of these have been forgotten.
+    /// Traffic of connection shortcuts, and the shortcuts that were ended.
     pub(crate) gathered: Vec<ConnectionTraffic>,
     pub(crate) forgotten: Vec<(AddressPair, Service)>,
 }
 
-/// A port whose other end is a test.
+/// A port whose other end is the test.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TestPort(pub(crate) Arc<Mutex<Line>>);
 
@@ -131,7 +132,7 @@ impl FlowOffload for TestPort {
     }
 
     fn gather(&mut self, _: Option<u32>, gathered: &mut dyn FnMut(ConnectionTraffic) -> bool) {
-        // Of a connection that is gone nothing more is told.
+        // The traffic of an ended connection is reported only once.
         self.line().gathered.retain(|one| gathered(*one));
     }
 
@@ -143,40 +144,40 @@ impl FlowOffload for TestPort {
 pub(crate) const ETHER1: InterfaceId = InterfaceId(1);
 pub(crate) const ETHER2: InterfaceId = InterfaceId(2);
 pub(crate) const VLAN10: InterfaceId = InterfaceId(3);
-/// The tag of `vlan10`.
+/// VLAN tag of `vlan10`.
 const TAG10: Tag = Tag {
     ethertype: 0x8100,
     vlan_id: 10,
 };
 /// The port number of `ether1`'s mirror.
 pub(crate) const MIRROR: u16 = 2;
-/// The link header towards the gateway on `ether2`.
+/// MAC addresses of frames to the gateway on `ether2`.
 pub(crate) const GATEWAY: [u8; 12] = [2, 0, 0, 0, 0, 7, 2, 0, 0, 0, 0, 2];
 
-/// More slots than the rings can hold.
+/// More slots than the rings hold.
 pub(crate) const SIZES: Sizes = Sizes {
     small: 4096,
     medium: 64,
     large: 8,
 };
 
-/// A router of one or more workers: `ether1` (10.0.0.1/24, 2001:db8:0:a::1/64, VLAN 10 on request)
+/// A router of one or more workers: `ether1` (10.0.0.1/24, 2001:db8:0:a::1/64, optionally VLAN 10)
 /// and `ether2`, with a gateway for 11.0.0.0/8 and 2001:db8:0:b::/64 behind it.
 pub(crate) struct Rig {
     pub(crate) writer: FibWriter,
     pub(crate) snapshot: Snapshot,
     published: Arc<ArcSwap<Snapshot>>,
     pub(crate) interfaces: Arc<InterfaceTable>,
-    /// What the table gets with the next publication.
+    /// Interfaces for the next publication.
     given: BTreeMap<InterfaceId, (Interface, Details)>,
     pub(crate) workers: Vec<Worker>,
     pub(crate) connections: Arc<connection::Table>,
-    /// The time of the steps; tests move it on.
+    /// The time of the steps, which tests advance.
     pub(crate) now: Instant,
     pub(crate) remotes: Vec<Remote>,
     pub(crate) counters: Vec<Arc<Counters>>,
     pub(crate) pool: Pool,
-    /// By port number.
+    /// Ports by number.
     pub(crate) ports: Vec<TestPort>,
     pub(crate) gateway: NextHopId,
 }
@@ -186,7 +187,7 @@ impl Rig {
         Self::with_workers(1)
     }
 
-    /// Worker 0 has the queues of all ports.
+    /// Creates a rig of `count` workers. Worker 0 has the queues of all ports.
     pub(crate) fn with_workers(count: usize) -> Self {
         let mut writer = FibWriter::new();
         let published = Arc::new(ArcSwap::from_pointee(Snapshot::default()));
@@ -277,7 +278,7 @@ impl Rig {
         self.route6(0x2001_0db8_0000_000a << 64, 64, glean);
     }
 
-    /// A next hop of this kind on `ether1`.
+    /// Adds a next hop of this kind on `ether1`.
     pub(crate) fn hop(&mut self, kind: Kind) -> NextHopId {
         let adjacency = Adjacency {
             kind,
@@ -307,7 +308,7 @@ impl Rig {
         table.ipv6.insert(network, hop).expect("room");
     }
 
-    /// What goes to the gateway goes back to where packets come from.
+    /// Makes packets to the gateway leave by `ether1`, their ingress interface.
     pub(crate) fn lead_back(&mut self) {
         let back = Adjacency {
             egress: ETHER1,
@@ -317,7 +318,7 @@ impl Rig {
         self.writer.set_next_hop(self.gateway, &back);
     }
 
-    /// Makes the interfaces and the snapshot hold from the next step on.
+    /// Publishes interfaces and snapshot for the next step.
     pub(crate) fn publish(&mut self) {
         for (id, (interface, details)) in &self.given {
             self.interfaces.set(*id, interface);
@@ -341,7 +342,6 @@ impl Rig {
         &mut self.given.get_mut(&id).expect("an interface").1
     }
 
-    /// VLAN 10 of `ether1` comes into use.
     /// Gives the router another address.
     pub(crate) fn own(&mut self, address: IpAddr) {
         self.interfaces.own().add(address).expect("room");
@@ -351,12 +351,12 @@ impl Rig {
         self.interfaces.set_vlan(ETHER1, TAG10, Some(VLAN10));
     }
 
-    /// IPv4 has these reasons for the slow path.
+    /// Sets the reasons why IPv4 takes the slow path.
     pub(crate) fn slow4(&mut self, reasons: &[SlowReason]) {
         self.snapshot.ipv4.slow = reasons.iter().copied().collect();
     }
 
-    /// What a trace walks through.
+    /// Returns the tables that a trace reads.
     pub(crate) fn tables(&self) -> (&Snapshot, &InterfaceTable, &Fib) {
         (&self.snapshot, &self.interfaces, self.writer.fib())
     }
@@ -370,7 +370,7 @@ impl Rig {
         line.arriving.push_back((frame, offload));
     }
 
-    /// Steps all workers until nothing is left to do.
+    /// Steps all workers until no work is left.
     pub(crate) fn settle(&mut self) {
         loop {
             let now = self.now;
@@ -381,7 +381,7 @@ impl Rig {
         }
     }
 
-    /// What a frame that arrives on `ether1` comes to: what was sent by `ether2`.
+    /// Passes a frame to `ether1`. Returns the frames that `ether2` sent.
     pub(crate) fn pass(&mut self, frame: Vec<u8>) -> Vec<Vec<u8>> {
         self.arrive(frame);
         self.settle();
@@ -393,7 +393,7 @@ impl Rig {
         sent.into_iter().map(|(bytes, _)| bytes).collect()
     }
 
-    /// What was handed to control since the last call; the frames are freed.
+    /// Returns the packets handed to control since the last call, and frees their frames.
     pub(crate) fn punts(&mut self) -> Vec<(Why, Vec<u8>)> {
         let mut punts = Vec::new();
         for remote in &mut self.remotes {
@@ -405,7 +405,7 @@ impl Rig {
         punts
     }
 
-    /// The reasons counted so far, with how often.
+    /// Returns the drop reasons counted so far, with their numbers.
     pub(crate) fn drops(&self) -> Vec<(crate::DropReason, u64)> {
         crate::DropReason::ALL
             .iter()
@@ -422,12 +422,12 @@ impl Rig {
     }
 }
 
-/// What rules know an interface by: each is a class by itself.
+/// Returns the class of an interface: each interface has its own.
 pub(crate) const fn class_of(id: InterfaceId) -> Class {
     Class(id.0 as u16)
 }
 
-/// The next hop behind `ether2`.
+/// Returns the next hop behind `ether2`.
 pub(crate) fn gateway() -> Adjacency {
     let mut adjacency = Adjacency {
         kind: Kind::Forward,
@@ -469,12 +469,12 @@ fn interfaces_of_rig() -> BTreeMap<InterfaceId, (Interface, Details)> {
     ])
 }
 
-/// ARP for control.
+/// The punt of ARP.
 pub(crate) const ARP: Why = heard(0, false);
-/// ICMP of both families for control.
+/// The punt of ICMP of both families.
 pub(crate) const ICMP: Why = heard(1, true);
 
-/// What a service at this place hears.
+/// Returns the punt of the service with this index.
 pub(crate) const fn heard(place: usize, meets_rules: bool) -> Why {
     match ServiceId::new(place) {
         Some(id) => Why::Service { id, meets_rules },
@@ -482,13 +482,13 @@ pub(crate) const fn heard(place: usize, meets_rules: bool) -> Why {
     }
 }
 
-/// More than any test sends.
+/// A rate beyond what tests send.
 pub(crate) const RATE: Rate = Rate {
     per_second: 1000,
     burst: 4000,
 };
 
-/// The services of the rig, unless a test adds some.
+/// Returns the services of the rig, unless a test adds others.
 fn services() -> Services {
     let icmp = |ipv6, protocol| Match::Protocol { ipv6, protocol };
     let mut services = Services::default();

@@ -1,8 +1,8 @@
-//! The tracer: what every stage and every rule decided about a packet, in words.
+//! The tracer: records the decision of every stage and every rule about a packet, in words.
 //!
-//! Stages are generic over it; the tracer of production does nothing and costs nothing. A traced packet runs the
-//! code that forwards, with a tracker of its own: a connection that it begins, or is assumed to belong to, exists
-//! only in its trace.
+//! Stages are generic over the tracer; the one of production does nothing and costs nothing. A
+//! traced packet runs the forwarding code with a separate connection tracker: connections that it
+//! begins or is assumed to belong to exist only in its trace.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,50 +27,50 @@ pub use crate::tracer::{Assumed, Silent, Tracer};
 use crate::walk::explain::{self, Follower};
 use crate::walk::{self, Context, Exit, Memory, Stage};
 
-/// What one stage decided, or one rule.
+/// The decision of a stage or a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The stage.
     pub stage: Stage,
-    /// The rule, if it was one.
+    /// The rule, for decisions of rules.
     pub rule: Option<Tried>,
-    /// What routing looked for, if it was routing.
+    /// The lookup, for decisions of routing.
     pub sought: Option<Sought>,
-    /// The decision, as a user reads it.
+    /// The decision, in words for users.
     pub decision: String,
 }
 
-/// What routing looks for.
+/// A routing lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sought {
-    /// The table's number.
+    /// Number of the table.
     pub table: u16,
     /// The destination; IPv4 in the low 32 bits.
     pub destination: u128,
 }
 
-/// A rule that a packet met.
+/// A rule that was evaluated for the packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
-    /// Its number, by which control knows it.
+    /// Number of the rule in control.
     pub number: u32,
-    /// The chain that it is in.
+    /// Name of its chain.
     pub chain: Arc<str>,
-    /// The property that it failed at first; none if it matched.
+    /// The first property that did not match; `None` if the rule matched.
     pub failed: Option<&'static str>,
 }
 
-/// A tracer that keeps what it is told.
+/// A tracer that records decisions.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    /// In the packet's order.
+    /// Decisions, in the packet's order.
     pub lines: Vec<Line>,
-    /// What the packet is taken to be.
+    /// Assumptions about the packet.
     pub assumed: Assumed,
     asking: Option<Stage>,
     sought: Option<Sought>,
     marked: Option<(InterfaceId, u32)>,
-    /// The services that packets may be for.
+    /// The services of control, for names of punts.
     services: Arc<Services>,
 }
 
@@ -156,7 +156,7 @@ impl Watch for Recorder {
     fn keep(&mut self, _list: &List, _address: u128, _ipv6: bool) {}
 }
 
-/// The property of a rule that a matcher stands for.
+/// Returns the rule property that a matcher belongs to.
 const fn property(what: &Match) -> &'static str {
     match what {
         Match::Never => "invalid",
@@ -200,7 +200,7 @@ const fn property(what: &Match) -> &'static str {
         Match::ConnectionMark(_) => "connection-mark",
         Match::ConnectionState(_) => "connection-state",
         Match::ConnectionNatState(_) => "connection-nat-state",
-        // It is the action that does not apply.
+        // The action does not apply.
         Match::Mapped => "action",
         Match::ConnectionBytes { .. } => "connection-bytes",
         Match::ConnectionLimit(_) => "connection-limit",
@@ -219,7 +219,7 @@ const fn property(what: &Match) -> &'static str {
     }
 }
 
-/// The same of a matcher of frames.
+/// Returns the rule property that a frame matcher belongs to.
 const fn property_of_link(what: &LinkMatch) -> &'static str {
     match what {
         LinkMatch::InBridge(_) => "in-bridge",
@@ -228,7 +228,7 @@ const fn property_of_link(what: &LinkMatch) -> &'static str {
         LinkMatch::OutBridgeList(_) => "out-bridge-list",
         LinkMatch::Source(_) => "src-mac-address",
         LinkMatch::Destination(_) => "dst-mac-address",
-        // Matchers of IP imply it.
+        // IP matchers imply this one.
         LinkMatch::Kind(..) | LinkMatch::Carries(_) => "mac-protocol",
         LinkMatch::For(_) => "packet-type",
         LinkMatch::VlanId(..) => "vlan-id",
@@ -263,31 +263,32 @@ const fn property_of_link(what: &LinkMatch) -> &'static str {
     }
 }
 
-/// The way that a packet would take.
+/// The result of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walked {
-    /// Stage by stage.
+    /// Decisions, stage by stage.
     pub lines: Vec<Line>,
-    /// Where it ends.
+    /// The end of the packet's walk.
     pub end: End,
-    /// What queues look at: the interface that it has come by, and its mark; none where it meets none.
+    /// The fields that queues match: ingress interface and packet mark; `None` if the packet passes
+    /// no queues.
     pub marked: Option<(InterfaceId, u32)>,
-    /// The interfaces that it leaves by.
+    /// The egress interfaces.
     pub egress: Egress,
 }
 
-/// The interfaces that a traced packet leaves by, whether the link address of its next hop is known or not.
+/// The egress interfaces of a traced packet, also if its next hop has no link address yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Egress {
-    /// The interface that routing chose for it, or the port that a bridge chose.
+    /// The interface that routing chose, or the port that a bridge chose.
     pub interface: Option<InterfaceId>,
-    /// The interfaces below, from the top: ports of bridges, slaves of bonds, and the interfaces by which outer packets
-    /// of tunnels and of IPsec leave.
+    /// The interfaces below, from the top: bridge ports, bond slaves, and the egress interfaces of
+    /// outer packets of tunnels and IPsec.
     pub below: Vec<InterfaceId>,
 }
 
 impl Egress {
-    /// Adds an interface: the first is the packet's own.
+    /// Adds an interface. The first is the packet's own egress.
     pub(crate) fn add(&mut self, id: InterfaceId) {
         match self.interface {
             None => self.interface = Some(id),
@@ -297,17 +298,17 @@ impl Egress {
     }
 }
 
-/// Where a traced packet ends.
+/// The end of a traced packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It is sent by this interface.
+    /// This interface sends the packet.
     Sent(InterfaceId),
-    /// Something else: dropped, punted, delivered.
+    /// Any other exit: dropped, punted, delivered.
     Exit(Exit),
 }
 
-/// Walks a frame that would arrive at `ingress` through the stages, and commits nothing: no counter
-/// moves, and nothing is sent.
+/// Walks a frame received on `ingress` through the stages, and commits nothing: no counter changes,
+/// and nothing is sent.
 pub fn trace_packet(
     tables: (&Snapshot, &InterfaceTable, &Fib),
     frame: &[u8],
@@ -316,31 +317,31 @@ pub fn trace_packet(
     trace(tables, &Question::new(frame, ingress))
 }
 
-/// A packet that is asked about.
+/// The packet of a trace and its circumstances.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// From its link header on.
+    /// The frame, from its link header on.
     pub frame: &'a [u8],
-    /// Where it would arrive.
+    /// The ingress interface.
     pub ingress: InterfaceId,
-    /// What it is taken to be.
+    /// Assumptions about the packet.
     pub assumed: Assumed,
-    /// When it would arrive.
+    /// Time of reception.
     pub clock: Clock,
-    /// The endpoints that stand for others, if there are any; nothing is added to them.
+    /// Endpoint-independent NAT mappings, if there are any; the trace adds none.
     pub mappings: Option<&'a Arc<Mappings>>,
-    /// The connection that it belongs to, if there is one.
+    /// The packet's connection, if it exists.
     pub known: Option<&'a ConnectionCopy>,
-    /// What expects the connection that it begins, if anything does.
+    /// The expectation that the packet's new connection fulfils, if there is one.
     pub awaited: Option<&'a ExpectedConnection>,
-    /// Where the connections of outer packets are looked up; they begin new ones without it.
+    /// Connections of outer packets. Without the table, outer packets begin new connections.
     pub connections: Option<&'a connection::Table>,
-    /// What takes frames behind the queues of an interface, by the interface's slot.
+    /// The out behind the queues of an interface, by the interface's slot.
     pub behind_queues: Option<&'a BTreeMap<u32, OutId>>,
 }
 
 impl<'a> Question<'a> {
-    /// A frame about which nothing else is known.
+    /// Creates a question about a frame without further assumptions.
     pub fn new(frame: &'a [u8], ingress: InterfaceId) -> Self {
         Self {
             frame,
@@ -356,18 +357,18 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Connections that a trace has room for: that of the packet, which another one may expect, and those of the outer
-/// packets around it.
+/// Connections that a trace has room for: the packet's own, which may be expected by another, and
+/// those of the outer packets around it.
 const CONNECTIONS: u32 = 2 + explain::OUTER_PACKETS as u32;
 
-/// Slots of the pool that a trace uses: one for its frame, one for a longer copy, and those of fragments.
+/// Pool of a trace: one slot for the frame, one for a longer copy, and slots for fragments.
 const SLOTS: Sizes = Sizes {
     small: 64,
     medium: 16,
     large: 4,
 };
 
-/// As [`trace_packet`], for a packet that is taken to be more than its bytes say.
+/// Walks the packet of a question, with its assumptions, through the stages, and commits nothing.
 pub fn trace(
     (snapshot, interfaces, fib): (&Snapshot, &InterfaceTable, &Fib),
     question: &Question<'_>,
@@ -414,7 +415,7 @@ pub fn trace(
     }
 }
 
-/// What a worker would remember, with nothing in it but the packet's connection.
+/// Builds the firewall state of a worker with only the packet's connection in it.
 fn memory(snapshot: &Snapshot, question: &Question<'_>) -> Option<Memory> {
     let settings = connection::Settings {
         entries_max: CONNECTIONS,

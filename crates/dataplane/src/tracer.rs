@@ -18,7 +18,7 @@ pub trait Tracer {
     /// The stage has a notice for the administrator that does not change the decision.
     #[inline(always)]
     fn noticed(&mut self, _stage: Stage, _notice: impl FnOnce() -> Option<String>) {}
-    /// The stage asks rules.
+    /// The stage begins to evaluate rules.
     #[inline(always)]
     fn asks(&mut self, _stage: Stage) {}
     /// The fields that queues match: the ingress interface and the packet mark on leaving.

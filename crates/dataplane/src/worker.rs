@@ -33,66 +33,67 @@ use crate::table::grace::Reader;
 use crate::walk::{self, Context, Entry, Scratch};
 use crate::zone;
 
-/// Commands and handed-over frames that one step takes at most, so that none starves the ports.
+/// The most commands, and the most handed-over frames, per step, so that the ports are not starved.
 const PER_STEP: usize = 256;
-/// Vectors of the agenda that are walked for one of a port: more than tunnels are deep.
+/// Vectors of the agenda that are walked after one of a port: more than the nesting depth of
+/// tunnels.
 const PER_AGENDA: usize = 32;
-/// Connections whose end is looked at in a 64th of a second at most: 64,000 a second.
+/// The most connections whose timeout is checked per 64th of a second: 65,536 a second.
 const PER_TICK: usize = 1024;
 
-/// What a worker is made of.
+/// The parts that a worker is built from.
 #[derive(Debug)]
 pub struct Parts {
-    /// Its number, from 0.
+    /// Number of the worker, from 0.
     pub index: u16,
-    /// Its pool; all pools of one router are of one group.
+    /// The worker's pool. All pools of a router belong to one group.
     pub pool: Pool,
-    /// Where control publishes snapshots.
+    /// The current snapshot, published by control.
     pub snapshot: Arc<ArcSwap<Snapshot>>,
     /// Interfaces.
     pub interfaces: Arc<InterfaceTable>,
     /// Routes and next hops.
     pub fib: Arc<Fib>,
-    /// Its place in the grace period of the tables (`fib.grace.reader()`).
+    /// Registration in the grace period of the tables (`fib.grace.reader()`).
     pub reader: Reader,
-    /// Its ends of the rings.
+    /// The worker's ends of the rings.
     pub rings: Rings,
-    /// Its counters.
+    /// The worker's counters.
     pub counters: Arc<Counters>,
-    /// Its connections.
+    /// The worker's connections.
     pub tracker: Tracker,
-    /// The time of day in milliseconds since 1970 UTC, until [`Worker::set_unix_ms`] sets it anew.
+    /// Time of day in milliseconds since 1970 UTC, until [`Worker::set_unix_ms`] sets it again.
     pub unix_ms: u64,
 }
 
-/// What one step did.
+/// The work of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// Frames received from ports.
     pub received: u32,
     /// Frames taken from other workers.
     pub handed: u32,
-    /// Commands carried out.
+    /// Commands executed.
     pub commands: u32,
     /// Frames that ports took.
     pub transmitted: u32,
     /// Packets handed to control, which may be asleep.
     pub punted: u32,
-    /// Frames wait to be walked in the next step.
+    /// Frames are queued for the walk in the next step.
     pub waiting: bool,
-    /// The workers that frames were handed to, a bit each by index; they may be asleep.
+    /// Workers that were handed frames, one bit each by index. They may be asleep.
     pub handed_to: u64,
 }
 
 impl Step {
-    /// Whether there was nothing to do. After several such steps in a row the caller may sleep
+    /// Returns true if the step had no work. After several such steps in a row the caller may sleep
     /// (`Worker::sleep`, then wait on `Worker::waits` and `Worker::crowds`).
     pub fn is_idle(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// See the module.
+/// A worker: its ports, memory and connections.
 pub struct Worker {
     index: u16,
     snapshot: Cache<Arc<ArcSwap<Snapshot>>, Arc<Snapshot>>,
@@ -102,19 +103,19 @@ pub struct Worker {
     outlet: Outlet,
     scratch: Box<Scratch>,
     vector: Vector,
-    /// Frames of a steered port that stay here, and those handed over, grouped by port.
+    /// Frames of a steered port that stay on this worker, and handed-over frames, grouped by port.
     kept: Vector,
-    /// The time of day: milliseconds since 1970 UTC.
+    /// Time of day in milliseconds since 1970 UTC.
     unix_ms: u64,
-    /// When it was last stepped, and when connections were last looked at.
+    /// Time of the last step, and of the last check of connections.
     now: Instant,
     tick: Tick,
-    /// What its connections obey the settings of.
+    /// The firewall whose settings the connections use.
     firewall: Arc<Firewall>,
 }
 
 impl Worker {
-    /// A worker without ports; they come by command.
+    /// Creates a worker without ports; commands attach them.
     pub fn new(parts: Parts) -> Self {
         Self {
             index: parts.index,
@@ -139,70 +140,70 @@ impl Worker {
         }
     }
 
-    /// Its number.
+    /// Returns the worker's number.
     pub fn index(&self) -> u16 {
         self.index
     }
 
-    /// Its counters.
+    /// Returns the worker's counters.
     pub fn counters(&self) -> &Arc<Counters> {
         &self.outlet.counters
     }
 
-    /// By which frames leave it.
+    /// Returns the worker's outlet.
     #[cfg(test)]
     pub(crate) fn outlet(&mut self) -> &mut Outlet {
         &mut self.outlet
     }
 
-    /// Its connections.
+    /// Returns the worker's connections.
     #[cfg(test)]
     pub(crate) fn tracker(&self) -> &Tracker {
         &self.outlet.memory.tracker
     }
 
-    /// Up to when its time is charged.
+    /// Returns the counter value up to which time is charged.
     #[cfg(test)]
     pub(crate) fn charged_until(&self) -> u64 {
         self.outlet.meter.charged_until()
     }
 
-    /// What to wait on for ports that it asks in every step.
+    /// Returns the file descriptors of busy ports to wait on.
     pub fn waits(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.outlet.waits()
     }
 
-    /// What to wait on for all quiet ports together ([`frame::Crowd`]). It stays the same while any of them is there.
+    /// Returns the file descriptors that stand for all quiet ports to wait on ([`frame::Crowd`]). A
+    /// descriptor stays the same while any of its ports exists.
     pub fn crowds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.outlet.crowds()
     }
 
-    /// Its pool.
+    /// Returns the worker's pool.
     pub fn pool(&mut self) -> &mut Pool {
         &mut self.outlet.pool
     }
 
-    /// Tells the time of day, in milliseconds since 1970 UTC: what rules compare with, and what timestamp
-    /// options get, until the next call. A router owes those a new value 16 times a second (RFC 1812,
-    /// 4.3.3.8).
+    /// Sets the time of day in milliseconds since 1970 UTC, for rules and timestamp options. The
+    /// caller sets it at least 16 times a second (RFC 1812, 4.3.3.8).
     pub fn set_unix_ms(&mut self, unix_ms: u64) {
         self.unix_ms = unix_ms;
     }
 
-    /// Milliseconds since midnight UTC.
+    /// Returns the milliseconds since midnight UTC.
     fn midnight_ms(&self) -> u32 {
         const DAY_MS: u64 = 86_400_000;
         (self.unix_ms % DAY_MS) as u32
     }
 
-    /// The time, as rules see it.
+    /// Returns the time for rules.
     fn clock(&self, now: Instant, zone_seconds: i32) -> Clock {
         let unix_seconds = (self.unix_ms / 1_000) as i64;
         Clock::at(now, unix_seconds + i64::from(zone_seconds))
     }
 
-    /// One round at `now`: commands, what other workers handed over, a vector of each port; then
-    /// everything that is to be sent. All workers and control read the same clock.
+    /// Runs one round at `now`: commands, frames from other workers, a vector of each port; then
+    /// transmits all queued frames. All workers and control read one clock.
     pub fn step(&mut self, now: Instant) -> Step {
         self.now = now;
         self.outlet.meter.begin();
@@ -248,7 +249,7 @@ impl Worker {
         step
     }
 
-    /// Sends what may leave queues; whether more may at once.
+    /// Sends packets that may leave their queues. Returns true if more may leave at once.
     fn drain_queues(&mut self, cx: &Context<'_>) -> bool {
         if self.outlet.queueing.is_empty() {
             return false;
@@ -260,7 +261,7 @@ impl Worker {
         next.is_some_and(|next| next <= cx.now)
     }
 
-    /// Does what is due by the clock, and what follows from connections that ended.
+    /// Runs timers, and the consequences of ended connections.
     fn look_after(&mut self, cx: &Context<'_>) {
         let tick = Tick::of(cx.now);
         if tick != self.tick {
@@ -282,18 +283,19 @@ impl Worker {
         self.outlet.end_shortcuts();
     }
 
-    /// When it wants to be stepped though nothing arrives; none where nothing is due. A time that has passed is now.
+    /// Returns the time of the next step without new frames; `None` if nothing is due. A time in
+    /// the past means now.
     pub fn deadline(&mut self) -> Option<Instant> {
         deadline::deadline(&mut self.outlet, self.now)
     }
 
-    /// Holds nothing of the shared tables until the next step, so that their writer need not wait.
-    /// Call it before sleeping.
+    /// Releases the shared tables until the next step, so that their writer need not wait. The
+    /// caller calls it before sleeping.
     pub fn sleep(&mut self) {
         self.reader.sleep();
     }
 
-    /// Closes all ports and frees what the rings still hold.
+    /// Closes all ports, and frees the frames in the rings.
     pub fn close(&mut self) {
         self.outlet.close(self.tick);
         while let Ok(command) = self.outlet.rings.commands.pop() {
@@ -315,7 +317,7 @@ impl Worker {
         }
     }
 
-    /// Carries out what control asks.
+    /// Executes commands of control. Returns their number.
     fn obey(&mut self, cx: &Context<'_>) -> u32 {
         if self.outlet.rings.commands.is_empty() {
             return 0;
@@ -344,7 +346,7 @@ impl Worker {
         count
     }
 
-    /// Takes what other workers handed over.
+    /// Receives the frames that other workers handed over. Returns their number.
     fn take_over(&mut self, cx: &Context<'_>) -> u32 {
         let mut count = 0;
         for worker in 0..self.outlet.rings.from.len() {
@@ -379,7 +381,7 @@ impl Worker {
         count
     }
 
-    /// Walks what stages have left to be walked, as far as a step goes.
+    /// Walks queued frames of the agenda, up to the limit of a step.
     fn walk_agenda(&mut self, cx: &Context<'_>) {
         for _ in 0..PER_AGENDA {
             let (vector, outlet) = (&mut self.vector, &mut self.outlet);
@@ -419,7 +421,8 @@ impl Worker {
         }
     }
 
-    /// Keeps a frame for a vector of those that enter where it does.
+    /// Collects a frame for a vector with one entry, after walking the collected frames of another
+    /// entry.
     fn keep(&mut self, cx: &Context<'_>, frame: Frame, (entry, by): (&mut Entry, Entry)) {
         if by != *entry || self.kept.is_full() {
             self.walk_kept(cx, *entry);
@@ -442,8 +445,8 @@ impl Worker {
         }
     }
 
-    /// What a port received: the router's own packets, frames to be spread over workers, or frames
-    /// to be walked here.
+    /// Processes the frames that a port received: packets of the host stack, frames to be spread
+    /// over workers, or frames to be walked here.
     fn received(&mut self, cx: &Context<'_>, port: u16) {
         if self.vector.is_empty() {
             return;
@@ -469,7 +472,7 @@ impl Worker {
                 }
                 self.outlet.meter.turn(before);
             }
-            // What a bridge's port receives is bridged here; what goes up is spread then.
+            // Frames of a bridge port are bridged here; those for the router are spread afterwards.
             Some(binding)
                 if binding.steer
                     && self.outlet.rings.to.len() > 1
@@ -484,7 +487,7 @@ impl Worker {
         }
     }
 
-    /// Hands frames to the workers that their flows live on.
+    /// Hands frames to the workers of their flows.
     fn steer(&mut self, cx: &Context<'_>, port: u16, interface: frame::InterfaceId) {
         let ethernet = cx
             .interfaces
@@ -510,7 +513,7 @@ impl Worker {
     }
 }
 
-/// Whether an interface is the port of a bridge.
+/// Returns true if an interface is a bridge port.
 fn is_port(cx: &Context<'_>, interface: frame::InterfaceId) -> bool {
     let line = cx.interfaces.get(interface);
     line.is_some_and(|line| line.above == Above::Bridge)

@@ -1,13 +1,14 @@
 //! Zones of link-local addresses on the shared device of the host plane (RFC 4007, 5 and 6).
 //!
-//! Point-to-point interfaces have one TUN device in common. A link-local address does not say on which of them it is,
-//! so the second 32 bits of its prefix, zero on every link (RFC 4291, 2.5.6), carry the interface id while a packet is
-//! in the host plane: `fe80::2` of interface 5 is `fe80:0:0:5::2` there. A socket learns the interface from its peer's
-//! address and chooses the interface by the destination address, which may be a group of the link, too
-//! (`ff02:0:0:5::5`). The router's own link-local address is [`HOST`] on every interface.
+//! All point-to-point interfaces share one TUN device. A link-local address does not say on which
+//! of them it is, so the second 32 bits of its prefix, zero on every link (RFC 4291, 2.5.6), carry
+//! the interface id while a packet is in the host plane: `fe80::2` of interface 5 is
+//! `fe80:0:0:5::2` there. A socket learns the interface from its peer's address and chooses the
+//! interface by the destination address, which may be a group of the link, too (`ff02:0:0:5::5`).
+//! The router's own link-local address is [`HOST`] on every interface.
 //!
-//! Addresses are rewritten in the IPv6 header and in the packet that an ICMPv6 error quotes. The upper layer's
-//! checksum follows (RFC 1624).
+//! Addresses are rewritten in the IPv6 header and in the packet that an ICMPv6 error quotes. The
+//! upper layer's checksum follows (RFC 1624).
 
 use core::net::Ipv6Addr;
 use std::ops::Range;
@@ -18,12 +19,12 @@ use wire::{Protocol, checksum};
 use crate::flow::upper6;
 use crate::interface::Details;
 
-/// What the router's own link-local address is called in the host plane, whichever interface has it.
+/// The router's own link-local address in the host plane, on every interface.
 pub const HOST: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 
-/// The prefix of every link-local address without a zone, as its upper 64 bits.
+/// Upper 64 bits of every link-local address without a zone.
 const PREFIX: u64 = 0xfe80 << 48;
-/// The addresses of an IPv6 header.
+/// Byte ranges of the addresses in an IPv6 header.
 const SOURCE: Range<usize> = 8..24;
 const DESTINATION: Range<usize> = 24..40;
 /// Bytes of an IPv6 header.
@@ -31,7 +32,8 @@ const HEADER: usize = 40;
 /// Bytes in front of the packet that an ICMPv6 error quotes (RFC 4443, 3).
 const QUOTING: usize = 8;
 
-/// The address in the host plane of a link-local address on this interface; other addresses stay.
+/// Returns the host-plane form of a link-local address on this interface; other addresses are
+/// unchanged.
 pub fn embed(address: Ipv6Addr, interface: InterfaceId) -> Ipv6Addr {
     let bits = address.to_bits();
     match (bits >> 64) as u64 == PREFIX {
@@ -40,7 +42,7 @@ pub fn embed(address: Ipv6Addr, interface: InterfaceId) -> Ipv6Addr {
     }
 }
 
-/// An address of the host plane without its zone: as it is on the link.
+/// Returns the on-link form of a host-plane address, without its zone.
 pub fn strip(address: Ipv6Addr) -> Ipv6Addr {
     let bits = address.to_bits();
     match address.is_unicast_link_local() || is_group_of_link(address) {
@@ -49,7 +51,7 @@ pub fn strip(address: Ipv6Addr) -> Ipv6Addr {
     }
 }
 
-/// The interface that an address of the host plane names; [`InterfaceId::NONE`] if it names none.
+/// Returns the interface that a host-plane address names; [`InterfaceId::NONE`] if it names none.
 pub fn zone(address: Ipv6Addr) -> InterfaceId {
     match address.is_unicast_link_local() || is_group_of_link(address) {
         true => InterfaceId((address.to_bits() >> 64) as u32),
@@ -57,27 +59,28 @@ pub fn zone(address: Ipv6Addr) -> InterfaceId {
     }
 }
 
-/// The link-local address by which the host plane knows an interface as its own: the lowest.
+/// Returns the link-local address that stands for an interface's own in the host plane: the lowest.
 pub fn own(addresses: impl Iterator<Item = Ipv6Addr>) -> Option<Ipv6Addr> {
     addresses.filter(Ipv6Addr::is_unicast_link_local).min()
 }
 
-/// As [`own`], of an interface in the table.
+/// Returns the lowest link-local address of an interface in the table.
 pub(crate) fn own_of(details: &Details) -> Option<Ipv6Addr> {
     own(details.addresses6.iter().map(|own| own.address))
 }
 
-/// Whether an address is a group of scope link that is assigned for good (RFC 4291, 2.7).
+/// Returns true if an address is a permanently assigned multicast group of link scope (RFC 4291,
+/// 2.7).
 fn is_group_of_link(address: Ipv6Addr) -> bool {
     address.segments()[0] == 0xff02
 }
 
-/// Writes the zone of its interface into a bare IP packet that is about to enter the host plane. `own` is the
-/// interface's own link-local address.
+/// Writes the zone of its interface into a bare IP packet that is about to enter the host plane.
+/// `own` is the interface's own link-local address.
 ///
 /// # Errors
-/// False, with the packet unchanged, if a link-local address in its header has bits where the zone goes: it would
-/// name another interface.
+/// Returns false and changes nothing if a link-local address in the header has bits where the zone
+/// goes, because it would name another interface.
 #[must_use]
 pub fn enter(frame: &mut Frame, interface: InterfaceId, own: Option<Ipv6Addr>) -> bool {
     let Some([source, destination]) = addresses(frame.bytes()) else {
@@ -95,8 +98,9 @@ pub fn enter(frame: &mut Frame, interface: InterfaceId, own: Option<Ipv6Addr>) -
     true
 }
 
-/// Takes the zone out of a bare IP packet that has left the host plane, and gives the interface that it names:
-/// [`InterfaceId::NONE`] if it names none. `own` gives the own link-local address of an interface.
+/// Removes the zone from a bare IP packet out of the host plane. Returns the interface that the
+/// zone names; [`InterfaceId::NONE`] if it names none. `own` returns the link-local address of an
+/// interface.
 pub fn leave(frame: &mut Frame, own: impl FnOnce(InterfaceId) -> Option<Ipv6Addr>) -> InterfaceId {
     let Some([source, destination]) = addresses(frame.bytes()) else {
         return InterfaceId::NONE;
@@ -120,7 +124,7 @@ fn is_plain_link_local(address: Ipv6Addr) -> bool {
     (address.to_bits() >> 64) as u64 == PREFIX
 }
 
-/// Source and destination of an IPv6 packet, if one of them has the scope of a link.
+/// Returns the source and destination of an IPv6 packet, if one of them has link scope.
 fn addresses(packet: &[u8]) -> Option<[Ipv6Addr; 2]> {
     let header = packet.first_chunk::<HEADER>()?;
     if header[0] >> 4 != 6 {
@@ -137,7 +141,7 @@ fn address_at(bytes: &[u8]) -> Ipv6Addr {
     Ipv6Addr::from_octets(bytes)
 }
 
-/// Rewrites the addresses of a packet, those that an ICMPv6 error quotes among them.
+/// Rewrites the addresses of a packet, and of the packet that an ICMPv6 error quotes.
 fn rewrite(frame: &mut Frame, to: impl Fn(Ipv6Addr) -> Ipv6Addr) {
     let needs_checksum = frame.offload.needs_checksum;
     let packet = frame.bytes_mut();
@@ -183,7 +187,7 @@ fn rewrite(frame: &mut Frame, to: impl Fn(Ipv6Addr) -> Ipv6Addr) {
     };
     let stood = u16::from_be_bytes(*field);
     let stands = match needs_checksum {
-        // The sum of the pseudo header, which the port completes.
+        // The pending checksum covers the pseudo header; the port completes it.
         true => checksum::combine(stood, change),
         false => match !checksum::combine(!stood, change) {
             0 if upper.protocol == Protocol::UDP.0 => u16::MAX,
@@ -193,7 +197,7 @@ fn rewrite(frame: &mut Frame, to: impl Fn(Ipv6Addr) -> Ipv6Addr) {
     *field = stands.to_be_bytes();
 }
 
-/// Whether a packet has no upper header, as the first fragment of its datagram has that.
+/// Returns true for later fragments, which have no upper-layer header.
 fn is_later_fragment(packet: &[u8], is_fragment: bool) -> bool {
     is_fragment && !crate::flow::is_first_fragment6(packet)
 }

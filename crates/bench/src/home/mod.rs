@@ -1,9 +1,11 @@
-//! The rows of home routers: VLANs, tunnels, IPsec, queues and a bridge behind RouterOS's default configuration.
+//! Benchmark rows of home routers: VLANs, tunnels, IPsec, queues and a bridge behind RouterOS's
+//! default configuration.
 //!
-//! Clients of the LAN talk to servers behind the far side, 64,000 UDP connections over IPv4, both directions in turn.
-//! The default filter, connection tracking and masquerade apply; rows with `-fasttrack` have the default rule
-//! `fasttrack-connection`. Connections are made by real packets. Before a row is timed, each connection's packets are
-//! recorded once in either direction and compared with the expected ones, and FastTracked packets are counted.
+//! Clients of the LAN talk to servers behind the far side, 64,000 UDP connections over IPv4, both
+//! directions in turn. The default filter, connection tracking and masquerade apply; rows with
+//! `-fasttrack` have the default rule `fasttrack-connection`. Connections are made by real packets.
+//! Before a row is timed, each connection's packets are recorded once in either direction and
+//! compared with the expected ones, and FastTracked packets are counted.
 
 mod path;
 
@@ -27,7 +29,7 @@ use dataplane::firewall::Firewall;
 use dataplane::interface::Details;
 use dataplane::packet::{Tuple, protocol};
 
-/// The rows of this kind, by name: without the FastTrack rule, and with it.
+/// The names of these rows, without and with the FastTrack rule.
 pub const HOME: &[&str] = &[
     "vlan+home",
     "vlan+home-fasttrack",
@@ -49,11 +51,12 @@ pub const HOME: &[&str] = &[
     "bridge+home-fasttrack",
 ];
 
-/// Connections at a time.
+/// Number of concurrent connections.
 const FLOWS: u32 = 64_000;
-/// More entries than connections: those within tunnels, and those of VXLAN's ports.
+/// Size of the connection table: room also for connections inside tunnels and for the source ports
+/// of VXLAN.
 const ENTRIES: u32 = 1 << 22;
-/// Simple queues of the row, over clients whose addresses differ in so many bits.
+/// Number of simple queues of the row, and the number of bits in which client addresses differ.
 const QUEUES: u64 = 25;
 const CLIENT_BITS: u8 = 16;
 /// The interface of the near VLAN.
@@ -61,18 +64,18 @@ const NEAR_VLAN: InterfaceId = InterfaceId(EGRESS.0 + 1);
 /// The interface of the far VLAN.
 const FAR_VLAN: InterfaceId = InterfaceId(EGRESS.0 + 2);
 
-/// What packets pass besides the firewall.
+/// The layer that packets pass besides the firewall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layer {
-    /// A VLAN on either side.
+    /// VLANs on both sides.
     Vlan,
     /// A tunnel to the servers.
     Tunnel(Dug),
-    /// A policy of IPsec in tunnel mode.
+    /// An IPsec policy in tunnel mode.
     Esp,
     /// Simple queues that are never full.
     Queues,
-    /// A bridge, which is the LAN.
+    /// A bridge as the LAN.
     Bridge,
 }
 
@@ -91,12 +94,13 @@ impl Layer {
         }
     }
 
-    /// True if packets leave by an interface of the list WAN, beside IPsec: the default configuration translates those.
+    /// Returns true if packets leave by an interface of the list WAN without IPsec: the default
+    /// configuration masquerades them.
     fn masquerades(self) -> bool {
         matches!(self, Self::Vlan | Self::Queues | Self::Bridge)
     }
 
-    /// The interface lists LAN and WAN.
+    /// Returns the interface lists LAN and WAN.
     fn lists(self) -> Lists {
         match self {
             Self::Vlan => Lists::new(NEAR_VLAN, FAR_VLAN),
@@ -106,7 +110,7 @@ impl Layer {
     }
 }
 
-/// What a row is about.
+/// The properties of a row.
 #[derive(Clone, Copy)]
 struct Kind {
     layer: Layer,
@@ -128,19 +132,20 @@ impl Kind {
         build.home_router(&lists, self.fasttrack, tunnel).done()
     }
 
-    /// True if the rule FastTracks the connections. The default configuration accepts packets of IPsec in front of it.
+    /// Returns true if the FastTrack rule applies to the connections. The default configuration
+    /// accepts IPsec packets before that rule.
     fn fasttracks(self) -> bool {
         self.fasttrack && self.layer != Layer::Esp
     }
 }
 
-/// Measures the rows of these names: with IPv4 and the shortest frames, one route, 64,000 connections or the most of
-/// the options, and one worker. Packets of a tunnel are one flow outside of it, which one worker handles: with several
-/// workers nothing is measured.
+/// Measures the rows of these names: with IPv4, the shortest frames, one route, 64,000 connections
+/// or the limit of the options, and one worker. Outer packets of a tunnel are one flow, which one
+/// worker handles, so nothing is measured with several workers.
 ///
 /// # Errors
-/// As [`super::run`]; also a packet that arrives elsewhere or otherwise than it should, and FastTrack that forwards
-/// other packets than it should.
+/// [`Invalid`]: the first row that could not be measured, a packet at the wrong place or with wrong
+/// contents, or wrong packets forwarded by FastTrack.
 pub fn home(
     options: &Options,
     rows: &[&'static str],
@@ -199,13 +204,14 @@ fn rig(kind: Kind, workers: u16, seed: u64) -> Result<Rig, Invalid> {
     Ok(rig)
 }
 
-/// Gives a worker its packets, makes their connections, and checks where packets of either direction arrive.
+/// Loads the packets of a worker, begins their connections, and checks where packets of both
+/// directions arrive.
 fn begin(lane: &mut Lane, kind: Kind, flows: u32, seed: u64) -> Result<(), Invalid> {
     let mut rng = Rng::seeded(seed ^ 0xf10c);
     let draw = |_| traffic::flow(Family::Ipv4, protocol::UDP, &mut rng);
     let flows: HashSet<Tuple> = (0..flows).map(draw).collect();
     let path = Path::new(kind.layer);
-    // Each process orders a set in its own way.
+    // The iteration order of a hash set differs between processes.
     let mut ordered: Vec<&Tuple> = flows.iter().collect();
     ordered.sort_unstable_by_key(|flow| (flow.source, flow.source_port, flow.destination));
     let frames = ordered.into_iter().map(|flow| path.from_client(flow));
@@ -221,7 +227,7 @@ fn begin(lane: &mut Lane, kind: Kind, flows: u32, seed: u64) -> Result<(), Inval
     lane.meter().record(false);
     path.check(&flows, &lane.meter().recorded())?;
     let fasttracked = lane.fasttracked() - before;
-    // One packet a second of each connection and direction takes the rules.
+    // One packet per second, connection and direction takes the slow path.
     let most = packets as u64 * 15 / 16;
     let right = match kind.fasttracks() {
         true => fasttracked >= most,

@@ -1,4 +1,5 @@
-//! The path between clients and servers: frames as either end sends them, and as they must arrive.
+//! The path between clients and servers: frames as either end sends them, and the expected frames
+//! at the other end.
 
 use std::collections::HashSet;
 
@@ -19,12 +20,13 @@ use dataplane::table::Adjacency;
 
 /// The VLAN of the clients.
 const NEAR_VLAN: u16 = 1;
-/// What every packet carries.
+/// Payload of every packet.
 const PAYLOAD: &[u8] = b"hello";
 const IP: usize = ETHERNET;
 const UDP: usize = IP + 20;
 
-/// The rule of the input chain that accepts the outer packets of a layer: its matchers; none without outer packets.
+/// Returns the matchers of the input rule that accepts the outer packets of a layer; empty without
+/// outer packets.
 pub(super) fn outer_packets(layer: Layer) -> Vec<Matcher> {
     let protocol = |number| vec![Match::Protocol(number).into()];
     let port = |port| {
@@ -42,7 +44,7 @@ pub(super) fn outer_packets(layer: Layer) -> Vec<Matcher> {
     }
 }
 
-/// The next hop of the clients.
+/// Returns the next hop of the clients.
 pub(super) fn to_clients(layer: Layer) -> Adjacency {
     let mut hop = hops::client(Family::Ipv4);
     match layer {
@@ -59,7 +61,7 @@ pub(super) fn to_clients(layer: Layer) -> Adjacency {
 /// The path of one layer.
 pub(super) struct Path {
     layer: Layer,
-    /// The other end of the tunnel.
+    /// The remote end of the tunnel.
     far: Option<Far>,
 }
 
@@ -73,7 +75,7 @@ impl Path {
         Self { layer, far }
     }
 
-    /// A packet of a flow as its client sends it.
+    /// Returns a packet of a flow as its client sends it.
     pub(super) fn from_client(&self, flow: &Tuple) -> Vec<u8> {
         let mut frame = traffic::packet(flow, PAYLOAD);
         match self.layer {
@@ -84,7 +86,7 @@ impl Path {
         frame
     }
 
-    /// The answer of a server to a packet that left, as it comes to the router.
+    /// Returns the answer of a server to a packet that left, as it arrives at the router.
     ///
     /// # Errors
     /// [`Invalid::Astray`]: no server receives a packet from this frame.
@@ -104,10 +106,10 @@ impl Path {
         Ok(answer)
     }
 
-    /// Checks that packets of all these flows arrived at their server and at their client, and no other packets did.
+    /// Checks that packets of all these flows, and no others, arrived at their servers and clients.
     ///
     /// # Errors
-    /// [`Invalid::Astray`]: a packet that arrived otherwise, or the number of flows that arrived.
+    /// [`Invalid::Astray`]: an unexpected packet, or the number of flows that arrived.
     pub(super) fn check(&self, flows: &HashSet<Tuple>, recorded: &[Record]) -> Result<(), Invalid> {
         let end = |flow: &Tuple| (flow.destination, flow.destination_port);
         let servers: HashSet<_> = flows.iter().map(end).collect();
@@ -145,7 +147,7 @@ impl Path {
         )))
     }
 
-    /// The frame that a server receives: an IPv4 packet behind an Ethernet header without tags.
+    /// Returns the frame that a server receives: an IPv4 packet behind an untagged Ethernet header.
     fn at_server(&self, frame: &[u8]) -> Option<Vec<u8>> {
         let (link, _) = frame.split_at_checked(ETHERNET)?;
         (link.starts_with(&GATEWAYS) && link[6..12] == FAR_MAC).then_some(())?;
@@ -156,7 +158,7 @@ impl Path {
         }
     }
 
-    /// The frame that a client receives, without tags.
+    /// Returns the frame that a client receives, without tags.
     fn at_client(&self, frame: &[u8]) -> Option<Vec<u8>> {
         let (link, _) = frame.split_at_checked(ETHERNET)?;
         let from = if self.layer == Layer::Bridge {
@@ -197,7 +199,8 @@ fn reversed(tuple: &Tuple) -> Tuple {
     }
 }
 
-/// The flow of an IPv4 packet of UDP that was forwarded once, with right checksums and the payload of the row.
+/// Returns the flow of an IPv4 UDP packet that was forwarded once and has correct checksums and the
+/// payload of the row.
 fn tuple(frame: &[u8]) -> Option<Tuple> {
     let (headers, payload) = frame.split_at_checked(UDP + 8)?;
     let forwarded = headers[12..=IP] == [0x08, 0x00, 0x45] && headers[IP + 8] == 63;

@@ -1,4 +1,4 @@
-//! The interfaces whose frames are copied, and the copies.
+//! The tapped and mirrored interfaces, and the copies of frames.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -114,7 +114,8 @@ impl Taps {
         };
     }
 
-    /// Replaces the mirrors; those beyond [`MIRRORS`] of a direction are left out. Only control calls this.
+    /// Replaces the mirrors; drops those beyond [`MIRRORS`] of a direction. Only control calls
+    /// this.
     pub(crate) fn set_mirrors(&self, mirrors: &[(InterfaceId, Direction, InterfaceId)]) {
         let had = self.mirrors();
         for direction in [Direction::Received, Direction::Transmitted] {
