@@ -181,7 +181,7 @@ fn half(size: Size) -> u32 {
     (size.hosts / 2).max(1)
 }
 
-/// Returns the VLAN of a host. Both hosts of a frame are in one VLAN.
+/// Returns the VLAN of a host. The frames' source and destination hosts are in one VLAN.
 fn vid(size: Size, number: u32) -> u16 {
     match size.vlans {
         0 => 0,

@@ -31,7 +31,7 @@ pub const KEYED: &[&str] = &[
 
 const FLOWS: u32 = 1_000;
 const FRAMES: [u16; 3] = [64, 512, 1418];
-/// Length of the longest frame whose outer packet fits 1,500 bytes, and the same with the overhead
+/// Length in bytes of a frame whose outer packet fits 1,500 bytes, and the length with the overhead
 /// of EoIP.
 const LONG: u16 = 1418;
 const FRAMED: u16 = LONG + 42;

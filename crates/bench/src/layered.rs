@@ -30,7 +30,7 @@ pub const LAYERED: &[&str] = &[
 
 /// Number of flows.
 const FLOWS: u32 = 1_000;
-/// Bytes of a frame with check sequence: with a tag, and with the header of a tunnel.
+/// Bytes of a frame with check sequence: with a VLAN tag, and with an outer IPv4 header.
 const TAGGED: u16 = 68;
 const WRAPPED: u16 = 84;
 const FRAMED: u16 = 114;

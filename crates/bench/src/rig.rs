@@ -58,8 +58,8 @@ const OWN6: u128 = 0x2001_0db8_0001 << 80 | 1;
 const RULES: u32 = 2048;
 /// Time by which the workers' clock advances with each vector.
 const VECTOR_TIME: Duration = Duration::from_micros(10);
-/// Time at which a worker's clock begins. The buckets of queues are full by then, so a worker that
-/// lags behind the others does not meet their charges in its future.
+/// Start time of the workers' clocks. The buckets of queues are full by then, so a lagging worker
+/// does not meet charges of other workers in its future.
 const BEGINNING: Duration = Duration::from_secs(1);
 /// The table of a second uplink, and the routing mark that selects it.
 pub(super) const MARKED: u32 = 1;

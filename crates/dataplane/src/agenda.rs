@@ -119,7 +119,7 @@ impl Agenda {
         moved
     }
 
-    /// Returns an empty batch for `frames` frames; `None` if the queue has no room for all.
+    /// Returns an empty batch for `frames` frames; `None` if the queue is too full.
     pub(crate) fn batch(&mut self, item: Item, frames: usize) -> Option<Vec<Frame>> {
         let fits = frames <= VECTOR_FRAMES && self.queue(item).has_room_for(frames);
         fits.then(|| self.spare.pop()).flatten()

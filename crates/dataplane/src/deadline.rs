@@ -15,8 +15,8 @@ const SENDING: Duration = Duration::from_micros(100);
 
 /// Returns the earliest deadline of a worker whose last step was at `now`; `None` without one.
 ///
-/// Each component that delays frames or has timers is a source here. It must do all due work in the
-/// step at its deadline; otherwise the worker would be stepped again and again.
+/// Each component that delays frames or has timers is a source here. A component must complete its
+/// due work in the step at its deadline; otherwise the worker would spin.
 pub(crate) fn deadline(outlet: &mut Outlet, now: Instant) -> Option<Instant> {
     let queues = outlet.queueing.deadline(now);
     let agenda = (!outlet.agenda.is_empty()).then_some(now);

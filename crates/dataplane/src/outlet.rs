@@ -97,7 +97,7 @@ pub(crate) struct Outlet {
 }
 
 /// The operations by which stages pass frames on. Stages name this trait in place of the stages
-/// that follow; `outlet/dispatch.rs` implements it on top of all of them.
+/// that follow; `outlet/dispatch.rs` implements the trait on top of all stages.
 pub(crate) trait Dispatch {
     /// Passes a whole vector to an out. Returns false and changes nothing if frames already wait in
     /// the out's port, if the agenda has no room for all, or if the out takes single frames only.

@@ -69,19 +69,19 @@ impl core::fmt::Debug for Command {
     }
 }
 
-/// A frame that one worker hands to another, and where it continues.
+/// A frame that one worker hands to another, with the entry at which its walk continues.
 #[derive(Debug)]
 pub enum Handed {
     /// Received by this port; the other worker owns the flow.
     Wire(Frame, u16),
-    /// For the router, from a port of this bridge; the other worker owns the flow.
+    /// Bridged up to the router from a port of this bridge; the other worker owns the flow.
     Risen(Frame),
     /// Received and counted by its ingress interface; the other worker owns the connection.
     Arrived(Frame),
-    /// To be sent by this port, of which only the other worker has a queue.
+    /// Transmission by this port, whose only queue is on the other worker.
     Leaving(Frame, u16),
-    /// From this router, with a connection on the other worker. It leaves by this next hop, or else
-    /// along routes.
+    /// A packet that this router sends; the other worker owns its connection. It leaves by this
+    /// next hop, or else along routes.
     Own(Frame, Option<NextHopId>),
     /// To wait in this queue, whose home is the other worker.
     Queued(Packet<Waiting>, Arc<Leaf>),

@@ -100,7 +100,7 @@ pub enum Match {
     },
 }
 
-/// The content of a frame that is not IP.
+/// The content of a frame other than an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Carried {
     /// By its EtherType.
@@ -236,7 +236,7 @@ pub struct Taken {
 pub enum Found {
     /// The packet belongs to this service.
     Service(ServiceId),
-    /// A fragment that may belong to a service and must be reassembled first.
+    /// A fragment of a possible service packet, which must be reassembled first.
     Piece,
 }
 

@@ -336,7 +336,7 @@ pub struct Question<'a> {
     pub awaited: Option<&'a ExpectedConnection>,
     /// Connections of outer packets. Without the table, outer packets begin new connections.
     pub connections: Option<&'a connection::Table>,
-    /// The out behind the queues of an interface, by the interface's slot.
+    /// Outs of interfaces with queues, by interface slot.
     pub behind_queues: Option<&'a BTreeMap<u32, OutId>>,
 }
 
@@ -357,8 +357,8 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Connections that a trace has room for: the packet's own, which may be expected by another, and
-/// those of the outer packets around it.
+/// Connections that a trace has room for: the packet's connection, the connection that may expect
+/// it, and the connections of outer packets.
 const CONNECTIONS: u32 = 2 + explain::OUTER_PACKETS as u32;
 
 /// Pool of a trace: one slot for the frame, one for a longer copy, and slots for fragments.

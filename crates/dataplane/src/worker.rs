@@ -35,7 +35,7 @@ use crate::zone;
 
 /// The most commands, and the most handed-over frames, per step, so that the ports are not starved.
 const PER_STEP: usize = 256;
-/// Vectors of the agenda that are walked after one of a port: more than the nesting depth of
+/// Vectors of the agenda that are walked per vector of a port: more than the nesting depth of
 /// tunnels.
 const PER_AGENDA: usize = 32;
 /// The most connections whose timeout is checked per 64th of a second: 65,536 a second.
@@ -107,7 +107,7 @@ pub struct Worker {
     kept: Vector,
     /// Time of day in milliseconds since 1970 UTC.
     unix_ms: u64,
-    /// Time of the last step, and of the last check of connections.
+    /// Times of the last step, and of the last check for expired connections.
     now: Instant,
     tick: Tick,
     /// The firewall whose settings the connections use.

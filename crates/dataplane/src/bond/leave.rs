@@ -123,7 +123,7 @@ fn send(
     }
 }
 
-/// Sends a copy by each of these slaves but the last, and the frame itself by the last.
+/// Sends a copy by each of these slaves; the last slave gets the frame itself.
 #[cold]
 #[inline(never)]
 fn to_all(

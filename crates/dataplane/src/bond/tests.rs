@@ -1,4 +1,4 @@
-//! Bonds in a whole worker: what goes by which slave, and what comes of what slaves receive.
+//! Tests of bonds in a whole worker: transmission by slaves, and reception from slaves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::trace::trace_packet;
 
 const BOND: InterfaceId = InterfaceId(20);
 const SLAVES: [InterfaceId; 3] = [InterfaceId(21), InterfaceId(22), InterfaceId(23)];
-/// The ports of the slaves.
+/// Port numbers of the slaves.
 const PORTS: [u16; 3] = [1, 2, 3];
 const BOND_MAC: [u8; 6] = [2, 0, 0, 0, 0, 20];
 const MACS: [[u8; 6]; 3] = [BOND_MAC, [2, 0, 0, 0, 0, 22], [2, 0, 0, 0, 0, 23]];
@@ -87,7 +87,7 @@ impl World {
         world
     }
 
-    /// The gateway is behind the bond.
+    /// Moves the gateway behind the bond.
     fn lead_out(&mut self) {
         let mut adjacency = gateway();
         (adjacency.egress, adjacency.out) = (BOND, OutId::bond(BOND));
@@ -103,7 +103,7 @@ impl World {
         self.rig.interfaces.bonds().set(BOND, Some(Arc::new(bond)));
     }
 
-    /// What leaves by each slave for these packets.
+    /// Sends these packets to the gateway. Returns the frames that each slave sent.
     fn send(&mut self, packets: impl IntoIterator<Item = Udp4>) -> [Vec<Vec<u8>>; 3] {
         for packet in packets {
             self.rig.arrive(packet.frame());
@@ -119,7 +119,7 @@ impl World {
     }
 }
 
-/// Packets of this many flows, two of each, which tell their place by their identification.
+/// Returns packets of this many flows, two per flow, numbered by their identification.
 fn flows(count: u16) -> impl Iterator<Item = Udp4> {
     (0..2 * count).map(move |number| Udp4 {
         source_port: 1000 + number % count,
@@ -166,7 +166,7 @@ fn a_slave_that_does_not_send_gets_nothing_and_none_is_told_by_name() {
     let [first, second, third] = counts(&world.send(flows(100)));
     assert!(first > 50 && second == 0 && third > 50);
 
-    // Places that no slave has are no places.
+    // Numbers that no slave has are dropped.
     world.set(Sends::Hashed(HashPolicy::Layer34, vec![7]));
     assert_eq!(counts(&world.send(flows(1))), [0; 3]);
     world.set(Sends::One(1));
@@ -222,7 +222,7 @@ fn peers_are_shared_out_and_a_slave_speaks_by_its_own_address() {
     assert_eq!(bytes, sent.iter().flatten().map(|f| f.len() as u64).sum());
 }
 
-/// ARP from the bond to a peer with this address.
+/// Returns an ARP packet from the bond to the peer with this address.
 fn arp(kind: u8, to: [u8; 6], peer: [u8; 4]) -> Vec<u8> {
     let mut packet = vec![0, 1, 8, 0, 6, 4, 0, kind];
     packet.extend(BOND_MAC);

@@ -22,7 +22,7 @@ pub enum Takes {
     /// slave takes (balance-alb). A switch that does not know the address floods such frames to all
     /// slaves.
     NotShared,
-    /// No frames: the slave is a backup, or LACP does not collect from it.
+    /// No frames: the slave is a backup, or LACP has not enabled collecting.
     Nothing,
 }
 

@@ -83,7 +83,7 @@ impl Head {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'a> {
     pub(crate) bridge: &'a Bridge,
-    /// Number of the port; for the router the number after the last port.
+    /// Number of the port; the router's number follows that of the last port.
     pub(crate) number: usize,
     pub(crate) interface: InterfaceId,
     /// Spanning trees in which the port learns, and in which it forwards, one bit each.
@@ -317,7 +317,7 @@ impl Source<'_> {
         self.learning & class.tree != 0 && self.straight_to.is_none()
     }
 
-    /// Returns true if an address is that of the bridge or of one of its ports.
+    /// Returns true if an address belongs to the bridge or one of its ports.
     #[inline(always)]
     pub(super) fn is_own(&self, address: u64) -> bool {
         self.own_bits & PortAddresses::bit(address) != 0
@@ -469,8 +469,8 @@ pub(super) fn joined(source: &Source<'_>, to: usize) -> Result<(), DropReason> {
     }
 }
 
-/// Decides whether and how a frame of this class leaves by the port with this number; the number
-/// after the last port is the bridge itself. `forwarding` has the port's forwarding spanning trees.
+/// Decides whether and how a frame of this class leaves by the port with this number; the router's
+/// number follows that of the last port. `forwarding` has the port's forwarding spanning trees.
 ///
 /// # Errors
 /// The drop reason.

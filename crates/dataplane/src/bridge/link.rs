@@ -29,7 +29,7 @@ pub(crate) fn packet_at(bytes: &[u8]) -> usize {
     at + 2
 }
 
-/// Returns the offset of the packet and its EtherType; 0 as the type if the frame is too short.
+/// Returns the offset of the packet and its EtherType; EtherType 0 for a truncated frame.
 pub(super) fn packet_of(bytes: &[u8]) -> (usize, u16) {
     let at = packet_at(bytes);
     let kind = bytes.get(at - 2..at).and_then(|kind| kind.first_chunk());

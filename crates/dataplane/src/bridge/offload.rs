@@ -22,7 +22,7 @@ const VIDS: core::ops::RangeInclusive<u16> = 1..=4094;
 /// The switch port of a bridge port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switched {
-    /// The group of ports that forward to each other.
+    /// The group of ports that exchange frames.
     pub group: Group,
     /// The port of the switch.
     pub seat: SwitchPort,
@@ -39,7 +39,7 @@ pub struct Offloaded {
 }
 
 impl Offloaded {
-    /// Returns the configuration for a bridge; empty if a switch has none of its ports.
+    /// Returns the configuration for a bridge; empty without switched ports.
     pub fn of(bridge: &Bridge) -> Self {
         let ports = || bridge.ports().iter().enumerate();
         let switched = || ports().filter_map(|(at, port)| Some((at, port, port.switched?)));

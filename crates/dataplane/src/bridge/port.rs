@@ -67,7 +67,7 @@ impl FromIterator<usize> for PortSet {
 /// A port of a bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BridgePort {
-    /// The port's interface: any interface with an Ethernet header and an out.
+    /// The port's interface, which has an Ethernet header and an out.
     pub interface: InterfaceId,
     /// Spanning trees in which the port learns, a bit each: bit 0 is the common tree.
     pub learning: u32,
@@ -176,7 +176,7 @@ pub struct Bridge {
     pub(super) addresses: PortAddresses,
 }
 
-/// MAC addresses of ports. A received frame has one of them as its source only if the network has a
+/// MAC addresses of ports. A received frame has such a source address only if the network has a
 /// loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PortAddresses {
@@ -193,7 +193,7 @@ impl PortAddresses {
         1 << (address & 63)
     }
 
-    /// Returns true if an address is one of them.
+    /// Returns true if an address belongs to a port.
     pub(super) fn has(&self, address: u64) -> bool {
         self.sorted.binary_search(&address).is_ok()
     }

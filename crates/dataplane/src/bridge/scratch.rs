@@ -20,7 +20,7 @@ pub(super) const EGRESSES: usize = 32;
 #[derive(Clone, Copy)]
 pub(super) struct Seen {
     pub(super) head: Head,
-    /// The frame has the header of the frame before; the other fields are not valid.
+    /// The header equals that of the previous frame; the other fields are not valid.
     pub(super) again: bool,
     pub(super) class: Result<Class, DropReason>,
     /// Positions of both hosts in the host table.
@@ -120,7 +120,7 @@ impl Bridging {
 pub(crate) struct Asking {
     pub(super) sheet: Box<Sheet>,
     pub(super) between: [Between; CHUNK],
-    /// A bit for each frame of the part that has not ended.
+    /// Frames of the part that continue, one bit each.
     pub(super) left: u64,
     /// The frame at hand and the waiting frames, where frames take the stage one by one.
     pub(super) alone: Option<(Vector, Vector)>,

@@ -73,7 +73,7 @@ impl Bridges {
         let _ = self.switch.set(switch);
     }
 
-    /// Returns the switch below the workers, if there is one.
+    /// Returns the switch below the workers, if one was set.
     #[inline(always)]
     pub fn switch(&self) -> Option<&dyn BridgeOffload> {
         self.switch.get().map(|switch| &**switch)

@@ -1,4 +1,4 @@
-//! Bridges as a router of one or several workers runs them.
+//! Tests of bridges in routers of one or several workers.
 
 mod chip;
 mod layers;
@@ -95,7 +95,7 @@ fn packets_for_the_router_are_routed_and_leave_by_a_bridge_as_a_vector() {
     let (port, forwarded) = &out[0];
     assert_eq!(*port, rig::WIRE);
     assert_eq!(forwarded.len(), packet.len());
-    // And the other way: the gateway is behind the bridge now.
+    // The opposite direction: the gateway is behind the bridge.
     switch.lead_through_the_bridge();
     switch.pass(
         1,

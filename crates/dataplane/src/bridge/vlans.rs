@@ -22,7 +22,7 @@ pub enum Member {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VlanTable {
     vids: Box<[Vid]>,
-    /// Number of ports; the number after the last port is the bridge itself.
+    /// Number of ports; the router's number follows that of the last port.
     ports: usize,
     /// Words of a port set.
     words: usize,
@@ -50,8 +50,8 @@ impl VlanTable {
         }
     }
 
-    /// Sets the membership of the port with this number in [`Bridge::ports`]; the number after the
-    /// last port is the bridge itself.
+    /// Sets the membership of the port with this number in [`Bridge::ports`]; the router's number
+    /// follows that of the last port.
     ///
     /// [`Bridge::ports`]: super::Bridge::ports
     pub fn set(&mut self, vid: u16, port: usize, member: Member) {

@@ -665,7 +665,7 @@ fn find(packet: &[u8], tunnel: &Between) -> Option<Found> {
 }
 
 /// Returns true if the packet inside a GRE packet answers a keepalive: GRE without payload, from
-/// this end of the tunnel to the other.
+/// the tunnel's local end to its remote end.
 #[inline(always)]
 fn is_answer(packet: &[u8], tunnel: &Between) -> bool {
     let empty = match packet.first().map(|first| first >> 4) {

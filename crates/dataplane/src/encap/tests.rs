@@ -13,18 +13,18 @@ use crate::testing::{ETHER1, ETHER2, GATEWAY, MAC, Rig, Udp4, Udp6, ethernet};
 use crate::trace::{End, trace_packet};
 use crate::{DropReason, Why};
 
-/// This router's address, where all tunnels end.
+/// This router's address, the local end of all tunnels.
 const HERE: u32 = 0x0a00_0001;
-/// The other ends, outermost last: only the last one is behind the gateway.
+/// The remote ends, outermost last; only the last is behind the gateway.
 const FAR: [u32; 3] = [0x1e00_0001, 0x1f00_0001, 0x0b00_0009];
-/// What is behind the innermost tunnel.
+/// A destination behind the innermost tunnel.
 const INSIDE: u32 = 0x1400_0000;
 
 fn id(number: usize) -> InterfaceId {
     InterfaceId(10 + number as u32)
 }
 
-/// An interface that is a tunnel to there.
+/// Adds a tunnel interface with this remote end.
 fn add_tunnel(rig: &mut Rig, id: InterfaceId, remote: u32) -> NextHopId {
     let between = Between {
         id,
@@ -41,7 +41,7 @@ fn add_tunnel(rig: &mut Rig, id: InterfaceId, remote: u32) -> NextHopId {
     add(rig, id, between)
 }
 
-/// An interface with this encapsulation.
+/// Adds an interface with this encapsulation.
 pub(super) fn add(rig: &mut Rig, id: InterfaceId, tunnel: impl Into<Encapsulation>) -> NextHopId {
     let tunnel = tunnel.into();
     let interface = Interface {
@@ -74,7 +74,7 @@ pub(super) fn add(rig: &mut Rig, id: InterfaceId, tunnel: impl Into<Encapsulatio
     })
 }
 
-/// Three tunnels, each of which leaves through the next.
+/// Returns a router with three tunnels, each sent through the next.
 fn nested() -> Rig {
     let mut rig = Rig::new();
     let hops: Vec<_> = { FAR.iter().enumerate() }
@@ -93,7 +93,7 @@ fn towards(destination: u32) -> Udp4 {
     }
 }
 
-/// An outer header with this packet in it.
+/// Returns a packet with an outer header.
 fn wrapped((source, destination): (u32, u32), ttl: u8, inner: &[u8]) -> Vec<u8> {
     let protocol = if inner[0] >> 4 == 6 { 41 } else { 4 };
     let outer = Udp4 {
@@ -111,7 +111,7 @@ fn wrapped((source, destination): (u32, u32), ttl: u8, inner: &[u8]) -> Vec<u8> 
     packet
 }
 
-/// The packets in each other that a frame carries, outermost first.
+/// Returns the nested packets of a frame, outermost first.
 fn peel(mut packet: &[u8]) -> Vec<&[u8]> {
     let mut all = vec![packet];
     while packet[0] >> 4 == 4 && matches!(packet[9], 4 | 41) {
@@ -269,7 +269,7 @@ fn flows_of_a_tunnel_spread_over_workers() {
     assert!(homes.iter().all(|count| *count > 50), "{homes:?}");
 }
 
-/// Frames of the second port stay on worker 0, as those of a device that spreads them by a hash of its own.
+/// Frames of the second port stay on worker 0, as with a device that spreads by its own hash.
 #[test]
 fn answers_out_of_a_tunnel_find_the_worker_of_their_connection() {
     let mut rig = Rig::with_workers(2);
@@ -322,7 +322,7 @@ fn a_trace_says_that_a_packet_is_the_tunnel_s() {
     assert_eq!(walked.end, End::Exit(expected));
     let there = trace_packet(rig.tables(), &towards(INSIDE | 7).frame(), ETHER1);
     assert_eq!(there.end, End::Sent(id(0)));
-    // It leaves within two more packets, by the link.
+    // The frame leaves in two more outer packets, by the link.
     assert_eq!(there.egress.below, [id(1), id(2), ETHER2]);
 }
 

@@ -216,7 +216,7 @@ impl Leaving<'_> {
         self.targets.get(self.cx, self.network, to)
     }
 
-    /// Floods a frame: sends copies to all peers but the last, and the frame itself to the last.
+    /// Floods a frame: sends copies to the peers; the last peer gets the frame itself.
     #[inline(never)]
     fn flood(&mut self, frame: &mut Frame, nexts: &mut Nexts, outlet: &mut Outlet) -> Next {
         let mut all = all(self.network);

@@ -65,9 +65,9 @@ impl Details {
     }
 
     /// Returns the address that masquerade uses for packets to this destination: the destination
-    /// itself, else an address of the same or larger scope, with the longest common prefix, in
-    /// order of configuration (RFC 6724, 5, rules 1, 2 and 8). `None` if no address has a
-    /// sufficient scope.
+    /// itself, else an address of sufficient scope, preferably of equal scope, then with the
+    /// longest common prefix, then in order of configuration (RFC 6724, 5, rules 1, 2 and 8).
+    /// `None` if no address has a sufficient scope.
     pub fn source6_towards(&self, to: Ipv6Addr) -> Option<Ipv6Addr> {
         let near = is_on_link(to);
         let common = |own: &Own6| {

@@ -10,7 +10,8 @@ use super::table::{Slot, flag};
 use super::{InterfaceTable, Session, Tag};
 use crate::demux::{self, Entry, Facts, Key};
 
-/// Kinds of upper interfaces that an interface counts. Each has a counter in the slot and a flag in the line.
+/// Kinds of upper interfaces that an interface counts. Each kind has a counter in the slot and a
+/// flag in the interface's line.
 #[derive(Clone, Copy)]
 enum Carried {
     Stations,

@@ -38,9 +38,9 @@ pub enum Above {
     /// None: the frames are the interface's own.
     #[default]
     Nothing,
-    /// The bond that the interface is a slave of.
+    /// A bond, with the interface as a slave.
     Bond,
-    /// The bridge that the interface is a port of.
+    /// A bridge, with the interface as a port.
     Bridge,
 }
 
@@ -57,13 +57,12 @@ pub struct Interface {
     pub ipv6: bool,
     /// VLAN interfaces exist on it. Maintained by the table; ignored on writes.
     pub vlans: bool,
-    /// Stations exist on it, or on an interface above it. Maintained by the table; ignored on
-    /// writes.
+    /// Stations exist on it, or on an upper interface. Maintained by the table; ignored on writes.
     pub stations: bool,
     /// Some VLANs on it are bridge ports or bond slaves. Maintained by the table; ignored on
     /// writes.
     pub slaves: bool,
-    /// PPPoE sessions exist on it, or on an interface above it. Maintained by the table; ignored on
+    /// PPPoE sessions exist on it, or on an upper interface. Maintained by the table; ignored on
     /// writes.
     pub sessions: bool,
     /// MAC address. Unicast frames to other addresses are not for this router.

@@ -90,8 +90,8 @@ impl Peers {
         tables.address(host.port, ipv6)
     }
 
-    /// Learns a host from a frame that this address sent at this second. The network may have at
-    /// most this many learned hosts.
+    /// Learns a host from a frame that this address sent at this second, up to the network's limit
+    /// of learned hosts.
     #[inline(always)]
     pub(crate) fn learn(
         &self,

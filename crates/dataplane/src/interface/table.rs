@@ -70,7 +70,7 @@ pub(super) struct Slot {
     pub(super) session: AtomicU64,
     /// Number of VLANs on it.
     pub(super) vlans: AtomicU32,
-    /// Numbers of stations and of sessions on it, or on an interface above it.
+    /// Numbers of stations and of sessions on it or on upper interfaces.
     pub(super) carried: [AtomicU32; 2],
     /// Number of VLANs on it that are bridge ports or bond slaves.
     slaves: AtomicU32,
@@ -101,11 +101,11 @@ pub(super) mod flag {
     /// A bond (bit 6) or a bridge (bit 7) receives its frames.
     pub(super) const BOND: u64 = 1 << 6;
     pub(super) const BRIDGE: u64 = 1 << 7;
-    /// Stations exist on it, or on an interface above it. Survives a write.
+    /// Stations exist on it, or on an upper interface. Survives a write.
     pub(in crate::interface) const STATIONS: u64 = 1 << 8;
     /// VLANs on it are bridge ports or bond slaves. Survives a write.
     pub(super) const SLAVES: u64 = 1 << 9;
-    /// PPPoE sessions exist on it, or on an interface above it. Survives a write.
+    /// PPPoE sessions exist on it, or on an upper interface. Survives a write.
     pub(in crate::interface) const SESSIONS: u64 = 1 << 10;
     /// The flags that survive a write.
     pub(super) const KEPT: u64 = VLANS | STATIONS | SLAVES | SESSIONS;
@@ -176,7 +176,7 @@ impl InterfaceTable {
     }
 
     /// Changes the class of an interface for snapshots from this epoch on; earlier snapshots keep
-    /// the previous class. Workers use one of the last two snapshots, or are about to. Only control
+    /// the previous class, because workers may still use the snapshot before the last. Only control
     /// calls this.
     pub fn set_class(&self, id: InterfaceId, class: Class, from: u64) {
         self.make_room(id);

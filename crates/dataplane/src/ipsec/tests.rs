@@ -1,4 +1,4 @@
-//! Packets through IPsec: out of one router and into another, which has the other direction of the same association.
+//! Tests of IPsec between two routers, which have opposite directions of one association.
 
 mod trace;
 
@@ -14,15 +14,15 @@ use crate::punt::Why;
 use crate::snapshot::{Prefix, SlowReason};
 use crate::testing::{MAC, Rig, Udp4, ethernet};
 
-/// Both routers' own address on `ether1`, and the other end behind the gateway.
+/// Both routers' address on `ether1`, and the remote end behind the gateway.
 const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(11, 0, 0, 9);
-/// A host behind the other end.
+/// A host behind the remote end.
 const HOST: u32 = 0x0b01_0005;
 const SLOT: u32 = 3;
 const SPI: u32 = 0x1234_5678;
 
-/// How packets are protected in a test.
+/// The protection in a test.
 #[derive(Clone, Copy)]
 struct Way {
     protocol: Protocol,
@@ -110,7 +110,7 @@ fn protects(source: Prefix, destination: Prefix) -> Policy {
     }
 }
 
-/// The router that protects what its network sends to the other one.
+/// Returns the router that protects packets of its network.
 fn sender(way: Way) -> Rig {
     let mut rig = rig(
         way,
@@ -134,7 +134,7 @@ fn sender(way: Way) -> Rig {
     rig
 }
 
-/// The router that gets that.
+/// Returns the router that receives the protected packets.
 fn receiver(way: Way) -> Rig {
     let policy = protects(prefix(0x0b01_0000, 16), prefix(0x0a00_0000, 24));
     let mut rig = rig(way, vec![policy]);
@@ -161,7 +161,7 @@ fn to_host() -> Udp4 {
     }
 }
 
-/// What left one router as it reaches the other: from the far end to its own address.
+/// Exchanges source and destination of an outer packet, for the other router.
 fn turned(frame: &[u8]) -> Vec<u8> {
     let mut packet = frame[14..].to_vec();
     packet[12..16].copy_from_slice(&FAR.octets());
@@ -173,7 +173,7 @@ fn packet_of(frame: &[u8]) -> &[u8] {
     &frame[14..]
 }
 
-/// The packet of a frame with a lifetime that is so much shorter.
+/// Returns the packet of a frame with the TTL decremented `hops` times.
 fn aged(frame: &[u8], hops: u8) -> Vec<u8> {
     let mut packet = frame[14..].to_vec();
     packet[8] -= hops;
@@ -212,7 +212,7 @@ fn what_a_policy_protects_does_not_come_in_clear() {
         let mut to = receiver(Way { guards, ..TUNNEL });
         assert!(to.pass(to_host().frame()).is_empty());
         assert!(to.drops().contains(&(DropReason::IpsecClear, 1)));
-        // Others do.
+        // Other packets pass.
         assert_eq!(to.pass(Udp4::default().frame()).len(), 1);
     }
 }
@@ -248,11 +248,11 @@ fn copies_alterations_and_strangers_are_refused_by_name() {
     stranger[14 + 20] ^= 1;
     assert!(to.pass(stranger).is_empty());
     assert!(to.drops().contains(&(DropReason::IpsecUnknown, 1)));
-    // None of that spoils what was sent.
+    // None of these affects the genuine packet.
     assert_eq!(to.pass(again).len(), 1);
 }
 
-/// A packet of IPv4 with the checksum of its header made anew.
+/// Returns an IPv4 packet with its header checksum recomputed.
 fn summed(mut packet: Vec<u8>) -> Vec<u8> {
     packet[10..12].fill(0);
     let sum = !wire::checksum::sum(&packet[..20]);
@@ -355,13 +355,13 @@ fn behind_its_own_header_only_what_follows_is_protected() {
         let [one] = &sealed[..] else {
             panic!("{} packets left: {:?}", sealed.len(), from.drops());
         };
-        // Both addresses are the packet's own.
+        // Both addresses are those of the inner packet.
         assert_eq!(one[26..34], frame[26..34]);
         assert_eq!(one[14 + 9], if in_udp { 17 } else { 50 });
     }
 }
 
-/// Has AH of the association verify a packet. Gives the protocol of what is behind it, and that.
+/// Verifies a packet by AH. Returns the protocol and bytes behind AH.
 fn verified(frame: &[u8]) -> Result<(u8, Vec<u8>), esp::Fault> {
     let sa = inbound(Protocol::Ah);
     let mut packet = packet_of(frame).to_vec();
@@ -372,7 +372,7 @@ fn verified(frame: &[u8]) -> Result<(u8, Vec<u8>), esp::Fault> {
     Ok((verified.next_header, packet[verified.header.end..].to_vec()))
 }
 
-/// A packet from the far end with AH in front of what it carries.
+/// Returns a packet from the remote end with AH in front of `carried`.
 fn signed(carried: &[u8], next_header: u8) -> Vec<u8> {
     let room = esp::ah::room(suite(Protocol::Ah).0, false);
     let mut packet = vec![0x45, 0, 0, 0, 0, 7, 0x40, 0, 64, 51, 0, 0];
@@ -432,14 +432,14 @@ fn a_signed_packet_comes_in_and_an_altered_one_does_not() {
             packet[at] ^= 1;
             ethernet(MAC, 0x0800, &summed(packet))
         };
-        // The identification, the source address, the sum, what is carried.
+        // Identification, source address, authentication data, payload.
         let places = [4, 12, 40, 60];
         for at in places {
             assert!(to.pass(altered(at)).is_empty(), "{at}");
         }
         let refused = (DropReason::IpsecIntegrity, places.len() as u64);
         assert!(to.drops().contains(&refused), "{:?}", to.drops());
-        // Its lifetime may be another.
+        // The TTL may differ.
         let good = altered(8);
         let opened = to.pass(good.clone());
         let [inner] = &opened[..] else {

@@ -41,8 +41,8 @@ pub(crate) fn postrouting(
     behind(cx, frame, (source, Then::Out(out)), outlet)
 }
 
-/// Queues a packet of a vector with this source address, which then leaves by this out or, without
-/// one, by this exit.
+/// Queues a packet of a vector with this source address. Behind its queues the packet leaves by
+/// this out or, without one, by this exit.
 pub(crate) fn hold(
     cx: &Context<'_>,
     frame: Frame,
@@ -113,7 +113,7 @@ pub(crate) fn leave(cx: &Context<'_>, frame: Frame, slot: u32, outlet: &mut Outl
     }
 }
 
-/// Queues a packet in the first of these leaves.
+/// Queues a packet in the first of these leaf queues.
 #[cold]
 fn wait(
     cx: &Context<'_>,

@@ -63,7 +63,8 @@ impl Way {
     }
 }
 
-/// The leaves of a simple queue: from the target, to the target, and for both directions.
+/// The leaves of a simple queue: upload from the target, download to the target, and both
+/// directions.
 #[derive(Clone, Debug)]
 pub(super) struct Ways {
     pub(super) up: Option<Way>,
@@ -184,7 +185,8 @@ impl Queueing {
     }
 }
 
-/// Returns the leaves from the first one that holds the packet on; `None` if all leaves let the packet pass.
+/// Returns the remaining leaves, beginning with the first leaf that holds the packet; `None` if all
+/// leaves let the packet pass.
 #[inline]
 pub(super) fn stops(
     ways: [Option<&Way>; LEAVES],
@@ -220,8 +222,8 @@ pub(crate) fn source(frame: &Frame) -> u128 {
     }
 }
 
-/// Returns true if packets with this exit pass queues: those for this router, and those that are finished behind
-/// postrouting.
+/// Returns true if packets with this exit pass queues: packets for this router, and packets that
+/// are finished behind postrouting.
 #[inline]
 pub(crate) const fn meets(exit: Exit) -> bool {
     exit.is_local() || matches!(exit, Exit::Finish { .. })

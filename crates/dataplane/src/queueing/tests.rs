@@ -1,4 +1,4 @@
-//! Queues behind a rig's ports, in virtual time.
+//! Tests of queues behind a rig's ports, in virtual time.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ fn tell(rig: &Rig, change: &Change) {
     }
 }
 
-/// A rig with a simple queue for what the samples' packets are sent to.
+/// Returns a rig with a simple queue for the destination of the sample packets.
 fn limited(workers: usize, download: &Arc<Leaf>, total: Option<&Arc<Leaf>>) -> Rig {
     let mut rig = Rig::with_workers(workers);
     rig.now = Instant::from_secs(100);
@@ -78,7 +78,7 @@ fn limited(workers: usize, download: &Arc<Leaf>, total: Option<&Arc<Leaf>>) -> R
     rig
 }
 
-/// A datagram of 1,000 bytes in all, with a number.
+/// Returns a numbered datagram of 1,000 bytes in total.
 fn numbered(number: u16) -> Vec<u8> {
     let udp = Udp4 {
         payload: BYTES - HEADERS,
@@ -88,7 +88,7 @@ fn numbered(number: u16) -> Vec<u8> {
     udp.frame()
 }
 
-/// The numbers of what a port has sent.
+/// Returns the numbers of the datagrams that a port has sent.
 fn numbers(rig: &mut Rig, port: u16) -> Vec<u16> {
     let sent = rig.sent(port);
     let number = |frame: &Vec<u8>| u16::from_be_bytes([frame[34], frame[35]]);
@@ -102,7 +102,7 @@ fn send(rig: &mut Rig, numbers: core::ops::Range<u16>) {
     step(rig, 0);
 }
 
-/// Steps the workers whenever they ask for it, for so long.
+/// Steps the workers at their deadlines for this many milliseconds.
 fn step(rig: &mut Rig, millis: u64) {
     let until = rig.now + Duration::from_millis(millis);
     loop {
@@ -126,7 +126,7 @@ fn a_simple_queue_lets_pass_what_its_bucket_holds_and_sends_the_rest_at_its_rate
     let leaf = leaf(1, 0, 800_000, fifo(50));
     let mut rig = limited(1, &leaf, None);
     send(&mut rig, 0..40);
-    // A tenth of a second is 10 packets, and one passes by the last token.
+    // A tenth of a second is 10 packets; one more passes by the last token.
     let at_once = numbers(&mut rig, 1);
     assert_eq!(at_once, (0..11).collect::<Vec<_>>());
     assert_eq!(leaf.node.counts().queued_packets, 29);
@@ -201,7 +201,7 @@ fn with_several_workers_packets_wait_at_the_home_of_their_queue() {
     let mut rig = limited(2, &leaf, None);
     send(&mut rig, 0..40);
     step(&mut rig, 2_000);
-    // Each is a flow of its own, and a worker's.
+    // Each packet is a separate flow and belongs to one worker.
     let mut sent = numbers(&mut rig, 1);
     sent.sort_unstable();
     assert_eq!(sent, (0..40).collect::<Vec<_>>());
@@ -223,7 +223,7 @@ fn queues_of_an_interface_hold_what_leaves_by_it_and_what_passes_no_leaf_goes_on
     rig.ports[0].line().mark = 7;
     send(&mut rig, 0..30);
     assert_eq!(numbers(&mut rig, 1).len(), 11);
-    // What has no mark is of no leaf.
+    // Packets without a mark match no leaf.
     rig.ports[0].line().mark = 0;
     send(&mut rig, 100..110);
     assert_eq!(numbers(&mut rig, 1), (100..110).collect::<Vec<_>>());

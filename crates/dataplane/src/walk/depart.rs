@@ -1,5 +1,5 @@
-//! Pass 3: next hop, forward, egress. Packets that are only forwarded are processed in a loop; all
-//! others run the stage functions one by one.
+//! Pass 3: next hop, forward, egress. Packets that are only forwarded are processed in a loop;
+//! other packets run the stage functions one by one.
 
 use core::ops::Range;
 

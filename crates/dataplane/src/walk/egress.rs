@@ -265,7 +265,7 @@ fn unfinishable(error: Unfinishable) -> DropReason {
     }
 }
 
-/// Counts frames on their egress interface, and on the interface below if there is one.
+/// Counts frames on their egress interface, and on the interface below a VLAN.
 pub(crate) fn count_sent(
     cx: &Context<'_>,
     counters: &Counters,

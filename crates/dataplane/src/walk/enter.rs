@@ -99,7 +99,7 @@ struct Together<'a, 'v, S> {
 }
 
 impl<S: Sees> Work for Together<'_, '_, S> {
-    /// Position of the first frame that did not enter.
+    /// Position of the first frame that needs other checks.
     type Output = usize;
 
     #[inline(always)]

@@ -139,7 +139,7 @@ fn guard(
     pass4(cx, vector, scratch, outlet);
 }
 
-/// Runs the passes without firewall, one after the other.
+/// Runs the passes without firewall in sequence.
 fn walk<const FAST: bool>(
     cx: &Context<'_>,
     entrance: &Entrance,

@@ -8,7 +8,8 @@ use crate::ipsec;
 use crate::out::OutId;
 use crate::packet::{Fields, Tuple};
 
-/// Returns the out of the IPsec policy that protects a packet without firewall, if there is one.
+/// Returns the out of the IPsec policy that protects a packet without firewall; `None` without a
+/// policy.
 ///
 /// # Errors
 /// The packet's end.
@@ -20,7 +21,8 @@ pub(crate) fn run(cx: &Context<'_>, leaving: &Leaving<'_>) -> Result<Option<OutI
     }
 }
 
-/// Returns the out of the IPsec policy that protects a packet with this tuple, if there is one.
+/// Returns the out of the IPsec policy that protects a packet with this tuple; `None` without a
+/// policy.
 ///
 /// # Errors
 /// The packet's end.

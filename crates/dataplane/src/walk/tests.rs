@@ -1,4 +1,4 @@
-//! Packets through a whole worker: what comes out, what is counted, what is handed to control.
+//! Tests of packets through a whole worker: sent frames, counters, and punts.
 
 mod bridged;
 mod drops;
@@ -25,7 +25,7 @@ mod workers;
 
 use crate::testing::{GATEWAY, MAC, Rig, Udp4, Udp6, ethernet, gateway, seal};
 
-/// What the router makes of a packet that it forwards: link header, lifetime and checksum differ.
+/// Returns a packet as the router forwards it: with another link header, TTL and checksum.
 fn forwarded4(packet: &[u8]) -> Vec<u8> {
     let mut packet = packet.to_vec();
     packet[8] -= 1;
@@ -48,7 +48,7 @@ fn rig() -> Rig {
     rig
 }
 
-/// A packet with these bytes of options.
+/// Returns a packet with these bytes of options.
 fn with_options(options: &[u8]) -> Vec<u8> {
     let mut packet = Udp4::default().packet();
     packet.splice(20..20, options.iter().copied());
@@ -63,12 +63,12 @@ fn ip4(packet: &[u8]) -> Vec<u8> {
     ethernet(MAC, 0x0800, packet)
 }
 
-/// A packet with these hop-by-hop options, which are six bytes or eight more.
+/// Returns a packet with these hop-by-hop options, of 6 bytes or a multiple of 8 more.
 fn with_options6(options: &[u8]) -> Vec<u8> {
     hop_by_hop(Udp6::default().packet(), options)
 }
 
-/// An IPv6 packet with hop-by-hop options in front of what it carries.
+/// Inserts hop-by-hop options into an IPv6 packet.
 fn hop_by_hop(mut packet: Vec<u8>, options: &[u8]) -> Vec<u8> {
     let header = [&[packet[6], (options.len() / 8) as u8][..], options].concat();
     let payload = u16::from_be_bytes([packet[4], packet[5]]) + header.len() as u16;
@@ -82,7 +82,7 @@ fn ip6(packet: &[u8]) -> Vec<u8> {
     ethernet(MAC, 0x86dd, packet)
 }
 
-/// Changes bytes of the default packet's header; the checksum is made right again.
+/// Returns the default packet with a changed header and correct header checksum.
 fn changed(change: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
     let mut packet = Udp4::default().packet();
     change(&mut packet);

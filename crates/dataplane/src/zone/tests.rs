@@ -9,7 +9,7 @@ const OWN: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0xa);
 const PEER: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0xb);
 const FAR: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
-/// The address of the peer in the host plane: slot 5, generation 3.
+/// The peer's address in the host plane: slot 5, generation 3.
 const PEER_THERE: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0x30, 5, 0, 0, 0, 0xb);
 
 #[test]
@@ -91,7 +91,7 @@ fn an_error_quotes_the_addresses_of_its_side() {
     assert_eq!(frame.bytes(), before);
 }
 
-/// A datagram between two addresses; its checksum may be left to the port.
+/// Returns a datagram between two addresses, optionally with a pending checksum.
 fn datagram((from, to): (Ipv6Addr, Ipv6Addr), unfinished: bool) -> Frame {
     let ports = udp::Repr {
         src_port: 1000,
@@ -121,7 +121,8 @@ fn packet(protocol: Protocol, (from, to): (Ipv6Addr, Ipv6Addr), upper: &[u8]) ->
     pool.alloc_from(&bytes).expect("room")
 }
 
-/// Whether the checksum of the upper layer is right, once the port has finished it.
+/// Completes a pending checksum as the port does. Returns true if the upper-layer checksum is
+/// right.
 fn is_intact(frame: &Frame) -> bool {
     let mut bytes = frame.bytes().to_vec();
     frame::finish_checksum(&mut bytes, &frame.offload).expect("the place is inside");

@@ -132,7 +132,7 @@ fn ports_are_trusted_with_each_by_itself() {
     assert!(leaves(Guards::default(), &nothing, Kind::Client));
 }
 
-/// What a packet is after [`edit`], behind a link header, with padding behind it.
+/// Runs [`edit`] on a packet in a frame with padding. Returns the edited packet.
 fn edited(packet: &[u8], trust: &Trust) -> Result<Vec<u8>, DropReason> {
     let mut pool = Pool::new(Sizes::LEAST).expect("memory");
     let bytes = [&[7; 14][..], packet, &[0; 5]].concat();
@@ -147,7 +147,7 @@ fn edited(packet: &[u8], trust: &Trust) -> Result<Vec<u8>, DropReason> {
     done.map(|()| bytes[14..].to_vec())
 }
 
-/// The options of the message in a packet, all of whose sums and lengths are right.
+/// Checks all lengths and checksums of a packet. Returns the options of its DHCP message.
 fn options(packet: &[u8]) -> &[u8] {
     let packet = ipv4::Packet::new_checked(packet).expect("a packet");
     let datagram = udp::Datagram::new_checked(packet.payload()).expect("a datagram");

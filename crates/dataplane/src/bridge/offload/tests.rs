@@ -6,7 +6,7 @@ use super::*;
 use crate::bridge::tests::rig;
 use crate::bridge::{Bridges, PortSet, VlanTable};
 
-/// Notes what it is told.
+/// A switch that records its calls.
 #[derive(Debug, Default)]
 struct Noted(Mutex<Vec<String>>, Mutex<Option<u32>>);
 
@@ -77,7 +77,7 @@ fn group(number: usize) -> Group {
     Group::new(number).expect("a group")
 }
 
-/// A port that is switched in this group, at the place of this number.
+/// Returns a port with an offload in this group, at this switch port.
 fn port(of: usize, number: usize) -> BridgePort {
     BridgePort {
         interface: InterfaceId::new(number as u32 + 1, 0),
@@ -90,7 +90,7 @@ fn port(of: usize, number: usize) -> BridgePort {
     }
 }
 
-/// A port that the workers do all of.
+/// Returns a port without offload.
 fn software(number: usize) -> BridgePort {
     BridgePort {
         switched: None,

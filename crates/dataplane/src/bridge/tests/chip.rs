@@ -1,4 +1,4 @@
-//! What switch chips make of bridges: VLANs by `vlan-mode`, ports that talk to some only, mirrors.
+//! Tests of switch chips: VLANs by `vlan-mode`, forwarding overrides, mirrors.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ fn access_ports_of_a_chip_are_kept_in_their_vlans() {
     assert_eq!(trunk, [(2, question.clone())]);
     assert_eq!(drops(&switch), []);
 
-    // An access port is no member of another VLAN, and nobody is of VLAN 30, nor of none.
+    // The access port is no member of VLAN 20. VLAN 30, and no VLAN at all, have no members.
     for (port, vid) in [(1, Some(20)), (0, Some(30)), (0, None)] {
         let frame = vid.map_or(question.clone(), |vid| tagged(&question, vid));
         assert_eq!(switch.pass(port, &frame), [], "{port} {vid:?}");
@@ -80,14 +80,14 @@ fn access_ports_of_a_chip_are_kept_in_their_vlans() {
 fn modes_differ_in_what_they_let_in() {
     let question = frame(ALL, B, &PLAIN);
     for (mode, foreign, unknown) in [
-        // Tags do not count: it goes to all, and access ports take off what it has.
+        // Tags are ignored: the frame is flooded, and access ports pop its tag.
         (VlanMode::Disabled, 2, 2),
         (VlanMode::Fallback, 2, 2),
         (VlanMode::Check, 2, 0),
         (VlanMode::Secure, 0, 0),
     ] {
         let mut switch = switch(mode);
-        // VLAN 20 is known, and port 1 no member of it.
+        // VLAN 20 is known, but port 1 is no member.
         let out = switch.pass(1, &tagged(&question, 20));
         assert_eq!(out.len(), foreign, "{mode:?}: {out:?}");
         let out = switch.pass(1, &tagged(&question, 30));
@@ -110,7 +110,7 @@ fn a_port_talks_to_those_of_its_override_alone() {
     let question = frame(ALL, A, &PLAIN);
     assert_eq!(switch.pass(1, &question), [(0, question.clone())]);
     assert_eq!(switch.pass(0, &question).len(), 2);
-    // Neither reaches it the router, nor the router it.
+    // The port does not reach the router, nor the router the port.
     assert_eq!(switch.pass(1, &frame(OWN, A, &PLAIN)), []);
     let apart = (DropReason::BridgeApart, 1);
     assert!(switch.drops().contains(&apart), "{:?}", switch.drops());
@@ -126,7 +126,7 @@ fn a_port_talks_to_those_of_its_override_alone() {
 fn a_mirror_gets_what_a_port_receives_and_transmits() {
     let mut switch = Switch::new(3);
     switch.change(|bridge| {
-        // What is flooded would reach the mirror by itself.
+        // A flooded frame would reach the mirror's target anyway.
         let mut port = bridge.ports()[2].clone();
         (port.broadcast_flood, port.unknown_unicast_flood) = (false, false);
         bridge.set_port(2, port);
@@ -144,7 +144,7 @@ fn a_mirror_gets_what_a_port_receives_and_transmits() {
         switch.pass(0, &answer),
         [(1, answer.clone()), (2, answer.clone())]
     );
-    // The bytes are the mirror's own.
+    // The frame that the mirror's target receives is its own.
     switch.rig.interfaces.set_mirrors(&both[..1]);
     assert_eq!(switch.pass(0, &answer), [(1, answer.clone())]);
     switch.rig.interfaces.set_mirrors(&[]);

@@ -1,4 +1,4 @@
-//! Bridges on interfaces that are not ports of a device, and bridges through bridges.
+//! Tests of bridges on VLAN interfaces, and of nested bridges.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn port(interface: InterfaceId) -> BridgePort {
     }
 }
 
-/// Makes a bridge of these ports.
+/// Creates a bridge of these ports.
 fn make(switch: &mut Switch, id: InterfaceId, ports: &[InterfaceId]) {
     for port in ports {
         let line = switch.rig.interfaces.get(*port).expect("it is there");
@@ -52,7 +52,7 @@ fn make(switch: &mut Switch, id: InterfaceId, ports: &[InterfaceId]) {
         .set(id, Some(Arc::new(bridge)));
 }
 
-/// Puts a VLAN's interface on a bridge.
+/// Creates a VLAN interface on a bridge.
 fn put_vlan(switch: &mut Switch, on: InterfaceId, id: InterfaceId, vid: u8) {
     let below = switch.rig.interfaces.get(on).expect("it is there");
     put_line(
@@ -74,7 +74,7 @@ fn put_vlan(switch: &mut Switch, on: InterfaceId, id: InterfaceId, vid: u8) {
     switch.rig.interfaces.set_vlan(on, tag, Some(id));
 }
 
-/// The ports of `bridge1` are port 0 and VLAN 10 of `ether1`.
+/// Returns a switch whose `bridge1` has port 0 and VLAN 10 of `ether1`.
 fn on_a_vlan() -> Switch {
     let mut switch = Switch::new(2);
     switch.rig.use_vlan10();
@@ -114,7 +114,7 @@ fn frames_of_other_vlans_and_of_none_are_the_interface_s_own() {
     let sent: Vec<_> = switch.sent().into_iter().map(|(port, _)| port).collect();
     assert_eq!(sent, [0, super::rig::WIRE, super::rig::WIRE]);
     assert_eq!(switch.rig.drops(), [(DropReason::VlanUnknown, 1)]);
-    // The VLAN leaves the bridge again: its frames are its own.
+    // The VLAN interface leaves the bridge, and receives its frames itself.
     let line = switch.rig.interfaces.get(VLAN10).expect("it is there");
     let above = Above::Nothing;
     switch
@@ -133,7 +133,7 @@ fn frames_of_other_vlans_and_of_none_are_the_interface_s_own() {
     assert_eq!(switch.sent().len(), 1);
 }
 
-/// `bridge2` has port 2, and VLAN 30 of `bridge1`, whose ports are 0 and 1.
+/// Returns a switch whose `bridge2` has port 2 and VLAN 30 of `bridge1`, which has ports 0 and 1.
 fn two() -> Switch {
     let mut switch = Switch::new(3);
     make(&mut switch, BRIDGE, &[Switch::port(0), Switch::port(1)]);
@@ -159,7 +159,7 @@ fn a_bridge_is_reached_through_a_vlan_of_another() {
     let answer = frame(A, B, &PLAIN);
     assert_eq!(switch.pass(2, &answer), [(0, tagged(&answer, 30))]);
     let next = frame(B, A, &PLAIN);
-    // bridge1 has seen B come down from the router, and learns nothing of that.
+    // `bridge1` does not learn B from frames that come down from the router.
     let out = switch.pass(0, &tagged(&next, 30));
     assert_eq!(out, [(1, tagged(&next, 30))]);
     assert_eq!(switch.drops(), []);

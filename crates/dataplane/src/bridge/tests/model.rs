@@ -1,4 +1,4 @@
-//! Property: many ports, VLANs, trees and frames at random, against a bridge that is a list of sentences.
+//! Property test: bridges with random ports, VLANs, trees and frames against a simple model.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,16 +15,17 @@ const GROUP: [u8; 6] = [1, 0, 0x5e, 1, 2, 3];
 const VIDS: [u16; 4] = [1, 10, 20, 30];
 const ETHERTYPES: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 
-/// The settings of a bridge, and what it has learned.
+/// The model: settings of a bridge, and its hosts.
 struct Model {
     bridge: Bridge,
     members: BTreeMap<(u16, usize), Member>,
     trees: BTreeMap<u16, u8>,
-    /// By VLAN and address: the port, and whether frames do not move it. The router's own have no port.
+    /// Hosts by VLAN and address: the port, and whether the host is static. The router's own
+    /// addresses have no port.
     hosts: BTreeMap<(u16, [u8; 6]), (Option<usize>, bool)>,
 }
 
-/// What became of a frame.
+/// The result of a frame.
 #[derive(Default, Debug, PartialEq)]
 struct Fate {
     sent: Vec<(usize, Vec<u8>)>,
@@ -41,7 +42,7 @@ impl Fate {
     }
 }
 
-/// A frame in its VLAN, with its tag taken off: the priority of that, if there was one.
+/// An untagged frame in its VLAN, with the priority of its former tag.
 struct Inside {
     vid: u16,
     tree: u8,
@@ -54,7 +55,8 @@ impl Model {
         self.bridge.vlans.is_some()
     }
 
-    /// The frame inside the bridge. `from` is the number of a port, or one more for the router.
+    /// Admits a frame to the bridge. `from` is the number of a port; the router's number follows
+    /// that of the last port.
     fn admit(&self, from: usize, bytes: &[u8]) -> Result<Inside, DropReason> {
         if bytes[6] & 1 != 0 || bytes[6..12] == [0; 6] {
             return Err(DropReason::BridgeSource);
@@ -115,7 +117,7 @@ impl Model {
         self.members.get(&(vid, port)).copied().unwrap_or_default()
     }
 
-    /// The frame as it leaves by a port, or goes up.
+    /// Returns the frame as it leaves by a port, or goes up.
     fn outside(&self, inside: &Inside, to: usize) -> Result<Vec<u8>, DropReason> {
         let mut frame = inside.plain.clone();
         if !self.filters() {
@@ -229,7 +231,7 @@ impl Model {
     }
 }
 
-/// A bridge with settings at random.
+/// Returns a switch and its model with random settings.
 fn arbitrary(rng: &mut Rng) -> (Switch, Model) {
     let count = 2 + rng.below(4) as usize;
     let mut switch = Switch::new(count as u16);
@@ -297,7 +299,7 @@ fn arbitrary(rng: &mut Rng) -> (Switch, Model) {
     (switch, model)
 }
 
-/// Makes a station known to both.
+/// Adds a host to both.
 fn put(switch: &Switch, model: &mut Model, key: (u16, [u8; 6]), port: Option<usize>) {
     let (vid, [a, b, c, d, e, f]) = key;
     let mac = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
@@ -370,7 +372,7 @@ fn a_bridge_does_what_its_sentences_say() {
                     *expected_drops.entry(reason).or_default() += 1;
                 }
             };
-            // A worker takes the ports in turn.
+            // A worker polls the ports in order.
             for port in 0..count {
                 let mut last = arbitrary_frame(&mut rng);
                 for _ in 0..rng.below(50) {

@@ -1,4 +1,4 @@
-//! A router whose bridge has ports that a test holds the other ends of.
+//! A test router whose bridge ports are scripted by the test.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::table::{Adjacency, Host, HostKey, HostKind};
 use crate::testing::{RATE, Rig, TestPort, Udp4, ethernet, gateway};
 
 pub(crate) const BRIDGE: InterfaceId = InterfaceId(50);
-/// The link address of the bridge.
+/// MAC address of the bridge.
 pub(crate) const OWN: [u8; 6] = [2, 0, 0, 0, 0xb, 0xb];
-/// The number of the port that is none of the bridge's: `ether2`.
+/// Number of the port of `ether2`, which is no bridge port.
 pub(crate) const WIRE: u16 = 1000;
-/// The first port of the bridge: its interface, its number.
+/// Interface and port number of the first bridge port.
 const FIRST: u32 = 20;
 const FIRST_NUMBER: u16 = 3;
 
@@ -30,7 +30,7 @@ pub(crate) struct Switch {
 }
 
 impl Switch {
-    /// A bridge of so many ports, with RouterOS's defaults.
+    /// Creates a bridge with this many ports and RouterOS's defaults.
     pub(crate) fn new(ports: u16) -> Self {
         Self::with_workers(ports, 1)
     }
@@ -72,12 +72,12 @@ impl Switch {
         Self { rig, ports }
     }
 
-    /// The interface of a port.
+    /// Returns the interface of a port.
     pub(crate) fn port(place: u16) -> InterfaceId {
         InterfaceId(FIRST + u32::from(place))
     }
 
-    /// Replaces the bridge by what is made of it.
+    /// Replaces the bridge by the result of `make`.
     pub(crate) fn set(&mut self, make: impl FnOnce(&Bridge) -> Bridge) {
         let bridges = self.rig.interfaces.bridges();
         let bridge = {
@@ -87,13 +87,13 @@ impl Switch {
         bridges.set(BRIDGE, Some(Arc::new(bridge)));
     }
 
-    /// A service hears frames with this LLC address.
+    /// Registers a service for frames with this LLC address.
     pub(crate) fn hear_llc(&mut self, address: u8) -> ServiceId {
         let what = Match::Frame(Carried::Llc(address));
         self.serve(Service::new("stp", [what], RATE))
     }
 
-    /// Control hears a service.
+    /// Registers a service of control.
     pub(crate) fn serve(&mut self, service: Service) -> ServiceId {
         let id = ServiceId::new(9).expect("there are few");
         let mut services = Services::clone(&self.rig.snapshot.services);
@@ -103,7 +103,7 @@ impl Switch {
         id
     }
 
-    /// What bridging has dropped: the router above has no use for most of what is for all.
+    /// Returns the drops by bridging, without the router's drops of broadcasts.
     pub(crate) fn drops(&self) -> Vec<(DropReason, u64)> {
         let mut drops = self.rig.drops();
         drops.retain(|(reason, _)| reason.name().starts_with("bridge-"));
@@ -119,7 +119,7 @@ impl Switch {
         });
     }
 
-    /// Makes a station known behind a port.
+    /// Adds a host behind a port.
     pub(crate) fn knows(&mut self, mac: [u8; 6], place: u16) {
         let [a, b, c, d, e, f] = mac;
         let key = HostKey {
@@ -144,7 +144,7 @@ impl Switch {
         self.rig.arrive_unfinished(number, frame, offload);
     }
 
-    /// What was sent since the last call, and by which ports.
+    /// Returns the frames sent since the last call, with their ports.
     pub(crate) fn sent(&mut self) -> Vec<(u16, Vec<u8>)> {
         let mut all = Vec::new();
         for place in 0..self.ports {
@@ -156,14 +156,14 @@ impl Switch {
         all
     }
 
-    /// What a frame that arrives at a port comes to.
+    /// Receives a frame at a port. Returns the frames sent, with their ports.
     pub(crate) fn pass(&mut self, place: u16, frame: &[u8]) -> Vec<(u16, Vec<u8>)> {
         self.arrive(place, frame);
         self.rig.settle();
         self.sent()
     }
 
-    /// Has the router send a frame by the bridge.
+    /// Sends a frame from the router by the bridge.
     pub(crate) fn send(&mut self, bytes: &[u8]) {
         let mut frame = self.rig.pool.alloc_from(bytes).expect("room");
         frame.egress = BRIDGE;
@@ -172,12 +172,12 @@ impl Switch {
         self.rig.settle();
     }
 
-    /// A packet to the bridge's link address that is routed to the gateway behind `ether2`.
+    /// Returns a packet to the bridge's MAC address that is routed to the gateway behind `ether2`.
     pub(crate) fn to_gateway(&self) -> Vec<u8> {
         ethernet(OWN, 0x0800, &Udp4::default().packet())
     }
 
-    /// The gateway is behind the bridge.
+    /// Moves the gateway behind the bridge.
     pub(crate) fn lead_through_the_bridge(&mut self) {
         let through = Adjacency {
             egress: BRIDGE,
@@ -187,7 +187,7 @@ impl Switch {
         self.rig.writer.set_next_hop(self.rig.gateway, &through);
     }
 
-    /// A packet for the gateway arrives at `ether1`.
+    /// Receives a packet for the gateway at `ether1`.
     pub(crate) fn arrive_on_wire(&mut self) {
         self.rig.arrive(Udp4::default().frame());
     }
@@ -216,14 +216,14 @@ pub(crate) fn put_line(rig: &Rig, id: InterfaceId, line: Interface, name: &str) 
     rig.interfaces.set_details(id, Arc::new(details));
 }
 
-/// A frame of 60 bytes whose addresses are followed by this.
+/// Returns a frame of 60 bytes with these MAC addresses and this content.
 pub(crate) fn frame(to: [u8; 6], from: [u8; 6], behind: &[u8]) -> Vec<u8> {
     let mut frame = [&to[..], &from, behind].concat();
     frame.resize(60, 0);
     frame
 }
 
-/// A frame of the router to a station.
+/// Returns a frame from the router to a host.
 pub(crate) fn from_router(to: [u8; 6]) -> Vec<u8> {
     frame(to, OWN, &[0x88, 0xb5])
 }

@@ -1,4 +1,4 @@
-//! Rules of bridges, and the tables of IP, on the way of frames through a router.
+//! Tests of bridge rules, and of the IP tables for bridged frames.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::trace::{End, trace_packet};
 use crate::walk::Exit;
 use wire::Mac;
 
-/// The chains of these names, with rules in one of them.
+/// Returns a table with chains of these names, and rules in one of them.
 fn table(names: &[&str], chain: ChainId, rules: Vec<Rule>) -> Arc<Table> {
     let mut chains: Vec<(Arc<str>, Vec<Arc<Rule>>)> = Vec::new();
     for name in names {
@@ -61,7 +61,7 @@ fn from(mac: [u8; 6]) -> Vec<Matcher> {
     vec![Match::Link(LinkMatch::Source(only(mac))).into()]
 }
 
-/// A switch that knows A behind port 0 and B behind port 1.
+/// Returns a switch that knows A behind port 0 and B behind port 1.
 fn switch() -> Switch {
     let mut switch = Switch::new(3);
     switch.knows(A, 0);
@@ -84,7 +84,7 @@ fn forward_sees_each_port_that_a_frame_leaves_by() {
 
     assert_eq!(switch.hits(1), 1);
     assert_eq!(switch.drops(), [(DropReason::BridgeFilter, 1)]);
-    // What something looks at takes no fast path.
+    // Frames under rules do not take the fast path.
     assert_eq!(switch.rig.counters[0].bridge_fast_path.get().packets, 0);
     let sent = switch.rig.traffic(Switch::port(2)).tx;
     assert_eq!(sent.packets, 0);
@@ -119,7 +119,7 @@ fn a_vector_keeps_its_order_where_some_of_it_is_dropped() {
         .into_iter()
         .filter(|frame| frame[12] != 0x10)
         .collect();
-    // What is for all leaves apart from what is for one.
+    // Flooded frames leave on another path than unicast.
     for kind in [B, ALL] {
         let of = |frames: &[Vec<u8>]| -> Vec<Vec<u8>> {
             let frames = frames.iter().filter(|frame| frame[..6] == kind);
@@ -139,7 +139,7 @@ fn input_and_output_see_what_is_of_the_router() {
     assert_eq!(switch.pass(0, &up), []);
     up[6..12].copy_from_slice(&B);
     assert_eq!(switch.pass(1, &up).len(), 1);
-    // A copy of what is for all goes on to the other ports.
+    // Copies of a broadcast go to the other ports.
     let all = frame(ALL, A, &[8, 6]);
     assert_eq!(switch.pass(0, &all), [(1, all.clone()), (2, all)]);
     assert_eq!(switch.hits(1), 2);
@@ -199,7 +199,7 @@ fn questions_are_answered_where_they_came_from() {
     assert_eq!(switch.rig.punts(), []);
 }
 
-/// A packet from A to B on the bridge.
+/// Returns a bridged packet from A to B.
 fn packet(udp: Udp4) -> Vec<u8> {
     let mut frame = ethernet(B, 0x0800, &udp.packet());
     frame[6..12].copy_from_slice(&A);
@@ -216,7 +216,7 @@ fn talk() -> Udp4 {
     }
 }
 
-/// `use-ip-firewall=yes`, with connections tracked.
+/// Returns a switch with `use-ip-firewall=yes` and connection tracking.
 fn detoured() -> Switch {
     let mut switch = switch();
     switch.firewall(|all| {
@@ -242,7 +242,7 @@ fn bridged_packets_pass_the_tables_of_ip_and_keep_their_lifetime() {
     let sent = packet(talk());
 
     assert_eq!(switch.pass(0, &sent), [(1, sent.clone())]);
-    // Answered, it is new no more.
+    // After the answer the connection is no longer new.
     let talked = talk();
     let mut answer = ethernet(
         A,
@@ -266,7 +266,7 @@ fn bridged_packets_pass_the_tables_of_ip_and_keep_their_lifetime() {
     let drop = vec![Rule::new(2, Vec::new(), Action::Drop)];
     switch.firewall(|all| all.ipv4.mangle = table(mangle::CHAINS, mangle::PREROUTING, drop));
     assert_eq!(switch.pass(0, &sent), []);
-    // What is for all passes them once, and what is no packet does not.
+    // A broadcast packet passes the tables once, and a frame without a packet does not pass them.
     let all = frame(ALL, A, &PLAIN);
     assert_eq!(switch.pass(0, &all).len(), 2);
     assert_eq!(switch.hits(2), 1);
@@ -310,7 +310,7 @@ fn under_vlan_filtering_no_packet_passes_the_tables_of_ip_unless_those_of_vlans_
     let drop = vec![Rule::new(1, Vec::new(), Action::Drop)];
     switch.firewall(|all| all.ipv4.filter = table(filter::CHAINS, filter::FORWARD, drop));
 
-    // RouterOS: a frame without a tag is of the VLAN of its port. There its station is not known.
+    // RouterOS: an untagged frame is in the VLAN of its port, where the destination is unknown.
     let sent = packet(talk());
     let flooded = [(1, sent.clone()), (2, sent.clone())];
     assert_eq!(switch.pass(0, &sent), flooded);

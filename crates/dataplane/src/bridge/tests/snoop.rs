@@ -1,5 +1,5 @@
-//! Bridges that look into what they forward: multicast goes to those who listen, and what servers say comes by trusted
-//! ports.
+//! Tests of snooping and guards: multicast reaches its members only, and server messages are
+//! accepted from trusted ports only.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::testing::{RATE, Udp4, ethernet};
 const GROUP: [u8; 4] = [239, 1, 1, 1];
 const OTHER: [u8; 4] = [239, 1, 1, 2];
 
-/// A packet to a group.
+/// Returns a packet to a multicast group.
 fn to(group: [u8; 4]) -> Vec<u8> {
     let [_, b, c, d] = group;
     let packet = Udp4 {
@@ -27,7 +27,7 @@ fn to(group: [u8; 4]) -> Vec<u8> {
     packet.frame()
 }
 
-/// A message of IGMP.
+/// Returns an IGMP message.
 fn igmp(kind: u8, group: [u8; 4]) -> Vec<u8> {
     let [_, b, c, d] = group;
     let packet = Udp4 {
@@ -40,7 +40,7 @@ fn igmp(kind: u8, group: [u8; 4]) -> Vec<u8> {
     packet.frame()
 }
 
-/// A bridge of four ports that snoops, and its groups.
+/// Returns a snooping bridge of four ports, and its groups.
 fn snooping() -> (Switch, Arc<Groups>) {
     let mut switch = Switch::new(4);
     let groups = Arc::new(Groups::new(5));
@@ -50,7 +50,7 @@ fn snooping() -> (Switch, Arc<Groups>) {
     (switch, groups)
 }
 
-/// Somebody asks, from behind the last port.
+/// Adds a querier behind the last port.
 fn asked(groups: &Groups) {
     let router = (0, false, Switch::port(3));
     groups.set_asking(Asking::new([(0, false)], [router], []));
@@ -74,7 +74,7 @@ fn multicast_goes_to_those_who_listen_once_somebody_asks() {
     assert_eq!(ports(&switch.pass(0, &to([224, 0, 0, 251]))), [1, 2, 3]);
     let own = frame([1, 0, 0x5e, 1, 1, 1], [2, 9, 9, 9, 9, 9], &[0x88, 0xb5]);
     assert_eq!(ports(&switch.pass(0, &own)), [1, 2, 3], "it is not IP");
-    // What the router itself sends is no exception.
+    // Frames from the router are treated alike.
     switch.send(&to(GROUP));
     assert_eq!(ports(&switch.sent()), [1, 3]);
 }
@@ -116,7 +116,7 @@ fn reports_go_to_routers_and_control_hears_them() {
             .count(),
         1
     );
-    // Without snooping nobody hears of it.
+    // Without snooping control receives no copy.
     switch.change(|bridge| bridge.groups = None);
     assert_eq!(ports(&switch.pass(1, &report)), [0, 2, 3]);
     assert_eq!(
@@ -130,7 +130,7 @@ fn reports_go_to_routers_and_control_hears_them() {
     );
 }
 
-/// A DHCP message, of a client (1) or a server (2).
+/// Returns a DHCP message of a client (1) or a server (2).
 fn message(op: u8) -> Vec<u8> {
     let mut message = vec![0; dhcp::HEADER_LEN];
     message[0] = op;
@@ -150,7 +150,7 @@ fn message(op: u8) -> Vec<u8> {
     ethernet([0xff; 6], 0x0800, &packet)
 }
 
-/// A bridge of three ports, of which the last is trusted.
+/// Returns a bridge of three ports, the last of them trusted.
 fn guarded() -> Switch {
     let mut switch = Switch::new(3);
     switch.set_ports(|place, port| {
@@ -177,7 +177,7 @@ fn a_rogue_dhcp_server_is_heard_by_nobody() {
     assert_eq!(ports(&switch.pass(0, &message(2))), []);
     assert_eq!(switch.rig.punts(), []);
     assert_eq!(switch.drops(), [(DropReason::BridgeDhcpServer, 1)]);
-    // A unicast answer is no way out.
+    // A unicast answer is dropped, too.
     switch.knows([2, 0xa, 0, 0, 0, 1], 1);
     let mut offer = message(2);
     offer[..6].copy_from_slice(&[2, 0xa, 0, 0, 0, 1]);
@@ -213,7 +213,7 @@ fn advertisements_come_by_trusted_ports_alone() {
 }
 
 impl Switch {
-    /// Changes its ports.
+    /// Changes the ports of the bridge.
     fn set_ports(&mut self, change: impl Fn(u16, &mut BridgePort)) {
         self.set(|before| {
             let ports = before.ports().iter().cloned().zip(0..);

@@ -1,4 +1,4 @@
-//! VLAN filtering.
+//! Tests of VLAN filtering.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ const B: [u8; 6] = [2, 0xb, 0, 0, 0, 1];
 const ALL: [u8; 6] = [0xff; 6];
 const PLAIN: [u8; 2] = [0x88, 0xb5];
 
-/// Ports 0 and 1 are of VLAN 10 without tags, port 2 of 10 and 20 with them, and so is the bridge of 20.
+/// Returns a bridge with VLAN 10 untagged on ports 0 and 1, VLANs 10 and 20 tagged on port 2, and
+/// VLAN 20 tagged on the bridge itself.
 fn switch(set: impl Fn(usize, BridgePort) -> BridgePort) -> Switch {
     let mut switch = Switch::new(3);
     let mut vlans = VlanTable::new(3);
@@ -111,7 +112,7 @@ fn the_router_is_a_member_as_ports_are() {
     let own = frame(super::rig::OWN, A, &PLAIN);
     assert_eq!(switch.pass(0, &own), []);
     assert_eq!(switch.drops(), [(DropReason::BridgeEgressVlan, 1)]);
-    // Down: VLAN 20 is known, VLAN 30 is nobody's.
+    // From the router: VLAN 20 is known, VLAN 30 has no members.
     let answer = tagged(&frame(A, super::rig::OWN, &PLAIN), 20);
     switch.send(&answer);
     assert_eq!(switch.sent(), [(2, answer)]);

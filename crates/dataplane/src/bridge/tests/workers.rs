@@ -1,4 +1,4 @@
-//! Several workers.
+//! Tests of bridges with several workers.
 
 use frame::Class;
 
@@ -8,7 +8,7 @@ use crate::testing::{SIZES, Udp4};
 const A: [u8; 6] = [2, 0xa, 0, 0, 0, 1];
 const B: [u8; 6] = [2, 0xb, 0, 0, 0, 1];
 
-/// All ports' frames are spread over the workers.
+/// Returns a switch whose ports' frames are spread over the workers.
 fn switch(workers: usize) -> Switch {
     let mut switch = Switch::with_workers(2, workers);
     for port in &mut switch.rig.snapshot.ports[3..] {
@@ -51,7 +51,7 @@ fn what_goes_up_is_spread_by_flow_and_stays_in_order() {
             let last = packet.len() - 2;
             packet[last..].copy_from_slice(&sequence.to_be_bytes());
             switch.arrive(0, &packet);
-            // Frames that stay in the bridge between them.
+            // Frames between two bridge ports.
             switch.arrive(0, &frame(B, A, &[0x88, 0xb5]));
         }
     }

@@ -16,12 +16,12 @@ fn key(on: u32, name: u64) -> Key {
     Key { on, name }
 }
 
-/// How many keys there are.
+/// Returns the number of keys.
 fn len(table: &KeyTable) -> usize {
     table.count.load(Ordering::Relaxed) as usize
 }
 
-/// The number of the size in use.
+/// Returns the index of the size in use.
 fn size(table: &KeyTable) -> u32 {
     table.size.load(Ordering::Relaxed)
 }
@@ -73,8 +73,8 @@ fn keys_that_come_and_go_leave_the_table_as_large_as_it_is() {
     assert!((60_000..=131_072).contains(&entries), "{entries}");
 }
 
-/// One reader looks for keys that stay, and finds each of them at any time, while others come and go, and the table
-/// grows and moves keys.
+/// A reader always finds permanent keys, while other keys come and go, and the table grows and
+/// moves keys.
 #[test]
 fn a_reader_finds_what_stays_while_others_come_and_go() {
     let (table, ends) = (KeyTable::default(), AtomicBool::new(false));

@@ -1,4 +1,5 @@
-//! Frames and packets in tunnels: the bytes that routers were seen to send, and what is none of them.
+//! Tests of tunnels between two addresses: bytes that RouterOS was observed to send, and packets
+//! that do not match.
 
 use core::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::{Command, DropReason};
 const ID: InterfaceId = InterfaceId(20);
 const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(11, 0, 0, 9);
-/// What EoIP puts before a frame of 42 bytes in tunnel 100, as RouterOS sends it.
+/// EoIP header of RouterOS for a frame of 42 bytes in tunnel 100.
 const EOIP_42: [u8; 8] = [0x20, 0x01, 0x64, 0x00, 0x00, 0x2a, 0x64, 0x00];
 const ALIVE: [u8; 8] = [0x20, 0x01, 0x64, 0x00, 0x00, 0x00, 0x64, 0x00];
 
@@ -59,7 +60,7 @@ fn rig(tunnel: &Between) -> Rig {
         rig.interfaces.set_tunnel(ends, Some(ID));
     }
     rig.interfaces.set_details(ID, Arc::new(details));
-    // The address of the interface that packets leave by is the one that they come from.
+    // The source is the address of the egress interface.
     let own = crate::interface::Own4 {
         address: HERE,
         network: (HERE, HERE),
@@ -69,7 +70,7 @@ fn rig(tunnel: &Between) -> Rig {
     rig
 }
 
-/// A packet from the other end with these bytes behind its header.
+/// Returns a packet from the remote end with these bytes behind its header.
 fn from_far(protocol: u8, behind: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 0, 0, 7, 0, 0, 255, protocol, 0, 0];
     packet[2..4].copy_from_slice(&(20 + behind.len() as u16).to_be_bytes());
@@ -101,7 +102,7 @@ fn a_frame_in_eoip_is_the_bytes_that_routeros_sends() {
     };
     let packet = &one[14..];
     assert_eq!((packet[0], packet[1]), (0x45, 0));
-    // Not "don't fragment"; TTL 255.
+    // No don't-fragment flag; TTL 255.
     assert_eq!(
         (&packet[6..8], packet[8], packet[9]),
         (&[0, 0][..], 255, 47)
@@ -118,7 +119,7 @@ fn a_packet_without_a_frame_says_that_the_other_end_is_there() {
     let mut rig = rig(&tunnel);
     assert!(rig.pass(from_far(47, &ALIVE)).is_empty());
     assert_eq!(tunnel.heard.count(), 1);
-    // That of another number is nobody's.
+    // A keepalive with another id belongs to no tunnel.
     let mut other = ALIVE;
     other[6] = 0x65;
     rig.pass(from_far(47, &other));
@@ -151,7 +152,7 @@ fn packets_come_out_of_gre_and_go_on() {
     let behind = [&[0, 0, 0x08, 0x00][..], &inner.packet()].concat();
     let sent = rig.pass(from_far(47, &behind));
     assert_eq!(sent.len(), 1, "{:?}", rig.drops());
-    // With a key, or another version, it is none of these.
+    // GRE with a key or another version matches none of these tunnels.
     for flags in [[0x20, 0], [0, 1]] {
         let behind = [&flags[..], &[0x08, 0x00], &inner.packet()].concat();
         assert!(rig.pass(from_far(47, &behind)).is_empty());
@@ -173,12 +174,12 @@ fn who_asks_by_gre_is_sent_the_answer_that_came_with_it() {
         panic!("{} frames left: {:?}", sent.len(), rig.drops());
     };
     assert_eq!(one[14..], answer);
-    // The answer of the other end is heard.
+    // The answer of the remote end is counted.
     rig.pass(from_far(47, &[0; 4]));
     assert_eq!(tunnel.heard.count(), 1);
 }
 
-/// A bridged frame with an IPv4 packet that may not be fragmented, behind these tags.
+/// Returns a bridged frame with these tags and an IPv4 packet that must not be fragmented.
 fn unfragmentable(tags: &[u8], len: usize) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
     frame.extend(tags);
@@ -194,7 +195,7 @@ fn a_bridged_frame_says_whether_the_packet_around_it_may_be_fragmented() {
         ..tunnel(Carries::Frames(100))
     };
     let mut rig = rig(&tunnel);
-    // A frame of spanning tree begins behind its length as IPv4 does: 0x42.
+    // A spanning tree frame has 0x42 behind its length, like an IPv4 header.
     let mut tree = vec![
         1, 0x80, 0xc2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 38, 0x42, 0x42, 3,
     ];
@@ -210,7 +211,7 @@ fn a_bridged_frame_says_whether_the_packet_around_it_may_be_fragmented() {
         (arp(), false),
     ] {
         let mut frame = rig.pool.alloc_from(&frame).expect("room");
-        // Nobody looked for the packet of a bridged frame.
+        // `l3` of a bridged frame is not set.
         (frame.egress, frame.l3) = (ID, 0);
         rig.command(Command::Transmit(frame));
         rig.settle();
@@ -220,7 +221,7 @@ fn a_bridged_frame_says_whether_the_packet_around_it_may_be_fragmented() {
         };
         assert_eq!(one[14 + 6] & 0x40 != 0, forbids, "{one:02x?}");
     }
-    // It is too long for the link with its headers, and may not be cut.
+    // The outer packet exceeds the MTU and must not be fragmented.
     let long = unfragmentable(&[], 1514);
     let mut frame = rig.pool.alloc_from(&long).expect("room");
     (frame.egress, frame.l3) = (ID, 0);

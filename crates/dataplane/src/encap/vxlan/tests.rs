@@ -22,11 +22,11 @@ use crate::{Command, DropReason};
 const VXLAN: InterfaceId = InterfaceId(20);
 const VNI: u32 = 0x0012_3456;
 const PORT: u16 = 8472;
-/// The link address of the interface, and those of stations behind other ends.
+/// MAC address of the interface, and those of remote hosts.
 const OWN: [u8; 6] = [2, 0, 0, 0, 0, 20];
 const STATION: [u8; 6] = [2, 0, 0, 0, 9, 1];
 const OTHER: [u8; 6] = [2, 0, 0, 0, 9, 2];
-/// This router, and other ends behind the gateway.
+/// This router's address, and remote ends behind the gateway.
 const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const FAR: [Ipv4Addr; 2] = [Ipv4Addr::new(11, 0, 0, 9), Ipv4Addr::new(11, 0, 0, 10)];
 const HERE6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 10, 0, 0, 0, 1);
@@ -66,7 +66,7 @@ fn network6() -> Vxlan {
     }
 }
 
-/// Makes the interface of a network, or changes it.
+/// Adds or changes a network's interface.
 fn set(rig: &Rig, network: Vxlan) {
     let interface = Interface {
         running: true,
@@ -99,7 +99,7 @@ fn rig(network: Vxlan) -> Rig {
     rig
 }
 
-/// What leaves by `ether2` of a frame that is sent by the interface.
+/// Sends a frame by the interface. Returns the frames that `ether2` sent.
 fn send(rig: &mut Rig, bytes: &[u8]) -> Vec<Vec<u8>> {
     send_unfinished(rig, bytes, Offload::FINISHED)
 }
@@ -112,14 +112,14 @@ fn send_unfinished(rig: &mut Rig, bytes: &[u8], offload: Offload) -> Vec<Vec<u8>
     rig.sent(1)
 }
 
-/// A frame from one station to another.
+/// Returns a frame from one host to another.
 fn between(from: [u8; 6], to: [u8; 6]) -> Vec<u8> {
     let mut frame = ethernet(to, 0x0800, &Udp4::default().packet());
     frame[6..12].copy_from_slice(&from);
     frame
 }
 
-/// A frame in a datagram to this router.
+/// Returns a frame in a datagram to this router.
 fn wrapped(from: IpAddr, to: IpAddr, (vni, port): (u32, u16), inner: &[u8]) -> Vec<u8> {
     let mut datagram = vec![0xd0, 0x01];
     datagram.extend(port.to_be_bytes());
@@ -161,7 +161,7 @@ fn arriving(from: Ipv4Addr, inner: &[u8]) -> Vec<u8> {
     wrapped(from.into(), HERE.into(), (VNI, PORT), inner)
 }
 
-/// The destinations of datagrams over IPv4.
+/// Returns the destinations of datagrams over IPv4.
 fn destinations(frames: &[Vec<u8>]) -> Vec<Ipv4Addr> {
     let to = |frame: &Vec<u8>| Ipv4Addr::from(*frame[30..].first_chunk::<4>().expect("a packet"));
     let mut all: Vec<_> = frames.iter().map(to).collect();
@@ -300,7 +300,7 @@ fn what_is_for_all_goes_to_all_and_what_is_for_one_to_where_that_was_heard() {
 
     assert_eq!(destinations(&send(&mut rig, &to_station)), [FAR[1]]);
     assert_eq!(send(&mut rig, &between(OWN, OTHER)).len(), 3);
-    // It is behind another end now, which nobody has configured.
+    // The host moves to a remote end without configuration.
     let stranger = Ipv4Addr::new(11, 0, 0, 77);
     rig.arrive(arriving(stranger, &between(STATION, OWN)));
     rig.settle();
@@ -330,7 +330,7 @@ fn a_frame_comes_out_and_its_packet_is_routed() {
     ] {
         let mut rig = rig(network);
         let inner = between(STATION, OWN);
-        // Behind the frame, as some links do, and behind the datagram.
+        // Padding behind the inner frame, and behind the datagram.
         let mut outer = wrapped(from, to, (VNI, PORT), &inner);
         outer.extend([0; 7]);
 
@@ -416,7 +416,7 @@ fn what_is_none_of_a_network_is_dropped_by_name() {
             (DropReason::VxlanEcho, 1),
         ]
     );
-    // Another port is somebody else's business.
+    // A datagram to another port matches no network.
     rig.arrive(of(VNI, PORT + 1));
     rig.settle();
     assert_eq!(rig.punts().len(), 1);
@@ -451,7 +451,7 @@ fn what_cannot_leave_is_dropped_by_name() {
         assert_eq!(rig.drops(), [(reason, 1)]);
         assert_eq!(rig.traffic(VXLAN).tx_drop, 1);
     }
-    // It is the address of the interface that it leaves by.
+    // The source is the address of the egress interface.
     let mut rig = rig(unspecified);
     let own = Ipv4Addr::new(192, 0, 2, 1);
     rig.details(ETHER2).addresses4 = vec![Own4 {
@@ -490,7 +490,7 @@ fn what_does_not_fit_is_fragmented_unless_that_is_forbidden() {
         };
         assert_eq!(rig.drops(), expected);
     }
-    // What may not be fragmented, and fits.
+    // A packet with don't-fragment that fits.
     let mut rig = rig(Vxlan {
         dont_fragment: DontFragment::Always,
         ..network()
@@ -571,7 +571,7 @@ fn where_something_looks_datagrams_are_this_router_s_own() {
 
 #[test]
 fn networks_in_each_other_end_under_a_name() {
-    // What goes to the other end goes into the network again.
+    // Packets to the remote end are routed into the network itself.
     let mut rig = rig(network());
     let adjacency = Adjacency {
         kind: Kind::Forward,
@@ -622,7 +622,7 @@ fn what_is_unfinished_in_a_frame_stays_so_when_it_comes_out() {
         rig.pool.free(frame);
     }
 
-    // Datagrams in a row, as a device merges them.
+    // Merged datagrams, as a device delivers them.
     let mut row = outer.clone();
     row.extend(&outer[42..]);
     let total = (row.len() - 14) as u16;
@@ -654,7 +654,7 @@ fn a_network_with_an_address_takes_what_is_for_that() {
         local: Ipv4Addr::UNSPECIFIED.into(),
         ..network()
     });
-    // Any address of this router will do.
+    // Any local address matches.
     assert_eq!(rig.pass(arriving(FAR[0], &between(STATION, OWN))).len(), 1);
     let ends = Encapsulation::from(Vxlan {
         local: Ipv4Addr::UNSPECIFIED.into(),
@@ -679,7 +679,7 @@ fn a_network_that_is_held_down_discards_its_packets_and_no_others() {
         ..line
     };
     rig.interfaces.set(VXLAN, &held);
-    // They arrive in one vector.
+    // Both arrive in one vector.
     rig.arrive(arriving(FAR[0], &between(STATION, OWN)));
     rig.arrive(Udp4::default().frame());
     rig.settle();

@@ -132,7 +132,7 @@ impl Passed {
         self.bytes.load(Relaxed)
     }
 
-    /// Returns the time of the last message, and that of the last message with a packet.
+    /// Returns the time of the last message, and the time of the last data message.
     pub fn times(&self) -> [Option<Instant>; 2] {
         [&self.any, &self.data].map(|at| match at.load(Relaxed) {
             0 => None,

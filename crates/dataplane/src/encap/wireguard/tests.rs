@@ -1,4 +1,4 @@
-//! Packets through WireGuard: out of one router and into another, which has the other direction of the same session.
+//! Tests of WireGuard between two routers, which have opposite directions of one session.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::snapshot::Prefix;
 use crate::table::{Adjacency, Kind};
 use crate::testing::{MAC, Rig, Udp4, ethernet};
 
-/// Both routers' own address on `ether1`, and the other end behind the gateway.
+/// Both routers' address on `ether1`, and the remote end behind the gateway.
 const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(11, 0, 0, 9);
-/// Hosts behind the peer of the sender, and of the receiver.
+/// Hosts behind the sender's peer and the receiver's peer.
 const HOST: u32 = 0x1400_0005;
 const PORT: u16 = 13_231;
 const WG: InterfaceId = InterfaceId(10);
@@ -35,7 +35,7 @@ fn prefix(bits: u32, len: u8) -> Prefix {
     }
 }
 
-/// A router with a WireGuard interface, behind whose one peer these networks are.
+/// Returns a router with a WireGuard interface whose only peer has these networks.
 fn rig(networks: &[Prefix], guards: bool) -> (Rig, Arc<Peer>) {
     let mut rig = Rig::new();
     if guards {
@@ -91,7 +91,7 @@ fn sender(guards: bool) -> Rig {
     rig
 }
 
-/// What the sender sends comes from its `ether1`.
+/// Returns the receiver, whose peer is behind `ether1`.
 fn receiver(networks: &[Prefix], guards: bool) -> (Rig, Arc<Peer>) {
     let (rig, peer) = rig(networks, guards);
     let arriving = Arriving {
@@ -114,7 +114,7 @@ fn to_host() -> Udp4 {
     }
 }
 
-/// What left one router as it reaches the other: from the far end to its own address.
+/// Exchanges source and destination of an outer packet, for the other router.
 fn turned(frame: &[u8]) -> Vec<u8> {
     let mut packet = frame[14..].to_vec();
     packet[12..16].copy_from_slice(&FAR.octets());
@@ -123,7 +123,7 @@ fn turned(frame: &[u8]) -> Vec<u8> {
     ethernet(MAC, 0x0800, &packet)
 }
 
-/// A route to the inner destination on the receiver.
+/// Adds a route to the inner destination on the receiver.
 fn deliver(rig: &mut Rig) {
     let hop = rig.gateway;
     rig.route4(HOST, 32, hop);
@@ -153,7 +153,7 @@ fn a_packet_goes_in_comes_out_and_is_the_same() {
             let [inner] = &opened[..] else {
                 panic!("{} packets came out: {:?}", opened.len(), to.drops());
             };
-            // Two routers took a hop each; nothing else is another.
+            // Both routers decrement the TTL; nothing else changes.
             let mut expected = frame.frame()[14..].to_vec();
             expected[8] -= 2;
             crate::testing::seal(&mut expected);
@@ -172,7 +172,7 @@ fn without_a_session_control_is_asked_for_one_and_nothing_leaves() {
     let punts = from.punts();
     let whys: Vec<_> = punts.iter().map(|(why, _)| *why).collect();
     assert_eq!(whys, [Why::Keyless(PEER)]);
-    // Nor to a peer that nobody knows the endpoint of.
+    // A peer without an endpoint gets no packet either.
     peer.set_sending(Some(Arc::new(Sending::new(SESSION, &[7; 32]))));
     peer.set_endpoint(None);
     assert!(from.pass(to_host().frame()).is_empty());
@@ -213,7 +213,7 @@ fn copies_alterations_and_strangers_are_refused_by_name() {
         assert!(to.pass(stranger).is_empty());
         assert!(to.drops().contains(&(reason, 1)), "{reason:?}");
     }
-    // None of that spoils what was sent.
+    // None of these affects the genuine message.
     assert_eq!(to.pass(again).len(), 1);
 }
 
@@ -240,7 +240,7 @@ fn a_peer_sends_from_its_own_addresses_alone_and_may_move() {
     let sealed = turned(&from.pass(to_host().frame())[0]);
     assert!(to.pass(sealed).is_empty());
     assert_eq!(to.drops(), [(DropReason::WireguardSource, 1)]);
-    // The message itself was the peer's: from elsewhere it says that the peer has moved.
+    // The message is authentic, so its new source address becomes the peer's endpoint.
     let mut moved = turned(&from.pass(to_host().frame())[0]);
     moved[35] ^= 1;
     to.pass(moved);

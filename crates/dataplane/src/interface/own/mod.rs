@@ -133,8 +133,8 @@ impl OwnAddresses {
         Ok(())
     }
 
-    /// Removes one interface from the count of an address, and the address with the last one. Only
-    /// control calls this.
+    /// Removes one interface from the count of an address; deletes the address with its last
+    /// interface. Only control calls this.
     pub fn remove(&self, address: IpAddr) {
         let key = Key::from(address);
         let Ok(at) = self.find(key) else { return };

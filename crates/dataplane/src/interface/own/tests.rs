@@ -1,4 +1,4 @@
-//! Own addresses against a map that counts, while a reader reads.
+//! Property tests of own addresses against a counting map, with a concurrent reader.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -9,13 +9,13 @@ use proptest::prelude::*;
 
 use super::OwnAddresses;
 
-/// Few addresses, so that many are there several times, and near each other.
+/// Few neighbouring addresses, so that many are added several times.
 fn address() -> impl Strategy<Value = IpAddr> {
     prop_oneof![
         (0..400_u32).prop_map(|low| Ipv4Addr::from_bits(0x0a00_0000 | low).into()),
         (0..200_u128).prop_map(|low| Ipv6Addr::from_bits(0x2001_0db8 << 96 | low).into()),
         (0..200_u128).prop_map(|low| Ipv6Addr::from_bits(0xfe80 << 112 | low).into()),
-        // The same bits as those of IPv4.
+        // The same bits as the IPv4 addresses.
         (0..4_u128).prop_map(|low| Ipv6Addr::from_bits(0x0a00_0000 | low).into()),
     ]
 }
@@ -27,7 +27,7 @@ fn has(own: &OwnAddresses, address: IpAddr) -> bool {
     }
 }
 
-/// What is asked about 16 packets at once says of no own address that it is none.
+/// Runs the check of 16 addresses at once, which must never exclude an own address.
 fn may_have(own: &OwnAddresses, address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => own.may_have_ipv4(Baseline, &[address.to_bits(); 16]) != [0; 16],

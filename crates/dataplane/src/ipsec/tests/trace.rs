@@ -1,4 +1,4 @@
-//! What traces say of packets that IPsec protects, lets in, or would have protected.
+//! Tests of traces of packets that IPsec protects, admits, or would have protected.
 
 use super::*;
 use crate::firewall as tables;
@@ -78,7 +78,7 @@ fn a_trace_follows_what_is_protected_to_the_outer_packet_and_uses_no_number() {
             assert!(said.contains("SPI 0x12345678"), "{said}");
             let policy = "by the policy 10.0.0.0/24->11.1.0.0/16; packets of up to";
             assert!(said.contains(policy), "{said}");
-            // The first packet has the first number.
+            // The trace has used no sequence number.
             assert_eq!(sealed[0][14 + 20 + 4..14 + 20 + 8], [0, 0, 0, 1]);
         }
     }
@@ -97,7 +97,7 @@ fn a_trace_says_that_source_nat_takes_a_packet_from_its_policy() {
     assert!(said(&from).contains(notice), "{}", said(&from));
 }
 
-/// All that leaves by `ether2` gets an address of the link there.
+/// Masquerades all packets that leave by `ether2`.
 fn masquerade(rig: &mut Rig) {
     rig.details(ETHER2).address4 = Some(Ipv4Addr::new(11, 0, 0, 1));
     let target = Target {

@@ -50,7 +50,7 @@ impl<W: Watcher> Follower<'_, W> {
         self.left(Stage::Egress, Exit::Drop(DropReason::EgressDown))
     }
 
-    /// Returns the out behind the queues of the interface in this slot.
+    /// Returns the out behind the queues of this interface slot.
     fn pass_queues(&mut self, slot: u32) -> Result<Step, Exit> {
         let queues = self.question.behind_queues;
         let next = queues.and_then(|queues| queues.get(&slot));

@@ -118,8 +118,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl<'a> Rules<'a> {
-    /// Returns the rules that apply to the frames of this bridge; `None` if no table has a rule for
-    /// them.
+    /// Returns the rules that apply to the frames of this bridge; `None` if all tables are empty.
     #[inline]
     pub(crate) fn of(cx: &Context<'a>, bridge: InterfaceId) -> Option<Self> {
         let tables = &cx.snapshot.firewall.bridge;

@@ -127,7 +127,8 @@ impl<W: Watcher> Guard<'_, W> {
         self.ask(hook, None, egress)
     }
 
-    /// Evaluates the rules of a hook without those of one menu, which were evaluated before.
+    /// Evaluates the rules of a hook, except for the menu `asked`, whose rules have already been
+    /// evaluated.
     ///
     /// # Errors
     /// As [`Self::hook`].
@@ -200,8 +201,8 @@ impl<W: Watcher> Guard<'_, W> {
     }
 }
 
-/// Returns the packet's relation to IPsec for rule matchers: how it was received and how it will
-/// leave.
+/// Returns the IPsec processing of a packet for rule matchers: decapsulated on arrival, protected
+/// on departure.
 fn ipsec(cx: &Context<'_>, fields: &Fields, guarded: IpsecState) -> Ipsec {
     let came_out = match guarded {
         IpsecState::Revealed => Ipsec::CAME_OUT.0,
@@ -238,7 +239,7 @@ pub(super) struct Known<'a> {
     pub(super) tracker: &'a Tracker,
     pub(super) track: &'a connection::Track,
     pub(super) received: &'a Tuple,
-    /// Bytes of the packet itself, which its connection has not counted yet.
+    /// Bytes of the packet, which its connection has not counted yet.
     pub(super) bytes: u32,
 }
 

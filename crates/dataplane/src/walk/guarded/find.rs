@@ -1,4 +1,4 @@
-//! Looks up the connections of all packets of a chunk at once.
+//! Connection lookup for all packets of a chunk.
 
 use core::ops::Range;
 

@@ -131,7 +131,7 @@ fn read(
 }
 
 /// Parses a segment as the continuation of the stored part of its message. Retransmitted segments
-/// that arrive merged are parsed one by one as at first, so that their edits are the same.
+/// that arrive merged are parsed one by one, so that the same edits result.
 fn read_on(
     way: FlowId,
     (number, payload): (u32, &[u8]),

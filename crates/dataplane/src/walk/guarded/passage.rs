@@ -39,7 +39,7 @@ pub(crate) struct Passage {
     pub(crate) draft: Option<Draft>,
     pub(crate) marks: Marks,
     pub(crate) changes: Changes,
-    /// The translation of addresses and ports, if there is one.
+    /// The packet's translation of addresses and ports.
     pub(crate) translation: Option<Translation>,
     /// The direction of the connection, if a helper reads its payload.
     pub(crate) helped: Option<FlowId>,

@@ -143,8 +143,8 @@ impl<W: Watcher> Guard<'_, W> {
         Ok(())
     }
 
-    /// Returns the router's address on the egress interface: for IPv4 the address in the network of
-    /// the next hop, if there is one; for IPv6 the source address selected for the destination.
+    /// Returns the router's address on the egress interface: for IPv4 preferably the address in the
+    /// next hop's network, for IPv6 the source address selected for the destination.
     fn nearest(&self, egress: InterfaceId) -> Option<u128> {
         let Tuple {
             destination, ipv6, ..

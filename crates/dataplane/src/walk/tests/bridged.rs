@@ -1,4 +1,4 @@
-//! Rules of bridges: what they make of frames, one by one and together.
+//! Tests of bridge rules: results for single frames and for whole vectors.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ const THROUGH: Between = Between {
     egress: ETHER2,
 };
 
-/// A router with a bridge, whose rules are these.
+/// Returns a router with a bridge and these rules.
 fn rig(nat: Vec<(ChainId, Vec<Rule>)>, filters: Vec<(ChainId, Vec<Rule>)>) -> Rig {
     let mut rig = Rig::new();
     let line = Interface {
@@ -83,7 +83,7 @@ fn from_mac(last: u8) -> Vec<Matcher> {
     link(LinkMatch::Source(only(last)))
 }
 
-/// A frame of UDP from 02:…:FROM to 02:…:TO.
+/// Returns a UDP frame from 02:…:FROM to 02:…:TO.
 fn udp(from: u8, to: u8) -> Vec<u8> {
     let mut frame = Udp4::default().frame();
     frame[..6].copy_from_slice(&mac(to).0);
@@ -91,7 +91,7 @@ fn udp(from: u8, to: u8) -> Vec<u8> {
     frame
 }
 
-/// 10.0.0.1 at 02:…:01 asks who has 10.0.0.7.
+/// Returns the ARP request of 10.0.0.1 at 02:…:01 for 10.0.0.7.
 fn question() -> Vec<u8> {
     let mut body = vec![0, 1, 8, 0, 6, 4, 0, 1];
     body.extend([2, 0, 0, 0, 0, 1, 10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 7]);
@@ -100,7 +100,7 @@ fn question() -> Vec<u8> {
     frame
 }
 
-/// What becomes of frames, all together or each by itself, and what they are then.
+/// Evaluates the rules for frames, together or one by one. Returns the results and the frames.
 fn asked(rig: &mut Rig, hook: Hook, frames: &[Vec<u8>], together: bool) -> (Fates, Vec<Vec<u8>>) {
     let ways = vec![THROUGH; frames.len()];
     asked_on(rig, hook, frames, &ways, together)
@@ -353,7 +353,7 @@ proptest! {
         let (frames, ways): (Vec<_>, Vec<_>) = drawn.into_iter().unzip();
         let ask = |together| {
             let rules = vec![
-                // So that there is one in any case.
+                // At least one rule exists.
                 (filter::INPUT, vec![Rule::new(190, Vec::new(), Action::Drop)]),
                 (filter::FORWARD, first.clone()),
                 (ChainId(3), second.clone()),

@@ -1,4 +1,4 @@
-//! What is discarded, and the name that it is counted under.
+//! Tests of drop reasons: each reason is counted by the frames that cause it.
 
 use frame::PortCounters;
 use machine::Duration;
@@ -10,7 +10,7 @@ use crate::snapshot::{RpFilter, SlowReason};
 use crate::table::{Adjacency, Kind};
 use crate::testing::{ETHER1, ETHER2, MAC, Rig, SIZES, Udp4, Udp6, arp, ethernet, gateway};
 
-/// Frames that each come to one counted reason.
+/// Returns frames with the drop reason that each causes.
 pub(super) fn refused() -> Vec<(DropReason, Vec<u8>)> {
     let source = Udp4::default().source;
     let mut checksum = Udp4::default().frame();
@@ -113,7 +113,7 @@ pub(super) fn refused() -> Vec<(DropReason, Vec<u8>)> {
             DropReason::Ipv6BeyondScope,
             udp6(source6, 0xfe80 << 112 | 9),
         ),
-        // This router's, on another link.
+        // An address of this router on another link.
         (
             DropReason::Ipv6BeyondScope,
             udp6(source6, 0xfe80 << 112 | 1),
@@ -286,7 +286,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         DropReason::ArpMalformed,
         DropReason::IcmpMalformed,
     ];
-    // Tested with connections, translations and rules.
+    // Covered by the tests of connections, NAT and rules.
     let of_firewall = [
         DropReason::NatAddress,
         DropReason::NatEgress,
@@ -303,7 +303,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         DropReason::HelperFull,
         DropReason::HelperRoom,
     ];
-    // Of where connections are tracked, and of control.
+    // Covered by the tests of connection tracking, and of control.
     let of_fragments = [
         DropReason::FragmentMalformed,
         DropReason::FragmentDuplicate,
@@ -326,7 +326,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
     assert_eq!(unknown.next(), None);
 }
 
-/// Tested where they belong.
+/// Reasons that tests elsewhere cover.
 const ELSEWHERE: [&[DropReason]; 11] = [
     &OF_SESSIONS,
     &OF_TUNNELS,
@@ -341,7 +341,7 @@ const ELSEWHERE: [&[DropReason]; 11] = [
     &OF_QUEUES,
 ];
 
-/// Tested with PPPoE sessions.
+/// Covered by the tests of PPPoE sessions.
 const OF_SESSIONS: [DropReason; 4] = [
     DropReason::PppoeMalformed,
     DropReason::PppoeLength,
@@ -349,14 +349,14 @@ const OF_SESSIONS: [DropReason; 4] = [
     DropReason::PppoeProtocol,
 ];
 
-/// Tested with queues, and with their disciplines.
+/// Covered by the tests of queues and of their disciplines.
 const OF_QUEUES: [DropReason; 3] = [
     DropReason::QueueFull,
     DropReason::QueueEarly,
     DropReason::QueueNeedless,
 ];
 
-/// Tested where frames are bridged.
+/// Covered by the tests of bridging.
 const OF_BRIDGES: [DropReason; 18] = [
     DropReason::SwitchRule,
     DropReason::SwitchVlan,
@@ -378,7 +378,7 @@ const OF_BRIDGES: [DropReason; 18] = [
     DropReason::BridgeDepth,
 ];
 
-/// Tested where packets are wrapped.
+/// Covered by the tests of tunnels.
 const OF_TUNNELS: [DropReason; 21] = [
     DropReason::TunnelNoSource,
     DropReason::TunnelCongested,
@@ -403,7 +403,7 @@ const OF_TUNNELS: [DropReason; 21] = [
     DropReason::WireguardExhausted,
 ];
 
-/// Tested where advertisements are heard.
+/// Covered by the tests of VRRP.
 const OF_VRRP: [DropReason; 7] = [
     DropReason::VrrpMalformed,
     DropReason::VrrpTtl,
@@ -414,14 +414,14 @@ const OF_VRRP: [DropReason; 7] = [
     DropReason::VrrpOther,
 ];
 
-/// Tested where the time is asked for and told.
+/// Covered by the tests of NTP.
 const OF_NTP: [DropReason; 3] = [
     DropReason::NtpMalformed,
     DropReason::NtpUnasked,
     DropReason::NtpLimit,
 ];
 
-/// Tested with DHCP clients.
+/// Covered by the tests of DHCP clients.
 const OF_DHCP: [DropReason; 12] = [
     DropReason::DhcpClientMalformed,
     DropReason::DhcpClientOther,
@@ -437,7 +437,7 @@ const OF_DHCP: [DropReason; 12] = [
     DropReason::DhcpMacLimit,
 ];
 
-/// Tested with policies and associations, and where keys are exchanged.
+/// Covered by the tests of IPsec policies, associations and key exchange.
 const OF_IPSEC: [DropReason; 17] = [
     DropReason::ServiceSender,
     DropReason::ServiceStranger,
@@ -458,7 +458,7 @@ const OF_IPSEC: [DropReason; 17] = [
     DropReason::IpsecHeaders,
 ];
 
-/// Tested with DHCP relay agents, the forwarder of names, and the agent of SNMP.
+/// Covered by the tests of DHCP relays, DNS and SNMP.
 const OF_MANAGEMENT: [DropReason; 8] = [
     DropReason::DhcpRelayOther,
     DropReason::DhcpRelayLooped,
@@ -470,7 +470,7 @@ const OF_MANAGEMENT: [DropReason; 8] = [
     DropReason::SnmpRefused,
 ];
 
-/// Tested where neighbours are heard.
+/// Covered by the tests of neighbour discovery.
 const OF_NEIGHBOURS: [DropReason; 4] = [
     DropReason::MacPingMalformed,
     DropReason::NeighbourMalformed,
@@ -478,5 +478,5 @@ const OF_NEIGHBOURS: [DropReason; 4] = [
     DropReason::NeighbourFull,
 ];
 
-/// Tested with bonds.
+/// Covered by the tests of bonds.
 const OF_BONDS: [DropReason; 2] = [DropReason::BondInactive, DropReason::BondDown];

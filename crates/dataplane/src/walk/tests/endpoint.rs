@@ -1,4 +1,5 @@
-//! `endpoint-independent-nat`: one client is seen at one endpoint by everybody, who may write to it.
+//! Tests of `endpoint-independent-nat`: a client has one external endpoint for all remote hosts,
+//! which may send to it.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
@@ -14,12 +15,12 @@ use crate::rule::{Action, Match, Rule};
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, class_of};
 use crate::trace::{End, Question, trace};
 
-/// The address of `ether2`.
+/// Address of `ether2`.
 const OUTSIDE: u32 = 0x0a01_0001;
 const CLIENT: u32 = 0x0a00_0002;
 const STRANGER: u32 = 0x0b00_0009;
 
-/// What a client sends, from this port to this host.
+/// Returns a packet of a client from this port to this host.
 fn sent(source_port: u16, destination: u32) -> Udp4 {
     Udp4 {
         source_port,
@@ -28,7 +29,7 @@ fn sent(source_port: u16, destination: u32) -> Udp4 {
     }
 }
 
-/// What somebody outside sends to a port of the router's outside address.
+/// Returns a packet of an external host to a port of the router's external address.
 fn to_outside(source: u32, source_port: u16, destination_port: u16) -> Vec<u8> {
     let udp = Udp4 {
         to: [2, 0, 0, 0, 0, 2],
@@ -41,14 +42,14 @@ fn to_outside(source: u32, source_port: u16, destination_port: u16) -> Vec<u8> {
     udp.frame()
 }
 
-/// Addresses and ports of a frame.
+/// Returns addresses and ports of a frame.
 fn ends(frame: &[u8]) -> [(u32, u16); 2] {
     let word = |at: usize| u32::from_be_bytes(*frame[at..].first_chunk().expect("a header"));
     let port = |at: usize| u16::from_be_bytes(*frame[at..].first_chunk().expect("a header"));
     [(word(26), port(34)), (word(30), port(36))]
 }
 
-/// A router with the rule in srcnat, and in dstnat where `open`.
+/// Returns a router with the rule in srcnat, and in dstnat if `open`.
 fn mapped(workers: usize, open: bool, randomise: bool) -> Rig {
     let mut rig = Rig::with_workers(workers);
     gateway4(&mut rig);
@@ -86,7 +87,7 @@ fn mapped(workers: usize, open: bool, randomise: bool) -> Rig {
     rig
 }
 
-/// The table of nat with a rule in each of these chains.
+/// Returns a nat table with a rule in each of these chains.
 fn two_chains(rules: Vec<(crate::rule::ChainId, Rule)>) -> Arc<crate::rule::Table> {
     let names = nat::CHAINS
         .iter()
@@ -161,7 +162,7 @@ fn a_stranger_may_write_to_the_endpoint_where_dstnat_says_so() {
         assert_eq!(ends(&came[0]), [(STRANGER, 77), (CLIENT, 1000)]);
         assert_eq!(crate::testing::sum(&came[0][14..34]), 0xffff);
         assert_eq!(hits(&rig, 2).0, 1, "the rule leaves others alone");
-        // The client's answer is of that connection.
+        // The client's answer belongs to that connection.
         let back = Udp4 {
             destination_port: 77,
             ..sent(1000, STRANGER)
@@ -185,7 +186,7 @@ fn rules_and_rows_say_how_such_a_connection_is_translated() {
     filtered(&mut rig, filter::FORWARD, rules);
 
     let left = rig.pass(sent(1000, 0x0b00_0002).frame());
-    // Forward comes before srcnat: a connection is known to be translated from its answer on.
+    // Forward precedes srcnat: it sees the translation only from the answer on.
     assert_eq!(hits(&rig, 3).0, 0);
     assert_eq!(from_outside(&mut rig, answer(&left[0])).len(), 1);
     assert_eq!((hits(&rig, 3).0, hits(&rig, 4).0), (1, 0));
@@ -205,14 +206,14 @@ fn rules_and_rows_say_how_such_a_connection_is_translated() {
 fn an_endpoint_is_free_when_the_last_connection_that_holds_it_ends() {
     type End = fn(&mut Rig);
     let ways: [End; 3] = [
-        // UDP without an answer is forgotten after 30 seconds.
+        // Unanswered UDP connections expire after 30 seconds.
         |rig| rig.now = machine::Instant::from_secs(40),
         |rig| {
             let ids: Vec<_> = rig.connections.rows(false).map(|row| row.id).collect();
             ids.into_iter()
                 .for_each(|id| rig.command(Command::Forget(id)));
         },
-        // The outside address goes.
+        // The external address is removed.
         |rig| {
             let gone = Purge::Masquerade(ETHER2, Some(OUTSIDE.into()));
             rig.command(Command::Purge(gone));

@@ -1,4 +1,4 @@
-//! Packets past the firewall: which chains they meet, what rules change about them, and how they end.
+//! Tests of the firewall: chains, changes by rules, and exits.
 
 mod connections;
 mod early;
@@ -19,7 +19,7 @@ use crate::rule::{Action, ChainId, Match, Rule, Table};
 use crate::table::Adjacency;
 use crate::testing::{ETHER1, Rig, Udp4, gateway};
 
-/// What `masquerade` does.
+/// The target of `masquerade`.
 pub(super) const MASQUERADE: Target = Target {
     side: Side::Source,
     action: nat_action::Own,
@@ -28,12 +28,12 @@ pub(super) const MASQUERADE: Target = Target {
     randomise: false,
 };
 
-/// A table with the built-in chains of these names, and these rules in one of them.
+/// Returns a table with the built-in chains of these names, and rules in one of them.
 pub(super) fn table(names: &[&str], chain: ChainId, rules: Vec<Rule>) -> Arc<Table> {
     chains(names, vec![(chain, rules)])
 }
 
-/// The same with rules in some of them.
+/// Returns a table with the built-in chains of these names, and rules in some of them.
 fn chains(names: &[&str], rules: Vec<(ChainId, Vec<Rule>)>) -> Arc<Table> {
     let mut chains: Vec<_> = names
         .iter()
@@ -67,7 +67,7 @@ pub(super) fn hits(rig: &Rig, rule: u32) -> (u64, u64) {
     (traffic.packets, traffic.bytes)
 }
 
-/// The client's address is resolved.
+/// Resolves the client's address.
 pub(super) fn client(rig: &mut Rig) {
     let hop = rig.add_hop(&Adjacency {
         egress: ETHER1,
@@ -102,7 +102,7 @@ pub(super) fn translated(
     rig.publish();
 }
 
-/// The answer to a UDP packet as the gateway sends it, from what left the router.
+/// Returns the gateway's answer to a UDP packet that the router sent.
 pub(super) fn answer(sent: &[u8]) -> Vec<u8> {
     let word = |at: usize| u32::from_be_bytes([sent[at], sent[at + 1], sent[at + 2], sent[at + 3]]);
     let port = |at: usize| u16::from_be_bytes([sent[at], sent[at + 1]]);
@@ -117,7 +117,7 @@ pub(super) fn answer(sent: &[u8]) -> Vec<u8> {
     .frame()
 }
 
-/// The frame as a TCP segment without data.
+/// Returns the frame as a TCP segment without data.
 fn segment(udp: Udp4, flags: u8, seq: u32, ack: u32) -> Vec<u8> {
     let tcp = Udp4 {
         protocol: 6,

@@ -1,4 +1,4 @@
-//! What is forwarded, and what is counted of it.
+//! Tests of forwarding and its counters.
 
 use super::{forwarded4, ip4, rig, with_options};
 use crate::out::OutId;
@@ -175,7 +175,7 @@ fn a_packet_that_will_go_back_is_told_of_though_its_neighbour_is_not_known() {
 
     let told: Vec<_> = rig.punts().into_iter().map(|(why, _)| why).collect();
     let (back, waits) = (Why::Redirect(rig.gateway), Why::Unresolved(rig.gateway));
-    // Only what came in by the first interface will go back.
+    // Only packets from the first interface leave by their ingress interface.
     assert_eq!(told, [back, waits, waits, waits, waits]);
 }
 

@@ -1,4 +1,4 @@
-//! Fragments where connections are tracked: whole datagrams for rules, fragments on the links.
+//! Tests of fragments with connection tracking: rules see whole datagrams, links carry fragments.
 
 mod settings;
 
@@ -27,7 +27,7 @@ use crate::walk::Exit;
 const OUTSIDE: u32 = 0x0a01_0001;
 const DONT: u8 = 0x40;
 
-/// A datagram of so many bytes of data.
+/// Returns a datagram with this many bytes of data.
 fn datagram(payload: usize) -> Udp4 {
     Udp4 {
         payload,
@@ -35,7 +35,7 @@ fn datagram(payload: usize) -> Udp4 {
     }
 }
 
-/// The frames of a packet in fragments of at most `mtu` bytes, with these flags.
+/// Returns the frames of a packet in fragments of at most `mtu` bytes, with these flags.
 fn cut(packet: &[u8], mtu: usize, flags: u8) -> Vec<Vec<u8>> {
     let room = (mtu - 20) / 8 * 8;
     let (head, data) = packet.split_at(20);
@@ -53,7 +53,7 @@ fn cut(packet: &[u8], mtu: usize, flags: u8) -> Vec<Vec<u8>> {
     parts.iter().map(piece).collect()
 }
 
-/// The packet that these frames are fragments of, in order.
+/// Returns the packet that these fragments form, in order.
 fn joined(frames: &[Vec<u8>]) -> Vec<u8> {
     let mut packet = frames[0][14..34].to_vec();
     for (number, frame) in frames.iter().enumerate() {
@@ -70,7 +70,7 @@ fn joined(frames: &[Vec<u8>]) -> Vec<u8> {
     packet
 }
 
-/// What the router makes of a packet that it forwards from this source.
+/// Returns a packet as the router forwards it, with this source.
 fn expected(packet: &[u8], source: u32) -> Vec<u8> {
     let mut packet = packet.to_vec();
     packet[8] -= 1;
@@ -95,7 +95,7 @@ fn pass_all(rig: &mut Rig, frames: impl IntoIterator<Item = Vec<u8>>) -> Vec<Vec
     rig.sent(1)
 }
 
-/// Slots of the workers' pools that are taken.
+/// Returns the number of used slots in the workers' pools.
 fn taken(rig: &mut Rig) -> usize {
     let workers = rig.workers.iter_mut();
     let free: usize = workers
@@ -229,7 +229,8 @@ fn fragments_pass_as_they_come_where_nothing_is_tracked() {
 
 #[test]
 fn they_leave_no_longer_than_they_came_nor_than_the_link_takes() {
-    // Longest fragment, MTU of the way on, whether they say DF, and how long those that leave are.
+    // Largest received fragment, egress MTU, don't-fragment flag, and lengths of the sent
+    // fragments.
     let cases = [
         (1_500, 1_400, 0, Ok(1_396)),
         (1_500, 1_400, DONT, Err(1_400)),
@@ -276,7 +277,7 @@ fn what_is_wrong_with_fragments_is_counted_under_its_name() {
         frame
     };
     let mut overlapping = pieces().remove(1);
-    // Its place begins 8 bytes sooner.
+    // The fragment begins 8 bytes earlier.
     overlapping[21] -= 1;
     seal(&mut overlapping[14..34]);
     let mut empty = pieces().remove(1);
@@ -345,7 +346,7 @@ fn a_storm_leaves_connections_alone_and_memory_bounded() {
         if number % 200 == 199 {
             rig.settle();
             assert_eq!(pass_all(&mut rig, [datagram(18).frame()]).len(), 1);
-            // An eighth of the small slots, less what the datagrams themselves cost.
+            // An eighth of the small slots, less the overhead of the datagrams.
             assert!(taken(&mut rig) <= SIZES.small as usize / 8);
         }
     }
@@ -374,7 +375,7 @@ fn fragments_meet_on_one_worker_and_walk_on_where_their_flow_lives() {
     };
     let mut count = 0;
     for port in 4_000..4_060 {
-        // A packet in one piece says where the flow lives; for half of them it comes afterwards.
+        // A whole packet shows where the flow lives; for half of the flows it arrives later.
         let whole = Udp4 {
             payload: 18,
             ..from(port)
@@ -408,7 +409,7 @@ fn fragments_meet_on_one_worker_and_walk_on_where_their_flow_lives() {
     assert_eq!((rig.drops(), taken(&mut rig)), (vec![], 0));
 }
 
-/// A datagram in one piece by a queue of another worker: flows live where their queues are.
+/// Receives a whole datagram from a queue of another worker: flows live where their queues are.
 fn by_queue(rig: &mut Rig, worker: u16, udp: Udp4) -> Vec<Vec<u8>> {
     let send = |rig: &mut Rig, command| {
         let ring = &mut rig.remotes[usize::from(worker)].commands;
@@ -499,7 +500,7 @@ fn a_datagram_for_the_router_is_delivered_whole() {
 
     assert_eq!(rig.sent(MIRROR), [local.packet()]);
     assert_eq!((rig.drops(), taken(&mut rig)), (vec![], 0));
-    // What control answers is whole, too.
+    // Answers of control are whole, too.
     let ping = Udp4 {
         protocol: 1,
         source_port: 0x0800,
@@ -580,7 +581,8 @@ fn a_trace_of_a_fragment_ends_where_it_is_held_and_holds_nothing() {
     assert_eq!(pass_all(&mut rig, frames).len(), 3);
 }
 
-/// A datagram of IPv6 with so many bytes of data, and its frames in fragments of at most `mtu`.
+/// Returns an IPv6 datagram with this many bytes of data, and its frames in fragments of at most
+/// `mtu` bytes.
 fn ipv6(data: usize, mtu: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
     let mut upper = vec![0x03, 0xe8, 0x07, 0xd0];
     upper.extend((data as u16 + 8).to_be_bytes());

@@ -1,5 +1,4 @@
-//! Helpers on the walk: what they make of the packets that they read, and of the connections that
-//! these speak of.
+//! Tests of helpers on the walk: edits of parsed packets, and expected connections.
 
 mod cut;
 mod world;
@@ -24,7 +23,7 @@ const PORT: &[u8] = b"PORT 10,0,0,2,19,137\r\n";
 const TOLD: &[u8] = b"PORT 198,51,100,100,19,137\r\n";
 const GROWTH: u32 = 6;
 
-/// The client says where it waits, and the server is told and answers.
+/// The client announces its port, and the server gets the translated message and answers.
 fn port_is_told(world: &mut World) -> (Ends, Ends) {
     let (inside, outside) = world.connect(21);
     let said = tcp(inside, ACK, (100, 500), PORT);
@@ -44,7 +43,7 @@ fn a_command_is_rewritten_and_both_sides_numbers_stay_right() {
         let (said, told) = (PORT.len() as u32, TOLD.len() as u32);
         assert_eq!(told, said + GROWTH);
 
-        // Lost, and said again.
+        // The segment is lost and retransmitted.
         let again = world.out(&tcp(inside, ACK, (100, 500), PORT)).expect("out");
         assert_eq!((&again.payload[..], again.numbers), (TOLD, (100, 500)));
         let answer = tcp(outside.back(), ACK, (500, 100 + told), b"200 Okay.\r\n");
@@ -59,7 +58,7 @@ fn a_command_is_rewritten_and_both_sides_numbers_stay_right() {
         let end = tcp(outside.back(), ACK, (511, 100 + told + 8), b"150 Go.\r\n");
         let heard = world.back(&end).expect("inside the window");
         assert_eq!(heard.numbers, (511, 100 + said + 8));
-        // What acknowledges more than was sent is not believed, in the numbers of its receiver.
+        // An acknowledgement of unsent data, in the receiver's numbers, is ignored.
         let forged = tcp(outside.back(), ACK, (520, 100 + told + 9), b"x");
         assert_eq!(world.back(&forged), None);
         assert_eq!(world.rig.drops(), ASTRAY);
@@ -91,10 +90,10 @@ fn the_data_connection_is_related_and_led_inside() {
         );
         let control = world.row(|row| !row.expected);
         assert_eq!((control.helper, control.fasttrack), (Helper::Ftp, false));
-        // The first packet was related, and of a helper's connection; so was its last one.
+        // The first packet was related and of a helper's connection, and so was the last one.
         assert_eq!(hits(&world.rig, 1).0, 1);
         assert!(hits(&world.rig, 5).0 > 1);
-        // Only one was expected.
+        // Only one connection was expected.
         let other = ends((SERVER, 21), (OUTSIDE, 5001));
         assert_eq!(world.back(&tcp(other, SYN, (900, 0), b"")), None);
         assert_eq!(world.rig.drops(), ASTRAY);
@@ -110,7 +109,7 @@ fn a_trace_knows_what_is_expected_and_takes_nothing_of_it() {
         assert!(world.rig.connections.awaited(&tuple(data)).is_none());
         port_is_told(&mut world);
 
-        // As often as it is asked.
+        // The result is the same each time.
         for _ in 0..2 {
             let awaited = world
                 .rig
@@ -169,7 +168,7 @@ fn numbers_stay_shifted_when_the_helper_goes() {
 fn a_server_behind_a_forwarded_port_is_reached_where_it_says() {
     for workers in [1, 3] {
         let mut world = World::new(workers);
-        // The client is outside, the server inside, at a port of its own.
+        // The client is outside; the server is inside, at another port.
         let to_server = Target {
             side: Side::Destination,
             action: NatAction::Translate,
@@ -197,7 +196,7 @@ fn a_server_behind_a_forwarded_port_is_reached_where_it_says() {
 
         let told = b"227 Entering Passive Mode (198,51,100,100,19,137).\r\n";
         assert_eq!(left.payload, told);
-        // By no rule, which would lead it to the control port.
+        // The data connection bypasses the rule, which would lead it to the control port.
         let data = ends((SERVER, 4001), (OUTSIDE, 5001));
         let came = world.back(&tcp(data, SYN, (7, 0), b"")).expect("related");
         assert_eq!(came.ends, ends((SERVER, 4001), (CLIENT, 5001)));
@@ -222,7 +221,7 @@ fn a_first_datagram_is_read_and_answered_from_another_port() {
     }
 }
 
-/// A call's invitation by SIP, with or without a body of this much more.
+/// Returns a SIP invitation, with or without a body of this much more data.
 fn invite(more: usize) -> Vec<u8> {
     let body = format!(
         "v=0\r\no=a 1 1 IN IP4 10.0.0.2\r\ns=-\r\nc=IN IP4 10.0.0.2\r\nt=0 0\r\n\
@@ -289,7 +288,7 @@ fn a_call_over_tcp_is_read_and_both_sides_numbers_stay_right() {
     let stream = ends((SERVER, 8000), (OUTSIDE, 7000));
     let came = world.back(&udp(stream, b"stream"));
     assert_eq!(came.expect("in").ends.destination, (CLIENT, 7000));
-    // TCP has a lifetime of its own.
+    // TCP has its own timeout.
     let signalling = world.row(|row| !row.expected);
     assert_ne!(signalling.timeout_secs, 3600);
     assert_eq!(world.rig.drops(), []);
@@ -346,7 +345,7 @@ fn what_grows_beyond_its_link_is_sent_in_parts_or_its_sender_is_told() {
     let [(Why::TooBig(mtu), told)] = &punts[..] else {
         panic!("{punts:?}")
     };
-    // Four addresses in words.
+    // Four addresses in text form.
     assert_eq!((*mtu, &told[14..]), (1500 - 4 * 6, &packet[..]));
 
     packet[6] = 0;
@@ -358,7 +357,7 @@ fn what_grows_beyond_its_link_is_sent_in_parts_or_its_sender_is_told() {
     assert!(sent.iter().all(|frame| frame.len() <= 1514));
 }
 
-/// A control message of PPTP that names calls.
+/// Returns a PPTP control message with call ids.
 fn message(kind: u8, first: u16, second: u16) -> Vec<u8> {
     let mut bytes = vec![0, 32, 0, 1, 0x1a, 0x2b, 0x3c, 0x4d, 0, kind, 0, 0];
     bytes.extend(first.to_be_bytes());
@@ -384,7 +383,7 @@ fn two_clients_with_one_call_number_have_a_tunnel_each() {
             world
                 .back(&tcp(outside.back(), SYN | ACK, (499, 100), b""))
                 .expect("back");
-            // Outgoing-Call-Request, said twice; both name the same.
+            // Outgoing-Call-Request, sent twice with the same call id.
             let request = tcp(inside, ACK, (100, 500), &message(7, 9, 1));
             let told = number(&world.out(&request).expect("out"), 12);
             assert_eq!(number(&world.out(&request).expect("out"), 12), told);
@@ -455,7 +454,7 @@ fn a_connection_expects_its_newest_and_takes_them_along_when_it_ends() {
     }
     let control = world.row(|_| true);
     let tracker = world.rig.workers[0].tracker();
-    // The newest ones are those that are kept.
+    // The newest expectations are kept.
     let ports = tracker.expectations_of(control.id);
     let ports: Vec<_> = ports.map(|one| one.tuple.destination_port).collect();
     assert_eq!(ports.len(), 32);
@@ -527,7 +526,7 @@ fn what_does_not_fit_its_slot_any_more_is_dropped_by_name() {
         assert!(told.is_none_or(|told| told.contains("c=IN IP4 198.51.100.100\r\n")));
     }
 
-    // Two or three of them fill the smallest slot to its end.
+    // Two or three of them fill the smallest slot completely.
     let drops = world.rig.drops();
     assert!(
         matches!(drops[..], [(DropReason::HelperRoom, 1..=4)]),

@@ -1,4 +1,4 @@
-//! What is for the router, and what it sends itself.
+//! Tests of packets for the router, and of packets that it sends.
 
 use core::net::Ipv6Addr;
 
@@ -173,12 +173,12 @@ fn the_shared_mirror_names_the_interface_of_link_local_peers() {
     let sent = rig.sent(MIRROR);
     assert_eq!(sent.len(), 1);
     assert_eq!(addresses(&sent[0]), addresses(&there.packet()));
-    // On the wire such an address would be taken for the peer of another interface.
+    // On the wire such an address would name the peer of another interface.
     rig.pass(there.frame());
     assert!(rig.sent(MIRROR).is_empty());
     assert_eq!(rig.drops(), [(DropReason::Ipv6Zone, 1)]);
 
-    // The same address on the other interface, which has no link addresses.
+    // The same address on the other interface, which has no MAC addresses.
     let answer = Udp6 {
         source: own,
         destination: peer | 2 << 64,

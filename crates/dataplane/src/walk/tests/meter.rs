@@ -1,4 +1,4 @@
-//! What a worker's time is charged to.
+//! Tests of a worker's time by facility.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::rings::Command;
 use crate::rule::{Action, Layer7, Match, Rule};
 use crate::testing::{Rig, Udp4};
 
-/// What all facilities were charged, in their order.
+/// Returns the cycles of all facilities, in order.
 fn clocks(rig: &Rig) -> Vec<u64> {
     let of = |facility: &Facility| rig.counters[0].clocks(*facility);
     Facility::ALL.iter().map(of).collect()
@@ -25,7 +25,7 @@ fn arrive(rig: &mut Rig) {
     }
 }
 
-/// Steps once: the facilities that were charged, and for how long all of them but idleness.
+/// Steps once. Returns the charged facilities, and the cycles of all except idle.
 fn step(rig: &mut Rig) -> (Vec<Facility>, u64) {
     let before = clocks(rig);
     rig.workers[0].step(rig.now);

@@ -1,4 +1,4 @@
-//! Packets that leave in pieces: fragments, and segments that a port cannot cut.
+//! Tests of packets that leave in pieces: fragments, and segments for ports without segmentation.
 
 use frame::{Offload, Segmentation};
 
@@ -65,7 +65,8 @@ fn a_packet_that_may_be_fragmented_leaves_in_pieces_that_fit() {
     assert_eq!((traffic.tx.packets, traffic.tx.bytes), (3, 2 * 1514 + 82));
 }
 
-/// A merged TCP segment with an unfinished checksum in an Ethernet frame, and its state.
+/// Returns a merged TCP segment with a pending checksum in an Ethernet frame, and its offload
+/// state.
 fn merged(payload: usize) -> (Vec<u8>, Offload) {
     let mut tcp = Udp4 {
         protocol: 6,

@@ -1,4 +1,4 @@
-//! Packets with options through a whole worker (RFC 791, 3.1; RFC 1812, 5.2.4).
+//! Tests of IPv4 options through a whole worker (RFC 791, 3.1; RFC 1812, 5.2.4).
 
 use frame::Offload;
 
@@ -11,7 +11,7 @@ use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, seal};
 const EGRESS4: [u8; 4] = [10, 0, 2, 1];
 const MIDNIGHT_MS: u32 = 0x0123_4567;
 
-/// A router that knows the time, and has an address on both interfaces.
+/// Returns a router with a clock, and with an address on both interfaces.
 fn recorder() -> Rig {
     let mut rig = rig();
     rig.details(ETHER1).address4 = Some([10, 0, 0, 1].into());
@@ -25,14 +25,15 @@ fn recorder() -> Rig {
 fn options_get_the_address_of_the_egress_interface_and_the_time() {
     let mut rig = recorder();
     let cases: [(&[u8], &[u8]); 6] = [
-        // Record route with room for two; for none; behind a no-operation.
+        // Record route with room for two addresses; without room; behind a no-operation.
         (
             &[7, 11, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0],
             &[7, 11, 8, 10, 0, 2, 1, 0, 0, 0, 0, 0],
         ),
         (&[7, 7, 8, 1, 2, 3, 4, 0], &[7, 7, 8, 1, 2, 3, 4, 0]),
         (&[1, 7, 7, 4, 0, 0, 0, 0], &[1, 7, 7, 8, 10, 0, 2, 1]),
-        // Times; addresses and times; the time of an address that is ours (10.0.0.1).
+        // Timestamps; addresses and timestamps; the timestamp of a prespecified local address
+        // (10.0.0.1).
         (
             &[68, 8, 5, 0, 0, 0, 0, 0],
             &[68, 8, 9, 0, 0x01, 0x23, 0x45, 0x67],
@@ -49,7 +50,7 @@ fn options_get_the_address_of_the_egress_interface_and_the_time() {
     for (asked, answered) in cases {
         let sent = rig.pass(ip4(&with_options(asked)));
 
-        // `forwarded4` makes the checksum right, so this says that it was.
+        // `forwarded4` corrects the checksum, so equality shows that it was right.
         assert_eq!(sent, [forwarded4(&with_options(answered))], "{asked:?}");
     }
     assert_eq!(rig.drops(), []);
@@ -77,7 +78,7 @@ fn options_are_filled_in_amid_plain_packets_and_on_the_slow_path() {
 #[test]
 fn options_without_room_are_told_about_as_they_came() {
     let mut rig = recorder();
-    // Room for three bytes of an address; a pointer before the first; a sixteenth overflow.
+    // Room for three bytes of an address; a pointer before the first address; a sixteenth overflow.
     for (options, pointer) in [
         (&[7, 6, 4, 0, 0, 0, 0, 0], 22),
         (&[7, 7, 3, 0, 0, 0, 0, 0], 22),

@@ -1,4 +1,4 @@
-//! Packets with hop-by-hop options through a whole worker (RFC 8200, 4.2 and 4.3).
+//! Tests of hop-by-hop options through a whole worker (RFC 8200, 4.2 and 4.3).
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const PLAIN: Udp6 = Udp6 {
     payload: 26,
 };
 
-/// A router to what [`Udp6`] is for.
+/// Returns a router with a route to the destination of [`Udp6`].
 fn router() -> Rig {
     let mut rig = rig();
     let mut adjacency = gateway();
@@ -26,14 +26,14 @@ fn router() -> Rig {
     rig
 }
 
-/// What the router makes of a packet that it forwards.
+/// Returns a packet as the router forwards it.
 fn forwarded(packet: &[u8]) -> Vec<u8> {
     let mut packet = packet.to_vec();
     packet[7] -= 1;
     [&GATEWAY[..], &[0x86, 0xdd], &packet].concat()
 }
 
-/// So many options that may be skipped; the last one fills the header.
+/// Returns this many skippable options; the last one fills the header.
 fn many(count: usize) -> Vec<u8> {
     let mut options = [0x1e, 0].repeat(count);
     options[2 * count - 1] = 22 - 2 * count as u8;
@@ -47,7 +47,7 @@ fn options_that_are_known_or_may_be_skipped_go_on_as_they_are() {
     for options in [
         &[1, 4, 0, 0, 0, 0][..],
         &[0, 0, 0, 0, 0, 0],
-        // Router alert; one that may change on the way, and may be skipped.
+        // Router alert; an option that may change on the way and may be skipped.
         &[5, 2, 0, 0, 1, 0],
         &[0x3e, 4, 1, 2, 3, 4],
         &many(8),
@@ -69,7 +69,7 @@ fn options_that_are_malformed_or_ask_for_it_end_the_packet() {
     let mut empty = with_options6(&[1, 4, 0, 0, 0, 0]);
     empty[4..6].fill(0);
     for (reason, packet) in [
-        // Out of the header, of any length; a router alert of another length; padding that speaks.
+        // Beyond the header, of any length; a router alert of another length; padding with content.
         (
             DropReason::Ipv6Options,
             with_options6(&[0x1e, 5, 0, 0, 0, 0]),
@@ -85,7 +85,7 @@ fn options_that_are_malformed_or_ask_for_it_end_the_packet() {
             DropReason::Ipv6UnknownOption,
             with_options6(&[0x5e, 4, 0, 0, 0, 0]),
         ),
-        // The header leads out of the packet; the packet is said to have none.
+        // The header reaches beyond the packet; the packet has no payload length.
         (DropReason::Ipv6ExtensionHeader, header(200)),
         (DropReason::Ipv6ExtensionHeader, empty),
     ] {
@@ -107,7 +107,7 @@ fn who_wants_to_be_told_of_an_unknown_option_is_told_where_it_is() {
     for (options, pointer) in [
         (&[0x9e, 4, 0, 0, 0, 0][..], 42),
         (&[0xde, 4, 0, 0, 0, 0], 42),
-        // Behind another one; the option of jumbograms.
+        // Behind another option; the jumbogram option.
         (&[5, 2, 0, 0, 0x80, 0], 46),
         (&[0xc2, 4, 0, 1, 0, 0], 42),
     ] {
@@ -158,7 +158,7 @@ fn options_are_looked_at_amid_plain_packets_on_every_path() {
         let mut rig = router();
         way(&mut rig);
         rig.publish();
-        // Two times as many as are looked at together.
+        // Two groups of frames that are checked together.
         for at in 0..32 {
             match at {
                 7 => rig.arrive(ip6(&with_options6(&[0x5e, 4, 0, 0, 0, 0]))),

@@ -1,4 +1,4 @@
-//! Quiet ports: a step asks once for all of them, and then those that have something.
+//! Tests of quiet ports: a step makes one check for all of them, and serves those with frames.
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,10 +12,10 @@ use super::*;
 use crate::rings::Command;
 use crate::testing::TestPort;
 
-/// How many there are.
+/// Number of ports.
 const COUNT: u16 = 2_000;
 
-/// A crowd whose members a test calls.
+/// A crowd whose members the test reports.
 #[derive(Default)]
 struct Hall {
     ready: Mutex<Vec<u32>>,
@@ -40,7 +40,7 @@ impl Crowd for Hall {
     }
 }
 
-/// A member, and how often any of them was asked for anything.
+/// A member, with the number of calls to any of its functions.
 struct Member {
     port: TestPort,
     hall: Arc<Hall>,
@@ -93,7 +93,7 @@ fn a_step_does_not_touch_ports_that_have_nothing() {
     let mut rig = rig();
     let (hall, work) = (Arc::new(Hall::default()), Arc::new(AtomicU32::new(0)));
     let worked = || work.swap(0, Ordering::Relaxed);
-    // Ports 0 and 1 are members too: packets come in by one and leave by the other.
+    // Ports 0 and 1 are members, too: packets arrive at one and leave by the other.
     for number in [0, 1].into_iter().chain(10..COUNT) {
         let port = match rig.ports.get(usize::from(number)) {
             Some(port) => port.clone(),
@@ -130,10 +130,10 @@ fn a_step_does_not_touch_ports_that_have_nothing() {
     rig.workers[0].step(at(2_001));
     assert_eq!(rig.sent(1).len(), 1);
     rig.workers[0].step(at(2_100));
-    // Receiving, sending, and the counters of both.
+    // Reception, transmission, and the counters of both.
     assert_eq!(worked(), 4);
 
-    // Others have their places now.
+    // The positions have changed.
     rig.now = at(2_100);
     for number in 10..20 {
         rig.command(Command::Detach { number });
@@ -145,10 +145,10 @@ fn a_step_does_not_touch_ports_that_have_nothing() {
     rig.workers[0].step(at(2_100));
     assert_eq!(rig.sent(1).len(), 1);
     rig.workers[0].step(at(2_200));
-    // Ports 0, 1 and 20 to 22 are called, and their counters looked at; port 1 sends.
+    // Ports 0, 1 and 20 to 22 are served, and their counters are read; port 1 transmits.
     assert_eq!(worked(), 5 + 5 + 1);
 
-    // All go in the step in which all are called.
+    // All ports are removed in the step that serves all.
     (7..=u32::from(COUNT) + 7).for_each(|number| hall.call(number));
     rig.workers[0].step(at(2_300));
     for number in (0..2).chain(20..COUNT) {

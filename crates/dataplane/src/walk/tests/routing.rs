@@ -1,4 +1,4 @@
-//! Which way packets are led: groups of next hops, rules, tables, the way back.
+//! Tests of routing: groups of next hops, rules, tables, the reverse path.
 
 use super::firewall::{client, translated};
 use super::{rig, udp4};
@@ -151,7 +151,7 @@ fn the_way_back_may_be_strict_or_loose() {
     }
 }
 
-/// A network of IPv4.
+/// Returns an IPv4 prefix.
 fn prefix(bits: u128, len: u8) -> Option<Prefix> {
     Some(Prefix {
         ipv6: false,
@@ -160,7 +160,8 @@ fn prefix(bits: u128, len: u8) -> Option<Prefix> {
     })
 }
 
-/// Nobody's network in table `main`, behind `ether1` in table 7, which this rule leads to.
+/// Returns a router with a network that has no route in table `main`, and one by `ether1` in table
+/// 7, which this rule selects.
 fn with_way_back(rule: RoutingRule) -> Rig {
     let mut rig = rig();
     client(&mut rig);
@@ -191,7 +192,7 @@ fn the_way_back_is_the_one_that_rules_give_the_answer() {
     };
     for (rule, passes) in [
         (answered, [1, 0]),
-        // The answer comes in where the packet leaves.
+        // The answer's ingress interface is the packet's egress interface.
         (from(ETHER2), [1, 1]),
         (from(ETHER1), [0, 0]),
         (
@@ -213,7 +214,7 @@ fn the_way_back_is_the_one_that_rules_give_the_answer() {
             .into_iter()
             .collect();
         assert_eq!(rig.drops(), lost);
-        // Who has his way back by table `main` needs no rule, unless one is in his way.
+        // A source with a reverse path in table `main` needs no rule, unless a rule overrides it.
         let near = udp4(Udp4::default().source, 0x0b02_0001);
         assert_eq!(rig.pass(near).len(), 1, "{rule:?}");
     }

@@ -1,4 +1,4 @@
-//! What services of control hear, and what of it is too much.
+//! Tests of services of control, and of their rate limits.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::service::{
 use crate::testing::{ETHER1, ETHER2, MAC, MIRROR, RATE, Rig, Udp4, VLAN10, arp, ethernet, heard};
 use crate::trace::trace_packet;
 
-/// The first place that the rig leaves free.
+/// The first service index that the rig leaves free.
 const FREE: usize = 2;
 const BRIDGES: [u8; 6] = [1, 0x80, 0xc2, 0, 0, 0];
 const SLOW_PROTOCOLS: [u8; 6] = [1, 0x80, 0xc2, 0, 0, 2];
@@ -33,7 +33,7 @@ fn register(rig: &mut Rig, services: &[Service]) {
     rig.publish();
 }
 
-/// An 802.3 frame: its length in place of a type.
+/// Returns an 802.3 frame with a length in place of an EtherType.
 fn with_llc(to: [u8; 6], llc: &[u8]) -> Vec<u8> {
     let mut frame = ethernet(to, llc.len() as u16, llc);
     frame.resize(60, 0);
@@ -149,7 +149,7 @@ fn only_interfaces_that_were_asked_for_are_heard() {
     rig.pass(padi.clone());
     assert_eq!(rig.punts(), [(heard(FREE, false), padi.clone())]);
 
-    // Who comes next in its slot has asked for nothing.
+    // The next interface in the slot has no services.
     let line = rig.interfaces.get(ETHER1).expect("it is there");
     rig.interfaces.remove(ETHER1);
     rig.interfaces.set(ETHER1, &line);
@@ -306,7 +306,7 @@ fn each_service_has_its_own_rate() {
     register(
         &mut rig,
         &[
-            // One sender may take all that is heard.
+            // One sender may use the whole rate.
             Service {
                 per_sender: PerSender::Link(RATE),
                 ..Service::new("loud", type_(0x88b5), rate)

@@ -1,4 +1,4 @@
-//! PPPoE session data: in by its session, out behind the session's header.
+//! Tests of PPPoE session data: reception by sessions, and transmission with session headers.
 
 use std::sync::Arc;
 
@@ -32,7 +32,8 @@ fn session(peer: [u8; 6], number: u16) -> Session {
     }
 }
 
-/// Sessions of a peer: 7 on `ether1`, 8 on `vlan10`, and 9 on `ether1`, which is down.
+/// Returns a router with sessions of a peer: 7 on `ether1`, 8 on `vlan10`, and 9 on `ether1`, which
+/// is down.
 fn with_sessions() -> Rig {
     let mut rig = rig();
     rig.use_vlan10();
@@ -60,7 +61,7 @@ fn with_sessions() -> Rig {
     rig
 }
 
-/// The fields of a frame of session data.
+/// The fields of a session data frame.
 #[derive(Clone, Debug)]
 struct Fields {
     to: [u8; 6],
@@ -68,7 +69,7 @@ struct Fields {
     vlan: Option<u16>,
     kind: [u8; 2],
     number: u16,
-    /// What the length says beyond what is right.
+    /// Excess of the stated length over the correct length.
     longer: i16,
     protocol: u16,
     packet: Vec<u8>,
@@ -174,7 +175,7 @@ fn packets_of_ipv6_are_forwarded_and_those_of_the_router_punted_as_the_sessions(
     assert_eq!(bytes[14..], ttl.packet());
 }
 
-/// What is wrong with session data, and the name that it is counted under.
+/// Returns malformed session data, with the drop reasons.
 fn refused() -> [(DropReason, Fields); 12] {
     let of = |change: fn(&mut Fields)| {
         let mut fields = Fields::default();
@@ -275,7 +276,7 @@ fn a_trace_names_the_session_and_says_why_others_end() {
     }
 }
 
-/// The link header of a session, without its length.
+/// Returns the link header of a session, without its length.
 fn header(protocol: u16, vlan: Option<u16>) -> Vec<u8> {
     let fields = Fields {
         to: PEER,
@@ -303,7 +304,7 @@ fn leads_to_session(rig: &mut Rig, vlan: Option<u16>, mtu: u32) {
     rig.writer.set_next_hop(hop, &adjacency);
 }
 
-/// Checks the headers of frames that left by the session, and returns the packets.
+/// Checks the headers of frames that left by the session. Returns their packets.
 fn packets(frames: &[Vec<u8>], vlan: Option<u16>) -> Vec<Vec<u8>> {
     let template = header(IPV4, vlan);
     let at = template.len() - 4;
@@ -338,7 +339,7 @@ fn what_leaves_by_a_session_has_its_header_and_the_length_of_each_packet() {
         assert_eq!(sent, expected);
         assert_eq!(rig.traffic(FIRST).tx.packets, 4);
 
-        // One byte more than the link carries: two fragments, each with a length of its own.
+        // One byte more than the link carries: two fragments, each with its own length.
         rig.arrive(udp(1465).frame());
         rig.settle();
         assert_eq!(packets(&rig.sent(0), vlan).len(), 2);
@@ -349,7 +350,7 @@ fn what_leaves_by_a_session_has_its_header_and_the_length_of_each_packet() {
 fn segments_that_came_merged_leave_by_a_session_with_a_header_each() {
     let mut rig = with_sessions();
     leads_to_session(&mut rig, None, 1492);
-    // A port that takes merged segments gets none of a session.
+    // A port that takes merged segments gets none for a session.
     rig.snapshot.ports[0].offloads = Offloads {
         checksum: true,
         tcp4: true,
@@ -379,7 +380,8 @@ fn segments_that_came_merged_leave_by_a_session_with_a_header_each() {
     assert_eq!(sent.iter().map(Vec::len).collect::<Vec<_>>(), [1040; 3]);
 }
 
-/// Says what becomes of a frame, one check after the other: the packet that is forwarded, or why it is dropped.
+/// Decides about a frame by one check after the other: returns the forwarded packet, or the drop
+/// reason.
 fn reference(fields: &Fields) -> Result<Vec<u8>, DropReason> {
     let session = match (fields.vlan, fields.number) {
         (None, 7 | 9) | (Some(10), 8) if fields.peer == PEER => Some(fields.number),
@@ -411,7 +413,7 @@ fn reference(fields: &Fields) -> Result<Vec<u8>, DropReason> {
     if session == 9 {
         return Err(DropReason::InterfaceDown);
     }
-    // As much as the header of the session says.
+    // The length that the session header states.
     let room = said as usize - 2;
     match (fields.protocol, fields.packet[0] >> 4) {
         (IPV4, _) if room < 20 => Err(DropReason::Ipv4Length),
@@ -493,7 +495,7 @@ fn random_frames_of_a_vector_end_as_the_reference_says() {
             .collect();
         let lens = |packets: &[Vec<u8>]| packets.iter().map(Vec::len).collect::<Vec<_>>();
         assert_eq!(lens(&sent), lens(&packets), "seed {seed}");
-        // Only the lifetime and the checksum of the header change.
+        // Only TTL and header checksum change.
         let upper = |packet: &Vec<u8>| packet[if packet[0] >> 4 == 4 { 12 } else { 8 }..].to_vec();
         assert!(sent.iter().map(upper).eq(packets.iter().map(upper)));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Several link addresses on one interface: frames find the station that they are sent to.
+//! Tests of stations: several MAC addresses on one interface.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use crate::trace::trace_packet;
 
 const STATION: InterfaceId = InterfaceId(11);
 const OTHER: InterfaceId = InterfaceId(12);
-/// The address of virtual router 1, and another one.
+/// The MAC address of virtual router 1, and another one.
 const VIRTUAL: [u8; 6] = [0, 0, 0x5e, 0, 1, 1];
 const SECOND: [u8; 6] = [2, 0, 0, 0, 9, 9];
 
-/// Puts a station with this link address on an interface.
+/// Adds a station with this MAC address to an interface.
 fn put(
     rig: &mut Rig,
     (on, through): (InterfaceId, &[InterfaceId]),
@@ -145,7 +145,7 @@ fn a_trace_names_the_station() {
     assert_eq!(first.decision, "arrived on vrrp1");
 }
 
-/// Puts two stations on `ether1` that send by its link, and reach each other there if they are `bridged`.
+/// Adds two stations to `ether1` that send by its link, and reach each other there if `bridged`.
 fn two(rig: &mut Rig, bridged: bool) {
     for (id, mac) in [(STATION, VIRTUAL), (OTHER, SECOND)] {
         put(rig, (ETHER1, &[]), (id, mac));

@@ -1,4 +1,4 @@
-//! Copies of frames for whoever looks on.
+//! Tests of taps.
 
 use core::net::Ipv4Addr;
 
@@ -17,7 +17,7 @@ use crate::walk::bypass::{WalkReason, keep_from_fasttrack, keep_from_shortcuts};
 const IN: Direction = Direction::Received;
 const OUT: Direction = Direction::Transmitted;
 
-/// What was copied since the last call: where, which way, and the bytes.
+/// Returns the copies since the last call: interface, direction and bytes.
 fn copies(rig: &mut Rig) -> Vec<(InterfaceId, Direction, Vec<u8>)> {
     let mut copies = Vec::new();
     while let Ok(Tapped { frame, by, .. }) = rig.remotes[0].taps.pop() {

@@ -1,4 +1,5 @@
-//! Ports learn what went straight, and nothing else.
+//! Tests of flow offload without firewall: ports learn the flows that the fast path forwards, and
+//! no others.
 
 use frame::shortcut::{AddressPair, Handler, Rules, Shortcut, ShortcutPath};
 
@@ -11,7 +12,7 @@ use crate::testing::{ETHER1, ETHER2, GATEWAY, MAC, Rig, Udp4, Udp6, gateway};
 const FIRST: u32 = 31;
 const SECOND: u32 = 32;
 
-/// A router with a device behind each port.
+/// Returns a router with a device behind each port.
 fn learning() -> Rig {
     let rig = rig();
     for (port, device) in [(0, FIRST), (1, SECOND)] {
@@ -80,7 +81,8 @@ fn a_port_learns_nothing_of_packets_about_which_more_was_decided() {
         ..Udp4::default()
     };
     let frames = [
-        // Its lifetime ends; its options are everybody's; it does not fit; one of several gateways; back.
+        // Expiring TTL; options; larger than the MTU; one of several gateways; back to the ingress
+        // interface.
         Udp4 { ttl: 1, ..udp }.frame(),
         ip4(&with_options(&[1; 4])),
         Udp4 {

@@ -1,4 +1,4 @@
-//! Frames of one vector end as they do one by one, whatever lies among them.
+//! Property tests: frames of a vector give the same results as frames walked one by one.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use crate::testing::{
 };
 use crate::{DropReason, Why};
 
-/// What is asked of packets.
+/// The chains with rules.
 #[derive(Clone, Copy, Debug)]
 enum Asked {
     Nothing,
     Filter,
     Connections,
     Translation,
-    /// The same, and what comes before connections and routes.
+    /// Filter rules, and rules of raw and prerouting.
     Early,
 }
 
-/// What became of frames.
+/// The results for frames.
 #[derive(Debug, PartialEq)]
 struct Ended {
     sent: [Vec<Vec<u8>>; 2],
@@ -36,14 +36,14 @@ struct Ended {
     came: [u64; 3],
 }
 
-/// Who writes to whom, of a family.
+/// A generator of frames of one family.
 struct Writer {
-    /// To `ether2`, rather than to `ether1`.
+    /// To `ether2`; otherwise to `ether1`.
     back: bool,
     ipv6: bool,
-    /// One frame of so many is not plain.
+    /// One frame in this many is not plain.
     odd: u64,
-    /// Half of the frames to `ether1` have a tag: mostly that of `vlan10`.
+    /// Half of the frames to `ether1` have a tag, mostly that of `vlan10`.
     tagged: bool,
 }
 
@@ -133,7 +133,7 @@ impl Writer {
     }
 }
 
-/// Makes a plain frame of IPv6 another one.
+/// Makes a plain IPv6 frame unusual in a random way.
 fn spoil6(frame: &mut Vec<u8>, rng: &mut Rng) {
     let address = |frame: &mut [u8], at: usize, address: u128| {
         frame[at..at + 16].copy_from_slice(&address.to_be_bytes());
@@ -164,7 +164,7 @@ fn spoil6(frame: &mut Vec<u8>, rng: &mut Rng) {
     }
 }
 
-/// The same of IPv4.
+/// Makes a plain IPv4 frame unusual in a random way.
 fn spoil4(frame: &mut Vec<u8>, udp: Udp4, rng: &mut Rng) {
     let other = |change: &dyn Fn(&mut Udp4)| {
         let mut udp = udp;
@@ -244,7 +244,7 @@ fn router(asked: Asked) -> Rig {
     rig
 }
 
-/// What goes to the clients leaves with the tag of `vlan10`.
+/// Sends packets to the clients with the tag of `vlan10`.
 fn answer_by_vlan(rig: &mut Rig) {
     let mut hop = |ethertype: [u8; 2]| -> NextHopId {
         let mut adjacency = Adjacency {
@@ -262,20 +262,20 @@ fn answer_by_vlan(rig: &mut Rig) {
     rig.route6(0x2001_0db8_0000_000a << 64 | 2, 128, hops[1]);
 }
 
-/// Rules of `raw` that let packets pass, leave some untracked and drop some.
+/// Returns rules of `raw` that accept packets, exempt some from tracking and drop some.
 fn before() -> Vec<Rule> {
     let to = |first, last| Match::DestinationPort([(first, last)].into()).into();
     let lives = || Match::Ttl(Compare::Greater(0));
     vec![
         Rule::new(9, vec![to(10, 14)], Action::Notrack),
         Rule::new(10, vec![to(15, 16)], Action::Drop),
-        // Whose bits do not say all.
+        // A rule that must be evaluated.
         Rule::new(11, vec![to(17, 18), lives().into()], Action::Drop),
         Rule::new(12, vec![to(19, 22), lives().into()], Action::Notrack),
     ]
 }
 
-/// Rules of prerouting, one of which has to be asked, with numbers from `first` on.
+/// Returns rules of prerouting, numbered from `first`, one of which must be evaluated.
 fn early(first: u32) -> Vec<Rule> {
     let outside = Match::Destination(AddressRange::prefix(0x0a01_0001, 32, 32));
     let from = Match::SourcePort([(20, 24)].into());
@@ -290,7 +290,7 @@ fn early(first: u32) -> Vec<Rule> {
     ]
 }
 
-/// Passes some vectors in both directions, each frame `alone` or all of a vector together.
+/// Passes vectors in both directions, each frame `alone` or all frames of a vector together.
 fn pass(seed: u64, asked: Asked, alone: bool) -> Ended {
     let mut rng = Rng::seeded(seed);
     let mut rig = router(asked);

@@ -1,4 +1,4 @@
-//! The tracer: it decides as a worker does, and changes nothing.
+//! Tests of the tracer: it decides as a worker does, and changes nothing.
 
 use super::drops::refused;
 use super::rig;

@@ -1,4 +1,4 @@
-//! Several workers: a flow has one home.
+//! Tests of several workers: each flow has one home worker.
 
 use frame::Class;
 use frame::shortcut::ConnectionTraffic;
@@ -22,7 +22,7 @@ fn a_flow_stays_in_order_on_one_of_several_workers() {
                 ..Udp4::default()
             };
             let mut packet = udp.packet();
-            // The sequence number is in the payload, not among what tells flows apart.
+            // The sequence number is in the payload, so all packets belong to one flow.
             packet[22..24].copy_from_slice(&[0, 53]);
             packet[28..30].copy_from_slice(&sequence.to_be_bytes());
             rig.arrive(ip4(&packet));
@@ -42,7 +42,7 @@ fn a_flow_stays_in_order_on_one_of_several_workers() {
     for counters in &rig.counters {
         assert!(counters.ipv4_fast_path.get().packets > 100);
     }
-    // What worker 1 and 2 handed over went home.
+    // Frames that workers 1 and 2 handed over reached their home.
     for worker in &mut rig.workers {
         worker.pool().collect();
         let free = worker.pool().available(Class::Small);
@@ -82,7 +82,7 @@ fn a_holder_that_takes_all_it_may_cannot_stop_reception() {
         ..Udp4::default()
     };
     let mut held = Vec::new();
-    // Control keeps each packet whose neighbour is not known, as long as it may.
+    // Control holds each packet with an unresolved neighbour, as long as it may.
     let refused = loop {
         rig.arrive(unresolved.frame());
         rig.settle();

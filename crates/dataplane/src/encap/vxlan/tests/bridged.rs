@@ -1,4 +1,4 @@
-//! A network as a port of a bridge.
+//! Tests of a VXLAN network as a bridge port.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use wire::Mac;
 
 const BRIDGE: InterfaceId = InterfaceId(22);
 
-/// A bridge of the network and `ether2`; other ends are reached by `ether1`.
+/// Returns a bridge of the network and `ether2`; remote ends are behind `ether1`.
 fn bridged() -> Rig {
     let mut rig = rig(network());
     rig.lead_back();
@@ -54,7 +54,7 @@ fn frames_are_bridged_into_a_network_and_out_of_it() {
 
     let answer = between(STATION, OTHER);
     assert_eq!(rig.pass(arriving(FAR[0], &answer)), [answer]);
-    // What is for all, and no packet of IP.
+    // A broadcast without an IP packet.
     assert_eq!(rig.pass(arriving(FAR[0], &arp())), [arp()]);
     assert_eq!(rig.traffic(VXLAN).rx.packets, 2);
     assert_eq!(rig.traffic(VXLAN).tx.packets, 1);

@@ -1,4 +1,4 @@
-//! Packets that belong to connections, and translations of these.
+//! Tests of connection tracking and NAT.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ fn masquerade_gives_the_egress_address_and_answers_find_back() {
     assert_eq!(back[0][30..34], 0x0a00_0002u32.to_be_bytes());
     assert_eq!(crate::testing::sum(&back[0][14..34]), 0xffff);
     assert_eq!(hits(&rig, 4).0, 1, "answers do not meet nat's rules");
-    // A second packet of the connection neither.
+    // Nor does a second packet of the connection.
     assert_eq!(
         rig.pass(Udp4::default().frame()),
         [forwarded4(&expected.packet())]
@@ -101,7 +101,7 @@ fn masquerade_takes_the_address_whose_network_the_next_hop_is_in() {
     for (gateway, addresses, expected) in [
         (Some(0xc000_0209), [first, second], second),
         (Some(0x0a01_0009), [first, second], first),
-        // Who is in none of its networks gets the first, which need not be the lowest.
+        // A neighbour outside all networks gets the first address, even if it is not the lowest.
         (Some(0x0808_0808), [second, first], second),
         // Without a gateway the destination is the neighbour.
         (None, [first, near], near),
@@ -139,7 +139,7 @@ fn masquerade_of_ipv6_takes_the_own_address_that_suits_the_destination() {
         (&global[..], "2001:db8:2::9", "2001:db8:2::1"),
         (&global, "2001:db8:1::9", "2001:db8:1::1"),
         (&global, "fd00:9::9", "fd00:1::1"),
-        // Beyond its prefix an address has nothing in common with another.
+        // The common prefix is at most as long as the address's own prefix.
         (
             &[("2001:db8:2::", 32), ("2001:db8:1::5", 48)],
             "2001:db8:2::9",
@@ -150,7 +150,8 @@ fn masquerade_of_ipv6_takes_the_own_address_that_suits_the_destination() {
             "2001:db8:2::9",
             "2001:db8:1::1",
         ),
-        // What reaches no further than the link is no source for the world, and the best one on it.
+        // A link-local address is no source for global destinations, and preferred for those on the
+        // link.
         (&[link_local, global[0]], "2001:db8:9::9", "2001:db8:1::1"),
         (&[global[0], link_local], "fe80::9", "fe80::1"),
         (&[global[0], link_local], "ff02::fb", "fe80::1"),
@@ -270,7 +271,7 @@ fn a_connection_limit_counts_connections_until_they_end() {
 
     let first: usize = (1..=5).map(|port| rig.pass(from(port).frame()).len()).sum();
     assert_eq!((first, rig.connections.totals().0), (2, 2));
-    // Ones that are there go on; UDP without an answer is forgotten after 30 seconds.
+    // Existing connections continue; unanswered UDP connections expire after 30 seconds.
     assert_eq!(rig.pass(from(1).frame()).len(), 1);
     for second in 0..40 {
         rig.now = machine::Instant::from_secs(second);
@@ -282,7 +283,7 @@ fn a_connection_limit_counts_connections_until_they_end() {
     assert_eq!(second, 2);
 }
 
-/// An error about what left the router, from the host that it was for.
+/// Returns an ICMP error about a packet that the router sent, from the packet's destination.
 fn error(sent: &[u8], kind: u8, code: u8) -> Vec<u8> {
     let quoted = &sent[14..42];
     let mut message = [&[kind, code, 0, 0, 0, 0, 0, 0], quoted].concat();
@@ -341,7 +342,7 @@ fn answers_that_a_device_spreads_by_a_hash_of_its_own_find_their_worker() {
     gateway4(&mut rig);
     client(&mut rig);
     tracked(&mut rig);
-    // Worker 0 keeps what the second port receives.
+    // Worker 0 keeps the frames of the second port.
     rig.snapshot.ports[1].steer = false;
     rig.snapshot.spread_by_devices = true;
     rig.publish();

@@ -1,4 +1,4 @@
-//! What prerouting of mangle marks and changes on the short way.
+//! Tests of marks and changes by mangle's prerouting on the short way.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::table::Adjacency;
 use crate::testing::{ETHER2, Rig, Udp4, gateway};
 use crate::walk::tests::rig;
 
-/// How often each rule was hit, what left by `ether2`, and what else became of packets.
+/// Hits of each rule, frames sent by `ether2`, and other exits.
 #[derive(Debug, PartialEq)]
 struct Ended {
     hits: Vec<u64>,
@@ -23,7 +23,7 @@ struct Ended {
     marks: Vec<u32>,
 }
 
-/// The rules that are asked before packets are routed.
+/// Returns rules of prerouting.
 fn early() -> Vec<Rule> {
     let listed = Match::ConnectionMark(7);
     vec![
@@ -36,7 +36,8 @@ fn early() -> Vec<Rule> {
     ]
 }
 
-/// A router with a table of its own for each of two marks: of another gateway, and of no route that fits.
+/// Returns a router with a routing table for each of two marks: one with another gateway, one
+/// without a matching route.
 fn router(whole: bool, masquerade: bool) -> Rig {
     let mut rig = rig();
     rig.details(ETHER2).address4 = Some(Ipv4Addr::new(10, 1, 0, 1));
@@ -54,7 +55,8 @@ fn router(whole: bool, masquerade: bool) -> Rig {
     }
     let mut early = early();
     if whole {
-        // It leads nobody elsewhere, but could: so packets are decided about one by one.
+        // The rule never matches but might route packets elsewhere, so packets are decided one by
+        // one.
         let elsewhere = Match::Destination(AddressRange::prefix(0x7f00_0000, 8, 32));
         early.push(Rule::new(
             19,
@@ -86,7 +88,7 @@ fn router(whole: bool, masquerade: bool) -> Rig {
     rig
 }
 
-/// Vectors of packets to many ports, whose answers come back between them.
+/// Sends vectors of packets to many ports, with answers in between.
 fn talk(whole: bool, masquerade: bool) -> Ended {
     let mut rig = router(whole, masquerade);
     let (mut left, mut back, mut punts) = (Vec::new(), Vec::new(), Vec::new());
@@ -131,7 +133,7 @@ fn what_prerouting_marks_and_changes_is_so_on_the_short_way() {
         let short = talk(false, masquerade);
         assert_eq!(short, talk(true, masquerade), "masquerade {masquerade}");
 
-        // Of seven ports one meets no rule, one loses its lifetime.
+        // Of seven ports one matches no rule, and one has its TTL changed.
         let to =
             |port: u64| (0..30_u64).filter(|number| 52 + number % 7 == port).count() as u64 * 4;
         let answers = if masquerade { to(55) } else { 0 };

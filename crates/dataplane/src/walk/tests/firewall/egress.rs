@@ -1,4 +1,4 @@
-//! Connections whose packets come to leave by another interface than the first one did.
+//! Tests of connections whose egress interface changes.
 
 use core::net::Ipv4Addr;
 
@@ -14,11 +14,12 @@ use crate::table::Adjacency;
 use crate::testing::{ETHER2, Rig, Udp4, VLAN10, gateway};
 use crate::walk::tests::rig;
 
-/// The router's addresses at its two providers: on `ether2`, and on `vlan10`, whose frames leave by port 0.
+/// The router's addresses at its two providers: on `ether2`, and on `vlan10`, whose frames leave by
+/// port 0.
 const FIRST: u32 = 0x0a01_0001;
 const SECOND: u32 = 0xc000_0201;
 
-/// What keeps packets of a connection from the short way, or lets them go a shorter one.
+/// The path that packets are forced to take: slow path, short way, or FastTrack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Speed {
     FastTrack,
@@ -28,7 +29,7 @@ enum Speed {
 
 const SPEEDS: [Speed; 3] = [Speed::FastTrack, Speed::Short, Speed::Whole];
 
-/// A router with two providers, the first of which has the route, and this translation of sources.
+/// Returns a router with two providers, the default route to the first, and this source NAT.
 fn providers(speed: Speed, target: Target) -> Rig {
     let mut rig = rig();
     rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(FIRST));
@@ -55,7 +56,7 @@ fn providers(speed: Speed, target: Target) -> Rig {
     rig
 }
 
-/// Leads everything to the second provider.
+/// Moves the default route to the second provider.
 fn fail_over(rig: &mut Rig) {
     let mut second = Adjacency {
         egress: VLAN10,
@@ -69,7 +70,7 @@ fn fail_over(rig: &mut Rig) {
     rig.writer.prepare();
 }
 
-/// Sends a question and has it answered, so that both ends know of the connection.
+/// Sends a packet and its answer, so that both ends confirm the connection.
 fn converse(rig: &mut Rig, question: Udp4) {
     for _ in 0..3 {
         let sent = rig.pass(question.frame());
@@ -80,7 +81,7 @@ fn converse(rig: &mut Rig, question: Udp4) {
     }
 }
 
-/// The source address of a frame with a VLAN tag.
+/// Returns the source address of a frame with a VLAN tag.
 fn source(frame: &[u8]) -> u32 {
     u32::from_be_bytes(*frame[30..].first_chunk().expect("a header"))
 }
@@ -159,13 +160,13 @@ fn a_masqueraded_connection_stays_where_another_next_hop_leads_out_by_its_interf
 
         assert_eq!((sent, rig.drops()), ([1; 3], Vec::new()), "{speed:?}");
         let row = rig.connections.rows(false).next().expect("a connection");
-        // Three packets were sent before, all of them by one connection.
+        // Three earlier packets, all of one connection.
         assert_eq!(row.directions[0].traffic.packets, 6, "{speed:?}");
     }
 }
 
-/// Connections that fail over and back, their packets in vectors, or each `alone`: what left by each port, what was
-/// dropped, and how often rules were hit.
+/// Frames sent by each port, drops, and rule hits, for connections that fail over and back, in
+/// vectors or each packet `alone`.
 type Ended = ([Vec<Vec<u8>>; 2], Vec<(DropReason, u64)>, [(u64, u64); 3]);
 
 fn moves(seed: u64, speed: Speed, alone: bool) -> Ended {

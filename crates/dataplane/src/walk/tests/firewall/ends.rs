@@ -1,4 +1,4 @@
-//! Connections that end, and others between the same ports.
+//! Tests of connections that end, and of new connections between the same ports.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ const ACK: u8 = 0x10;
 const FIN: u8 = 0x11;
 const RST: u8 = 4;
 
-/// The client's packets by one port, and the server's answers to an address.
+/// The client's packets from one port, and the server's answers to an address.
 fn ends(port: u16, answered: u32) -> [Udp4; 2] {
     let there = Udp4 {
         source_port: port,
@@ -38,7 +38,7 @@ fn comes(rig: &mut Rig, port: u16, frame: Vec<u8>) -> usize {
     rig.sent(1 - port).len()
 }
 
-/// A handshake between the client and the server: whether the SYN left, and the port that it left by.
+/// Runs a TCP handshake. Returns the source port of the SYN that left, if it left.
 fn opens(rig: &mut Rig, [there, back]: [Udp4; 2], seq: u32) -> Option<u16> {
     let sent = rig.pass(segment(there, SYN, seq, 0));
     let port = sent
@@ -133,7 +133,7 @@ fn who_resets_and_connects_again_is_counted_once_and_always() {
 
     assert_eq!(open(&mut rig, 1_000), 3);
     for ends in all().take(3) {
-        // Both in one vector.
+        // Both arrive in one vector.
         rig.arrive(segment(ends[0], RST, 1_001, 0));
         rig.arrive(segment(ends[0], SYN, 2_000_000, 0));
         rig.settle();
@@ -159,7 +159,7 @@ fn a_fasttracked_conversation_that_is_over_gives_its_count_to_the_next() {
         assert!(rig.connections.rows(false).any(|row| row.fasttrack));
         rig.pass(segment(ends[0], FIN, 1_001, 501));
         comes(&mut rig, 1, segment(ends[1], FIN, 501, 1_002));
-        // One packet a second is seen by the slow path: the last of the conversation.
+        // The slow path sees one packet per second: the last of the conversation.
         rig.now = machine::Instant::from_secs(2 * u64::from(ends[0].source_port));
         rig.pass(segment(ends[0], ACK, 1_002, 502));
         let mut rows = rig.connections.rows(false);

@@ -1,4 +1,4 @@
-//! Connections that a rule FastTracked.
+//! Tests of FastTracked connections.
 
 use core::net::Ipv4Addr;
 
@@ -10,7 +10,7 @@ use crate::rule::{Action, Match, Rule, State};
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4};
 use crate::walk::tests::{forwarded4, rig};
 
-/// A UDP connection through masquerade that a rule FastTracks, answered once.
+/// Returns a router with an answered UDP connection through masquerade that a rule FastTracks.
 fn fasttracked() -> Rig {
     let mut rig = rig();
     rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
@@ -47,7 +47,7 @@ fn fasttracked_packets_meet_no_rule_and_leave_as_slow_ones_do() {
     assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), before);
     let counted = rig.counters[0].ipv4_fasttrack.get();
     let len = expected.packet().len() as u64;
-    // The answer was the packet that the rule marked: all behind it went the fast way.
+    // The rule marked the answer; all later packets were FastTracked.
     assert_eq!((counted.packets, counted.bytes), (3, 3 * len));
     assert_eq!(rig.counters[0].ipv4_fast_path.get().packets, 0);
     let row = rig.connections.rows(false).next().expect("a connection");

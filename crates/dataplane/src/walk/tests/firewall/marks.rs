@@ -1,4 +1,4 @@
-//! Packet marks behind the walk: frames leave with what rules made of them, whichever way they took.
+//! Tests of packet marks after the walk: frames carry the marks of rules on every path.
 
 use std::sync::Arc;
 
@@ -19,19 +19,19 @@ fn udp(destination_port: u16) -> Udp4 {
     }
 }
 
-/// Packets that arrive with this mark.
+/// Sets the packet mark of received frames.
 fn arrive_with(rig: &Rig, mark: u32) {
     rig.ports[0].line().mark = mark;
 }
 
-/// The marks of what `ether2` has sent since the last call.
+/// Returns the marks of the frames that `ether2` has sent since the last call.
 fn marks(rig: &mut Rig) -> Vec<u32> {
     rig.sent(1);
     let known = core::mem::take(&mut rig.ports[1].line().known);
     known.into_iter().map(|(mark, ..)| mark).collect()
 }
 
-/// Rules that mark packets by their ports in all chains of `mangle`.
+/// Returns a router with rules that mark packets by port in all chains of `mangle`.
 fn marking(whole: bool, told: bool) -> Rig {
     let mut rig = rig();
     client(&mut rig);
@@ -44,7 +44,7 @@ fn marking(whole: bool, told: bool) -> Rig {
         mark(3, 56, 3),
         Rule::new(4, asked, Action::MarkPacket(4)),
     ];
-    // It keeps packets from the short way.
+    // The rule keeps packets off the short way.
     let elsewhere = Match::Destination(AddressRange::prefix(0x7f00_0000, 8, 32));
     let alone = Rule::new(5, vec![elsewhere.into()], Action::Route(0x0a01_0002));
     early.extend(whole.then_some(alone));

@@ -1,4 +1,4 @@
-//! The short way: it ends where the whole one does.
+//! Tests of the short way: it gives the same results as the guard.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::rule::{Action, AddressRange, ChainId, Compare, Dscp, Match, Matcher, 
 use crate::testing::{ETHER1, ETHER2, MAC, Rig, Udp4, class_of, ethernet, gateway, seal};
 use crate::walk::tests::{forwarded4, rig};
 
-/// Rules of `mangle` that count packets as they come, and mark and change them in the midst of a
-/// connection, and of `raw` that count them, or have nothing to say about them. Where `whole`, one keeps
-/// packets from the short way.
+/// Adds rules of `mangle` that count packets on arrival, and mark and change those of established
+/// connections, and rules of `raw` that count packets or never match. With `whole`, a rule keeps
+/// packets off the short way.
 fn changed(rig: &mut Rig, whole: bool) {
     let to = |id, address: u32| {
         let to = Match::Destination(AddressRange::prefix(address.into(), 32, 32));
@@ -57,11 +57,11 @@ fn changed(rig: &mut Rig, whole: bool) {
     rig.publish();
 }
 
-/// The address that the router has outside.
+/// The router's external address.
 const PUBLIC: u32 = 0x0a01_0001;
 
-/// A rule that every packet meets, and whose bit does not say so, and one that could lead packets
-/// elsewhere: in prerouting they keep packets from the short way.
+/// Returns a rule that every packet matches only by evaluation, and a rule that might route packets
+/// elsewhere: in prerouting both keep packets off the short way.
 fn alone() -> [Rule; 2] {
     let lives = Match::Ttl(Compare::Greater(0));
     let elsewhere = Match::Destination(AddressRange::prefix(0x7f00_0000, 8, 32));
@@ -71,9 +71,9 @@ fn alone() -> [Rule; 2] {
     ]
 }
 
-/// A connection through masquerade, answered and gone on with: what left on both sides, and how
-/// often each rule was hit. Where `changes`, rules mark and change its packets; where `whole`, one
-/// keeps them from the short way.
+/// Runs a connection through masquerade with several packets each way. Returns the frames sent on
+/// both sides, and the rule hits. With `changes`, rules mark and change its packets; with `whole`,
+/// a rule keeps them off the short way.
 fn conversation(changes: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
     let mut rig = rig();
     rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(PUBLIC));
@@ -124,14 +124,14 @@ fn the_short_way_ends_where_the_whole_one_does() {
     let changed = conversation(true, false);
     assert_eq!(changed, conversation(true, true));
     let hits: Vec<u64> = packets(&changed.1);
-    // From the first answer on, the connection is marked, and its packets are. Answers come to the
+    // From the first answer on, the connection and its packets are marked. Answers are sent to the
     // router's address.
     assert_eq!(hits, [3, 7, 6, 6, 1, 3, 6, 6, 0, 3, 0, 0, 3]);
 }
 
-/// Packets of a flow among others, in vectors, past rules that count and mark them in all chains, and how
-/// often each rule was hit. Where `told`, a rule asks for the marks; where `whole`, one keeps packets
-/// from the short way.
+/// Sends packets of a flow among others, in vectors, past rules that count and mark them in all
+/// chains. Returns the frames sent, and the rule hits. With `told`, a rule matches the marks; with
+/// `whole`, a rule keeps packets off the short way.
 fn marked(told: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
     let mut rig = rig();
     client(&mut rig);
@@ -229,8 +229,8 @@ fn what_raw_lets_go_untracked_or_discards_does_so_on_the_short_way() {
     assert_eq!([1, 2, 3].map(|rule| hits(&rig, rule).0), [1, 1, 1]);
 }
 
-/// Packets of connections past a chain that `raw` jumps to, in vectors. Where `whole`, a rule keeps packets
-/// from the short way.
+/// Sends packets of connections, in vectors, past a chain that `raw` jumps to. With `whole`, a rule
+/// keeps packets off the short way.
 fn jumped(whole: bool) -> Ended {
     let mut rig = rig();
     client(&mut rig);
@@ -289,7 +289,7 @@ fn jumped(whole: bool) -> Ended {
 fn what_raw_has_to_look_at_goes_the_short_way_behind_it() {
     let short = jumped(false);
     assert_eq!(short, jumped(true));
-    // Answers jump, too; those to what is not tracked begin connections of their own.
+    // Answers take the jump, too; answers to untracked packets begin separate connections.
     assert_eq!(short.hits, [32, 32, 160 + 128, 32]);
     assert_eq!(short.drops, [(DropReason::FirewallRaw, 32)]);
     assert_eq!(short.left.len(), 128);
@@ -320,19 +320,19 @@ fn a_firewall_of_one_family_leaves_the_other_its_fast_path() {
     assert_eq!(rig.traffic(ETHER1).fp_rx.packets, 1);
 }
 
-/// How a vector ended.
+/// The results of a vector.
 #[derive(Debug, PartialEq)]
 struct Ended {
     left: Vec<Vec<u8>>,
     drops: Vec<(DropReason, u64)>,
     punts: usize,
-    /// How often each rule was hit.
+    /// Hits of each rule.
     hits: [u64; 4],
 }
 
-/// Untracked packets of many flows in one vector, past rules that tell them apart. Where `more`, a rule says
-/// more than its bits; where `whole`, a rule keeps packets from the short way; where `odd`, one of the packets
-/// is not plain.
+/// Sends untracked packets of many flows in one vector, past rules that distinguish them. With
+/// `more`, a rule needs evaluation; with `whole`, a rule keeps packets off the short way; with
+/// `odd`, one of the packets is not plain.
 fn untracked(more: bool, whole: bool, odd: bool) -> Ended {
     let mut rig = rig();
     let near = Match::Source(AddressRange::prefix(0x0a00_0000, 25, 32));
@@ -390,8 +390,8 @@ fn untracked_packets_of_one_vector_end_as_they_do_one_by_one() {
     }
 }
 
-/// Untracked segments that begin, go on and end in one vector, past rules that ask for their flags and change
-/// what they announce; where `whole`, a rule keeps them from the short way.
+/// Sends untracked segments of all connection phases in one vector, past rules that match flags and
+/// change the segment size. With `whole`, a rule keeps the segments off the short way.
 fn segments(whole: bool) -> Ended {
     let mut rig = rig();
     let flags = |set| Match::TcpFlags { set, clear: 0 }.into();
@@ -433,7 +433,7 @@ fn segments(whole: bool) -> Ended {
             0,
             0,
         ]);
-        // Announces 1,460.
+        // A maximum segment size of 1,460.
         upper.extend([2, 4, 0x05, 0xb4]);
         let mut packet = Udp4::default().packet();
         packet.truncate(20);
@@ -470,7 +470,7 @@ fn untracked_segments_of_one_vector_end_as_they_do_one_by_one() {
 
 #[test]
 fn untracked_packets_meet_their_rule_in_chains_of_any_length_however_few_they_are() {
-    // One word of rules, rows of words, and two blocks.
+    // One word of rules, several words, and two blocks.
     for rules in [40, 200, 1100] {
         let mut rig = rig();
         let from = |source: u32| Match::Source(AddressRange::prefix(source.into(), 32, 32));

@@ -1,4 +1,4 @@
-//! Ports learn the ways of connections about whose packets nothing is left to decide.
+//! Tests of shortcuts: ports learn flows whose packets need no more decisions.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::rule::{Action, Match, Rule, State};
 use crate::testing::{ETHER2, Rig, Udp4};
 use crate::walk::tests::rig;
 
-/// The address that the router has outside.
+/// The router's external address.
 const PUBLIC: u32 = 0x0a01_0001;
 
-/// A router whose ports learn, and which translates a client's connections. Its rules: what is established, then all
-/// else.
+/// Returns a router whose ports learn, with masquerade and two rules: established connections, then
+/// all others.
 fn learning() -> Rig {
     let mut rig = rig();
     for port in 0..2 {
@@ -44,7 +44,8 @@ fn established(id: u32, action: Action) -> Rule {
     Rule::new(id, vec![established.into()], action)
 }
 
-/// There, back, there: both ends know of it, and another packet each way is in its midst.
+/// Sends packets in both directions until both ends have confirmed the connection, and one more
+/// each way. Returns the learned shortcuts.
 fn talk(rig: &mut Rig) -> [Vec<Shortcut>; 2] {
     for _ in 0..3 {
         let sent = rig.pass(Udp4::default().frame());
@@ -103,7 +104,7 @@ fn what_went_by_shortcuts_is_counted_and_keeps_connections_alive() {
     let token = tokens[1];
     let (packets, bytes) = (7, 7_000);
 
-    // An answered connection of UDP lives for three minutes.
+    // An answered UDP connection lives for three minutes.
     for second in 1..=400 {
         rig.now = Instant::from_secs(second);
         let gathered = ConnectionTraffic {
@@ -144,7 +145,8 @@ fn shortcuts_end_with_their_connection() {
     let mut expected = shortcuts.map(|one| (one.between, one.connection.expect("one").service));
     expected.sort_by_key(|(between, _)| between.source);
     assert_eq!(forgotten, expected);
-    // What went by it at the last moment belongs to nobody, least of all to whoever comes next in its place.
+    // Traffic that a shortcut reports late belongs to no connection, in particular not to the next
+    // one in its slot.
     let late = ConnectionTraffic {
         token,
         packets: 1,
@@ -193,7 +195,7 @@ fn ports_learn_what_is_fasttracked_of_tcp_too() {
     }
 }
 
-/// Why, and what makes it so.
+/// The reason, and the change that causes it.
 type Case<'a> = (&'static str, &'a dyn Fn(&mut Rig));
 
 #[test]

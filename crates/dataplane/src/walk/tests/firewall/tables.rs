@@ -1,4 +1,4 @@
-//! What the tables say of single packets, and in which order they are asked.
+//! Tests of the verdicts of tables for single packets, and of the order of tables.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn vlan_tags_say_the_priority_that_packets_came_with_and_leave_with() {
     }
     rig.publish();
 
-    // A tag without a VLAN is one of priority alone.
+    // A tag with VLAN id 0 carries a priority only.
     let packet = Udp4::default().packet();
     for priority in [0xe0, 0x60] {
         let head = [
@@ -149,7 +149,7 @@ fn output_is_walked_once_by_what_waits_for_its_neighbour() {
 
     let punt = rig.remotes[0].punts.pop().expect("it waits");
     assert!(matches!(punt.why, Why::Unresolved(_)), "{:?}", punt.why);
-    // It comes again when its neighbour is known.
+    // The packet is resumed when its neighbour is resolved.
     assert!(punt.frame.walked);
     assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), (1, 1));
     let refused = Udp4 {
@@ -172,7 +172,7 @@ fn what_the_router_says_of_a_discarded_packet_is_related_and_not_invalid() {
     ];
     filtered(&mut rig, filter::OUTPUT, rules);
     let lost = Udp4::default();
-    // Nobody knows of the connection, because its first packet never left.
+    // The connection is in no table, because its first packet never left.
     let mut error = Udp4 {
         source: 0x0a00_0001,
         destination: lost.source,

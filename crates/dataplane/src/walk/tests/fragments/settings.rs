@@ -1,4 +1,4 @@
-//! Fragments whose settings change while they wait.
+//! Tests of reassembly settings that change while fragments wait.
 
 use super::*;
 

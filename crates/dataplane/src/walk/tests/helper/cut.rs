@@ -1,4 +1,4 @@
-//! Messages of which a segment has only a part.
+//! Tests of messages that are split over segments.
 
 use super::super::firewall::hits;
 use super::world::{ACK, ASTRAY, CLIENT, OUTSIDE, SERVER, SYN, World, ends, tcp, tuple};
@@ -14,13 +14,13 @@ fn a_command_in_two_segments_is_rewritten_where_it_still_can_be() {
         let left = world.out(&tcp(inside, ACK, (100, 500), first));
         assert_eq!(left.expect("out").payload, first);
 
-        // Lost, and said again.
+        // The segment is lost and retransmitted.
         for _ in 0..2 {
             let left = world.out(&tcp(inside, ACK, (105, 500), second));
             let left = left.expect("out");
             assert_eq!((&left.payload[..], left.numbers), (&TOLD[5..], (105, 500)));
         }
-        // Both at once.
+        // Both segments arrive merged.
         let left = world.out(&tcp(inside, ACK, (100, 500), PORT)).expect("out");
         assert_eq!((&left.payload[..], left.numbers), (TOLD, (100, 500)));
 
@@ -47,7 +47,8 @@ fn a_command_whose_address_has_left_in_part_passes_and_is_counted() {
     }
 
     assert_eq!(world.cuts(), 1);
-    // Both at once, as they left the first time: the server counts the bytes that it got.
+    // Both arrive merged, and leave as they did the first time: the server counts the bytes it
+    // received.
     let left = world.out(&tcp(inside, ACK, (100, 500), PORT)).expect("out");
     assert_eq!((&left.payload[..], left.numbers), (PORT, (100, 500)));
     assert_eq!(world.cuts(), 2);
@@ -55,7 +56,7 @@ fn a_command_whose_address_has_left_in_part_passes_and_is_counted() {
     assert_eq!(world.back(&tcp(data, SYN, (900, 0), b"")), None);
     assert_eq!(world.rig.drops(), ASTRAY);
 
-    // The next one is understood.
+    // The next message is parsed.
     let number = 100 + PORT.len() as u32;
     let left = world.out(&tcp(inside, ACK, (number, 500), PORT));
     assert_eq!(left.expect("out").payload, TOLD);
@@ -79,7 +80,7 @@ fn an_answer_in_two_segments_is_understood_whoever_is_translated() {
     assert_eq!(row.helper, Helper::Ftp);
     assert_eq!((hits(&world.rig, 1).0, world.cuts()), (1, 0));
     assert_eq!(row.original.source_port, 5002);
-    // Nothing is kept of a connection that is gone.
+    // The stored part is freed with its connection.
     let tracker = |world: &World, number| {
         let control = world.row(|row| !row.expected).id;
         let tracker = world.rig.workers[0].tracker();

@@ -1,4 +1,4 @@
-//! A router that masquerades, with helpers, and the packets that are shown to it.
+//! A masquerading test router with helpers, and the packets for it.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use crate::testing::{ETHER1, ETHER2, MAC, Rig, class_of, ethernet, gateway, seal
 use crate::trace::{Question, Walked, trace};
 
 pub(super) const CLIENT: u32 = 0x0a00_0002;
-/// Longer in words than the client's address, by seven letters.
+/// External address; its text is seven characters longer than that of the client's address.
 pub(super) const OUTSIDE: u32 = 0xc633_6464;
 pub(super) const SERVER: u32 = 0x0b00_0002;
-/// A packet to the outside address that nothing leads inside.
+/// The drop of a packet to the external address without a connection.
 pub(super) const ASTRAY: [(DropReason, u64); 1] = [(DropReason::NoRoute, 1)];
 pub(super) const ACK: u8 = 0x10;
 pub(super) const SYN: u8 = 0x02;
 
-/// A packet from one end to another.
+/// The two ends of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ends {
     pub(super) source: (u32, u16),
@@ -47,7 +47,7 @@ pub(super) const fn ends(source: (u32, u16), destination: (u32, u16)) -> Ends {
     }
 }
 
-/// The tuple of a connection of TCP.
+/// Returns the tuple of a TCP connection.
 pub(super) fn tuple(ends: Ends) -> Tuple {
     Tuple {
         source: ends.source.0.into(),
@@ -70,7 +70,7 @@ pub(super) fn ipv4(ends: Ends, number: u8, upper: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// The sum over the upper layer of a packet and its pseudo header: all ones when it is right.
+/// Returns the sum over upper layer and pseudo header: all ones for a correct checksum.
 pub(super) fn upper_sum(packet: &[u8]) -> u16 {
     let mut summed = packet[12..20].to_vec();
     summed.extend([0, packet[9]]);
@@ -79,7 +79,7 @@ pub(super) fn upper_sum(packet: &[u8]) -> u16 {
     sum(&summed)
 }
 
-/// A segment with a right checksum.
+/// Returns a segment with a correct checksum.
 pub(super) fn tcp(
     ends: Ends,
     flags: u8,
@@ -98,7 +98,7 @@ pub(super) fn tcp(
     packet
 }
 
-/// A datagram without a checksum.
+/// Returns a datagram without a checksum.
 pub(super) fn udp(ends: Ends, payload: &[u8]) -> Vec<u8> {
     let mut upper = ends.source.1.to_be_bytes().to_vec();
     upper.extend(ends.destination.1.to_be_bytes());
@@ -108,14 +108,14 @@ pub(super) fn udp(ends: Ends, payload: &[u8]) -> Vec<u8> {
     ipv4(ends, protocol::UDP, &upper)
 }
 
-/// A packet of PPTP's tunnel (RFC 2637, 4.1).
+/// Returns a packet of a PPTP tunnel (RFC 2637, 4.1).
 pub(super) fn gre(source: u32, destination: u32, call: u16) -> Vec<u8> {
     let [high, low] = call.to_be_bytes();
     let upper = [0x30, 1, 0x88, 0x0b, 0, 2, high, low, 0, 0, 0, 1, 0xff, 3];
     ipv4(ends((source, 0), (destination, 0)), protocol::GRE, &upper)
 }
 
-/// What left, as it is read again.
+/// A parsed frame that the router sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Left {
     pub(super) ends: Ends,
@@ -141,7 +141,8 @@ pub(super) fn read(frame: &[u8]) -> Left {
     }
 }
 
-/// A router that masquerades, with helpers, and lets in only what is established or related.
+/// A masquerading router with helpers that accepts only established and related packets from
+/// outside.
 pub(super) struct World {
     pub(super) rig: Rig,
 }
@@ -197,19 +198,19 @@ impl World {
         self.rig.publish();
     }
 
-    /// What somebody inside sends, as it leaves.
+    /// Sends a packet from inside. Returns the packet that left.
     pub(super) fn out(&mut self, packet: &[u8]) -> Option<Left> {
         self.rig.arrive(ethernet(MAC, 0x0800, packet));
         self.rig.settle();
         self.rig.sent(1).first().map(|frame| read(frame))
     }
 
-    /// What somebody outside sends, as it comes in.
+    /// Sends a packet from outside. Returns the packet that arrived inside.
     pub(super) fn back(&mut self, packet: &[u8]) -> Option<Left> {
         self.raw_back(packet).map(|frame| read(&frame))
     }
 
-    /// What would become of a packet that somebody outside sends, and that this expects.
+    /// Traces a packet from outside that matches this expectation.
     pub(super) fn traced(&self, packet: &[u8], awaited: &ExpectedConnection) -> Walked {
         let frame = ethernet([2, 0, 0, 0, 0, 2], 0x0800, packet);
         let question = Question {
@@ -227,7 +228,7 @@ impl World {
         self.rig.sent(0).pop()
     }
 
-    /// How many messages of FTP could not be carried out because they were cut.
+    /// Returns the number of FTP messages that could not be processed because they were split.
     pub(super) fn cuts(&self) -> u64 {
         let workers = self.rig.workers.iter();
         workers
@@ -240,7 +241,7 @@ impl World {
         rows.find(what).expect("a connection")
     }
 
-    /// A control connection to a port of the server; its ends inside and outside.
+    /// Opens a control connection to a port of the server. Returns its ends inside and outside.
     pub(super) fn connect(&mut self, port: u16) -> (Ends, Ends) {
         self.connect_from(5000, port)
     }
