@@ -1,5 +1,5 @@
-//! Benchmark rows of WireGuard and of EoIP over IPsec: the walk of `routing-fast-path`, into a
-//! tunnel or out of it.
+//! Benchmark rows of WireGuard and of EoIP over IPsec: the walk of `routing-fast-path` with
+//! encapsulation or decapsulation.
 
 use std::sync::Arc;
 

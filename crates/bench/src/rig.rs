@@ -398,7 +398,7 @@ impl Rig {
         }
     }
 
-    /// Loads templates for each worker; the closure gets the worker's seed.
+    /// Loads templates for each worker; the closure gets the worker's number.
     pub(super) fn load_these(&mut self, templates: impl Fn(&Self, u64) -> Templates) {
         for (index, lane) in (0..).zip(&self.lanes) {
             lane.meter.load([Some(templates(self, index)), None]);

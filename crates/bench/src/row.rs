@@ -46,7 +46,7 @@ pub struct Row {
     pub hosts: u32,
     /// Number of VLANs of the bridge.
     pub vlans: u16,
-    /// The kind of ports.
+    /// The transport of the packets, such as `memory`.
     pub via: &'static str,
     /// Number of workers.
     pub workers: u16,

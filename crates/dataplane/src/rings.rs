@@ -78,7 +78,7 @@ pub enum Handed {
     Risen(Frame),
     /// Received and counted by its ingress interface; the other worker owns the connection.
     Arrived(Frame),
-    /// Transmission by this port, whose only queue is on the other worker.
+    /// Transmission by this port, whose queues are all on other workers.
     Leaving(Frame, u16),
     /// A packet that this router sends; the other worker owns its connection. It leaves by this
     /// next hop, or else along routes.

@@ -28,7 +28,7 @@ pub(crate) enum Bridged {
 /// Decides about a frame received by this interface, if it is a bridge port.
 ///
 /// # Errors
-/// The frame's end.
+/// The frame's exit.
 pub(crate) fn explain<W: Watcher>(
     cx: &Context<'_>,
     port: InterfaceId,
@@ -62,7 +62,7 @@ pub(crate) fn explain<W: Watcher>(
 /// and its out, or `None` if copies leave by several ports.
 ///
 /// # Errors
-/// The frame's end.
+/// The frame's exit.
 pub(crate) fn explain_down<W: Watcher>(
     cx: &Context<'_>,
     slot: u32,

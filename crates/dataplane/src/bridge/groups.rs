@@ -81,8 +81,8 @@ impl PartialEq for Groups {
 impl Eq for Groups {}
 
 impl Groups {
-    /// Creates a table without groups and queriers. `seed` is random, so that nobody can choose
-    /// groups that fall into one shard.
+    /// Creates a table without groups and queriers. `seed` is random, so that attackers cannot
+    /// choose groups that fall into one shard.
     pub fn new(seed: u64) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| ArcSwap::default()).collect(),

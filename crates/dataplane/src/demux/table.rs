@@ -6,14 +6,15 @@
 //!                         word 1: id of the interface (32) | slot of the interface below (20) | facts (12)
 //! ```
 //!
-//! A line is a cache line, and nearly every lookup reads one. Each key is in one of two lines, so a lookup reads at
-//! most two. An entry without an interface is free. The writer frees an entry before it writes another key there,
-//! and a reader reads word 1 before and after word 0: it never combines two entries.
+//! A line is a cache line, and nearly every lookup reads one. Each key is in one of two lines, so a
+//! lookup reads at most two. An entry without an interface is free. The writer frees an entry
+//! before it writes another key there, and a reader reads word 1 before and after word 0: it never
+//! combines two entries.
 //!
-//! Where both lines of a key are full, a key of them moves to its other line. A reader that found nothing while a key
-//! moved reads again. A table that is half full doubles, which costs a constant per key; keys that come and go change
-//! their own entry alone. Outgrown tables are never freed, because a worker may still read them; their
-//! memory is less than that of the current table.
+//! Where both lines of a key are full, a key of them moves to its other line. A reader that found
+//! nothing while a key moved reads again. A table that is half full doubles, which costs a constant
+//! per key; keys that come and go change their own entry alone. Outgrown tables are never freed,
+//! because a worker may still read them; together they use less memory than the current table.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::collections::hash_map::RandomState;

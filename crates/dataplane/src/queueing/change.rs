@@ -42,7 +42,7 @@ pub enum Change {
     Global(u64, Vec<u32>, Arc<Leaf>),
     /// The leaf with this number was removed from the `global` queue trees.
     NoGlobal(u64),
-    /// An interface got queues: its frames leave by `OutId::queue`, and behind the queues by this
+    /// An interface got queues: its frames leave by `OutId::queue`, and the queues send to this
     /// out.
     Interface(InterfaceId, OutId),
     /// A leaf of an interface's queue tree was added or changed, as for `Global`.

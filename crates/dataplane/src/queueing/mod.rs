@@ -41,8 +41,8 @@ pub(crate) fn postrouting(
     behind(cx, frame, (source, Then::Out(out)), outlet)
 }
 
-/// Queues a packet of a vector with this source address. Behind its queues the packet leaves by
-/// this out or, without one, by this exit.
+/// Queues a packet of a vector with this source address. After its queues the packet leaves by this
+/// out or, without one, takes this exit.
 pub(crate) fn hold(
     cx: &Context<'_>,
     frame: Frame,

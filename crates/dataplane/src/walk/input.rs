@@ -2,7 +2,7 @@
 //!
 //! Packets of control's services (`service.rs`) go to control. All others go to the host stack by
 //! the mirror port of the ingress interface, as bare IP packets. Without a mirror, control answers
-//! with an ICMP port-unreachable error or a RST.
+//! that no socket listens.
 
 use frame::InterfaceId;
 

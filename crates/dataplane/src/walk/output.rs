@@ -20,7 +20,7 @@ use crate::table::{Adjacency, Kind, NextHopId};
 /// addresses.
 ///
 /// # Errors
-/// The packet's end.
+/// The packet's exit.
 pub(crate) fn run(
     cx: &Context<'_>,
     packet: &[u8],

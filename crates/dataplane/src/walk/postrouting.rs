@@ -12,7 +12,7 @@ use crate::packet::{Fields, Tuple};
 /// policy.
 ///
 /// # Errors
-/// The packet's end.
+/// The packet's exit.
 #[inline(always)]
 pub(crate) fn run(cx: &Context<'_>, leaving: &Leaving<'_>) -> Result<Option<OutId>, Exit> {
     match cx.snapshot.ipsec.is_empty() {
@@ -25,7 +25,7 @@ pub(crate) fn run(cx: &Context<'_>, leaving: &Leaving<'_>) -> Result<Option<OutI
 /// policy.
 ///
 /// # Errors
-/// The packet's end.
+/// The packet's exit.
 #[inline(never)]
 pub(crate) fn protect(
     cx: &Context<'_>,
@@ -42,7 +42,7 @@ pub(crate) fn protect(
 /// Checks a received packet without firewall against the IPsec policies.
 ///
 /// # Errors
-/// The packet's end.
+/// The packet's exit.
 #[inline(always)]
 pub(crate) fn admit(
     cx: &Context<'_>,

@@ -144,7 +144,7 @@ fn a_mirror_gets_what_a_port_receives_and_transmits() {
         switch.pass(0, &answer),
         [(1, answer.clone()), (2, answer.clone())]
     );
-    // The frame that the mirror's target receives is its own.
+    // Only received frames are mirrored now.
     switch.rig.interfaces.set_mirrors(&both[..1]);
     assert_eq!(switch.pass(0, &answer), [(1, answer.clone())]);
     switch.rig.interfaces.set_mirrors(&[]);

@@ -170,7 +170,8 @@ impl Target {
         }
     }
 
-    /// Writes the headers in front of a frame, for headers of a length known at compile time.
+    /// Writes these headers in front of a frame. Inlined, so that a constant header length compiles
+    /// to a few moves.
     #[inline(always)]
     fn write_as(
         &self,

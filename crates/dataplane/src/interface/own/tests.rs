@@ -15,7 +15,7 @@ fn address() -> impl Strategy<Value = IpAddr> {
         (0..400_u32).prop_map(|low| Ipv4Addr::from_bits(0x0a00_0000 | low).into()),
         (0..200_u128).prop_map(|low| Ipv6Addr::from_bits(0x2001_0db8 << 96 | low).into()),
         (0..200_u128).prop_map(|low| Ipv6Addr::from_bits(0xfe80 << 112 | low).into()),
-        // The same bits as the IPv4 addresses.
+        // IPv6 addresses with the bits of the IPv4 addresses.
         (0..4_u128).prop_map(|low| Ipv6Addr::from_bits(0x0a00_0000 | low).into()),
     ]
 }

@@ -18,7 +18,7 @@ impl<W: Watcher> Follower<'_, W> {
     /// Follows a received frame up to its IP interface, and routes its packet.
     ///
     /// # Errors
-    /// The frame's end.
+    /// The frame's exit.
     pub(super) fn arrive(&mut self, mut id: InterfaceId) -> Result<Step, Exit> {
         if self.frame.guarded == IpsecState::Revealed {
             return self.emerge(id);

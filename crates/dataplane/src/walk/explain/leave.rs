@@ -22,7 +22,7 @@ impl<W: Watcher> Follower<'_, W> {
     /// Follows the frame into its out.
     ///
     /// # Errors
-    /// The frame's end.
+    /// The frame's exit.
     pub(super) fn leave(&mut self, out: OutId) -> Result<Step, Exit> {
         match out.out() {
             Out::Port(_) => Ok(Step::Done),

@@ -21,7 +21,7 @@ impl<W: Watcher> Follower<'_, W> {
     /// Routes the packet of a received frame. `behind`: the frame has already passed ingress.
     ///
     /// # Errors
-    /// The packet's end.
+    /// The packet's exit.
     pub(super) fn route(&mut self, id: InterfaceId, behind: bool) -> Result<Step, Exit> {
         let cx = self.cx;
         let Some(mut entrance) = Entrance::new(cx.interfaces, id) else {
@@ -165,7 +165,7 @@ impl<W: Watcher> Follower<'_, W> {
     /// Routes an outer packet along the router's output path.
     ///
     /// # Errors
-    /// The packet's end.
+    /// The packet's exit.
     pub(super) fn route_own(&mut self) -> Result<Step, Exit> {
         let cx = self.cx;
         self.frame.ingress = InterfaceId::NONE;

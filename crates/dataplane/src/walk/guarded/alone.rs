@@ -57,7 +57,7 @@ pub(in crate::walk) fn one(
 /// Decides about a received packet.
 ///
 /// # Errors
-/// The packet's end.
+/// The packet's exit.
 #[inline(always)]
 pub(in crate::walk) fn forwarded<W: Watcher>(
     cx: &Context<'_>,
@@ -91,7 +91,7 @@ pub(in crate::walk) fn forwarded<W: Watcher>(
 /// Decides about a packet that this router sends, along the route that routing has chosen.
 ///
 /// # Errors
-/// The packet's end.
+/// The packet's exit.
 #[inline(always)]
 pub(in crate::walk) fn sent<W: Watcher>(
     cx: &Context<'_>,

@@ -127,11 +127,11 @@ impl<W: Watcher> Guard<'_, W> {
         self.ask(hook, None, egress)
     }
 
-    /// Evaluates the rules of a hook, except for the menu `asked`, whose rules have already been
+    /// Evaluates the rules of a hook, except for the menu `but`, whose rules have already been
     /// evaluated.
     ///
     /// # Errors
-    /// As [`Self::hook`].
+    /// The exit, if a rule ends the packet's walk.
     #[inline(always)]
     pub(super) fn ask(
         &mut self,

@@ -186,7 +186,7 @@ fn settle_entry(frame: &mut Frame, detoured: Detoured) -> Result<Detoured, Left>
 /// [`leave`] does.
 ///
 /// # Errors
-/// The packet's end.
+/// The packet's exit.
 pub(crate) fn explain_exit<W: Watcher>(
     cx: &Context<'_>,
     frame: &mut Frame,

@@ -41,7 +41,7 @@ pub(super) fn assign(cx: &Context<'_>, draft: &mut Draft) {
 /// router.
 ///
 /// # Errors
-/// The packet's end, if the helper's edit is impossible. A packet that is punted to control is
+/// The packet's exit, if the helper's edit is impossible. A packet that is punted to control is
 /// unchanged.
 pub(super) fn treat(
     cx: &Context<'_>,

@@ -92,7 +92,7 @@ impl<W: Watcher> Guard<'_, W> {
     /// it is for this router: a multicast, broadcast or link-local destination.
     ///
     /// # Errors
-    /// The packet's end.
+    /// The packet's exit.
     pub(crate) fn forwarded(&mut self, local: Option<Exit>) -> Result<Onward, Exit> {
         self.prerouting()?;
         let routed = match local {
@@ -120,7 +120,7 @@ impl<W: Watcher> Guard<'_, W> {
     /// Decides about a packet that this router sends, along the route that routing has chosen.
     ///
     /// # Errors
-    /// The packet's end.
+    /// The packet's exit.
     pub(crate) fn sent(
         &mut self,
         routed: Result<(NextHopId, Adjacency), Exit>,

@@ -439,8 +439,8 @@ pub(super) fn write(
     }
 }
 
-/// Returns true if the connection may leave by this next hop ([`Tracker::keeps_to`]). Connections
-/// without source translation may leave by any.
+/// Returns true if the connection may leave by this next hop without a check of its egress
+/// interface ([`Tracker::keeps_to`]). Connections without source translation need no such check.
 #[inline(always)]
 pub(super) fn keeps_to(next: &Next, waiting: &Waiting, tracker: &Tracker) -> bool {
     let translated = waiting.passed.nat.intersects(NatState::SRCNAT);

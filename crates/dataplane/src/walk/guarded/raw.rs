@@ -97,7 +97,7 @@ impl Passes<'_, '_> {
     /// Evaluates `raw` for one packet. Returns true if the packet is tracked.
     ///
     /// # Errors
-    /// The packet's end.
+    /// The packet's exit.
     #[inline(never)]
     pub(super) fn ask_raw<const IPV6: bool>(
         &mut self,

@@ -196,7 +196,8 @@ fn a_server_behind_a_forwarded_port_is_reached_where_it_says() {
 
         let told = b"227 Entering Passive Mode (198,51,100,100,19,137).\r\n";
         assert_eq!(left.payload, told);
-        // The data connection bypasses the rule, which would lead it to the control port.
+        // The expectation applies, not the nat rule, which would lead the packet to the control
+        // port.
         let data = ends((SERVER, 4001), (OUTSIDE, 5001));
         let came = world.back(&tcp(data, SYN, (7, 0), b"")).expect("related");
         assert_eq!(came.ends, ends((SERVER, 4001), (CLIENT, 5001)));

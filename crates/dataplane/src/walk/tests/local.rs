@@ -178,7 +178,7 @@ fn the_shared_mirror_names_the_interface_of_link_local_peers() {
     assert!(rig.sent(MIRROR).is_empty());
     assert_eq!(rig.drops(), [(DropReason::Ipv6Zone, 1)]);
 
-    // The same address on the other interface, which has no MAC addresses.
+    // This address exists on the other interface as well, which has no MAC addresses.
     let answer = Udp6 {
         source: own,
         destination: peer | 2 << 64,

@@ -148,7 +148,7 @@ fn a_step_does_not_touch_ports_that_have_nothing() {
     // Ports 0, 1 and 20 to 22 are served, and their counters are read; port 1 transmits.
     assert_eq!(worked(), 5 + 5 + 1);
 
-    // All ports are removed in the step that serves all.
+    // All members are reported, and then detached.
     (7..=u32::from(COUNT) + 7).for_each(|number| hall.call(number));
     rig.workers[0].step(at(2_300));
     for number in (0..2).chain(20..COUNT) {
