@@ -1,13 +1,14 @@
-//! CPU time of control for one further change, by the number of objects that there are: `cargo run --release -p bench
-//! --example changes`.
+//! Measures the CPU time of control for one more change, by the number of existing objects:
+//! `cargo run --release -p bench --example changes`.
 //!
-//! Each row builds a router without devices, loads n objects, and runs further changes of the same kind: command and
-//! follow-up of control, in CPU time of the thread, median of several. The row of VLANs on bridges is the time until
-//! all addresses have passed duplicate detection, divided by n. The program ends with code 1 if a change costs more
-//! than 1.5 times as much among the most objects as among the fewest, in each of three runs of the row.
+//! Each row builds a router without devices, loads n objects, and runs more changes of one kind.
+//! The result is the median CPU time of the thread for the command and control's follow-up. The row
+//! of VLANs on bridges measures the time until all addresses have passed duplicate detection,
+//! divided by n. The program exits with code 1 if a change among the most objects costs more than
+//! 1.5 times as much as among the fewest, in each of three runs of the row.
 //!
-//! Arguments: sizes in place of 300, 3,000 and 10,000 (bridge ports: a tenth of the sizes, at least 100 and at most
-//! 1,000), and words of which one must be part of a row's name for the row to run.
+//! Arguments: sizes in place of 300, 3,000 and 10,000 (bridge ports: a tenth of the sizes, at least
+//! 100 and at most 1,000), and words of which one must be part of a row's name for the row to run.
 
 use core::fmt::Write as _;
 use core::net::Ipv4Addr;
@@ -22,15 +23,15 @@ use router::object::{Made, Owner};
 use router::{Effect, Effects, Instance, NewObject};
 use script::Session;
 
-/// Bound of the ratio between the costs among the most and among the fewest objects.
+/// Bound of the ratio of the costs among the most and the fewest objects.
 const BOUND: f64 = 1.5;
-/// How often a row is measured at most. One beyond the bound is measured again, as other programs disturb caches; the
-/// least costs count.
+/// The most measurements of a row. A row beyond the bound is measured again, because other programs
+/// disturb caches; the lowest costs count.
 const ATTEMPTS: usize = 3;
-/// Changes that are run before measuring, and changes that are measured.
+/// Number of warm-up changes, and number of measured changes.
 const WARM: usize = 3;
 const MEASURED: usize = 21;
-/// VLANs on one bridge.
+/// Number of VLANs on one bridge.
 const ON_BRIDGE: usize = 3_500;
 
 /// A kind of change.
@@ -49,14 +50,14 @@ enum Sizes {
     BridgePorts,
 }
 
-/// What is measured.
+/// The measured operation.
 #[derive(Clone, Copy)]
 enum Change {
     /// Runs the command for object i of a router that began with n.
     Command(fn(usize, usize) -> String),
     /// A feature makes dynamic objects.
     Object(fn(&mut Bench, usize)),
-    /// The whole load settles; the result is divided by n.
+    /// The whole load settles; the time is divided by n.
     Settling,
 }
 
@@ -212,7 +213,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the costs of a row; false if they are beyond the bound.
+/// Prints the costs of a row. Returns false if they exceed the bound.
 fn measure(row: &Row, sizes: &[usize]) -> bool {
     let size = |size: &usize| match row.sizes {
         Sizes::Usual => *size,
@@ -239,7 +240,7 @@ fn measure(row: &Row, sizes: &[usize]) -> bool {
     is_flat
 }
 
-/// Microseconds of CPU time for one further change among n objects.
+/// Returns the microseconds of CPU time for one more change among n objects.
 fn cost(row: &Row, n: usize) -> f64 {
     let mut bench = Bench::new();
     let script = (row.prepare)(n);
@@ -275,7 +276,7 @@ fn cost(row: &Row, n: usize) -> f64 {
     costs[costs.len() / 2]
 }
 
-/// A router with one port, its console session and its clock.
+/// A router with one port, a console session and a clock.
 struct Bench {
     router: Instance,
     session: Session,
@@ -333,7 +334,7 @@ impl Bench {
         self.router.poll(end);
     }
 
-    /// Makes a point-to-point interface with an address, as a session does.
+    /// Adds a point-to-point interface with an address, as a session does.
     fn make_interface(&mut self, number: usize) {
         let name = format!("null{number}");
         let interface = Interface {
@@ -362,7 +363,7 @@ impl Bench {
         self.router.control().carry_out(out);
     }
 
-    /// Makes a rule, as a session does.
+    /// Adds a rule, as a session does.
     fn make_rule(&mut self, number: usize) {
         let owner = Owner {
             feature: "bench",
@@ -388,24 +389,24 @@ impl Bench {
     }
 }
 
-/// CPU time of this thread in microseconds.
+/// Returns the CPU time of this thread in microseconds.
 fn micros() -> f64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     now.tv_sec as f64 * 1e6 + now.tv_nsec as f64 / 1e3
 }
 
-/// One command a line for objects 0 to n.
+/// Returns one command per line for objects 0 to n.
 fn lines(n: usize, command: impl Fn(usize) -> String) -> String {
     (0..n).map(|i| command(i) + "\n").collect()
 }
 
-/// Address i of 2^24: 10.x.y.z.
+/// Returns address i of 2^24: 10.x.y.z.
 fn address(i: usize) -> Ipv4Addr {
     Ipv4Addr::from(0x0a00_0000 + i as u32)
 }
 
-/// VLANs on `ether1`, on as many VLANs with inner tags as needed, each with an address; some more than n, for rows
-/// whose changes name one.
+/// Returns commands for VLANs on `ether1`, on as many VLANs with inner tags as needed, each with an
+/// address, and for some more than n, which the changes refer to.
 fn vlans(n: usize) -> String {
     lines(n + WARM + MEASURED, vlan)
 }

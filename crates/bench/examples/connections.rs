@@ -1,5 +1,5 @@
-//! What a tracked packet costs, in clocks of the time stamp counter, by the number of connections;
-//! what a new connection costs; and the memory of as many as are asked for.
+//! Measures connection tracking: time stamp counter cycles per tracked packet by number of
+//! connections, cycles per new connection, and memory for the requested number of entries.
 //!
 //! `cargo run --release -p bench --example connections -- [ENTRIES]`
 
@@ -26,7 +26,8 @@ fn tuple(number: u32, protocol: u8, ipv6: bool) -> Tuple {
     }
 }
 
-/// A packet of 46 bytes of IP and more; of TCP an ACK that fits a connection whose SYN began at 0.
+/// Returns an IP packet of at least 46 bytes; for TCP an ACK of a connection whose SYN has sequence
+/// number 0.
 fn packet(tuple: &Tuple, flags: u8) -> Vec<u8> {
     let mut packet = vec![0; if tuple.ipv6 { 40 } else { 20 }];
     let upper = if tuple.protocol == protocol::TCP {
@@ -74,7 +75,7 @@ fn tracker(entries_max: u32) -> (Arc<Table>, Tracker) {
     (table, tracker)
 }
 
-/// Shows a packet by itself; it enters if it is new.
+/// Tracks one packet; a new connection enters the table.
 fn show(tracker: &mut Tracker, packet: &[u8], now: Tick) {
     let fields = Fields::of(packet);
     let found = tracker.lookup(&fields.tuple);
@@ -92,7 +93,8 @@ fn establish(tracker: &mut Tracker, tuple: &Tuple) {
     }
 }
 
-/// Clocks per packet of a vector: hash, both prefetches, find, classify, advance.
+/// Returns the cycles per packet of a vector: hash, both prefetches, lookup, classification, state
+/// change.
 fn vector<const IPV6: bool>(
     tracker: &mut Tracker,
     packets: &[Vec<u8>],
@@ -132,7 +134,7 @@ fn established(count: u32, protocol: u8, ipv6: bool) -> (u64, u64) {
             });
             let packets: Vec<_> = tuples.iter().map(|tuple| packet(tuple, 0x10)).collect();
             let fields: Vec<_> = packets.iter().map(|packet| Fields::of(packet)).collect();
-            // A vector of 256 takes some ten microseconds.
+            // A vector of 256 packets takes about ten microseconds.
             let now = Tick::of(Instant::from_nanos(1_000_000_000 + round as u64 * 10_000));
             match ipv6 {
                 true => vector::<true>(&mut tracker, &packets, &fields, now),
@@ -148,8 +150,8 @@ fn established(count: u32, protocol: u8, ipv6: bool) -> (u64, u64) {
     )
 }
 
-/// Clocks of a connection's first packet, from its hash until it is in the table, with what expires
-/// and with reading the packet.
+/// Returns the cycles for a connection's first packet, from its hash until the connection is in the
+/// table, including expiry and parsing.
 fn fresh(protocol: u8, ipv6: bool) -> u64 {
     let (_table, mut tracker) = tracker(1 << 20);
     let packets: Vec<_> = (0..500_000)
@@ -196,7 +198,7 @@ fn memory(entries: u32) {
         bytes / u64::from(entries),
         tracker.index_bytes() as u64 / u64::from(entries),
     );
-    // What a trace asks for.
+    // The lookup of a trace.
     let absent = tuple(entries, protocol::UDP, false);
     let start = std::time::Instant::now();
     assert!(table.known(&absent).is_none());

@@ -1,7 +1,7 @@
-//! What the route tables cost: clocks per lookup, microseconds per change, bytes per table.
+//! Measures the route tables: cycles per lookup, microseconds per change, bytes per table.
 //!
-//! `cargo run --release -p bench --example fib`. Clocks are those of the time stamp counter.
-//! On a shared machine read the first column, and compare with the reference of the same run.
+//! `cargo run --release -p bench --example fib`. Cycles are those of the time stamp counter. On a
+//! shared machine read the first column, and compare with the reference of the same run.
 
 #![expect(clippy::disallowed_methods, reason = "it measures real time")]
 
@@ -58,7 +58,7 @@ fn tsc_hz() -> f64 {
     (kernels::tsc() - start) as f64 / clock.elapsed().as_secs_f64()
 }
 
-/// Clocks of 1,000 dependent multiplications and additions (4,000 cycles of the core).
+/// Returns the cycles of 1,000 dependent multiplications and additions (4,000 cycles of the core).
 fn reference() -> String {
     let samples = (0..2_000).map(|_| {
         let start = kernels::tsc();
@@ -107,7 +107,7 @@ fn table<A: Family>(name: &str, count: usize, hz: f64) {
     );
 }
 
-/// Clocks per lookup of each stretch of the flows, in the quietest and the median of its rounds.
+/// Returns the cycles per lookup of each section of the flows, in the fastest and the median round.
 fn rounds<A: Family>(flows: &[A], mut lookup: impl FnMut(&[A])) -> (f64, f64) {
     let (mut quiet, mut usual, mut stretches) = (0.0, 0.0, 0.0);
     let parts: Vec<_> = flows.chunks_exact(16 * VECTOR).collect();
@@ -128,7 +128,7 @@ fn rounds<A: Family>(flows: &[A], mut lookup: impl FnMut(&[A])) -> (f64, f64) {
     (quiet / stretches, usual / stretches)
 }
 
-/// What traffic costs that takes the only route.
+/// Measures traffic along the only route.
 fn alone<A: Family>(name: &str, network: Network<A>) {
     let routes = load(&[network]);
     let mut rng = machine::Rng::seeded(3);
@@ -137,7 +137,7 @@ fn alone<A: Family>(name: &str, network: Network<A>) {
     println!("{name:<48} {p10:>5.1} / {median:<5.1}");
 }
 
-/// What traffic costs to the neighbours of one link, each of which has a route of its own.
+/// Measures traffic to the neighbours of one link, each with a host route.
 fn neighbours<A: Family>(name: &str, link: Network<A>, count: usize) {
     let mut rng = machine::Rng::seeded(5);
     let hosts: Vec<A> = (0..count).map(|_| A::random_in(link, &mut rng)).collect();
@@ -176,7 +176,8 @@ fn one_by_one<A: Family>(fib: &Lpm<A>, flows: &[A]) -> (f64, f64) {
     })
 }
 
-/// How long this thread has waited for a processor: samples in which it did are not counted.
+/// Returns how long this thread has waited for a processor; samples in which it waited are not
+/// counted.
 fn waited() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     stat.split_whitespace().nth(1)?.parse().ok()

@@ -1,10 +1,10 @@
-//! What an interface costs that comes, and goes, when there are many: `cargo run --release -p bench --example
-//! interfaces`.
+//! Measures the addition and removal of an interface among many:
+//! `cargo run --release -p bench --example interfaces`.
 //!
-//! Null interfaces (point-to-point, without a port) with an address each come and go by effects of a feature: 100,
-//! 3,000 and 30,000. Then 3,000 VLAN interfaces with addresses come one by one through the configuration. Times are
-//! printed; counts are asserted: no snapshot is published, and slots, lines, next hops and objects return.
-//! Arguments are other numbers of null interfaces.
+//! Effects of a feature add and remove 100, 3,000 and 30,000 null interfaces (point-to-point,
+//! without a port) with an address each. Then commands add 3,000 VLAN interfaces with addresses one
+//! by one. Times are printed; counts are asserted: no snapshot is published, and slots, lines, next
+//! hops and objects are freed. Arguments are other numbers of null interfaces.
 
 use core::net::Ipv4Addr;
 
@@ -16,9 +16,9 @@ use router::object::{Made, Owner};
 use router::{Effect, Effects, Instance};
 use script::Session;
 
-/// Interfaces whose time is taken together.
+/// Interfaces per timing.
 const PART: usize = 100;
-/// VLAN interfaces.
+/// Number of VLAN interfaces.
 const VLANS: usize = 3_000;
 
 fn main() -> Result<(), String> {
@@ -39,7 +39,7 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// Microseconds for each of a part: first, last, mean.
+/// Returns the microseconds per interface: first part, last part, mean.
 fn times(parts: &[f64]) -> String {
     let (first, last) = (parts.first(), parts.last());
     let mean = parts.iter().sum::<f64>() / parts.len().max(1) as f64;
@@ -47,13 +47,13 @@ fn times(parts: &[f64]) -> String {
     format!("{first:.1} {last:.1} {mean:.1}")
 }
 
-/// Microseconds that this thread has had of a processor: what else runs on the machine does not count.
+/// Returns the processor time of this thread in microseconds, which other programs do not change.
 fn micros() -> f64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     now.tv_sec as f64 * 1e6 + now.tv_nsec as f64 / 1e3
 }
 
-/// Runs for each number, and takes the time part by part.
+/// Calls `run` for each number, and times it part by part.
 fn measure(count: usize, mut run: impl FnMut(usize)) -> String {
     let mut parts = Vec::new();
     for first in (0..count).step_by(PART) {
@@ -65,7 +65,7 @@ fn measure(count: usize, mut run: impl FnMut(usize)) -> String {
     times(&parts)
 }
 
-/// What has to return, and the snapshot's number.
+/// Returns the counts that must return to their old values, and the number of the snapshot.
 fn counts(control: &Control) -> [usize; 4] {
     let interfaces = control.interfaces();
     let slots = (0..1 << 17).filter(|slot| interfaces.get(frame::InterfaceId(*slot)).is_some());
@@ -140,7 +140,7 @@ fn go(control: &mut Control, number: usize) {
 fn null_interfaces(size: usize) -> Result<(String, String), String> {
     let mut router = router()?;
     let control = router.control();
-    // The slots that rest, and the lines of the first one, are there from now on.
+    // Retained slots, and the lines of the first interface, exist from now on.
     come(control, size);
     go(control, size);
     let [objects, slots, hops, epoch] = counts(control);

@@ -1,7 +1,7 @@
-//! Clocks per packet of a translation: `cargo run --release -p bench --example nat`.
+//! Measures the cycles per packet of a translation: `cargo run --release -p bench --example nat`.
 //!
-//! A vector of packets is rewritten there and back, all of it in the first-level cache: what is
-//! measured is the arithmetic, and not the memory that a walk waits for elsewhere.
+//! A vector of packets is rewritten in both directions within the first-level cache, so the result
+//! is the cost of the arithmetic, without cache misses.
 
 use dataplane::nat::{Action, Context, PacketLayout, Rewrite, Side, Target, Unique, choose};
 use dataplane::packet::{Fields, Tuple, protocol};
@@ -22,7 +22,7 @@ fn main() {
     choice();
 }
 
-/// Whether a port is taken, as the number of the asker decides: one of two.
+/// A table in which every other port is taken.
 struct Half;
 
 impl Unique for Half {
@@ -31,7 +31,7 @@ impl Unique for Half {
     }
 }
 
-/// What the choice of a port costs without the questions that it asks of the table.
+/// Measures the choice of a port without lookups in the connection table.
 fn choice() {
     let target = Target {
         side: Side::Source,
@@ -85,7 +85,7 @@ fn family<const BYTES: usize>(family: &str, name: &str, number: u8) {
     println!("{family} {name:4} forward {forward:5.1}");
 }
 
-/// The median over the runs, per packet.
+/// Returns the median cycles per packet over the runs.
 fn clocks(packets: &mut [[u8; 64]], mut work: impl FnMut(&mut [u8], usize) -> bool) -> f64 {
     let mut runs: Vec<u64> = (0..RUNS)
         .map(|_| {
@@ -119,7 +119,7 @@ fn tuple(number: u8, ipv6: bool, source_port: u16) -> Tuple {
     }
 }
 
-/// A packet of 64 bytes; its checksums are whatever they are, which costs the same.
+/// Returns a packet of 64 bytes with arbitrary checksums, which cost as much as correct ones.
 fn packet(tuple: &Tuple) -> [u8; 64] {
     let mut packet = [7; 64];
     let upper = if tuple.ipv6 {

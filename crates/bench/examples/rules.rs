@@ -1,6 +1,6 @@
-//! Measures rules by themselves: clocks per packet for 25 and 1,000 rules of six shapes, of which
-//! half of the packets hit one (spread over all of them) and half none; and what a change of one
-//! rule among 10,000 costs. `cargo run --release -p bench --example rules`.
+//! Measures rules: cycles per packet for 25 and 1,000 rules of six shapes, where half of the
+//! packets hit a rule (spread over all of them) and half hit none; and the cost of changing one
+//! rule among 10,000. `cargo run --release -p bench --example rules`.
 
 #![expect(clippy::disallowed_methods, reason = "it measures real time")]
 
@@ -32,7 +32,7 @@ fn main() {
     change();
 }
 
-/// The address of a rule's or a packet's network and host.
+/// Returns the address with this network and host number.
 fn address(ipv6: bool, net: u32, host: u32) -> u128 {
     match ipv6 {
         false => u128::from(0x0a00_0000 + (net << 8) + host),
@@ -40,7 +40,7 @@ fn address(ipv6: bool, net: u32, host: u32) -> u128 {
     }
 }
 
-/// What is common to a rule's packets: the six shapes in turn.
+/// Returns the matchers of a rule: the six shapes in turn.
 fn shape(at: u32, ipv6: bool) -> Vec<Matcher> {
     let (width, nets) = if ipv6 {
         (128, [64, 56])
@@ -72,7 +72,8 @@ fn shape(at: u32, ipv6: bool) -> Vec<Matcher> {
     all.into_iter().map(Into::into).collect()
 }
 
-/// A packet that the rule and no earlier one fits; or none, for `at` none.
+/// Returns a packet that the rule `at` and no earlier rule matches; for `None` a packet that no
+/// rule matches.
 fn packet(at: Option<u32>, random: u32, ipv6: bool) -> Fields {
     let far = 0x8000 + random % 4096;
     let mut tuple = Tuple {
@@ -205,8 +206,8 @@ fn row(count: u32, ipv6: bool) {
     println!("{count:>6} {ip:>5} {batch:>15} {ahead:>15} {single:>15}   hits {share:.2}");
 }
 
-/// Clocks per packet in batches: the look-up of candidates, and with `whole` what follows. The
-/// fields of a batch are copied first, as if they had just been read.
+/// Returns the cycles per packet in batches: the lookup of candidates and, with `whole`, the rest
+/// of the evaluation. The fields of a batch are copied first, as if they had just been parsed.
 fn batches(table: &Table, packets: &[Fields], worker: &mut Worker, whole: bool) -> f64 {
     let mut firsts = [First::NOBODY; BATCH];
     let (mut hot, mut clocks) = ([Fields::default(); BATCH], 0);
@@ -247,7 +248,7 @@ fn singles(table: &Table, packets: &[Fields], worker: &mut Worker) -> f64 {
     clocks as f64 / packets.len() as f64
 }
 
-/// What it costs to compile 10,000 rules, and one that changes among them.
+/// Measures compiling 10,000 rules, and changing one of them.
 fn change() {
     let rule = |at: u32| Arc::new(Rule::new(at, shape(at % 1000, false), Action::Accept));
     let mut rules: Vec<_> = (0..10_000).map(rule).collect();

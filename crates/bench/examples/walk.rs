@@ -1,8 +1,9 @@
 //! Prints the rows of the walk's benchmark: `cargo run --release -p bench --example walk`.
 //!
-//! Arguments narrow it: `ipv4`, `ipv6`, `frame=64`, `flows=64000`, `routes=1`, `runs=31`; each may
-//! be given several times. With `row=stateful`, `row=vlan` and the like it prints those of the firewall,
-//! of layers, of bridges, of queues or of home routers instead, with at most as many `connections=` as are given.
+//! Arguments select rows: `ipv4`, `ipv6`, `frame=64`, `flows=64000`, `routes=1`, `runs=31`; each
+//! may be repeated. With `row=stateful`, `row=vlan` and other names it prints rows of the firewall,
+//! of layers, of bridges, of queues or of home routers instead, with at most `connections=`
+//! connections.
 
 use bench::{
     BRIDGED, Family, GUARDED, HOME, Invalid, LAYERED, Options, PROTECTED, QUEUED, SESSIONS,
@@ -68,7 +69,7 @@ fn main() -> Result<(), String> {
     measured.map_err(|error: Invalid| error.to_string())
 }
 
-/// What was given replaces the default.
+/// Replaces the default by the given values, if there are any.
 fn replace<T>(default: &mut Vec<T>, given: Vec<T>) {
     if !given.is_empty() {
         *default = given;

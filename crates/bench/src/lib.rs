@@ -1,4 +1,4 @@
-//! The benchmark in memory: the rows `routing-fast-path` (the walk), those of the firewall
+//! The benchmark in memory, with the rows `routing-fast-path` (the walk), rows of the firewall
 //! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of PPPoE sessions ([`SESSIONS`]), of bridges
 //! ([`BRIDGED`]), of queues ([`QUEUED`]), of home routers ([`HOME`]), and `fib-update` (a change of
 //! the routes).

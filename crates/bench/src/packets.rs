@@ -57,7 +57,7 @@ impl Templates {
         Self::of(packets, len, seed)
     }
 
-    /// Creates frames of `frame` bytes with packets in those of a tunnel.
+    /// Creates frames of `frame` bytes with outer packets of the tunnel around the packets.
     pub(super) fn wrapped(
         rig: &Rig,
         carries: Carries,

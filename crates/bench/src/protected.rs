@@ -229,8 +229,8 @@ fn templates(rig: &Rig, frame: u16, kind: Kind, seed: u64) -> Templates {
     })
 }
 
-/// Makes the destination of a frame's packet none of the clients', whose packets must arrive by a
-/// tunnel.
+/// Changes the destination of a frame's packet to an address outside the clients' networks, because
+/// packets to clients must arrive by a tunnel.
 fn away(frame: &[u8]) -> Vec<u8> {
     let mut frame = frame.to_vec();
     let (first, rest) = (ETHERNET + 16, ETHERNET + IP);

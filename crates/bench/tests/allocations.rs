@@ -1,4 +1,4 @@
-//! Nothing is allocated while packets are walked: with an allocator of its own.
+//! Tests, with a counting allocator, that the walk allocates no memory.
 
 use bench::{
     BRIDGED, KEYED, LAYERED, Options, PROTECTED, QUEUED, SESSIONS, bridged, keyed, layered,

@@ -1,4 +1,5 @@
-//! Nothing is allocated while packets walk past rules and connections: with an allocator of its own.
+//! Tests, with a counting allocator, that the walk through rules and connections allocates no
+//! memory.
 
 use bench::{GUARDED, Options, guarded};
 
@@ -8,7 +9,8 @@ static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
 #[test]
 fn a_packet_past_rules_and_connections_allocates_nothing() {
     for workers in [1, 2] {
-        // One size and one number of flows: others walk the same code, and a test is no measurement.
+        // One frame size and one number of flows: other values run the same code, and a test is no
+        // measurement.
         let options = Options {
             frames: vec![512],
             flows: vec![1_000],

@@ -1,4 +1,4 @@
-//! Nothing is allocated while packets walk through a home router: with an allocator of its own.
+//! Tests, with a counting allocator, that the walk through a home router allocates no memory.
 
 use bench::{HOME, Options, home};
 

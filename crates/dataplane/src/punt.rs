@@ -7,7 +7,8 @@ use crate::rule::{Event, Reject};
 use crate::service::ServiceId;
 use crate::table::NextHopId;
 
-/// The reason for a punt, which tells control what to do. The packet is unchanged, unless noted.
+/// The reason for a punt, which determines what control does. The packet is unchanged, unless
+/// noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// A frame or packet of a service of control. `frame.l3` is the offset of its content; tags are

@@ -18,7 +18,7 @@ pub(super) struct OwnSources {
 }
 
 impl OwnSources {
-    /// Returns true if control is to be told of a frame that came in this second.
+    /// Returns true if a report in this second is within the limit.
     pub(super) const fn admits(&mut self, second: u32) -> bool {
         if second.saturating_sub(self.began) >= WINDOW_SECONDS {
             (self.began, self.count) = (second, 0);

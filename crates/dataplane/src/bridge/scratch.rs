@@ -116,7 +116,7 @@ impl Bridging {
     }
 }
 
-/// Memory for rules that are asked about the frames of a part together.
+/// Memory for the evaluation of rules for the frames of a part.
 pub(crate) struct Asking {
     pub(super) sheet: Box<Sheet>,
     pub(super) between: [Between; CHUNK],

@@ -22,7 +22,7 @@ pub(crate) struct Demux {
     pub(crate) vlans: KeyTable,
     /// PPPoE sessions, by peer and number.
     pub(crate) sessions: KeyTable,
-    /// Interfaces that share the link of another one, by link address.
+    /// Stations, by MAC address.
     pub(crate) stations: KeyTable,
 }
 

@@ -19,7 +19,7 @@ use super::{Context, Exit, prerouting};
 use crate::counters::Counters;
 use crate::trace::Silent;
 
-/// Headers are asked for this many frames ahead.
+/// Headers are prefetched this many frames ahead.
 const AHEAD: usize = 8;
 
 /// A consumer of the headers of frames that enter together.
