@@ -2,9 +2,9 @@
 //! they drop.
 //!
 //! ```text
-//! [`run`]: switch chip, dstnat, IP prerouting → decision ─┬→ unchanged: `Stage::ask`, together ─┐
-//! ├→ changed: [`one_leaves`], one by one ─┴→ port
-//!                                           └→ `Stage::ask`, [`one_rises`] → router
+//! [`run`]: switch chip, dstnat, IP prerouting → decision ─┬→ unchanged: `Stage::ask`, together ───┐
+//!                                                         ├→ changed: [`one_leaves`], one by one ─┴→ port
+//!                                                         └→ `Stage::ask`, [`one_rises`] → router
 //! ```
 //!
 //! Where packets pass the IP tables, frames are bridged one by one ([`alone`]), because a packet

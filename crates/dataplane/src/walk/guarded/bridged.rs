@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! port → switch chip
-//! → nat dstnat → bridging decision ─┬→ filter forward → nat srcnat → port      (for each egress port)
+//!      → nat dstnat → bridging decision ─┬→ filter forward → nat srcnat → port      (for each egress port)
 //!                                        └→ filter input → router
 //! router → bridging decision → filter output → nat srcnat → port
 //! ```
