@@ -1,4 +1,4 @@
-//! Addresses that come and go: neighbours, mirrors and routes hear of each.
+//! Applies added and removed interface addresses to neighbour machines, mirrors and routes.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use crate::object::What;
 use crate::plan::{Step, plan};
 
 impl Control {
-    /// Tells of the addresses of interfaces that come and go.
+    /// Announces the interface addresses that were added, changed or removed.
     pub(super) fn change_addresses(
         &mut self,
         relaid: &Relaid,
@@ -61,7 +61,7 @@ impl Control {
             match step {
                 Step::Remove(addr, _) => self.lose6((id, *addr)),
                 Step::Add(addr, own) => self.gain6((id, *addr), own),
-                // Only what the routes and advertisements say of it has changed.
+                // Only the settings for routes and advertisements have changed.
                 Step::Change(addr, old, own) if (old.len, old.detect) == (own.len, own.detect) => {
                     self.claim6((id, *addr));
                 }
@@ -116,7 +116,7 @@ impl Control {
         self.mirror_addresses(id);
     }
 
-    /// Notes how far duplicate address detection is with an address; none where the address is gone.
+    /// Records the state of duplicate address detection for an address; `None` if the address was removed.
     pub(super) fn set_dad(&mut self, (id, address): (InterfaceId, Ipv6Addr), dad: Option<Dad>) {
         let before = match dad {
             Some(dad) => self.dad.insert((id, address), dad),
@@ -133,7 +133,7 @@ impl Control {
         self.claim6((id, address));
     }
 
-    /// Lets an IPv6 address claim its routes as things are now.
+    /// Updates the routes that an IPv6 address claims.
     fn claim6(&mut self, (id, addr): (InterfaceId, Ipv6Addr)) {
         let own = self.addresses.ipv6.get(&(id, addr));
         let keys = own.zip(self.dad.get(&(id, addr))).map(|(own, dad)| {
@@ -143,7 +143,7 @@ impl Control {
         self.v6.claims.set((id, addr), keys.unwrap_or_default());
     }
 
-    /// The same of all of them: whether this router forwards may be other.
+    /// Updates the routes that all IPv6 addresses claim, after IPv6 forwarding may have been switched on or off.
     pub(super) fn claim_all6(&mut self) {
         let all: Vec<_> = self.addresses.ipv6.keys().copied().collect();
         for at in all {

@@ -1,4 +1,4 @@
-//! Applies a configuration: as a whole, or the changes of one transaction.
+//! Applies a whole configuration, or the changes of one transaction.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,12 @@ use crate::read::{self, ROUTES4, ROUTES6};
 use crate::rib::Family;
 use crate::touched::Touched;
 
-/// What became of single routes.
+/// Routes that changed, by item: the old and the new route.
 type Rerouted<F> = BTreeMap<ItemId, (Option<Route<F>>, Option<Route<F>>)>;
 
 impl Control {
-    /// Takes over what is in the store, with the least change. It comes before anything that features make.
+    /// Applies the configuration of the store with as few changes as possible. Callers load before features create
+    /// objects.
     pub fn load(&mut self, store: &Store) {
         let wanted = read::intent(store);
         let running = core::mem::replace(&mut self.intent, wanted);
@@ -50,9 +51,9 @@ impl Control {
         self.complain();
     }
 
-    /// Takes over what one transaction changed: the price is that of the change, but for settings.
+    /// Applies the changes of one transaction. The cost is proportional to the changes, except for settings.
     pub(crate) fn apply_changes(&mut self, store: &Store, changes: &Changes) {
-        // RouterOS: who changes what stands in the log.
+        // RouterOS: the log names the user of each change.
         let user = &changes.by.user;
         if changes.origin != Origin::Router && !user.is_empty() {
             let said = format!("{} by {user}", changes.action());
@@ -98,14 +99,14 @@ impl Control {
 }
 
 impl Control {
-    /// Says what of the firewall cannot be done as it is configured.
+    /// Logs the parts of the firewall configuration that cannot be applied.
     fn complain(&mut self) {
         for complaint in self.firewall.take_complaints() {
             self.features.log.add("firewall,warning", complaint);
         }
     }
 
-    /// Lets the firewall follow a transaction that is about nothing that it stands on.
+    /// Updates the firewall alone, if the transaction changed nothing else that the firewall depends on.
     fn follow_firewall(&mut self, store: &Store, changes: &Changes) -> bool {
         let around = Around {
             intent: &self.intent,
@@ -117,7 +118,7 @@ impl Control {
     }
 }
 
-/// Brings the routes of one menu up to date, and says what has become of each that changed.
+/// Updates the routes of one menu; returns the old and the new route of each item that changed.
 fn touched<F: Family>(
     changes: &Changes,
     path: &str,

@@ -4,21 +4,21 @@ use menu::{Caller, Policies};
 
 use super::meanwhile::Meanwhile;
 
-/// Who asked for the command that is run, or was run last.
+/// Caller of the current command, or of the last command.
 #[derive(Debug, Default)]
 pub(crate) struct Asking {
     pub(crate) user: String,
     pub(crate) session: u64,
-    /// The login that the session belongs to; 0 for none.
+    /// Login of the session; 0 without a login.
     pub(crate) login: u64,
-    /// What may be done.
+    /// Policies of the caller.
     pub(crate) policies: Policies,
-    /// What goes on while the command has the router.
+    /// Lets control poll during a long command.
     pub(super) meanwhile: Meanwhile,
 }
 
 impl Asking {
-    /// Another asks.
+    /// Sets the caller of the next command.
     pub(crate) fn set(&mut self, caller: &Caller<'_>) {
         if self.user != caller.user {
             caller.user.clone_into(&mut self.user);
@@ -28,7 +28,8 @@ impl Asking {
         self.policies = caller.policies;
     }
 
-    /// Whether what is of this user may be changed: one's own, or that of others by who manages users.
+    /// Whether the caller may change property of user `owner`: property of the caller, or any property with the policy
+    /// to manage users.
     pub(crate) fn may_change_of(&self, owner: &str) -> bool {
         self.user == owner || self.policies.contains(Policies::POLICY)
     }

@@ -1,4 +1,4 @@
-//! Builds a router: control and the workers that it drives.
+//! Builds a router: control and its workers.
 
 use std::sync::Arc;
 
@@ -17,34 +17,34 @@ use super::workers::Workers;
 use crate::clock::unix_nanos;
 use crate::store::unpredictable;
 
-/// What a router is made of.
+/// Parameters of a new router.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// How many workers, 1 to 64.
+    /// Number of workers, 1 to 64.
     pub workers: usize,
-    /// The size of each worker's pool, and of control's.
+    /// Size of the packet pool of each worker and of control.
     pub sizes: Sizes,
-    /// What all jitter follows from.
+    /// Seed of all jitter.
     pub seed: u64,
-    /// Where keys and numbers come from that nobody may guess.
+    /// Source of unpredictable keys and numbers.
     pub secrets: Secrets,
     /// The time on the router's own clock, which only runs forward.
     pub now: Instant,
-    /// The time of day at `now`. Features read it while they read the first configuration.
+    /// The time of day at `now`. Features read the time of day during the first configuration.
     pub clock: Clock,
 }
 
-/// Where numbers come from that nobody may guess.
+/// Source of unpredictable keys and numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrets {
     /// From the operating system.
     System,
-    /// From the seed: in a simulation, where the same seed must give the same run.
+    /// The seed, for simulations: the same seed gives the same run.
     Seed,
 }
 
 impl Setup {
-    /// The setup of a router which forwards nothing: to ask about a configuration at this time of day.
+    /// Setup of a router that forwards nothing: a tool that only examines a configuration at this time of day.
     pub const fn offline(clock: Clock) -> Self {
         Self {
             workers: 1,
@@ -59,18 +59,17 @@ impl Setup {
     fn secrets(&self) -> Rng {
         match self.secrets {
             Secrets::System => Rng::system(unpredictable),
-            // A seed of its own: jitter does not tell it.
+            // A separate seed: jitter does not reveal secrets.
             Secrets::Seed => Rng::seeded(!self.seed),
         }
     }
 }
 
 impl Control {
-    /// Makes control and its workers. Each worker goes to a thread of its own, or is stepped by a
+    /// Creates control and its workers. The caller runs each worker on its own thread, or steps all workers in a
     /// simulation.
     ///
-    /// # Errors
-    /// What the kernel says when it has no memory, or that there are too many workers.
+    /// # Errors The kernel has no memory left, or there are too many workers.
     pub fn build(setup: &Setup) -> std::io::Result<(Self, Vec<Worker>)> {
         let count = setup.workers.max(1);
         let mut pools = Pool::group(count + 1, setup.sizes)?;

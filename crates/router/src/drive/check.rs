@@ -1,4 +1,4 @@
-//! Gateways that are checked: by which next hops they are asked, and what their answers change of routes.
+//! Gateway checks: selects the next hops that probes leave by, and passes the results on to routes.
 
 use core::net::IpAddr;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use crate::feature::check::{Checked, Wanted};
 use crate::rib::{Check, Family, Gateway, Rib, Target, V4, V6};
 
 impl Control {
-    /// Watches what routes want watched, and nothing else.
+    /// Watches exactly the gateways that routes need watched.
     pub(super) fn watch_gateways(&mut self) {
         let wanted: BTreeSet<_> = wanted(&self.v4.rib, Checked::V4)
             .chain(wanted(&self.v6.rib, Checked::V6))
@@ -25,7 +25,7 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// Has gateways asked out of turn that lead somewhere again.
+    /// Probes gateways at once whose path was restored.
     pub(super) fn ask_found(&mut self) {
         let found4 = self.v4.rib.take_found().into_iter();
         let found4 = found4.map(|(gateway, check)| (Checked::V4(gateway), check));
@@ -38,7 +38,7 @@ impl Control {
         }
     }
 
-    /// Does what gateway checks want of routes.
+    /// Carries out a request of gateway checks.
     pub(super) fn check_gateway(&mut self, wanted: Wanted) {
         match wanted {
             Wanted::Ask {
@@ -53,13 +53,13 @@ impl Control {
             } => {
                 self.judge(gateway, how, alive);
                 self.settle_routes();
-                // Who answers may be the way to others that are asked.
+                // A gateway that answers may lie on the path to other checked gateways.
                 self.ask_found();
             }
         }
     }
 
-    /// Brings the FIB up to date with the routes. Tunnels and IPsec look up the paths again that the change concerns.
+    /// Brings the FIB up to date with the routes. Tunnels and IPsec look up the changed paths again.
     pub(super) fn settle_routes(&mut self) {
         self.v4.settle(&mut self.fib, &mut self.features.log);
         self.v6.settle(&mut self.fib, &mut self.features.log);
@@ -79,10 +79,9 @@ impl Control {
         }
     }
 
-    /// Asks a gateway where its routes lead, and nowhere else: what another uplink says of it is no answer.
-    /// Where none of them leads anywhere, nothing is asked, and it does not answer. Behind a route with
-    /// several ways it is asked by each of them, and any answer is one: who wants a way taken out that is
-    /// dead has that way's own gateway checked.
+    /// Probes a gateway by the next hops of its routes only: an answer over another uplink does not count. A gateway
+    /// without a next hop is not probed, and so does not answer. Behind a multipath route each next hop gets a probe,
+    /// and any answer counts. To remove a single dead next hop, administrators check the gateway of that next hop.
     fn ask_gateway(&mut self, gateway: Checked, how: How, numbers: (u16, u16)) {
         match (gateway, how) {
             (Checked::V4(gateway), How::Ping) => self.ping4(gateway, numbers),
@@ -102,7 +101,7 @@ impl Control {
         }
     }
 
-    /// The neighbours that are asked for a gateway.
+    /// Returns the neighbours that the ARP probes of a gateway go to.
     fn asked_by_arp(&self, gateway: Checked) -> Vec<(InterfaceId, IpAddr)> {
         match gateway {
             Checked::V4(gateway) => {
@@ -158,7 +157,7 @@ impl Control {
         }
     }
 
-    /// A neighbour answered on this interface.
+    /// Records the answer of a neighbour on this interface.
     pub(super) fn answered(&mut self, from: IpAddr, on: InterfaceId) {
         let watched = self.features.checks.watched();
         let asked = watched.filter(|(_, how)| *how == How::Arp);
@@ -188,12 +187,13 @@ fn how_of(check: Check) -> Option<How> {
     match check {
         Check::Ping => Some(How::Ping),
         Check::Arp => Some(How::Arp),
-        // As no BFD runs here, nothing is asked, and the gateway counts as alive.
+        // No BFD runs here: the gateway gets no probe and counts as alive.
         Check::Bfd | Check::None => None,
     }
 }
 
-/// Where a gateway is asked: the neighbours there, and for pings the next hops that lead there.
+/// Returns the targets of the probes of a gateway: its neighbours, and for pings the next hops that lead to the
+/// gateway.
 fn ways_to<F: Family>(
     rib: &Rib<F>,
     gateway: Gateway<F>,

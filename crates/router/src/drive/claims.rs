@@ -1,5 +1,5 @@
-//! The routes that come with addresses. An address claims some; of several addresses that claim the same one, the
-//! first has it: two would share the flows.
+//! Routes that belong to addresses. Each address claims its routes. If several addresses claim one route, the first
+//! address has the route: a route of two addresses would split the flows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,12 @@ use super::sink::FibSink;
 use crate::compile::address::{self, OfferKey};
 use crate::rib::{Family, RouteSink};
 
-/// Which address claims what.
+/// The claims of all addresses.
 #[derive(Debug)]
 pub(super) struct Claims<F: Family> {
     by_address: BTreeMap<(InterfaceId, F::Addr), Vec<OfferKey<F>>>,
     by_key: BTreeSet<(OfferKey<F>, InterfaceId, F::Addr)>,
-    /// What somebody has claimed or given up since it was offered last.
+    /// Keys that were claimed or given up since the last offer.
     changed: BTreeSet<OfferKey<F>>,
 }
 
@@ -30,7 +30,7 @@ impl<F: Family> Default for Claims<F> {
 }
 
 impl<F: Family> Claims<F> {
-    /// Lets an address of an interface claim these, and no others.
+    /// Replaces the claims of an interface address.
     pub(super) fn set(&mut self, (id, addr): (InterfaceId, F::Addr), keys: Vec<OfferKey<F>>) {
         let before = match keys.is_empty() {
             true => self.by_address.remove(&(id, addr)),
@@ -46,7 +46,7 @@ impl<F: Family> Claims<F> {
         }
     }
 
-    /// The address that has a route.
+    /// Returns the address that has a route.
     fn first(&self, key: OfferKey<F>) -> Option<(InterfaceId, F::Addr)> {
         let from = (key, InterfaceId(0), F::UNSPECIFIED);
         let (first, id, addr) = self.by_key.range(from..).next()?;
@@ -58,8 +58,8 @@ impl<S: Side> Half<S>
 where
     for<'a> FibSink<'a>: RouteSink<S::Net>,
 {
-    /// Offers what addresses claim now, and takes back what none does.
-    /// Gives the keys of those that may have come or gone.
+    /// Offers the routes that addresses claim, and withdraws routes without a claim. Returns the keys of routes that
+    /// may have changed.
     pub(super) fn offer_claimed(&mut self) -> BTreeSet<OfferKey<S::Net>> {
         let changed = core::mem::take(&mut self.claims.changed);
         let wanted = changed.iter().copied().map(|key| {

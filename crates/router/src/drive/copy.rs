@@ -14,8 +14,8 @@ use super::punt::packet_of;
 const PER_POLL: usize = 256;
 
 impl Control {
-    /// Sees to the copies of a worker's taps: those of rules are sent away, those of interfaces shown to instruments.
-    /// Says whether there may be more.
+    /// Handles the frame copies of a worker's taps: sends copies of rules to their collector, and shows copies of
+    /// tapped interfaces to instruments. Returns whether more copies may wait.
     pub(super) fn take_copies(&mut self, worker: u16) -> bool {
         for _ in 0..PER_POLL {
             let Some(tapped) = self.workers.tapped(worker) else {
@@ -30,7 +30,7 @@ impl Control {
         true
     }
 
-    /// Sends a copy of a packet away, behind what the action puts before it.
+    /// Sends a packet copy to the collector of the rule, behind the header of the action's protocol.
     pub(super) fn send_copy(&mut self, frame: &Frame, how: Sniff) {
         let payload = match how.id {
             Some(case) => self.case_copy(frame, case),
@@ -54,7 +54,7 @@ impl Control {
         let Some(from) = self.running().source4(to) else {
             return;
         };
-        // What does not fit a datagram is not sent.
+        // Drops a copy that does not fit a datagram.
         if payload.len() > 65_507 {
             return;
         }
@@ -92,7 +92,7 @@ fn ntp(unix_nanos: i64) -> u64 {
     const FROM_1900_TO_1970: i64 = 2_208_988_800;
     let seconds = unix_nanos.div_euclid(1_000_000_000) + FROM_1900_TO_1970;
     let nanos = unix_nanos.rem_euclid(1_000_000_000) as u64;
-    // Seconds begin anew in 2036.
+    // The 32-bit count of seconds wraps in 2036.
     (u64::from(seconds as u32) << 32) | ((nanos << 32) / 1_000_000_000)
 }
 
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn times_of_copies_are_those_of_ntp() {
-        // 1970, and the last half second before seconds begin anew.
+        // 1970, and the last half second before the count of seconds wraps.
         assert_eq!(ntp(0), 2_208_988_800 << 32);
         assert_eq!(
             ntp(2_085_978_495_500_000_000),

@@ -1,4 +1,4 @@
-//! What features want done, carried out.
+//! Carries out the effects of features.
 
 use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
@@ -20,24 +20,24 @@ use crate::feature::{Effect, Effects, LeaseChange, View, queue};
 use crate::intent::Name;
 use crate::learned::Learned;
 
-/// Rounds in which features answer each other's changes: more than interfaces lie upon each other.
+/// Maximum rounds of features that react to each other's changes: more than interfaces are stacked.
 const ROUNDS: usize = 64;
 
-/// What features want done, while it is being done.
+/// Effects that are being carried out.
 #[derive(Debug, Default)]
 pub(super) struct Wanted {
-    /// What waits for the next round.
+    /// Effects that wait for the next round.
     waiting: Vec<Effects>,
     /// A round is under way.
     is_busy: bool,
-    /// Which servers networks tell.
+    /// Servers that networks announce.
     learned: Learned,
-    /// Groups that are to be received.
+    /// Multicast groups to receive.
     pub(super) groups: Groups,
 }
 
 impl Control {
-    /// Has the queue of a DHCP lease or the name of its client come, change or go.
+    /// Applies a change of a DHCP lease to its queue or to the DNS name of its client.
     fn change_lease(&mut self, lease: u64, change: LeaseChange) {
         let (features, now) = (&mut self.features, self.now);
         let mut out = Effects::default();
@@ -51,8 +51,8 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// Lets the features follow: what a transaction changed, or without `changes` everything. Gives what is to be
-    /// followed of what they want.
+    /// Passes changes of the configuration to the features; without `changes`, the whole configuration. Returns the
+    /// objects and items that the effects changed.
     pub(super) fn follow_features(&mut self, store: &Store, changes: Option<&Changes>) -> Pending {
         let mut out = Effects::default();
         let view = View {
@@ -68,7 +68,7 @@ impl Control {
         pending
     }
 
-    /// Lets the features do what is due.
+    /// Calls the due timers of features.
     pub(super) fn tick_features(&mut self) {
         let mut out = Effects::default();
         if self.features.bonds.listens(self.now) {
@@ -82,8 +82,8 @@ impl Control {
         self.tell_resolved();
     }
 
-    /// Does what features want done; what comes and goes is followed at once. What they want while that is followed
-    /// is done after it, in rounds: each tells features of interfaces, who may want more.
+    /// Carries out effects, and applies the objects that they add or remove at once. Features that react to interface
+    /// changes may return more effects: these are carried out in further rounds.
     pub fn carry_out(&mut self, effects: Effects) {
         if effects.is_empty() {
             return;
@@ -109,7 +109,7 @@ impl Control {
         self.wanted.is_busy = false;
     }
 
-    /// Tells features which servers networks tell, if that is other.
+    /// Passes the servers that networks announce to features, if they changed.
     pub(super) fn tell_learned(&mut self) {
         if core::mem::take(&mut self.due.learned) {
             let mut out = Effects::default();
@@ -119,7 +119,7 @@ impl Control {
         }
     }
 
-    /// Tells features which addresses names have, where those are others.
+    /// Passes resolved addresses to features, if they changed.
     pub(super) fn tell_resolved(&mut self) {
         let mut out = Effects::default();
         let (lookups, dns) = (&mut self.features.lookups, &mut self.features.dns);
@@ -138,7 +138,7 @@ impl Control {
         }
     }
 
-    /// Gives up what features want without an end.
+    /// Discards effects that remain after the last round: features keep triggering each other.
     fn forgo_rest(&mut self) {
         let rest = core::mem::take(&mut self.wanted.waiting);
         let makers: BTreeSet<_> = rest.iter().flat_map(Effects::makers).collect();
@@ -150,14 +150,14 @@ impl Control {
         }
     }
 
-    /// Looks up the paths to the remote ends of tunnels and of IPsec that changes concern.
+    /// Looks up the changed paths to remote ends of tunnels and of IPsec.
     fn look_up_paths(&mut self, out: &mut Effects) {
         let (features, _, running) = self.features();
         features.tunnels.look_up_paths(&running, out);
         features.ipsec.look_up_paths(&running, out);
     }
 
-    /// Workers are to protect other packets.
+    /// Gives workers new IPsec policies.
     fn take_policies(&mut self, policies: Arc<Policies>) {
         self.intent.ipsec.policies = policies;
         self.intent.ipsec.associations = self.features.ipsec.associations();
@@ -185,7 +185,8 @@ impl Control {
         }
     }
 
-    /// Tells workers of queues; marks have numbers there. A mark that no number is left for is no packet's.
+    /// Sends a queue change to workers, with the numbers of its packet marks. A mark without a free number matches no
+    /// packet.
     fn tell_queue(&mut self, mut change: Change, marks: &[Name], within: &[Vec<Name>]) {
         if !marks.is_empty() || within.iter().any(|marks| !marks.is_empty()) {
             self.firewall.keep_marks();
@@ -212,7 +213,7 @@ impl Control {
         self.workers.tell(&change);
     }
 
-    /// Does what features want done, but for what is to be followed.
+    /// Carries out effects; collects their changes of the intent in `pending`.
     fn take_effects(&mut self, effects: Effects, pending: &mut Pending) {
         let (worker, lost) = (effects.worker, effects.lost);
         self.workers.count_many(DropReason::FeatureSends, lost);
@@ -284,13 +285,13 @@ impl Control {
         }
     }
 
-    /// Hears a service on an interface, or no longer.
+    /// Starts or stops the delivery of a service's packets on an interface.
     fn ask_for(&mut self, service: &'static str, interface: InterfaceId, on: bool) {
         let table = self.published.table();
         self.services.ask(table, (service, interface), on);
     }
 
-    /// Tells the table of neighbours of a packet.
+    /// Passes an ARP or neighbour discovery packet to the neighbour table.
     fn tell_neighbours(&mut self, ipv6: bool, interface: InterfaceId, packet: &[u8], from: Mac) {
         match ipv6 {
             false => self.feed4(interface, Event::Received { packet, from }),
@@ -299,7 +300,7 @@ impl Control {
     }
 }
 
-/// What a table of neighbours is told of one that is known without being asked for, or not any more.
+/// Returns the neighbour event of an address whose link address a DHCP lease gives; without `mac` the entry ends.
 fn known(address: Ipv4Addr, mac: Option<Mac>) -> Event<'static, Ipv4Addr, Waiting> {
     match mac {
         Some(_) => Event::StaticAdded {

@@ -1,5 +1,5 @@
-//! Pages that commands fetch (`/tool/fetch`): what is under way, and what came of it. The program has the sockets: it
-//! takes them with [`Control::take_fetches`] and reports with [`Control::hear_fetch`].
+//! Pages that `/tool/fetch` downloads: running and finished transfers. The program owns the sockets: it takes transfers
+//! with [`Control::take_fetches`] and reports their progress with [`Control::hear_fetch`].
 
 use std::collections::BTreeMap;
 use std::task::Waker;
@@ -9,10 +9,10 @@ use tool::{Fetch, Fetched, Fetches};
 
 use super::Control;
 
-/// Pages that are fetched at a time at most.
+/// Maximum number of concurrent transfers.
 const MOST: usize = 32;
 
-/// See the module.
+/// Transfers by ticket.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay {
     last: u64,
@@ -28,7 +28,7 @@ struct One {
 }
 
 impl Control {
-    /// The pages that are to be fetched, each once.
+    /// Returns the transfers to start; each is returned once.
     pub fn take_fetches(&mut self) -> Vec<(u64, Fetch)> {
         let new = self.fetches.all.iter_mut().filter(|(_, one)| !one.begun);
         let new = new.map(|(ticket, one)| {
@@ -38,7 +38,7 @@ impl Control {
         new.collect()
     }
 
-    /// Hears how far one is.
+    /// Records the progress of a transfer.
     pub fn hear_fetch(&mut self, ticket: u64, fetched: Fetched) {
         if let Some(one) = self.fetches.all.get_mut(&ticket) {
             let ended = fetched.end.is_some();
@@ -49,7 +49,7 @@ impl Control {
         }
     }
 
-    /// Whether anybody still waits for one.
+    /// Whether a command still waits for this transfer.
     pub fn is_fetched(&self, ticket: u64) -> bool {
         self.fetches.all.contains_key(&ticket)
     }

@@ -1,4 +1,4 @@
-//! Flows for collectors: the table of connections is looked at in pieces, so that nobody has to wait for it.
+//! Flow samples for collectors. Control reads the connection table in pieces, so that packets and commands do not wait.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -12,11 +12,11 @@ use super::Control;
 use crate::feature::Effects;
 use crate::rib::{MAIN, Target};
 
-/// Places of the table that are looked at before others have their turn: a millisecond or two.
+/// Table slots that one call reads: one or two milliseconds.
 const LOOKS: usize = 8_192;
 
 impl Control {
-    /// Looks at the next piece of the table, if it is time.
+    /// Reads the next piece of the connection table, if it is due.
     pub(super) fn look_at_flows(&mut self, out: &mut Effects) {
         let Some((ipv6, place)) = self.features.flows.place(self.now) else {
             return;
@@ -30,7 +30,7 @@ impl Control {
             }
             rows.extend(row);
         }
-        // The place behind the last one that was looked at.
+        // The slot behind the last slot that was read.
         for row in &rows {
             for seen in self.flows_of(row) {
                 self.features.flows.see(seen, self.now);
@@ -44,14 +44,14 @@ impl Control {
         let clock = self.clock.now();
         let up = self.now.saturating_since(self.started).as_millis();
         Moment {
-            // They come round.
+            // The 32-bit uptime wraps.
             up: up as u32,
             seconds: u32::try_from(clock.unix_seconds).unwrap_or(0),
             nanos: clock.nanos,
         }
     }
 
-    /// Both directions of a connection.
+    /// Returns a sample for each direction of a connection.
     fn flows_of(&self, row: &Row) -> [FlowSample; 2] {
         let egress = row.egress;
         let ingress = self.leads_to(&row.original);
@@ -89,7 +89,7 @@ impl Control {
         [of(false), of(true)]
     }
 
-    /// The interface that the source of a packet is behind, as routes say.
+    /// Returns the interface that the route to a packet's source leads to.
     fn leads_to(&self, tuple: &Tuple) -> InterfaceId {
         let interface = match address(tuple.source, tuple.ipv6) {
             IpAddr::V4(source) => {
@@ -104,7 +104,7 @@ impl Control {
         interface.unwrap_or(InterfaceId::NONE)
     }
 
-    /// The number of an interface for collectors: RouterOS's is that of its id.
+    /// Returns the interface number that collectors see. RouterOS: the number of the interface's id.
     fn index(&self, id: InterfaceId) -> u16 {
         let laid = self.layout.interfaces.get(&id);
         laid.map_or(0, |laid| u16::try_from(laid.item).unwrap_or(0))

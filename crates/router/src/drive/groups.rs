@@ -1,4 +1,5 @@
-//! Groups that features want received on interfaces: workers are told of them, and whoever leads groups there.
+//! Multicast groups that features receive on interfaces. Workers and the membership reports of the interface follow
+//! them.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -9,12 +10,12 @@ use frame::InterfaceId;
 use super::Control;
 use crate::feature::Effects;
 
-/// The groups of each interface, and how many want each.
+/// Number of features that joined each group, by interface.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Groups(BTreeMap<(InterfaceId, IpAddr), u32>);
 
 impl Groups {
-    /// Adds those of an interface to what workers know of it.
+    /// Adds the groups of an interface to the details for workers.
     pub(super) fn add_to(&self, id: InterfaceId, details: &mut Details) {
         let first = (id, IpAddr::from([0; 4]));
         let of = self.0.range(first..).take_while(|((of, _), _)| *of == id);
@@ -26,7 +27,7 @@ impl Groups {
         }
     }
 
-    /// One more wants a group, or one less. Says whether it is received now and was not before, or the reverse.
+    /// Counts a join or a leave of a group. Returns true if reception of the group starts or stops.
     fn count(&mut self, at: (InterfaceId, IpAddr), joins: bool) -> bool {
         let wanted = self.0.entry(at).or_insert(0);
         let before = *wanted;
@@ -43,7 +44,7 @@ impl Groups {
 }
 
 impl Control {
-    /// A feature wants a group received on an interface, or no more.
+    /// Joins a group on an interface for a feature, or leaves it.
     pub(super) fn join(&mut self, id: InterfaceId, group: IpAddr, joins: bool) {
         if !self.wanted.groups.count((id, group), joins)
             || !self.layout.interfaces.contains_key(&id)

@@ -1,4 +1,4 @@
-//! One address family of control: its RIB, and the neighbour machines of every interface.
+//! One address family of control: its RIB, and the neighbour machines of all interfaces.
 
 use core::net::Ipv6Addr;
 use std::collections::BTreeMap;
@@ -22,13 +22,13 @@ use crate::compile::address::OfferKey;
 use crate::intent::{self, ItemId};
 use crate::rib::{Family, Offer, Rib, RouteId, RouteSink, Target, V4, V6};
 
-/// What joins a protocol of neighbours to its address family.
+/// Connects the neighbour protocol of an address family to its routes.
 pub trait Side: neighbour::Family<Address = <Self::Net as Family>::Addr> + 'static {
     /// The address family.
     type Net: Family;
     /// Its EtherType.
     const ETHER_TYPE: EtherType;
-    /// Its timers.
+    /// The timer key of the neighbours on an interface.
     fn timer(interface: InterfaceId) -> TimerKey;
     /// Brings the FIB up to date with the RIB.
     fn settle(rib: &mut Rib<Self::Net>, sink: &mut FibSink<'_>);
@@ -60,48 +60,48 @@ impl Side for Discovery {
     }
 }
 
-/// Whose deadline it is.
+/// Owner of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimerKey {
     /// The IPv4 neighbours of an interface.
     Arp(InterfaceId),
     /// The IPv6 neighbours of an interface.
     Discovery(InterfaceId),
-    /// Incomplete packets.
+    /// Fragments of incomplete packets.
     Pieces,
 }
 
-/// A packet that waits for its neighbour, and the worker that it goes back to.
+/// A packet that waits for a link address, and the worker that receives the packet afterwards.
 #[derive(Debug)]
 pub struct Waiting {
     /// The packet; `l3` is set.
     pub frame: Frame,
-    /// The worker.
+    /// The worker that continues with the packet.
     pub worker: u16,
-    /// The next hop by which it was to leave; none where only a neighbour was asked for.
+    /// The next hop of the packet; none if only the neighbour resolution was needed.
     pub hop: NextHopId,
 }
 
-/// What a neighbour machine wants that its half cannot do by itself.
+/// An action of a neighbour machine that needs the rest of control.
 #[derive(Debug)]
 pub enum Upcall<A> {
-    /// Host (address) unreachable is owed.
+    /// Send ICMP host (address) unreachable to the packet's sender.
     Unreachable(Waiting),
-    /// Somebody asks for an address that is not this interface's.
+    /// A question for an address that this interface does not have.
     Asked(Question<A>),
-    /// A probe was answered.
+    /// A neighbour answered a probe.
     Answered(A),
-    /// A group is to be reported as received.
+    /// Report the reception of this multicast group.
     Join(Ipv6Addr),
-    /// A group is not received any more.
+    /// Report the end of the reception of this multicast group.
     Leave(Ipv6Addr),
-    /// An address may be used.
+    /// Duplicate address detection passed: the address may be used.
     DadDone(A),
-    /// An address is somebody else's.
+    /// Duplicate address detection failed: another host uses the address.
     DadFailed(A, Mac),
 }
 
-/// What the actions of machines are carried out with.
+/// What the actions of neighbour machines need of control.
 #[derive(Debug)]
 pub struct Means<'a> {
     /// The workers.
@@ -118,25 +118,25 @@ pub struct Means<'a> {
     pub now: Instant,
 }
 
-/// The routes that come with addresses, as they are offered.
+/// Dynamic routes of addresses, as offered to the RIB.
 pub type Dynamic<F> = BTreeMap<OfferKey<F>, (Offer<F>, RouteId)>;
 
-/// One address family's half of control.
+/// Control state of one address family.
 #[derive(Debug)]
 pub struct Half<S: Side> {
-    /// Its routes.
+    /// The routes.
     pub rib: Rib<S::Net>,
     /// The neighbours of each interface.
     pub machines: BTreeMap<InterfaceId, Neighbours<S, Waiting>>,
-    /// The configured routes that are offered, by item.
+    /// Configured routes that are offered to the RIB, by item.
     pub routes: BTreeMap<ItemId, RouteId>,
-    /// Routes that name interfaces or tables: offered anew when those change.
+    /// Routes that name interfaces or tables: offered again when these change.
     pub(super) named: Named,
-    /// The routes that come with addresses.
+    /// Dynamic routes of addresses.
     pub dynamic: Dynamic<S::Net>,
-    /// Which addresses claim them.
+    /// The address that claims each dynamic route.
     pub(super) claims: Claims<S::Net>,
-    /// The configured neighbours that are in force.
+    /// Configured neighbours in use.
     pub statics: BTreeMap<(InterfaceId, S::Address), intent::Neighbour<S::Net>>,
 }
 
@@ -155,7 +155,7 @@ impl<S: Side> Default for Half<S> {
 }
 
 impl<S: Side> Half<S> {
-    /// The configured neighbours of an interface that are in force.
+    /// Returns the configured neighbours in use on an interface.
     pub(super) fn statics_of(
         &self,
         id: InterfaceId,
@@ -171,7 +171,7 @@ impl<S: Side> Half<S>
 where
     for<'a> FibSink<'a>: RouteSink<S::Net>,
 {
-    /// Makes the neighbours of an interface, or changes their settings.
+    /// Creates the neighbour machine of an interface, or changes its settings.
     pub fn configure(
         &mut self,
         id: InterfaceId,
@@ -189,9 +189,9 @@ where
         }
     }
 
-    /// Takes the neighbours of an interface away.
+    /// Removes the neighbour machine of an interface.
     pub fn remove(&mut self, id: InterfaceId, means: &mut Means<'_>) {
-        // Packets that wait come back, and learnt neighbours leave the FIB.
+        // Waiting packets are returned, and learnt neighbours leave the FIB.
         let upcalls = self.feed(id, Event::LinkDown, means);
         for upcall in upcalls {
             if let Upcall::Unreachable(waiting) = upcall {
@@ -202,7 +202,7 @@ where
         means.timers.set(S::timer(id), None);
     }
 
-    /// Gives a machine an event, and carries out what it wants.
+    /// Passes an event to a neighbour machine, and carries out its actions.
     pub fn feed(
         &mut self,
         id: InterfaceId,
@@ -224,7 +224,7 @@ where
         self.carry_out(id, actions, means)
     }
 
-    /// Lets the machine of an interface do what is due.
+    /// Lets the neighbour machine of an interface handle its due timers.
     pub fn tick(&mut self, id: InterfaceId, means: &mut Means<'_>) -> Vec<Upcall<S::Address>> {
         let mut actions = Vec::new();
         if let Some(machine) = self.machines.get_mut(&id) {
@@ -279,7 +279,7 @@ where
                 };
                 means.workers.discard(packet.frame, reason);
             }
-            // Workers do not report which neighbours they send to: who cannot know says yes.
+            // Workers do not report the neighbours that they send to: assume that the neighbour is in use.
             Action::InUse { address } => {
                 if let Some(machine) = self.machines.get_mut(&id) {
                     machine.handle(Event::Used { address }, means.now, next);
@@ -297,7 +297,7 @@ where
             }
             Action::Join { group } => upcalls.push(Upcall::Join(group)),
             Action::Leave { group } => upcalls.push(Upcall::Leave(group)),
-            // Its packets follow.
+            // The packets of the neighbour follow in actions of their own.
             Action::Failed { .. } => {}
         }
     }
@@ -323,7 +323,7 @@ where
         }
     }
 
-    /// Sends a packet on whose neighbour is known now.
+    /// Sends a packet whose link address was resolved.
     fn release(&mut self, id: InterfaceId, waiting: Waiting, mac: Mac, means: &mut Means<'_>) {
         let Waiting {
             mut frame,
@@ -331,8 +331,8 @@ where
             hop,
         } = waiting;
         if frame.egress != id || !is_to_link_local(&frame) {
-            // What was not walked is routed again: the route may have changed while it waited. So may the
-            // next hop: it is still that of a neighbour on this link, or says nothing.
+            // Workers route other packets again: the route may have changed meanwhile. A next hop that no longer stands
+            // for a neighbour on this link is replaced by `NO_ROUTE`.
             let hop = match self.rib.target(hop) {
                 Some(Target::Neighbour(on, _)) if on == id => hop,
                 _ => NextHopId::NO_ROUTE,
@@ -357,7 +357,7 @@ where
     }
 }
 
-/// Whether a packet goes to a link-local IPv6 address (RFC 4291, 2.5.6).
+/// Whether the destination of a packet is a link-local IPv6 address (RFC 4291, 2.5.6).
 fn is_to_link_local(frame: &Frame) -> bool {
     let packet = frame.bytes().get(usize::from(frame.l3)..);
     packet
@@ -367,7 +367,7 @@ fn is_to_link_local(frame: &Frame) -> bool {
         })
 }
 
-/// The link header of frames that leave by this link.
+/// Builds the link header of a frame on this link, including tags.
 fn link_header(link: &crate::rib::Link, (from, to): (Mac, Mac), ether_type: EtherType) -> Vec<u8> {
     let mut header = Vec::with_capacity(14 + 4 * link.tags.len());
     header.extend_from_slice(&to.0);
@@ -380,7 +380,7 @@ fn link_header(link: &crate::rib::Link, (from, to): (Mac, Mac), ether_type: Ethe
     header
 }
 
-/// Sends a frame of control's own by an interface. RouterOS: IPv6 meets `output`; ARP meets no rule.
+/// Sends a frame of control by an interface. RouterOS: IPv6 passes chain `output`; ARP passes no rule.
 pub(super) fn send(
     id: InterfaceId,
     to: Mac,
@@ -391,7 +391,7 @@ pub(super) fn send(
     send_from(id, (None, to), ether_type, payload, means);
 }
 
-/// The same from another link address than the interface's.
+/// Sends a frame of control by an interface from another link address than the interface's.
 pub(super) fn send_from(
     id: InterfaceId,
     (from, to): (Option<Mac>, Mac),

@@ -1,4 +1,4 @@
-//! Frames of services: which features hear them, and what becomes of packets that none takes.
+//! Packets for this router: delivers frames of services to features, and all others to the host stack.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,29 +19,29 @@ use crate::feature::hear::{Datagram, Heard, Hearing, How, Outgoing};
 use crate::features::Features;
 use crate::running::{Counted, Running, destination};
 
-/// What features registered.
+/// Services that features registered.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
-    /// By service. A name keeps its place, as counters are kept by it.
+    /// Names of services by number. A name keeps its number, because counters are kept by number.
     names: Vec<&'static str>,
-    /// By service: the features that hear it, by their places on the list.
+    /// By service: positions in the feature list of the features that receive it.
     hearers: Vec<Vec<usize>>,
     table: Arc<Services>,
 }
 
 impl Registry {
-    /// The table that workers read.
+    /// Returns the service table of the workers.
     pub(crate) fn table(&self) -> &Arc<Services> {
         &self.table
     }
 
-    /// The names of services, by their places.
+    /// Returns the services with their numbers.
     pub(crate) fn names(&self) -> impl Iterator<Item = (ServiceId, &'static str)> {
         let names = self.names.iter().enumerate();
         names.filter_map(|(at, name)| Some((ServiceId::new(at)?, *name)))
     }
 
-    /// The place of a service; none when all are taken.
+    /// Returns the number of a service, which a new name gets here; `None` if all numbers are taken.
     fn place(&mut self, name: &'static str) -> Option<ServiceId> {
         let known = self.names.iter().position(|known| *known == name);
         let at = known.unwrap_or(self.names.len());
@@ -52,7 +52,7 @@ impl Registry {
         Some(id)
     }
 
-    /// Of what the features of a new router want to hear.
+    /// Creates the registry of a new router from the services of its features.
     pub(super) fn of(wanted: Vec<(usize, Service)>) -> Self {
         let mut registry = Self::default();
         let (_, complaints) = registry.register(wanted);
@@ -60,8 +60,9 @@ impl Registry {
         registry
     }
 
-    /// Takes what all features want to hear, each with its place on their list. Services of one name are one:
-    /// the first says how it is heard, and all hear it. Says whether the table is other, with what cannot be.
+    /// Replaces the services of all features; each is given with the feature's position in the list. Services with one
+    /// name are merged: the first one defines the match, and all of its features receive the frames. Returns whether
+    /// the table changed, and messages about services that cannot be registered.
     pub(super) fn register(&mut self, wanted: Vec<(usize, Service)>) -> (bool, Vec<String>) {
         let mut services: BTreeMap<ServiceId, Service> = BTreeMap::new();
         let mut complaints = Vec::new();
@@ -91,7 +92,7 @@ impl Registry {
         (is_other, complaints)
     }
 
-    /// Has a service heard on an interface, or not any more.
+    /// Starts or stops the delivery of a service on an interface.
     pub(super) fn ask(
         &mut self,
         table: &InterfaceTable,
@@ -109,7 +110,7 @@ impl Registry {
 }
 
 impl Control {
-    /// The running state, as features see it.
+    /// Returns the running state for features.
     pub(crate) fn running(&self) -> Running<'_> {
         Running {
             now: self.now,
@@ -132,7 +133,7 @@ impl Control {
         }
     }
 
-    /// The features, what they registered, and the running state.
+    /// Returns the features, the registry and the running state.
     pub(super) fn features(&mut self) -> (&mut Features, &Registry, Running<'_>) {
         let running = Running {
             now: self.now,
@@ -156,7 +157,7 @@ impl Control {
         (&mut self.features, &self.services, running)
     }
 
-    /// Asks the features what they want to hear; says whether that is other than before.
+    /// Collects the services of the features; returns whether the table changed.
     pub(super) fn register_services(&mut self) -> bool {
         let (is_other, complaints) = self.services.register(self.features.services());
         for complaint in complaints.into_iter().filter(|_| is_other) {
@@ -165,7 +166,7 @@ impl Control {
         is_other
     }
 
-    /// Tells the features of these interfaces, which are others, or their addresses, or gone.
+    /// Tells features about interfaces that changed, changed their addresses, or were removed.
     pub(super) fn lay_out_features(&mut self, others: &BTreeSet<InterfaceId>) {
         if others.is_empty() {
             return;
@@ -177,8 +178,8 @@ impl Control {
         self.retap();
     }
 
-    /// Answers what managers asked of SNMP in this step. The agent is taken out meanwhile, as its tables are made of
-    /// the rows of all features.
+    /// Answers the SNMP requests of this step. The agent is moved out meanwhile, because its tables read the rows of
+    /// all features.
     pub(crate) fn answer_snmp(&mut self, store: &Store) {
         if !self.features.snmp.is_asked() {
             return;
@@ -193,7 +194,7 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// Lets the features of a service hear a frame.
+    /// Passes a frame to the features of a service.
     pub(super) fn hear(&mut self, frame: Frame, id: ServiceId, worker: u16) {
         let is_packet = is_packet(&frame);
         if is_packet && let Err(reason) = check(packet_of(&frame)) {
@@ -220,8 +221,8 @@ impl Control {
         }
     }
 
-    /// Sees to a packet for this router that no worker found the service of: a fragment, a packet of the
-    /// router's own, or one that nobody takes.
+    /// Handles a packet for this router without a service: a fragment, a packet of the router itself, or a packet for
+    /// the host stack.
     pub(super) fn hear_local(&mut self, frame: Frame, worker: u16) {
         let packet = packet_of(&frame);
         let ipv6 = is_ipv6(packet);
@@ -251,11 +252,12 @@ impl Control {
         }
     }
 
-    /// Gives a whole packet for this router to the host stack; where nothing there can take it, its sender is
-    /// told.
+    /// Passes a complete packet for this router to the host stack. If the host stack cannot receive the packet, its
+    /// sender gets an ICMP error.
     fn unheard(&mut self, frame: Frame, worker: u16) {
         let packet = packet_of(&frame);
-        // The interface whose mirror it goes to: where it came in, or where the host stack sent it from.
+        // The interface of the mirror: the ingress interface, or the interface that the host stack sent the packet
+        // from.
         let at = match frame.ingress {
             InterfaceId::NONE => frame.egress,
             ingress => ingress,
@@ -269,11 +271,11 @@ impl Control {
             if has_sockets || upper.protocol == Protocol::ICMPV6 {
                 return self.deliver(frame, at, worker);
             }
-            // The field that names it is the fixed header's, unless an extension header names it.
+            // The protocol field lies in the fixed header, or in the last extension header.
             let refused = (upper.protocol, extension_before(packet, upper.at));
             return self.refuse6(frame, refused, worker);
         }
-        // Replies and errors are for those who asked, and nobody is told of others.
+        // ICMP replies and errors need no answer.
         let is_told = packet.get(9).map(|number| Protocol(*number));
         match is_told {
             Some(Protocol::ICMP | Protocol::IGMP) => self.deliver(frame, at, worker),
@@ -282,7 +284,7 @@ impl Control {
         }
     }
 
-    /// Sends what a feature wants sent.
+    /// Sends a frame or packet of a feature.
     pub(super) fn send(&mut self, outgoing: Outgoing, worker: u16) {
         let Outgoing {
             interface,
@@ -306,7 +308,7 @@ impl Control {
         }
     }
 
-    /// Sends a datagram of a feature. Without an address that leads to its receiver it is not sent.
+    /// Sends a datagram of a feature. Drops the datagram if no local address fits its destination.
     pub(super) fn send_datagram(&mut self, datagram: &Datagram, worker: u16) {
         let Datagram {
             source,
@@ -346,7 +348,7 @@ impl Control {
         self.send(Outgoing::packet(*interface, packet), worker);
     }
 
-    /// Gives an IPv4 packet of this router's own an identification, if it has none.
+    /// Sets the identification of an IPv4 packet of this router, if it is zero.
     fn identify(&mut self, packet: &mut [u8]) {
         let id = self.next_id();
         let Some(header) = packet.first_chunk_mut::<20>() else {
@@ -361,7 +363,7 @@ impl Control {
     }
 }
 
-/// Whether a frame carries an IP packet. One of this router's own has no link header.
+/// Whether a frame contains an IP packet. Packets of this router have no link header.
 fn is_packet(frame: &Frame) -> bool {
     let end = usize::from(frame.l3);
     let kind = end.checked_sub(2).and_then(|at| frame.bytes().get(at..end));
@@ -387,7 +389,7 @@ fn is_piece(packet: &[u8], ipv6: bool) -> Result<bool, DropReason> {
     Ok(packet.fragment().is_piece())
 }
 
-/// Whether a whole packet may be read: header, and the checksum of ICMP.
+/// Validates a complete packet: its header, and the checksum of ICMP.
 fn check(packet: &[u8]) -> Result<(), DropReason> {
     if is_ipv6(packet) {
         let upper = upper6(packet).ok_or(DropReason::Ipv6ExtensionHeader)?;

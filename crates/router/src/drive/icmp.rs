@@ -1,4 +1,4 @@
-//! ICMP messages of control: errors, redirects, and refusals of protocols without a listener.
+//! ICMP messages of control: errors, redirects, and unreachables for protocols and ports without a service.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -19,21 +19,21 @@ use super::reset;
 use crate::rib::{MAIN, Target};
 use crate::running::{destination, source_of6};
 
-/// The ICMP types of redirects, by which they are limited.
+/// ICMP types of redirects: keys of the rate limit.
 const REDIRECT4: u8 = icmpv4::Type::REDIRECT.0;
 
-/// How many packets of its own the router sends about those of others.
+/// Rate limits of packets that the router sends in answer to packets of others.
 #[derive(Debug)]
 pub(super) struct Limits {
     pub(super) errors4: Limiter,
     pub(super) errors6: Limiter,
     pub(super) redirects: Limiter,
-    /// Segments that are sent in the place of others.
+    /// Limit of TCP segments that the router answers with.
     pub(super) segments: Limiter,
 }
 
 impl Limits {
-    /// `secrets` gives the keys of the limiters' hashes.
+    /// `secrets` gives the hash keys of the limiters.
     pub(super) fn new(secrets: &mut Rng) -> Self {
         let mut limiter = |rate| Limiter::new(rate, secrets.next_u64());
         Self {
@@ -46,7 +46,7 @@ impl Limits {
 }
 
 impl Control {
-    /// No service of this router takes the packet (RFC 1122, 3.2.2.1; RFC 9293, 3.10.7.1).
+    /// Answers an IPv4 packet that no service takes (RFC 1122, 3.2.2.1; RFC 9293, 3.10.7.1).
     pub(super) fn refuse4(&mut self, frame: Frame, worker: u16) {
         let code = match packet_of(&frame).get(9) {
             Some(6) => {
@@ -62,12 +62,12 @@ impl Control {
         self.workers.discard(frame, DropReason::NotForUs);
     }
 
-    /// The same of IPv6 (RFC 4443, 3.1 and 3.4). `upper` is the protocol, and the offset in the
-    /// packet of the field that names it.
+    /// Answers an IPv6 packet that no service takes (RFC 4443, 3.1 and 3.4). `upper` is the protocol, and the offset in
+    /// the packet of the field that names the protocol.
     pub(super) fn refuse6(&mut self, frame: Frame, upper: (Protocol, u32), worker: u16) {
         let error = match upper.0 {
             Protocol::TCP => {
-                // Nobody connects to what several routers have.
+                // A connection needs a unicast destination.
                 let to = destination(packet_of(&frame));
                 let is_shared = matches!(to, Some(IpAddr::V6(to)) if self.addresses.is_shared6(to));
                 if !is_shared && let Some(reset) = reset::answer6(reset::Asked::of(&frame)) {
@@ -85,7 +85,7 @@ impl Control {
         self.workers.discard(frame, DropReason::NotForUs);
     }
 
-    /// Tells the sender of a packet why it is lost. The worker has counted it.
+    /// Sends the ICMP error for a dropped packet. The worker has already counted the drop.
     pub(super) fn report(&mut self, frame: Frame, why: Why, worker: u16) {
         if frame.ingress == InterfaceId::NONE && self.own_ping_ended(packet_of(&frame), why) {
             return self.workers.free(frame);
@@ -106,7 +106,7 @@ impl Control {
         self.workers.free(frame);
     }
 
-    /// The next hop did not answer.
+    /// Sends an ICMP error because the next hop did not answer.
     pub(super) fn unreachable(&mut self, waiting: Waiting) {
         let Waiting { frame, worker, .. } = waiting;
         self.workers.count(DropReason::NeighbourUnreachable);
@@ -166,8 +166,7 @@ impl Control {
         }
     }
 
-    /// Answers back to where the packet came from: this router's own host stack has no ingress
-    /// interface.
+    /// Sends an answer back to the packet's source. Packets of the router's own host stack have no ingress interface.
     pub(super) fn tell(&mut self, about: &Frame, bytes: &[u8], worker: u16) {
         if about.ingress != InterfaceId::NONE {
             return self.output(bytes, about.ingress, worker);
@@ -177,7 +176,7 @@ impl Control {
         }
     }
 
-    /// Tells a sender on the link of a better first hop.
+    /// Sends a redirect: tells a host on the link about a better first hop.
     pub(super) fn redirect(&mut self, frame: Frame, hop: NextHopId, worker: u16) {
         if self.intent.ipv4.send_redirects {
             match destination(packet_of(&frame)) {
@@ -248,13 +247,13 @@ impl Control {
     }
 
     fn offender<'a>(&self, frame: &'a Frame) -> Offender<'a> {
-        // A frame without a link header is the host stack's.
+        // A frame without a link header comes from the host stack.
         let link = frame.l3 >= 14 && frame.bytes().first().is_some_and(|first| first & 1 == 1);
         self.running().offender(packet_of(frame), link)
     }
 }
 
-/// The error that is owed in IPv4 (RFC 1812, 4.3.2 and 5.2.7).
+/// Returns the IPv4 error for a drop (RFC 1812, 4.3.2 and 5.2.7); `None` if no error is due.
 fn error4_of(why: Why) -> Option<v4::Error> {
     use icmpv4::Unreachable as Code;
     Some(match why {
@@ -284,7 +283,7 @@ fn error4_of(why: Why) -> Option<v4::Error> {
     })
 }
 
-/// The error that is owed in IPv6 (RFC 4443, 3).
+/// Returns the IPv6 error for a drop (RFC 4443, 3); `None` if no error is due.
 fn error6_of(why: Why) -> Option<v6::Error> {
     use icmpv6::Unreachable as Code;
     Some(match why {

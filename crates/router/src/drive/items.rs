@@ -1,4 +1,4 @@
-//! Configured routes, changed one by one.
+//! Offers configured routes to the RIB, item by item.
 
 use super::Control;
 use super::half::{Half, Side};
@@ -8,14 +8,14 @@ use crate::plan::Step;
 use crate::rib::{Family, Gateway, MAIN, Offer, Protocol};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What tables and interfaces are called.
+/// Looks up tables and interfaces by name.
 pub(super) struct Names<'a> {
     pub(super) layout: &'a Layout,
     pub(super) tables: &'a BTreeMap<Name, u16>,
 }
 
 impl Control {
-    /// Changes one configured IPv4 route. `settle` follows.
+    /// Changes one configured IPv4 route. The caller runs `settle` afterwards.
     pub(crate) fn change_route4(&mut self, step: Step<'_, ItemId, intent::Route<crate::rib::V4>>) {
         let names = Names {
             layout: &self.layout,
@@ -24,7 +24,7 @@ impl Control {
         change_route(&mut self.v4, step, &names);
     }
 
-    /// Changes one configured IPv6 route. `settle` follows.
+    /// Changes one configured IPv6 route. The caller runs `settle` afterwards.
     pub(crate) fn change_route6(&mut self, step: Step<'_, ItemId, intent::Route<crate::rib::V6>>) {
         let names = Names {
             layout: &self.layout,
@@ -33,7 +33,7 @@ impl Control {
         change_route(&mut self.v6, step, &names);
     }
 
-    /// Offers the routes anew that name one of these interfaces, or a table if those are others.
+    /// Offers the routes again that name one of these interfaces; if tables changed, also those that name a table.
     pub(super) fn offer_named(&mut self, interfaces: &BTreeSet<Name>, tables: bool) {
         let names = Names {
             layout: &self.layout,
@@ -52,7 +52,7 @@ impl Control {
     }
 }
 
-/// Routes by what they name.
+/// Index of routes by the interfaces and tables that they name.
 #[derive(Debug, Default)]
 pub(super) struct Named {
     interfaces: BTreeSet<(Name, ItemId)>,
@@ -112,7 +112,7 @@ fn change_route<S: Side>(
     }
 }
 
-/// What a configured route offers; none when it is disabled or its table does not forward.
+/// Builds the offer of a configured route; `None` if the route is disabled or its table does not forward.
 fn offer_of<F: Family>(
     item: ItemId,
     route: &intent::Route<F>,

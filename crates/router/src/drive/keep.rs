@@ -1,5 +1,4 @@
-//! What outlives a restart beside the configuration, at the end of each step: leases that this router gave, and the
-//! records of features.
+//! Writes state that survives a restart, at the end of each step: DHCP leases of clients, and records of features.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +8,8 @@ use crate::records::Recalled;
 use crate::store::leases::Leases;
 
 impl Control {
-    /// Keeps the leases that others were given, and lets the answers go that promise them: once in a step, and
-    /// while there is more to hear once in several.
+    /// Writes changed leases, then sends the answers that promise them. Writes once per step; if `more` work is
+    /// waiting, once in several steps.
     pub(super) fn keep_leases(&mut self, more: bool) {
         if self.features.dhcp_servers.has_to_keep(more) {
             let clock = self.clock.now();
@@ -20,7 +19,7 @@ impl Control {
         }
     }
 
-    /// Takes up the leases that were kept, and keeps them from then on.
+    /// Restores leases from the log, and writes further leases to the log.
     pub fn recall_leases(&mut self, log: Leases, kept: BTreeMap<u64, Vec<u8>>) {
         let clock = self.clock.now();
         let mut out = Effects::default();
@@ -29,7 +28,7 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// Gives features the records that were kept before a restart, and keeps further ones in this log.
+    /// Restores records of features from the log, and writes further records to the log.
     pub fn recall_records(&mut self, log: Leases, kept: BTreeMap<u64, Vec<u8>>) {
         let unix_seconds = self.clock.now().unix_seconds;
         for (key, bytes, age) in self.records.open(log, kept, unix_seconds) {

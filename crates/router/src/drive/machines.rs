@@ -1,4 +1,4 @@
-//! The neighbours of interfaces: machines are made, changed and ended with their interfaces.
+//! Creates, changes and removes neighbour machines with their interfaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::rib::Family;
 use crate::touched::Touched;
 
 impl Control {
-    /// Makes, changes and ends the neighbours of interfaces.
+    /// Creates, changes and removes the neighbour machines of interfaces.
     pub(super) fn change_machines(&mut self, relaid: &Relaid) {
         for id in &relaid.seen {
             match self.layout.interfaces.get(id).cloned() {
@@ -63,7 +63,7 @@ impl Control {
             stale_timeout: settings.stale_timeout,
             ..Config::new(laid.link.mac)
         };
-        // Without link addresses nobody asks for them.
+        // Neighbour resolution needs link addresses.
         if laid.link.ethernet {
             let (half, mut means) = self.arp();
             let upcalls = half.configure(id, config4, seed, &mut means);
@@ -103,7 +103,7 @@ impl Control {
         self.answer6(id, upcalls);
     }
 
-    /// Interfaces without an address ask with this router's first one.
+    /// Updates the sender address of ARP requests on interfaces without an address: the router's first address.
     pub(super) fn change_fallback(
         &mut self,
         relaid: &Relaid,
@@ -121,7 +121,7 @@ impl Control {
         if core::mem::replace(&mut self.fallback, address) != address {
             ask.extend(&self.unnumbered);
         }
-        // Who had one of its own was not told.
+        // Interfaces that just lost their last address missed this event.
         let lost = moved.iter().filter(|(_, moved)| moved.now4.is_empty());
         ask.extend(lost.map(|(id, _)| *id));
         for id in ask {
@@ -129,7 +129,7 @@ impl Control {
         }
     }
 
-    /// Brings configured neighbours in force.
+    /// Applies changes of configured neighbours.
     pub(super) fn change_statics(&mut self, touched: &Touched, relaid: &Relaid) {
         let named = relaid.names.iter().chain(&touched.neighbours);
         let named = named.filter_map(|name| self.layout.by_name.get(name));
@@ -149,7 +149,7 @@ impl Control {
 
 type StaticEvent<F> = Event<'static, <F as Family>::Addr, super::half::Waiting>;
 
-/// Brings the configured neighbours of one interface up to date; gives what its machine is to be told.
+/// Applies changes of the configured neighbours of one interface; returns the events for its neighbour machine.
 fn change_statics<S: Side>(
     half: &mut Half<S>,
     id: InterfaceId,

@@ -1,23 +1,23 @@
-//! What a command that has the router for long needs so that control can poll (`pulse.rs` does that).
+//! Lets control poll during a long command (`pulse.rs` uses it).
 
 use std::sync::Arc;
 
 use machine::Instant;
 
-/// The program's clock and its way to wake workers, for polls of control within a long command.
+/// Clock and worker wake-up of the program, for polls of control within a long command.
 pub trait Pulse: Send + Sync {
     /// The time on the router's clock.
     fn now(&self) -> Instant;
 
-    /// Wakes a worker that was given something.
+    /// Wakes a worker that has new commands.
     fn wake(&self, worker: u16);
 }
 
-/// The owner's pulse; none where the router lives in a simulation's time.
+/// The owner's pulse; none in a simulation.
 #[derive(Default)]
 pub(crate) struct Meanwhile {
     pub(super) pulse: Option<Arc<dyn Pulse>>,
-    /// A poll is under way.
+    /// True during a poll.
     pub(super) polling: bool,
 }
 

@@ -1,29 +1,25 @@
 //! Control: keeps configuration and running state in step, and drives the protocol machines.
 //!
 //! Changes come in by `apply`: routes one by one (`items`), the firewall change by change, everything else by
-//! `reconcile`, which works out anew what hangs on the items that changed and carries out the difference: `machines`
-//! and `addresses` have the parts of it. `publish` tells the workers: interfaces one by one (`published`), and the
-//! snapshot if it is other. `punt` takes packets from the workers; features hear those of the services that they
-//! registered (`hear`); `icmp` and `reset` answer others. `half` holds one address family's routes and neighbours, and
-//! `workers` sends commands back.
-//! `retired` frees replaced snapshots when no worker holds them.
+//! `reconcile`, which recomputes everything that depends on the changed items and carries out the difference
+//! (`machines` and `addresses` are parts of it). `publish` tells the workers: interfaces one by one (`published`), and
+//! the snapshot if it changed. `punt` takes packets from the workers; features receive packets of their registered
+//! services (`hear`); `icmp` and `reset` answer other packets. `half` holds one address family's routes and neighbours,
+//! and `workers` sends commands to the workers. `retired` frees replaced snapshots when no worker holds them.
 //!
-//! Files by what they hold:
-//! - following changes: `apply.rs`, `reconcile.rs`, `machines.rs`, `addresses.rs`, `claims.rs`,
-//!   `items.rs`
+//! Files by topic:
+//! - following changes: `apply.rs`, `reconcile.rs`, `machines.rs`, `addresses.rs`, `claims.rs`,   `items.rs`
 //! - telling workers: `publish.rs`, `published.rs`, `retired.rs`
-//! - workers: `workers.rs` (rings, pool, counters), `punt.rs`, `output.rs`, `pieces.rs`
-//!   (reassembly), `build.rs`
+//! - workers: `workers.rs` (rings, pool, counters), `punt.rs`, `output.rs`, `pieces.rs`   (reassembly), `build.rs`
 //! - address families: `half.rs` (routes and neighbours), `sink.rs` (RIB to FIB), `timers.rs`
-//! - services: `hear.rs` (registry, hearing, sending), `groups.rs` (multicast groups that are joined)
-//! - answers: `icmp.rs`, `reset.rs`, `check.rs` (ways to checked gateways), `ping.rs`
-//! - bridges: `offload.rs` (what is switched below the workers)
-//! - watching: `flows.rs` (what connections counted, for collectors), `netwatch.rs` (trials of the owner),
-//!   `fetches.rs` (pages), `sniff/` (torch, sniffer)
-//! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names),
-//!   `patterns.rs`
-//! - other: `log/mod.rs`, `keep.rs` (what outlives a restart), `rate.rs`, `asking.rs`, `effects.rs` and `objects.rs`
-//!   (what features want done)
+//! - services: `hear.rs` (registry, receiving, sending), `groups.rs` (joined multicast groups)
+//! - answers: `icmp.rs`, `reset.rs`, `check.rs` (paths to checked gateways), `ping.rs`
+//! - bridges: `offload.rs` (switching below the workers)
+//! - watching: `flows.rs` (connection counters, for collectors), `netwatch.rs` (probes by the owner),   `fetches.rs`
+//!   (pages), `sniff/` (torch, sniffer)
+//! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names),   `patterns.rs`
+//! - other: `log/mod.rs`, `keep.rs` (state that survives a restart), `rate.rs`, `asking.rs`, `effects.rs` and
+//!   `objects.rs`   (effects of features)
 
 mod addresses;
 mod apply;
@@ -115,21 +111,21 @@ use retired::Retired;
 use timers::Timers;
 use workers::Workers;
 
-/// What a port is like when it is attached or changes.
+/// State of a port when it is attached or changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortNews {
     /// The link is up.
     pub up: bool,
     /// The device's own link address.
     pub mac: Mac,
-    /// The most that the device carries behind an Ethernet header, in bytes; 0 if it does not say.
+    /// Largest payload behind an Ethernet header that the device carries, in bytes; 0 if unknown.
     pub mtu: u32,
 }
 
-/// When a link came and went.
+/// Link changes of an interface.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkTimes {
-    /// How often it went down.
+    /// Number of times that the link went down.
     pub(crate) downs: u64,
     /// When it last came up.
     pub(crate) up: Option<Clock>,
@@ -137,20 +133,20 @@ pub(crate) struct LinkTimes {
     pub(crate) down: Option<Clock>,
 }
 
-/// The time of day when the router's own clock, which shows `now`, was at its origin: nanoseconds since 1970.
+/// Returns the time of day at the origin of the router's clock, in nanoseconds since 1970.
 fn began(clock: &DayClock, now: Instant) -> i64 {
     let now = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
     clock.unix_nanos().saturating_sub(now)
 }
 
-/// One queue of a port, and the worker that is to have it.
+/// One queue of a port, and the worker that serves it.
 pub type Queue = (u16, Box<dyn Port>);
 
-/// The running half of a router.
+/// Control: the running half of a router.
 #[derive(Debug)]
 pub struct Control {
     pub(crate) intent: Intent,
-    /// What the router makes by itself.
+    /// Dynamic objects.
     pub(crate) objects: Objects,
     pub(crate) numbers: Numbers,
     pub(crate) layout: Layout,
@@ -159,78 +155,78 @@ pub struct Control {
     pub(crate) ports: BTreeMap<Name, PortState>,
     pub(crate) mirrors: BTreeMap<InterfaceId, u16>,
     pub(crate) mirror_ports: BTreeMap<u16, PortState>,
-    /// The mirror that point-to-point interfaces share, once the host plane has made it.
+    /// Mirror shared by point-to-point interfaces, once the host plane has created it.
     pub(crate) shared_mirror: Option<SharedMirror>,
     pub(crate) mirror_needs: crate::mirror::Needs,
     pub(crate) v4: Half<Arp>,
     pub(crate) v6: Half<Discovery>,
-    /// Fragments of packets for this router, with the workers that they came by: of IPv4, of IPv6.
+    /// Fragments of IPv4 packets for this router, with the workers that received them.
     pub(crate) pieces4: Reassembly<u16>,
     pub(crate) pieces6: Reassembly<u16>,
-    /// The address that interfaces without one ask for neighbours with.
+    /// Sender address of ARP requests on interfaces without an address.
     fallback: Option<Ipv4Addr>,
-    /// Interfaces that have neighbours and no IPv4 address.
+    /// Interfaces with a neighbour machine and without an IPv4 address.
     unnumbered: BTreeSet<InterfaceId>,
-    /// What workers are to be told.
+    /// Changes to publish to workers.
     due: Due,
-    /// What features want done, while it is being done.
+    /// Effects that are being carried out.
     wanted: effects::Wanted,
-    /// An address came into use: the routes that come with it are offered before the poll ends.
+    /// An address passed duplicate address detection: its routes are offered before the poll ends.
     detected: bool,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
     pub(crate) firewall: Firewall,
     pub(crate) connections: Arc<Table>,
-    /// Whether connections of any family are tracked.
+    /// Whether connection tracking is active for any family.
     tracks: bool,
     pub(crate) fib: FibWriter,
     pub(crate) published: Published,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
-    /// What was replaced, as long as workers may hold it.
+    /// Replaced snapshots and tables, kept while workers may hold them.
     retired: Retired,
     pub(crate) workers: Workers,
     pub(crate) timers: Timers<TimerKey>,
-    /// How many errors and answers the router sends.
+    /// Rate limits of ICMP errors and answers.
     limits: icmp::Limits,
     tarpit_key: u64,
     told: told::Told,
     /// The features, in order.
     pub(crate) features: Features,
-    /// Scripts that features want run: what started each, its name or text, and what runs before it.
+    /// Scripts that features start: the trigger, the script's name or text, and statements that run before it.
     pub(crate) scripts: VecDeque<(&'static str, String, String)>,
-    /// What they registered to hear.
+    /// Services that features registered.
     pub(crate) services: hear::Registry,
     pub(crate) started: Instant,
     pub(crate) now: Instant,
-    /// Pages that commands fetch.
+    /// Running page transfers.
     fetches: fetches::UnderWay,
-    /// What looks at frames.
+    /// Torch and sniffer.
     pub(crate) instruments: sniff::Instruments,
-    /// The time of day. Features have clones.
+    /// Time of day, shared with features.
     pub(crate) clock: DayClock,
-    /// The time of day when this router's own clock began, in nanoseconds since 1970.
+    /// Time of day at the origin of the router's clock, in nanoseconds since 1970.
     began: i64,
-    /// Numbers that nobody may guess.
+    /// Source of unpredictable numbers.
     rng: Rng,
-    /// What features keep over a restart.
+    /// Records of features that survive a restart.
     records: Records,
-    /// When links came and went.
+    /// Link changes by interface.
     pub(crate) links: BTreeMap<InterfaceId, LinkTimes>,
-    /// What interfaces had counted when their counters were reset.
+    /// Interface counters at their last reset.
     pub(crate) reset: BTreeMap<InterfaceId, InterfaceTraffic>,
-    /// How fast interfaces carry.
+    /// Rates of interfaces.
     pub(crate) rates: rate::Rates,
-    /// The machine underneath.
+    /// Resources of the host.
     pub(crate) resources: Resources,
-    /// What is switched below the workers.
+    /// Bridge ports that are switched below the workers.
     pub(crate) offload: offload::Offload,
-    /// Rules that have no effect because they name what is not there.
+    /// Rules without effect because they name something that does not exist.
     pub(crate) inactive_rules: BTreeMap<ItemId, Missing>,
-    /// Ports that are configured and not there, which were warned about.
+    /// Configured ports without a device, for which a warning was logged.
     pub(crate) missed: BTreeSet<Name>,
     pub(crate) port_numbers: PortNumbers,
-    /// Safe mode, files and what is to be confirmed.
+    /// State of safe mode, files and unconfirmed changes.
     pub(crate) manage: crate::manage::Manage,
-    /// Whose command is run.
+    /// Caller of the current command.
     pub(crate) asking: asking::Asking,
     epoch: u64,
     /// The next identification of this router's own IPv4 packets.
@@ -238,8 +234,8 @@ pub struct Control {
 }
 
 impl Control {
-    /// A router without a configuration. All of its jitter follows from the seed of `setup`; what nobody may guess
-    /// comes from `secrets`.
+    /// Creates a router without a configuration. All jitter follows from the seed of `setup`; `secrets` gives
+    /// unpredictable values.
     fn new(
         workers: Workers,
         fib: FibWriter,
@@ -311,27 +307,27 @@ impl Control {
         }
     }
 
-    /// The connections that are tracked.
+    /// The table of tracked connections.
     pub fn connections(&self) -> &Arc<Table> {
         &self.connections
     }
 
-    /// What workers read of routes.
+    /// Routes, as workers read them.
     pub fn fib(&self) -> &Arc<Fib> {
         self.fib.fib()
     }
 
-    /// What workers read of interfaces.
+    /// Interfaces, as workers read them.
     pub fn interfaces(&self) -> &Arc<InterfaceTable> {
         self.published.table()
     }
 
-    /// What workers read of everything else.
+    /// Settings, ports and rules, as workers read them.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()
     }
 
-    /// Sets the time of day for all who read it. Rules are compiled anew where the zone has another time.
+    /// Sets the time of day for all readers. Recompiles rules if the offset of the time zone changed.
     pub fn set_clock(&mut self, clock: Clock) {
         let moved = clock.offset_seconds != self.clock.now().offset_seconds;
         self.clock.set(clock);
@@ -341,12 +337,12 @@ impl Control {
         }
     }
 
-    /// The time of day when the machine underneath says that it is `raw`: with what time servers add to it. `now` is
+    /// Returns the corrected time of day for the host's time `raw`: the correction comes from time servers. `now` is
     /// the router's clock at that moment.
     pub fn correct_clock(&mut self, raw: Clock, now: Instant) -> Clock {
         let (clock, jumped) = self.features.ntp.correct(raw, now.max(self.now));
         if jumped {
-            // Events are due by the time of day.
+            // Events are scheduled in local time.
             let local = Clock {
                 offset_seconds: self.clock.now().offset_seconds,
                 ..clock
@@ -356,12 +352,12 @@ impl Control {
         clock
     }
 
-    /// What the time of the machine underneath lacks, in nanoseconds, if time servers say.
+    /// Returns the correction of the host's time in nanoseconds, if time servers gave one.
     pub fn clock_lack(&self) -> Option<i64> {
         self.features.ntp.lack()
     }
 
-    /// Tells about the machine underneath.
+    /// Updates the resources of the host.
     pub fn set_resources(&mut self, resources: Resources) {
         self.resources = resources;
         let known = &self.resources;
@@ -376,14 +372,14 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// Takes the ports to be those of this board. The board is chosen before ports are attached.
+    /// Sets the board whose ports the router has. The caller sets the board before it attaches ports.
     pub fn set_board(&mut self, board: &'static Board) {
         self.offload.board = board;
         self.features.switches.board = board;
         self.firewall.chips_have_rules = board.chips.iter().any(|on| on.chip.tables.acl > 0);
     }
 
-    /// Tells which services are to listen and cannot; what is new is logged.
+    /// Sets the services that should listen and cannot; logs new ones.
     pub fn set_closed_services(&mut self, closed: ClosedServices) {
         let mut out = Effects::default();
         self.features.services.set_closed(closed, &mut out);
@@ -395,13 +391,13 @@ impl Control {
         &mut self.features.log
     }
 
-    /// Takes shortcuts that ports may learn.
+    /// Sets the shortcuts that ports can learn.
     pub fn set_shortcuts(&mut self, shortcuts: Arc<dyn Shortcuts>) {
         self.fib.set_shortcuts(Arc::clone(&shortcuts));
         self.workers.set_shortcuts(shortcuts);
     }
 
-    /// Takes what switches between ports of bridges below the workers.
+    /// Sets the bridge offload below the workers.
     pub fn set_switch(&mut self, switch: Arc<dyn BridgeOffload>) {
         self.interfaces().bridges().set_switch(Arc::clone(&switch));
         self.workers.set_switch(switch);
@@ -412,8 +408,8 @@ impl Control {
         &mut self.workers
     }
 
-    /// Takes a port: its queues go to their workers under the number that is returned; 65,535 if no number is free,
-    /// and the port is not taken then.
+    /// Attaches a port: its queues go to their workers. Returns the port's number; 65,535 if no number is free: then
+    /// the port is not attached.
     pub fn attach_port(
         &mut self,
         name: &str,
@@ -437,14 +433,14 @@ impl Control {
             mtu: news.mtu,
             offloads,
             seat: queues.first().and_then(|(_, port)| port.seat()),
-            // With a queue on every worker the device spreads the flows itself.
+            // With a queue on every worker the device distributes the flows.
             steer: on.len() < self.workers.len(),
             workers: on,
             ..PortState::default()
         };
         self.missed.remove(&name);
         self.ports.insert(name.clone(), state);
-        // Workers look a port's number up in the snapshot: it is there before the port is.
+        // Workers look up a port's number in the snapshot: publish the snapshot before the port.
         self.port_changed(&name);
         for (worker, port) in queues {
             self.workers.send(worker, Command::Attach { number, port });
@@ -452,12 +448,12 @@ impl Control {
         number
     }
 
-    /// A port of this name is about to come: nobody is warned that it is not there.
+    /// Announces a port that will be attached soon: no warning about a missing device is logged.
     pub fn expect_port(&mut self, name: &str) {
         self.missed.insert(Name::from(name));
     }
 
-    /// Lets a port go: it vanished, or another takes its place.
+    /// Detaches a port that vanished or is being replaced.
     pub fn detach_port(&mut self, name: &str) {
         let Some(state) = self.ports.remove(name) else {
             return;
@@ -474,7 +470,7 @@ impl Control {
         }
     }
 
-    /// Hears of a change of a port's link.
+    /// Records a change of a port's link.
     pub fn port_news(&mut self, name: &str, news: PortNews) {
         let Some(state) = self.ports.get_mut(name) else {
             return;
@@ -486,7 +482,7 @@ impl Control {
         }
     }
 
-    /// Hears what the link of a port does and offers.
+    /// Records the state and abilities of a port's link.
     pub fn port_link(&mut self, name: &str, link: PortLink) {
         let Some(state) = self.ports.get_mut(name) else {
             return;
@@ -498,13 +494,13 @@ impl Control {
         }
     }
 
-    /// What the configuration asks of the device behind a port.
+    /// Returns the settings that the configuration requests for a port's device.
     pub fn port_wish(&self, name: &str) -> PortWish {
         self.layout.wishes.get(name).copied().unwrap_or_default()
     }
 
-    /// Keeps the time of day at which the router's own clock began, so that what happened has one date:
-    /// the two clocks are never read in the same moment. Who sets the time of day sets that, too.
+    /// Fixes the time of day at the origin of the router's clock, so that every event gets exactly one date: the two
+    /// clocks are never read at the same moment. Setting the time of day fixes it again.
     fn anchor(&mut self) {
         const SET: u64 = 1_000_000_000;
         let began = began(&self.clock, self.now);
@@ -513,7 +509,7 @@ impl Control {
         }
     }
 
-    /// The time of day of something that happened.
+    /// Returns the date of an event, as text.
     pub(crate) fn date_of(&self, at: Instant) -> String {
         let at = Clock {
             unix_seconds: self.time_of(at).div_euclid(1_000_000_000),
@@ -522,14 +518,13 @@ impl Control {
         at.date_time()
     }
 
-    /// The time of day of a moment, in nanoseconds since 1970.
+    /// Returns the time of day of an instant, in nanoseconds since 1970.
     pub(crate) fn time_of(&self, at: Instant) -> i64 {
         let at = i64::try_from(at.as_nanos()).unwrap_or(i64::MAX);
         self.began.saturating_add(at)
     }
 
-    /// Does what is due at `now`, and takes what the workers hand over. Says whether it may have
-    /// more to do at once.
+    /// Handles due timers and packets from workers at `now`. Returns whether more work may be waiting.
     pub fn poll(&mut self, now: Instant) -> bool {
         self.now = self.now.max(now);
         self.anchor();
@@ -556,13 +551,13 @@ impl Control {
         }
         self.keep_records();
         self.features.log.write(&mut self.manage.files);
-        // Here is time, which changes should not have to take.
+        // Freed here rather than during changes, which should not pay for it.
         self.retired.free();
         self.fib.prepare();
         busy || self.workers.is_backed_up()
     }
 
-    /// When `poll` is next worth calling, if no worker hands anything over before.
+    /// Returns the next instant at which `poll` has work, apart from packets of workers.
     pub fn deadline(&self) -> Option<Instant> {
         let confirm = self.confirm_until();
         let entries = self.firewall.next_entries();
@@ -575,7 +570,7 @@ impl Control {
         timers.chain(others).min()
     }
 
-    /// Tells hosts that this router is none any more, before it ends.
+    /// Announces to hosts that this router stops being their router, before the program ends.
     pub fn say_farewell(&mut self) {
         let mut out = Effects::default();
         self.features.links6.say_farewell(self.now, &mut out);
@@ -585,7 +580,7 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// What the scripts of this router share.
+    /// Script state of this router.
     pub fn scripting(&self) -> &script::Scripting {
         &self.features.scripting
     }
@@ -606,21 +601,21 @@ impl Control {
         }
     }
 
-    /// Gives the IPv4 neighbours of an interface an event, and sees to what follows.
+    /// Passes an event to the IPv4 neighbours of an interface, and handles the resulting actions.
     pub(crate) fn feed4(&mut self, id: InterfaceId, event: Event<'_, Ipv4Addr, Waiting>) {
         let (half, mut means) = self.arp();
         let upcalls = half.feed(id, event, &mut means);
         self.answer4(id, upcalls);
     }
 
-    /// Gives the IPv6 neighbours of an interface an event, and sees to what follows.
+    /// Passes an event to the IPv6 neighbours of an interface, and handles the resulting actions.
     pub(crate) fn feed6(&mut self, id: InterfaceId, event: Event<'_, Ipv6Addr, Waiting>) {
         let (half, mut means) = self.discovery();
         let upcalls = half.feed(id, event, &mut means);
         self.answer6(id, upcalls);
     }
 
-    /// The IPv4 half, and what it works with.
+    /// Returns the IPv4 half with access to workers, FIB and timers.
     fn arp(&mut self) -> (&mut Half<Arp>, Means<'_>) {
         let means = Means {
             workers: &mut self.workers,
@@ -633,7 +628,7 @@ impl Control {
         (&mut self.v4, means)
     }
 
-    /// The IPv6 half, and what it works with.
+    /// Returns the IPv6 half with access to workers, FIB and timers.
     fn discovery(&mut self) -> (&mut Half<Discovery>, Means<'_>) {
         let means = Means {
             workers: &mut self.workers,

@@ -1,5 +1,5 @@
-//! Names: questions of the owner's, and those that he puts. The program has the sockets: it takes questions with
-//! [`Control::take_asks`], and reports what came of them with [`Control::told_name`].
+//! DNS traffic of the program: queries that the router sends, and queries that clients send over streams. The program
+//! owns the sockets: it takes queries with [`Control::take_asks`], and reports results with [`Control::told_name`].
 
 use core::net::SocketAddr;
 use std::task::Waker;
@@ -22,12 +22,12 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// The questions that are to be put, each once.
+    /// Returns the DNS queries to send; each is returned once.
     pub fn take_asks(&mut self) -> Vec<Ask> {
         self.features.dns.take_asks()
     }
 
-    /// Hears what came of such a question.
+    /// Records the result of a query.
     pub fn told_name(&mut self, ticket: u64, told: QueryResult) {
         let mut out = Effects::default();
         self.features.dns.told(ticket, told, self.now, &mut out);
@@ -35,8 +35,8 @@ impl Control {
         self.tell_resolved();
     }
 
-    /// Takes a message with a question, as from a stream; `waker` wakes who waits for the answer. Gives a ticket; none
-    /// if too many wait.
+    /// Accepts a DNS message from a stream; `waker` is called when the answer is ready. Returns a ticket; `None` if too
+    /// many queries wait.
     pub fn ask_name(&mut self, message: &[u8], waker: Waker) -> Option<u64> {
         let mut out = Effects::default();
         let ticket = { &mut self.features.dns }.ask(message, waker, self.now, &mut out);
@@ -44,27 +44,27 @@ impl Control {
         ticket
     }
 
-    /// The answer to such a message, once it is there.
+    /// Returns the answer to a query that [`Self::ask_name`] accepted, once it is ready.
     pub fn take_answer(&mut self, ticket: u64, waker: &Waker) -> Option<Vec<u8>> {
         self.features.dns.take_answer(ticket, waker)
     }
 
-    /// Nobody waits for it any more.
+    /// Discards a query that no client waits for any more.
     pub fn forget_answer(&mut self, ticket: u64) {
         self.features.dns.forget(ticket);
     }
 
-    /// Whether others may ask this router for names.
+    /// Whether clients may use this router as DNS server.
     pub fn answers_names(&self) -> bool {
         self.features.dns.is_open()
     }
 
-    /// The lists of unwanted names that are to be read, each once.
+    /// Returns the block lists to download; each is returned once.
     pub fn take_lists(&mut self) -> Vec<AdList> {
         self.features.dns.take_lists()
     }
 
-    /// Takes such a list, or why it could not be read.
+    /// Records a downloaded block list, or the reason of the failure.
     pub fn told_list(&mut self, id: u64, round: u64, list: Result<List, String>) {
         let mut out = Effects::default();
         let told = (id, round);
@@ -72,10 +72,9 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// The contents of one of the router's files.
+    /// Returns the contents of a file of the router.
     ///
-    /// # Errors
-    /// There is none of this name, or it cannot be read.
+    /// # Errors No file has this name, or it cannot be read.
     pub fn read_file(&self, name: &str) -> Result<Vec<u8>, String> {
         let file = self.manage.files.read(name);
         file.map_err(|error| error.to_string())

@@ -1,5 +1,5 @@
-//! Trials of hosts that are watched: the program has the sockets. It takes them with [`Control::take_probes`] and
-//! reports what came of them with [`Control::hear_probe`].
+//! Probes of `/tool/netwatch`. The program owns the sockets: it takes probes with [`Control::take_probes`] and reports
+//! their results with [`Control::hear_probe`].
 
 use super::Control;
 use crate::feature::Effects;
@@ -7,12 +7,12 @@ use crate::feature::Effects;
 pub use crate::feature::netwatch::{Probe, Probed, Trial};
 
 impl Control {
-    /// The trials that are to begin, each once.
+    /// Returns the probes to start; each is returned once.
     pub fn take_probes(&mut self) -> Vec<Probe> {
         self.features.watches.take_probes()
     }
 
-    /// Hears what came of a trial.
+    /// Records the result of a probe.
     pub fn hear_probe(&mut self, ticket: (u64, u64), probed: Probed) {
         let mut out = Effects::default();
         { &mut self.features.watches }.probed(ticket, probed, self.now, &mut out);

@@ -1,4 +1,4 @@
-//! Dynamic objects of features: they come and go by effects, and are followed like items that changed.
+//! Dynamic objects of features: effects add and remove them, and control applies them like changed items.
 
 use menu::{Id, Reason, Reply};
 
@@ -11,27 +11,27 @@ use crate::plan::Step;
 use crate::rib::{V4, V6};
 use crate::touched::Touched;
 
-/// What effects have put into the intent and taken out of it, and nobody has followed yet.
+/// Changes of effects to the intent that have not been applied yet.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     pub(super) touched: Touched,
-    /// Routes with what they were.
+    /// Changed routes, with the route before the change.
     routes4: Vec<(ItemId, Option<Route<V4>>)>,
     routes6: Vec<(ItemId, Option<Route<V6>>)>,
 }
 
 impl Control {
-    /// How many dynamic objects there are.
+    /// Returns the number of dynamic objects.
     pub fn object_count(&self) -> usize {
         self.objects.len()
     }
 
-    /// How many next hops routes of both families use.
+    /// Returns the number of next hops that routes of both families use.
     pub fn next_hops(&self) -> usize {
         self.v4.rib.lines().in_use() + self.v6.rib.lines().in_use()
     }
 
-    /// An object of a feature comes.
+    /// Adds an object of a feature.
     pub(super) fn take_object(&mut self, object: NewObject, pending: &mut Pending) {
         let NewObject {
             owner,
@@ -63,7 +63,7 @@ impl Control {
         }
     }
 
-    /// All that somebody owns goes.
+    /// Removes all objects of an owner.
     pub(super) fn drop_objects(&mut self, owner: Owner, pending: &mut Pending) {
         let owned: Vec<_> = self.objects.owned_by(owner).collect();
         for id in owned {
@@ -86,7 +86,7 @@ impl Control {
         }
     }
 
-    /// Follows what effects have changed: all of it at once.
+    /// Applies the changes of effects, all at once.
     pub(super) fn follow_objects(&mut self, pending: Pending) {
         if !pending.touched.is_empty() {
             self.reconcile(&pending.touched, None);
@@ -95,7 +95,7 @@ impl Control {
         self.change_made_routes(pending);
         self.follow_made_rules();
         if self.due.snapshot {
-            // No transaction publishes what was wanted outside of one.
+            // Outside of a transaction nobody else publishes these changes.
             self.publish();
         }
         if are_others {
@@ -103,7 +103,7 @@ impl Control {
         }
     }
 
-    /// Has workers follow the rules that features have made.
+    /// Updates the firewall with rules that features added or removed, and publishes it.
     pub(super) fn follow_made_rules(&mut self) {
         let around = Around {
             intent: &self.intent,
@@ -116,7 +116,7 @@ impl Control {
         }
     }
 
-    /// Changes the routes of effects. `settle` follows.
+    /// Applies the route changes of effects. The caller runs `settle` afterwards.
     pub(super) fn change_made_routes(&mut self, pending: Pending) {
         for (id, before) in pending.routes4 {
             let now = self.intent.routes4.get(&id).cloned();
@@ -132,10 +132,9 @@ impl Control {
         }
     }
 
-    /// Removes dynamic rows, as a user wants it.
+    /// Removes dynamic rows for a user.
     ///
-    /// # Errors
-    /// RouterOS: what the router makes by itself stays as it is, but for what it lets one remove.
+    /// # Errors RouterOS: users cannot remove dynamic rows, except for removable ones such as leases.
     pub(crate) fn remove_objects(&mut self, items: &[Id]) -> Result<Reply, Reason> {
         let is_removable = |id: &Id| self.objects.get(id.0).is_some_and(|of| of.removable);
         if !items.iter().all(is_removable) {

@@ -1,5 +1,5 @@
-//! Which ports of bridges are switched below the workers: what the configuration asks, what the board and the devices
-//! can do, and what the switch is told.
+//! Bridge ports that are switched below the workers: compares the configuration with the abilities of board and
+//! devices, and configures the switch.
 //!
 //! ```text
 //! bridges, ports ─▶ Asks ─┐
@@ -20,22 +20,22 @@ use crate::board::{Asks, Board};
 use crate::compile::PortState;
 use crate::intent::Name;
 
-/// What a frame may have besides the MTU: its header and a tag.
+/// Bytes of a frame besides the MTU: the Ethernet header and a tag.
 const HEADERS: u32 = 18;
 
-/// What is switched.
+/// State of hardware offloading.
 #[derive(Debug)]
 pub(crate) struct Offload {
-    /// Whose ports and switch chips the ports are taken to be.
+    /// The board whose ports and switch chips the router has.
     pub(crate) board: &'static Board,
     asks: Asks,
-    /// Bridges as the feature of bridges has them.
+    /// Bridges, as the bridge feature publishes them.
     bridges: BTreeMap<InterfaceId, Arc<Bridge>>,
-    /// Whose frames are copied to whom.
+    /// Port mirroring of switch chips: source interface, direction, target interface.
     mirrors: Vec<(InterfaceId, Direction, InterfaceId)>,
-    /// How many ports are switched.
+    /// Number of switched ports.
     places: usize,
-    /// Bridges as workers have them, and what the switch does of each.
+    /// Bridges as workers have them, and the part that the switch handles.
     published: BTreeMap<InterfaceId, (Arc<Bridge>, Offloaded)>,
 }
 
@@ -53,7 +53,8 @@ impl Default for Offload {
 }
 
 impl Control {
-    /// Reads what is asked, if that has changed; all of it without `changes`. Returns whether it has.
+    /// Reads the offload requests of the configuration if they changed; all of them without `changes`. Returns whether
+    /// they changed.
     pub(super) fn read_offload(&mut self, store: &Store, changes: Option<&Changes>) -> bool {
         let is_other = self.offload.asks.are_concerned(changes);
         if is_other
@@ -76,7 +77,7 @@ impl Control {
         is_other
     }
 
-    /// Plans anew: ports came or went, or other things are asked.
+    /// Plans the offload again, after ports or requests changed.
     pub(super) fn plan_offload(&mut self) {
         let (ports, switches) = (&self.ports, &self.features.switches);
         let lacks = |name: &str| match ports.get(name) {
@@ -92,14 +93,14 @@ impl Control {
         self.offload.places = places;
     }
 
-    /// The port of the machine that an interface is.
+    /// Returns the device port of an interface.
     fn device_of(&self, id: InterfaceId) -> Option<(&Name, &PortState)> {
         let laid = self.layout.interfaces.get(&id)?;
         let state = self.ports.get(laid.port_name.as_ref()?)?;
         Some((&laid.name, state))
     }
 
-    /// Where a port of a bridge is switched.
+    /// Returns the position in the switch of a bridge port, if the port is switched.
     fn switched(&self, id: InterfaceId) -> Option<Switched> {
         let (name, state) = self.device_of(id)?;
         let place = self.features.bridges.switched.get(name)?.as_ref().ok()?;
@@ -110,7 +111,7 @@ impl Control {
         })
     }
 
-    /// Takes a bridge, or that it is gone.
+    /// Sets a bridge, or removes it.
     pub(super) fn set_bridge(&mut self, id: InterfaceId, bridge: Option<Arc<Bridge>>) {
         match bridge {
             Some(bridge) => self.offload.bridges.insert(id, bridge),
@@ -119,7 +120,7 @@ impl Control {
         self.publish_bridge(id);
     }
 
-    /// Brings the workers and the switch up to date with what is planned.
+    /// Publishes the planned offload to workers and the switch.
     pub(super) fn publish_offload(&mut self) {
         let ids: Vec<_> = self.offload.bridges.keys().copied().collect();
         ids.into_iter().for_each(|id| self.publish_bridge(id));
@@ -135,7 +136,7 @@ impl Control {
         self.publish_mirrors();
     }
 
-    /// Changes a bridge by what the switch chips of its ports do.
+    /// Applies the effects of switch chips to a bridge.
     fn change_by_chips(&self, bridge: &mut Arc<Bridge>) {
         let switches = &self.features.switches;
         if switches.is_idle() {
@@ -155,7 +156,7 @@ impl Control {
         }
     }
 
-    /// Tells workers which frames switch chips copy to which ports.
+    /// Publishes the port mirroring of switch chips to workers.
     fn publish_mirrors(&mut self) {
         let id = |name: &Name| self.layout.named(name).map(|(id, _)| id);
         let copied = self.features.switches.copied();
@@ -170,7 +171,7 @@ impl Control {
         }
     }
 
-    /// Tells workers of a bridge, and then the switch.
+    /// Publishes a bridge to workers, and then to the switch.
     fn publish_bridge(&mut self, id: InterfaceId) {
         let mut bridge = self.offload.bridges.get(&id).cloned();
         if let Some(bridge) = &mut bridge {
@@ -192,7 +193,7 @@ impl Control {
             let filters =
                 |bridge: &Option<Arc<Bridge>>| bridge.as_ref().map(|is| is.vlans.is_some());
             if replaced.is_some() && filters(&replaced) != filters(&bridge) {
-                // RouterOS: `vlan-filtering` begins and ends without hosts, which are known by VLAN.
+                // RouterOS: changing `vlan-filtering` clears the host table, whose entries are kept per VLAN.
                 bridges.flush_all(id);
             }
             self.retired.push_bridge(replaced);

@@ -1,4 +1,4 @@
-//! Packets of this router, and packets for its host stack.
+//! Sends IP packets of this router, and delivers packets to its host stack.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -10,8 +10,8 @@ use service::neighbour::Event;
 use super::Control;
 use super::half::Waiting;
 impl Control {
-    /// Sends an IP packet of this router's own. `hint` is the interface for destinations that no
-    /// route leads to: groups and link-local addresses.
+    /// Sends an IP packet of this router. `hint` is the egress interface for multicast groups and link-local addresses,
+    /// which have no route.
     pub(super) fn output(&mut self, packet: &[u8], hint: InterfaceId, worker: u16) {
         let Some(mut frame) = self.workers.frame(packet) else {
             return;
@@ -21,7 +21,7 @@ impl Control {
         self.workers.send(worker, Command::Output(frame));
     }
 
-    /// Sends an IP packet of this router's own by this next hop alone.
+    /// Sends an IP packet of this router by this next hop only.
     pub(super) fn probe(&mut self, packet: &[u8], hop: NextHopId) {
         if let Some(mut frame) = self.workers.frame(packet) {
             frame.l3 = 0;
@@ -29,8 +29,8 @@ impl Control {
         }
     }
 
-    /// Gives a packet to the host stack, by the mirror of this interface. [`InterfaceId::NONE`] is where the shared
-    /// mirror sends from.
+    /// Delivers a packet to the host stack by the mirror of this interface. [`InterfaceId::NONE`] selects the shared
+    /// mirror.
     pub(super) fn deliver(&mut self, mut frame: Frame, interface: InterfaceId, worker: u16) {
         let mirror = match interface {
             InterfaceId::NONE => self.shared_mirror,
@@ -65,13 +65,13 @@ impl Control {
         self.feed6(id, Event::Resolve { address, packet });
     }
 
-    /// The next identification of an IPv4 packet of this router's own.
+    /// Returns the next identification for IPv4 packets of this router.
     pub(super) fn next_id(&mut self) -> u16 {
         self.ip_id = self.ip_id.wrapping_add(1);
         self.ip_id
     }
 
-    /// Whether somebody else was found to have an IPv6 address.
+    /// Whether another host was found to use an IPv6 address.
     pub(crate) fn is_duplicate(&self, id: InterfaceId, addr: Ipv6Addr) -> bool {
         self.dad.get(&(id, addr)) == Some(&super::Dad::Failed)
     }

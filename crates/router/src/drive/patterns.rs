@@ -1,18 +1,18 @@
-//! Stream patterns of rules, compiled a second time into fewer automata, which may take seconds; until then the
-//! first form is in force. The program has the thread: it takes the work with [`Control::take_joining`], does it
-//! without the router, and reports the result with [`Control::hear_joined`].
+//! Layer-7 patterns of rules. Combining them into fewer automata may take seconds; until then the rules use the first,
+//! separate automata. The program has the thread: it takes the work with [`Control::take_joining`] and reports the
+//! result with [`Control::hear_joined`].
 
 use super::Control;
 
 pub use dataplane::rule::{Joined, Joining};
 
 impl Control {
-    /// What is to be compiled, once. What is given later takes the place of what was given before.
+    /// Returns the patterns to combine, once. A later result replaces an earlier one.
     pub fn take_joining(&mut self) -> Option<Joining> {
         self.firewall.take_joining()
     }
 
-    /// Takes what was compiled into use, if it is still looked for.
+    /// Installs combined patterns, if rules still use these patterns.
     pub fn hear_joined(&mut self, joined: &Joined) {
         if self.firewall.hear_joined(joined) {
             self.publish();

@@ -1,4 +1,4 @@
-//! Reassembly of packets for this router.
+//! Reassembles fragments for this router.
 
 use dataplane::DropReason;
 use frame::reassembly::Lost;
@@ -9,7 +9,7 @@ use super::Control;
 use super::half::TimerKey;
 
 impl Control {
-    /// Takes a fragment of an IPv4 packet, which came by a worker.
+    /// Adds a fragment of an IPv4 packet that came from a worker.
     pub(super) fn collect4(&mut self, fragment: Frame, worker: u16) {
         let whole = self
             .workers
@@ -21,7 +21,7 @@ impl Control {
         }
     }
 
-    /// The same of IPv6.
+    /// Adds a fragment of an IPv6 packet that came from a worker.
     pub(super) fn collect6(&mut self, fragment: Frame, worker: u16) {
         let whole = self
             .workers
@@ -33,15 +33,15 @@ impl Control {
         }
     }
 
-    /// Gives up packets whose time is over.
+    /// Drops incomplete packets whose time is over.
     pub(super) fn expire_pieces(&mut self) {
         self.pieces4.expire(self.now);
         self.pieces6.expire(self.now);
         self.settle_pieces();
     }
 
-    /// Counts what was given up and tells its sender where that is owed; then it is looked again when
-    /// the next packet's time is over.
+    /// Counts dropped fragments, sends ICMP errors where due, and sets the timer to the end of the next incomplete
+    /// packet.
     pub(super) fn settle_pieces(&mut self) {
         while let Some((fragment, worker, lost)) = self.pieces4.take_lost() {
             if lost == (Lost::TimedOut { first: true }) {

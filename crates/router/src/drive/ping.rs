@@ -1,4 +1,4 @@
-//! Echo requests of users: the next hop that they leave by, and their results. `feature/ping.rs` hears answers.
+//! Echo requests of users: chooses the next hop and records the results. `feature/ping.rs` receives the answers.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::task::Waker;
@@ -18,11 +18,11 @@ use super::half::{self, Waiting};
 use crate::feature::hear::Echo;
 use crate::rib::{MAIN, Target};
 
-/// The worker that is given requests.
+/// The worker that sends requests.
 const WORKER: u16 = 0;
 
 impl Control {
-    /// Sends an echo request; gives its ticket.
+    /// Sends an echo request; returns its ticket.
     pub(crate) fn send_ping(&mut self, ping: &Ping, news: &Waker) -> Result<u64, Reason> {
         let on = match &ping.interface {
             None => None,
@@ -52,8 +52,8 @@ impl Control {
         }
     }
 
-    /// Asks everybody on a link who has the address, whatever is known of it. RouterOS: so is found
-    /// who answers no echo.
+    /// Sends an ARP request as broadcast, whether or not the neighbour is known. RouterOS: this finds hosts that answer
+    /// no echo.
     fn send_arp_ping(
         &mut self,
         to: Ipv4Addr,
@@ -127,7 +127,7 @@ impl Control {
         let packet = [&header.to_bytes(echo.len())[..], &echo].concat();
         match beside {
             None => self.output(&packet, on.unwrap_or(InterfaceId::NONE), WORKER),
-            // Where no route leads by that interface, the receiver is taken for a neighbour there.
+            // Without a route by that interface the destination counts as a neighbour on it.
             Some(on) => {
                 if let Some(mut frame) = self.workers.frame(&packet) {
                     (frame.l3, frame.egress) = (0, on);
@@ -192,7 +192,7 @@ impl Control {
         Ok(ticket)
     }
 
-    /// Sends an echo request of a feature. Without an address that leads to its receiver it is not sent.
+    /// Sends an echo request of a feature. Drops the request if no local address fits its destination.
     pub(super) fn send_echo(&mut self, echo: &Echo, worker: u16) {
         let (id, seq) = echo.numbers;
         let bytes = usize::from(echo.bytes);
@@ -231,8 +231,8 @@ impl Control {
         self.output(&packet, InterfaceId::NONE, worker);
     }
 
-    /// Whether a routing rule may give a request a way that has no source yet. Linux: who is not told of
-    /// one takes that of the way, which is found without.
+    /// Whether a routing rule without a source may match a request that has no source address yet. Linux: without a
+    /// source address the route lookup runs without one, and the route gives the source.
     fn is_led(&self) -> bool {
         let rules = &self.snapshot.load().rules;
         rules
@@ -240,7 +240,7 @@ impl Control {
             .any(|rule| rule.source.is_none() && rule.interface.is_none())
     }
 
-    /// The interface that a packet leaves by.
+    /// Returns the interface that a packet to this address leaves by.
     fn leaves4(&self, to: Ipv4Addr) -> Option<InterfaceId> {
         let found = self.v4.rib.lookup(MAIN, to)?;
         found.paths.first().and_then(Target::interface)
@@ -251,7 +251,7 @@ impl Control {
         found.paths.first().and_then(Target::interface)
     }
 
-    /// Takes what becomes of a request of this router's own on its way out; says whether it is one.
+    /// Records the failure of an outgoing echo request; returns whether the packet is an echo request of this router.
     pub(super) fn own_ping_ended(&mut self, packet: &[u8], why: Why) -> bool {
         let outcome = match why {
             Why::TtlExceeded => Outcome::TtlExceeded,
@@ -273,8 +273,9 @@ impl Control {
         let Some((to, (id, seq))) = request4(packet).or_else(|| request6(packet)) else {
             return false;
         };
-        // RouterOS: what the router does not send at all has no sender; the rest is an error that it
-        // sends itself, with as much of the request as such a one has (RFC 1812, 4.3.2.3; RFC 4443, 2.4).
+        // RouterOS: a packet that the router never sends has no sender in the result. All other failures come from an
+        // ICMP error of the router itself, which quotes a limited part of the request (RFC 1812, 4.3.2.3; RFC 4443,
+        // 2.4).
         let unsent = matches!(outcome, Outcome::TooBig | Outcome::NoRoute);
         let bytes = match to {
             IpAddr::V4(_) => (ipv4::HEADER_LEN + icmpv4::HEADER_LEN + packet.len()).min(576),
@@ -292,7 +293,7 @@ impl Control {
         self.features.pings.answer(&heard, self.now)
     }
 
-    /// What has come of a request.
+    /// Returns the result of a request, once it is known.
     pub(crate) fn take_pong(&mut self, ticket: u64) -> Option<Pong> {
         let answer = self.features.pings.under_way.take(ticket)?;
         let answered = answer.outcome == Outcome::Reply;
@@ -300,7 +301,7 @@ impl Control {
             ping::Responder::Address(address) => Responder::Address(address),
             ping::Responder::Link(mac) => Responder::Link(mac.0),
         });
-        // RouterOS: an echo of IPv6 is called by its name, one of IPv4 is not.
+        // RouterOS: a reply over IPv6 has the status `echo reply`; a reply over IPv4 has no status.
         let of_v6 = matches!(from, Some(Responder::Address(IpAddr::V6(_))));
         Some(Pong {
             answered,
@@ -313,7 +314,7 @@ impl Control {
     }
 }
 
-/// What stands in a request behind its header: the alphabet again and again.
+/// Payload of a request: the alphabet, repeated.
 fn data(bytes: usize, header: usize) -> Vec<u8> {
     let len = bytes.saturating_sub(header + icmpv4::HEADER_LEN);
     (b'a'..=b'z').cycle().take(len).collect()
@@ -338,7 +339,7 @@ fn sender(packet: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// RouterOS: what stands behind an answer.
+/// RouterOS: the status text of a result.
 const fn words(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Reply => "echo reply",

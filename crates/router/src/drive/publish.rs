@@ -1,4 +1,4 @@
-//! What workers read: the interfaces that may be others, one by one, and the snapshot if something of it may be.
+//! Publishes changes to workers: changed interfaces one by one, and the snapshot if it changed.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::Control;
 use crate::compile::{self, Ground};
 
 impl Control {
-    /// Tells the workers what has changed of interfaces, and hands them a new snapshot if that is other.
+    /// Publishes changed interfaces, then a new snapshot if it differs from the current one.
     pub(super) fn publish(&mut self) {
         self.workers.make_room(self.numbers.last());
         self.published.set_epoch(self.epoch_of_rules());
@@ -32,7 +32,7 @@ impl Control {
         self.change_tracking();
     }
 
-    /// Compiles a snapshot, and hands it out if it is other than the last one. Says whether it is.
+    /// Compiles a snapshot, and publishes it if it differs from the last one. Returns whether it differs.
     fn publish_snapshot(&mut self) -> bool {
         let ground = Ground {
             intent: &self.intent,
@@ -64,10 +64,10 @@ impl Control {
         is_other
     }
 
-    /// Tells the workers of the interfaces that are new, other or gone.
+    /// Publishes interfaces that were added, changed or removed.
     fn publish_interfaces(&mut self) {
         for id in core::mem::take(&mut self.due.interfaces) {
-            // A slot that is given again counts on from where its last interface was.
+            // The counters of a reused slot continue from the last interface in it.
             if id.generation() > 0
                 && self.published.get(id).is_none()
                 && self.layout.interfaces.contains_key(&id)
@@ -79,7 +79,7 @@ impl Control {
         }
     }
 
-    /// Endpoint-independent translation has memory from the first rule on that wants it.
+    /// Allocates the table of endpoint-independent NAT when the first rule needs it.
     fn map_endpoints(&mut self) {
         let wants =
             |target: &nat::Target| matches!(target.action, nat::Action::EndpointIndependent);
@@ -89,7 +89,7 @@ impl Control {
         }
         match nat::Mappings::new(self.rng.next_u64()) {
             Ok(mappings) => self.connections.set_mappings(Arc::new(mappings)),
-            // Such rules masquerade for as long.
+            // Without the table, these rules masquerade.
             Err(error) => {
                 let message = format!("no memory for endpoint-independent-nat: {error}");
                 self.features.log.add("firewall,error", message);
@@ -97,7 +97,7 @@ impl Control {
         }
     }
 
-    /// Connections end when they are not tracked any more.
+    /// Removes all connections when connection tracking is switched off.
     fn change_tracking(&mut self) {
         let compiled = self.firewall.compiled();
         let tracks = compiled.tracks4 || compiled.tracks6;
@@ -106,9 +106,8 @@ impl Control {
         }
     }
 
-    /// Connections end that were translated by what is gone.
-    ///
-    // RouterOS: masquerade's do, those of src-nat stay.
+    /// Removes the connections that masquerade translated to a lost address or interface.
+    // RouterOS: connections of src-nat stay.
     pub(super) fn purge_masquerade(&mut self, id: InterfaceId, address: Option<u128>) {
         if self.tracks {
             let purge = Purge::Masquerade(id, address);

@@ -1,7 +1,7 @@
-//! The interfaces and own addresses as the workers know them: compares what was compiled with what was published, and
-//! writes only the difference into the tables that the workers read.
+//! Interfaces and local addresses, as workers know them. Compares compiled interfaces with the published ones, and
+//! writes only the difference into the tables of the workers.
 //!
-//! Each call costs what it changes, however many interfaces there are.
+//! The cost of a call depends on the change, not on the number of interfaces.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,21 +19,21 @@ use super::Control;
 use super::retired::Retired;
 use crate::compile::{self, Compiled, SharedMirror, Shares};
 
-/// See the module.
+/// The published interfaces and local addresses.
 #[derive(Debug)]
 pub(crate) struct Published {
     table: Arc<InterfaceTable>,
     interfaces: BTreeMap<InterfaceId, Compiled>,
-    /// Own addresses in use, by interface.
+    /// Local IPv4 addresses in use, by interface.
     own4: BTreeSet<(InterfaceId, Ipv4Addr)>,
     own6: BTreeSet<(InterfaceId, Ipv6Addr)>,
-    /// Those of IPv6 that reach beyond their links.
+    /// Local IPv6 addresses with a scope beyond their link.
     beyond6: BTreeSet<(InterfaceId, Ipv6Addr)>,
-    /// What the router is known by on interfaces without an address: the first ones.
+    /// Source addresses on interfaces without an address: the first ones of the router.
     known_by: (Option<Ipv4Addr>, Option<Ipv6Addr>),
     /// The epoch of the first snapshot whose rules know all classes.
     epoch: u64,
-    /// A link had no room for a station.
+    /// A link had no room for another station.
     full: bool,
 }
 
@@ -51,32 +51,32 @@ impl Published {
         }
     }
 
-    /// The table that the workers read.
+    /// The interface table of the workers.
     pub(crate) fn table(&self) -> &Arc<InterfaceTable> {
         &self.table
     }
 
-    /// An interface, as the workers know it.
+    /// Returns a published interface.
     pub(crate) fn get(&self, id: InterfaceId) -> Option<&Compiled> {
         self.interfaces.get(&id)
     }
 
-    /// All of them.
+    /// Returns all published interfaces.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Compiled> {
         self.interfaces.values()
     }
 
-    /// Classes that are set from now on hold for rules of snapshots from this epoch on.
+    /// Sets the epoch of the first snapshot whose rules know the classes that are set from now on.
     pub(super) fn set_epoch(&mut self, epoch: u64) {
         self.epoch = epoch;
     }
 
-    /// The IPv6 addresses in use that reach beyond their links.
+    /// Returns the IPv6 addresses in use with a scope beyond their link.
     pub(crate) fn beyond6(&self) -> impl Iterator<Item = &(InterfaceId, Ipv6Addr)> {
         self.beyond6.iter()
     }
 
-    /// Makes or changes an interface. Says whether it is other than one that shortcuts may begin or end at.
+    /// Adds or replaces an interface. Returns true if shortcuts that begin or end at the interface have become invalid.
     pub(super) fn set(
         &mut self,
         id: InterfaceId,
@@ -102,7 +102,7 @@ impl Published {
         }
         self.give_up_ends(id, old, &new);
         match old.filter(|old| old.details == new.details) {
-            // One is enough of what is the same.
+            // Equal details share their memory.
             Some(old) => new.details = Arc::clone(&old.details),
             None => {
                 let details = Arc::clone(&new.details);
@@ -129,8 +129,8 @@ impl Published {
         concerns_shortcuts
     }
 
-    /// Ends an interface; its addresses have to be taken away, too. Says whether shortcuts may have begun or ended
-    /// there.
+    /// Removes an interface; the caller removes its addresses. Returns true if shortcuts may begin or end at the
+    /// interface.
     pub(super) fn remove(&mut self, id: InterfaceId, retired: &mut Retired) -> bool {
         let Some(old) = self.interfaces.remove(&id) else {
             return false;
@@ -143,7 +143,7 @@ impl Published {
         may_have_shortcuts(&old)
     }
 
-    /// Takes a tag from an interface, unless it is another's by now.
+    /// Removes a tag of an interface, unless another interface has taken the tag meanwhile.
     fn give_up(&self, id: InterfaceId, vlan: Option<(InterfaceId, dataplane::interface::Tag)>) {
         if let Some((on, tag)) = vlan
             && self.table.vlan(on, tag) == Some(id)
@@ -152,7 +152,7 @@ impl Published {
         }
     }
 
-    /// Takes the ends of a tunnel that it has no more, unless they are another's by now.
+    /// Removes the old tunnel endpoints of an interface, unless another interface has taken them meanwhile.
     fn give_up_ends(&self, id: InterfaceId, old: Option<&Compiled>, new: &Compiled) {
         let keeps: Vec<_> = ends(new).collect();
         for given_up in old
@@ -166,7 +166,7 @@ impl Published {
         }
     }
 
-    /// Takes a station from the link that it shares, unless another has its link address by now.
+    /// Removes a station from its shared link, unless another station has taken the link address meanwhile.
     fn leave_link(&self, id: InterfaceId, station: Option<&(Mac, Shares)>) {
         if let Some((mac, shares)) = station
             && self.table.station(shares.on, *mac) == Some(id)
@@ -181,10 +181,9 @@ impl Published {
         core::mem::take(&mut self.full)
     }
 
-    /// An address of an interface is in use from now on. Nothing happens if it was.
+    /// Adds an address of an interface. Does nothing if it is already published.
     ///
-    /// # Errors
-    /// [`Full`]: there is no room for another one.
+    /// # Errors [`Full`]: the address table is full.
     pub(super) fn add_address(
         &mut self,
         id: InterfaceId,
@@ -214,7 +213,7 @@ impl Published {
         Ok(())
     }
 
-    /// An address of an interface is in use no more. Nothing happens if it was not.
+    /// Removes an address of an interface. Does nothing if it is not published.
     pub(super) fn remove_address(
         &mut self,
         id: InterfaceId,
@@ -234,8 +233,8 @@ impl Published {
         }
     }
 
-    /// What interfaces without an address are known by is the router's first one, and its first one of IPv6 that
-    /// reaches beyond its link.
+    /// Chooses the source addresses of interfaces without an address: the router's first IPv4 address, and its first
+    /// IPv6 address with a scope beyond its link.
     fn choose_known_by(&mut self, retired: &mut Retired) {
         let first4 = self.own4.first().map(|(_, address)| *address);
         let first6 = self.beyond6.first().map(|(_, address)| *address);
@@ -257,19 +256,19 @@ impl Published {
     }
 }
 
-/// The keys of the packets that a tunnel decapsulates; none for other interfaces.
+/// Returns the keys of the packets that a tunnel decapsulates; empty for other interfaces.
 fn ends(interface: &Compiled) -> impl Iterator<Item = Ends> {
     let tunnel = interface.details.tunnel.as_ref();
     tunnel.into_iter().flat_map(Encapsulation::ends)
 }
 
-/// Shortcuts are between ports, of frames without tags.
+/// Shortcuts connect ports, and carry untagged frames.
 fn may_have_shortcuts(interface: &Compiled) -> bool {
     interface.line.out.as_port().is_some() && interface.details.tags.is_empty()
 }
 
 impl Control {
-    /// Tells the workers what an interface is now, and its mirror, or that it is gone.
+    /// Publishes an interface and its mirror, or removes both.
     pub(super) fn publish_interface(&mut self, id: InterfaceId) {
         let compiled = self.compile_interface(id);
         let laid = self.layout.interfaces.get(&id);
@@ -292,14 +291,14 @@ impl Control {
         }
     }
 
-    /// Tells the workers of the mirror that point-to-point interfaces share.
+    /// Publishes the mirror that point-to-point interfaces share.
     pub(crate) fn publish_shared_mirror(&mut self, shared: SharedMirror) {
         self.workers.make_room(self.numbers.last());
         let compiled = compile::shared_mirror(shared);
         self.published.set(shared.1, compiled, &mut self.retired);
     }
 
-    /// An interface as workers are to know it.
+    /// Compiles an interface for workers.
     pub(super) fn compile_interface(&self, id: InterfaceId) -> Option<Compiled> {
         let in_use = |id, address| self.running().is_in_use(id, address);
         let mut compiled =
@@ -311,19 +310,19 @@ impl Control {
         Some(Compiled { class, ..compiled })
     }
 
-    /// Tells the workers of a bond, or that it is gone.
+    /// Publishes a bond, or removes it.
     pub(super) fn set_bond(&mut self, id: InterfaceId, bond: Option<Arc<Bond>>) {
         let replaced = self.published.table.bonds().set(id, bond);
         self.retired.push_bond(replaced);
     }
 
-    /// The epoch of the first snapshot that has the rules as they are: the one at hand, or the next.
+    /// Returns the epoch of the first snapshot with the present rules: the current epoch, or the next one.
     pub(super) fn epoch_of_rules(&self) -> u64 {
         let published = Arc::ptr_eq(&self.snapshot.load().firewall, self.firewall.compiled());
         self.epoch + u64::from(!published)
     }
 
-    /// An address of an interface is in use from now on.
+    /// Adds an address of an interface.
     pub(super) fn use_address(&mut self, id: InterfaceId, address: IpAddr) {
         let added = self.published.add_address(id, address, &mut self.retired);
         if added.is_err() {
@@ -332,7 +331,7 @@ impl Control {
         }
     }
 
-    /// An address of an interface is in use no more.
+    /// Removes an address of an interface.
     pub(super) fn give_up_address(&mut self, id: InterfaceId, address: IpAddr) {
         self.published
             .remove_address(id, address, &mut self.retired);
@@ -366,7 +365,7 @@ mod tests {
         published.set(below, Compiled::default(), &mut retired);
         published.set(one, with(5), &mut retired);
 
-        // They change places, and the second one is told of first.
+        // The interfaces swap their tags, and the second one is published first.
         published.set(other, with(5), &mut retired);
         published.set(one, with(6), &mut retired);
 

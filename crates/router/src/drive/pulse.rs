@@ -1,5 +1,5 @@
-//! Life goes on within a command that has the router for long: a file that is one transaction, the removal of 20,000
-//! items. Who runs such a command lets control poll every few milliseconds; polling needs no configuration.
+//! Polls within long commands, such as importing a file as one transaction or removing 20,000 items. Code that runs
+//! such a command lets control poll every few milliseconds; polling needs no configuration.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use machine::Duration;
 use super::Control;
 use super::meanwhile::Pulse;
 
-/// The time between two polls within a command.
+/// Time between two polls within a command.
 const EVERY: Duration = Duration::from_millis(5);
 
 impl Control {
-    /// Lets control poll within long commands.
+    /// Sets the clock and the wake-up for polls within long commands.
     pub fn set_pulse(&mut self, pulse: Arc<dyn Pulse>) {
         self.asking.meanwhile.pulse = Some(pulse);
     }
 
-    /// Polls, if that is due.
+    /// Polls, if a poll is due.
     pub(crate) fn poll_meanwhile(&mut self) {
         let Some(pulse) = self.asking.meanwhile.pulse.clone() else {
             return;

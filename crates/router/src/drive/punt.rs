@@ -1,4 +1,4 @@
-//! Punted packets: one handler per reason.
+//! Punted packets: one handler for each reason.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeSet;
@@ -15,11 +15,11 @@ use crate::feature::Effects;
 use crate::rib::{MAIN, Target};
 use crate::running::destination;
 
-/// Punts that one call takes from each worker, so that timers are not starved.
+/// Packets that one call takes from each worker, so that timers are not starved.
 const PER_POLL: usize = 256;
 
 impl Control {
-    /// Takes what the workers hand over; says whether there may be more.
+    /// Handles punted packets of the workers; returns whether more may wait.
     pub(super) fn take_punts(&mut self) -> bool {
         let mut more = false;
         for worker in 0..self.workers.len() as u16 {
@@ -35,7 +35,7 @@ impl Control {
         more
     }
 
-    /// Sees to one packet of a worker.
+    /// Handles one punted packet of a worker.
     pub fn handle_punt(&mut self, worker: u16, punt: Punt) {
         let Punt { frame, why } = punt;
         match why {
@@ -60,7 +60,7 @@ impl Control {
         }
     }
 
-    /// Logs a frame that came by a bridge port with an address of this router as its source.
+    /// Logs a frame from a bridge port whose source is a link address of this router.
     fn report_own_source(&mut self, frame: Frame) {
         let mut out = Effects::default();
         let source = frame.bytes().get(6..).and_then(|rest| rest.first_chunk());
@@ -72,7 +72,7 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// A packet for a peer of WireGuard without a session: it waits for one.
+    /// Queues a packet for a WireGuard peer without a session, and starts the handshake.
     fn want_session(&mut self, frame: Frame, peer: u32) {
         let mut out = Effects::default();
         let packet = packet_of(&frame);
@@ -84,7 +84,7 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// A packet that a policy of IPsec protects without keys yet: they are asked for. The worker has counted it.
+    /// Requests keys for a packet that an IPsec policy protects. The worker has already counted the drop.
     fn want_keys(&mut self, frame: Frame, slot: u32) {
         self.workers.free(frame);
         let mut out = Effects::default();
@@ -92,7 +92,7 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// A packet whose next hop has no link address yet.
+    /// Resolves the link address of a packet's next hop.
     fn resolve(&mut self, frame: Frame, hop: NextHopId, worker: u16) {
         let Some(to) = destination(packet_of(&frame)) else {
             return self.workers.discard(frame, DropReason::NoRoute);
@@ -111,7 +111,8 @@ impl Control {
         let Some((id, address)) = found else {
             return self.workers.discard(frame, DropReason::NoRoute);
         };
-        // A packet that may not wait has its neighbour asked for, too: the next one finds it.
+        // A packet that cannot be held also triggers the resolution of its neighbour: the next packet finds the link
+        // address.
         let frame = self.workers.hold(frame);
         let waiting = frame.map(|frame| Waiting { frame, worker, hop });
         match address {
@@ -120,7 +121,7 @@ impl Control {
         }
     }
 
-    /// Sees to what the IPv4 neighbours of an interface cannot do by themselves.
+    /// Carries out the requests of the IPv4 neighbours of an interface.
     pub(super) fn answer4(&mut self, id: InterfaceId, upcalls: Vec<Upcall<Ipv4Addr>>) {
         for upcall in upcalls {
             match upcall {
@@ -137,7 +138,7 @@ impl Control {
         }
     }
 
-    /// The same of IPv6.
+    /// Carries out the requests of the IPv6 neighbours of an interface.
     pub(super) fn answer6(&mut self, id: InterfaceId, upcalls: Vec<Upcall<Ipv6Addr>>) {
         for upcall in upcalls {
             match upcall {
@@ -152,7 +153,7 @@ impl Control {
                 Upcall::Answered(address) => self.answered(address.into(), id),
                 Upcall::Join(group) => self.report_group(id, group, true),
                 Upcall::Leave(group) => self.report_group(id, group, false),
-                // Neighbour discovery answers for its own addresses only.
+                // Neighbour discovery answers only for addresses of its interface.
                 Upcall::Asked(_) => {}
             }
         }
@@ -168,7 +169,7 @@ impl Control {
         self.detected = true;
     }
 
-    /// Has a group reported as received on a link, or not any more.
+    /// Reports that a multicast group on a link is received, or not any more.
     pub(super) fn report_group(&mut self, id: InterfaceId, group: Ipv6Addr, is_received: bool) {
         let mut out = Effects::default();
         let (features, _, running) = self.features();
@@ -179,9 +180,8 @@ impl Control {
         self.carry_out(out);
     }
 
-    /// Whether this router answers an ARP question for an address that the asked interface does not
-    /// have: one of its own on another interface (the weak host model of Linux and RouterOS), or by
-    /// proxy.
+    /// Whether this router answers an ARP request for an address that the ingress interface does not have: an address
+    /// of another interface (the weak host model of Linux and RouterOS), or proxy ARP.
     fn speaks_for4(&self, id: InterfaceId, question: &Question<Ipv4Addr>) -> bool {
         let found = self.v4.rib.lookup(MAIN, question.target);
         let Some(path) = found.and_then(|found| found.paths.first().copied()) else {
@@ -189,7 +189,7 @@ impl Control {
         };
         let is_on_its_link = |other| self.layout.link_of(other) == self.layout.link_of(id);
         match (path, question.proxy) {
-            // Of several stations on a link the one that has the address answers, with its own link address.
+            // If several stations share a link, the station with the address answers, with its own link address.
             (Target::Local(own), _) if own != id && is_on_its_link(own) => false,
             (Target::Local(_), _) => question.asker.is_some(),
             (_, Proxy::None) => false,
@@ -202,7 +202,7 @@ impl Control {
     }
 }
 
-/// The neighbour that a punted next hop stands for.
+/// Returns the neighbour of a punted packet's next hop.
 fn neighbour<F: crate::rib::Family>(
     target: Option<Target<F>>,
     to: F::Addr,
@@ -218,8 +218,8 @@ fn neighbour<F: crate::rib::Family>(
     }
 }
 
-/// Where the upper protocol of a packet is named, whose upper header is `upper` bytes behind the
-/// fixed one: every header begins with the name of the next, but for the fixed one.
+/// Returns the offset of the field that names the upper protocol. `upper` is the offset of the upper header behind the
+/// fixed header: every extension header begins with the type of the next header.
 pub(super) fn extension_before(packet: &[u8], upper: usize) -> u32 {
     let (mut at, mut named_at) = (0, 6);
     let mut kind = Protocol(packet.get(6).copied().unwrap_or_default());
@@ -231,8 +231,8 @@ pub(super) fn extension_before(packet: &[u8], upper: usize) -> u32 {
             break;
         };
         named_at = 40 + at as u32;
-        // AH counts in words (RFC 4302, 2.2), fragments have a fixed length, the rest in double
-        // words.
+        // The length unit is 4 bytes in AH (RFC 4302, 2.2) and 8 bytes in other headers; fragment headers have a fixed
+        // length.
         at += match kind {
             Protocol::AH => (usize::from(header[1]) + 2) * 4,
             Protocol::FRAGMENT => 8,
@@ -243,7 +243,7 @@ pub(super) fn extension_before(packet: &[u8], upper: usize) -> u32 {
     named_at
 }
 
-/// The packet of a frame, from its network header on.
+/// Returns the packet of a frame, starting at its network header.
 pub(super) fn packet_of(frame: &Frame) -> &[u8] {
     frame
         .bytes()

@@ -10,10 +10,10 @@ use dataplane::counters::{InterfaceTraffic, Traffic};
 use frame::InterfaceId;
 use machine::Instant;
 
-/// The time between two looks, at least.
+/// Minimum time between two samples.
 const APART: Duration = Duration::from_secs(1);
 
-/// The last two looks.
+/// The last two samples.
 #[derive(Debug, Default)]
 pub(crate) struct Rates {
     before: Look,
@@ -27,12 +27,12 @@ struct Look {
 }
 
 impl Rates {
-    /// Whether it is time for a look.
+    /// Whether the next sample is due.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         now.saturating_since(self.last.at) >= APART
     }
 
-    /// Takes what has been counted.
+    /// Takes a sample of the interface counters.
     pub(crate) fn look(
         &mut self,
         counted: impl Iterator<Item = (InterfaceId, InterfaceTraffic)>,
@@ -44,7 +44,7 @@ impl Rates {
         self.last.counted.extend(counted);
     }
 
-    /// What an interface carries in a second; nothing is known of one that is new.
+    /// Returns the traffic of an interface per second; zero for a new interface.
     pub(crate) fn of(&self, id: InterfaceId) -> InterfaceTraffic {
         let looks = (self.before.counted.get(&id), self.last.counted.get(&id));
         let (Some(before), Some(last)) = looks else {

@@ -1,11 +1,9 @@
-//! Follows a change: works out anew what hangs on the items that changed, and carries out the difference.
+//! Applies a change: recomputes everything that depends on the changed items, and carries out the difference.
 //!
 //! ```text
-//! Touched ─▶ layout ─▶ addresses ─▶ firewall ─▶ links ─▶ publish ─▶ machines ─▶ addresses come and go
-//!               └▶ names that stand for others ─▶ routes, neighbours, rules that name them
-//! ```
-//! The price is that of the items that changed and of what hangs on them: the VLANs and the addresses of an
-//! interface, not those of others. A configuration that is loaded touches everything, in the same way.
+//! Touched ─▶ layout ─▶ addresses ─▶ firewall ─▶ links ─▶ publish ─▶ machines ─▶ addresses added and removed
+//!               └▶ names with another interface ─▶ routes, neighbours, rules that name them
+//! ``` The cost depends on the changed items and their dependants, such as the VLANs and the addresses of an interface, and not on other items. Loading a configuration marks everything as changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,22 +21,22 @@ use crate::object::What;
 use crate::rib::MAIN;
 use crate::touched::Touched;
 
-/// What the firewall follows when everything else is laid out; says whether it is other.
+/// Updates the firewall after the layout; returns whether the firewall changed.
 pub(super) type Follow<'a> = &'a mut dyn FnMut(&mut Firewall, &Around<'_>) -> bool;
 
-/// What is to be told to workers and RIBs.
+/// Changes to publish to workers and RIBs.
 #[derive(Debug, Default)]
 pub(super) struct Due {
-    /// Interfaces that may be others for the workers, or gone.
+    /// Interfaces that may have changed or were removed.
     pub(super) interfaces: BTreeSet<InterfaceId>,
-    /// Something of the snapshot may be other.
+    /// The snapshot may have changed.
     pub(super) snapshot: bool,
-    /// Networks tell of other servers.
+    /// The servers that networks announce have changed.
     pub(super) learned: bool,
 }
 
 impl Control {
-    /// The port of this name came, went or changed.
+    /// Applies an attached, detached or changed port.
     pub(super) fn port_changed(&mut self, name: &str) {
         let on = self.intent.interfaces.on(name);
         let touched = Touched {
@@ -51,7 +49,7 @@ impl Control {
         self.publish_offload();
     }
 
-    /// The mirrors of these interfaces came or went.
+    /// Applies created or removed mirrors of these interfaces.
     pub(crate) fn mirrors_changed(&mut self, ids: &[InterfaceId]) {
         let laid = ids.iter().filter_map(|id| self.layout.interfaces.get(id));
         let touched = Touched {
@@ -62,8 +60,8 @@ impl Control {
         self.reconcile(&touched, None);
     }
 
-    /// Works out what was touched, and carries out the difference; with what the firewall has to follow: workers
-    /// see all of it at once.
+    /// Recomputes what `touched` names, and carries out the difference. `firewall` updates the firewall in between, so
+    /// that workers see all changes at once.
     pub(super) fn reconcile(&mut self, touched: &Touched, firewall: Option<Follow<'_>>) {
         let tables = touched.tables && self.number_tables();
         let relaid = self.lay_out(touched);
@@ -92,7 +90,7 @@ impl Control {
         }
     }
 
-    /// Brings the numbers of routing tables up to date. Says whether one is other.
+    /// Updates the numbers of routing tables. Returns whether a number changed.
     fn number_tables(&mut self) -> bool {
         let tables = self.table_numbers();
         let is_other = tables != self.tables;
@@ -100,7 +98,7 @@ impl Control {
         is_other
     }
 
-    /// The numbers of the routing tables that forward, by name.
+    /// Returns the numbers of the routing tables that forward, by name.
     fn table_numbers(&mut self) -> BTreeMap<Name, u16> {
         let wanted = &self.intent.tables;
         self.numbers.keep_tables(|item| wanted.contains_key(item));
@@ -137,10 +135,10 @@ impl Control {
             if let Some(next) =
                 queued.filter(|_| queued != before.as_ref().and_then(|laid| laid.queued))
             {
-                // Before frames are led there.
+                // Before frames are sent there.
                 self.workers.tell(&Change::Interface(*id, next));
             }
-            // The shared mirror stays, whoever comes and goes.
+            // The shared mirror stays while its members change.
             let shared = self.shared_mirror;
             let own_mirror = |laid: &Laid| laid.mirror.filter(|mirror| Some(*mirror) != shared);
             let mirror = before.as_ref().and_then(own_mirror);
@@ -156,8 +154,7 @@ impl Control {
         relaid
     }
 
-    /// Works out the addresses of what was touched: those of interfaces whose addresses, or which themselves, are
-    /// others.
+    /// Updates the addresses of interfaces that changed, or whose addresses changed.
     fn place_addresses(
         &mut self,
         touched: &Touched,
@@ -170,8 +167,8 @@ impl Control {
                 .find_invalid(name, &self.intent, &self.layout);
             ids.extend(self.layout.by_name.get(name));
         }
-        // The addresses of slaves are their masters': of those that they had, and of those that they have.
-        // A slave without any leaves its masters as they are.
+        // Addresses of slaves belong to their master: update the old and the new master. A slave without addresses does
+        // not affect its masters.
         let (intent, layout) = (&self.intent, &self.layout);
         let has_own = |name: &Name| {
             touched.addresses.contains(name)
@@ -208,7 +205,7 @@ impl Control {
         self.due.snapshot |= touched.settings || touched.rules;
         self.due.snapshot |= (names || tables) && !self.intent.rules.is_empty();
         if firewall.is_some() {
-            // Before a rule that comes gets the number of one that went.
+            // Before a new rule gets the number of a removed rule.
             self.workers.settle(LaneSelector::All, self.now);
         }
         let around = Around {
@@ -240,7 +237,7 @@ impl Control {
         self.settle_pieces();
     }
 
-    /// Tells the RIBs of every link that is new, other or gone.
+    /// Passes links that were added, changed or removed to the RIBs.
     fn change_links(&mut self, relaid: &Relaid) {
         for (id, before) in &relaid.before {
             let now = self.layout.interfaces.get(id);
@@ -251,7 +248,8 @@ impl Control {
         }
     }
 
-    /// The interfaces that features are told of: they are others, or their addresses, or what is advertised there.
+    /// Returns the interfaces that features are told about: interfaces with a change of their state, their addresses or
+    /// their advertisements.
     fn others(
         &self,
         touched: &Touched,
@@ -264,7 +262,7 @@ impl Control {
         others.copied().collect()
     }
 
-    /// Offers the routes that addresses claim now.
+    /// Offers the routes that addresses claim.
     pub(super) fn offer_dynamic(&mut self) {
         for key in self.v4.offer_claimed() {
             if matches!(key, OfferKey::Connected(..)) {
@@ -286,8 +284,8 @@ impl Control {
         self.ask_found();
     }
 
-    /// A port that is configured and not there is warned about once. The owner has had the time to
-    /// attach what there is when it first polls.
+    /// Logs one warning for a configured port without a device. The owner attaches existing devices before the first
+    /// poll.
     pub(super) fn warn_of_missing(&mut self) {
         let missing = self.layout.wishes.iter().filter(|(port, wish)| {
             wish.up && !self.ports.contains_key(*port) && !self.missed.contains(*port)

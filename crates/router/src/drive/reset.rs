@@ -1,4 +1,4 @@
-//! TCP segments that this router answers with: resets where there is no connection (RFC 9293, 3.10.7.1), and the
+//! TCP segments that this router sends in answer: resets where there is no connection (RFC 9293, 3.10.7.1), and the
 //! tarpit.
 
 use core::net::IpAddr;
@@ -10,11 +10,11 @@ use wire::{Protocol, ipv4, ipv6};
 
 use super::punt::packet_of;
 
-/// A packet with a segment that may be answered.
+/// A packet with a TCP segment to answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked<'a> {
     packet: &'a [u8],
-    /// Who sent it left the checksum to who sends it on: a guest, or a process of this router.
+    /// The checksum is not computed yet: the sender is a guest, or a process of this router, with checksum offload.
     unfinished: bool,
 }
 
@@ -27,12 +27,12 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The reset that a segment in an IPv4 packet is owed; none for a reset, and for what is damaged.
+/// Builds the reset for a segment in an IPv4 packet; `None` for a reset or a damaged packet.
 pub(super) fn answer4(asked: Asked<'_>, id: u16) -> Option<Vec<u8>> {
     reply4(asked, id, |segment, _| reset(segment))
 }
 
-/// A packet with what `answer` says to the segment in an IPv4 packet between these addresses.
+/// Builds the IPv4 packet with the segment that `answer` returns for a segment between these addresses.
 fn reply4(
     asked: Asked<'_>,
     id: u16,
@@ -59,7 +59,7 @@ fn reply4(
     Some([&header.to_bytes(len)[..], &upper].concat())
 }
 
-/// The same of IPv6.
+/// Builds the reset for a segment in an IPv6 packet; `None` for a reset or a damaged packet.
 pub(super) fn answer6(asked: Asked<'_>) -> Option<Vec<u8>> {
     let packet = ipv6::Packet::new_checked(asked.packet).ok()?;
     let (src, dst) = (packet.src(), packet.dst());
@@ -80,14 +80,13 @@ pub(super) fn answer6(asked: Asked<'_>) -> Option<Vec<u8>> {
     Some([&header.to_bytes(len)[..], &bytes].concat())
 }
 
-/// The answer of a server that takes a connection and never its data; none for what asks for
-/// nothing. `key` is what nobody can guess: numbers follow from it, so that nothing is remembered.
+/// Builds the answer of a server that accepts a connection and never reads its data; `None` for a segment that needs no
+/// answer. Sequence numbers follow from the secret `key`, so that no state is kept.
 pub(super) fn hold4(asked: Asked<'_>, id: u16, key: u64) -> Option<Vec<u8>> {
     reply4(asked, id, |segment, ends| hold(segment, ends, key))
 }
 
-/// A window of nothing: the sender asks again and again whether there is room, and keeps the
-/// connection (RFC 9293, 3.8.6.1).
+/// Announces a window of zero: the sender keeps probing the window, and keeps the connection (RFC 9293, 3.8.6.1).
 fn hold(segment: &Segment<'_>, (src, dst): (u32, u32), key: u64) -> Option<Repr> {
     let flags = segment.flags();
     if flags.contains(Flags::RST) || flags.contains(Flags::FIN) {
@@ -115,7 +114,7 @@ fn hold(segment: &Segment<'_>, (src, dst): (u32, u32), key: u64) -> Option<Repr>
     })
 }
 
-/// Every bit of a number depends on every bit of another (MurmurHash3, its last step).
+/// Mixes all bits (last step of MurmurHash3).
 const fn mix64(mut bits: u64) -> u64 {
     bits = (bits ^ bits >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     bits = (bits ^ bits >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

@@ -1,53 +1,53 @@
-//! The machine underneath: memory, processor, disks, counters of its host stack.
+//! Resources of the host: memory, processor, disks, counters of its host stack.
 
-/// What the owner knows of the machine underneath, for `/system/resource`.
+/// Resources of the host, as the owner measures them for `/system/resource`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// The version of the configuration language.
     pub version: String,
     /// When the program was built.
     pub build_time: String,
-    /// Bytes of memory that are free.
+    /// Free memory in bytes.
     pub free_memory: u64,
-    /// Bytes of memory.
+    /// Total memory in bytes.
     pub total_memory: u64,
     /// The processor's model.
     pub cpu: String,
-    /// Cores.
+    /// Number of cores.
     pub cpu_count: u64,
-    /// Megahertz.
+    /// Clock rate in MHz.
     pub cpu_frequency: u64,
-    /// Percent.
+    /// Load in percent.
     pub cpu_load: u64,
-    /// What each core does.
+    /// Load of each core.
     pub cores: Vec<Core>,
-    /// Bytes that are free for the state.
+    /// Free bytes on the disk of the state folder.
     pub free_disk: u64,
-    /// Bytes of the state's disk.
+    /// Size of that disk in bytes.
     pub total_disk: u64,
     /// The processor's architecture.
     pub architecture: String,
     /// The machine's model.
     pub board: String,
-    /// Identifier of the machine, as `/system/license` shows it: the same after a restart.
+    /// Identifier of the machine, as `/system/license` shows it; constant over restarts.
     pub system_id: String,
-    /// What the machine counts of TCP and UDP, in the order of RFC 4022 and RFC 4113.
+    /// TCP counters of the host, in the order of RFC 4022.
     pub tcp: Vec<i64>,
-    /// See [`Self::tcp`].
+    /// UDP counters of the host, in the order of RFC 4113.
     pub udp: Vec<i64>,
     /// Sectors of 512 bytes that the router has written since its start.
     pub sectors_written: u64,
-    /// Sectors of 512 bytes that were written to the state's disk by anybody.
+    /// Sectors of 512 bytes that all programs wrote to the disk of the state folder.
     pub sectors_written_total: u64,
 }
 
-/// The load of a processor core, in percent of its time.
+/// Load of a processor core, in percent of its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Core {
-    /// How much of it is spent on anything.
+    /// Total load.
     pub load: u64,
-    /// How much on interrupts.
+    /// Load of interrupts.
     pub interrupts: u64,
-    /// How much in waiting for a disk.
+    /// Time spent waiting for disks.
     pub disk: u64,
 }

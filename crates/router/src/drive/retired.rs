@@ -1,7 +1,8 @@
 //! Replaced snapshots, firewalls, bridges, bonds and interface details that workers may still hold.
 //!
-//! A worker takes the newest snapshot when a step begins. If nobody else held the one before, the worker would free
-//! it, with all of its rules, while packets wait. Control holds it until no worker does, and frees it.
+//! A worker takes the newest snapshot when a step begins. If the worker held the last reference to the previous
+//! snapshot, it would free the snapshot with all rules while packets wait. So control keeps a reference until no worker
+//! has one, and frees the snapshot.
 
 use std::sync::Arc;
 
@@ -11,21 +12,21 @@ use dataplane::firewall::Firewall;
 use dataplane::interface::Details;
 use dataplane::snapshot::Snapshot;
 
-/// Replaced snapshots that somebody may hold.
+/// Replaced snapshots and tables that workers may hold.
 #[derive(Debug, Default)]
 pub(super) struct Retired {
     snapshots: Vec<Arc<Snapshot>>,
-    /// Those of the snapshots: a worker gives its firewall back after its snapshot.
+    /// Firewalls of replaced snapshots: a worker releases its firewall after its snapshot.
     firewalls: Vec<Arc<Firewall>>,
-    /// What was rarely asked of interfaces.
+    /// Replaced details of interfaces.
     details: Vec<Arc<Details>>,
-    /// Bridges and bonds.
+    /// Replaced bridges and bonds.
     bridges: Vec<Arc<Bridge>>,
     bonds: Vec<Arc<Bond>>,
 }
 
 impl Retired {
-    /// Takes a snapshot that no worker can find any more, though each may hold one.
+    /// Adds a snapshot that was replaced: workers can no longer load it, but each may still hold it.
     pub(super) fn push(&mut self, snapshot: Arc<Snapshot>) {
         let firewall = Arc::clone(&snapshot.firewall);
         self.snapshots.push(snapshot);
@@ -35,27 +36,27 @@ impl Retired {
         self.free();
     }
 
-    /// Takes what was replaced of an interface.
+    /// Adds replaced details of an interface.
     pub(super) fn push_details(&mut self, replaced: Option<Arc<Details>>) {
         self.details
             .extend(replaced.filter(|one| Arc::strong_count(one) > 1));
     }
 
-    /// Takes a bridge that was replaced.
+    /// Adds a replaced bridge.
     pub(super) fn push_bridge(&mut self, replaced: Option<Arc<Bridge>>) {
         self.bridges
             .extend(replaced.filter(|one| Arc::strong_count(one) > 1));
     }
 
-    /// Takes a bond that was replaced.
+    /// Adds a replaced bond.
     pub(super) fn push_bond(&mut self, replaced: Option<Arc<Bond>>) {
         self.bonds
             .extend(replaced.filter(|one| Arc::strong_count(one) > 1));
     }
 
-    /// Frees what nobody else holds.
+    /// Frees everything that only control holds.
     pub(super) fn free(&mut self) {
-        // Who alone holds what cannot be found any more stays alone.
+        // A count of one is final: workers can no longer load the snapshot.
         self.snapshots.retain(|one| Arc::strong_count(one) > 1);
         self.firewalls.retain(|one| Arc::strong_count(one) > 1);
         self.details.retain(|one| Arc::strong_count(one) > 1);

@@ -1,4 +1,4 @@
-//! Writes the RIB's result into the FIB.
+//! Writes changes of the RIB into the FIB.
 
 use core::net::Ipv4Addr;
 
@@ -9,16 +9,16 @@ use frame::shortcut::Dependency;
 
 use crate::rib::{Family, LineSink, Net, RouteSink, V4, V6};
 
-/// Writes into the FIB; counts what found no room there.
+/// Writes into the FIB; counts entries without room.
 #[derive(Debug)]
 pub struct FibSink<'a> {
     fib: &'a mut FibWriter,
-    /// Routes and next hops that are not forwarded by, because the tables are full.
+    /// Routes and next hops without room in the tables, which therefore do not forward.
     pub lost: usize,
 }
 
 impl<'a> FibSink<'a> {
-    /// Writes into this FIB.
+    /// Creates a sink for this FIB.
     pub fn new(fib: &'a mut FibWriter) -> Self {
         Self { fib, lost: 0 }
     }
@@ -65,7 +65,7 @@ impl RouteSink<V6> for FibSink<'_> {
     }
 }
 
-/// What shortcuts rest on of a route.
+/// Returns the dependency that invalidates the shortcuts of a route.
 fn footing<F: Family>((net, _): &(Net<F>, NextHopId)) -> Dependency {
     Dependency::Network {
         first: F::bits(net.first()),
@@ -74,7 +74,7 @@ fn footing<F: Family>((net, _): &(Net<F>, NextHopId)) -> Dependency {
     }
 }
 
-/// Writes all changes; returns how many found no room.
+/// Writes all changes; returns the number of changes without room.
 fn write_all<F: Family, A: Address>(
     routes: &mut Routes<A>,
     changes: &[(Net<F>, NextHopId)],
@@ -84,7 +84,7 @@ fn write_all<F: Family, A: Address>(
     if routes.change(all()).is_ok() {
         return 0;
     }
-    // Some did not fit, and nobody says which: one by one, each that fits is there.
+    // The table does not report which changes failed: retry one by one, so that every change with room is written.
     all()
         .filter(|(network, hop)| routes.insert(*network, *hop).is_err())
         .count()

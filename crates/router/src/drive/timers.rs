@@ -1,4 +1,4 @@
-//! Deadlines of many machines; the earliest is found at once.
+//! Deadlines of many machines, ordered by time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +43,7 @@ impl<K: Copy + Ord> Timers<K> {
         self.by_time.first().map(|(at, _)| *at)
     }
 
-    /// A key whose deadline has come; it is cleared.
+    /// Removes and returns a key whose deadline has passed.
     pub fn due(&mut self, now: Instant) -> Option<K> {
         let (at, key) = *self.by_time.first()?;
         if at > now {

@@ -1,5 +1,5 @@
-//! Events of rules: log lines, copies to be sent, addresses that become part of the configuration, and answers in a
-//! packet's place (reject, tarpit).
+//! Handles events of rules: log lines, packet copies, addresses for the configuration, and answers instead of the
+//! packet (reject, tarpit).
 
 use core::fmt::Write as _;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -19,12 +19,12 @@ use wire::{Mac, ipv4, ipv6};
 use super::punt::packet_of;
 use super::{Control, reset};
 
-/// Lines that rules write in a second, at most: the log keeps a thousand in all.
+/// Maximum log lines of rules per second: the log keeps a thousand in all.
 const LINES: u32 = 100;
-/// Addresses that wait to become part of the configuration.
+/// Maximum addresses that wait to be written into the configuration.
 const KEPT: usize = 1024;
 
-/// What bounds the lines of rules, and what waits for the configuration.
+/// Limits of log lines, and addresses that wait for the configuration.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     second: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Told {
     kept: Vec<Kept>,
 }
 
-/// An address that a rule has put into a list for ever.
+/// An address that a rule added to a list without a timeout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
     /// The list's name.
@@ -43,7 +43,7 @@ pub(crate) struct Kept {
 }
 
 impl Told {
-    /// Whether there is room for a line; and how many were left out before it, once.
+    /// Admits a log line within the limit; returns the number of lines suppressed before it.
     fn admit(&mut self, now: Instant) -> Option<u64> {
         let second = now.as_nanos() / 1_000_000_000;
         if second != self.second {
@@ -59,7 +59,7 @@ impl Told {
 }
 
 impl Control {
-    /// Sees to what a rule tells of a packet.
+    /// Handles the event of a rule about a packet.
     pub(super) fn hear_rule(&mut self, frame: Frame, event: Event) {
         match event {
             Event::Log(logged) => self.log_packet(&frame, logged),
@@ -72,7 +72,7 @@ impl Control {
         self.workers.free(frame);
     }
 
-    /// Makes addresses part of the configuration that rules have put into lists for ever.
+    /// Writes addresses that rules added without a timeout into the configuration.
     pub(crate) fn keep_addresses(&mut self, store: &mut Store) {
         for kept in core::mem::take(&mut self.told.kept) {
             let path = match kept.address {
@@ -92,7 +92,7 @@ impl Control {
             ];
             let mark = store.begin();
             if store.add(menu, &values, None).is_err() {
-                // It is there already.
+                // The entry exists already.
                 store.rollback(mark);
                 continue;
             }
@@ -107,13 +107,13 @@ impl Control {
         }
     }
 
-    /// Takes entries out of address lists whose time is over.
+    /// Removes expired entries of address lists.
     pub(crate) fn expire_addresses(&mut self, store: &mut Store) {
         let due = self.firewall.due(self.now);
         if due.is_empty() {
             return;
         }
-        // Entries that end together are one transaction: each one waits for the disk.
+        // Entries that expire together form one transaction, because each transaction waits for the disk.
         let all = store.begin();
         for (path, item) in due {
             let Some(menu) = store.menu(path) else {
@@ -170,7 +170,7 @@ impl Control {
         self.features.log.add("firewall,info", line);
     }
 
-    /// The name of an interface, as lines of rules have it.
+    /// Returns the name of an interface in log lines.
     fn interface_word(&self, id: InterfaceId) -> &str {
         match self.layout.name(id) {
             "" => "(unknown 0)",
@@ -178,7 +178,7 @@ impl Control {
         }
     }
 
-    /// Tells the sender of a packet that a rule rejected it. The worker has counted it.
+    /// Tells the sender of a packet that a rule rejected it. The worker has already counted the drop.
     pub(super) fn reject(&mut self, frame: Frame, how: Reject, worker: u16) {
         if how != Reject::TcpReset {
             return self.report(frame, Why::Rejected(how), worker);
@@ -197,10 +197,10 @@ impl Control {
         self.workers.free(frame);
     }
 
-    /// Answers in the place of a server that never does anything.
+    /// Answers for a server that accepts a connection and stays idle.
     ///
-    /// The answer passes no rules and meets no connection: it would begin one, whose reply, the next
-    /// segment of who is held, would then be established and pass.
+    /// The answer bypasses rules and connection tracking: it would create a connection, and the next segment of the
+    /// client would pass as established.
     pub(super) fn tarpit(&mut self, frame: Frame, worker: u16) {
         if self.owes_segment(&frame).is_some() {
             let id = self.next_id();
@@ -217,7 +217,7 @@ impl Control {
         self.workers.free(frame);
     }
 
-    /// Whether a segment may be answered, by the limits of what this router says unasked; to whom.
+    /// Applies the rate limit of TCP answers; returns the sender if a segment may be answered.
     fn owes_segment(&mut self, frame: &Frame) -> Option<IpAddr> {
         let packet = packet_of(frame);
         let from: IpAddr = match packet.first()? >> 4 {
@@ -231,8 +231,7 @@ impl Control {
     }
 }
 
-/// What a line says of a packet: the state of its connection, who sent it, what it is, and how its
-/// connection is translated.
+/// Describes a packet for a log line: connection state, source link address, protocol, endpoints and translation.
 fn describe(frame: &Frame, logged: &Logged) -> String {
     let fields = Fields::of(packet_of(frame));
     let mut line = format!("connection-state:{}", logged.state.name());
@@ -256,8 +255,7 @@ fn describe(frame: &Frame, logged: &Logged) -> String {
     line
 }
 
-/// What a line of a bridge's rule says of a frame: between whom it travels, what it carries, and of a packet of IP
-/// what that is.
+/// Describes a frame for a log line of a bridge rule: link addresses, type, and for IP the packet.
 fn describe_frame(bytes: &[u8]) -> String {
     let Some(link) = Link::of(bytes) else {
         return "cut short".to_owned();
@@ -281,7 +279,7 @@ fn describe_frame(bytes: &[u8]) -> String {
     line
 }
 
-/// Who sends and who receives, with their ports.
+/// Formats source and destination, with their ports.
 fn ends(tuple: &Tuple) -> [String; 2] {
     let address = |bits: u128| match tuple.ipv6 {
         true => IpAddr::V6(Ipv6Addr::from(bits)),
@@ -298,9 +296,9 @@ fn ends(tuple: &Tuple) -> [String; 2] {
     ]
 }
 
-/// How the connection of a packet is translated, in the packet's direction. RouterOS: in brackets what
-/// an end was and what it becomes, `(10.0.0.2:5000->1.2.3.4:5000)->8.8.8.8:53`. Of a connection that
-/// begins, what the rules before this one have made of it.
+/// Formats the translation of a packet's connection, in the direction of the packet. RouterOS: brackets contain an
+/// endpoint before and after translation, `(10.0.0.2:5000->1.2.3.4:5000)->8.8.8.8:53`. For a new connection, the line
+/// shows the translation by the rules so far.
 fn translated(received: &Tuple, logged: &Logged) -> Option<String> {
     let before = ends(received);
     let after = ends(&logged.translated.unwrap_or(logged.seen));
@@ -392,11 +390,11 @@ mod tests {
 
         let masked = "(10.0.0.2:5000->1.2.3.4:5000)->8.8.8.8:53";
         assert_eq!(line(&sent, sent, Some(left), snat, old), masked);
-        // Its answers, before and behind dstnat.
+        // Packets of the reply direction, before and behind dstnat.
         let back = "8.8.8.8:53->(1.2.3.4:5000->10.0.0.2:5000)";
         assert_eq!(line(&came, came, Some(reached), snat, old), back);
         assert_eq!(line(&came, reached, Some(reached), snat, old), back);
-        // The first packet: forward does not know yet what srcnat will do, but what dstnat did.
+        // The first packet: chain forward runs after dstnat and before srcnat.
         assert_eq!(line(&sent, sent, Some(left), none, new), "");
         assert_eq!(line(&came, reached, None, dnat, new), back);
         let both = tuple(outside, 9, inside, 5000);

@@ -1,4 +1,4 @@
-//! The workers, as control sees them: rings, control's pool, counters.
+//! The workers, as control sees them: rings, the pool of control, counters.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use frame::switch::{BridgeOffload, SwitchPort};
 use frame::{Frame, InterfaceId, Pool};
 use machine::Instant;
 
-/// Commands that wait for room in a worker's ring; packets beyond this are dropped.
+/// Commands that wait for room in a worker's ring; packets beyond this number are dropped.
 const BACKLOG: usize = 4096;
-/// Bytes of the link header of what goes by a shortcut.
+/// Bytes of the link header of frames on a shortcut.
 const ETHERNET: u64 = 14;
 
 /// The workers, as control sees them.
@@ -29,16 +29,16 @@ pub struct Workers {
     pool: Pool,
     counters: Vec<Arc<Counters>>,
     own: Arc<Counters>,
-    /// What ports forward by themselves, and what of that was counted here.
+    /// Forwarding by devices themselves, and the part that is already counted here.
     shortcuts: Option<Arc<dyn Shortcuts>>,
     learned: Arc<Counters>,
-    /// What is switched between ports below the workers, and the interfaces of those ports.
+    /// The switch below the workers, and the interfaces of its ports.
     switch: Option<Arc<dyn BridgeOffload>>,
     seats: BTreeMap<SwitchPort, InterfaceId>,
 }
 
 impl Workers {
-    /// Takes control's ends of the rings, by worker; `pool` is one of the workers' group.
+    /// `remotes` are control's ends of the rings, by worker; `pool` belongs to the workers' group.
     pub fn new(remotes: Vec<Remote>, pool: Pool, counters: Vec<Arc<Counters>>) -> Self {
         Self {
             backlog: remotes.iter().map(|_| VecDeque::new()).collect(),
@@ -54,17 +54,17 @@ impl Workers {
         }
     }
 
-    /// Takes shortcuts that ports may learn.
+    /// Sets the shortcuts that ports can learn.
     pub(super) fn set_shortcuts(&mut self, shortcuts: Arc<dyn Shortcuts>) {
         self.shortcuts = Some(shortcuts);
     }
 
-    /// Takes what switches between ports.
+    /// Sets the switch between ports.
     pub(super) fn set_switch(&mut self, switch: Arc<dyn BridgeOffload>) {
         self.switch = Some(switch);
     }
 
-    /// Says which interface has each place of the switch. What was switched before is counted for those of then.
+    /// Sets the interface of each switch port. Frames switched so far are counted for the previous interfaces.
     pub(super) fn set_seats(&mut self, seats: BTreeMap<SwitchPort, InterfaceId>) {
         if self.seats != seats {
             self.settle_switched();
@@ -72,17 +72,17 @@ impl Workers {
         }
     }
 
-    /// How many workers there are.
+    /// Returns the number of workers.
     pub fn len(&self) -> usize {
         self.remotes.len()
     }
 
-    /// Whether there is none: nothing is forwarded then.
+    /// Whether there are no workers: then nothing is forwarded.
     pub fn is_empty(&self) -> bool {
         self.remotes.is_empty()
     }
 
-    /// Counts what was switched between ports. As on a chip it has walked no fast path.
+    /// Counts the frames that the switch forwarded. Like frames on a chip, they do not count as fast path.
     fn settle_switched(&self) {
         let Some(switch) = &self.switch else { return };
         let counters = |seat| self.seats.get(&seat).map(|id| self.learned.interface(*id));
@@ -96,7 +96,7 @@ impl Workers {
         });
     }
 
-    /// Counts what ports have forwarded by themselves up to `now`, on some lanes, and what was switched between them.
+    /// Counts the traffic on shortcuts up to `now` for the selected lanes, and the frames that the switch forwarded.
     pub fn settle(&self, which: LaneSelector, now: Instant) {
         let switches = match &which {
             LaneSelector::Of(id) => self.seats.values().any(|at| at == id),
@@ -111,14 +111,14 @@ impl Workers {
         }
     }
 
-    /// What an interface has carried up to now.
+    /// Returns the traffic of an interface up to now.
     pub fn traffic(&self, id: InterfaceId, now: Instant) -> InterfaceTraffic {
         self.settle(LaneSelector::Of(id), now);
         interface_traffic(self.counters(), id)
     }
 
-    /// What a handler has forwarded of a family up to now, and which part of that ports have forwarded by
-    /// themselves; none where they do not learn.
+    /// Returns the traffic of one family that a handler has forwarded up to now, and the part forwarded by devices;
+    /// `None` if no port learns shortcuts.
     pub fn forwarded(
         &self,
         handler: Handler,
@@ -133,8 +133,8 @@ impl Workers {
         (all, learns.then(|| of(&self.learned)))
     }
 
-    /// What has gone by the shortcut of a connection's direction and was not gathered by its worker yet; none
-    /// where there is no such shortcut.
+    /// Returns the traffic on the shortcut of a connection's direction that its worker has not collected yet; `None`
+    /// without such a shortcut.
     pub fn waiting(&self, tuple: &Tuple, token: u64) -> Option<Traffic> {
         let shortcuts = self.shortcuts.as_ref()?;
         let waiting = shortcuts.waiting(&tuple.between(), &tuple.service());
@@ -145,20 +145,20 @@ impl Workers {
         })
     }
 
-    /// The counters of all workers and of control, as far as they were settled.
+    /// Returns the counters of all workers and of control, as of the last settlement.
     pub fn counters(&self) -> impl Iterator<Item = &Counters> {
         let workers = self.counters.iter().map(|counters| &**counters);
         workers.chain([&*self.own, &*self.learned])
     }
 
-    /// Where each of them counts what rules matched.
+    /// Returns the rule counters of all workers.
     pub fn rule_counters(&self) -> Vec<Arc<RuleCounters>> {
         let all = self.counters.iter().chain([&self.own, &self.learned]);
         all.map(|counters| Arc::clone(&counters.rules)).collect()
     }
 
-    /// Asks something of a worker; of the first one if there is none of this number. A frame of a command is not
-    /// held any more.
+    /// Sends a command to a worker; to the first worker if the number is invalid. A frame in the command is no longer
+    /// held.
     pub fn send(&mut self, worker: u16, mut command: Command) {
         if let Command::Transmit(frame) | Command::Resume(frame, _) = &mut command {
             self.pool.let_go(frame);
@@ -183,14 +183,14 @@ impl Workers {
         self.push(at);
     }
 
-    /// Asks the same of all workers.
+    /// Sends a command to every worker.
     pub fn send_all(&mut self, command: impl Fn() -> Command) {
         for worker in 0..self.len() as u16 {
             self.send(worker, command());
         }
     }
 
-    /// Tells all workers of a change of queues.
+    /// Sends a queue change to all workers.
     pub fn tell(&mut self, change: &Change) {
         for (remote, woken) in self.remotes.iter().zip(&mut self.woken) {
             remote.changes.push(change.clone());
@@ -198,7 +198,7 @@ impl Workers {
         }
     }
 
-    /// Moves what waits into a worker's ring.
+    /// Moves waiting commands into a worker's ring.
     fn push(&mut self, at: usize) {
         let (ring, backlog) = (&mut self.remotes[at].commands, &mut self.backlog[at]);
         while !ring.is_full()
@@ -210,7 +210,7 @@ impl Workers {
         }
     }
 
-    /// Moves everything that waits; call it now and then.
+    /// Moves all waiting commands; call it regularly.
     pub fn push_all(&mut self) {
         (0..self.remotes.len()).for_each(|at| self.push(at));
     }
@@ -220,7 +220,7 @@ impl Workers {
         self.backlog.iter().any(|backlog| !backlog.is_empty())
     }
 
-    /// Whether the workers have taken all that they were told.
+    /// Whether the workers have taken all commands.
     pub fn is_heard(&self) -> bool {
         let mut rings = self.remotes.iter().map(|remote| &remote.commands);
         !self.is_backed_up() && rings.all(|ring| ring.slots() == ring.buffer().capacity())
@@ -240,19 +240,19 @@ impl Workers {
         }
     }
 
-    /// The next packet that a worker hands to control.
+    /// Returns the next punted packet of a worker.
     pub fn punt(&mut self, worker: u16) -> Option<Punt> {
         let remote = self.remotes.get_mut(usize::from(worker))?;
         remote.punts.pop().ok()
     }
 
-    /// The next copy of a frame from a worker's taps.
+    /// Returns the next frame copy of a worker's taps.
     pub fn tapped(&mut self, worker: u16) -> Option<Tapped> {
         let remote = self.remotes.get_mut(usize::from(worker))?;
         remote.taps.pop().ok()
     }
 
-    /// The workers that were given something since this was last asked.
+    /// Returns the workers that got commands since the last call.
     pub fn take_woken(&mut self) -> impl Iterator<Item = u16> {
         self.woken
             .iter_mut()
@@ -260,7 +260,7 @@ impl Workers {
             .filter_map(|(at, woken)| core::mem::take(woken).then_some(at as u16))
     }
 
-    /// A frame with these bytes; none, and counted, when the pool is empty.
+    /// Allocates a frame with these bytes; returns `None`, and counts a drop, if the pool is empty.
     pub fn frame(&mut self, bytes: &[u8]) -> Option<Frame> {
         let frame = self.pool.alloc_from(bytes);
         if frame.is_none() {
@@ -269,7 +269,7 @@ impl Workers {
         frame
     }
 
-    /// Puts a fragment to those that are here; the whole packet if it is the last.
+    /// Adds a fragment; returns the whole packet if it is complete.
     pub fn collect(
         &mut self,
         pieces: &mut Reassembly<u16>,
@@ -280,7 +280,7 @@ impl Workers {
         pieces.collect(&mut self.pool, fragment, worker, now)
     }
 
-    /// Takes a frame to keep it for a time; one that may not be kept is dropped.
+    /// Marks a frame as held for a time; drops the frame if the pool's reserve is exhausted.
     pub fn hold(&mut self, mut frame: Frame) -> Option<Frame> {
         if self.pool.hold(&mut frame) {
             return Some(frame);
@@ -289,37 +289,37 @@ impl Workers {
         None
     }
 
-    /// Ends a frame that was seen to.
+    /// Frees a frame that was handled.
     pub fn free(&mut self, frame: Frame) {
         self.pool.free(frame);
     }
 
-    /// Ends a frame for a reason.
+    /// Drops a frame, and counts the reason.
     pub fn discard(&mut self, frame: Frame, reason: DropReason) {
         self.own.dropped(reason);
         self.pool.free(frame);
     }
 
-    /// Counts a packet that control let go.
+    /// Counts a packet that control dropped.
     pub fn count(&self, reason: DropReason) {
         self.own.dropped(reason);
     }
 
-    /// Counts several packets that control let go.
+    /// Counts packets that control dropped.
     pub fn count_many(&self, reason: DropReason, count: usize) {
         self.own.dropped_many(reason, count as u64);
     }
 
-    /// Makes room in all counters for interfaces up to this one.
+    /// Grows all counters up to this interface.
     pub fn make_room(&self, interface: InterfaceId) {
         for counters in self.counters() {
-            // What is beyond the limit counts nothing.
+            // Interfaces beyond the limit are not counted.
             let _ = counters.make_room(interface);
         }
     }
 }
 
-/// Counts what went by a shortcut, as the worker would have done that learned it.
+/// Counts traffic on a shortcut, as the worker that learned the shortcut would have.
 fn count(counters: &Counters, went: &LaneTraffic, now: Instant) {
     let LaneTraffic {
         lane,

@@ -1,36 +1,36 @@
-//! Lines in files. RouterOS: `log.0.txt` is being written; when it is full it becomes `log.1.txt`,
-//! and the last one goes.
+//! Log lines in files. RouterOS: `log.0.txt` is the current file; a full file is renamed to `log.1.txt`, and the last
+//! file is removed.
 
 use std::collections::VecDeque;
 
 use super::{Entry, push};
 use crate::files::Files;
 
-/// Which files there are, and how much is in them.
+/// Names and limits of the files of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Config {
-    /// How their names begin.
+    /// Prefix of the file names.
     pub(super) name: String,
-    /// Lines of each.
+    /// Lines per file.
     pub(super) lines: usize,
-    /// How many there are.
+    /// Number of files.
     pub(super) files: usize,
-    /// Whether nothing more is written when all are full.
+    /// Whether writing stops when all files are full.
     pub(super) stop: bool,
 }
 
-/// What waits for the files of an action.
+/// Lines that wait for the files of an action.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
     config: Config,
     waiting: VecDeque<String>,
-    /// Lines in the file that is being written, if that is known.
+    /// Number of lines in the current file, if it was counted.
     written: Option<usize>,
     full: bool,
 }
 
 impl Disk {
-    /// Takes a line.
+    /// Queues a line.
     pub(super) fn add(&mut self, config: &Config, entry: &Entry) {
         if self.config != *config {
             self.config.clone_from(config);
@@ -41,7 +41,7 @@ impl Disk {
         push(&mut self.waiting, format!("{at} {topics} {message}\n"));
     }
 
-    /// Appends what waits. What cannot be written is lost, as there is no room for it.
+    /// Appends the queued lines. Lines are lost if the disk is full.
     pub(super) fn write(&mut self, files: &mut Files) {
         while !self.waiting.is_empty() && !self.full {
             let file = self.file(0);
@@ -61,7 +61,7 @@ impl Disk {
         }
     }
 
-    /// Makes room for a new file.
+    /// Rotates the files.
     fn turn(&mut self, files: &mut Files) {
         let last = self.config.files - 1;
         if self.config.stop && files.entry(&self.file(last)).is_some() {
@@ -102,7 +102,7 @@ mod tests {
         };
         let mut files = Files::memory(DayClock::new(menu::Clock::utc(0)));
         for piece in [&["1", "2", "3"][..], &["4", "5"], &["6", "7"]] {
-            // Each time as after a restart: how much there is has to be looked up.
+            // A new value each time, as after a restart: it has to count the lines of the current file.
             let mut disk = Disk::default();
             for word in piece {
                 let entry = Entry {

@@ -1,15 +1,15 @@
-//! The log: what is said goes where the rules of `/system/logging` send it.
+//! The log: passes entries to the actions that the rules of `/system/logging` select.
 //!
 //! ```text
 //! add ─▶ rules ─┬▶ memory: the last entries of each action, which `/log` shows
-//!               ├▶ disk:   lines for files, which control appends now and then
+//!               ├▶ disk:   lines for files, which control appends periodically
 //!               ├▶ remote: datagrams of syslog, which the binary sends
 //!               ├▶ email:  lines, which the feature for mail makes a mail of
 //!               └▶ echo:   entries for consoles
 //!     └▶ the program's own log, whatever the rules are
 //! ```
 //!
-//! Nothing here waits, and all that waits to be taken is bounded.
+//! No call blocks, and all queues are bounded.
 
 mod disk;
 mod remote;
@@ -30,23 +30,23 @@ use rule::{Action, Rule, Target};
 
 use crate::clock::DayClock;
 
-/// Entries that wait for somebody to take them, at most.
+/// Maximum number of entries in a queue.
 const WAITING: usize = 1_000;
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its number; they count from 1.
+    /// Sequence number, from 1.
     pub number: u64,
-    /// When it was made.
+    /// Time of the entry.
     pub at: Clock,
-    /// What it is about, separated by commas, as RouterOS names its topics.
+    /// Topics, separated by commas, with RouterOS's names.
     pub topics: Cow<'static, str>,
-    /// What happened.
+    /// Text of the entry.
     pub message: String,
 }
 
-/// Entries that go by mail.
+/// Entries to send by mail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LogMail {
     pub(crate) to: Vec<String>,
@@ -63,24 +63,24 @@ pub struct Log {
     memory: BTreeMap<Id, VecDeque<Entry>>,
     disks: BTreeMap<Id, Disk>,
     datagrams: VecDeque<Datagram>,
-    /// What waits to be sent by mail, of each action.
+    /// Entries to send by mail, by action.
     mails: BTreeMap<Id, LogMail>,
-    /// The addresses of servers that are known by name.
+    /// Addresses of log servers that are configured by name.
     servers: BTreeMap<Arc<str>, Option<IpAddr>>,
     /// Entries for the program's own log.
     fresh: VecDeque<Entry>,
-    /// The last entries for consoles.
+    /// The latest entries for consoles.
     echoes: VecDeque<Entry>,
     last: u64,
-    /// The configuration has not been read: what is said waits.
+    /// Entries from before the configuration was read; `None` afterwards.
     early: Option<Vec<Entry>>,
     name: String,
-    /// The time of day of what is written.
+    /// Time of day of the entries.
     clock: DayClock,
 }
 
 impl Log {
-    /// A log that keeps what is said until it knows the rules.
+    /// Creates a log that queues entries until the first configuration.
     pub fn new(clock: DayClock) -> Self {
         Self {
             rules: Vec::new(),
@@ -99,7 +99,7 @@ impl Log {
         }
     }
 
-    /// Takes the rules over; what is kept of an action that is still there stays.
+    /// Applies the logging configuration. Actions that still exist keep their entries.
     pub(crate) fn follow(&mut self, store: &Store) {
         self.actions = rule::actions(store);
         self.rules = rule::rules(store, &self.actions);
@@ -114,7 +114,8 @@ impl Log {
         }
     }
 
-    /// Takes over which servers have names: each with whether it is wanted from now on, or not any more.
+    /// Returns changes in the set of servers that are configured by name: true for a name to resolve, false for a name
+    /// that is no longer needed.
     pub(crate) fn follow_names(&mut self) -> Vec<(Arc<str>, bool)> {
         let wanted = rule::server_names(&self.actions);
         let gone = { self.servers.keys() }.filter(|name| !wanted.contains(*name));
@@ -133,7 +134,7 @@ impl Log {
         others
     }
 
-    /// Takes over the address of a server that is known by name.
+    /// Sets the resolved address of a server.
     pub(crate) fn resolved(&mut self, name: &str, address: Option<IpAddr>) {
         if let Some(known) = self.servers.get_mut(name) {
             *known = address;
@@ -166,14 +167,14 @@ impl Log {
     /// All entries in memory, the oldest first.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         let mut all: Vec<_> = self.memory.values().flatten().collect();
-        // Of one action they are in order.
+        // The entries of one action are in order.
         if self.memory.len() > 1 {
             all.sort_by_key(|entry| entry.number);
         }
         all.into_iter()
     }
 
-    /// The entries that were made since this was last asked.
+    /// Returns the entries since the last call.
     pub fn take_new(&mut self) -> Vec<Entry> {
         self.fresh.drain(..).collect()
     }
@@ -183,22 +184,22 @@ impl Log {
         self.last
     }
 
-    /// The entries for consoles behind the one of this number.
+    /// Returns the entries for consoles after this number.
     pub fn echoes(&self, after: u64) -> impl Iterator<Item = &Entry> {
         self.echoes.iter().filter(move |entry| entry.number > after)
     }
 
-    /// The datagrams for servers that were made since this was last asked.
+    /// Returns the datagrams for servers since the last call.
     pub fn take_datagrams(&mut self) -> Vec<Datagram> {
         self.datagrams.drain(..).collect()
     }
 
-    /// Entries that wait to go by mail: one mail of each action.
+    /// Returns the entries to send by mail: one mail per action.
     pub(crate) fn take_mails(&mut self) -> Vec<LogMail> {
         core::mem::take(&mut self.mails).into_values().collect()
     }
 
-    /// Forgets what an action keeps in memory.
+    /// Removes the entries of an action from memory.
     pub(crate) fn clear(&mut self, action: &str) {
         let named = self.actions.iter().filter(|(_, a)| a.name == action);
         for (id, _) in named {
@@ -206,7 +207,7 @@ impl Log {
         }
     }
 
-    /// Appends what waits to files, with the one that does it.
+    /// Appends queued lines to the files of disk actions.
     pub(crate) fn write(&mut self, files: &mut crate::files::Files) {
         for disk in self.disks.values_mut() {
             disk.write(files);
@@ -218,7 +219,7 @@ impl Log {
         self.last
     }
 
-    /// Gives an entry to the actions of all rules that it fits.
+    /// Passes an entry to the actions of all matching rules.
     fn deliver(&mut self, entry: &Entry) {
         let rules = std::mem::take(&mut self.rules);
         for rule in rules.iter().filter(|rule| rule.takes(entry)) {
@@ -260,7 +261,7 @@ impl Log {
                 } = *remote;
                 let known = |name: &Arc<str>| self.servers.get(name).copied().flatten();
                 let to = remote.to.as_ref().map_or_else(known, |to| Some(*to));
-                // What is said before the server's name has an address is lost.
+                // Entries are lost until the server's name is resolved.
                 let Some(to) = to else { return };
                 let datagram = Datagram {
                     to,
@@ -277,7 +278,7 @@ impl Log {
                 copies,
                 starttls,
             } => {
-                // What is said of mails would be the next one.
+                // An entry about mails would trigger the next mail.
                 if entry.topics.split(',').any(|topic| topic == "e-mail") {
                     return;
                 }

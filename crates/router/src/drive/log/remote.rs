@@ -1,4 +1,4 @@
-//! Messages for a server: RouterOS's own form, and that of BSD syslog (RFC 3164).
+//! Messages for a log server: RouterOS's own format, and BSD syslog (RFC 3164).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,27 +7,27 @@ use menu::{Clock, visible};
 
 use super::Entry;
 
-/// A server, and how messages to it look.
+/// A log server and the message format.
 #[derive(Debug)]
 pub(super) struct Remote {
-    /// Its address, or its name.
+    /// Its address, or the name to resolve.
     pub(super) to: Result<IpAddr, Arc<str>>,
     pub(super) name: Arc<str>,
     pub(super) carrier: Carrier,
     pub(super) port: u16,
     pub(super) source: Option<IpAddr>,
-    /// Whether facility, severity, time and name stand before a message.
+    /// Whether facility, severity, time and name precede a message.
     pub(super) syslog: bool,
-    /// Whether the time is written as ISO 8601 has it.
+    /// Whether the time is written as in ISO 8601.
     pub(super) iso: bool,
-    /// Whether the topics stand before it, too.
+    /// Whether the topics precede a syslog message, too.
     pub(super) topics: bool,
     pub(super) facility: String,
     /// The severity, or `auto`.
     pub(super) severity: String,
 }
 
-/// How messages go to a server.
+/// Transport of log messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Carrier {
     /// Each in a datagram (RFC 5426).
@@ -36,23 +36,23 @@ pub enum Carrier {
     Tcp,
     /// Each behind its length, by TLS (RFC 5425, 4.3).
     Tls {
-        /// Whether the server has to prove who it is.
+        /// Whether the server's certificate is verified.
         check: bool,
     },
 }
 
-/// What is to be sent.
+/// A message to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
     /// The server.
     pub to: IpAddr,
-    /// Its name or its address, as it is configured: what its certificate is to say.
+    /// Configured name or address of the server: the name to verify in its certificate.
     pub name: Arc<str>,
     /// Its port.
     pub port: u16,
-    /// The address that it is to come from, if that is said.
+    /// Source address, if configured.
     pub source: Option<IpAddr>,
-    /// How it goes there.
+    /// Transport.
     pub carrier: Carrier,
     /// The message.
     pub bytes: Vec<u8>,
@@ -79,10 +79,9 @@ const SEVERITIES: [&str; 8] = [
 ];
 
 impl Remote {
-    /// The message of an entry. RouterOS: topics and text; with syslog the topics are left out
-    /// unless they are wanted.
+    /// Formats an entry. RouterOS: topics and text; syslog messages contain topics only if configured.
     pub(super) fn message(&self, entry: &Entry, name: &str) -> Vec<u8> {
-        // A line break would forge a message.
+        // A line break would allow forged messages.
         let (topics, text) = (visible(&entry.topics), visible(&entry.message));
         let whole = match (self.syslog, self.topics) {
             (false, _) => format!("{topics} {text}"),
@@ -92,7 +91,7 @@ impl Remote {
                     true => iso(entry.at),
                     false => bsd(entry.at),
                 };
-                // A name is one word (RFC 3164, 4.1.2).
+                // A host name is one word (RFC 3164, 4.1.2).
                 let name = visible(name).replace(' ', "_");
                 match topics_too {
                     true => format!("<{priority}>{time} {name} {topics} {text}"),

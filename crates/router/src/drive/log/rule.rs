@@ -1,4 +1,4 @@
-//! The rules and actions of `/system/logging`, as they are configured.
+//! Rules and actions of `/system/logging`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -11,10 +11,10 @@ use super::Entry;
 use super::disk::Config;
 use super::remote::{Carrier, Remote};
 
-/// Which entries go to an action.
+/// Selects entries for an action.
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// What an entry must be about, and what it must not be about.
+    /// Topics that an entry must have, and topics that an entry must not have.
     with: Vec<String>,
     without: Vec<String>,
     prefix: String,
@@ -22,7 +22,7 @@ pub(super) struct Rule {
     pub(super) action: Id,
 }
 
-/// Where entries go.
+/// Destination of entries.
 #[derive(Debug)]
 pub(super) struct Action {
     pub(super) name: String,
@@ -37,7 +37,7 @@ pub(super) enum Target {
     },
     Disk(Config),
     Remote(Remote),
-    /// Mails to and copies to these, and whether TLS has to begin before anything is said.
+    /// Mail: recipients, copy recipients, and whether TLS starts before the first command.
     Mail {
         to: Vec<String>,
         copies: Vec<String>,
@@ -45,12 +45,12 @@ pub(super) enum Target {
     },
     /// Consoles.
     Echo,
-    /// What this router cannot do.
+    /// An action that this router does not support.
     Other,
 }
 
 impl Rule {
-    /// Whether an entry is for its action.
+    /// Whether an entry matches the rule.
     pub(super) fn takes(&self, entry: &Entry) -> bool {
         let about = |topic: &String| entry.topics.split(',').any(|own| own == topic);
         self.with.iter().all(about)
@@ -70,7 +70,7 @@ impl Rule {
     }
 }
 
-/// The rules that count, in order.
+/// Returns the enabled rules, in order.
 pub(super) fn rules(store: &Store, actions: &BTreeMap<Id, Action>) -> Vec<Rule> {
     let items = store.items("/system/logging");
     let items = items.filter(|item| !item.is("disabled"));
@@ -95,7 +95,7 @@ pub(super) fn rules(store: &Store, actions: &BTreeMap<Id, Action>) -> Vec<Rule> 
             prefix: item.text("prefix").to_owned(),
             regex: match regex {
                 "" => None,
-                // What is no expression fits nothing.
+                // An invalid expression matches nothing.
                 text => Some(Regex::new(text.as_bytes())?),
             },
             action,
@@ -104,7 +104,7 @@ pub(super) fn rules(store: &Store, actions: &BTreeMap<Id, Action>) -> Vec<Rule> 
     items.filter_map(|item| rule(item)).collect()
 }
 
-/// The servers that are known by name.
+/// Returns the servers that are configured by name.
 pub(super) fn server_names(actions: &BTreeMap<Id, Action>) -> BTreeSet<Arc<str>> {
     let remotes = actions.values().filter_map(|action| match &action.target {
         Target::Remote(remote) => remote.to.as_ref().err(),

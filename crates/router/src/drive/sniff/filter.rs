@@ -1,4 +1,4 @@
-//! What instruments are asked to look at, read from arguments of commands and properties of `/tool/sniffer`.
+//! Filters of torch and sniffer, read from command arguments and from the properties of `/tool/sniffer`.
 
 use core::ops::RangeInclusive;
 
@@ -10,19 +10,19 @@ use wire::Mac;
 use super::ports;
 use crate::firewall::{kinds_of, protocol_of};
 
-/// Interfaces that are looked at.
+/// Interfaces to capture on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Places {
-    /// All of them.
+    /// All interfaces.
     All,
-    /// Those of these names.
+    /// Interfaces with these names.
     Named(Vec<Box<str>>),
 }
 
-/// Values by their names.
+/// Looks up an argument or property by name.
 pub(super) type Said<'a> = dyn Fn(&str) -> Option<Value> + 'a;
 
-/// The interfaces that a value lists; all of them where it lists none.
+/// Returns the interfaces of a list value; all interfaces if the list is empty.
 pub(super) fn places(value: Option<&Value>) -> Places {
     let names = value.map(Value::as_list).unwrap_or_default();
     let names: Vec<Box<str>> = names
@@ -36,10 +36,9 @@ pub(super) fn places(value: Option<&Value>) -> Places {
     }
 }
 
-/// What `/tool/sniffer` looks at: `said` knows values without the `filter-` before their names.
+/// Reads the filter of `/tool/sniffer`; `said` knows values by name without `filter-`.
 ///
-/// # Errors
-/// A word that stands for nothing.
+/// # Errors A word has no meaning.
 pub(super) fn sniffed(said: &Said<'_>) -> Result<Filter, Reason> {
     let nets = |names: [&'static str; 2]| -> Result<List<IpNet>, Reason> {
         let [mut four, six] = [list(said, names[0], net)?, list(said, names[1], net)?];
@@ -65,7 +64,7 @@ pub(super) fn sniffed(said: &Said<'_>) -> Result<Filter, Reason> {
         ports: list(said, "port", port)?,
         src_ports: list(said, "src-port", port)?,
         dst_ports: list(said, "dst-port", port)?,
-        // A command calls it by another name than the settings.
+        // The argument of the command has another name than the setting.
         vlans: list(
             said,
             if said("vlan-id").is_some() {
@@ -81,11 +80,10 @@ pub(super) fn sniffed(said: &Said<'_>) -> Result<Filter, Reason> {
     })
 }
 
-/// What `/tool/torch` looks at, and by what it tells flows apart: by whatever it is given. Sources are at the
-/// interface's side.
+/// Reads the filter of `/tool/torch`, and the columns that distinguish flows: one for each given argument. Sources are
+/// hosts behind the interface.
 ///
-/// # Errors
-/// A word that stands for nothing.
+/// # Errors A word has no meaning.
 pub(super) fn lit(said: &Said<'_>) -> Result<(Columns, Filter), Reason> {
     let given = |name| said(name).is_some();
     let columns = Columns {
@@ -105,7 +103,7 @@ pub(super) fn lit(said: &Said<'_>) -> Result<(Columns, Filter), Reason> {
     let nets = |names: [&'static str; 2]| -> Result<List<IpNet>, Reason> {
         let [mut four, six] = [list(wanted, names[0], net)?, list(wanted, names[1], net)?];
         four.0.extend(six.0);
-        // A family that nobody narrows is looked at whole.
+        // Without a prefix longer than 0 there is no address filter.
         let narrow = four.0.iter().any(|(_, net)| net.prefix_len() > 0);
         Ok(if narrow { four } else { List::default() })
     };

@@ -1,7 +1,8 @@
 //! Instruments that look at frames: `/tool/torch`, `/tool/sniffer`. Workers copy the frames of tapped interfaces; the
 //! copies of all workers come together here (`copy.rs`).
 //!
-//! An interface is tapped as long as somebody looks at it. Copies are as long as the one needs who needs most.
+//! An interface is tapped while an instrument needs its frames. Copies are as long as the most demanding instrument
+//! needs.
 
 mod filter;
 mod ports;
@@ -21,18 +22,18 @@ use self::filter::Places;
 use self::sniffer::Sniffer;
 use super::Control;
 
-/// Instruments at a time at most, beside the sniffer.
+/// Maximum number of open instruments, without the sniffer.
 const MOST: usize = 32;
-/// Bytes that headers take.
+/// Bytes to copy for the headers of a frame.
 const HEADERS: u32 = 192;
-/// Bytes of frames that are shown whole.
+/// Bytes to copy for complete frames.
 const WHOLE: u32 = 2_048;
-/// Flows of torch that are shown.
+/// Maximum number of flows that torch shows.
 const FLOWS: usize = 200;
-/// Bytes of packets that wait to be shown.
+/// Bytes of queued packets for a view.
 const WAITING: usize = 1 << 20;
 
-/// See the module.
+/// All open instruments and their taps.
 #[derive(Debug, Default)]
 pub(crate) struct Instruments {
     last: u64,
@@ -41,7 +42,7 @@ pub(crate) struct Instruments {
     tapped: BTreeSet<InterfaceId>,
 }
 
-/// An instrument that looks.
+/// An open instrument.
 #[derive(Debug)]
 struct Open {
     places: Places,
@@ -56,7 +57,7 @@ enum What {
         torch: Torch,
         looked: Instant,
     },
-    /// Packets, as many lines of them at a time, perhaps with their bytes.
+    /// Packets: lines per page, perhaps with the bytes of packets.
     Packets {
         memory: Memory,
         lines: usize,
@@ -68,7 +69,7 @@ impl Open {
     fn see(&mut self, seen: &ObservedFrame, bytes: &[u8]) {
         match &mut self.what {
             What::Torch { torch, .. } => {
-                // A flow is one in both directions: its source is at the interface's side.
+                // A flow covers both directions: its source is the host behind the interface.
                 let seen = if seen.sent { seen.turned() } else { *seen };
                 if self.filter.passes(&seen) {
                     torch.see(&seen);
@@ -90,12 +91,12 @@ impl Open {
 }
 
 impl Instruments {
-    /// When what the sniffer saw is to be written.
+    /// Returns when the sniffer writes its buffer.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.sniffer.deadline()
     }
 
-    /// Whether it is.
+    /// Whether the buffer is to be written.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.deadline().is_some_and(|at| at <= now)
     }
@@ -107,7 +108,7 @@ impl Instruments {
 }
 
 impl Control {
-    /// Shows the copy of an interface's frame to all who look at that.
+    /// Passes the copy of an interface's frame to all instruments on that interface.
     pub(super) fn see_copy(&mut self, tapped: &Tapped, cpu: u16) {
         let Tapped { frame, len, at, by } = tapped;
         let By::Interface { id, direction, .. } = *by else {
@@ -139,7 +140,7 @@ impl Control {
         }
     }
 
-    /// Has workers copy the frames of those interfaces that somebody looks at, and of no others.
+    /// Taps exactly those interfaces that an instrument needs.
     pub(super) fn retap(&mut self) {
         let looks = &self.instruments;
         let places = looks.open.values().map(|open| &open.places);
@@ -158,7 +159,7 @@ impl Control {
             self.published.table().set_tap(*id, wanted.contains(id));
         }
         if before != wanted {
-            // What went by shortcuts of devices is seen from now on: none is made where somebody looks.
+            // Removes the shortcuts of devices: tapped interfaces create none, so that all frames are seen.
             self.fib.forget_shortcuts();
         }
     }
@@ -252,7 +253,7 @@ impl Sniffs for Control {
     }
 }
 
-/// The biggest flows, what the others carry together, and all of them.
+/// Returns rows of the biggest flows, of the sum of the others, and of the total.
 fn flows(torch: &mut Torch, now: Instant, seconds: f64) -> Vec<Row> {
     let (flows, rest, total) = torch.take(now, FLOWS);
     let mut all: Vec<_> = flows.iter().map(|flow| rows::flow(flow, seconds)).collect();
@@ -269,7 +270,7 @@ fn flows(torch: &mut Torch, now: Instant, seconds: f64) -> Vec<Row> {
 }
 
 impl Places {
-    /// Whether an interface is among them.
+    /// Whether the set contains an interface.
     fn have(&self, name: &str) -> bool {
         match self {
             Self::All => true,

@@ -44,13 +44,13 @@ const PORTS: &[(&str, u16)] = &[
     ("www", 80),
 ];
 
-/// The number of a name.
+/// Returns the number of a named port.
 pub(super) fn number(name: &str) -> Option<u16> {
     let found = PORTS.iter().find(|(own, _)| *own == name);
     found.map(|(_, port)| *port)
 }
 
-/// A port with its name, if it has one: `443 (https)`.
+/// Formats a port, with its name if it has one: `443 (https)`.
 pub(super) fn named(port: u16) -> String {
     match PORTS.iter().find(|(_, own)| *own == port) {
         Some((name, _)) => format!("{port} ({name})"),

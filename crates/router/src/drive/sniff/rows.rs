@@ -1,4 +1,4 @@
-//! What instruments saw, as rows.
+//! Rows of torch and sniffer.
 
 use core::net::IpAddr;
 
@@ -12,7 +12,7 @@ use crate::firewall::{kind_name, protocol_name};
 use crate::live::{bit_rate, number};
 use crate::object::DYNAMIC;
 
-/// A packet. `began` is when the first could be seen; `name` knows interfaces.
+/// Row of a packet. `began` is the start of the capture; `name` returns interface names.
 pub(super) fn packet(
     kept: &CapturedPacket,
     began: Instant,
@@ -70,7 +70,7 @@ pub(super) fn packet(
     row
 }
 
-/// A flow of torch; all of them together, or those that were left out, where there is none.
+/// Row of a flow; without a key, the row of the total or of the flows beyond the limit.
 pub(super) fn flow(flow: &Flow, seconds: f64) -> Row {
     let (mut row, key) = (Row::default(), &flow.key);
     if let Some(number) = key.kind {
@@ -99,7 +99,7 @@ pub(super) fn flow(flow: &Flow, seconds: f64) -> Row {
     row
 }
 
-/// Adds what was carried in a second.
+/// Adds the traffic per second to a row.
 pub(super) fn traffic(row: &mut Row, traffic: &Traffic, seconds: f64) {
     let rate = |count: u64| (count as f64 / seconds).round() as u64;
     row.set("tx", bit_rate(rate(traffic.tx * 8)));
@@ -171,7 +171,7 @@ fn pair(first: Value, second: Value) -> Value {
     Value::Tuple("/", Box::new([first, second]))
 }
 
-/// An end of a packet's way: `10.0.0.1:443 (https)`, `[2001:db8::1]:53 (domain)`.
+/// Formats an endpoint of a packet: `10.0.0.1:443 (https)`, `[2001:db8::1]:53 (domain)`.
 fn end(address: IpAddr, port: Option<u16>) -> String {
     match (address, port) {
         (address, None) => address.to_string(),
@@ -181,7 +181,7 @@ fn end(address: IpAddr, port: Option<u16>) -> String {
 }
 
 fn kind(number: u16) -> String {
-    /// A smaller number is the length of what has a header of IEEE 802.2.
+    /// Smaller numbers are lengths of IEEE 802.2 frames.
     const FIRST: u16 = 0x600;
     let name = if number < FIRST {
         Some("802.2")

@@ -1,4 +1,5 @@
-//! `/tool/sniffer`: packets are kept in memory, written to a file, and sent to a collector, until it is stopped.
+//! `/tool/sniffer`: keeps packets in memory, writes them to a file, and streams them to a collector, until it is
+//! stopped.
 
 use core::net::{IpAddr, Ipv4Addr};
 use std::ops::ControlFlow;
@@ -14,14 +15,14 @@ use crate::live::give;
 use crate::probe::argument;
 
 const MENU: &str = "/tool/sniffer";
-/// Who wrote a file, as its head says.
+/// Application name in the header of the file.
 const PROGRAM: &str = "ferroute";
-/// Bytes that wait to be written.
+/// Bytes that are buffered before a write.
 const BUFFER: usize = 64 << 10;
-/// How long they wait at most.
+/// Maximum time that packets are buffered.
 const WAIT: Duration = Duration::from_secs(1);
 
-/// See the module. What was seen stays until it is started again.
+/// State of the sniffer. Captured packets stay until the next start.
 #[derive(Debug, Default)]
 pub(crate) struct Sniffer {
     running: Option<Running>,
@@ -43,29 +44,29 @@ struct Running {
     stream: Option<Stream>,
 }
 
-/// The file that packets go to.
+/// The capture file.
 #[derive(Debug)]
 struct Written {
     name: String,
     limit: usize,
-    /// Bytes that were written.
+    /// Bytes written so far.
     bytes: usize,
-    /// What waits to be written, and since when.
+    /// Buffered packets, and since when.
     file: pcapng::File,
     since: Instant,
 }
 
-/// Whom packets are sent to.
+/// The collector of the stream.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     to: Ipv4Addr,
     port: u16,
-    /// Nothing between the router and the collector is looked at.
+    /// Whether traffic between the router and the collector is excluded.
     filters: bool,
 }
 
 impl Sniffer {
-    /// Whether it looks at this frame.
+    /// Whether the sniffer captures this frame.
     pub(super) fn wants(&self, name: &str, seen: &ObservedFrame) -> bool {
         let Some(running) = &self.running else {
             return false;
@@ -75,12 +76,12 @@ impl Sniffer {
             && running.stream.is_none_or(|stream| !stream.is_its(seen))
     }
 
-    /// Where it looks.
+    /// Returns the interfaces to capture on.
     pub(super) fn places(&self) -> Option<&Places> {
         self.running.as_ref().map(|running| &running.places)
     }
 
-    /// How much of a frame it needs.
+    /// Returns the number of bytes to copy of each frame.
     pub(super) fn snap(&self) -> Option<u32> {
         let running = self.running.as_ref()?;
         Some(match running.headers_only {
@@ -93,7 +94,7 @@ impl Sniffer {
         self.running.is_some()
     }
 
-    /// When what waits is to be written.
+    /// Returns when the buffer is to be written.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let file = self.running.as_ref()?.file.as_ref()?;
         (file.file.waiting() > 0).then(|| file.since + WAIT)
@@ -101,8 +102,8 @@ impl Sniffer {
 }
 
 impl Stream {
-    /// Whether a frame is part of it. What this router sends to the collector is never looked at: each packet would
-    /// make another one.
+    /// Whether a frame belongs to the stream. Packets of this router to the collector are never captured: each would
+    /// cause another packet.
     fn is_its(self, seen: &ObservedFrame) -> bool {
         let Some(ip) = &seen.head.ip else {
             return false;
@@ -118,7 +119,7 @@ impl Stream {
 }
 
 impl Control {
-    /// Takes a frame that the sniffer looks at, and its beginning.
+    /// Captures a frame; `bytes` is its beginning.
     pub(super) fn sniff(&mut self, seen: &ObservedFrame, bytes: &[u8]) {
         let sniffer = &mut self.instruments.sniffer;
         let Some(running) = &mut sniffer.running else {
@@ -139,8 +140,7 @@ impl Control {
         self.write_packet(seen, bytes);
     }
 
-    /// Puts a packet behind those that wait for the file, and writes them if they are many. At the file's limit no
-    /// more goes there.
+    /// Appends a packet to the buffer, and writes a full buffer. Stops at the size limit of the file.
     fn write_packet(&mut self, seen: &ObservedFrame, bytes: &[u8]) {
         let unix_nanos = self.time_of(seen.at).max(0) as u64;
         let name = self.layout.name(seen.interface);
@@ -165,7 +165,7 @@ impl Control {
         }
     }
 
-    /// Writes what waits for the file. Where that is not possible, no more goes there.
+    /// Writes the buffer to the file. Stops writing the file after an error.
     pub(in crate::drive) fn write_sniffed(&mut self) {
         let running = self.instruments.sniffer.running.as_mut();
         let Some(written) = running.and_then(|running| running.file.as_mut()) else {
@@ -189,7 +189,7 @@ impl Control {
         }
     }
 
-    /// `start`, `stop`, `save`.
+    /// Runs the commands `start`, `stop` and `save`.
     pub(crate) fn act_sniffer(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
         match call.command {
             "start" => self.start_sniffer(store, call)?,
@@ -227,7 +227,7 @@ impl Control {
         Ok(())
     }
 
-    /// Reads the settings, before which arguments of the command come; begins its file.
+    /// Reads the settings, which arguments of the command override; creates the file.
     fn read_sniffer(&mut self, settings: &Item, call: &Call<'_>) -> Result<Running, Reason> {
         let said = |name: &str| {
             let own = argument(call, name).cloned();
@@ -243,7 +243,7 @@ impl Control {
             filter::sniffed(&said)?,
         );
         let name = settings.text("file-name");
-        // The last step: what is wrong with anything else leaves an old file as it is.
+        // The last step: an error in any other setting leaves an old file unchanged.
         let file = match name.is_empty() {
             true => None,
             false => Some(self.begin_file(name, settings)?),
@@ -273,7 +273,7 @@ impl Control {
         })
     }
 
-    /// What is in memory, as a file.
+    /// Returns the packets in memory as a capture file.
     fn sniffed_file(&self) -> Vec<u8> {
         let mut file = pcapng::File::new(PROGRAM);
         for kept in self.instruments.sniffer.memory.packets() {
@@ -285,7 +285,7 @@ impl Control {
         file.take()
     }
 
-    /// The rows of the sniffer's menus.
+    /// Returns the rows of the sniffer's menus.
     pub(crate) fn sniffed_rows(
         &self,
         path: &str,
@@ -324,14 +324,14 @@ impl Control {
     }
 }
 
-/// A number of KiB of the settings, in bytes.
+/// Returns a setting in KiB, as bytes.
 fn bytes(settings: &Item, name: &str) -> usize {
     let kib = settings.get(name).and_then(Value::as_number);
     let kib = kib.and_then(|kib| usize::try_from(kib).ok());
     kib.unwrap_or(0).saturating_mul(1_024)
 }
 
-/// `streaming-server`: an address, or an address and a port.
+/// Parses `streaming-server`: an address, or an address and a port.
 fn collector(settings: &Item) -> Result<Stream, Reason> {
     /// TaZmen Sniffer Protocol (IANA).
     const TZSP: u16 = 37_008;
