@@ -69,7 +69,8 @@ impl Control {
     /// Creates control and its workers. The caller runs each worker on its own thread, or steps all workers in a
     /// simulation.
     ///
-    /// # Errors The kernel has no memory left, or there are too many workers.
+    /// # Errors
+    /// The kernel has no memory left, or there are too many workers.
     pub fn build(setup: &Setup) -> std::io::Result<(Self, Vec<Worker>)> {
         let count = setup.workers.max(1);
         let mut pools = Pool::group(count + 1, setup.sizes)?;

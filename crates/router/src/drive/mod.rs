@@ -8,18 +8,18 @@
 //! and `workers` sends commands to the workers. `retired` frees replaced snapshots when no worker holds them.
 //!
 //! Files by topic:
-//! - following changes: `apply.rs`, `reconcile.rs`, `machines.rs`, `addresses.rs`, `claims.rs`,   `items.rs`
+//! - following changes: `apply.rs`, `reconcile.rs`, `machines.rs`, `addresses.rs`, `claims.rs`, `items.rs`
 //! - telling workers: `publish.rs`, `published.rs`, `retired.rs`
-//! - workers: `workers.rs` (rings, pool, counters), `punt.rs`, `output.rs`, `pieces.rs`   (reassembly), `build.rs`
+//! - workers: `workers.rs` (rings, pool, counters), `punt.rs`, `output.rs`, `pieces.rs` (reassembly), `build.rs`
 //! - address families: `half.rs` (routes and neighbours), `sink.rs` (RIB to FIB), `timers.rs`
 //! - services: `hear.rs` (registry, receiving, sending), `groups.rs` (joined multicast groups)
 //! - answers: `icmp.rs`, `reset.rs`, `check.rs` (paths to checked gateways), `ping.rs`
 //! - bridges: `offload.rs` (switching below the workers)
-//! - watching: `flows.rs` (connection counters, for collectors), `netwatch.rs` (probes by the owner),   `fetches.rs`
+//! - watching: `flows.rs` (connection counters, for collectors), `netwatch.rs` (probes by the owner), `fetches.rs`
 //!   (pages), `sniff/` (torch, sniffer)
-//! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names),   `patterns.rs`
+//! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names), `patterns.rs`
 //! - other: `log/mod.rs`, `keep.rs` (state that survives a restart), `rate.rs`, `asking.rs`, `effects.rs` and
-//!   `objects.rs`   (effects of features)
+//!   `objects.rs` (effects of features)
 
 mod addresses;
 mod apply;

@@ -74,7 +74,8 @@ impl Control {
 
     /// Returns the contents of a file of the router.
     ///
-    /// # Errors No file has this name, or it cannot be read.
+    /// # Errors
+    /// No file has this name, or it cannot be read.
     pub fn read_file(&self, name: &str) -> Result<Vec<u8>, String> {
         let file = self.manage.files.read(name);
         file.map_err(|error| error.to_string())

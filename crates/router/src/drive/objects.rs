@@ -134,7 +134,8 @@ impl Control {
 
     /// Removes dynamic rows for a user.
     ///
-    /// # Errors RouterOS: users cannot remove dynamic rows, except for removable ones such as leases.
+    /// # Errors
+    /// RouterOS: users cannot remove dynamic rows, except for removable ones such as leases.
     pub(crate) fn remove_objects(&mut self, items: &[Id]) -> Result<Reply, Reason> {
         let is_removable = |id: &Id| self.objects.get(id.0).is_some_and(|of| of.removable);
         if !items.iter().all(is_removable) {

@@ -183,7 +183,8 @@ impl Published {
 
     /// Adds an address of an interface. Does nothing if it is already published.
     ///
-    /// # Errors [`Full`]: the address table is full.
+    /// # Errors
+    /// [`Full`]: the address table is full.
     pub(super) fn add_address(
         &mut self,
         id: InterfaceId,

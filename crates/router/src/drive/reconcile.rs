@@ -3,7 +3,9 @@
 //! ```text
 //! Touched ─▶ layout ─▶ addresses ─▶ firewall ─▶ links ─▶ publish ─▶ machines ─▶ addresses added and removed
 //!               └▶ names with another interface ─▶ routes, neighbours, rules that name them
-//! ``` The cost depends on the changed items and their dependants, such as the VLANs and the addresses of an interface, and not on other items. Loading a configuration marks everything as changed.
+//! ```
+//! The cost depends on the changed items and their dependants, such as the VLANs and the addresses of an interface, and
+//! not on other items. Loading a configuration marks everything as changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

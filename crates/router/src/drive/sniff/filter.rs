@@ -38,7 +38,8 @@ pub(super) fn places(value: Option<&Value>) -> Places {
 
 /// Reads the filter of `/tool/sniffer`; `said` knows values by name without `filter-`.
 ///
-/// # Errors A word has no meaning.
+/// # Errors
+/// A word has no meaning.
 pub(super) fn sniffed(said: &Said<'_>) -> Result<Filter, Reason> {
     let nets = |names: [&'static str; 2]| -> Result<List<IpNet>, Reason> {
         let [mut four, six] = [list(said, names[0], net)?, list(said, names[1], net)?];
@@ -83,7 +84,8 @@ pub(super) fn sniffed(said: &Said<'_>) -> Result<Filter, Reason> {
 /// Reads the filter of `/tool/torch`, and the columns that distinguish flows: one for each given argument. Sources are
 /// hosts behind the interface.
 ///
-/// # Errors A word has no meaning.
+/// # Errors
+/// A word has no meaning.
 pub(super) fn lit(said: &Said<'_>) -> Result<(Columns, Filter), Reason> {
     let given = |name| said(name).is_some();
     let columns = Columns {
