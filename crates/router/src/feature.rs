@@ -1,4 +1,4 @@
-//! What a feature of control is: a value that follows its menus, and says what it wants done by effects.
+//! Interface of the features of control. A feature follows its menus, and returns effects that control carries out.
 //!
 //! ```text
 //! changed items ─▶ follow ─┐
@@ -8,7 +8,7 @@
 //! commands ──────▶ act ────┘
 //! print ─────────▶ rows, annotate
 //! ```
-//! A feature knows no other feature and not control. `features.rs` has the list of them.
+//! A feature does not call control. `features.rs` has the list of all features.
 
 pub(crate) mod access;
 pub(crate) mod address;
@@ -80,29 +80,29 @@ use crate::object::{Made, Owner};
 use crate::records;
 use crate::running::Running;
 
-/// A feature of control. Whatever a feature has no use for stays as it is here.
+/// A feature of control. The default methods do nothing.
 pub(crate) trait Feature: core::fmt::Debug {
-    /// What the log calls it.
+    /// Name in log messages.
     fn name(&self) -> &'static str {
         let path = core::any::type_name::<Self>();
         path.rsplit("::").next().unwrap_or(path)
     }
 
-    /// The menus whose changes it follows, and whose rows and commands it has a part in.
+    /// Menus whose changes the feature follows, and whose rows and commands it provides.
     fn menus(&self) -> &'static [&'static str];
 
-    /// Takes over its menus: what a transaction changed of them, or without `changes` all of it.
+    /// Applies the changes of a transaction to its menus; without `changes`, applies the whole configuration.
     fn follow(&mut self, _: &View<'_>, _: Option<&Changes>, _: &mut Effects) {}
 
-    /// Does what is due.
+    /// Handles due timers.
     fn tick(&mut self, _: Instant, _: &mut Effects) {}
 
-    /// When `tick` is next worth calling.
+    /// Returns when `tick` is due next.
     fn deadline(&self) -> Option<Instant> {
         None
     }
 
-    /// Gives the dynamic rows of one of its menus.
+    /// Produces the dynamic rows of one of its menus.
     fn rows(
         &self,
         _: &'static Menu,
@@ -112,7 +112,7 @@ pub(crate) trait Feature: core::fmt::Debug {
         ControlFlow::Continue(())
     }
 
-    /// The same, with the time, for rows that tell how old or how long something is.
+    /// Produces the dynamic rows of one of its menus, with the time for rows that show an age or a duration.
     fn rows_at(
         &self,
         menu: &'static Menu,
@@ -123,52 +123,53 @@ pub(crate) trait Feature: core::fmt::Debug {
         self.rows(menu, filter, each)
     }
 
-    /// Adds what it knows to the row of an item of one of its menus.
+    /// Adds cells to the row of an item in one of its menus.
     fn annotate(&self, _: &'static Menu, _: Id, _: &mut Row) {}
 
-    /// The same, with the time, for rows that tell how long something still holds.
+    /// Adds cells to the row of an item in one of its menus, with the time for cells that show a remaining duration.
     fn annotate_at(&self, menu: &'static Menu, id: Id, _: Instant, row: &mut Row) {
         self.annotate(menu, id, row);
     }
 
-    /// Runs a command of one of its menus; none if the command is not its own.
+    /// Runs a command of one of its menus; returns `None` for a command of another feature.
     fn act(&mut self, _: &View<'_>, _: &Call<'_>) -> Option<Result<Reply, Reason>> {
         None
     }
 
-    /// The services that it hears. It is asked anew when it has followed its menus.
+    /// Services whose packets the feature receives. Control asks again after each `follow`.
     fn services(&self) -> Vec<Service> {
         Vec::new()
     }
 
-    /// Hears a frame or a packet of one of its services.
+    /// Handles a frame or a packet of one of its services.
     fn hear(&mut self, _: &Heard<'_>, _: &Running<'_>, _: &mut Effects) -> Hearing {
         Hearing::NotMine
     }
 
-    /// Takes over that these interfaces are others, or their addresses or settings, or that they are gone. A load
-    /// tells of all.
+    /// Handles interfaces that were added, changed or removed, or whose addresses or settings changed. Loading a
+    /// configuration names all interfaces.
     fn lay_out(&mut self, _: &BTreeSet<InterfaceId>, _: &Running<'_>, _: &mut Effects) {}
 
-    /// Takes over which servers networks tell. It is told of a change, and begins with none.
+    /// Handles a change of the servers that networks announce. The initial set is empty.
     fn learn(&mut self, _: &Learned, _: Instant, _: &mut Effects) {}
 
-    /// Takes up a record that was kept before a restart (`Effect::Keep`). It has followed its menus by then. False if
-    /// the record is another feature's, or of an item that is gone: it is removed if no feature takes it.
+    /// Restores a record from before a restart (`Effect::Keep`), after the feature has followed its menus. Returns
+    /// false if the record belongs to another feature or to a removed item: control removes records that no feature
+    /// takes.
     fn recall(&mut self, _: &records::Recalled<'_>, _: Instant) -> bool {
         false
     }
 
-    /// Takes over which addresses a name has, if it wants that one (`Effect::Resolve`).
+    /// Handles the resolved addresses of a name that the feature requested (`Effect::Resolve`).
     fn resolved(&mut self, _: &str, _: &[IpAddr], _: Instant, _: &mut Effects) {}
 }
 
-/// What features may look at.
+/// What control shows to features.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     /// The configuration.
     pub(crate) store: &'a Store,
-    /// Whose command is run.
+    /// Caller of the current command.
     pub(crate) asking: &'a Asking,
     /// The time.
     pub(crate) now: Instant,
@@ -176,164 +177,164 @@ pub(crate) struct View<'a> {
     pub(crate) clock: Clock,
 }
 
-/// An object that a feature makes: it shows as dynamic, and goes with its owner.
+/// An object to create. It is shown as dynamic, and is removed with its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewObject {
-    /// The feature, and a number of its own.
+    /// The feature, and a number that the feature chooses.
     pub owner: Owner,
-    /// What it is.
+    /// The object.
     pub made: Made,
-    /// Cells that its row shows besides.
+    /// Further cells of its row.
     pub cells: Vec<(&'static str, Value)>,
     /// Whether users may remove it.
     pub removable: bool,
 }
 
-/// What comes and goes with a DHCP lease.
+/// An object that exists as long as a DHCP lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseChange {
-    /// The simple queue of the client.
+    /// Simple queue of the client.
     Queue(Option<Box<LeaseQueue>>),
-    /// The client's name in the DNS and its address.
+    /// DNS name of the client, and its address.
     Name(Option<(Arc<str>, Ipv4Addr)>),
 }
 
-/// One thing that a feature wants done.
+/// An action that a feature requests from control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// A line of the log: its topics, and what it says.
+    /// Writes a line to the log: topics and text.
     Log(Cow<'static, str>, String),
-    /// An address comes into an address list, or leaves it.
+    /// Adds an address to an address list, or removes it.
     ListEntry {
         /// The family of the list.
         ipv6: bool,
         /// The list.
         list: Name,
-        /// The address: one of IPv4 in the low 32 bits.
+        /// The address; IPv4 in the low 32 bits.
         address: u128,
-        /// Whether it comes.
+        /// True to add, false to remove.
         comes: bool,
     },
-    /// Something of a DHCP lease comes, is another, or goes.
+    /// Adds, changes or removes an object of a DHCP lease, by the lease's number.
     OfLease(u64, LeaseChange),
-    /// An address is in an address list until a time, if not for longer. It says the family.
+    /// Adds an address to an address list until a time, unless the address is listed for longer. The address determines
+    /// the family.
     ListedUntil(Name, IpAddr, Instant),
-    /// What a feature has read of one of its items.
+    /// Sets the intent of an item that a feature has read.
     Item(ItemId, Wanted),
-    /// An interface does not run, whatever its link, as long as somebody holds it down for a reason.
+    /// Holds an interface down, whatever the state of its link, until all reasons are withdrawn.
     Hold {
         /// The interface.
         item: ItemId,
-        /// The reason, as its row shows it.
+        /// The reason, as rows show it.
         why: &'static str,
-        /// Whether it is held down for that.
+        /// True to hold down, false to withdraw the reason.
         is_held: bool,
     },
-    /// An interface becomes the slave of another one, which takes its frames, or is freed.
+    /// Makes an interface the slave of a master, which takes its frames, or frees it.
     Slave {
         /// The slave.
         slave: Name,
-        /// What the master is. An interface has one of each kind at most.
+        /// Kind of the master. An interface has at most one master of each kind.
         above: Above,
-        /// The master; none frees the slave of one of this kind.
+        /// The master; `None` frees the slave from its master of this kind.
         master: Option<Name>,
     },
-    /// Workers are told of a bridge, or that it is gone.
+    /// Publishes a bridge to workers, or removes it.
     Bridge(InterfaceId, Option<Arc<Bridge>>),
-    /// Workers are told of a bond, or that it is gone.
+    /// Publishes a bond to workers, or removes it.
     Bond(InterfaceId, Option<Arc<Bond>>),
-    /// An interface, an address or a route comes.
+    /// Creates an interface, an address, a route or a rule.
     Object(Box<NewObject>),
-    /// All objects of an owner go.
+    /// Removes all objects of an owner.
     Gone(Owner),
-    /// Something is sent.
+    /// Sends a frame or a packet.
     Send(Outgoing),
-    /// A datagram of UDP is sent from this router's own address.
+    /// Sends a UDP datagram from an address of this router.
     Datagram(Box<Datagram>),
-    /// An echo request is sent.
+    /// Sends an echo request.
     Echo(Box<Echo>),
-    /// The addresses of a name are wanted once more, or once less.
+    /// Starts or stops the resolution of a name. Requests of one name are counted.
     Resolve {
         /// The name.
         name: Arc<str>,
-        /// Whether once more.
+        /// True to start, false to stop.
         wanted: bool,
     },
-    /// A service that is heard where it is asked for (`Scope::Asked`) is asked for on an interface, or not any
-    /// more. An interface that goes takes that with it.
+    /// Starts or stops the delivery of a service with `Scope::Asked` on an interface. Removing the interface stops the
+    /// delivery.
     Hear {
         /// The service's name.
         service: &'static str,
         /// The interface.
         interface: InterfaceId,
-        /// Whether it is asked for.
+        /// True to start, false to stop.
         on: bool,
     },
-    /// A group is to be received on an interface, or not any more. Who has it joined leaves it, too.
+    /// Joins a multicast group on an interface, or leaves it. The feature that joined a group has to leave it.
     Join {
         /// The group.
         group: IpAddr,
         /// The interface.
         interface: InterfaceId,
-        /// Whether it is to be.
+        /// True to join, false to leave.
         on: bool,
     },
-    /// A well-formed packet of ARP or neighbour discovery is told to the table of neighbours.
+    /// Passes a valid ARP or neighbour discovery packet to the neighbour table.
     Neighbour {
         /// The family.
         ipv6: bool,
-        /// Where it came in.
+        /// The ingress interface.
         interface: InterfaceId,
-        /// It, from its network header on.
+        /// The packet, from its network header on.
         packet: Box<[u8]>,
-        /// Who sent it on the link.
+        /// Link address of the sender.
         from: Mac,
     },
-    /// An IPv4 neighbour of an interface is known without being asked for, as it leased the address; without a link
-    /// address it is not any more.
+    /// Adds an IPv4 neighbour whose link address a DHCP lease gives; without a link address, removes it.
     Arp(InterfaceId, Ipv4Addr, Option<Mac>),
-    /// A script runs, by its name or its text, with the rights of the router itself.
+    /// Runs a script, given by its name or its text, with the rights of the router itself.
     Script {
-        /// What started it, as `/system/script/job` shows it.
+        /// The trigger, as `/system/script/job` shows it.
         kind: &'static str,
-        /// The name of a script, or the text.
+        /// Name or text of the script.
         source: String,
-        /// Statements that run before it, on its first line: they set what the script may ask for.
+        /// Statements that run before the script, on its first line: they set the variables of the script.
         before: String,
     },
-    /// An interface is to be looked at as if it had changed: features are told of it.
+    /// Treats an interface as changed: all features are told.
     Look(Name),
-    /// A network tells this router of servers, or does not any more.
+    /// Sets the servers that a network announces, or withdraws them.
     Learn(Owner, Option<Servers>),
-    /// Gateway checks want something of routes.
+    /// An action of gateway checks.
     Gateway(check::Wanted),
-    /// Something is counted of a RADIUS server.
+    /// Counts an event of a RADIUS server.
     Radius(service::radius::Action),
-    /// Something of queues is wanted.
+    /// An action of queues.
     Queues(queue::Wanted),
-    /// Workers are told which packets IPsec protects.
+    /// Gives workers the IPsec policies.
     Policies(Arc<Policies>),
-    /// A record is kept over a restart, or removed.
+    /// Writes a record that survives a restart, or removes it.
     Keep(records::Key, Option<Vec<u8>>),
-    /// So many packets that a feature kept are lost, for this reason.
+    /// Counts packets that a feature dropped, with the reason.
     Lost(DropReason, usize),
 }
 
-/// Frames that a feature may send for one that it hears.
+/// Frames that a feature may send in answer to one received frame.
 const ANSWERS: usize = 64;
-/// Frames that features may send at another occasion: as many as wait for a worker at most.
+/// Frames that features may send on other occasions: the number that can wait for a worker.
 const SENDS: usize = 4096;
 
-/// What features want done, in order.
+/// Effects of features, in order.
 #[derive(Debug)]
 pub struct Effects {
     list: Vec<Effect>,
-    /// How many more frames may be sent, and how many were wanted beyond.
+    /// Number of frames that may still be sent, and number of frames that exceeded the limit.
     room: usize,
     pub(crate) lost: usize,
-    /// The worker that sends packets.
+    /// The worker that sends the packets.
     pub(crate) worker: u16,
-    /// The features that answer with these that interfaces are others.
+    /// Features that added effects in answer to changed interfaces.
     makers: Vec<&'static str>,
 }
 
@@ -350,7 +351,7 @@ impl Default for Effects {
 }
 
 impl Effects {
-    /// Those of hearing a frame that came by this worker, which sends answers, too.
+    /// Creates the effects of a received frame; its worker also sends the answers.
     pub(crate) fn of_hearing(worker: u16) -> Self {
         Self {
             room: ANSWERS,
@@ -359,7 +360,7 @@ impl Effects {
         }
     }
 
-    /// Adds something to send, as far as there is room.
+    /// Adds a frame or a packet to send, within the limit.
     pub(crate) fn send(&mut self, outgoing: Outgoing) {
         match self.room.checked_sub(1) {
             Some(room) => {
@@ -370,12 +371,12 @@ impl Effects {
         }
     }
 
-    /// Whether nothing is wanted.
+    /// Whether there are no effects.
     pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty() && self.lost == 0
     }
 
-    /// Lets a feature add what it wants as interfaces are others.
+    /// Lets a feature add effects in answer to changed interfaces; notes the feature if it adds any.
     pub(crate) fn of_maker(&mut self, maker: &'static str, add: impl FnOnce(&mut Self)) {
         let before = self.list.len();
         add(self);
@@ -384,12 +385,12 @@ impl Effects {
         }
     }
 
-    /// Who added what is wanted as interfaces are others.
+    /// Returns the features that added effects in answer to changed interfaces.
     pub(crate) fn makers(&self) -> impl Iterator<Item = &'static str> {
         self.makers.iter().copied()
     }
 
-    /// Adds one.
+    /// Adds an effect.
     pub fn push(&mut self, effect: Effect) {
         self.list.push(effect);
     }
@@ -404,13 +405,14 @@ impl Effects {
         })));
     }
 
-    /// Adds a line of the log.
+    /// Adds a log line.
     pub(crate) fn log(&mut self, topics: impl Into<Cow<'static, str>>, message: String) {
         self.push(Effect::Log(topics.into(), message));
     }
 }
 
-/// Gives the items of a menu that a transaction changed, none for one that is gone; all of them without `changes`.
+/// Calls `each` for the items of a menu that a transaction changed, with `None` for a removed item; without `changes`,
+/// for all items.
 pub(crate) fn each_item(
     view: &View<'_>,
     path: &str,
@@ -423,7 +425,7 @@ pub(crate) fn each_item(
     }
 }
 
-/// Whether a transaction changed something of these menus; without `changes` everything is new.
+/// Whether a transaction changed any of these menus; true without `changes`.
 pub(crate) fn concerns(menus: &[&str], changes: Option<&Changes>) -> bool {
     changes.is_none_or(|changes| {
         let mut changed = changes.list.iter();

@@ -1,4 +1,4 @@
-//! The list of features, in the order in which they depend on each other.
+//! The list of features, in the order of their dependencies.
 //!
 //! A new feature has its file in `feature/`, a field here, and a line in each of the two lists.
 
@@ -55,7 +55,7 @@ use crate::learned::Learned;
 use crate::records::Recalled;
 use crate::running::Running;
 
-/// How many features there are.
+/// Number of features.
 const COUNT: usize = 40;
 
 /// The features of a router.
@@ -63,31 +63,31 @@ const COUNT: usize = 40;
 pub(crate) struct Features {
     /// The log.
     pub(crate) log: Log,
-    /// Users, and who is logged in.
+    /// Users and their sessions.
     pub(crate) access: access::Access,
-    /// What scripts share; a job ends with the rights of its owner.
+    /// State of scripting; a job stops if its owner loses the rights.
     pub(crate) scripting: script::Scripting,
-    /// Certificates, and whom the router believes.
+    /// Certificates, and the trusted authorities.
     pub(crate) certificates: Certificates,
-    /// Servers that know users.
+    /// RADIUS servers.
     pub(crate) radius: Radius,
-    /// When scripts run by themselves.
+    /// The scheduler.
     pub(crate) schedule: Schedule,
-    /// Names: of this router, in address lists, and asked for by others.
+    /// DNS: static names, address lists by name, and queries of clients.
     pub(crate) dns: Dns,
-    /// Addresses of names that features want to know.
+    /// Resolution of names for other features.
     pub(crate) lookups: Lookups,
-    /// The time from servers, and for others.
+    /// NTP client and server.
     pub(crate) ntp: Ntp,
-    /// Hosts that are watched.
+    /// Hosts watched by netwatch.
     pub(crate) watches: Watches,
-    /// Collectors of flows.
+    /// Flow export to collectors.
     pub(crate) flows: Flows,
-    /// Services that are to listen and cannot.
+    /// IP services that cannot listen.
     pub(crate) services: Services,
-    /// The host key of SSH.
+    /// SSH host key.
     pub(crate) ssh: Ssh,
-    /// Mails that are to be sent.
+    /// Mails to send.
     pub(crate) mails: Mails,
     loop_protection: LoopProtection,
     /// Bonds.
@@ -98,11 +98,11 @@ pub(crate) struct Features {
     pub(crate) bridges: Bridges,
     /// Virtual routers.
     pub(crate) virtual_routers: VirtualRouters,
-    /// Networks of VXLAN.
+    /// VXLAN interfaces.
     pub(crate) vxlans: Vxlans,
-    /// Tunnels between two addresses.
+    /// EoIP, GRE, IPIP and 6to4 tunnels.
     pub(crate) tunnels: Tunnels,
-    /// Packets that are protected, and their keys.
+    /// IPsec policies and IKE.
     pub(crate) ipsec: Ipsec,
     /// WireGuard interfaces and their peers.
     pub(crate) wireguard: Wireguards,
@@ -111,22 +111,22 @@ pub(crate) struct Features {
     /// Addresses of interfaces.
     addresses: Addresses,
     neighbours: Neighbours,
-    /// Neighbours of layer 2.
+    /// Neighbour discovery on layer 2.
     pub(crate) neighbourhood: Neighbourhood,
     mac_tools: MacTools,
-    /// Reports of IPv4 groups.
+    /// IGMP reports of IPv4 groups.
     pub(crate) links4: Links4,
-    /// Router advertisements and reports of groups.
+    /// Router advertisements and MLD reports.
     pub(crate) links6: Links6,
     echo: Echo,
-    /// DHCP relay agents, which hear before servers do.
+    /// DHCP relays, which receive before DHCP servers.
     dhcp_relays: DhcpRelays,
     /// DHCP clients.
     dhcp_clients: DhcpClients,
     pub(crate) snmp: Snmp,
     /// DHCP for IPv6.
     dhcp6: Dhcp6,
-    /// Pools of addresses.
+    /// Address pools.
     address_pools: AddressPools,
     /// DHCP servers.
     pub(crate) dhcp_servers: DhcpServers,
@@ -135,13 +135,13 @@ pub(crate) struct Features {
     pub(crate) checks: Checks,
     /// Echo requests of users.
     pub(crate) pings: UserPings,
-    /// Those that a test adds.
+    /// Features that a test adds.
     #[cfg(test)]
     added: Vec<Box<dyn Feature + Send>>,
 }
 
 impl Features {
-    /// All of them, without any configuration. Their jitter follows from `rng`; what nobody may guess comes from
+    /// Creates all features, without a configuration. Their jitter follows from `rng`; unpredictable values come from
     /// `secrets`. `now` is the time on the router's own clock.
     pub(crate) fn new(rng: &mut Rng, secrets: &mut Rng, clock: &DayClock, now: Instant) -> Self {
         let id = rng.next_u32() as u16;
@@ -195,7 +195,7 @@ impl Features {
             dhcp_alerts: DhcpAlerts::new(secrets.split()),
             address_pools,
             checks: Checks::new(id, rng),
-            // Another, so that neither takes the other's answers.
+            // A different identifier, so that user pings and gateway checks do not take each other's answers.
             pings: UserPings::new(id.wrapping_add(1)),
             #[cfg(test)]
             added: Vec::new(),
@@ -308,13 +308,13 @@ impl Features {
         core::iter::empty()
     }
 
-    /// The features that have a part in a menu.
+    /// Returns the features that provide rows or commands of a menu.
     pub(crate) fn of(&self, path: &str) -> impl Iterator<Item = &dyn Feature> {
         let features = self.list();
         features.filter(move |feature| feature.menus().contains(&path))
     }
 
-    /// Lets those follow whose menus a transaction changed; all of them where everything is new.
+    /// Passes the changes of a transaction to the features of the changed menus; without `changes`, to all features.
     pub(crate) fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
         for feature in self.list_mut() {
             if concerns(feature.menus(), changes) {
@@ -323,7 +323,7 @@ impl Features {
         }
     }
 
-    /// Lets those tick whose time has come.
+    /// Calls the due timers of features.
     pub(crate) fn tick(&mut self, now: Instant, out: &mut Effects) {
         for feature in self.list_mut() {
             if feature.deadline().is_some_and(|at| at <= now) {
@@ -332,13 +332,13 @@ impl Features {
         }
     }
 
-    /// When `tick` is next worth calling.
+    /// Returns when `tick` is due next.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let features = self.list();
         features.filter_map(Feature::deadline).min()
     }
 
-    /// What the features want to hear, each with its place on the list.
+    /// Returns the services of all features, each with the feature's position in the list.
     pub(crate) fn services(&self) -> Vec<(usize, Service)> {
         let features = self.list().enumerate();
         let wanted = features.map(|(at, feature)| (at, feature.services()));
@@ -346,7 +346,7 @@ impl Features {
         wanted.collect()
     }
 
-    /// Lets those at these places of the list hear a frame, in order. One that finds it bad is the last.
+    /// Passes a frame to the features at these positions, in order. Stops at the first feature that rejects the frame.
     pub(crate) fn hear(
         &mut self,
         hearers: &[usize],
@@ -366,7 +366,7 @@ impl Features {
         all
     }
 
-    /// Tells all of interfaces that are others, or their addresses.
+    /// Tells all features about interfaces that changed, or whose addresses changed.
     pub(crate) fn lay_out(
         &mut self,
         others: &BTreeSet<InterfaceId>,
@@ -378,19 +378,19 @@ impl Features {
         }
     }
 
-    /// Tells all which servers networks tell.
+    /// Tells all features which servers networks announce.
     pub(crate) fn learn(&mut self, learned: &Learned, now: Instant, out: &mut Effects) {
         for feature in self.list_mut() {
             feature.learn(learned, now, out);
         }
     }
 
-    /// Gives a record from before a restart to the feature that it belongs to; false if there is none.
+    /// Passes a record from before a restart to its feature; returns false if no feature takes it.
     pub(crate) fn recall(&mut self, record: &Recalled<'_>, now: Instant) -> bool {
         self.list_mut().any(|feature| feature.recall(record, now))
     }
 
-    /// Tells all which addresses a name has.
+    /// Tells all features the resolved addresses of a name.
     pub(crate) fn resolved(
         &mut self,
         name: &str,
@@ -403,7 +403,7 @@ impl Features {
         }
     }
 
-    /// Runs a command, if it is a feature's.
+    /// Runs a command, if it belongs to a feature.
     pub(crate) fn act(
         &mut self,
         view: &View<'_>,
@@ -415,7 +415,7 @@ impl Features {
     }
 }
 
-/// All that a configuration wants, as a load has it.
+/// Returns the complete intent of a configuration, as after a load.
 #[cfg(test)]
 pub(crate) fn intent(store: &menu::Store) -> crate::intent::Intent {
     let clock = DayClock::new(menu::Clock::utc(0));

@@ -1,9 +1,9 @@
-//! The router's own files: what `/file` shows, and what exports, imports and backups go to.
+//! The router's own files: rows of `/file`, and storage of exports, imports and backups.
 //!
-//! They lie in a folder of the state, or in memory where nothing is kept. A name is words with `/`
-//! between them; nothing leads out of the folder, neither `..` nor a link, because the kernel
-//! resolves names beneath it. A file is replaced wholly or not at all. Size and number are bounded.
-//! Files that users write have an owner, whose alone they are to change, and a share of the room.
+//! Files lie in the state folder, or in memory for a router without one. A name is words with `/` between them; nothing
+//! leads out of the folder, neither `..` nor a link, because the kernel resolves names beneath it. Replacing a file is
+//! atomic. Size and number are bounded. A file that a user writes belongs to that user: other users may not change it,
+//! and its size counts against the user's share.
 //!
 //! A memory disk (`/disk add type=tmpfs`) is a folder at the root whose files are in memory ([`Files::mount`]).
 
@@ -28,50 +28,50 @@ pub use self::remote::{RemoteEntry, RemoteFiles};
 use crate::clock::DayClock;
 use crate::private::close_to_others;
 
-/// The largest file, all of them together, and how many there may be.
+/// Limits: size of a file, size of all files, and number of files.
 const FILE_BYTES: usize = 64 << 20;
 const ALL_BYTES: u64 = 512 << 20;
 const COUNT: usize = 2_000;
-/// Where the labels of files are kept: no name of a file.
+/// File that holds the labels of all files; no user file can have this name.
 const LABELS: &str = ".labels";
-/// Words of a name.
+/// Maximum number of words in a name.
 const DEPTH: usize = 8;
-/// RouterOS: files up to this size show what is in them.
+/// RouterOS: rows show the contents of files up to this size.
 const SHOWN: u64 = 60 << 10;
 
 /// The files of a router.
 #[derive(Debug)]
 pub struct Files {
     place: Place,
-    /// Memory disks by the names of their folders.
+    /// Memory disks, by the name of their folder.
     disks: BTreeMap<String, Disk>,
     labels: Labels,
-    /// Whose command it is; the router itself writes where nobody has asked yet.
+    /// User of the current command; `None` for the router itself.
     actor: Option<Actor>,
 }
 
-/// What there is to say about a file.
+/// Metadata of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Its name behind those of its folders.
+    /// Path, including folders.
     pub(crate) name: String,
     /// Whether it is a folder.
     pub(crate) folder: bool,
-    /// Its length.
+    /// Size in bytes.
     pub(crate) bytes: u64,
-    /// When it was changed, in seconds since 1970.
+    /// Time of the last change, in seconds since 1970.
     pub(crate) modified: i64,
 }
 
 impl Entry {
-    /// The number of its row: the same for as long as the name is.
+    /// Returns the number of its row, which follows from the name.
     pub(crate) fn id(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.name.hash(&mut hasher);
         hasher.finish() >> 1 | 1 << 63
     }
 
-    /// What it is, by the ending of its name.
+    /// Returns its type, which follows from the ending of the name.
     pub(crate) fn kind(&self) -> String {
         if self.folder {
             return "directory".to_owned();
@@ -87,7 +87,7 @@ impl Entry {
 }
 
 impl Files {
-    /// Files that are gone with the router.
+    /// Creates files in memory, which are lost when the router stops.
     pub fn memory(clock: DayClock) -> Self {
         Self {
             place: Place::Memory(BTreeMap::new(), clock),
@@ -97,10 +97,10 @@ impl Files {
         }
     }
 
-    /// The files in this folder, which is made if it is not there.
+    /// Opens the files in a folder; creates the folder if it does not exist.
     ///
     /// # Errors
-    /// What is wrong with the folder.
+    /// The folder cannot be created or read.
     pub fn open(folder: &Path) -> Result<Self, String> {
         use std::os::unix::fs::DirBuilderExt as _;
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
@@ -125,21 +125,21 @@ impl Files {
         Ok(files)
     }
 
-    /// From now on it is this user who reads and writes by [`menu::Files`].
+    /// Sets the user for access by [`menu::Files`].
     pub(crate) fn act_for(&mut self, caller: &Caller<'_>) {
         self.actor = Some(Actor::new(caller));
     }
 
-    /// The user who wrote a file; `None` if no user did, or there is no such file.
+    /// Returns the user who wrote a file; `None` if the router wrote it, or it does not exist.
     pub(crate) fn owner(&self, name: &str) -> Option<&str> {
         let name = checked(name).ok()?;
         self.labels.get(&name).map(|label| &*label.owner)
     }
 
-    /// Refuses what the user may not replace, rename or remove.
+    /// Checks that the user may replace, rename or remove a file.
     ///
     /// # Errors
-    /// It is another's.
+    /// The file belongs to another user.
     pub(crate) fn may_change(&self, name: &str) -> Result<(), Reason> {
         let label = self.labels.get(name);
         let Some(actor) = self.actor.as_ref().filter(|_| self.entry(name).is_some()) else {
@@ -158,14 +158,14 @@ impl Files {
         }
     }
 
-    /// Writes for the user, under the user's label.
+    /// Writes a file with the label of the user.
     fn write_as(&mut self, name: &str, contents: &[u8], plain: bool) -> Result<(), Reason> {
         let name = checked(name)?;
         self.may_change(&name)?;
         let Some(label) = self.actor.as_ref().map(|actor| actor.label(plain)) else {
             return self.put(name, contents);
         };
-        // It stays as secret as it was until what was in it is gone.
+        // The file keeps a secret label until the old contents are replaced.
         let before = self.labels.get(&name).is_some_and(|before| before.secret);
         let mut strict = label.clone();
         strict.secret |= before;
@@ -180,7 +180,7 @@ impl Files {
         }
     }
 
-    /// All files, by name; at most [`COUNT`] of them in each place. A memory disk hides a folder of its name.
+    /// Returns all files by name; at most [`COUNT`] in each place. A memory disk hides a folder with its name.
     pub(crate) fn list(&self) -> Vec<Entry> {
         let mut all = self.place.list();
         if !self.disks.is_empty() {
@@ -191,7 +191,7 @@ impl Files {
         all
     }
 
-    /// Size, type and time of a file.
+    /// Returns the metadata of a file.
     pub(crate) fn entry(&self, name: &str) -> Option<Entry> {
         let name = checked(name).ok()?;
         self.place_of(&name).entry(&name)
@@ -207,7 +207,7 @@ impl Files {
         disk.map_or(&mut self.place, |disk| &mut disk.place)
     }
 
-    /// The contents of a small file of text, as rows show them.
+    /// Returns the contents of a small text file for its row.
     pub(crate) fn shown(&self, entry: &Entry) -> Option<String> {
         if entry.folder || entry.bytes > SHOWN {
             return None;
@@ -216,10 +216,10 @@ impl Files {
         (!contents.contains(&0)).then(|| bytes::from_bytes(&contents))
     }
 
-    /// Makes a folder.
+    /// Creates a folder.
     ///
     /// # Errors
-    /// The name is none, or taken.
+    /// The name is invalid or taken.
     pub(crate) fn make_folder(&mut self, name: &str) -> Result<(), Reason> {
         let name = checked(name)?;
         self.room_for(&name, 0)?;
@@ -231,11 +231,10 @@ impl Files {
         self.place_of_mut(&name).make_folder(name.clone())
     }
 
-    /// Puts bytes behind what is in a file, which is made if it is not there. They are not waited
-    /// for to be on disk.
+    /// Appends bytes to a file, which is created if it does not exist. Does not sync to disk.
     ///
     /// # Errors
-    /// The name is none, there is no room, or it cannot be written.
+    /// The name is invalid, there is no room, or the write fails.
     pub(crate) fn append(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason> {
         let name = checked(name)?;
         let there = self.entry(&name);
@@ -252,10 +251,10 @@ impl Files {
         self.place_of_mut(&name).append(name.clone(), contents)
     }
 
-    /// Removes a file, or a folder with all files in it. RouterOS: a folder need not be empty.
+    /// Removes a file, or a folder with all of its files. RouterOS: the folder need not be empty.
     ///
     /// # Errors
-    /// There is none, it is a disk, or the user may not remove one of the files; then nothing is removed.
+    /// Nothing has this name, it is a disk, or the user may not remove one of the files; then nothing is removed.
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), Reason> {
         let entry = self.entry(name).ok_or(Reason::NoItem)?;
         if self.is_disk(&entry.name) {
@@ -269,7 +268,7 @@ impl Files {
         all.retain(|other| other.name.starts_with(&inside));
         all.iter()
             .try_for_each(|other| self.may_change(&other.name))?;
-        // Files come after their folder in the list.
+        // The list has folders before their files.
         let place = self.place_of_mut(&entry.name);
         all.iter().rev().try_for_each(|other| place.remove(other))?;
         place.remove(&entry)?;
@@ -279,17 +278,17 @@ impl Files {
         }
     }
 
-    /// Gives a file another name.
+    /// Renames a file.
     ///
     /// # Errors
-    /// There is none, or the name is none or taken.
+    /// The file does not exist, or the new name is invalid or taken.
     pub(crate) fn rename(&mut self, from: &str, to: &str) -> Result<(), Reason> {
         let entry = self.entry(from).ok_or(Reason::NoItem)?;
         let to = checked(to)?;
         if self.entry(&to).is_some() {
             return Err(taken());
         }
-        // Nothing is without its label at any moment.
+        // Label the new name first: no file is without its label at any moment.
         let labelled = self.labels.copy(&entry.name, &to);
         if labelled {
             self.keep_labels()?;
@@ -322,7 +321,7 @@ impl Files {
         self.place_of_mut(&entry.name).remove(entry)
     }
 
-    /// Whether so many bytes of the user's may become a file of this name.
+    /// Checks that a file of this size fits into the user's share.
     fn room_for(&self, name: &str, bytes: usize) -> Result<(), Reason> {
         let others = self.room_of_all(name, bytes)?;
         match &self.actor {
@@ -331,7 +330,7 @@ impl Files {
         }
     }
 
-    /// Whether so many bytes may become a file of this name; the other files.
+    /// Checks that a file of this size fits into the limits of the router; returns the other files.
     fn room_of_all(&self, name: &str, bytes: usize) -> Result<Vec<Entry>, Reason> {
         if bytes > FILE_BYTES {
             return Err(Reason::failure("file is too large"));
@@ -368,16 +367,16 @@ impl menu::Files for Files {
 }
 
 impl Files {
-    /// What is in a file, whoever asks.
+    /// Returns the contents of a file, without checking the user's rights.
     ///
     /// # Errors
-    /// There is none of this name, or it cannot be read.
+    /// No file has this name, or it cannot be read.
     pub(crate) fn contents(&self, name: &str) -> Result<Vec<u8>, Reason> {
         let name = checked(name)?;
         self.place_of(&name).contents(&name)
     }
 
-    /// Makes a file, or replaces one.
+    /// Creates or replaces a file.
     fn put(&mut self, name: String, contents: &[u8]) -> Result<(), Reason> {
         if self.entry(&name).is_some_and(|entry| entry.folder) {
             return Err(taken());
@@ -387,7 +386,7 @@ impl Files {
     }
 }
 
-/// A name that is one: words with `/` between them, none hidden.
+/// Validates a name: words separated by `/`, none of them hidden.
 fn checked(name: &str) -> Result<String, Reason> {
     let name = name.strip_prefix('/').unwrap_or(name);
     let is_word = |word: &str| {

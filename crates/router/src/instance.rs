@@ -1,4 +1,4 @@
-//! A router as a value: its configuration and what runs of it.
+//! A router as a value: configuration and running state.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,56 +23,55 @@ use crate::feature::radius::Aaa;
 use crate::files::RemoteFiles;
 use crate::kind::{is_virtual_radio, veth};
 
-/// An interface whose other end is a device of the machine, `/interface/veth`: the device is as the container is to
-/// have it.
+/// Interface of `/interface/veth`, whose other end is a device of the host for a container. The fields configure that
+/// device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Veth {
-    /// What both ends are called.
+    /// Name of both ends.
     pub name: String,
-    /// The addresses of the device.
+    /// Addresses of the device.
     pub addresses: Vec<IpNet>,
-    /// Its link address; none leaves it as it is.
+    /// Link address of the device; `None` keeps its own.
     pub mac: Option<[u8; 6]>,
 }
 
 /// A router: the store of its configuration, and control.
 ///
-/// It owns no thread and no socket. Its owner calls [`Control::poll`] when a worker hands something
-/// over and when [`Control::deadline`] has come, tells it of devices, and runs commands.
+/// It owns no thread and no socket. Its owner calls [`Control::poll`] when a worker hands something over and when
+/// [`Control::deadline`] has come, reports devices to it, and runs commands.
 #[derive(Debug)]
 pub struct Instance {
     store: Store,
     control: Control,
-    /// What was noted of the last login of each user.
+    /// Noted last login of each user.
     logins: BTreeMap<Id, Noted>,
 }
 
-/// What is kept of a user's last login: when it was, in seconds since 1970, and where logins of that
-/// user come from.
+/// Note about a user's last login: time in seconds since 1970, and source address.
 #[derive(Debug)]
 struct Noted {
     when: i64,
     from: Vec<IpAddr>,
 }
 
-/// How the notes begin that say when a user logged in, and from where: the number of the user's item
-/// follows.
+/// Prefix of notes about last logins; the number of the user's item follows.
 const LOGIN: &str = "login ";
 
-/// The note that the router has not stopped yet.
+/// Note that exists while the router runs: left behind by an unclean stop.
 const RUNNING: &str = "running";
 
-/// The note that nobody was told the first password: the number of its user's item and its seal.
+/// Note that exists until somebody has been told the first password: number of the user's item, and the sealed
+/// password.
 const UNTOLD: &str = "untold password";
 
-/// Seconds between two notes about one user, at least.
+/// Minimum seconds between two notes about one user.
 const NOTED: i64 = 60;
 
 impl Instance {
-    /// A router with the configuration in `store`, and its workers.
+    /// Creates a router with the configuration in `store`, and its workers.
     ///
     /// # Errors
-    /// What the kernel says when it has no memory, or that there are too many workers.
+    /// The kernel has no memory left, or there are too many workers.
     pub fn new(setup: &Setup, store: Store) -> std::io::Result<(Self, Vec<Worker>)> {
         let (mut control, workers) = Control::build(setup)?;
         control.load(&store);
@@ -84,12 +83,12 @@ impl Instance {
         Ok((instance, workers))
     }
 
-    /// What is counted, as Prometheus reads it.
+    /// Returns all metrics in the text format of Prometheus.
     pub fn metrics(&self) -> String {
         self.control.metrics(&self.store)
     }
 
-    /// Whether all ports that are configured are there.
+    /// Whether all configured ports have a device.
     pub fn has_its_ports(&self) -> bool {
         self.control.missed.is_empty()
     }
@@ -99,86 +98,83 @@ impl Instance {
         &self.store
     }
 
-    /// What runs.
+    /// The running half.
     pub fn control(&mut self) -> &mut Control {
         &mut self.control
     }
 
-    /// Whom the router believes at this moment: who connects somewhere by TLS asks for each connection.
+    /// Returns the currently trusted authorities. TLS clients call this for each connection.
     pub fn trust(&self) -> Arc<Trust> {
         self.control.features.certificates.trust()
     }
 
-    /// The mails that are to be sent now, each once; [`Self::mail_sent`] hears of each.
+    /// Returns the mails to send; each is returned once. The caller reports each result with [`Self::mail_sent`].
     pub fn take_letters(&mut self) -> Vec<Letter> {
         let features = &mut self.control.features;
         let name = self.control.intent.identity.to_string();
         features.mails.take(&mut features.log, &name)
     }
 
-    /// Hears what came of a mail.
+    /// Records the result of a mail.
     pub fn mail_sent(&mut self, sent: Sent) {
         let features = &mut self.control.features;
         features.mails.sent(sent, &mut features.log);
     }
 
-    /// Takes over the host key of SSH that the program has made; `/ip/ssh` may have another.
+    /// Sets the SSH host key that the program has generated; a key of `/ip/ssh` takes precedence.
     pub fn set_host_key(&mut self, key: access::HostKey) {
         self.control.features.ssh.set_first(key, &self.store);
     }
 
-    /// Who is asked about users that this router does not know; none where nobody is.
+    /// Returns the RADIUS servers for users unknown to this router; `None` without such servers.
     pub fn login_servers(&self) -> Option<Aaa> {
         Aaa::of(&self.store, &self.control.features.radius)
     }
 
-    /// Counts what was done about questions to servers.
+    /// Counts RADIUS events.
     pub fn count_radius(&mut self, actions: &[service::radius::Action]) {
         let radius = &mut self.control.features.radius;
         actions.iter().for_each(|action| radius.count(action));
     }
 
-    /// Ends a session. Says whether there is such a session.
+    /// Ends a session; returns whether it existed.
     pub fn end_session(&self, login: u64) -> bool {
         self.control.features.access.end(login)
     }
 
-    /// The list of what an authority of `/certificate` has revoked, in DER, by the number of its item.
+    /// Returns the revocation list of an authority in `/certificate`, in DER, by item number.
     pub fn revocation_list(&mut self, id: Id) -> Option<Vec<u8>> {
         let clock = self.control.clock.now();
         let certificates = &mut self.control.features.certificates;
         certificates.list(&self.store, id, clock)
     }
 
-    /// Tells which servers the machine underneath asks for names: they are asked where `/ip/dns` has
-    /// none.
+    /// Sets the name servers of the host: the router uses them if `/ip/dns` has no server.
     pub fn set_machine_servers(&mut self, servers: Vec<SocketAddr>) {
         self.control.set_machine_servers(servers);
     }
 
-    /// The scripts whose time has come: the owner runs each beside everything else. To be asked for
-    /// after a poll.
+    /// Returns the due script jobs: the owner runs each beside other work. Call this after each poll.
     pub fn due_jobs(&mut self) -> Vec<script::Job> {
         self.control.due_jobs(&self.store)
     }
 
-    /// When [`Control::poll`] is next worth calling, if no worker hands anything over before.
+    /// Returns when [`Control::poll`] is due next, apart from packets of workers.
     pub fn deadline(&self) -> Option<Instant> {
         self.control.deadline()
     }
 
-    /// Lends the configuration and what runs of it, for a command of a script that runs elsewhere.
+    /// Lends configuration and running state to a script command that runs on another thread.
     pub fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Router)) {
         run(&mut self.store, &mut self.control);
     }
 
-    /// While `read_only` is set, commits of others than the owner of the open transaction fail:
-    /// [`Store::set_read_only`].
+    /// While `read_only` is set, only the owner of the open transaction can commit: [`Store::set_read_only`].
     pub const fn set_read_only(&mut self, read_only: bool) {
         self.store.set_read_only(read_only);
     }
 
-    /// Whether a transaction is under way and only lets readers in.
+    /// Whether a transaction is open that lets other sessions only read.
     pub const fn is_read_only(&self) -> bool {
         self.store.is_read_only()
     }
@@ -188,12 +184,12 @@ impl Instance {
         self.store.abandon();
     }
 
-    /// Does what is due at `now`: see [`Control::poll`]. What was applied and not confirmed in time
-    /// is taken back, and what rules put into lists for ever becomes configuration.
+    /// Handles due work at `now` ([`Control::poll`]). Reverts an unconfirmed configuration in time, and writes
+    /// addresses that rules listed without a timeout into the configuration.
     pub fn poll(&mut self, now: Instant) -> bool {
         let busy = self.control.poll(now);
         self.control.answer_snmp(&self.store);
-        // Changes wait for the end of the transaction that lets a reader in.
+        // Changes wait until the transaction of the read-only phase ends.
         if self.is_read_only() {
             return busy;
         }
@@ -203,31 +199,31 @@ impl Instance {
         busy
     }
 
-    /// Who is in safe mode, as a session sees it.
+    /// Returns the holder of safe mode, as a session sees it.
     pub fn safe_mode(&self, session: u64) -> Holder {
         self.control.safe_mode(session)
     }
 
-    /// A session has ended without leaving: what it holds in safe mode is taken back.
+    /// Handles a broken session: reverts its changes of safe mode.
     pub fn session_lost(&mut self, session: u64) {
         self.control.session_lost(&mut self.store, session);
     }
 
-    /// A session leaves: what it holds in safe mode is kept.
+    /// Handles a closed session: keeps its changes of safe mode.
     pub fn session_left(&mut self, session: u64) {
         self.control.session_left(&mut self.store, session);
     }
 
-    /// What a session is to be told, once.
+    /// Returns a message for a session, once.
     pub fn notice(&mut self, session: u64) -> Option<String> {
         self.control.take_notice(session)
     }
 
-    /// Runs commands as the console does: each is a transaction, durable and in force when it
-    /// returns. Nothing else goes on meanwhile, so they can not wait: see [`script::run_at`].
+    /// Runs console commands: each is a transaction, durable and in force when it returns. Nothing else runs meanwhile,
+    /// so commands cannot wait: use [`script::run_at`] for commands that do.
     ///
     /// # Errors
-    /// The first refusal; what was run before it stays.
+    /// The first refused command; earlier commands stay applied.
     pub fn run(
         &mut self,
         session: &mut Session,
@@ -237,10 +233,10 @@ impl Instance {
         script::run(&mut self.store, &mut self.control, session, text, out)
     }
 
-    /// As [`Instance::run`], with the answer in JSON, in the shape of REST.
+    /// Runs console commands as [`Instance::run`] does; answers in JSON, in the format of REST.
     ///
     /// # Errors
-    /// As [`Instance::run`].
+    /// As for [`Instance::run`].
     pub fn run_json(
         &mut self,
         session: &mut Session,
@@ -255,10 +251,10 @@ impl Instance {
         )
     }
 
-    /// Runs a file of configuration: as a whole or not at all, unless it has commands that wait.
+    /// Runs a configuration file as one transaction, unless it contains commands that wait.
     ///
     /// # Errors
-    /// The first refusal, with its place.
+    /// The first refused command, with its position.
     pub fn import(
         &mut self,
         session: &mut Session,
@@ -268,10 +264,10 @@ impl Instance {
         script::import(&mut self.store, &mut self.control, session, text, out)
     }
 
-    /// Makes the configuration that of another store, with the least change, as one transaction.
+    /// Replaces the configuration by that of another store, with the fewest changes, as one transaction.
     ///
     /// # Errors
-    /// Why not; nothing has changed then.
+    /// The refusal; nothing has changed then.
     pub fn replace(&mut self, wanted: &Store) -> Result<(), Reason> {
         if let Some(changes) = crate::replace::reach(&mut self.store, wanted, By::default())? {
             self.control.apply_changes(&self.store, &changes);
@@ -279,25 +275,24 @@ impl Instance {
         Ok(())
     }
 
-    /// Begins an attempt to log in. What is slow about it is done without the router: see
-    /// [`Attempt::password`].
+    /// Starts a login attempt. The slow password check runs without the router: [`Attempt::password`].
     pub fn attempt(&self, user: &str, address: IpAddr, service: Service) -> Attempt {
         let access = &self.control.features.access;
         access.attempt(&self.store, user, address, service)
     }
 
-    /// When the password of an attempt may be looked at.
+    /// Returns when the password of an attempt may be checked.
     ///
     /// # Errors
-    /// Too many wait already.
+    /// Too many attempts wait already.
     pub fn turn(&mut self, attempt: &Attempt, now: Instant) -> Result<Instant, Refused> {
         self.control.features.access.turn(attempt, now)
     }
 
-    /// Lets somebody in, or not; either way the log says so.
+    /// Admits or refuses a login; logs both.
     ///
     /// # Errors
-    /// Nothing was proved, or there are too many sessions.
+    /// The authentication failed, or there are too many sessions.
     pub fn admit(&mut self, answer: Answer) -> Result<Login, Refused> {
         let (mut lines, clock) = (Vec::new(), self.control.clock.now());
         let access = &mut self.control.features.access;
@@ -309,8 +304,7 @@ impl Instance {
         admitted
     }
 
-    /// Keeps when a user logged in and from where; a program that comes every second is noted now and
-    /// then.
+    /// Notes time and address of a login; frequent logins of a user are noted at intervals.
     fn note_login(&mut self, user: Id, clock: Clock) {
         let from: Vec<_> = self.control.features.access.known(user).collect();
         let noted = self.logins.get(&user);
@@ -333,11 +327,10 @@ impl Instance {
         }
     }
 
-    /// Says in the log what there is to say of the start and of how the router stopped before it, and notes that
-    /// it runs.
+    /// Logs the messages of the start, and how the router stopped before; notes that the router runs.
     pub fn begin(&mut self, notes: &BTreeMap<String, String>, said: &[String]) {
         if notes.contains_key(RUNNING) {
-            // RouterOS: the same words.
+            // RouterOS: this text.
             let message = "router was rebooted without proper shutdown";
             self.control
                 .features
@@ -353,20 +346,20 @@ impl Instance {
             self.control.features.log.add(topics, line);
         }
         if !notes.contains_key(RUNNING) {
-            // A disk that takes nothing is told of elsewhere.
+            // A disk error is reported elsewhere.
             let _ = self.store.note(RUNNING, Some("yes"));
         }
     }
 
-    /// Lets the store do work that can wait. Called every few seconds. Returns whether the store copied the whole
-    /// configuration for it.
+    /// Lets the store do deferred work. Call this every few seconds. Returns whether the store copied the whole
+    /// configuration.
     pub fn rest(&mut self) -> bool {
         let copied = self.store.rest();
         self.show_storage_fault();
         copied
     }
 
-    /// Passes on to the features why changes cannot be stored.
+    /// Passes the storage error to the features.
     fn show_storage_fault(&mut self) {
         let fault = self.store.fault().unwrap_or_default();
         let shown = &mut self.control.manage.storage_fault;
@@ -375,13 +368,13 @@ impl Instance {
         }
     }
 
-    /// Notes that the router stops as it was told to, and lets the store finish its work.
+    /// Notes a clean stop, and lets the store finish its work.
     pub fn end(&mut self) {
         let _ = self.store.note(RUNNING, None);
         self.store.settle_journal();
     }
 
-    /// Takes up what was noted beside the configuration before the router was started.
+    /// Restores the notes from before the start.
     pub fn recall(&mut self, notes: &BTreeMap<String, String>) {
         for (name, text) in notes {
             let id = name.strip_prefix(LOGIN).and_then(|id| id.parse().ok());
@@ -393,7 +386,7 @@ impl Instance {
             };
             let from: Vec<IpAddr> = words.filter_map(|word| word.parse().ok()).collect();
             if self.store.item("/user", user).is_none() {
-                // Nobody asks any more. If it cannot be forgotten now, it is the next time.
+                // The note is no longer needed. If its removal fails, the next start removes it.
                 let _ = self.store.note(name, None);
                 continue;
             }
@@ -412,7 +405,7 @@ impl Instance {
         }
     }
 
-    /// Lets in whoever sits at the machine itself; `quiet` for a single command.
+    /// Admits a user at the machine itself; `quiet` for a single command.
     ///
     /// # Errors
     /// There are too many sessions.
@@ -424,25 +417,24 @@ impl Instance {
         admitted
     }
 
-    /// What the user of this name is granted, at every moment; nothing if there is none.
+    /// Returns the current grant of a user; an empty grant for an unknown user.
     pub fn grant(&self, user: &str) -> Grant {
         self.control.features.access.grant(&self.store, user)
     }
 
-    /// Hears that a session is over.
+    /// Records the end of a session.
     pub fn leave(&mut self, login: &Login) {
         let mut lines = Vec::new();
         self.control.features.access.leave(login.id, &mut lines);
         self.control.features.log.add_all(lines);
     }
 
-    /// Gives the user `admin` this password if nobody could log in from the network to manage users,
-    /// or if nobody was told the one that was given before, which is void then. Says whether it did:
-    /// whoever tells it calls [`Self::first_password_is_told`] afterwards. `notes` are those that were
-    /// there at the start.
+    /// Sets this password for user `admin` if nobody could log in from the network to manage users, or if nobody was
+    /// told the previous first password, which becomes invalid. Returns whether it was set: after telling somebody, the
+    /// caller calls [`Self::first_password_is_told`]. `notes` are the notes at the start.
     ///
     /// # Errors
-    /// The store cannot keep it.
+    /// The store cannot write the password.
     pub fn give_first_password(
         &mut self,
         notes: &BTreeMap<String, String>,
@@ -451,7 +443,7 @@ impl Instance {
         let untold = notes.get(UNTOLD).map(String::as_str);
         let admin = access::without_password(&self.store).or_else(|| self.given_to(untold?));
         let Some(admin) = admin else {
-            // Whoever has set another since knows it.
+            // A password that was changed since is known to the user.
             if untold.is_some() {
                 self.first_password_is_told()?;
             }
@@ -461,7 +453,7 @@ impl Instance {
         let property = menu.property("password").ok_or(Reason::NoItem)?;
         let seal = self.store.parse(property, password)?;
         let sealed = seal.as_ref().map(ToString::to_string).unwrap_or_default();
-        // Before the password is there: whatever happens in between, the next start makes another.
+        // The note precedes the password: after a crash in between, the next start generates another password.
         self.store
             .note(UNTOLD, Some(&format!("{} {sealed}", admin.0)))?;
         let mark = self.store.begin();
@@ -473,7 +465,7 @@ impl Instance {
         Ok(true)
     }
 
-    /// The user who still has the password of the note.
+    /// Returns the user who still has the password of the note.
     fn given_to(&self, untold: &str) -> Option<Id> {
         let (user, seal) = untold.split_once(' ')?;
         let user = Id(user.parse().ok()?);
@@ -481,16 +473,16 @@ impl Instance {
         (item.text("password") == seal).then_some(user)
     }
 
-    /// Hears that somebody was told the first password.
+    /// Records that somebody was told the first password.
     ///
     /// # Errors
-    /// The store cannot keep that: the next start makes another.
+    /// The store cannot write this: the next start generates another password.
     pub fn first_password_is_told(&mut self) -> Result<(), Reason> {
         self.store.note(UNTOLD, None)
     }
 
-    /// Takes a port that the machine maps by this name (`ether1`). A name that no port has by itself is that of a
-    /// virtual access point, whenever the configuration has one. Returns its number.
+    /// Adds a port that the host maps by this name (`ether1`). A name without a fixed port belongs to a virtual access
+    /// point, once the configuration contains it. Returns the port's number.
     ///
     /// # Errors
     /// The name is taken.
@@ -514,14 +506,14 @@ impl Instance {
         match self.store.commit(mark) {
             Ok(None) => {}
             Ok(Some(changes)) => self.control.apply_changes(&self.store, &changes),
-            // A disk that takes nothing is no reason to do without the port.
+            // The port works even if the disk fails.
             Err(Reason::Storage(_)) if self.store.fault().is_some() => {}
             Err(reason) => return Err(reason),
         }
         Ok(self.control.attach_port(name, news, offloads, queues))
     }
 
-    /// The files of the router for a user who moves them from afar.
+    /// Returns the files of the router for a remote user.
     ///
     /// # Errors
     /// The user lacks policy `ftp`.
@@ -531,7 +523,7 @@ impl Instance {
         RemoteFiles::new(files, caller.policies)
     }
 
-    /// The interfaces whose other end is to be a device of the machine, for a container.
+    /// Returns the interfaces whose other end is a device of the host, for a container.
     pub fn veths(&self) -> Vec<Veth> {
         let items = self.store.items(veth::MENU);
         let veth = |item: &menu::Item| {
@@ -548,8 +540,7 @@ impl Instance {
         items.filter_map(|item| veth(item)).collect()
     }
 
-    /// Whether a device may stand for an interface of this name: it is one that ports have by themselves, or that of
-    /// a virtual access point of the configuration.
+    /// Whether a device may have this port name: a fixed port name, or a virtual access point in the configuration.
     pub fn is_port_name(&self, name: &str) -> bool {
         let item = self.store.named("interface", name);
         self.store.port_kind(name).is_some()

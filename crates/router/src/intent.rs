@@ -1,8 +1,8 @@
-//! What is configured, as plain typed values: desired state and nothing of what runs. What features make by
-//! themselves stands among it, under the ids of [`crate::object`].
+//! The configured state as plain typed values, without running state. Objects of features are included, under the ids
+//! of [`crate::object`].
 //!
-//! Items are keyed by their numbers in the store; interfaces and tables are named, because a
-//! configuration may name what is not there (yet).
+//! Items are keyed by their numbers in the store. Interfaces and tables are referenced by name, because a configuration
+//! may name an interface that does not exist yet.
 
 mod items;
 mod slaves;
@@ -29,22 +29,22 @@ pub type Name = Arc<str>;
 /// An item's number in its menu.
 pub type ItemId = u64;
 
-/// Everything that is configured and has an effect, and what features have made.
+/// All effective configuration, and the objects of features.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intent {
     /// `/system/identity`.
     pub identity: String,
-    /// Ports and VLAN interfaces; their numbers are of one kind.
+    /// Ports, VLANs and all other interfaces.
     pub interfaces: Items<Interface>,
-    /// The interfaces that features hold down, each with the reasons.
+    /// Interfaces that features hold down, with the reasons.
     pub held: BTreeSet<(ItemId, &'static str)>,
-    /// Which of them others take the frames of.
+    /// Masters and slaves.
     pub slaves: Slaves,
-    /// The interfaces that have queues before what they leave by, by name.
+    /// Names of interfaces with queues in front of their egress.
     pub queued: BTreeSet<Name>,
-    /// Packets meet simple queues, or those of `global`.
+    /// Packets pass simple queues, or queues below `global`.
     pub queues: bool,
-    /// What IPsec protects, and how.
+    /// IPsec policies.
     pub ipsec: dataplane::ipsec::Ipsec,
     /// `/interface/list`, by name.
     pub lists: BTreeMap<Name, InterfaceList>,
@@ -72,7 +72,7 @@ pub struct Intent {
     pub nd_prefixes: Items<NdPrefix>,
     /// `/ipv6/nd/prefix/default`.
     pub nd_usual: NdUsual,
-    /// The IPv6 addresses among the servers of `/ip/dns`, which hosts are told.
+    /// IPv6 addresses among the servers of `/ip/dns`, for router advertisements.
     pub dns6: Vec<Ipv6Addr>,
     /// `/ip/settings`.
     pub ipv4: Settings4,
@@ -81,7 +81,7 @@ pub struct Intent {
 }
 
 impl Intent {
-    /// Why an interface is held down, if it is: the first of the reasons.
+    /// Returns the first reason that holds an interface down; `None` if it is not held down.
     pub(crate) fn held(&self, item: ItemId) -> Option<&'static str> {
         let mut reasons = self.held.range((item, "")..);
         let first = reasons.next().filter(|(of, _)| *of == item);
@@ -89,7 +89,7 @@ impl Intent {
     }
 }
 
-/// What is wanted of an item that a feature has read; none where it is gone.
+/// New state of an item that a feature has read; `None` if the item is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// An interface.
@@ -105,7 +105,7 @@ pub enum Wanted {
 pub struct Interface {
     /// Its name.
     pub name: Name,
-    /// Configured and not in use.
+    /// Disabled by the configuration.
     pub disabled: bool,
     /// The layer-3 MTU in bytes.
     pub mtu: u32,
@@ -113,9 +113,9 @@ pub struct Interface {
     pub arp: Mode,
     /// `arp-timeout`; none takes the one of `/ip/settings`.
     pub arp_timeout: Option<Duration>,
-    /// What it is.
+    /// Settings of its kind.
     pub kind: AnyKind,
-    /// Which of the words for many interfaces it belongs to.
+    /// Class for the words of rules.
     pub class: Class,
 }
 
@@ -129,23 +129,23 @@ impl Indexed for Interface {
     }
 }
 
-/// What RouterOS counts an interface among: `all-ethernet` and the like.
+/// The class that RouterOS counts an interface in: `all-ethernet` and similar words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Ports with a cable.
+    /// Wired ports.
     Ethernet,
-    /// Ports without one.
+    /// Wireless ports.
     Wireless,
     /// VLANs.
     Vlan,
     /// Point-to-point connections, of clients and servers.
     Ppp,
-    /// All else.
+    /// All other interfaces.
     Other,
 }
 
 impl Class {
-    /// The words of rules for all interfaces of a class.
+    /// Words of rules for all interfaces of a class.
     pub const WORDS: [&'static str; 4] = [
         Self::Ethernet.word(),
         Self::Wireless.word(),
@@ -153,7 +153,7 @@ impl Class {
         Self::Ppp.word(),
     ];
 
-    /// The word for all interfaces of the class; empty where there is none.
+    /// Returns the word for all interfaces of the class; empty without one.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Ethernet => "all-ethernet",
@@ -168,9 +168,9 @@ impl Class {
 /// An item of `/interface/list`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceList {
-    /// Lists whose members are in it.
+    /// Lists whose members are included.
     pub include: Vec<Name>,
-    /// Lists whose members are not.
+    /// Lists whose members are excluded.
     pub exclude: Vec<Name>,
 }
 
@@ -179,9 +179,9 @@ pub struct InterfaceList {
 pub struct Member {
     /// The list.
     pub list: Name,
-    /// The interface that is in it.
+    /// The member interface.
     pub interface: Name,
-    /// Configured and not in use.
+    /// Disabled by the configuration.
     pub disabled: bool,
 }
 
@@ -198,11 +198,11 @@ pub struct Address4 {
     pub addr: Ipv4Addr,
     /// The length of its prefix.
     pub len: u8,
-    /// The first address of the network, or the far end's of a /32.
+    /// First address of the network; for a /32, the address of the far end.
     pub network: Ipv4Addr,
     /// The interface that has it.
     pub interface: Name,
-    /// Configured and not in use.
+    /// Disabled by the configuration.
     pub disabled: bool,
 }
 
@@ -221,15 +221,15 @@ pub struct Address6 {
     pub len: u8,
     /// The interface that has it.
     pub interface: Name,
-    /// The last 64 bits are made from the link address.
+    /// Builds the last 64 bits from the link address.
     pub eui64: bool,
-    /// Hosts are told the prefix.
+    /// Advertises the prefix to hosts.
     pub advertise: bool,
-    /// It is used without looking for a duplicate first.
+    /// Skips duplicate address detection.
     pub no_dad: bool,
-    /// The interface has a link-local address because of it.
+    /// The interface gets a link-local address with this item.
     pub auto_link_local: bool,
-    /// Configured and not in use.
+    /// Disabled by the configuration.
     pub disabled: bool,
 }
 
@@ -242,15 +242,15 @@ impl Indexed for Address6 {
 /// An item of `/ip/arp` or `/ipv6/neighbor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour<F: Family> {
-    /// The neighbour.
+    /// Address of the neighbour.
     pub addr: F::Addr,
     /// The interface that it is on.
     pub interface: Name,
     /// Its link address; none for an entry that is only published.
     pub mac: Option<Mac>,
-    /// This router answers for it.
+    /// Proxy entry: this router answers for the address.
     pub published: bool,
-    /// Configured and not in use.
+    /// Disabled by the configuration.
     pub disabled: bool,
 }
 
@@ -267,21 +267,21 @@ pub struct Route<F: Family> {
     pub net: Net<F>,
     /// The table that it is in.
     pub table: Name,
-    /// Where it leads; nothing means nowhere.
+    /// Gateways; empty for a route without a next hop.
     pub gateways: Vec<Gateway<F>>,
-    /// What becomes of packets in place of a gateway.
+    /// Refuses packets instead of forwarding them.
     pub refuse: Option<Refuse>,
     /// How gateways are watched.
     pub check: Check,
-    /// 1 to 255; less is better.
+    /// 1 to 255; lower is better.
     pub distance: u8,
-    /// Which routes may be resolved through it.
+    /// Scope: gateways with at least this target scope may be resolved through the route.
     pub scope: u8,
-    /// Through which routes its gateways are resolved.
+    /// Target scope: gateways are resolved through routes of at most this scope.
     pub target_scope: u8,
-    /// The source of this router's own packets.
+    /// Source address of this router's own packets.
     pub pref_src: Option<F::Addr>,
-    /// Configured and not in use.
+    /// Disabled by the configuration.
     pub disabled: bool,
 }
 
@@ -296,7 +296,7 @@ pub struct Gateway<F: Family> {
     pub table: Option<Name>,
 }
 
-/// Why packets go nowhere.
+/// Refusal of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refuse {
     /// Silently.
@@ -312,9 +312,9 @@ pub enum Refuse {
 pub struct Table {
     /// Its name.
     pub name: Name,
-    /// Packets can be forwarded by it.
+    /// Packets can be forwarded by this table.
     pub fib: bool,
-    /// Configured and not in use.
+    /// Disabled by the configuration.
     pub disabled: bool,
 }
 
@@ -331,13 +331,13 @@ pub struct Rule {
     pub interface: Option<Name>,
     /// Routing mark, by its name.
     pub mark: Option<Name>,
-    /// Routes of this length or shorter do not count.
+    /// Routes with a prefix of this length or shorter are ignored.
     pub min_prefix: Option<u8>,
     /// What happens.
     pub action: RuleAction,
-    /// The table to look in; none is `main`.
+    /// The table to look up; `None` is `main`.
     pub table: Option<Name>,
-    /// Configured and not in use.
+    /// Disabled by the configuration.
     pub disabled: bool,
 }
 
@@ -350,7 +350,7 @@ pub enum AnyNet {
     V6(Net<V6>),
 }
 
-/// `/ip/settings`, as far as it has an effect.
+/// Effective settings of `/ip/settings`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings4 {
     /// `ip-forward`.
@@ -369,7 +369,7 @@ pub struct Settings4 {
     pub icmp_rate_mask: u32,
     /// `icmp-errors-use-inbound-interface-address`.
     pub icmp_inbound: bool,
-    /// `tcp-syncookies`, of the router's own services.
+    /// `tcp-syncookies`, for the router's own services.
     pub syn_cookies: bool,
     /// `ipv4-high-fragment-thresh`, in bytes.
     pub fragment_bytes: u64,
@@ -382,12 +382,12 @@ pub struct Settings4 {
 }
 
 impl Settings4 {
-    /// The settings that each interface follows: `arp-timeout` and `max-neighbor-entries`.
+    /// Returns the settings that each interface uses: `arp-timeout` and `max-neighbor-entries`.
     pub const fn of_interfaces(&self) -> (Duration, usize) {
         (self.arp_timeout, self.max_neighbours)
     }
 
-    /// How fragments are put together, of packets for this router and where connections are tracked.
+    /// Returns the reassembly settings for packets to this router and for connection tracking.
     pub fn fragments(&self) -> reassembly::Config {
         reassembly::Config {
             timeout: self.fragment_time,
@@ -417,7 +417,7 @@ impl Default for Settings4 {
     }
 }
 
-/// `/ipv6/settings`, as far as it has an effect.
+/// Effective settings of `/ipv6/settings`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings6 {
     /// `disable-ipv6`.
@@ -439,7 +439,7 @@ pub struct Settings6 {
 }
 
 impl Settings6 {
-    /// The settings that each interface follows; the others are at their defaults.
+    /// Returns the settings that each interface uses; the others are at their defaults.
     pub fn of_interfaces(&self) -> Self {
         let usual = Self::default();
         Self {
@@ -470,7 +470,7 @@ impl Default for Settings6 {
 pub enum AdvertiseDns {
     /// None.
     No,
-    /// Those of `/ipv6/nd`, else those that the router itself asks.
+    /// The servers of `/ipv6/nd`; without any, the servers that the router itself uses.
     Servers,
     /// The router, by its link-local address.
     Router,
@@ -479,11 +479,11 @@ pub enum AdvertiseDns {
 /// An item of `/ipv6/nd`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nd {
-    /// The interface; none for all that have no item of their own.
+    /// The interface; `None` is the default for interfaces without an item.
     pub interface: Option<Name>,
-    /// Shortest and longest time between advertisements.
+    /// Minimum and maximum time between advertisements.
     pub interval: (Duration, Duration),
-    /// The least time between answers.
+    /// Minimum time between answers.
     pub delay: Duration,
     /// The MTU that is advertised.
     pub mtu: Option<u32>,
@@ -491,7 +491,7 @@ pub struct Nd {
     pub reachable_time: Option<Duration>,
     /// The time between solicitations that is advertised.
     pub retransmit: Option<Duration>,
-    /// For how long this is a default router; zero if it is none.
+    /// Lifetime as default router; zero: not a default router.
     pub lifetime: Duration,
     /// −1, 0 or 1: low, medium or high (RFC 4191).
     pub preference: i8,
@@ -501,15 +501,15 @@ pub struct Nd {
     pub advertise_mac: bool,
     /// Which DNS servers are advertised.
     pub advertise_dns: AdvertiseDns,
-    /// Addresses come by DHCPv6.
+    /// Managed flag: addresses come by DHCPv6.
     pub managed: bool,
-    /// The rest comes by DHCPv6.
+    /// Other flag: other configuration comes by DHCPv6.
     pub other: bool,
     /// DNS servers in place of the router's own.
     pub dns: Vec<Ipv6Addr>,
     /// NAT64 prefixes, each with its length.
     pub pref64: Vec<(Ipv6Addr, u8)>,
-    /// Configured and not in use.
+    /// Disabled by the configuration.
     pub disabled: bool,
 }
 
@@ -526,13 +526,13 @@ pub struct NdPrefix {
     pub network: (Ipv6Addr, u8),
     /// The interface that advertises it.
     pub interface: Name,
-    /// Its addresses are on the link.
+    /// On-link flag.
     pub on_link: bool,
-    /// Hosts make addresses of it.
+    /// Autonomous flag: hosts build addresses from the prefix.
     pub autonomous: bool,
-    /// How long it may and should be used; none is as [`NdUsual`] says.
+    /// Valid and preferred lifetime; `None` takes the default of [`NdUsual`].
     pub lifetimes: (Option<Lifetime>, Option<Lifetime>),
-    /// Configured and not in use.
+    /// Disabled by the configuration.
     pub disabled: bool,
 }
 
@@ -542,21 +542,21 @@ impl Indexed for NdPrefix {
     }
 }
 
-/// How prefixes are advertised that say nothing else.
+/// Defaults for advertised prefixes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NdUsual {
-    /// Hosts make addresses of them.
+    /// Autonomous flag.
     pub autonomous: bool,
-    /// How long they may and should be used.
+    /// Valid and preferred lifetime.
     pub lifetimes: (Lifetime, Lifetime),
 }
 
-/// How long a prefix lives: a number of seconds, or for ever.
+/// Lifetime of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
-    /// Seconds.
+    /// Number of seconds.
     Seconds(u32),
-    /// For ever.
+    /// No end.
     Infinite,
 }
 

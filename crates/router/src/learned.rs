@@ -1,5 +1,5 @@
-//! What networks tell this router of servers: of names, of time. Each feature that learns some tells it by
-//! `Effect::Learn` under an owner of its own; who asks such servers follows by `Feature::learn`.
+//! Servers that networks announce to this router: DNS and NTP. A feature reports the servers of its network by
+//! `Effect::Learn` under an owner of its own; features that use servers follow by `Feature::learn`.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -7,30 +7,30 @@ use std::collections::BTreeMap;
 use crate::intent::Name;
 use crate::object::Owner;
 
-/// How many servers of a kind one network may tell.
+/// Maximum number of servers of a kind per network.
 const MOST: usize = 16;
 
-/// The servers that one network tells.
+/// Servers that one network announces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Servers {
-    /// The interface that they are behind.
+    /// The interface towards the servers.
     pub interface: Name,
-    /// Of names, the first one preferred.
+    /// DNS servers, preferred ones first.
     pub dns: Vec<IpAddr>,
-    /// Those are asked alone (`use-peer-dns=exclusively`).
+    /// Only these DNS servers are used (`use-peer-dns=exclusively`).
     pub exclusive: bool,
-    /// Of time.
+    /// NTP servers.
     pub ntp: Vec<IpAddr>,
-    /// The domain of hosts there.
+    /// Domain of the network's hosts.
     pub domain: Option<String>,
 }
 
-/// All that is learned, by owner, in the owners' order: a feature's name, then its number.
+/// All announced servers, by owner: the name of a feature, then a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Learned(BTreeMap<Owner, Servers>);
 
 impl Learned {
-    /// Takes over what an owner tells, or that it tells nothing any more; says whether anything is other.
+    /// Sets the servers of an owner, or removes them; returns whether anything changed.
     pub(crate) fn set(&mut self, owner: Owner, servers: Option<Servers>) -> bool {
         let Some(mut servers) = servers else {
             return self.0.remove(&owner).is_some();
@@ -46,24 +46,23 @@ impl Learned {
 }
 
 impl Learned {
-    /// The servers of names, each once, with the interface that they are behind: those that are to be asked alone, if
-    /// there are such.
+    /// Returns the DNS servers without duplicates, with their interfaces: only the exclusive servers, if there are any.
     pub(crate) fn dns(&self) -> Vec<(IpAddr, &Name)> {
         let alone = self.is_exclusive();
         self.each(|servers| (!alone || servers.exclusive).then_some(&servers.dns))
     }
 
-    /// Whether servers of names are to be asked alone: no configured ones either.
+    /// Whether only exclusive DNS servers are used: not even configured ones.
     pub(crate) fn is_exclusive(&self) -> bool {
         { self.0.values() }.any(|servers| servers.exclusive && !servers.dns.is_empty())
     }
 
-    /// The servers of time, each once, with the interface that they are behind.
+    /// Returns the NTP servers without duplicates, with their interfaces.
     pub(crate) fn ntp(&self) -> Vec<(IpAddr, &Name)> {
         self.each(|servers| Some(&servers.ntp))
     }
 
-    /// The domains, each once.
+    /// Returns the domains without duplicates.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "what looks for names there is not here yet")
@@ -144,7 +143,7 @@ mod tests {
         assert_eq!(told(&learned), [IpAddr::from([8; 4])]);
         assert!(learned.is_exclusive());
 
-        // Who tells none keeps nobody out.
+        // An exclusive owner without DNS servers excludes no others.
         let none = Servers {
             exclusive: true,
             ..servers("ether2", &[])

@@ -6,14 +6,14 @@ use super::place::Place;
 use super::{Files, checked};
 use crate::clock::DayClock;
 
-/// The most bytes of all memory disks together.
+/// Maximum size of all memory disks together, in bytes.
 const MEMORY: u64 = 256 << 20;
 
 /// A memory disk.
 #[derive(Debug)]
 pub(super) struct Disk {
     pub(super) place: Place,
-    /// The most bytes of its files.
+    /// Maximum size of its files, in bytes.
     pub(super) bytes: u64,
 }
 
@@ -34,7 +34,7 @@ impl Files {
                 Some(disk) => Disk { bytes, ..disk },
                 None => {
                     let mut place = Place::Memory(BTreeMap::new(), clock.clone());
-                    // An empty place refuses no folder.
+                    // An empty disk has room for a folder.
                     let _ = place.make_folder(slot.clone());
                     Disk { place, bytes }
                 }
@@ -44,17 +44,17 @@ impl Files {
         self.disks = mounted;
     }
 
-    /// Takes over the memory disks of the files that these replace.
+    /// Moves the memory disks of `other`, which these files replace, to these files.
     pub(crate) fn take_disks(&mut self, other: Self) {
         self.disks = other.disks;
     }
 
-    /// Whether a name is that of a disk's folder.
+    /// Whether a name is the folder of a memory disk.
     pub(crate) fn is_disk(&self, name: &str) -> bool {
         self.disks.contains_key(name)
     }
 
-    /// The memory disk that a file is on.
+    /// Returns the memory disk that contains a file.
     pub(super) fn disk(&self, name: &str) -> Option<&Disk> {
         let slot = name.split('/').next().unwrap_or_default();
         self.disks.get(slot)

@@ -1,4 +1,4 @@
-//! Whose files are, and which of them may hold secrets: a label for each file that a user wrote.
+//! Labels of files: owner and secrecy of each file that a user wrote.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,14 +7,15 @@ use menu::{Caller, Policies, Reason};
 
 use super::Entry;
 
-/// The owner of files that the router writes by itself. RouterOS: the user of scripts of netwatch and the like.
+/// Owner of files that the router writes by itself. RouterOS: the user who runs scripts of netwatch and similar
+/// triggers.
 pub(crate) const SYSTEM: &str = "*sys";
 
-/// Bytes and files of one user who does not manage users.
+/// Maximum bytes and files of a user without the policy to manage users.
 const USER_BYTES: u64 = 64 << 20;
 const USER_COUNT: usize = 250;
 
-/// The user whose command it is.
+/// User of the current command.
 #[derive(Clone, Debug)]
 pub(super) struct Actor {
     user: String,
@@ -29,7 +30,8 @@ impl Actor {
         }
     }
 
-    /// The label of what this user writes. What sees secrets may write them.
+    /// Returns the label of a file that this user writes. The files of users with policy `sensitive` count as secret,
+    /// except `plain` ones.
     pub(super) fn label(&self, plain: bool) -> Label {
         Label {
             owner: self.user.replace(char::is_control, "?"),
@@ -41,7 +43,7 @@ impl Actor {
     pub(super) fn may_read(&self, label: Option<&Label>, entry: &Entry) -> bool {
         let secret = match label {
             Some(label) => label.secret,
-            // Nobody knows what is in it.
+            // Files without a label may be scripts or backups that contain secrets.
             None => ["script", "backup"].contains(&entry.kind().as_str()),
         };
         !secret || self.policies.contains(Policies::SENSITIVE)
@@ -57,7 +59,7 @@ impl Actor {
         }
     }
 
-    /// Whether the user may have one more file of so many bytes beside these.
+    /// Whether another file of this size fits into the user's share, beside the given files.
     pub(super) fn share<'a>(
         &self,
         labels: &Labels,
@@ -77,16 +79,16 @@ impl Actor {
     }
 }
 
-/// What is known of a file that a user wrote.
+/// Label of a file that a user wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Label {
     pub(super) owner: String,
-    /// Whether there may be secrets in it.
+    /// Whether the file may contain secrets.
     pub(super) secret: bool,
 }
 
 impl Label {
-    /// The label of files that the router writes by itself: logs, captured packets.
+    /// Label of files that the router writes by itself: logs and captured packets.
     pub(super) fn of_system() -> Self {
         Self {
             owner: SYSTEM.to_owned(),
@@ -95,12 +97,12 @@ impl Label {
     }
 }
 
-/// The labels of all files that have one, by name.
+/// Labels by file name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Labels(BTreeMap<String, Label>);
 
 impl Labels {
-    /// What [`Self::to_text`] wrote; lines that are none are left out.
+    /// Parses the output of [`Self::to_text`]; skips invalid lines.
     pub(super) fn read(text: &str) -> Self {
         let lines = text.lines().filter_map(|line| {
             let mut words = line.splitn(3, '\t');
@@ -111,7 +113,7 @@ impl Labels {
         Self(lines.collect())
     }
 
-    /// One line for each file: whether it is secret, the owner, the name.
+    /// Formats one line per file: secrecy, owner, name.
     pub(super) fn to_text(&self) -> String {
         let mut text = String::new();
         for (name, Label { owner, secret }) in &self.0 {
@@ -126,7 +128,7 @@ impl Labels {
         self.0.get(name)
     }
 
-    /// Gives a file a label; says whether it had another.
+    /// Sets the label of a file; returns true if the label changed.
     pub(super) fn set(&mut self, name: &str, label: Label) -> bool {
         self.0.get(name) != Some(&label) && {
             self.0.insert(name.to_owned(), label);
@@ -134,7 +136,7 @@ impl Labels {
         }
     }
 
-    /// Gives a file, and what is in it, the labels of another name too; says whether there are any.
+    /// Copies the labels of a file or folder to another name; returns whether there are any.
     pub(super) fn copy(&mut self, from: &str, to: &str) -> bool {
         let copies = self.at(from).map(|(name, label)| {
             let rest = name.strip_prefix(from).unwrap_or_default();
@@ -146,14 +148,14 @@ impl Labels {
         any
     }
 
-    /// Takes the labels from a file and what is in it; says whether there were any.
+    /// Removes the labels of a file or folder; returns whether there were any.
     pub(super) fn forget(&mut self, name: &str) -> bool {
         let names: Vec<_> = self.at(name).map(|(name, _)| name.clone()).collect();
         names.iter().for_each(|name| _ = self.0.remove(name));
         !names.is_empty()
     }
 
-    /// Forgets files that are gone.
+    /// Removes labels of files that no longer exist.
     pub(super) fn retain(&mut self, list: &[Entry]) {
         let there = |name: &String| list.binary_search_by(|e| e.name.cmp(name)).is_ok();
         self.0.retain(|name, _| there(name));

@@ -1,7 +1,7 @@
-//! Where files are kept: a folder of the state, or memory.
+//! Storage of files: a folder on disk, or memory.
 //!
-//! Names are complete, from the root of the router's files, in both. The kernel resolves names in a folder beneath it:
-//! neither `..` nor a link leads out.
+//! Names are full paths from the root of the router's files. The kernel resolves names in a folder beneath it: neither
+//! `..` nor a link leads out.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,7 +23,7 @@ pub(super) enum Place {
     Folder(OwnedFd),
 }
 
-/// A file in memory.
+/// A file or folder in memory.
 #[derive(Debug)]
 pub(super) struct Stored {
     /// `None` for a folder.
@@ -32,13 +32,13 @@ pub(super) struct Stored {
 }
 
 impl Place {
-    /// All files, by name; at most [`COUNT`] of them.
+    /// Returns all files by name; at most [`COUNT`].
     pub(super) fn list(&self) -> Vec<Entry> {
         match self {
             Self::Memory(files, _) => files.iter().map(|(name, file)| entry(name, file)).collect(),
             Self::Folder(root) => {
                 let mut found = Vec::new();
-                // Files that cannot be read are not shown.
+                // Unreadable files are not listed.
                 let _ = walk(root, "", 0, &mut found);
                 found.sort_by(|a, b| a.name.cmp(&b.name));
                 found
@@ -46,7 +46,7 @@ impl Place {
         }
     }
 
-    /// Size, type and time of a file.
+    /// Returns the metadata of a file.
     pub(super) fn entry(&self, name: &str) -> Option<Entry> {
         match self {
             Self::Memory(files, _) => files.get(name).map(|file| entry(name, file)),
@@ -80,7 +80,7 @@ impl Place {
         }
     }
 
-    /// Appends to a file, which is made if it does not exist. Does not wait for the disk.
+    /// Appends to a file, which is created if it does not exist. Does not sync.
     pub(super) fn append(&mut self, name: String, contents: &[u8]) -> Result<(), Reason> {
         match self {
             Self::Memory(files, clock) => {
@@ -122,7 +122,7 @@ impl Place {
         }
     }
 
-    /// Renames a file or a folder with all files in it.
+    /// Renames a file, or a folder with all of its files.
     pub(super) fn rename(&mut self, from: &str, to: String) -> Result<(), Reason> {
         match self {
             Self::Memory(files, _) => {
@@ -174,7 +174,7 @@ impl Place {
         }
     }
 
-    /// Makes a file, or replaces one wholly or not at all.
+    /// Creates a file, or replaces it atomically.
     pub(super) fn put(&mut self, name: String, contents: &[u8]) -> Result<(), Reason> {
         match self {
             Self::Memory(files, clock) => {
@@ -194,7 +194,7 @@ impl Place {
     }
 }
 
-/// Refuses a name whose folder does not exist.
+/// Checks that the folder of a name exists.
 fn is_in_folder(files: &BTreeMap<String, Stored>, name: &str) -> Result<(), Reason> {
     match name.rsplit_once('/') {
         Some((folder, _)) if files.get(folder).is_none_or(|file| file.contents.is_some()) => {
@@ -204,7 +204,7 @@ fn is_in_folder(files: &BTreeMap<String, Stored>, name: &str) -> Result<(), Reas
     }
 }
 
-/// Writes a file beside the one that it replaces, and lets it take the name when it is on disk.
+/// Writes and syncs a temporary file, then renames it to the final name.
 pub(super) fn replace(folder: &OwnedFd, leaf: &str, contents: &[u8]) -> Result<(), Reason> {
     const UNFINISHED: &str = ".unfinished";
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -223,7 +223,7 @@ pub(super) fn replace(folder: &OwnedFd, leaf: &str, contents: &[u8]) -> Result<(
     fs::fsync(folder).map_err(failed)
 }
 
-/// The folder that a file is in, and its own name.
+/// Opens the folder of a file; returns it with the last part of the name.
 fn parent<'n>(root: &OwnedFd, name: &'n str) -> Result<(OwnedFd, &'n str), Reason> {
     let (folder, leaf) = name.rsplit_once('/').unwrap_or((".", name));
     Ok((beneath(root, folder, OFlags::DIRECTORY)?, leaf))
@@ -261,7 +261,7 @@ fn walk(folder: &OwnedFd, path: &str, depth: usize, found: &mut Vec<Entry>) -> R
     Ok(())
 }
 
-/// What is neither a file nor a folder is not there.
+/// Returns the metadata; `None` if it is neither a file nor a folder.
 fn entry_of(name: String, stat: &fs::Stat) -> Option<Entry> {
     let kind = FileType::from_raw_mode(stat.st_mode);
     matches!(kind, FileType::RegularFile | FileType::Directory).then(|| Entry {

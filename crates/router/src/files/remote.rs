@@ -1,19 +1,19 @@
-//! Files as users move them from afar, by SFTP, SCP and REST: with their policies and the labels of files.
+//! Access to files by SFTP, SCP and REST: applies the policies of the user and the labels of files.
 
 use menu::{Files as _, Policies, Reason};
 
 use super::{Entry, Files};
 
-/// What a listing says of a file or folder.
+/// A file or folder in a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteEntry {
-    /// Its name behind those of its folders; empty for the outermost folder.
+    /// Path, including folders; empty for the root folder.
     pub name: String,
     /// Whether it is a folder.
     pub folder: bool,
-    /// Its length.
+    /// Size in bytes.
     pub bytes: u64,
-    /// When it was changed, in seconds since 1970.
+    /// Time of the last change, in seconds since 1970.
     pub modified: i64,
 }
 
@@ -28,8 +28,8 @@ impl From<Entry> for RemoteEntry {
     }
 }
 
-/// The files of a router for one user. RouterOS: to move files takes policy `ftp`, with `read` and `write` for what is
-/// done to them, and `sensitive` for those that may hold secrets.
+/// Files of a router for one remote user. RouterOS: access needs policy `ftp`, besides `read` or `write` for the
+/// operation, and `sensitive` for files that may contain secrets.
 #[derive(Debug)]
 pub struct RemoteFiles<'a> {
     files: &'a mut Files,
@@ -37,10 +37,10 @@ pub struct RemoteFiles<'a> {
 }
 
 impl<'a> RemoteFiles<'a> {
-    /// Files for the user who acts on them now.
+    /// Files for the user who was set last.
     ///
     /// # Errors
-    /// The user may not move files.
+    /// The user lacks policy `ftp`.
     pub(crate) fn new(files: &'a mut Files, policies: Policies) -> Result<Self, Reason> {
         match policies.contains(Policies::FTP) {
             true => Ok(Self { files, policies }),
@@ -55,10 +55,10 @@ impl<'a> RemoteFiles<'a> {
         }
     }
 
-    /// What there is to say of a file or folder; an empty name is the outermost folder.
+    /// Returns the metadata of a file or folder; an empty name is the root folder.
     ///
     /// # Errors
-    /// There is none of this name, or the user may not read.
+    /// Nothing has this name, or the user may not read it.
     pub fn entry(&self, name: &str) -> Result<RemoteEntry, Reason> {
         self.demand(Policies::READ)?;
         if name.is_empty() {
@@ -73,10 +73,10 @@ impl<'a> RemoteFiles<'a> {
         Ok(entry.into())
     }
 
-    /// What lies in a folder itself, by name.
+    /// Returns the direct entries of a folder, by name.
     ///
     /// # Errors
-    /// There is no such folder, or the user may not read.
+    /// The folder does not exist, or the user may not read it.
     pub fn list(&self, folder: &str) -> Result<Vec<RemoteEntry>, Reason> {
         match self.entry(folder)?.folder {
             true => {}
@@ -90,47 +90,47 @@ impl<'a> RemoteFiles<'a> {
         Ok(inside.map(RemoteEntry::from).collect())
     }
 
-    /// What is in a file.
+    /// Returns the contents of a file.
     ///
     /// # Errors
-    /// There is none of this name, or the user may not read it.
+    /// No file has this name, or the user may not read it.
     pub fn read(&self, name: &str) -> Result<Vec<u8>, Reason> {
         self.demand(Policies::READ)?;
         self.files.read(name)
     }
 
-    /// Makes a file or replaces one, wholly or not at all.
+    /// Creates a file, or replaces it atomically.
     ///
     /// # Errors
-    /// The name is none, there is no room, or the user may not write it.
+    /// The name is invalid, there is no room, or the user may not write it.
     pub fn write(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason> {
         self.demand(Policies::WRITE)?;
         self.files.write(name, contents)
     }
 
-    /// Removes a file, or a folder that is empty.
+    /// Removes a file or an empty folder.
     ///
     /// # Errors
-    /// There is none, the folder is not empty, or the user may not change it.
+    /// Nothing has this name, the folder is not empty, or the user may not change it.
     pub fn remove(&mut self, name: &str) -> Result<(), Reason> {
         self.demand(Policies::WRITE)?;
         self.files.may_change(name)?;
         self.files.remove(name)
     }
 
-    /// Makes a folder.
+    /// Creates a folder.
     ///
     /// # Errors
-    /// The name is none or taken, or the user may not write.
+    /// The name is invalid or taken, or the user may not write.
     pub fn make_folder(&mut self, name: &str) -> Result<(), Reason> {
         self.demand(Policies::WRITE)?;
         self.files.make_folder(name)
     }
 
-    /// Gives a file another name.
+    /// Renames a file.
     ///
     /// # Errors
-    /// There is none, the name is none or taken, or the user may not change it.
+    /// The file does not exist, the new name is invalid or taken, or the user may not change it.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<(), Reason> {
         self.demand(Policies::WRITE)?;
         self.files.may_change(from)?;

@@ -1,19 +1,19 @@
-//! Items by their numbers, with indexes by name and by what they stand on: who depends on an interface is found
-//! without looking at everybody.
+//! Items by number, with indexes by name and by dependency: finding the dependants of an interface does not scan all
+//! items.
 
 use core::ops::Deref;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ItemId, Name};
 
-/// What an item is called, and what it stands on.
+/// Keys of an item in the indexes.
 pub trait Indexed {
-    /// The name that others use for it.
+    /// The name by which other items refer to it.
     fn name(&self) -> Option<&Name> {
         None
     }
 
-    /// The interface (or, of a port, the device) that it names and depends on.
+    /// The interface that it depends on; for a port, the device.
     fn stands_on(&self) -> Option<&Name>;
 }
 
@@ -44,7 +44,7 @@ impl<T> Deref for Items<T> {
 }
 
 impl<T: Indexed> Items<T> {
-    /// Puts an item in, in place of what it was, or takes it out. Gives what it was.
+    /// Inserts, replaces or removes an item. Returns the previous item.
     pub fn set(&mut self, item: ItemId, value: Option<T>) -> Option<T> {
         let before = match value {
             Some(value) => {
@@ -65,18 +65,18 @@ impl<T: Indexed> Items<T> {
         before
     }
 
-    /// The first item of this name.
+    /// Returns the first item with this name.
     pub fn first_named(&self, name: &str) -> Option<ItemId> {
         self.named.get(name)?.first().copied()
     }
 
-    /// The items that stand on what has this name, in order.
+    /// Returns the items that depend on the interface or device with this name, in order.
     pub fn on(&self, name: &str) -> impl Iterator<Item = (ItemId, &T)> {
         let items = self.on.get(name).into_iter().flatten();
         items.filter_map(|item| Some((*item, self.items.get(item)?)))
     }
 
-    /// The names of all that items stand on.
+    /// Returns the names of all interfaces and devices that items depend on.
     pub fn grounds(&self) -> impl Iterator<Item = &Name> {
         self.on.keys()
     }

@@ -1,5 +1,5 @@
-//! Slaves: interfaces whose frames another one takes, as a bridge takes those of its ports and a bond those of its
-//! links. Both ends are names: either may be configured before the other is there.
+//! Slaves: interfaces whose frames a master takes, such as the ports of a bridge and the links of a bond. Masters and
+//! slaves are kept by name, because either may be configured before the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,18 +8,18 @@ use dataplane::interface::Above;
 use super::{Intent, Name};
 use crate::touched::Touched;
 
-/// See the module. Who says that an interface is a slave is a feature, by `Effect::Slave`.
+/// Masters and slaves. Features set them by `Effect::Slave`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slaves {
-    /// By the slave: the bond that takes its frames, and the bridge.
+    /// By slave: its bond and its bridge.
     masters: BTreeMap<Name, [Option<Name>; 2]>,
-    /// By the master.
+    /// By master: its slaves.
     slaves: BTreeMap<Name, BTreeSet<Name>>,
 }
 
 impl Slaves {
-    /// Makes an interface the slave of another one, in place of one of the same kind; none frees it. Gives the
-    /// master that it had.
+    /// Sets the master of an interface, in place of a master of the same kind; `None` frees the slave. Returns the
+    /// previous master.
     pub fn set(&mut self, slave: &Name, above: Above, master: Option<Name>) -> Option<Name> {
         let at = place(above)?;
         let masters = self.masters.entry(slave.clone()).or_default();
@@ -41,14 +41,15 @@ impl Slaves {
         before
     }
 
-    /// What takes the frames of an interface. Of a bond and a bridge it is the bond: it is nearer to the wire.
+    /// Returns the master that takes the frames of an interface. An interface with both a bond and a bridge has the
+    /// bond, which is nearer to the wire.
     pub fn master(&self, slave: &str) -> Option<(Above, &Name)> {
         let [bond, bridge] = self.masters.get(slave)?;
         let bond = bond.as_ref().map(|name| (Above::Bond, name));
         bond.or_else(|| bridge.as_ref().map(|name| (Above::Bridge, name)))
     }
 
-    /// The slaves of an interface, by name.
+    /// Returns the slaves of an interface, by name.
     pub fn of(&self, master: &str) -> impl Iterator<Item = &Name> {
         self.slaves.get(master).into_iter().flatten()
     }
@@ -63,8 +64,8 @@ const fn place(above: Above) -> Option<usize> {
 }
 
 impl Intent {
-    /// Makes an interface a slave, or frees it, and notes what hangs on that: the slave, and both masters' addresses if
-    /// some are configured on the slave, which are its master's.
+    /// Sets the master of an interface, or frees it, and marks the dependants as changed: the slave, and the addresses
+    /// of both masters if addresses are configured on the slave, because they belong to its master.
     pub(crate) fn enslave(
         &mut self,
         slave: &Name,
