@@ -1,40 +1,40 @@
-//! Link modes: RouterOS's words for them, and the bits that the kernel has for them
-//! (`enum ethtool_link_mode_bit_indices` of `linux/ethtool.h`).
+//! Link modes: RouterOS's words, and the bits of the kernel (`enum ethtool_link_mode_bit_indices` of
+//! `linux/ethtool.h`).
 
 use menu::{Item, Value};
 
-/// What the link of a port does and offers, as its device tells.
+/// State and abilities of a port's link, as its device reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortLink {
-    /// Megabits in a second; 0 where the device does not know.
+    /// Speed in Mbps; 0 if unknown.
     pub speed_mbps: u32,
-    /// It sends and receives at the same time; none where the device does not know.
+    /// Full duplex; `None` if unknown.
     pub full_duplex: Option<bool>,
-    /// It agrees with its partner; none where the device does not tell.
+    /// Auto-negotiation; `None` if unknown.
     pub negotiates: Option<bool>,
-    /// The modes that it offers, that it has, and that its partner offers.
+    /// Link modes: advertised, supported, and advertised by the link partner.
     pub modes: [u128; 3],
-    /// It obeys pause frames, and sends some; none where the device does not tell.
+    /// Flow control, receive and transmit; `None` if unknown.
     pub pause: Option<(bool, bool)>,
 }
 
-/// What the configuration asks of the link of a port; none is as the device has it.
+/// Link settings that the configuration requests for a port; `None` keeps the device's setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkWish {
-    /// Whether it agrees with its partner.
+    /// Auto-negotiation.
     pub negotiate: Option<bool>,
-    /// The modes that it offers.
+    /// Link modes to advertise.
     pub offer: Option<u128>,
-    /// Megabits in a second, and whether it sends and receives at the same time.
+    /// Speed in Mbps, and full duplex.
     pub speed: Option<(u32, bool)>,
-    /// Whether it obeys pause frames, and sends some.
+    /// Flow control: receive and transmit.
     pub pause: (Option<bool>, Option<bool>),
 }
 
-/// A mode: its word, megabits in a second, whether it is full duplex, and its bits.
+/// A link mode: its word, speed in Mbps, full duplex, and kernel bits.
 type Mode = (&'static str, u32, bool, &'static [u32]);
 
-/// All modes that RouterOS has words for, slowest first.
+/// All modes with a RouterOS word, slowest first.
 const MODES: [Mode; 21] = [
     ("10M-baseT-half", 10, false, &[0]),
     ("10M-baseT-full", 10, true, &[1]),
@@ -63,13 +63,13 @@ fn bits((.., bits): &Mode) -> u128 {
     bits.iter().fold(0, |all, bit| all | 1 << bit)
 }
 
-/// The words of some bits.
+/// Returns the words of mode bits.
 pub(crate) fn words(of: u128) -> Value {
     let modes = MODES.iter().filter(|mode| bits(mode) & of != 0);
     Value::List(modes.map(|(word, ..)| Value::Word(word)).collect())
 }
 
-/// A speed as RouterOS writes it.
+/// Formats a speed as RouterOS does.
 pub(crate) fn rate(mbps: u32) -> String {
     match mbps {
         1_000.. if mbps.is_multiple_of(1_000) => format!("{}Gbps", mbps / 1_000),
@@ -78,7 +78,7 @@ pub(crate) fn rate(mbps: u32) -> String {
     }
 }
 
-/// What the item of a port asks of its link. RouterOS: `advertise` counts with auto-negotiation, `speed` without.
+/// Reads the link settings of a port's item. RouterOS: `advertise` applies with auto-negotiation, `speed` without.
 pub(crate) fn wish(item: &Item) -> LinkWish {
     let named = |word: &str| MODES.iter().find(|(name, ..)| *name == word);
     let flow = |name: &str| (item.text(name) == "on").then_some(true);

@@ -1,4 +1,4 @@
-//! Interface lists (`/interface/list`), for features that work on the interfaces of a list.
+//! Interface lists (`/interface/list`), for features with a list setting.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,28 +9,28 @@ use crate::firewall::is_in;
 use crate::intent::{InterfaceList, ItemId, Member, Name};
 use crate::read;
 
-/// The menus that say which interfaces are in which lists. A feature with lists follows them.
+/// Menus that define the members of lists. Features with a list setting follow them.
 pub(crate) const MENUS: [&str; 2] = ["/interface/list", "/interface/list/member"];
 
-/// Which interfaces are in which lists.
+/// Members of the interface lists.
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
     lists: BTreeMap<Name, InterfaceList>,
     members: BTreeMap<ItemId, Member>,
-    /// By interface: the lists that it is a member of.
+    /// By interface: the lists that it is a direct member of.
     of: BTreeMap<Name, BTreeSet<(Name, ItemId)>>,
 }
 
-/// What a transaction changed of lists.
+/// Lists and interfaces that a transaction changed.
 #[derive(Debug, Default)]
 pub(crate) struct Concerned {
-    /// Lists that came, went or include other lists.
+    /// Lists that were added or removed, or whose included lists changed.
     pub(crate) lists: BTreeSet<Name>,
-    /// Interfaces that are members of other lists.
+    /// Interfaces whose list membership changed.
     pub(crate) interfaces: BTreeSet<Name>,
 }
 
-/// A list as a setting names it, or all interfaces but those of a list.
+/// Value of a list setting: a list, all interfaces, or all interfaces except those of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chosen {
     name: Name,
@@ -38,7 +38,7 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// What a setting says; without it all interfaces.
+    /// Parses a setting; without a value, all interfaces.
     pub(crate) fn read(value: Option<&Value>) -> Self {
         let (value, others) = match value {
             Some(Value::Not(value)) => (Some(&**value), true),
@@ -48,7 +48,7 @@ impl Chosen {
         Self { name, others }
     }
 
-    /// No interface.
+    /// A choice without any interface.
     pub(crate) fn none() -> Self {
         let (name, others) = ("none".into(), false);
         Self { name, others }
@@ -56,7 +56,7 @@ impl Chosen {
 }
 
 impl Lists {
-    /// Takes over what a transaction changed of lists and their members; without `changes` all of them.
+    /// Applies the changes of a transaction to lists and their members; without `changes`, reads all of them.
     pub(crate) fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>) -> Concerned {
         let mut concerned = Concerned::default();
         if !concerns(&MENUS, changes) {
@@ -122,7 +122,8 @@ impl Lists {
         false
     }
 
-    /// Whether an interface is among those that were chosen; `dynamic`: it is no item of the configuration.
+    /// Whether the choice contains an interface; `dynamic` is true if the interface is not an item of the
+    /// configuration.
     pub(crate) fn has(&self, chosen: &Chosen, interface: &Name, dynamic: bool) -> bool {
         let own = |list: &str| {
             let of = self.of.get(interface);

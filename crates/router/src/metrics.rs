@@ -1,8 +1,8 @@
-//! What the router counts, in the text format of Prometheus (0.0.4), for `/metrics` of the web service.
+//! Metrics in the text format of Prometheus (0.0.4), for `/metrics` of the web service.
 //!
-//! The text is written from the counters when somebody asks: there is no registry that would have to be kept in step,
-//! and a library for one would read the same atomics into a second place. The number of series is bounded: of
-//! interfaces and of rules the first [`ROWS`] are told, and `ferroute_left_out` says how many are not.
+//! The text is written from the counters on each request, without a registry: a registry would need updates, and would
+//! copy the counters to a second place. The number of series is bounded: at most [`ROWS`] interfaces and [`ROWS`] rules
+//! are exported, and `ferroute_left_out` counts the rest.
 
 use std::fmt::Write as _;
 
@@ -14,15 +14,15 @@ use menu::{Item, Store, visible};
 
 use crate::drive::Control;
 
-/// Most interfaces, and most rules, that have series.
+/// Maximum number of interfaces with series, and of rules with series.
 pub const ROWS: usize = 1_000;
-/// The longest value of a label in characters.
+/// Maximum length of a label value in characters.
 const LABEL: usize = 64;
 
-/// A metric: its name, whether it only grows, and what it tells.
+/// A metric: name, whether it is a counter, and help text.
 pub type Metric = (&'static str, bool, &'static str);
 
-/// All metrics, in the order in which they are written.
+/// All metrics, in the order of the page.
 pub const METRICS: &[Metric] = &[
     (
         "ferroute_uptime_seconds",
@@ -146,17 +146,17 @@ pub const METRICS: &[Metric] = &[
     ),
 ];
 
-/// A rule: its labels, and what it has counted.
+/// A rule: labels and counters.
 type Counted = ([(&'static str, String); 4], Traffic);
 
-/// The text, metric by metric.
+/// Builds the page, metric by metric.
 struct Page {
     text: String,
     next: usize,
 }
 
 impl Page {
-    /// Begins the next metric, which has this name.
+    /// Starts the metric with this name.
     fn begin(&mut self, name: &str) {
         let (_, grows, help) = METRICS[self.next];
         debug_assert_eq!(
@@ -184,7 +184,7 @@ impl Page {
     }
 }
 
-/// The value of a label: short, on one line, without what would end it.
+/// Escapes a label value: limits its length, and replaces quotes, backslashes and line breaks.
 fn escaped(value: &str) -> String {
     let short: String = visible(value).chars().take(LABEL).collect();
     short
@@ -337,7 +337,7 @@ impl Control {
         }
     }
 
-    /// What rules have counted, and how many rules are left out.
+    /// Returns the counters of rules, and the number of rules beyond the limit.
     fn rules(&self, store: &Store) -> (Vec<Counted>, usize) {
         let (mut rules, mut left_out) = (Vec::new(), 0);
         for desk in self.firewall.desks() {

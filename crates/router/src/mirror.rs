@@ -1,14 +1,14 @@
-//! The host plane: which interfaces have a mirror device, and what each device should have.
+//! The host plane: decides which interfaces need a mirror device, and its addresses and settings.
 //!
-//! A mirror is the TUN device by which packets of an interface reach sockets of ordinary services. A service that binds
-//! to an interface asks for the mirror by a name of the service ([`Control::ask_for_mirror`]); addresses ask for it,
-//! too, as services listen on all addresses. An interface that nobody asks for has no mirror.
+//! A mirror is the TUN device through which packets of an interface reach the sockets of ordinary programs. A service
+//! that binds to an interface requests the mirror under the name of the service ([`Control::ask_for_mirror`]); an
+//! interface with addresses needs one as well, because services listen on all addresses. Other interfaces have no
+//! mirror.
 //!
-//! Point-to-point interfaces (tunnels, WireGuard, sessions) have one mirror in common, however many they are: the
-//! shared mirror. It has the addresses of all of them. Link-local addresses name the interface there
-//! (`dataplane/src/zone.rs`).
+//! Point-to-point interfaces (tunnels, WireGuard, sessions) have one common mirror, the shared mirror, which has the
+//! addresses of all of them. Link-local addresses name the interface there (`dataplane/src/zone.rs`).
 //!
-//! Control notes the interfaces whose mirror may have changed. The owner of the namespace takes what changed
+//! Control records the interfaces whose mirror may have changed. The owner of the namespace takes what changed
 //! ([`Control::take_mirror_changes`]) while it has the router, makes and changes devices without the router, and gives
 //! the ports of new devices to [`Control::attach_mirrors`] and [`Control::attach_shared_mirror`].
 
@@ -22,85 +22,86 @@ use crate::compile::{Laid, PortState};
 use crate::drive::{Control, Queue};
 use crate::intent::Name;
 
-/// The name under which addresses ask for mirrors.
+/// Name under which addresses request mirrors.
 const ADDRESS: &str = "address";
-/// The name under which the shared mirror has its port number.
+/// Name under which the shared mirror gets its port number.
 const SHARED: &str = "host of point-to-point interfaces";
-/// Members of the shared mirror that are taken for one mirror device: an address costs far less than a device.
+/// Members of the shared mirror that count as one mirror device in a batch: an address costs far less than a device.
 const MEMBERS_PER_MIRROR: usize = 64;
 
-/// What the host namespace should have that it has not, or has otherwise.
+/// Changes to apply to the host namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MirrorChanges {
-    /// Mirrors as they should be, by interface; `None` removes the mirror. An entry may be unchanged.
+    /// Desired mirrors, by interface; `None` removes the mirror. An entry may equal the present mirror.
     pub mirrors: BTreeMap<InterfaceId, Option<Mirror>>,
-    /// The interface whose mirror takes IPv4 packets to networks that no mirror has: the first that runs. The router
-    /// looks up the route of each packet, so any mirror will do.
+    /// The interface whose mirror takes IPv4 packets for other networks: the first running interface. The router routes
+    /// each packet again, so any mirror will do.
     pub default4: Option<InterfaceId>,
-    /// The first IPv4 address of that interface: the source of packets of sockets that name none.
+    /// First IPv4 address of that interface: source address of sockets that set none.
     pub source4: Option<Ipv4Addr>,
-    /// The interface whose mirror takes such packets of IPv6.
+    /// The interface whose mirror takes IPv6 packets for other networks.
     pub default6: Option<InterfaceId>,
     /// Further changes are waiting.
     pub more: bool,
-    /// The settings of the namespace, if they changed. It refuses packets that no socket takes.
+    /// Settings of the namespace, if they changed. The namespace refuses packets without a socket.
     pub settings: Option<HostSettings>,
 }
 
-/// Settings of `/ip/settings` that concern the router's own services.
+/// Settings of `/ip/settings` for the router's own services.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostSettings {
-    /// Milliseconds between two errors to one host.
+    /// Minimum milliseconds between two ICMP errors to one host.
     pub interval_ms: u64,
-    /// The types that this holds for, a bit each.
+    /// ICMP types under this limit, one bit each.
     pub mask: u32,
-    /// Whether services answer SYN floods with cookies.
+    /// Whether services use SYN cookies.
     pub syn_cookies: bool,
 }
 
-/// One mirror device.
+/// Desired state of a mirror device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mirror {
     /// The name of the interface.
     pub name: String,
     /// The layer-3 MTU in bytes.
     pub mtu: u32,
-    /// The addresses with their prefix lengths, IPv6 link-local ones among them. On the shared mirror link-local
-    /// addresses have their zone, and the lowest is missing: every interface has it as [`zone::HOST`].
+    /// Addresses with their prefix lengths, including IPv6 link-local addresses. On the shared mirror, link-local
+    /// addresses contain a zone, and the lowest one is omitted: every interface has it as [`zone::HOST`].
     pub addresses: Vec<(IpAddr, u8)>,
-    /// The interface has no device: its addresses are on the shared mirror.
+    /// The interface has no device of its own: its addresses are on the shared mirror.
     pub shared: bool,
 }
 
-/// A mirror device that was made.
+/// A mirror device that the owner created.
 pub struct NewMirror {
-    /// The interface that it mirrors.
+    /// The mirrored interface.
     pub interface: InterfaceId,
-    /// What the device finishes by itself.
+    /// Offloads of the device.
     pub offloads: Offloads,
     /// Its queues.
     pub queues: Vec<Queue>,
 }
 
-/// Who asks for mirrors, and which may be others than the host plane knows.
+/// Requests for mirrors, and mirrors that may differ from the host plane.
 #[derive(Debug, Default)]
 pub(crate) struct Needs {
     asked: BTreeSet<(InterfaceId, &'static str)>,
-    /// Interfaces whose addresses the host plane was told to have on the shared mirror.
+    /// Interfaces whose addresses the host plane has on the shared mirror.
     members: BTreeSet<InterfaceId>,
     changed: BTreeSet<InterfaceId>,
-    /// The settings that the host plane was told.
+    /// Settings that the host plane has.
     settings: Option<HostSettings>,
 }
 
 impl Needs {
-    /// One of those who ask for the mirror of an interface.
+    /// Returns a request for the mirror of an interface; `None` without any.
     fn first_asking(&self, id: InterfaceId) -> Option<(InterfaceId, &'static str)> {
         let first = self.asked.range((id, "")..).next().copied();
         first.filter(|(asked, _)| *asked == id)
     }
 
-    /// Notes whether the host plane has the addresses of an interface on the shared mirror; returns whether it had.
+    /// Records whether the host plane has the addresses of an interface on the shared mirror; returns the previous
+    /// state.
     fn set_member(&mut self, id: InterfaceId, is_member: bool) -> bool {
         match is_member {
             true => !self.members.insert(id),
@@ -108,7 +109,7 @@ impl Needs {
         }
     }
 
-    /// An interface came, went or changed.
+    /// Handles an interface that was added, removed or changed.
     pub(crate) fn link_changed(
         &mut self,
         id: InterfaceId,
@@ -135,22 +136,22 @@ impl Needs {
 }
 
 impl Control {
-    /// Asks for the mirror of an interface under the name of a service, until [`Control::release_mirror`] or the
-    /// end of the interface.
+    /// Requests the mirror of an interface for a service, until [`Control::release_mirror`] or the removal of the
+    /// interface.
     pub fn ask_for_mirror(&mut self, id: InterfaceId, service: &'static str) {
         if self.mirror_needs.asked.insert((id, service)) {
             self.mirror_needs.changed.insert(id);
         }
     }
 
-    /// Takes back what this service asked for.
+    /// Withdraws the request of a service.
     pub fn release_mirror(&mut self, id: InterfaceId, service: &'static str) {
         if self.mirror_needs.asked.remove(&(id, service)) {
             self.mirror_needs.changed.insert(id);
         }
     }
 
-    /// Addresses of an interface came, went or came into use.
+    /// Handles addresses of an interface that were added, removed or became usable.
     pub(crate) fn mirror_addresses(&mut self, id: InterfaceId) {
         self.mirror_needs.changed.insert(id);
         if self.own_addresses(id).next().is_some() {
@@ -160,7 +161,7 @@ impl Control {
         }
     }
 
-    /// The addresses that this router has on an interface.
+    /// Returns the usable addresses of an interface.
     fn own_addresses(&self, id: InterfaceId) -> impl Iterator<Item = (IpAddr, u8)> {
         let ipv4 = self.addresses.of4(id);
         let ipv4 = ipv4.map(|(addr, own)| (IpAddr::V4(addr), own.len));
@@ -169,8 +170,8 @@ impl Control {
         ipv4.chain(ipv6.map(|(addr, own)| (IpAddr::V6(addr), own.len)))
     }
 
-    /// Takes what changed since the last time, at most `most` mirror devices and a multiple of that of members of the
-    /// shared mirror; `None` if nothing did. The ports of mirrors that are to go are detached.
+    /// Returns the changes since the last call: at most `most` mirror devices, and a multiple of that number of members
+    /// of the shared mirror; `None` without changes. Detaches the ports of mirrors to remove.
     pub fn take_mirror_changes(&mut self, most: usize) -> Option<MirrorChanges> {
         let wanted = self.host_settings();
         let settings = (self.mirror_needs.settings != Some(wanted)).then_some(wanted);
@@ -210,7 +211,7 @@ impl Control {
         mirrors
     }
 
-    /// Has the mirrors of these interfaces among the next changes: what was to be done could not be done.
+    /// Queues the mirrors of these interfaces again, after applying their changes failed.
     pub fn retry_mirrors(&mut self, ids: impl IntoIterator<Item = InterfaceId>) {
         self.mirror_needs.changed.extend(ids);
     }
@@ -224,8 +225,8 @@ impl Control {
         }
     }
 
-    /// The mirror that an interface should have. An address is this router's whether its link is up or not;
-    /// who has none hears nobody before the interface runs.
+    /// Returns the desired mirror of an interface. An address works even if its link is down; an interface without
+    /// addresses gets its mirror once it runs.
     fn mirror(&self, id: InterfaceId) -> Option<Mirror> {
         let laid = self.layout.interfaces.get(&id)?;
         let mut addresses: Vec<_> = self.own_addresses(id).collect();
@@ -260,8 +261,8 @@ impl Control {
         laid.is_some_and(|laid| laid.link.running)
     }
 
-    /// Takes the ports of new mirrors. Mirrors whose interface is gone by now, or for which no port number is free, end
-    /// here; returns their interfaces.
+    /// Attaches the ports of new mirrors. Returns the interfaces whose mirror has to be removed again: the interface
+    /// has been removed meanwhile, or no port number is free.
     pub fn attach_mirrors(&mut self, made: Vec<NewMirror>) -> Vec<InterfaceId> {
         let (mut ids, mut late, mut attaching) = (Vec::new(), Vec::new(), Vec::new());
         for new in made {
@@ -281,7 +282,7 @@ impl Control {
             attaching.push((number, new.queues));
         }
         if !attaching.is_empty() {
-            // Workers look a port's number up in the snapshot: it is there before the port is.
+            // Workers look up a port's number in the snapshot: publish the snapshot before the port.
             self.mirrors_changed(&ids);
         }
         for (number, queues) in attaching {
@@ -290,7 +291,7 @@ impl Control {
         late
     }
 
-    /// Takes the port of the shared mirror: from now on packets for sockets leave point-to-point interfaces by it.
+    /// Attaches the port of the shared mirror: from now on packets for sockets leave point-to-point interfaces by it.
     pub fn attach_shared_mirror(&mut self, offloads: Offloads, queues: Vec<Queue>) {
         let Some(number) = self.port_numbers.take(&Name::from(SHARED)) else {
             return;
@@ -313,7 +314,7 @@ impl Control {
         }
     }
 
-    /// Lets the mirrors of these interfaces go.
+    /// Detaches the mirrors of these interfaces.
     fn detach_mirrors(&mut self, ids: impl Iterator<Item = InterfaceId>) {
         let mut gone = Vec::new();
         for id in ids {
@@ -330,7 +331,7 @@ impl Control {
     }
 }
 
-/// The name under which the port of a mirror has its number.
+/// Returns the name under which a mirror's port gets its number.
 fn port_name(id: InterfaceId) -> Name {
     format!("host of {}", id.slot()).into()
 }
@@ -345,7 +346,7 @@ fn mirror_port(number: u16, offloads: Offloads, queues: &[Queue]) -> PortState {
     }
 }
 
-/// Replaces the link-local addresses of an interface by those that the shared mirror has.
+/// Adds the zone to the link-local addresses of an interface, as the shared mirror needs.
 fn name_zones(addresses: &mut Vec<(IpAddr, u8)>, id: InterfaceId) {
     let ipv6 = addresses.iter().filter_map(|(address, _)| match address {
         IpAddr::V6(address) => Some(*address),

@@ -32,15 +32,16 @@ pub(crate) struct Egress {
     pub(crate) mtu: u32,
 }
 
-/// A path, and the objects that it was derived from.
+/// A path, and the objects that it depends on.
 #[derive(Debug, Default)]
 struct Lookup {
     /// `None` without a route.
     path: Option<Path>,
     egress: Option<InterfaceId>,
-    /// The set of gateways of the route.
+    /// Gateway set of the route.
     gateways: Option<u32>,
-    /// The egress interface does not have the local address: it depends on the addresses of all interfaces.
+    /// True if the local address lies on another interface than the egress: the path depends on the addresses of all
+    /// interfaces.
     borrows: bool,
 }
 
@@ -75,13 +76,13 @@ impl Lookup {
     }
 }
 
-/// The gateways of the route to an address, and the interface that the first one leads to.
+/// Returns the gateway set of the route to an address, and the interface of the first gateway.
 fn route<F: Family>(rib: &Rib<F>, to: F::Addr) -> Option<(u32, Option<InterfaceId>)> {
     let found = rib.lookup(MAIN, to)?;
     Some((found.set, found.paths.first().and_then(Target::interface)))
 }
 
-/// The paths to the remote addresses that a feature follows.
+/// Paths to the remote addresses that a feature follows.
 #[derive(Debug, Default)]
 pub(crate) struct PathTable {
     remotes: BTreeMap<IpAddr, Remote>,
@@ -96,13 +97,13 @@ pub(crate) struct PathTable {
 /// A remote address.
 #[derive(Debug, Default)]
 struct Remote {
-    /// How often it is followed.
+    /// Number of users.
     users: usize,
     lookup: Lookup,
 }
 
 impl PathTable {
-    /// Follows a remote address once more. Its path is looked up by the next [`Self::look_up`].
+    /// Adds a user of a remote address. The next [`Self::look_up`] looks up its path.
     pub(crate) fn follow(&mut self, remote: IpAddr) {
         let entry = self.remotes.entry(remote).or_default();
         entry.users += 1;
@@ -111,7 +112,7 @@ impl PathTable {
         }
     }
 
-    /// Takes one [`Self::follow`] back.
+    /// Removes a user that [`Self::follow`] added.
     pub(crate) fn release(&mut self, remote: IpAddr) {
         let Some(entry) = self.remotes.get_mut(&remote) else {
             return;
@@ -124,17 +125,17 @@ impl PathTable {
         }
     }
 
-    /// The path to a remote address, as it was looked up last; `None` without a route.
+    /// Returns the path of the latest lookup; `None` without a route.
     pub(crate) fn get(&self, remote: IpAddr) -> Option<&Path> {
         self.remotes.get(&remote)?.lookup.path.as_ref()
     }
 
-    /// Whether [`Self::look_up`] has something to do.
+    /// Whether [`Self::look_up`] has work.
     pub(crate) fn is_stale(&self) -> bool {
         !self.stale.is_empty()
     }
 
-    /// Marks the paths that changes of routes concern.
+    /// Marks the paths that depend on changed routes.
     pub(crate) fn routes_changed<F: Family>(&mut self, moved: &Moved<F>)
     where
         F::Addr: Into<IpAddr>,
@@ -154,7 +155,7 @@ impl PathTable {
         }
     }
 
-    /// Marks the paths that changes of interfaces or their addresses concern.
+    /// Marks the paths that depend on changed interfaces or addresses.
     pub(crate) fn interfaces_changed(&mut self, interfaces: &BTreeSet<InterfaceId>) {
         if self.remotes.is_empty() {
             return;
@@ -167,7 +168,7 @@ impl PathTable {
         self.stale.extend(&self.borrowing);
     }
 
-    /// Looks up the paths that were marked. Returns the remote addresses that have another path than before.
+    /// Looks up the marked paths. Returns the remote addresses whose path changed.
     pub(crate) fn look_up(&mut self, running: &Running<'_>) -> Vec<IpAddr> {
         let stale = core::mem::take(&mut self.stale);
         let other = stale
@@ -176,7 +177,7 @@ impl PathTable {
         other.collect()
     }
 
-    /// Takes over a lookup. Returns whether the path is another one.
+    /// Stores a lookup. Returns whether the path changed.
     fn set(&mut self, remote: IpAddr, lookup: Lookup) -> bool {
         let Some(entry) = self.remotes.get_mut(&remote) else {
             return false;

@@ -1,23 +1,23 @@
-//! From what runs to what is wanted: pure, short, and the reason why a change loses nothing that
-//! it does not concern.
+//! Computes the steps from a running state to a desired state, as a pure function, so that a change affects nothing
+//! else.
 
 use std::collections::BTreeMap;
 
 /// One step of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a, K, V> {
-    /// Take this away.
+    /// Remove this entry.
     Remove(&'a K, &'a V),
-    /// Make this.
+    /// Add this entry.
     Add(&'a K, &'a V),
-    /// Turn the first into the second.
+    /// Replace the first value by the second.
     Change(&'a K, &'a V, &'a V),
 }
 
-/// What must be done to get from `running` to `wanted`, and nothing else.
+/// Returns the steps from `running` to `wanted`, and nothing else.
 ///
-/// Removals come first, so that what they held (a name, an address, a number) is free again. What
-/// did not change is not in the plan: its sessions and counters live on.
+/// Removals come first, so that their name, address or number is free again. The plan omits unchanged entries: their
+/// sessions and counters continue.
 pub fn plan<'a, K: Ord, V: PartialEq>(
     running: &'a BTreeMap<K, V>,
     wanted: &'a BTreeMap<K, V>,

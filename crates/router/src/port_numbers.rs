@@ -1,30 +1,30 @@
-//! Numbers of ports, as workers know them: 16 bits, given again.
+//! Port numbers of the workers: 16 bits, reused.
 //!
-//! A port that comes back soon has its number again. The number of a port that stays away is given to another one
-//! when more than [`RESTING`] others have been given back since: no frame is left then that names it.
+//! A port that returns soon gets its old number. The number of a port that stays away is reused after more than
+//! [`RESTING`] further releases: by then no frame refers to it.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::intent::Name;
 
-/// Released numbers that are kept back: with one more, the number that was released first is given again.
+/// Released numbers that are held back: beyond this count, the number that was released first is reused.
 const RESTING: usize = 64;
 
-/// The numbers of all ports, and those that ports had lately.
+/// Numbers of present ports, and of recently released ports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PortNumbers {
     by_name: BTreeMap<Name, u16>,
-    /// Ports that are gone, with the sequence number of the release.
+    /// Released ports, with the sequence number of the release.
     released: BTreeMap<Name, u64>,
-    /// The same, the oldest first. Entries of ports that came back are left in it for a while.
+    /// Released ports, oldest first. Entries of ports that came back are removed later.
     resting: VecDeque<(Name, u64)>,
     sequence: u64,
-    /// The lowest number that was never given.
+    /// The lowest number that was never used.
     next: u16,
 }
 
 impl PortNumbers {
-    /// The number of a port; `None` if all are taken.
+    /// Returns the number of a port; `None` if all are in use.
     pub(crate) fn take(&mut self, name: &Name) -> Option<u16> {
         self.released.remove(name);
         if let Some(number) = self.by_name.get(name) {
@@ -35,7 +35,7 @@ impl PortNumbers {
         Some(number)
     }
 
-    /// A port is gone, and its workers have been told.
+    /// Releases the number of a port, after the workers have been told.
     pub(crate) fn release(&mut self, name: &str) {
         let Some((name, _)) = self.by_name.get_key_value(name) else {
             return;
@@ -50,7 +50,7 @@ impl PortNumbers {
         }
     }
 
-    /// The number that has rested for the longest, if enough have.
+    /// Returns the number that was released first, if enough numbers were released since.
     fn rested(&mut self) -> Option<u16> {
         while self.released.len() > RESTING {
             let (name, at) = self.resting.pop_front()?;
@@ -62,7 +62,7 @@ impl PortNumbers {
         None
     }
 
-    /// A number that no port has had. The highest stands for no port in the table of interfaces.
+    /// Returns a number that was never used. The highest number stands for no port in the interface table.
     fn fresh(&mut self) -> Option<u16> {
         let number = (self.next < u16::MAX).then_some(self.next)?;
         self.next += 1;

@@ -1,15 +1,15 @@
-//! What is kept for the router's own user alone.
+//! Restricts files to the router's own user.
 
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Takes from all others what they may do with a file or a folder, as whoever made it has left it. It follows
-/// symbolic links; what is not there is no error.
+/// Removes the permissions of group and others from a file or folder. Follows symbolic links; a missing file is no
+/// error.
 ///
 /// # Errors
-/// What the system says, with the path: it is somebody else's, or on a disk that is only read.
+/// The system's error, with the path: another user owns the file, or the file system is read-only.
 pub fn close_to_others(path: &Path) -> Result<(), String> {
     let closed = || -> io::Result<()> {
         let mode = fs::metadata(path)?.permissions().mode();

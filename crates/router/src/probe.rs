@@ -1,4 +1,4 @@
-//! A packet that is asked about: built from what a user says of it, as it would arrive.
+//! Packets for `/tool/trace`: builds the packet that a command describes, as it would arrive.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +11,7 @@ use wire::{EtherType, Mac, Protocol, ipv4, ipv6, udp};
 
 use crate::firewall::protocol_of;
 
-/// What a user says of a packet.
+/// Description of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Probe {
     /// The source.
@@ -24,25 +24,25 @@ pub(crate) struct Probe {
     pub(crate) source_port: u16,
     /// The destination port.
     pub(crate) destination_port: u16,
-    /// TCP's flags, as in the header, its number, and what it acknowledges.
+    /// TCP: flags as in the header, sequence number and acknowledgement number.
     pub(crate) segment: NextSegment,
     /// ICMP's type and code.
     pub(crate) icmp: (u8, u8),
-    /// The identifier of an ICMP question, or of its answer.
+    /// Identifier of an ICMP echo.
     pub(crate) icmp_id: u16,
-    /// The length from the network header on, in bytes; less than headers need is what they need.
+    /// Length from the network header on, in bytes; raised to the length of the headers.
     pub(crate) size: usize,
     /// Time to live, or hop limit.
     pub(crate) ttl: u8,
     /// Differentiated services code point.
     pub(crate) dscp: u8,
-    /// Who sends it on the link.
+    /// Link address of the sender.
     pub(crate) source_mac: Mac,
-    /// A tag within those of the interface.
+    /// VLAN tag inside the tags of the interface.
     pub(crate) vlan_id: Option<u16>,
 }
 
-/// Refuses what packets of a protocol do not have: the answer would be about another packet.
+/// Refuses arguments that do not apply to the protocol.
 fn fits(call: &Call<'_>, number: u8, ipv6: bool) -> Result<(), Reason> {
     let said = |names: &[&'static str]| {
         let mut names = names.iter();
@@ -86,14 +86,14 @@ fn fits(call: &Call<'_>, number: u8, ipv6: bool) -> Result<(), Reason> {
     }
 }
 
-/// Who sends it if nobody is named: an address of documentation (RFC 9542, 2.1.2).
+/// Default link address of the sender: a documentation address (RFC 9542, 2.1.2).
 const SENDER: Mac = Mac([0x00, 0x00, 0x5e, 0x00, 0x53, 0x01]);
 
 impl Probe {
-    /// The packet that a command describes.
+    /// Reads the arguments of a command.
     ///
     /// # Errors
-    /// Its addresses are of two families, or it has not what is said of it.
+    /// The addresses are of two families, or an argument does not apply to the protocol.
     pub(crate) fn of(call: &Call<'_>) -> Result<Self, Reason> {
         let value = |name: &str| argument(call, name);
         let address = |name: &str| {
@@ -150,7 +150,7 @@ impl Probe {
         }
     }
 
-    /// The frame: to this link address, behind these tags (EtherType and VLAN), outermost first.
+    /// Builds the frame to this link address, with these tags (EtherType and VLAN), outermost first.
     pub(crate) fn frame(&self, to: Mac, tags: &[(u16, u16)]) -> Vec<u8> {
         let mut frame = [to.0, self.source_mac.0].concat();
         let own = self.vlan_id.map(|id| (EtherType::VLAN.0, id));
@@ -168,18 +168,18 @@ impl Probe {
         frame
     }
 
-    /// What tracking finds its connection by.
+    /// Returns the connection tracking key of the packet.
     pub(crate) fn tuple(&self) -> Tuple {
         Fields::of(&self.packet()).tuple
     }
 
-    /// The length from the network header on, in bytes.
+    /// Returns the length from the network header on, in bytes.
     pub(crate) fn len(&self) -> usize {
         let header = if self.source.is_ipv4() { 20 } else { 40 };
         header + self.upper_len(header)
     }
 
-    /// The packet.
+    /// Builds the packet.
     fn packet(&self) -> Vec<u8> {
         match (self.source, self.destination) {
             (IpAddr::V4(from), IpAddr::V4(to)) => self.ipv4(from, to),
@@ -213,7 +213,7 @@ impl Probe {
         [&header.to_bytes(len)[..], &upper].concat()
     }
 
-    /// The length of what follows the network header.
+    /// Returns the length behind the network header.
     fn upper_len(&self, header: usize) -> usize {
         let least = match self.protocol {
             protocol::TCP => 20,
@@ -224,7 +224,7 @@ impl Probe {
         self.size.min(65_535).saturating_sub(header).max(least)
     }
 
-    /// What follows the network header, with checksums where they are known.
+    /// Builds the part behind the network header, with checksums where the protocol is known.
     fn upper(&self, pseudo: u16, len: usize) -> Vec<u8> {
         let mut upper = Vec::with_capacity(len);
         let ports = (self.source_port, self.destination_port);
@@ -278,7 +278,7 @@ impl Probe {
     }
 }
 
-/// An argument of a command.
+/// Returns an argument of a command.
 pub(crate) fn argument<'a>(call: &Call<'a>, name: &str) -> Option<&'a Value> {
     let mut arguments = call.arguments.iter();
     let found = arguments.find(|(other, _)| *other == name);

@@ -1,7 +1,6 @@
-//! From the store to the intent: the only place that knows what properties are called.
+//! Reads the intent from the store: the only code of the core menus that knows property names.
 //!
-//! The store has checked types and ranges already; what cannot be understood here all the same is
-//! left out, as an item that is disabled would be.
+//! The store has checked types and ranges already. An item that still makes no sense is left out, like a disabled item.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use crate::kind::{self, AnyKind};
 use crate::rib::{Check, Family, Net, V4, V6};
 use crate::touched::{Touched, swap};
 
-/// Everything that is configured and has an effect, but for what features read.
+/// Reads all effective configuration, except for menus that features read.
 pub fn intent(store: &Store) -> Intent {
     let mut intent = Intent {
         interfaces: store
@@ -53,8 +52,8 @@ pub const ROUTES4: &str = "/ip/route";
 /// The menu of IPv6 routes.
 pub const ROUTES6: &str = "/ipv6/route";
 
-/// Reads what a transaction changed, but for routes, and says what must be worked out anew. The price is that of
-/// the changes, but for settings, of which there are few, and routing rules, whose order counts.
+/// Reads the changes of a transaction, except for routes, and marks in the result what to recompute. The cost depends
+/// on the changes; only the few settings and the routing rules, whose order matters, are read completely.
 pub(crate) fn follow(store: &Store, changes: &Changes, intent: &mut Intent) -> Touched {
     let mut touched = Touched::default();
     for change in &changes.list {
@@ -108,7 +107,7 @@ fn read_change(change: &Change, intent: &mut Intent, touched: &mut Touched) {
             let is_of_all = own.as_ref().is_some_and(|nd| nd.interface.is_none());
             let before = intent.nd.set(id, own);
             let was_of_all = before.as_ref().is_some_and(|nd| nd.interface.is_none());
-            // Whoever has no item of its own follows that of all.
+            // Interfaces without an item of their own use the default item.
             touched.of_all |= is_of_all || was_of_all;
             let now = intent.nd.get(&id).and_then(|nd| nd.interface.clone());
             let before = before.and_then(|nd| nd.interface);
@@ -134,7 +133,7 @@ fn read_change(change: &Change, intent: &mut Intent, touched: &mut Touched) {
     }
 }
 
-/// The menus of settings that [`read_settings`] reads.
+/// Menus that [`read_settings`] reads.
 const SETTINGS: [&str; 5] = [
     "/system/identity",
     "/ipv6/nd/prefix/default",
@@ -143,7 +142,7 @@ const SETTINGS: [&str; 5] = [
     "/ipv6/settings",
 ];
 
-/// Reads the settings. Notes in `touched` whether a setting changed, and whether each interface follows that setting.
+/// Reads the settings. Marks in `touched` whether a setting changed, and whether each interface uses that setting.
 fn read_settings(store: &Store, intent: &mut Intent, touched: &mut Touched) {
     let identity = |item: &Item| item.text("name").to_owned();
     intent.identity = settings(store, "/system/identity", identity);
@@ -182,7 +181,7 @@ fn settings<T: Default>(store: &Store, path: &str, read: impl FnOnce(&Item) -> T
         .unwrap_or_default()
 }
 
-/// What all interfaces have in common.
+/// Reads the properties that all interfaces have.
 pub(crate) fn interface_of(
     item: &Item,
     kind: impl Into<AnyKind>,
@@ -202,7 +201,7 @@ pub(crate) fn interface_of(
     })
 }
 
-/// A network, as workers have it.
+/// Converts a network for workers.
 pub(crate) fn prefix(net: IpNet) -> Prefix {
     Prefix {
         ipv6: matches!(net, IpNet::V6(_)),
@@ -257,7 +256,7 @@ fn neighbour<F: Family>(item: &Item) -> Option<Neighbour<F>> {
     })
 }
 
-/// A configured route; none when it is not of this family.
+/// Reads a configured route; `None` if it is of the other family.
 pub fn route<F: Family>(item: &Item) -> Option<Route<F>> {
     let AnyParts { bits, len, ipv6 } = parts(item.get("dst-address")?.as_prefix()?);
     if ipv6 != F::IPV6 {
@@ -367,7 +366,7 @@ fn nd(item: &Item) -> Option<Nd> {
         mtu: item.number("mtu").and_then(|mtu| u32::try_from(mtu).ok()),
         reachable_time: span(item, "reachable-time"),
         retransmit: span(item, "retransmit-interval"),
-        // `none` is no span: not a default router.
+        // `none` means a lifetime of zero: not a default router.
         lifetime: span(item, "ra-lifetime").unwrap_or(Duration::ZERO),
         preference: match item.text("ra-preference") {
             "high" => 1,
@@ -399,7 +398,8 @@ fn nd(item: &Item) -> Option<Nd> {
 
 fn nd_prefix(item: &Item) -> Option<NdPrefix> {
     let lifetime = |property| item.get(property).and_then(lifetime);
-    // `none` comes from a 6to4 interface, which there is not, and nobody lives in the default, `::/64`.
+    // `none` needs a 6to4 interface, which this router does not derive prefixes from; the default, `::/64`, is no
+    // usable network.
     let network = item.get("prefix").and_then(network6);
     Some(NdPrefix {
         network: network.filter(|(network, _)| !network.is_unspecified())?,
@@ -423,7 +423,7 @@ fn nd_usual(item: &Item) -> NdUsual {
     }
 }
 
-/// A span, or `infinity`, in whole seconds.
+/// Parses a duration or `infinity`, in whole seconds.
 fn lifetime(value: &Value) -> Option<Lifetime> {
     match value.as_nanos() {
         Some(span) => {
@@ -435,7 +435,7 @@ fn lifetime(value: &Value) -> Option<Lifetime> {
     }
 }
 
-/// An IPv6 prefix: its network, and its length.
+/// Parses an IPv6 prefix: network and length.
 fn network6(value: &Value) -> Option<(Ipv6Addr, u8)> {
     match value.as_prefix()? {
         IpNet::V6(net) => Some((net.network(), net.prefix_len())),
@@ -443,7 +443,7 @@ fn network6(value: &Value) -> Option<(Ipv6Addr, u8)> {
     }
 }
 
-/// The IPv6 addresses of a list.
+/// Returns the IPv6 addresses of a list property.
 fn list6(item: &Item, property: &str) -> Vec<Ipv6Addr> {
     let listed = item.get(property).map(Value::as_list).unwrap_or_default();
     let addresses = listed.iter().filter_map(Value::as_address);

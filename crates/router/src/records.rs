@@ -1,7 +1,7 @@
-//! What features keep over a restart, apart from the configuration: what servers gave this router, and what it told
-//! others. A feature wants a record kept by `Effect::Keep`; control writes all records of a step at once, with the time
-//! of day, to a log in the state folder. After a restart each record is given to the features (`Feature::recall`), with
-//! its age, before any interface has a port.
+//! Records of features that survive a restart, apart from the configuration: assignments that servers gave this router,
+//! and announcements that it made. Features write records by `Effect::Keep`; control writes the records of a step at
+//! once, with the time of day, to a log in the state folder. After a restart control passes each record with its age to
+//! the features (`Feature::recall`), before any interface has a port.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use crate::store::leases::{Entries, Leases};
 
 /// The name of the log in the state folder.
 pub const FILE: &str = "records";
-/// How long records that could not be written wait before that is tried again.
+/// Time until a failed write is repeated.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// What a record is of. The numbers stand on disk.
+/// Kind of a record. The numbers are stored on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
-    /// The DUID of this router (RFC 8415, 11); its item is 0.
+    /// DUID of this router (RFC 8415, 11); its item is 0.
     Duid = 1,
-    /// The address of a DHCP client.
+    /// Address of a DHCP client.
     Dhcp4Lease = 2,
-    /// The addresses and prefixes of a DHCPv6 client.
+    /// Addresses and prefixes of a DHCPv6 client.
     Dhcp6Binding = 3,
-    /// The prefixes that hosts of an interface were told of.
+    /// Prefixes that were advertised on an interface.
     AdvertisedPrefixes = 4,
 }
 
@@ -38,7 +38,7 @@ impl Kind {
     ];
 }
 
-/// What a record is known by.
+/// Key of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// What it is of.
@@ -48,10 +48,10 @@ pub struct Key {
 }
 
 impl Key {
-    /// Bits of an item's number. Dynamic items have more, and change theirs with each start.
+    /// Bits of an item's number. Dynamic items have larger numbers, which change with each start.
     const ITEM_BITS: u32 = 56;
 
-    /// The number in the log; none of a dynamic item.
+    /// Returns the number in the log; `None` for a dynamic item.
     const fn number(self) -> Option<u64> {
         match self.item >> Self::ITEM_BITS {
             0 => Some((self.kind as u64) << Self::ITEM_BITS | self.item),
@@ -71,26 +71,26 @@ impl Key {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recalled<'a> {
     pub(crate) key: Key,
-    /// As the feature wrote it.
+    /// Content, as the feature wrote it.
     pub(crate) bytes: &'a [u8],
-    /// How long ago it was written, as far as the clock tells.
+    /// Age of the record, by the time of day.
     pub(crate) age: Duration,
 }
 
-/// The records of this router.
+/// All records of this router.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     log: Option<Leases>,
     /// Records on disk by their log number; each begins with the time of day of its write.
     written: BTreeMap<u64, Vec<u8>>,
-    /// Records that are to be written, or removed.
+    /// Records to write, or to remove.
     changed: BTreeMap<u64, Option<Vec<u8>>>,
-    /// When a failed write is tried again.
+    /// Time of the next attempt after a failed write.
     again: Option<Instant>,
 }
 
 impl Records {
-    /// Opens a log and its entries; returns the readable records.
+    /// Opens a log with its entries; returns the readable records.
     pub(crate) fn open(
         &mut self,
         log: Leases,
@@ -109,22 +109,22 @@ impl Records {
         read
     }
 
-    /// Queues a record to be written at the end of this step; `None` removes it. Does nothing without a log.
+    /// Queues a record to be written at the end of this step; `None` removes the record. Does nothing without a log.
     pub(crate) fn keep(&mut self, key: Key, record: Option<Vec<u8>>) {
         if let Some(number) = key.number().filter(|_| self.log.is_some()) {
             self.changed.insert(number, record);
         }
     }
 
-    /// When [`Self::write`] is next worth calling.
+    /// Returns when [`Self::write`] is due next.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         (!self.changed.is_empty()).then(|| self.again.unwrap_or(Instant::ZERO))
     }
 
-    /// Writes what is to be written.
+    /// Writes the queued records.
     ///
     /// # Errors
-    /// It cannot be written, and could be before; it is tried again later.
+    /// The write failed, and the previous one succeeded; the write is repeated later.
     pub(crate) fn write(&mut self, unix_seconds: i64, now: Instant) -> Result<(), std::io::Error> {
         if self.deadline().is_none_or(|at| at > now) {
             return Ok(());
@@ -210,7 +210,7 @@ mod tests {
 
         let (_, read) = opened(&folder, 1_060);
         assert_eq!(read, [(LEASE, vec![1, 2, 3], Duration::from_secs(60))]);
-        // A clock that was set back tells no age.
+        // A clock that was set back gives no age.
         let (_, read) = opened(&folder, 10);
         assert_eq!(read[0].2, Duration::ZERO);
         std::fs::remove_dir_all(&folder).expect("it was made here");

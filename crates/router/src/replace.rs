@@ -1,8 +1,7 @@
 //! Making one configuration another with the least change.
 //!
-//! Items that are the same stay; those of one name, or of one builtin, are changed, and so are those
-//! without a name that are much alike; what remains is removed, then added. An item that stays keeps
-//! its id, and with it its counters and sessions.
+//! Equal items stay. Items with the same name or builtin are changed, and so are similar items without a name. All
+//! other items are removed, then the missing ones are added. An item that stays keeps its id, counters and sessions.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,16 +12,16 @@ use menu::{By, Changes, Id, Item, Menu, MenuShape, Reason, Store, Value};
 /// Values by property; `None` unsets.
 type Given = Vec<(&'static str, Option<Value>)>;
 
-/// Makes `store` what `wanted` is, as one transaction.
+/// Changes `store` into `wanted`, as one transaction.
 ///
 /// # Errors
-/// What the store refuses; nothing has changed then.
+/// The store's refusal; nothing has changed then.
 pub fn reach(store: &mut Store, wanted: &Store, by: By) -> Result<Option<Arc<Changes>>, Reason> {
     transact(store, by, |store| replace(store, wanted, &|_| true))
 }
 
-/// As [`reach`], in those menus that are concerned; the others stay as they are. What no text has, such as
-/// certificates, goes as well.
+/// Changes `store` into `wanted` in the concerned menus; other menus stay unchanged. Also removes items that no command
+/// can create, such as certificates.
 pub(crate) fn start_afresh(
     store: &mut Store,
     wanted: &Store,
@@ -50,16 +49,16 @@ fn transact(
     }
 }
 
-/// Makes `store` what `wanted` is in the menus that are concerned, within the open transaction.
+/// Changes `store` into `wanted` in the concerned menus, within the open transaction.
 ///
 /// # Errors
-/// What the store refuses.
+/// The store's refusal.
 pub(crate) fn replace(
     store: &mut Store,
     wanted: &Store,
     concerned: &dyn Fn(&Menu) -> bool,
 ) -> Result<(), Reason> {
-    // What refers to others is behind them in the list of menus: first away, last made.
+    // A menu comes before the menus that refer to it: remove in reverse order, add in order.
     let mut menus: Vec<&'static Menu> = store.menus().to_vec();
     menus.retain(|menu| concerned(menu));
     for menu in menus.iter().rev() {
@@ -77,10 +76,10 @@ pub(crate) fn replace(
     Ok(())
 }
 
-/// Removes the items that [`replace`] leaves because no command could make them again.
+/// Removes the items that [`replace`] keeps because no command can create them again.
 ///
 /// # Errors
-/// What the store refuses.
+/// The store's refusal.
 fn remove_kept(store: &mut Store) -> Result<(), Reason> {
     for menu in store.menus().iter().filter(|menu| !menu.kept.is_empty()) {
         let items = store.items(menu.path);
@@ -101,7 +100,7 @@ fn change_settings(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Re
     store.set(menu, id, &given)
 }
 
-/// What must be set to make an item another: only what may be set.
+/// Returns the settable properties that differ between an item and its target.
 fn difference(item: &Item, wanted: &Item) -> Given {
     let menu = item.menu;
     menu.properties()
@@ -112,18 +111,18 @@ fn difference(item: &Item, wanted: &Item) -> Given {
         .collect()
 }
 
-/// Whether there is a secret, or the seal of one. A configuration that says nothing of a password
-/// leaves it as it is: exports hide them unless asked.
+/// Whether a value is a secret, or a sealed one. A configuration without a password keeps the present one: exports hide
+/// passwords by default.
 fn is_secret(value: &Value) -> bool {
     !value.is_empty() && value.as_str() != Some(menu::NO_SEAL)
 }
 
-/// What an item is known by.
+/// Identity of an item.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Identity {
     Builtin(usize),
     Name(String),
-    /// Its values; it has no name.
+    /// Values of an item without a name.
     Text(String),
 }
 
@@ -142,7 +141,7 @@ fn identity(item: &Item, without: &[&str]) -> Identity {
     }
 }
 
-/// The values of an item but for its secrets, which a configuration may leave unsaid.
+/// Returns the values of an item without its secrets, which a configuration may omit.
 fn values_of(item: &Item, without: &[&str]) -> String {
     item.values()
         .filter(|(property, _)| !property.sensitive && !without.contains(&property.name))
@@ -150,15 +149,14 @@ fn values_of(item: &Item, without: &[&str]) -> String {
         .collect()
 }
 
-/// What tells nothing about which item it is.
+/// Properties that do not identify an item.
 const NOTES: [&str; 2] = ["comment", "disabled"];
 
-/// Items and targets without a name that are compared with each other, at most: so many of the ones
-/// times so many of the others.
+/// Maximum number of comparisons of unnamed items with targets.
 const COMPARED: usize = 1 << 16;
 
-/// Which item becomes which target: the place of the item for each target. The same stay the same;
-/// then come those that differ in their notes, then those that have more than half in common.
+/// Matches items with targets: returns the position of the item for each target. Equal items come first, then items
+/// that differ in their notes only, then items that have more than half of their values in common.
 fn pairs(items: &[&Arc<Item>], targets: &[&Arc<Item>]) -> Vec<Option<usize>> {
     let mut becomes = vec![None; targets.len()];
     let mut free: Vec<_> = (0..items.len()).collect();
@@ -186,7 +184,7 @@ fn pairs(items: &[&Arc<Item>], targets: &[&Arc<Item>]) -> Vec<Option<usize>> {
     becomes
 }
 
-/// Targets with the items that are much like them, those first that have most in common.
+/// Returns targets with similar items, the most similar first.
 fn alike(
     items: &[&Arc<Item>],
     targets: &[&Arc<Item>],
@@ -208,8 +206,8 @@ fn alike(
     all.into_iter().map(pair).collect()
 }
 
-/// How many values two items without names share; 0 if it is not more than half, or if one
-/// can not become the other while others are there.
+/// Returns the number of equal values of two unnamed items; 0 if at most half are equal, or if one cannot be changed
+/// into the other while the other items exist.
 fn likeness(item: &Item, target: &Item) -> usize {
     let named = |item: &Item| !matches!(identity(item, &[]), Identity::Text(_));
     let rules = item.menu.unique.iter().chain(item.menu.distinct);
@@ -226,7 +224,7 @@ fn likeness(item: &Item, target: &Item) -> usize {
     }
 }
 
-/// What an item says that does not go without saying.
+/// Returns the values of an item that differ from the defaults.
 fn said(item: &Item) -> Vec<(&'static str, &Value)> {
     item.values()
         .filter(|(property, _)| !property.read_only && !NOTES.contains(&property.name))
@@ -252,7 +250,7 @@ fn remove_unwanted(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Re
         .filter(|(place, _)| !kept.contains(place))
         .map(|(_, item)| item)
         .filter(|item| (item.builtin.is_none() && !item.is_port()) || menu.removable)
-        // No text has what makes these: that one does not name them says nothing.
+        // A text cannot create these items: that it does not contain them means nothing.
         .filter(|item| !item.has_kept());
     let gone: Vec<_> = surplus.map(|item| item.id).collect();
     gone.into_iter().try_for_each(|id| store.remove(menu, id))
@@ -291,8 +289,7 @@ fn add_missing(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Result
     Ok(())
 }
 
-/// Puts items into this order with the fewest moves: those stay that are in order already, as many
-/// as there can be.
+/// Orders items with the fewest moves: a longest sequence that is in order already stays.
 fn put_in_order(store: &mut Store, menu: &'static Menu, order: &[Id]) -> Result<(), Reason> {
     let items = store.items(menu.path).enumerate();
     let places: BTreeMap<_, _> = items.map(|(place, item)| (item.id, place)).collect();
@@ -308,9 +305,9 @@ fn put_in_order(store: &mut Store, menu: &'static Menu, order: &[Id]) -> Result<
     Ok(())
 }
 
-/// Where a longest rising part of different numbers stands.
+/// Returns the positions of a longest rising subsequence of distinct numbers.
 fn rising(numbers: &[usize]) -> Vec<usize> {
-    // Of the parts of each length, the one that ends lowest; and what each number comes after.
+    // For each length, the subsequence with the lowest end; for each number, its predecessor.
     let mut ends: Vec<usize> = Vec::new();
     let mut before = vec![None; numbers.len()];
     for (at, number) in numbers.iter().enumerate() {

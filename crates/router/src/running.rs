@@ -1,4 +1,4 @@
-//! The running state of a router, as features see it: interfaces, addresses, routes. They look, and change nothing.
+//! Read-only view of a router's running state for features: interfaces, addresses, routes.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
@@ -16,48 +16,48 @@ use crate::drive::{Dad, Resources};
 use crate::intent::{Intent, Name};
 use crate::rib::{MAIN, Rib, Target, V4, V6};
 
-/// See the module.
+/// References to the running state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Running<'a> {
     /// The time.
     pub(crate) now: Instant,
-    /// What is configured.
+    /// The intent.
     pub(crate) intent: &'a Intent,
     /// The interfaces.
     pub(crate) layout: &'a Layout,
-    /// The ports that are there, by the names that they were mapped by.
+    /// Attached ports, by the name of their mapping.
     pub(crate) ports: &'a BTreeMap<Name, PortState>,
     /// The addresses of interfaces.
     pub(crate) addresses: &'a Addresses,
-    /// How far the detection of duplicates is with each IPv6 address.
+    /// State of duplicate address detection of IPv6 addresses.
     pub(crate) dad: &'a BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
     /// The routes of IPv4.
     pub(crate) rib4: &'a Rib<V4>,
     /// The routes of IPv6.
     pub(crate) rib6: &'a Rib<V6>,
-    /// What is counted.
+    /// Counters.
     pub(crate) counted: Counted<'a>,
 }
 
-/// What is counted of a running router, and of the machine underneath.
+/// Counters of the running router and of the host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted<'a> {
-    /// When it started.
+    /// Start of the router.
     pub(crate) started: Instant,
-    /// The machine.
+    /// Resources of the host.
     pub(crate) resources: &'a Resources,
     /// Connections that are tracked.
     pub(crate) connections: &'a Table,
     pub(crate) board: &'static Board,
     pub(crate) workers: &'a Workers,
-    /// What interfaces had counted when their counters were reset.
+    /// Interface counters at their last reset.
     pub(crate) reset: &'a BTreeMap<InterfaceId, InterfaceTraffic>,
     /// Why changes of the configuration cannot be stored; empty if they can.
     pub(crate) storage_fault: &'a str,
 }
 
 impl Counted<'_> {
-    /// What an interface has carried since its counters were last reset.
+    /// Returns the traffic of an interface since its counters were last reset.
     pub(crate) fn traffic(&self, id: InterfaceId, now: Instant) -> InterfaceTraffic {
         let sum = self.workers.traffic(id, now);
         let base = self.reset.get(&id).copied().unwrap_or_default();
@@ -76,7 +76,7 @@ impl Counted<'_> {
         since
     }
 
-    /// The model, as `/system/resource` has it.
+    /// Returns the model, as `/system/resource` shows it.
     pub(crate) fn board(&self) -> &str {
         match self.board.is_routerboard() {
             true => self.board.name,
@@ -86,8 +86,8 @@ impl Counted<'_> {
 }
 
 impl Running<'_> {
-    /// The address that this router speaks with to `to`. Without a route there is none: any other address would be one
-    /// of another network.
+    /// Returns this router's source address for `to`; `None` without a route: any address would belong to another
+    /// network.
     pub(crate) fn source(&self, to: IpAddr) -> Option<IpAddr> {
         match to {
             _ if !self.has_route(to) => None,
@@ -96,8 +96,8 @@ impl Running<'_> {
         }
     }
 
-    /// The address that this router speaks with to `to`: what the route prefers, else an address of
-    /// the interface that the route leaves by, else any.
+    /// Returns this router's source address for `to`: the preferred source of the route, else an address of the egress
+    /// interface, else any address.
     pub(crate) fn source4(&self, to: Ipv4Addr) -> Option<Ipv4Addr> {
         let found = self.rib4.lookup(MAIN, to);
         let preferred = found.as_ref().and_then(|found| found.pref_src);
@@ -107,8 +107,8 @@ impl Running<'_> {
             .or_else(|| self.addresses.ipv4.keys().next().map(|(_, addr)| *addr))
     }
 
-    /// The same to a destination that is reached by this neighbour: an address of that interface, if it has
-    /// any.
+    /// Returns this router's source address for a destination behind this neighbour: an address of the neighbour's
+    /// interface, if it has one.
     pub(crate) fn source_on4(
         &self,
         on: InterfaceId,
@@ -126,7 +126,7 @@ impl Running<'_> {
             .or_else(|| self.source4(to))
     }
 
-    /// The first address of an interface, in the order of items: what others give it comes behind its own.
+    /// Returns the first configured address of an interface; addresses from features come after configured ones.
     pub(crate) fn first4(&self, interface: InterfaceId) -> Option<Ipv4Addr> {
         let own = self.addresses.of4(interface);
         own.min_by_key(|(_, own)| own.item).map(|(addr, _)| addr)
@@ -145,18 +145,18 @@ impl Running<'_> {
         self.dad.get(&(id, addr)) == Some(&Dad::Done)
     }
 
-    /// The link-local address of an interface that is in use.
+    /// Returns the usable link-local address of an interface.
     pub(crate) fn link_local(&self, id: InterfaceId) -> Option<Ipv6Addr> {
         let mut own = self.addresses.of6(id).map(|(addr, _)| addr);
         own.find(|addr| addr.is_unicast_link_local() && self.is_in_use(id, *addr))
     }
 
-    /// The same as [`Self::source4`] of IPv6 (RFC 6724): the addresses of the interface that leads there, those
-    /// of the others behind them.
+    /// Returns this router's IPv6 source address for `to` (RFC 6724): addresses of the egress interface first, then
+    /// those of other interfaces.
     pub(crate) fn source6(&self, to: Ipv6Addr, ingress: InterfaceId) -> Option<Ipv6Addr> {
         let found = self.rib6.lookup(MAIN, to);
         let leaves = match found {
-            // Groups are sent to where it was said.
+            // The caller chooses the interface of multicast groups.
             Some(found) if !is_of_link(to) && !to.is_multicast() => {
                 found.paths.first().and_then(Target::interface)
             }
@@ -165,7 +165,7 @@ impl Running<'_> {
         self.source_on6(leaves, to)
     }
 
-    /// The same of a packet that leaves by this interface.
+    /// Returns this router's IPv6 source address for packets that leave by this interface.
     pub(crate) fn source_on6(&self, leaves: InterfaceId, to: Ipv6Addr) -> Option<Ipv6Addr> {
         let in_use = |id: InterfaceId, addr: &Ipv6Addr| self.is_in_use(id, *addr);
         let near = self
@@ -181,20 +181,21 @@ impl Running<'_> {
                 *id != leaves && !addr.is_unicast_link_local() && in_use(*id, addr)
             })
             .map(|(_, addr)| *addr);
-        // The interface that it leaves by comes first (RFC 6724, 5, rule 5), if it has an address
-        // that reaches as far as the destination.
+        // An address of the egress interface comes first (RFC 6724, 5, rule 5), if its scope is wide enough for the
+        // destination.
         let reaches = |own: &Ipv6Addr| is_of_link(to) || !own.is_unicast_link_local();
         let near = service::icmp::v6::source(None, near, to).filter(reaches);
         near.or_else(|| service::icmp::v6::source(None, far, to))
     }
 
-    /// Whether an IPv4 address is the broadcast address of a network here.
+    /// Whether an IPv4 address is the broadcast address of a connected network.
     pub(crate) fn is_broadcast4(&self, to: Ipv4Addr) -> bool {
         let found = self.rib4.lookup(MAIN, to);
         found.is_some_and(|found| matches!(found.paths[..], [Target::Broadcast(_), ..]))
     }
 
-    /// A packet that an answer is owed to. `link_group`: its frame was sent to a group or to everybody.
+    /// Returns a packet that an ICMP error may answer. `link_group`: its frame was sent to a link-layer group or
+    /// broadcast.
     pub(crate) fn offender<'p>(&self, packet: &'p [u8], link_group: bool) -> Offender<'p> {
         let network = match destination(packet) {
             Some(IpAddr::V4(to)) => self.is_broadcast4(to),
@@ -211,13 +212,13 @@ impl Running<'_> {
     }
 }
 
-/// Whether a packet to this address never leaves its link (RFC 4291, 2.5.6 and 2.7).
+/// Whether packets to this address never leave their link (RFC 4291, 2.5.6 and 2.7).
 fn is_of_link(to: Ipv6Addr) -> bool {
     let scope = to.segments()[0] & 0xf;
     to.is_unicast_link_local() || to.is_multicast() && scope <= 2
 }
 
-/// The destination of an IP packet.
+/// Returns the destination of an IP packet.
 pub(crate) fn destination(packet: &[u8]) -> Option<IpAddr> {
     match packet.first()? >> 4 {
         4 => {
@@ -232,7 +233,7 @@ pub(crate) fn destination(packet: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// The source of an IPv6 packet.
+/// Returns the source of an IPv6 packet.
 pub(crate) fn source_of6(packet: &[u8]) -> Option<Ipv6Addr> {
     let bytes: [u8; 16] = *packet.get(8..)?.first_chunk()?;
     Some(bytes.into())

@@ -1,4 +1,4 @@
-//! What control does for tools: commands that go on until they are stopped.
+//! Commands of tools that run until they are stopped.
 
 use std::task::Waker;
 

@@ -1,27 +1,27 @@
-//! What has to be worked out anew after a change: the items that changed, and the names that they are found by.
+//! The objects to recompute after a change: items that changed, and names that other items refer to.
 
 use std::collections::BTreeSet;
 
 use crate::intent::{Indexed, Intent, ItemId, Items, Name, Wanted};
 
-/// See the module. Names are those of interfaces.
+/// Objects to recompute. Names are interface names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Touched {
     /// Interfaces.
     pub(crate) interfaces: BTreeSet<ItemId>,
-    /// Interfaces whose addresses are others.
+    /// Interfaces whose addresses changed.
     pub(crate) addresses: BTreeSet<Name>,
-    /// Items of IPv4 addresses that are others, or gone.
+    /// Items of IPv4 addresses that changed or were removed.
     pub(crate) items4: BTreeSet<ItemId>,
-    /// The same of IPv6.
+    /// Items of IPv6 addresses that changed or were removed.
     pub(crate) items6: BTreeSet<ItemId>,
-    /// Interfaces whose configured neighbours are others.
+    /// Interfaces whose configured neighbours changed.
     pub(crate) neighbours: BTreeSet<Name>,
-    /// Interfaces of which something else is advertised.
+    /// Interfaces whose advertisements changed.
     pub(crate) advertised: BTreeSet<Name>,
-    /// Lists of interfaces that include or exclude other lists, that came or went.
+    /// Interface lists that were added or removed, or whose included or excluded lists changed.
     pub(crate) lists: BTreeSet<Name>,
-    /// Interfaces that are members of other lists.
+    /// Interfaces whose list membership changed.
     pub(crate) members: BTreeSet<Name>,
     /// Routing tables.
     pub(crate) tables: bool,
@@ -29,12 +29,12 @@ pub(crate) struct Touched {
     pub(crate) rules: bool,
     /// Settings of the router.
     pub(crate) settings: bool,
-    /// Settings that each interface follows.
+    /// Settings that each interface uses.
     pub(crate) of_all: bool,
 }
 
 impl Touched {
-    /// Everything that this intent has.
+    /// Marks all of the intent.
     pub(crate) fn everything(&mut self, intent: &Intent) {
         self.interfaces.extend(intent.interfaces.keys());
         let addresses = intent.addresses4.grounds();
@@ -51,7 +51,7 @@ impl Touched {
         (self.settings, self.of_all) = (true, true);
     }
 
-    /// Adds what was touched by somebody else.
+    /// Adds the marks of another change.
     pub(crate) fn merge(&mut self, other: Self) {
         self.interfaces.extend(other.interfaces);
         self.addresses.extend(other.addresses);
@@ -67,14 +67,14 @@ impl Touched {
         self.of_all |= other.of_all;
     }
 
-    /// Whether there is nothing to do.
+    /// Whether nothing is marked.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl Intent {
-    /// Puts in what is wanted of an item, or takes it out, and notes what hangs on it.
+    /// Inserts or removes an item of the intent, and marks its dependants.
     pub(crate) fn put(&mut self, item: ItemId, wanted: Wanted, touched: &mut Touched) {
         match wanted {
             Wanted::Interface(wanted) => {
@@ -92,7 +92,7 @@ impl Intent {
         }
     }
 
-    /// Notes that an interface has queues, or has none any more.
+    /// Records that an interface has queues, or has none any more.
     pub(crate) fn queue(&mut self, interface: &Name, on: bool, touched: &mut Touched) {
         let is_other = match on {
             true => self.queued.insert(interface.clone()),
@@ -104,7 +104,7 @@ impl Intent {
         }
     }
 
-    /// Holds an interface down for a reason, or not any more.
+    /// Adds or removes a reason that holds an interface down.
     pub(crate) fn hold(
         &mut self,
         held: (ItemId, &'static str),
@@ -121,7 +121,7 @@ impl Intent {
     }
 }
 
-/// Puts an item in, or takes it out, and notes the interfaces that it named and names.
+/// Inserts or removes an item, and marks the interfaces that it referred to and refers to.
 pub(crate) fn swap<T: Indexed>(
     items: &mut Items<T>,
     item: ItemId,

@@ -1,12 +1,12 @@
-//! Dynamic objects: what the router makes by itself, and shows with flag `D`, beside what is configured.
+//! Dynamic objects: interfaces, addresses, routes and rules that the router creates, shown with flag `D`.
 //!
-//! An object has an id, a menu and an owner. Its id is above those of all items and is never given twice, so what is
-//! kept by item (the number of an interface, the route of an item) is kept of an object in the same way. An owner is a
-//! feature with a number of its own, such as that of a session; all that it owns goes at once, in time for that alone.
+//! An object has an id, a menu and an owner. Its id is above the ids of all items and is never reused, so tables that
+//! are keyed by items (interface numbers, routes) also hold objects. An owner is a feature with a number, such as a
+//! session's number; removing an owner removes all of its objects, at a cost that depends on their number only.
 //!
 //! Interfaces, addresses and routes of features stand in the intent under their ids, among the configured ones; rules
-//! stand in the firewall, before the configured ones. Of what comes with those by itself (connected routes, link-local
-//! addresses) the registry holds what it stands for.
+//! stand in the firewall, before the configured ones. For connected routes and link-local addresses, which follow from
+//! interfaces and addresses, the registry holds a reference.
 
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,22 +18,22 @@ use crate::compile::address::OfferKey;
 use crate::intent::{Address4, Address6, Interface, ItemId, Route};
 use crate::rib::{V4, V6};
 
-/// Ids from here on are of dynamic objects.
+/// First id of dynamic objects.
 pub const DYNAMIC: u64 = 1 << 63;
 
-/// How many there can be: as many as interfaces, with two addresses and two routes each.
+/// Maximum number of objects: two addresses and two routes for each interface.
 const MOST: usize = 5 << 20;
 
-/// Who made an object.
+/// Creator of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     /// The feature.
     pub feature: &'static str,
-    /// A number of its own: that of a session, of a lease.
+    /// Number chosen by the feature: of a session, of a lease.
     pub number: u64,
 }
 
-/// What a feature wants to be there.
+/// An object that a feature creates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Made {
     /// An interface, in the menu of its kind.
@@ -46,12 +46,12 @@ pub enum Made {
     Route4(Route<V4>),
     /// An IPv6 route.
     Route6(Route<V6>),
-    /// A rule in front of those of this menu. The object's cells are its properties.
+    /// A rule before the configured rules of this menu. The object's cells are its properties.
     Rule(&'static str),
 }
 
 impl Made {
-    /// The menu that shows it.
+    /// Returns the menu that shows the object.
     pub const fn menu(&self) -> &'static str {
         match self {
             Self::Interface(menu, _) | Self::Rule(menu) => menu,
@@ -63,23 +63,23 @@ impl Made {
     }
 }
 
-/// What an object stands for.
+/// Content of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum What {
-    /// What stands in the intent under its id.
+    /// An entry of the intent with the object's id.
     Made,
-    /// The route to a network that an IPv4 address is in.
+    /// Connected route of an IPv4 address.
     Connected4(OfferKey<V4>),
-    /// The same of IPv6.
+    /// Connected route of an IPv6 address.
     Connected6(OfferKey<V6>),
-    /// A link-local address that an interface has by itself.
+    /// Link-local address that the router adds to an interface.
     LinkLocal(InterfaceId, Ipv6Addr),
-    /// The route to an interface's link-local network.
+    /// Link-local route of an interface.
     LinkLocalNetwork(InterfaceId),
 }
 
 impl What {
-    /// The menu that shows it.
+    /// Returns the menu that shows the object.
     const fn menu(self) -> Option<&'static str> {
         match self {
             Self::Made => None,
@@ -93,9 +93,9 @@ impl What {
 /// An object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Object {
-    /// The menu that shows it.
+    /// The menu that shows the object.
     pub(crate) menu: &'static str,
-    /// What it stands for.
+    /// Content.
     pub(crate) what: What,
     /// Cells that its owner adds to its row.
     pub(crate) cells: Vec<(&'static str, Value)>,
@@ -115,7 +115,7 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// Takes an object in, and gives its id; none when there are too many.
+    /// Adds an object, and returns its id; `None` if there are too many.
     pub(crate) fn add(
         &mut self,
         owner: Owner,
@@ -144,7 +144,7 @@ impl Objects {
         Some(id)
     }
 
-    /// Shows what comes by itself with an interface or an address, or shows it no more.
+    /// Adds or removes the row of a route or address that follows from an interface or an address.
     pub(crate) fn show(&mut self, what: What, is_there: bool) {
         let Some(menu) = what.menu() else {
             return;
@@ -166,7 +166,7 @@ impl Objects {
         }
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     pub(crate) fn remove(&mut self, id: ItemId) -> Option<Object> {
         let object = self.objects.remove(&id)?;
         self.owned.remove(&(object.owner, id));
@@ -177,35 +177,35 @@ impl Objects {
         Some(object)
     }
 
-    /// The ids of what somebody owns.
+    /// Returns the ids of an owner's objects.
     pub(crate) fn owned_by(&self, owner: Owner) -> impl Iterator<Item = ItemId> {
         let owned = self.owned.range((owner, 0)..=(owner, ItemId::MAX));
         owned.map(|(_, id)| *id)
     }
 
-    /// An object.
+    /// Returns an object.
     pub(crate) fn get(&self, id: ItemId) -> Option<&Object> {
         self.objects.get(&id)
     }
 
-    /// The objects of a menu, the oldest first.
+    /// Returns the objects of a menu, the oldest first.
     pub(crate) fn of(&self, menu: &str) -> impl Iterator<Item = (ItemId, &Object)> {
         let ids = self.menus.get(menu).into_iter().flatten();
         ids.filter_map(|id| Some((*id, self.objects.get(id)?)))
     }
 
-    /// The menus that have some, or had.
+    /// Returns the menus that have or had objects.
     pub(crate) fn menus(&self) -> impl Iterator<Item = &'static str> {
         self.menus.keys().copied()
     }
 
-    /// How many there are.
+    /// Returns the number of objects.
     pub(crate) fn len(&self) -> usize {
         self.objects.len()
     }
 }
 
-/// The owner of what comes by itself with interfaces and addresses.
+/// Owner of routes and addresses that follow from interfaces and addresses.
 const ROUTER: Owner = Owner {
     feature: "router",
     number: 0,
