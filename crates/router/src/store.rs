@@ -1,12 +1,12 @@
-//! The configuration on disk: a redb database in the state folder, one transaction of it for each
-//! of the store's, synced before the command is acknowledged.
+//! The configuration on disk: a redb database in the state folder, with one database transaction per store transaction,
+//! synced before the command is acknowledged.
 //!
-//! Items are kept as strings, by menu path and id, so that a later version reads what it knows and
-//! names what it does not. Beside the items stand the log of transactions, which the history comes
-//! from, and what safe mode holds: both are written with the transaction that they are of.
+//! Items are kept as strings, by menu path and id, so that a later version can read the items that it knows and report
+//! the others. The database also holds the log of transactions, which is the source of the history, and the state
+//! before safe mode: both are written in the transaction that they belong to.
 //!
-//! All of it is encrypted under the machine's key ([`Key`]). Beside the database stand a ledger with all that was
-//! acknowledged and a snapshot of the whole state, for the day when the disk is bad: see [`opening`].
+//! All values are encrypted under the machine's key ([`Key`]). A ledger of all acknowledged writes and a snapshot of
+//! the whole state lie beside the database, for recovery from a bad disk ([`opening`]).
 //!
 //! A command costs one sync, that of the database. The ledger is written behind it without a sync, and the snapshot
 //! some seconds after the last change ([`Journal::rest`]) and when the router stops ([`Journal::settle`]).
@@ -55,37 +55,37 @@ use self::ledger::Entry;
 use self::tables::{HELD, HOLDING, LOG, REVISION, Reader, SERIAL, Writer, table};
 use self::vault::Vault;
 
-/// Transactions in the log, and bytes of all of them.
+/// Limits of the log: transactions, and bytes of all transactions.
 const LOGGED: usize = 256;
 const LOG_BYTES: usize = 16 << 20;
 
-/// How many times [`Journal::rest`] leaves a snapshot alone that could not be written.
+/// Number of calls of [`Journal::rest`] that skip a snapshot after a failed write.
 const PATIENCE: u32 = 15;
 
-/// The configuration's file, held open by one router at a time.
+/// The configuration database, held open by one router at a time.
 pub struct Durable {
-    /// None when it could not be opened anew.
+    /// `None` if reopening failed.
     database: Option<Database>,
     vault: Vault,
-    /// Opens it anew.
+    /// Reopens the database.
     opener: Opener,
-    /// What stands beside a database that is a file.
+    /// Ledger, snapshot and reserve of a database in a file.
     beside: Option<Beside>,
-    /// Counts the writes.
+    /// Number of the last write.
     serial: u64,
-    /// The last revision that was written.
+    /// Revision of the last write.
     revision: Option<u64>,
     /// Changes that wait for the next write ([`group`]).
     deferred: Vec<Arc<Changes>>,
-    /// Whether first states are being kept.
+    /// Whether the state before safe mode is being recorded.
     holding: bool,
-    /// The revisions in the log with their bytes, oldest first.
+    /// Revisions in the log with their sizes in bytes, oldest first.
     logged: VecDeque<(u64, usize)>,
-    /// The revision that may have to be taken back: the log keeps it, however large.
+    /// A revision that may be reverted: it stays in the log, whatever its size.
     unconfirmed: Option<u64>,
     /// The reason for which writes are refused; `None` while the store accepts writes.
     refusal: Option<Refusal>,
-    /// What there is to say about how it was opened.
+    /// Messages about the opening of the database.
     said: Vec<String>,
     /// The state read at opening, kept until its first use or the first change.
     loaded: Cell<Option<Kept>>,
@@ -94,9 +94,9 @@ pub struct Durable {
 /// A reason for which the store refuses writes.
 #[derive(Debug)]
 enum Refusal {
-    /// The disk is full, or only read: it is tried again with each write.
+    /// The disk is full or read-only: each write tries again.
     Disk(String),
-    /// Files are damaged, and nobody has accepted the state that was put together from the others.
+    /// Files are damaged, and nobody has accepted the state that was recovered from the other files.
     Damaged(String),
 }
 
@@ -108,48 +108,48 @@ impl Refusal {
     }
 }
 
-/// What is written, for the ledger.
+/// A write, for the ledger.
 struct What<'a> {
-    /// The revision that it leaves, if that is another.
+    /// New revision, if the write changes it.
     revision: Option<u64>,
-    /// Who does what.
+    /// User and action.
     line: String,
     /// The content of the ledger's record ([`record`]).
     content: Vec<u8>,
-    /// Whether it takes no room that was free before, so that it may use the reserve of a full disk.
+    /// Whether the write needs no additional room, so that it may use the reserve of a full disk.
     frees: &'a dyn Fn() -> bool,
 }
 
-/// How a database is opened that there is.
+/// Opens an existing database.
 type Opener = Arc<dyn Fn(OnDamage) -> Result<Durable, String> + Send + Sync>;
 
-/// What was kept.
+/// The stored state.
 #[derive(Debug, Default)]
 pub struct Kept {
     /// The configuration.
     pub saved: Saved,
-    /// The last transactions, oldest first.
+    /// The latest transactions, oldest first.
     pub log: Vec<SavedChanges>,
-    /// What was held when the router stopped.
+    /// State before safe mode, if it was active when the router stopped.
     pub held: Option<Held>,
-    /// Words by name.
+    /// Notes by name.
     pub notes: BTreeMap<String, String>,
 }
 
-/// A configuration that is held: what changed since, as it was.
+/// The state before safe mode, as the previous values of changed items.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// Its revision.
+    /// Revision before safe mode.
     pub since: u64,
-    /// By menu and id the item as it was, `None` if it was not there.
+    /// Menu, id and previous item; `None` if the item did not exist.
     pub items: Vec<(String, u64, Option<SavedItem>)>,
 }
 
 impl Durable {
-    /// The configuration on some other storage than a file.
+    /// Opens or creates the configuration in a storage other than a file.
     ///
     /// # Errors
-    /// What the storage says.
+    /// The storage's error.
     pub fn on(storage: impl StorageBackend + Clone, key: &Key) -> Result<Self, String> {
         let opener: Opener = Arc::new({
             let (storage, key) = (storage.clone(), key.clone());
@@ -213,15 +213,15 @@ impl Durable {
         self.refusal.as_ref().map(Refusal::text)
     }
 
-    /// What there is to say about how it was opened: what was lost and where it was put.
+    /// Returns the messages about the opening: lost writes, and new names of damaged files.
     pub fn said(&mut self) -> Vec<String> {
         std::mem::take(&mut self.said)
     }
 
-    /// Writes something. A database whose disk refused something once, because it was full, takes no more until it
-    /// is opened anew. A write that frees room may use the reserve.
+    /// Performs a write. After an error such as a full disk the database accepts no write until it is reopened. A write
+    /// that frees room may use the reserve.
     ///
-    /// Each part of `whats` has a number and a record in the ledger of its own.
+    /// Each part of `whats` has a number and a record in the ledger.
     fn written<T>(
         &mut self,
         whats: &[What<'_>],
@@ -258,7 +258,7 @@ impl Durable {
             .is_some_and(|beside| beside.reserve.release())
     }
 
-    /// What went wrong, with the file's name; a full disk is remembered.
+    /// Formats an error with the file's name; remembers a full disk.
     fn in_words(&mut self, error: &redb::Error) -> String {
         let path = self.beside.as_ref().map(|beside| &beside.path);
         let text = match path {
@@ -276,7 +276,7 @@ impl Durable {
         whats: &[What<'_>],
         write: impl Fn(&Self, &Writer<'_>) -> Result<T, redb::Error>,
     ) -> Result<T, redb::Error> {
-        // A ledger without room would refuse what the database has taken.
+        // Reserve room in the ledger first: without room it could not record a committed write.
         if let Some(beside) = &mut self.beside {
             let contents = whats.iter().map(|what| what.content.len());
             beside.ledger.make_room(contents)?;
@@ -305,7 +305,8 @@ impl Durable {
                 line: what.line.clone(),
             };
             if let Err(error) = beside.ledger.append(&entry, &what.content) {
-                // The database has it: it is done. The next write makes a new ledger, or says that it cannot.
+                // The commit is durable: the write counts as done. The next write creates a new ledger, or reports why
+                // it cannot.
                 self.refusal = Some(Refusal::Disk(format!("{}: {error}", beside.path.display())));
             }
         }
@@ -313,7 +314,7 @@ impl Durable {
     }
 
     fn open_again(&mut self) -> Result<(), String> {
-        // Only one at a time may have the file open.
+        // The file can be open only once.
         self.database = None;
         let found = (self.opener)(OnDamage::Refuse)?;
         if let Some(refusal) = found.refusal() {
@@ -321,7 +322,7 @@ impl Durable {
         }
         let state = |durable: &Self| (durable.serial, durable.revision, durable.holding);
         if state(&found) != state(self) {
-            // What failed in its very last step may be there all the same, and nobody was told so.
+            // A commit that failed in its last step may be on disk although its caller was told of a failure.
             return Err(String::from(
                 "the disk has what it refused; the router has to be started anew",
             ));
@@ -334,10 +335,10 @@ impl Durable {
         Ok(())
     }
 
-    /// What was kept; none if nothing ever was.
+    /// Returns the stored state; `None` if nothing was ever written.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn load(&self) -> Result<Option<Kept>, String> {
         if let Some(kept) = self.loaded.take() {
             return Ok(Some(kept));
@@ -354,10 +355,10 @@ impl Durable {
         Ok(kept.map(|(_, kept)| kept))
     }
 
-    /// Keeps a whole configuration in place of what was kept, the log excepted.
+    /// Replaces the stored configuration, but keeps the log.
     ///
     /// # Errors
-    /// When it cannot be written; what was kept then stays.
+    /// The write fails; the stored configuration stays.
     pub fn replace(&mut self, saved: &Saved) -> Result<(), String> {
         let what = What {
             revision: Some(saved.revision),
@@ -368,7 +369,7 @@ impl Durable {
         self.written(&[what], |_, writer| writer.saved(saved))
     }
 
-    /// Writes a snapshot of what the database has.
+    /// Writes a snapshot of the stored state.
     pub fn keep_state(&mut self) {
         if self.beside.is_some() {
             let kept = self.load().ok().flatten();
@@ -376,8 +377,8 @@ impl Durable {
         }
     }
 
-    /// Writes a snapshot, and begins a new ledger if the present one is long. A failed write is
-    /// repeated later; until then the last snapshot and the ledger hold all changes.
+    /// Writes a snapshot, and starts a new ledger if the present one is long. A failed write is repeated later; until
+    /// then the last snapshot and the ledger hold all changes.
     fn write_snapshot(&mut self, kept: Option<&Kept>) {
         let (Some(beside), Some(kept)) = (&mut self.beside, kept) else {
             return;
@@ -392,7 +393,7 @@ impl Durable {
         (beside.snapshot, beside.changed) = (Some(self.serial), false);
         beside.snapshot_bytes = std::fs::metadata(&path).map_or(0, |file| file.len());
         if beside.ledger.is_long(0) {
-            // Without a new ledger the long one goes on.
+            // If the new ledger cannot be created, the long one continues.
             let _ = beside.ledger.renew(&beside.key, self.serial);
         }
     }
@@ -411,7 +412,7 @@ impl Durable {
             writer.logged(revision, bytes)?;
         }
         let mut log = writer.transaction.open_table(LOG)?;
-        // One that is too large for the log ends it: what was before is behind a gap.
+        // A transaction that is too large for the log empties it: older transactions would be behind a gap.
         while sum > LOG_BYTES || logged.len() > LOGGED {
             let needed = |(revision, _): &mut (u64, usize)| Some(*revision) != self.unconfirmed;
             let Some((revision, bytes)) = logged.pop_front_if(needed) else {
@@ -424,7 +425,7 @@ impl Durable {
     }
 }
 
-/// Whether a disk has no room, or is only read.
+/// Whether an error means a full or read-only disk.
 fn is_full(error: &redb::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     let kinds = [FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull];
@@ -494,7 +495,7 @@ impl Journal for Durable {
         self.store_deferred()?;
         let what = What {
             revision: None,
-            // Others are the router's own, and nobody asks for them.
+            // Other notes belong to the router itself: the ledger names no user.
             line: String::from(match (name == UNCONFIRMED, text) {
                 (true, Some(_)) => "an applied configuration waits to be confirmed",
                 (true, None) => "nothing waits to be confirmed",
@@ -511,7 +512,7 @@ impl Journal for Durable {
     }
 
     fn rest(&mut self) -> bool {
-        // Changes that cannot be stored stay deferred, and `fault` says why.
+        // If the write fails, the changes stay deferred, and `fault` returns the reason.
         let _ = self.store_deferred();
         let serial = self.serial;
         let Some(beside) = &mut self.beside else {
@@ -519,7 +520,7 @@ impl Journal for Durable {
         };
         let has_room = beside.reserve.take();
         beside.patience = beside.patience.saturating_sub(1);
-        // Where changes go on and on, the length of the ledger says when it is time.
+        // Under continuous changes the length of the ledger decides.
         let is_quiet = beside.rested == serial || beside.ledger.is_long(beside.snapshot_bytes);
         beside.rested = serial;
         let is_due = is_quiet && beside.patience == 0 && beside.is_snapshot_due();
@@ -527,14 +528,14 @@ impl Journal for Durable {
             self.keep_state();
         }
         if has_room && matches!(self.refusal, Some(Refusal::Disk(_))) {
-            // The disk is not full any more. If it still takes nothing, the next write says why.
+            // The disk has room again. If it still accepts no writes, the next write reports the reason.
             let _ = self.open_again();
         }
         is_due
     }
 
     fn settle(&mut self) {
-        // The router stops: there is nobody left to tell.
+        // The router stops: an error cannot be reported any more.
         let _ = self.store_deferred();
         let beside = self.beside.as_ref();
         if beside.is_some_and(Beside::is_snapshot_due) {
@@ -564,11 +565,11 @@ impl Journal for Durable {
     }
 }
 
-/// Takes up what was kept: the configuration, its history, and what has to be given back because the
-/// router stopped before anybody kept it for good. Gives what there is to say about it.
+/// Restores the stored configuration and its history, and reverts changes that were not kept before the router stopped.
+/// Returns messages.
 ///
 /// # Errors
-/// When it cannot be written back.
+/// The result cannot be written.
 pub fn take_up(
     store: &mut Store,
     mut durable: Durable,
@@ -580,7 +581,7 @@ pub fn take_up(
         .map(|lost| format!("this version cannot take what was configured: {lost}"))
         .collect();
     let log: Vec<_> = kept.log.iter().map(|c| store.changes_of(c)).collect();
-    // What this version cannot read ends the history.
+    // The history ends at a transaction that this version cannot read.
     let readable = log
         .iter()
         .rposition(Option::is_none)
@@ -589,7 +590,7 @@ pub fn take_up(
     let identity = program::identity();
     let is_known = identity.is_some() && kept.notes.get(program::NOTE) == identity.as_ref();
     let difference = match is_known {
-        // What this program has written it reads as it wrote it.
+        // The program that wrote the state reads it unchanged.
         true => None,
         false => store.difference_to(&kept.saved),
     };
@@ -609,20 +610,20 @@ pub fn take_up(
     let is_only_read = durable.refusal().is_some();
     store.set_journal(Box::new(durable));
     if !is_known && !is_only_read {
-        // Where the note cannot be written, the next start compares again.
+        // If the note cannot be written, the next start compares again.
         let _ = store.note(program::NOTE, identity.as_deref());
     }
     hold_again(store, kept);
     let given_back = give_back(store, kept, clock, &mut said);
     match given_back.and_then(|()| forget_passing(store)) {
-        // What cannot be written is done at the next start.
+        // If the write fails, the next start reverts the changes.
         Err(reason) if is_only_read => said.push(format!("not given back: {reason}")),
         done => done.map_err(|reason| reason.to_string())?,
     }
     Ok(said)
 }
 
-/// Gives back what nobody kept for good before the router stopped.
+/// Reverts changes that were not kept before the router stopped.
 fn give_back(
     store: &mut Store,
     kept: &Kept,
@@ -634,7 +635,7 @@ fn give_back(
         said.push(UNROLLED.to_owned());
     }
     if let Some(revision) = kept.notes.get(UNCONFIRMED) {
-        // The note is written before the change, which may not have happened.
+        // The note precedes the change, which may not have happened.
         let applied = store
             .history()
             .find(|c| c.revision.to_string() == *revision);
@@ -650,7 +651,7 @@ fn give_back(
     Ok(())
 }
 
-/// RouterOS: what is there for a while does not outlive a restart.
+/// RouterOS: temporary items do not survive a restart.
 fn forget_passing(store: &mut Store) -> Result<(), menu::Reason> {
     let mark = store.begin();
     for menu in store.menus() {
@@ -666,12 +667,12 @@ fn forget_passing(store: &mut Store) -> Result<(), menu::Reason> {
     store.commit(mark).map(|_| ())
 }
 
-/// The note with the revision that an `apply` made and that nobody has confirmed.
+/// Name of the note with the revision of an unconfirmed `apply`.
 pub(crate) const UNCONFIRMED: &str = "unconfirmed";
 const UNROLLED: &str = "safe mode given back after a stop";
 const TAKEN_BACK: &str = "unconfirmed configuration taken back after a stop";
 
-/// Takes up what was held when the router stopped, so that it can be given back.
+/// Restores the state before safe mode, so that it can be reverted to.
 fn hold_again(store: &mut Store, kept: &Kept) {
     let Some(held) = &kept.held else { return };
     let mut base = Vec::new();
@@ -681,7 +682,7 @@ fn hold_again(store: &mut Store, kept: &Kept) {
         };
         match item {
             None => base.push((menu, menu::Id(*id), None)),
-            // What this version cannot take stays as it is.
+            // Items that this version cannot read stay unchanged.
             Some(item) => {
                 let item = store.item_of(item);
                 base.extend(item.map(|item| (menu, menu::Id(*id), Some(item))));

@@ -1,10 +1,10 @@
-//! AES-256-GCM (NIST SP 800-38D) for whatever the router encrypts on disk: values of the store and backups.
+//! AES-256-GCM (NIST SP 800-38D) for data that the router encrypts on disk: values of the store and backups.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 
-/// Bytes of a nonce. The caller takes a new random nonce for each value.
+/// Length of a nonce in bytes. The caller uses a new random nonce for each value.
 pub(crate) const NONCE: usize = 12;
-/// Bytes by which a ciphertext is longer than its value.
+/// Length of the authentication tag in bytes.
 pub(crate) const TAG: usize = 16;
 
 /// A key of AES-256-GCM.

@@ -1,14 +1,14 @@
 //! Items and transactions as bytes: what the database and backups hold.
 //!
-//! Numbers are little endian, texts have their length in four bytes before them. What is read may be
-//! damaged: then there is nothing, never a panic.
+//! Numbers are little endian; a length in four bytes precedes each text. Reading damaged bytes returns `None`, and
+//! never panics.
 
 use std::sync::Arc;
 
 use super::{Held, Kept};
 use menu::{By, Clock, Origin, Saved, SavedChange, SavedChanges, SavedItem, SavedValues};
 
-/// `position`, `builtin + 1` or 0, then each name and value.
+/// Encodes an item: `position`, `builtin + 1` or 0, then each name and value.
 pub(crate) fn item(item: &SavedItem) -> Vec<u8> {
     let mut out = Vec::new();
     out.extend_from_slice(&item.position.to_le_bytes());
@@ -17,7 +17,7 @@ pub(crate) fn item(item: &SavedItem) -> Vec<u8> {
     out
 }
 
-/// Reads what [`item`] wrote of the item of this menu and number.
+/// Decodes an item of this menu and number from the bytes of [`item`].
 pub(crate) fn read_item(path: Arc<str>, id: u64, bytes: &[u8]) -> Option<SavedItem> {
     let mut reader = Reader(bytes);
     let (position, builtin) = (reader.number()?, reader.number()?);
@@ -43,12 +43,12 @@ impl LastPath {
     }
 }
 
-/// A transaction; its revision is known by other means.
+/// Encodes a transaction without its revision, which is its key.
 pub(crate) fn changes(changes: &SavedChanges) -> Vec<u8> {
     let mut out = Vec::new();
     text(&changes.by.user, &mut out);
     text(&changes.by.action, &mut out);
-    // Who has no time is written as the beginning of 1970.
+    // A transaction without a time gets the beginning of 1970.
     let clock = changes.by.clock.unwrap_or(Clock::utc(0));
     out.extend_from_slice(&clock.unix_seconds.to_le_bytes());
     out.extend_from_slice(&clock.nanos.to_le_bytes());
@@ -75,7 +75,7 @@ pub(crate) fn changes(changes: &SavedChanges) -> Vec<u8> {
     out
 }
 
-/// Reads what [`changes`] wrote.
+/// Decodes the bytes of [`changes`].
 pub(crate) fn read_changes(revision: u64, bytes: &[u8]) -> Option<SavedChanges> {
     let mut reader = Reader(bytes);
     let (user, action) = (reader.text()?, reader.text()?);
@@ -119,7 +119,7 @@ pub(crate) fn read_changes(revision: u64, bytes: &[u8]) -> Option<SavedChanges> 
     })
 }
 
-/// A whole configuration.
+/// Encodes a whole configuration.
 pub(crate) fn saved(saved: &Saved) -> Vec<u8> {
     let mut out = Vec::new();
     out.extend_from_slice(&saved.revision.to_le_bytes());
@@ -136,7 +136,7 @@ pub(crate) fn saved(saved: &Saved) -> Vec<u8> {
     out
 }
 
-/// Reads what [`saved`] wrote.
+/// Decodes the bytes of [`saved`].
 pub(crate) fn read_saved(bytes: &[u8]) -> Option<Saved> {
     let mut reader = Reader(bytes);
     let mut saved = Saved {
@@ -155,7 +155,7 @@ pub(crate) fn read_saved(bytes: &[u8]) -> Option<Saved> {
     Some(saved)
 }
 
-/// Everything that was kept.
+/// Encodes the whole stored state.
 pub(super) fn kept(kept: &Kept) -> Vec<u8> {
     let mut out = Vec::new();
     blob(&saved(&kept.saved), &mut out);
@@ -180,7 +180,7 @@ pub(super) fn kept(kept: &Kept) -> Vec<u8> {
     out
 }
 
-/// Reads what [`kept`] wrote.
+/// Decodes the bytes of [`kept`].
 pub(super) fn read_kept(bytes: &[u8]) -> Option<Kept> {
     let mut reader = Reader(bytes);
     let mut kept = Kept {
@@ -223,7 +223,7 @@ fn blob(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Bytes that are still to be read.
+/// The bytes left to read.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {

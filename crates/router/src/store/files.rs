@@ -1,4 +1,4 @@
-//! Files of the state folder: made for their owner alone, put in place when they are whole, given room in advance.
+//! Files of the state folder: private to their owner, renamed when complete, allocated in advance.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -16,7 +16,7 @@ pub(super) fn private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Removes a file; one that does not exist is no error.
+/// Removes a file; a missing file is no error.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -33,8 +33,8 @@ pub(super) fn put_in_place(unfinished: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a private file as a whole, synced, in place of the file of this name. The replaced file gets the name
-/// `before`, if there is one. A file that could not be finished is removed, so that it takes no room on a full disk.
+/// Writes and syncs a private file, then renames it to `path`. The replaced file gets the name `before`, if one is
+/// given. An unfinished file is removed, so that it takes no room on a full disk.
 pub(super) fn replace(path: &Path, before: Option<&Path>, parts: &[&[u8]]) -> io::Result<()> {
     let unfinished = with_suffix(path, ".new");
     let written = || -> io::Result<()> {
@@ -52,7 +52,7 @@ pub(super) fn replace(path: &Path, before: Option<&Path>, parts: &[&[u8]]) -> io
     put_in_place(&unfinished, path)
 }
 
-/// Renames a file; one that does not exist is no error.
+/// Renames a file; a missing file is no error.
 pub(super) fn set_aside(path: &Path, before: &Path) -> io::Result<()> {
     match std::fs::rename(path, before) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -60,17 +60,17 @@ pub(super) fn set_aside(path: &Path, before: &Path) -> io::Result<()> {
     }
 }
 
-/// The path with something appended to the name of the file.
+/// Returns the path with a suffix appended to the file name.
 pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Takes room on the disk for the bytes `from..to` of a file; they read as zeros until they are written.
+/// Allocates disk space for the bytes `from..to` of a file; unwritten bytes read as zeros.
 pub(super) fn allocate(file: &File, from: u64, to: u64) -> io::Result<()> {
     match fallocate(file, FallocateFlags::empty(), from, to.saturating_sub(from)) {
-        // Some file systems cannot reserve: zeros take the room as well.
+        // Some file systems cannot allocate: writing zeros takes the room as well.
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => fill(file, from, to),
         done => Ok(done?),
     }
@@ -88,10 +88,10 @@ fn fill(file: &File, from: u64, to: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Bytes that are read at once where a disk refuses to read a whole file.
+/// Block size for reading a file that the disk cannot read as a whole.
 const PIECE: usize = 4 << 10;
 
-/// Reads a file; what the disk cannot read of it is zeros.
+/// Reads a file; unreadable blocks read as zeros.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     use std::os::unix::fs::FileExt as _;
     let is_bad = |error: &io::Error| error.raw_os_error() == Some(Errno::IO.raw_os_error());

@@ -10,7 +10,7 @@ use menu::{Changes, Origin, SavedChanges, SavedItem};
 
 use super::{Durable, LOGGED, What, code, record};
 
-/// Transactions of a group, and items that they changed, at which it is written.
+/// Limits at which a group is written: transactions, and changed items.
 const GROUP: usize = 500;
 const ITEMS: usize = 5_000;
 
@@ -25,7 +25,7 @@ impl Durable {
         Ok(())
     }
 
-    /// Writes the group. On failure it stays, and the next write tries again.
+    /// Writes the group. After an error it stays, and the next write tries again.
     pub(super) fn store_deferred(&mut self) -> Result<(), String> {
         if self.deferred.is_empty() {
             return Ok(());
@@ -39,7 +39,7 @@ impl Durable {
         stored
     }
 
-    /// Writes transactions with one sync; each has a record of its own. `meanwhile` is called for each item.
+    /// Writes transactions with one sync; each has its own ledger record. Calls `meanwhile` for each item.
     pub(super) fn store_changes(
         &mut self,
         group: &[&Changes],
@@ -64,7 +64,7 @@ impl Durable {
         let whats: Vec<_> = whats.collect();
         self.logged = self.written(&whats, |durable, writer| {
             let mut logged = durable.logged.clone();
-            // Older ones would leave the log at once.
+            // Older transactions would leave the log at once.
             let first = group.len().saturating_sub(LOGGED);
             for (number, (changes, bytes)) in group.iter().zip(&encoded).enumerate() {
                 writer.changes(changes, &mut || (meanwhile.borrow_mut())())?;

@@ -1,11 +1,11 @@
-//! Records on disk beside the configuration, such as leases: a log that is only appended to, a block of entries for
-//! each step of the router, synced before anybody is told of what is in it. Blocks are sealed as all of the store is.
+//! Records on disk beside the configuration, such as leases: an append-only log with a block of entries for each step
+//! of the router. A block is synced before its contents are announced, and encrypted like all of the store.
 //!
 //! ```text
-//! magic, head │ length, block 0 │ length, block 1 │ … │ a block that was not finished: cut off when it is opened
-//! block: (number, length, record) …; without a record the lease is gone
+//! magic, head │ length, block 0 │ length, block 1 │ … │ an unfinished block: cut off at the next opening
+//! block: (number, length, record) …; without a record the lease was removed
 //! ```
-//! When most of the file is of leases that are others by now, a new one with those that are there takes its place.
+//! When most of the file is outdated, a new file with the current leases replaces it.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -17,15 +17,15 @@ use super::vault::{Head, Key, Place, Vault};
 
 const MAGIC: &[u8] = b"ferroute leases\n";
 const START: usize = MAGIC.len() + Head::LEN;
-/// Bytes of a file that is not yet written anew.
+/// Size in bytes below which a file is not rewritten.
 const SMALL: u64 = 1 << 20;
-/// Bytes of a block at most.
+/// Maximum size of a block in bytes.
 const BLOCK: usize = 1 << 24;
 
-/// What is kept of leases: by their numbers, as bytes; none where a lease is gone.
+/// Entries: number and content of a lease; `None` for a removed lease.
 pub type Entries = Vec<(u64, Option<Vec<u8>>)>;
 
-/// A log of records: leases, or what `records.rs` keeps.
+/// A log of leases, or of records of features (`records.rs`).
 #[derive(Debug)]
 pub struct Leases {
     /// The name of the file.
@@ -34,27 +34,27 @@ pub struct Leases {
     file: File,
     key: Key,
     vault: Vault,
-    /// The number of the next block, and bytes of the file.
+    /// Number of the next block, and size of the file in bytes.
     block: u64,
     len: u64,
-    /// Bytes of what is there, by lease, and their sum.
+    /// Size of the current entry of each lease, and the sum of all sizes, in bytes.
     live: BTreeMap<u64, u32>,
     live_len: u64,
 }
 
 impl Leases {
-    /// Opens the log of leases in a folder, and gives what is in it. One that cannot be read is put aside.
+    /// Opens the log of leases in a folder, and returns its current entries. An unreadable log is renamed.
     ///
     /// # Errors
-    /// The file cannot be opened or made; in words.
+    /// The file cannot be opened or created, as text.
     pub fn open(folder: &Path, key: &Key) -> Result<(Self, BTreeMap<u64, Vec<u8>>), String> {
         Self::open_named(folder, "leases", key)
     }
 
-    /// Opens the log of this name in a folder.
+    /// Opens the log with this name in a folder, and returns its current entries.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// As for [`Self::open`].
     pub fn open_named(
         folder: &Path,
         name: &'static str,
@@ -80,7 +80,7 @@ impl Leases {
             bytes => bytes?,
         };
         let Some((vault, rest)) = head(&bytes, key) else {
-            // Of another machine, or no log: nobody reads it, and nobody loses it.
+            // A log of another machine, or not a log: keep it under another name.
             std::fs::rename(path, path.with_extension("unreadable"))?;
             return Ok((
                 Self::make(name, path, key, &BTreeMap::new())?,
@@ -119,7 +119,7 @@ impl Leases {
         Ok((log, found))
     }
 
-    /// A log with these leases, in place of what there was.
+    /// Creates a log with these leases, in place of an existing one.
     fn make(
         name: &'static str,
         path: &Path,
@@ -153,15 +153,15 @@ impl Leases {
         })
     }
 
-    /// Keeps entries: they are on disk when it returns.
+    /// Appends entries; they are on disk when the call returns.
     ///
     /// # Errors
-    /// They cannot be written; what was kept stays.
+    /// The write fails; earlier entries stay.
     pub fn keep(&mut self, entries: &Entries) -> io::Result<()> {
         let bytes = seal(&self.vault, (self.name, self.block), entries)?;
         let written = { self.file.write_all(&bytes) }.and_then(|()| self.file.sync_data());
         if let Err(error) = written {
-            // What was written of it would hide what comes behind it.
+            // A partly written block would hide later blocks.
             self.file.set_len(self.len)?;
             return Err(error);
         }
@@ -179,22 +179,22 @@ impl Leases {
         Ok(())
     }
 
-    /// Whether most of the file is of leases that are others by now.
+    /// Whether most of the file is outdated.
     pub fn is_stale(&self) -> bool {
         self.len > SMALL.max(4 * self.live_len)
     }
 
-    /// Writes the file anew with these leases.
+    /// Rewrites the file with these leases.
     ///
     /// # Errors
-    /// It cannot be written; what was kept stays.
+    /// The write fails; the old file stays.
     pub fn rewrite(&mut self, all: &BTreeMap<u64, Vec<u8>>) -> io::Result<()> {
         *self = Self::make(self.name, &self.path, &self.key, all)?;
         Ok(())
     }
 }
 
-/// Bytes of an entry besides its record.
+/// Bytes of an entry without its record.
 const ENTRY: u64 = 12;
 
 fn head<'a>(bytes: &'a [u8], key: &Key) -> Option<(Vault, &'a [u8])> {
@@ -204,7 +204,7 @@ fn head<'a>(bytes: &'a [u8], key: &Key) -> Option<(Vault, &'a [u8])> {
     Some((Vault::of(key, head), rest))
 }
 
-/// Where a block stands: the name of its log, and its number.
+/// Identifies a block: name of its log, and its number.
 type Block = (&'static str, u64);
 
 const fn place((name, block): Block) -> Place<'static> {
@@ -224,7 +224,7 @@ fn seal(vault: &Vault, block: Block, entries: &[(u64, Option<Vec<u8>>)]) -> io::
     Ok([&len[..], &sealed].concat())
 }
 
-/// The next block: what is in it, its length, and what stands behind it. None where there is none that is whole.
+/// Reads the next block: its entries, its length, and the bytes behind it. Returns `None` without a complete block.
 fn read_block<'a>(
     vault: &Vault,
     block: Block,

@@ -1,16 +1,16 @@
-//! The ledger beside the database: every acknowledged write with its number, a line that says who did what, and all
-//! that it changed, sealed.
+//! The ledger beside the database: every acknowledged write with its number, a line with user and action, and all of
+//! its changes, encrypted.
 //!
-//! The ledger is the second copy of each write: what a bad disk took from the database is made again from a snapshot
-//! and the records behind it (`recovery.rs`). A record is written after the database has synced its commit and before
-//! the command is acknowledged. The record itself is not synced: when the process is killed the kernel still writes
-//! it, and after a loss of power the database has what the ledger lacks.
+//! The ledger is the second copy of each write: after damage to the database the state is rebuilt from a snapshot and
+//! the later records (`recovery.rs`). A record is written after the database has synced its commit and before the
+//! command is acknowledged. The record itself is not synced: if the process is killed, the kernel still writes the
+//! record; after a loss of power the database contains the missing writes.
 //!
 //! ```text
 //!  0       head: magic, salt, name of the key; sealed: number of the last write before the first record
-//!  8 KiB   the same head again, as nothing can be read without it
+//!  8 KiB   second copy of the head, as nothing can be read without it
 //! 16 KiB   records: sealed title (number, revision, length of the content), sealed line, sealed content
-//!          zeros to the end of the room
+//!          zeros to the end of the allocated space
 //! ```
 //!
 //! Records begin at multiples of [`ALIGN`], so that a reader finds the next one behind a damaged title.
@@ -24,43 +24,43 @@ use super::files::{allocate, private_file, put_in_place, remove, set_aside, with
 use super::vault::{Head, Key, MORE, Place, Vault};
 
 pub(super) const MAGIC: &[u8] = b"ferroute ledger2";
-/// The magic of versions before: their records have no content.
+/// Magic of earlier versions, whose records have no content.
 pub(super) const MAGIC_BEFORE: &[u8] = b"ferroute ledger\n";
-/// Where the two heads stand: further apart than a page, which disks damage as a whole.
+/// Offsets of the two heads: further apart than a page, the unit of disk damage.
 pub(super) const HEADS: [usize; 2] = [0, 8 << 10];
-/// Where the first record stands.
+/// Offset of the first record.
 pub(super) const FIRST: usize = 16 << 10;
 pub(super) const ALIGN: usize = 64;
-/// The room of a file grows by this.
+/// Allocation step of the file, in bytes.
 const CHUNK: u64 = 256 << 10;
-/// Bytes of a sealed title, of a line, and of both sealed.
+/// Sizes in bytes: of a sealed title, of a line, and of both sealed.
 pub(super) const TITLE: usize = 24 + MORE;
 pub(super) const LINE: usize = 176;
 pub(super) const TITLE_AND_LINE: usize = TITLE + LINE + MORE;
 
-/// A write that was acknowledged.
+/// An acknowledged write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Counts the writes.
+    /// Number of the write.
     pub(super) serial: u64,
-    /// The revision of the configuration that it left.
+    /// Revision of the configuration after the write.
     pub(super) revision: u64,
-    /// Who did what; empty for notes of the router itself.
+    /// User and action; empty for notes of the router itself.
     pub(super) line: String,
 }
 
-/// A ledger that is open for writing.
+/// A ledger open for writing.
 #[derive(Debug)]
 pub(super) struct Ledger {
     path: PathBuf,
     file: File,
     vault: Vault,
-    /// Bytes up to the end of the last record, and bytes of the file.
+    /// Offset behind the last record, and size of the file, in bytes.
     used: u64,
     room: u64,
 }
 
-/// The path of the ledger that a new one took the place of.
+/// Returns the path of the previous ledger.
 pub(super) fn before(path: &Path) -> PathBuf {
     with_suffix(path, ".before")
 }
@@ -81,14 +81,14 @@ pub(super) fn content_place(serial: u64) -> Place<'static> {
     Place("ledger", "content", serial)
 }
 
-/// Bytes that a record with so long a content takes.
+/// Returns the size of a record with content of this length.
 pub(super) const fn record_len(content: usize) -> usize {
     (TITLE_AND_LINE + content + MORE).next_multiple_of(ALIGN)
 }
 
 impl Ledger {
-    /// Makes an empty ledger for the writes behind the number `base`. The ledger that was there is kept under the
-    /// name [`before`].
+    /// Creates an empty ledger for the writes after the number `base`. The previous ledger is kept under the name
+    /// [`before`].
     pub(super) fn make(path: &Path, key: &Key, base: u64) -> io::Result<Self> {
         let unfinished = with_suffix(path, ".new");
         let made = Self::make_at(&unfinished, key, base);
@@ -123,7 +123,7 @@ impl Ledger {
         })
     }
 
-    /// Opens a ledger that was read and found whole; `end` is where its last record ends.
+    /// Opens a ledger that was read and is intact; `end` is the end of its last record.
     pub(super) fn open(path: &Path, key: &Key, head: Head, end: usize) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         Ok(Self {
@@ -135,20 +135,20 @@ impl Ledger {
         })
     }
 
-    /// Whether so much is in it that a new one is due when there is a snapshot of it all. A snapshot of `state` bytes
-    /// costs more than a longer ledger: where changes go on and on, what is written for them stays in proportion.
+    /// Whether the ledger is long enough to be replaced after the next snapshot. A snapshot costs `state` bytes, so the
+    /// limit grows with it: under continuous changes the cost of snapshots stays in proportion to the changes.
     pub(super) fn is_long(&self, state: u64) -> bool {
         self.used > CHUNK.max(state)
     }
 
-    /// Makes an empty ledger in place of this one, for the writes behind the number `base`.
+    /// Replaces this ledger by an empty one, for the writes after the number `base`.
     pub(super) fn renew(&mut self, key: &Key, base: u64) -> io::Result<()> {
         *self = Self::make(&self.path, key, base)?;
         Ok(())
     }
 
-    /// Takes the room for further records with contents of these lengths, and for the zeros behind them. A full disk
-    /// is noticed here, before the database has changed.
+    /// Allocates space for records with contents of these lengths, and for the zeros behind them. A full disk is
+    /// noticed here, before the database has changed.
     pub(super) fn make_room(&mut self, contents: impl Iterator<Item = usize>) -> io::Result<()> {
         let records: usize = contents.map(record_len).sum();
         let needed = self.used + (records + TITLE_AND_LINE) as u64;
@@ -157,13 +157,13 @@ impl Ledger {
         }
         let room = needed.next_multiple_of(CHUNK);
         allocate(&self.file, self.room, room)?;
-        // Without this a loss of power could leave a shorter file, which would look cut off.
+        // Without this sync, a loss of power could leave a shorter file, which would look truncated.
         self.file.sync_all()?;
         self.room = room;
         Ok(())
     }
 
-    /// Writes a record, for which there is room, without syncing it.
+    /// Writes a record into allocated space, without syncing.
     pub(super) fn append(&mut self, entry: &Entry, content: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(record_len(content.len()));
         let title = [entry.serial, entry.revision, content.len() as u64];
@@ -171,7 +171,7 @@ impl Ledger {
         bytes.extend(self.vault.seal(&title_place(self.used as usize), &title)?);
         let line = &entry.line[..entry.line.floor_char_boundary(LINE)];
         let mut line: Vec<u8> = line.bytes().filter(|byte| *byte != 0).collect();
-        // Lines are of one length, so that their length tells nothing.
+        // All lines have one length, so that the ciphertext reveals nothing.
         line.resize(LINE, 0);
         bytes.extend(self.vault.seal(&line_place(entry.serial), &line)?);
         bytes.extend(self.vault.seal(&content_place(entry.serial), content)?);

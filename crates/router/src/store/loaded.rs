@@ -1,11 +1,11 @@
-//! A database in memory that takes over the bytes of a file: no copy of them is made.
+//! An in-memory database on the bytes of a file, without copying them.
 
 use std::io;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use redb::StorageBackend;
 
-/// The bytes of a database. Nothing is written back.
+/// Bytes of a database. Writes do not reach the file.
 #[derive(Debug)]
 pub(super) struct Loaded(RwLock<Vec<u8>>);
 
@@ -23,10 +23,10 @@ impl Loaded {
     }
 }
 
-/// The place of some bytes.
+/// Returns the range of some bytes.
 ///
 /// # Errors
-/// No memory has such a place.
+/// The range exceeds the address space.
 fn place(offset: u64, length: usize) -> io::Result<std::ops::Range<usize>> {
     let begin = usize::try_from(offset).ok();
     let range = begin.and_then(|begin| Some(begin..begin.checked_add(length)?));

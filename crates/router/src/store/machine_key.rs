@@ -1,9 +1,9 @@
-//! Where the machine's key comes from: the service manager, a file that somebody names, or one that is made beside
-//! the user's settings. It is never in the state folder, so that a copy of that is not enough.
+//! Source of the machine's key: the service manager, a file given by option, or a file created beside the user's
+//! settings. The key is never in the state folder, so that a copy of the folder is not enough.
 //!
-//! A wrong bit in the file of the key or of the salt keeps no router down. The ledger names the key that it needs:
-//! where the file has another, each key that differs by one bit of the file is compared with that name. The salt is
-//! kept three times.
+//! A router starts in spite of one flipped bit in the key file or the salt file. The ledger contains the name of its
+//! key: if the key file does not match, each key that differs by one bit of the file is compared with that name. The
+//! salt file contains the salt three times.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -16,34 +16,34 @@ use super::records;
 use super::vault::{NAME, random};
 use crate::private::close_to_others;
 
-/// The credential that a service manager hands over.
+/// Name of the service manager's credential.
 const CREDENTIAL: &str = "store-key";
-/// What a passphrase is salted with, in the state folder.
+/// File of the passphrase's salt, in the state folder.
 const SALT: &str = "configuration.salt";
-/// The file that every store has which is encrypted.
+/// File that every encrypted store contains.
 const LEDGER: &str = "configuration.ledger";
 const KEY: usize = 32;
-/// Bytes of the longest file in which a wrong bit is looked for: the digits of a key and the end of their line.
+/// Maximum size of a file whose flipped bits are searched: the digits of a key, and a line end.
 const LONGEST_FILE: usize = 2 * KEY + 2;
-/// Bytes of a salt.
+/// Length of a salt in bytes.
 const SALT_LEN: usize = 16;
-/// What a guess of a passphrase costs (RFC 7914): 32 MiB.
+/// Cost of scrypt for a passphrase (RFC 7914): 32 MiB.
 const COST: (u8, u32, u32) = (15, 8, 1);
 
-/// What somebody said about the key.
+/// Options for the key.
 #[derive(Clone, Debug, Default)]
 pub struct KeyFrom {
-    /// A file with the key, made where it is not there.
+    /// File with the key, created if it does not exist.
     pub file: Option<PathBuf>,
-    /// A file with a passphrase.
+    /// File with a passphrase.
     pub passphrase: Option<PathBuf>,
 }
 
 impl KeyFrom {
-    /// The key for the store in this folder.
+    /// Returns the key of the store in this folder.
     ///
     /// # Errors
-    /// What is wrong with which file.
+    /// The problem, with the file's name.
     pub fn key(&self, folder: &Path) -> Result<Key, String> {
         if let Some(path) = &self.passphrase {
             return of_passphrase(path, folder);
@@ -53,7 +53,7 @@ impl KeyFrom {
         }
         if let Some(credentials) = std::env::var_os("CREDENTIALS_DIRECTORY") {
             let path = Path::new(&credentials).join(CREDENTIAL);
-            // It is the service manager's: neither made nor changed.
+            // The service manager owns this file: it is neither created nor changed.
             if path.exists() {
                 return read(&path, folder).map_err(|error| named(&path, error));
             }
@@ -62,7 +62,7 @@ impl KeyFrom {
     }
 }
 
-/// The file of a user who has named none.
+/// Returns the default key file of the user.
 fn usual_file() -> PathBuf {
     let settings = std::env::var_os("XDG_CONFIG_HOME").filter(|path| !path.is_empty());
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".config"));
@@ -76,7 +76,7 @@ fn named(path: &Path, error: impl std::fmt::Display) -> String {
     format!("the store's key {}: {error}", path.display())
 }
 
-/// The key in a file; a file that is not there is made, unless there is something that needs it.
+/// Reads the key from a file; creates the file if it does not exist, unless the store needs an existing key.
 fn of_file(path: &Path, folder: &Path) -> Result<Key, String> {
     if !path.exists() {
         if folder.join(LEDGER).exists() {
@@ -92,7 +92,7 @@ fn of_file(path: &Path, folder: &Path) -> Result<Key, String> {
     read(path, folder).map_err(|error| named(path, error))
 }
 
-/// The key in a file, for the store in a folder.
+/// Reads the key from a file, for the store in a folder.
 fn read(path: &Path, folder: &Path) -> io::Result<Key> {
     let bytes = fs::read(path)?;
     let needed = records::key_names(&folder.join(LEDGER))?;
@@ -114,7 +114,7 @@ fn no_key() -> io::Error {
     io::Error::other("there are neither 32 bytes nor 64 hexadecimal digits in it")
 }
 
-/// The key that a file with these bytes holds.
+/// Parses the contents of a key file.
 fn of_bytes(bytes: &[u8]) -> Option<[u8; KEY]> {
     let digits = || {
         let text = std::str::from_utf8(bytes).ok()?.trim();
@@ -125,12 +125,12 @@ fn of_bytes(bytes: &[u8]) -> Option<[u8; KEY]> {
     bytes.try_into().ok().or_else(digits)
 }
 
-/// Whether the store needs this key: a store of which nothing names a key takes any.
+/// Whether the store needs this key; a store without a name of its key accepts any.
 fn is_needed(key: &Key, needed: &[[u8; NAME]]) -> bool {
     needed.is_empty() || needed.contains(&key.name())
 }
 
-/// All strings of bytes that differ from these by one bit.
+/// Returns all byte strings that differ in one bit.
 fn one_bit_off(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     (0..bytes.len() * 8).map(|bit| {
         let mut other = bytes.to_vec();
@@ -139,7 +139,7 @@ fn one_bit_off(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     })
 }
 
-/// What is said of a file with one wrong bit.
+/// Message about a file with one flipped bit.
 fn flipped(path: &Path) -> String {
     format!(
         "{}: one bit of it is wrong; the router uses what the configuration needs: restore the file, and look at the \
@@ -148,7 +148,7 @@ fn flipped(path: &Path) -> String {
     )
 }
 
-/// Makes a key. Of two routers that do so at once one is first, and the other takes its key.
+/// Creates a key file. If two routers create it at once, the second one uses the key of the first.
 fn make(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new()
@@ -170,7 +170,7 @@ fn make(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The key that scrypt makes of a passphrase and of a salt of the folder's own.
+/// Derives the key from a passphrase and the salt of the folder with scrypt.
 fn of_passphrase(path: &Path, folder: &Path) -> Result<Key, String> {
     let text = fs::read(path).map_err(|error| named(path, error))?;
     let text = text.trim_ascii_end();
@@ -183,7 +183,7 @@ fn of_passphrase(path: &Path, folder: &Path) -> Result<Key, String> {
     Ok(key.with_complaint(is_damaged.then(|| flipped(&path_of_salt))))
 }
 
-/// The key that a passphrase gives with a salt (RFC 7914).
+/// Derives the key from a passphrase and a salt (RFC 7914).
 fn stretched(text: &[u8], salt: &[u8], path: &Path) -> Result<Key, String> {
     let (log, blocks, lanes) = COST;
     let mut key = [0; KEY];
@@ -193,8 +193,8 @@ fn stretched(text: &[u8], salt: &[u8], path: &Path) -> Result<Key, String> {
     Ok(Key::new(key, from))
 }
 
-/// The salt in a file, made where there is none, and whether the file is damaged. The file holds it three times, so
-/// that the two others outvote a wrong bit; a version before wrote it once.
+/// Reads the salt from a file, or creates the file; returns the salt, and whether the file is damaged. The file
+/// contains the salt three times, so that two copies outvote a flipped bit; earlier versions wrote it once.
 fn salt_of(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -1,7 +1,7 @@
-//! How the store is opened: first a copy of the database in memory is looked through, every page and every value, and
-//! compared with the ledger. A database that is whole and has all that was acknowledged is opened. Where it is not, the
-//! router runs the last good state that the other files give ([`super::recovery`]), touches no file and refuses
-//! changes, until somebody accepts that state; then it is written anew and the damaged files are put aside.
+//! Opens the store. A copy of the database in memory is checked first, every page and every value, and compared with
+//! the ledger. An intact database with all acknowledged writes is opened. Otherwise the router runs the last good state
+//! that the other files give ([`super::recovery`]), writes no file and refuses changes, until somebody accepts that
+//! state: then the state is written anew, and the damaged files are renamed.
 
 use std::fs::File;
 use std::io;
@@ -24,25 +24,25 @@ use super::vault::{Head, Key, Vault};
 use super::{Beside, Durable, Kept, Opener, Refusal, is_full, record, snapshot};
 use crate::private::close_to_others;
 
-/// How long a router takes at most to end that was killed, and how often that is checked.
+/// Maximum time to wait for a killed router to end, and interval of the checks.
 const ENDING: Duration = Duration::from_secs(3);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// The database's file in the state folder.
+/// File name of the database in the state folder.
 pub(super) const FILE: &str = "configuration.redb";
 const SNAPSHOT: &str = "configuration.snapshot";
 const SNAPSHOT_BEFORE: &str = "configuration.snapshot.before";
 
-/// How a damaged state is accepted, in words.
+/// Message that says how to accept a damaged state.
 const ACCEPTANCE: &str =
     "`/system/configuration/accept`, or a start with `ferroute run --recover`,";
 
-/// What becomes of a store that is damaged.
+/// Treatment of a damaged store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDamage {
-    /// The last good state is run, changes are refused, and the files stay as they are.
+    /// Run the last good state, refuse changes, and leave the files as they are.
     Refuse,
-    /// The last good state is accepted: it is written anew, and the damaged files are put aside.
+    /// Accept the last good state: write it anew, and rename the damaged files.
     Recover,
 }
 
@@ -55,13 +55,13 @@ fn ledger_of(path: &Path) -> PathBuf {
 }
 
 impl Durable {
-    /// Opens the configuration in this folder, and makes both if they are not there. Waits for a router
-    /// that is just ending: one that was killed has its files until the kernel has taken its memory apart,
-    /// which takes a second or two where that has rings of devices.
+    /// Opens the configuration in this folder; creates folder and configuration if they do not exist. Waits for a
+    /// router that is just ending: the kernel closes the files of a killed process after releasing its memory, which
+    /// takes a second or two with rings of devices.
     ///
     /// # Errors
-    /// What is wrong, with the file's name: another router has it open, the key is another one, or nothing that was
-    /// acknowledged can be read.
+    /// The problem, with the file's name: another router has it open, the key is another one, or no acknowledged write
+    /// can be read.
     #[expect(clippy::disallowed_methods, reason = "a start has no other clock yet")]
     pub fn open(folder: &Path, key: &Key, on_damage: OnDamage) -> Result<Self, String> {
         let until = Instant::now() + ENDING;
@@ -71,7 +71,8 @@ impl Durable {
         })
     }
 
-    /// As [`Self::open`]; where another router has it open, `again` says whether to look once more.
+    /// Opens the configuration as [`Self::open`] does; while another router has it open, `again` decides whether to try
+    /// once more.
     pub(super) fn open_patiently(
         folder: &Path,
         key: &Key,
@@ -80,7 +81,7 @@ impl Durable {
     ) -> Result<Self, String> {
         let path = folder.join(FILE);
         let failed = |error: io::Error| format!("{}: {error}", path.display());
-        // There are secrets in a configuration: the folder is for its owner alone.
+        // A configuration contains secrets: only the owner may read the folder.
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -109,7 +110,7 @@ impl Durable {
         };
         let mut durable = place.open(on_damage)?;
         durable.said.extend(key.complaint().map(str::to_owned));
-        // Not where a full disk has it opened anew: a change may wait for the room that was just given back.
+        // Not when a full disk causes the reopening: a change may need the room that was just released.
         if let Some(beside) = &durable.beside {
             beside.reserve.take();
         }
@@ -117,35 +118,35 @@ impl Durable {
     }
 }
 
-/// A store that is being opened.
+/// A store during its opening.
 #[derive(Clone)]
 struct Opening {
     path: PathBuf,
     key: Key,
-    /// One router at a time has the folder.
+    /// Lock of the folder: one router at a time.
     _lock: Arc<File>,
 }
 
-/// A copy of the database that is whole, and what is in it.
+/// An intact copy of the database, and its contents.
 struct Copy {
     database: Database,
-    /// `None` in a database of a version before, which is not encrypted.
+    /// `None` in an unencrypted database of an earlier version.
     vault: Option<Vault>,
     state: Option<(u64, Kept)>,
 }
 
-/// Why the database cannot be taken.
+/// Reason why the database cannot be used.
 enum Fault {
     Missing,
     Damaged(String),
     OtherKey,
 }
 
-/// What stands beside the database.
+/// Files beside the database.
 struct Others {
     records: Records,
     snapshot: Option<snapshot::Reading>,
-    /// Read only where the database cannot be taken as it is.
+    /// Read only if the database cannot be used.
     snapshot_before: Option<snapshot::Reading>,
 }
 
@@ -156,7 +157,7 @@ impl Others {
         self.records.heads().chain(heads)
     }
 
-    /// Whether they give the state after this write without the database.
+    /// Whether these files give the state after this write without the database.
     fn are_complete(&self, serial: u64) -> bool {
         let known = self.records.by_serial();
         let is_there = |number| known.get(&number).is_some_and(|own| own.content.is_some());
@@ -164,7 +165,7 @@ impl Others {
         snapshot.is_some_and(|snapshot| (snapshot + 1..=serial).all(is_there))
     }
 
-    /// Whether a write behind the snapshot, up to this one, was more than a note.
+    /// Whether any write after the snapshot, up to this one, was more than a note.
     fn changed_behind_snapshot(&self, serial: u64) -> bool {
         let known = self.records.by_serial();
         let is_note = |number| {
@@ -175,7 +176,7 @@ impl Others {
         !snapshot.is_some_and(|snapshot| (snapshot + 1..=serial).all(is_note))
     }
 
-    /// Whether there never was a write.
+    /// Whether nothing was ever written.
     fn are_missing(&self) -> bool {
         let current = self.records.current.as_ref();
         let is_begun = current.is_none_or(|own| own.is_whole && own.last() == 0);
@@ -209,7 +210,7 @@ impl Opening {
             Err(Fault::Damaged(why)) => (format!("damaged: {why}"), None),
             Err(Fault::OtherKey) => (String::from("damaged: its head is another file's"), None),
         };
-        // A key that no file is locked with is the wrong one; where files differ, one of them is damaged.
+        // If no file is encrypted with the key, the key is wrong; if only some are, the other files are damaged.
         let heads: Vec<_> = others.heads().collect();
         let own = self.key.name();
         let is_other = heads.iter().all(|head| head.key != own);
@@ -235,7 +236,7 @@ impl Opening {
         }
     }
 
-    /// Reads all files. The database and the others are of one size: two threads halve the time.
+    /// Reads all files. The database and the other files are of similar size: two threads halve the time.
     fn read(&self) -> io::Result<(Result<Copy, Fault>, Others)> {
         std::thread::scope(|scope| {
             let others = scope.spawn(|| self.others());
@@ -254,7 +255,7 @@ impl Opening {
         })
     }
 
-    /// Looks through a copy of the database.
+    /// Checks a copy of the database.
     fn copy(&self) -> io::Result<Result<Copy, Fault>> {
         let bytes = match files::read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -265,7 +266,7 @@ impl Opening {
         if bytes.is_empty() {
             return Ok(Err(Fault::Damaged(String::from("it is empty"))));
         }
-        // What is no database any more may be anything to who reads it as one.
+        // redb may panic on damaged bytes.
         let looked = std::panic::catch_unwind(AssertUnwindSafe(|| self.look_through(bytes)));
         Ok(match looked {
             Ok(Ok(copy)) => copy,
@@ -296,7 +297,7 @@ impl Opening {
         }))
     }
 
-    /// Opens the database itself, which is whole; where the disk is full, the copy is read in its place.
+    /// Opens the intact database itself; on a full disk, reads the copy instead.
     fn go_on(&self, copy: Copy, others: &Others) -> Result<Durable, String> {
         let Copy {
             database,
@@ -346,7 +347,7 @@ impl Opening {
         Ok(durable)
     }
 
-    /// The ledger that goes on behind this write: the one that is there, if it is whole and has all, or a new one.
+    /// Returns the ledger for writes after this one: the present ledger if it is intact and complete, else a new one.
     fn ledger(&self, serial: u64, records: &Records) -> io::Result<Ledger> {
         let path = ledger_of(&self.path);
         match &records.current {
@@ -358,7 +359,7 @@ impl Opening {
         }
     }
 
-    /// Says which files beside a whole database were damaged; they are written anew.
+    /// Reports the damaged files beside an intact database; they are written anew.
     fn repairs(&self, others: &Others) -> Vec<String> {
         let is_damaged = |own: &Option<snapshot::Reading>| {
             own.as_ref().is_some_and(|own| own.serial().is_none())
@@ -383,20 +384,20 @@ impl Opening {
         Arc::new(move |on_damage| place.open(on_damage))
     }
 
-    /// A store of which there was nothing.
+    /// Creates a new store.
     fn begin(&self) -> Result<Durable, String> {
         self.make(0, None)?;
         self.open(OnDamage::Refuse)
     }
 
-    /// What a version before has kept is encrypted from here on.
+    /// Encrypts the state of an earlier version.
     fn take_over(&self, copy: Copy) -> Result<Durable, String> {
         let kept = copy.state.map(|(_, kept)| kept);
         self.make(1, kept.as_ref())?;
         self.open(OnDamage::Refuse)
     }
 
-    /// Makes a database and a ledger. The database has its name only when it is whole.
+    /// Creates a database and a ledger. The database is renamed to its final name when it is complete.
     fn make(&self, serial: u64, kept: Option<&Kept>) -> Result<(), String> {
         let unfinished = self.path.with_extension("new");
         let made = || -> Result<(), redb::Error> {
@@ -414,7 +415,7 @@ impl Opening {
         made.map_err(|error| self.failed(error))
     }
 
-    /// Runs the state that was found from memory. Changes are refused, and the files stay as they are.
+    /// Runs a recovered state from memory. Changes are refused, and the files stay as they are.
     fn run_unaccepted(&self, why: &str, found: Recovered) -> Result<Durable, String> {
         let revision = found.kept.saved.revision;
         let loaded = || -> Result<Durable, redb::Error> {
@@ -436,7 +437,7 @@ impl Opening {
         Ok(durable)
     }
 
-    /// Writes the state that was found anew and puts the damaged files aside.
+    /// Writes a recovered state anew, and renames the damaged files.
     fn accept(&self, why: &str, found: Recovered, others: &Others) -> Result<Durable, String> {
         // A damaged record behind the last one may have had the next number.
         let (serial, revision) = (found.last + 2, found.kept.saved.revision);
@@ -445,7 +446,7 @@ impl Opening {
             .as_ref()
             .is_some_and(|own| own.serial().is_some());
         let snapshot = snapshot_of(&self.path);
-        // With the snapshot in place nothing is lost, wherever a loss of power interrupts the rest.
+        // Once the snapshot is in place, a loss of power during the other steps loses nothing.
         let written = snapshot::write(&snapshot, &self.key, (serial, &found.kept), is_whole);
         written.map_err(|error| format!("{}: {error}", snapshot.display()))?;
         let aside = self.put_aside().map_err(|error| self.failed(error))?;
@@ -459,7 +460,7 @@ impl Opening {
         Ok(durable)
     }
 
-    /// Gives the database and its ledger names that say that they are damaged.
+    /// Renames the damaged database and its ledger.
     fn put_aside(&self) -> io::Result<String> {
         let name = |path: &Path, number: u32| with_suffix(path, &format!(".damaged-{number}"));
         let files = [self.path.clone(), ledger_of(&self.path)];
@@ -475,7 +476,7 @@ impl Opening {
     }
 }
 
-/// Writes the head of a new database, and a state if there is one.
+/// Writes the head of a new database, and the state if there is one.
 fn fill(
     database: &Database,
     key: &Key,
@@ -497,8 +498,8 @@ fn fill(
     Ok(vault)
 }
 
-/// Why a database that is whole may lack something that was acknowledged; `None` if it has all. The database is
-/// written before the ledger: it has at least as much.
+/// Returns the reason why an intact database may lack acknowledged writes; `None` if it has all. The database is
+/// written before the ledger, so it should be at least as recent.
 fn doubt(copy: &Copy, records: &Records) -> Option<&'static str> {
     let serial = copy.state.as_ref().map_or(0, |(serial, _)| *serial);
     match &records.current {
@@ -513,7 +514,7 @@ fn doubt(copy: &Copy, records: &Records) -> Option<&'static str> {
     }
 }
 
-/// The whole states that a recovery can begin with.
+/// Returns the complete states that a recovery can start from.
 fn candidates(state: Option<(u64, Kept)>, others: &Others) -> Vec<Candidate> {
     let kept = |own: &Option<snapshot::Reading>| own.as_ref().and_then(snapshot::Reading::kept);
     let mut states = vec![
@@ -521,7 +522,7 @@ fn candidates(state: Option<(u64, Kept)>, others: &Others) -> Vec<Candidate> {
         (kept(&others.snapshot), SNAPSHOT),
         (kept(&others.snapshot_before), SNAPSHOT_BEFORE),
     ];
-    // A ledger that goes back to the first write needs no state before it.
+    // A ledger that reaches back to the first write needs no state before it.
     let known = others.records.by_serial();
     let first = known.get(&1).and_then(|record| record.content.as_deref());
     if first.is_some_and(record::is_saved) {

@@ -1,9 +1,9 @@
-//! Which program wrote the store: another one may read some values otherwise.
+//! Identifies the program that wrote the store: another version may read some values differently.
 
-/// The note with the program that last compared what is stored with what it reads.
+/// Note that identifies the program that last compared the stored state with its own reading.
 pub(super) const NOTE: &str = "program";
 
-/// What tells this program's file from another one: its size, and when it was written.
+/// Returns size and modification time of this program's file, which differ between versions.
 pub(super) fn identity() -> Option<String> {
     let file = std::fs::metadata("/proc/self/exe").ok()?;
     let written = file

@@ -1,4 +1,4 @@
-//! The content of a record of the ledger, and how a state is brought forward by it.
+//! Contents of ledger records, and their application to a state.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -15,22 +15,22 @@ const RELEASE: u8 = 3;
 const NOTE: u8 = 4;
 const ALL: u8 = 5;
 
-/// The content of a transaction; `changes` are the bytes that [`code::changes`] makes of it.
+/// Builds the content of a transaction from the bytes of [`code::changes`].
 pub(super) fn of_changes(changes: &[u8]) -> Vec<u8> {
     [&[CHANGES], changes].concat()
 }
 
-/// The content of the write that begins safe mode.
+/// Builds the content of the write that starts safe mode.
 pub(super) fn of_hold() -> Vec<u8> {
     vec![HOLD]
 }
 
-/// The content of the write that ends safe mode.
+/// Builds the content of the write that ends safe mode.
 pub(super) fn of_release() -> Vec<u8> {
     vec![RELEASE]
 }
 
-/// The content of the write that keeps or forgets a word.
+/// Builds the content of a write that sets or removes a note.
 pub(super) fn of_note(name: &str, text: Option<&str>) -> Vec<u8> {
     let mut out = vec![NOTE];
     code::text(name, &mut out);
@@ -40,32 +40,32 @@ pub(super) fn of_note(name: &str, text: Option<&str>) -> Vec<u8> {
     out
 }
 
-/// The content of the write that replaces the whole configuration.
+/// Builds the content of a write that replaces the whole configuration.
 pub(super) fn of_saved(saved: &Saved) -> Vec<u8> {
     [&[ALL], &*code::saved(saved)].concat()
 }
 
-/// Whether this is the content of a write that replaces the whole configuration: it needs no state before it.
+/// Whether the content replaces the whole configuration: it needs no earlier state.
 pub(super) fn is_saved(content: &[u8]) -> bool {
     content.first() == Some(&ALL)
 }
 
-/// Whether this is the content of a write that keeps or forgets a word, and leaves the configuration as it is.
+/// Whether the content sets or removes a note, and leaves the configuration unchanged.
 pub(super) fn is_note(content: &[u8]) -> bool {
     content.first() == Some(&NOTE)
 }
 
-/// An item by its menu and id.
+/// Items by menu and id.
 type Items<T> = BTreeMap<(Arc<str>, u64), T>;
 
-/// A state to which records are applied, in the order of their numbers.
+/// A state to which records are applied in the order of their numbers.
 pub(super) struct Replay {
     revision: u64,
     last_ids: BTreeMap<String, u64>,
     items: Items<SavedItem>,
     notes: BTreeMap<String, String>,
     held: Items<Option<SavedItem>>,
-    /// The log with the bytes of each transaction; `None` for one that is too long to be kept.
+    /// The log with the size of each transaction; `None` for a transaction that is too large to keep.
     log: VecDeque<(u64, usize, Option<SavedChanges>)>,
 }
 
@@ -91,8 +91,8 @@ impl Replay {
         }
     }
 
-    /// Applies the content of a record that left this revision. Returns `None`, and has changed nothing, if it is of a
-    /// later version and cannot be read.
+    /// Applies the content of a record with this revision. Returns `None`, and changes nothing, if a later version
+    /// wrote it in an unknown format.
     pub(super) fn apply(&mut self, revision: u64, content: &[u8]) -> Option<()> {
         let (kind, rest) = content.split_first()?;
         match *kind {
@@ -136,7 +136,7 @@ impl Replay {
                 continue;
             };
             let key = (either.path.clone(), either.id);
-            // What exists from the start is numbered by the schema.
+            // The schema numbers builtin items.
             let last = self.last_ids.get(&*either.path).copied();
             if either.builtin.is_none() && either.id > last.unwrap_or_default() {
                 self.last_ids.insert(either.path.to_string(), either.id);
@@ -153,7 +153,7 @@ impl Replay {
         self.append_to_log(changes, bytes);
     }
 
-    /// Appends to the log and shortens it, as the database's log is ([`super::Durable::write_log`]).
+    /// Appends to the log and shortens it, like the database's log ([`super::Durable::write_log`]).
     fn append_to_log(&mut self, changes: SavedChanges, bytes: usize) {
         let unconfirmed = self.notes.get(UNCONFIRMED);
         let unconfirmed: Option<u64> = unconfirmed.and_then(|text| text.parse().ok());
@@ -171,7 +171,7 @@ impl Replay {
         }
     }
 
-    /// The state.
+    /// Returns the state.
     pub(super) fn into_kept(self) -> Kept {
         let since = self.notes.get(HOLDING).and_then(|text| text.parse().ok());
         let held = self.held.into_iter();

@@ -1,4 +1,4 @@
-//! Reads ledgers: all records that are whole, and what is known of those that are not.
+//! Reads ledgers: all intact records, and the known facts about damaged ones.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,42 +11,42 @@ use super::ledger::{
 };
 use super::vault::{Head, Key, MORE, NAME, Vault};
 
-/// Non-zero bytes behind the last readable record from which on a damaged record is assumed to stand there. A flipped
-/// bit in the unused room is no record; of a sealed title and line nearly all bytes differ from zero.
+/// Number of non-zero bytes behind the last readable record that indicate a damaged record. A flipped bit in unused
+/// space is no record; of an encrypted title and line nearly all bytes differ from zero.
 const TRACES: usize = TITLE_AND_LINE / 2;
 
 /// One record.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) entry: Entry,
-    /// What the write changed ([`super::record`]); `None` if these bytes are damaged.
+    /// Content of the write ([`super::record`]); `None` if it is damaged.
     pub(super) content: Option<Vec<u8>>,
 }
 
-/// What was read of one file.
+/// Result of reading one file.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    /// Its head, even if it is one of another key.
+    /// The head, even if its key is another one.
     pub(super) head: Option<Head>,
-    /// Whether the head could be opened: only then anything else is known.
+    /// Whether the head could be decrypted: otherwise all other fields are empty.
     pub(super) is_open: bool,
-    /// Whether it was written by a version whose records had no content.
+    /// Whether an earlier version wrote the file, with records without content.
     pub(super) is_of_before: bool,
-    /// The number of the last write before the first record.
+    /// Number of the last write before the first record.
     pub(super) base: u64,
     pub(super) records: Vec<Record>,
-    /// Where the last readable record ends.
+    /// End of the last readable record.
     pub(super) end: usize,
-    /// Whether all of the file is as it was written.
+    /// Whether the file is intact.
     pub(super) is_whole: bool,
-    /// Whether a damaged record stands behind the last readable one.
+    /// Whether a damaged record follows the last readable one.
     pub(super) has_traces: bool,
-    /// Whether the end of the file is missing.
+    /// Whether the file is truncated.
     pub(super) is_cut: bool,
 }
 
 impl Reading {
-    /// The number of the last write that it is known to have had.
+    /// Returns the number of the last known write.
     pub(super) fn last(&self) -> u64 {
         self.records
             .last()
@@ -54,7 +54,7 @@ impl Reading {
     }
 }
 
-/// The ledger and the one before it.
+/// The ledger and the previous ledger.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     pub(super) current: Option<Reading>,
@@ -70,19 +70,19 @@ impl Records {
         })
     }
 
-    /// The heads that can be read, of whatever key.
+    /// Returns the readable heads, of any key.
     pub(super) fn heads(&self) -> impl Iterator<Item = Head> {
         let readings = self.current.iter().chain(&self.before);
         readings.filter_map(|reading| reading.head)
     }
 
-    /// The number of the last write that was acknowledged, as far as the ledgers tell.
+    /// Returns the number of the last acknowledged write in the ledgers.
     pub(super) fn last(&self) -> u64 {
         let readings = self.current.iter().chain(&self.before);
         readings.map(Reading::last).max().unwrap_or_default()
     }
 
-    /// All records by number.
+    /// Returns all records by number.
     pub(super) fn by_serial(&self) -> BTreeMap<u64, &Record> {
         let readings = self.before.iter().chain(&self.current);
         let records = readings.flat_map(|reading| &reading.records);
@@ -91,7 +91,7 @@ impl Records {
             .collect()
     }
 
-    /// Whether writes may have been acknowledged behind [`Self::last`] that cannot be read.
+    /// Whether unreadable writes may have been acknowledged after [`Self::last`].
     pub(super) fn is_in_doubt(&self) -> bool {
         self.current
             .as_ref()
@@ -99,11 +99,10 @@ impl Records {
     }
 }
 
-/// The names of the keys that the heads of the ledger at a path name: none where there is no ledger, or neither head
-/// can be read.
+/// Returns the key names in the heads of the ledger at a path: none without a ledger or a readable head.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub(super) fn key_names(path: &Path) -> io::Result<Vec<[u8; NAME]>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -115,7 +114,7 @@ pub(super) fn key_names(path: &Path) -> io::Result<Vec<[u8; NAME]>> {
     Ok(heads.map(|head| head.key).collect())
 }
 
-/// What is in the ledger at a path; `None` if there is no file.
+/// Reads the ledger at a path; `None` if it does not exist.
 fn read(path: &Path, key: &Key) -> io::Result<Option<Reading>> {
     match super::files::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -150,11 +149,11 @@ fn of_bytes(bytes: &[u8], key: &Key) -> Reading {
     .run()
 }
 
-/// One of the two heads.
+/// One of the two copies of the head.
 #[derive(PartialEq, Eq)]
 struct KnownHead {
     head: Head,
-    /// `None` if it cannot be opened with the key.
+    /// `None` if the key does not decrypt it.
     base: Option<u64>,
 }
 
@@ -170,7 +169,7 @@ fn head_at(bytes: &[u8], at: usize, key: &Key) -> Option<KnownHead> {
     })
 }
 
-/// The head at a place, and the bytes behind it.
+/// Parses the head at an offset; returns it with the bytes behind it.
 fn head_of(bytes: &[u8], at: usize) -> Option<(Head, &[u8])> {
     let bytes = bytes.get(at..)?;
     let rest = bytes
@@ -180,14 +179,14 @@ fn head_of(bytes: &[u8], at: usize) -> Option<(Head, &[u8])> {
     Some((Head::read(head)?, sealed))
 }
 
-/// A walk through the records of a file.
+/// A scan through the records of a file.
 struct Scan<'a> {
     bytes: &'a [u8],
     vault: Vault,
     reading: Reading,
 }
 
-/// What a title says.
+/// Contents of a title.
 struct Title {
     serial: u64,
     revision: u64,
@@ -220,7 +219,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The title at this place, if there is one that can be opened.
+    /// Decrypts the title at an offset, if there is one.
     fn title(&self, at: usize) -> Option<Title> {
         let sealed = self.bytes.get(at..at + TITLE)?;
         if sealed.iter().all(|byte| *byte == 0) {
@@ -235,14 +234,14 @@ impl Scan<'_> {
         })
     }
 
-    /// The place of the next readable title behind one that is not.
+    /// Returns the offset of the next readable title behind an unreadable one.
     fn next(&self, at: usize) -> Option<usize> {
         let places = (at + ALIGN..self.bytes.len()).step_by(ALIGN);
         let mut places = places.skip_while(|place| self.title(*place).is_none());
         places.next()
     }
 
-    /// Reads the record at this place; returns where it ends.
+    /// Reads the record at an offset; returns the offset of its end.
     fn take(&mut self, at: usize, title: &Title) -> usize {
         let line = self.bytes.get(at + TITLE..at + TITLE_AND_LINE);
         let line = line.and_then(|line| self.vault.open(&line_place(title.serial), line));

@@ -1,5 +1,5 @@
-//! Puts the last good state together where the database is damaged: from whichever whole state lacks the fewest
-//! acknowledged writes, and from the records of the ledger behind it.
+//! Recovers the last good state if the database is damaged: from the complete state that lacks the fewest acknowledged
+//! writes, and the later records of the ledger.
 
 use std::collections::BTreeMap;
 
@@ -8,30 +8,30 @@ use super::ledger::Entry;
 use super::record::Replay;
 use super::records::{Record, Records};
 
-/// Lines of a list of losses.
+/// Maximum number of lines in a list of losses.
 const LISTED: usize = 12;
 
-/// A whole state.
+/// A complete state.
 pub(super) struct Candidate {
-    /// The name of the file that it is from.
+    /// Name of its file.
     pub(super) file: &'static str,
-    /// The number of its last write.
+    /// Number of its last write.
     pub(super) serial: u64,
     pub(super) kept: Kept,
 }
 
-/// The state that is left, and what it lacks.
+/// The recovered state, and the missing writes.
 pub(super) struct Recovered {
     pub(super) kept: Kept,
-    /// The number of the last write that is known of.
+    /// Number of the last known write.
     pub(super) last: u64,
-    /// Where it is from, in words.
+    /// Source of the state, as text.
     pub(super) from: String,
-    /// What is lost, in lines; it says so if that is nothing.
+    /// Losses, one per line; a line says so if nothing is lost.
     pub(super) losses: Vec<String>,
 }
 
-/// Takes the candidate that lacks the least, and applies the records behind it. Returns `None` if there is none.
+/// Takes the candidate that lacks the fewest writes, and applies the later records. Returns `None` without a candidate.
 pub(super) fn recover(candidates: Vec<Candidate>, records: &Records) -> Option<Recovered> {
     let known = records.by_serial();
     let newest = candidates.iter().map(|own| own.serial).max()?;
@@ -79,13 +79,13 @@ pub(super) fn recover(candidates: Vec<Candidate>, records: &Records) -> Option<R
     })
 }
 
-/// Lost writes that one line names.
+/// Lost writes in one line of the list.
 struct Loss {
     line: String,
     writes: u64,
 }
 
-/// A lost write by its line; `None` for a note of the router itself.
+/// A lost write with its line; `None` for a note of the router itself.
 fn named(record: &Record) -> Option<Loss> {
     let Entry { revision, line, .. } = &record.entry;
     (!line.is_empty()).then(|| Loss {
@@ -94,7 +94,7 @@ fn named(record: &Record) -> Option<Loss> {
     })
 }
 
-/// Lost writes of which nothing is known but their numbers, which are in `from..to`, and the revision before them.
+/// Lost writes of which only the numbers `from..to` and the previous revision are known.
 fn unnamed(from: u64, to: u64, revision: u64) -> Option<Loss> {
     let writes = to.saturating_sub(from);
     let numbers = match writes {

@@ -1,4 +1,4 @@
-//! Room on the disk that is taken in advance, so that a change that frees room can be written where the disk is full.
+//! Disk space allocated in advance, so that a change that frees room can be written to a full disk.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 
 use super::files::{allocate, remove, with_suffix};
 
-/// Bytes of the reserve, and what it has at least where the disk has no more.
+/// Size of the reserve in bytes, and its minimum on a full disk.
 const FULL: u64 = 1 << 20;
 const LEAST: u64 = 1 << 16;
 
-/// A file whose only purpose is to be removed.
+/// A file that exists only to be removed.
 #[derive(Debug)]
 pub(super) struct Reserve(PathBuf);
 
 impl Reserve {
-    /// The reserve beside the database at this path.
+    /// Returns the reserve beside the database at this path.
     pub(super) fn beside(database: &Path) -> Self {
         Self(with_suffix(&database.with_extension(""), ".reserve"))
     }
 
-    /// Takes as much of the room as there is; what is lacking is tried again later. Returns whether it has all.
+    /// Allocates as much of the reserve as possible; the rest is tried again later. Returns whether it is complete.
     pub(super) fn take(&self) -> bool {
         let taken = || -> io::Result<bool> {
             let mut options = OpenOptions::new();
@@ -32,7 +32,7 @@ impl Reserve {
             while size > has && size >= LEAST {
                 match allocate(&file, has, size) {
                     Ok(()) => return Ok(size == FULL),
-                    // What a refused request has taken all the same goes back.
+                    // Release the space that a failed request allocated.
                     Err(_) => file.set_len(has)?,
                 }
                 size /= 2;
@@ -42,7 +42,7 @@ impl Reserve {
         taken().unwrap_or(false)
     }
 
-    /// Gives the room back to the disk. Returns whether there was any.
+    /// Returns the space to the disk. Returns whether there was any.
     pub(super) fn release(&self) -> bool {
         let has = std::fs::metadata(&self.0).map_or(0, |file| file.len());
         has > 0 && remove(&self.0).is_ok()

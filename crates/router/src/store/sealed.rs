@@ -1,8 +1,8 @@
-//! Secrets of the router in files of their own, such as the host key of SSH: sealed as the store is, each file with two
-//! copies, so that one damaged page costs nothing.
+//! Secrets of the router in files of their own, such as the host key of SSH: encrypted like the store, with two copies
+//! per file, so that one damaged page loses nothing.
 //!
 //! ```text
-//! magic, length of a copy (4 bytes) │ salt, name of the key, sealed secret │ zeros up to 8 KiB │ the same again
+//! magic, length of a copy (4 bytes) │ salt, name of the key, sealed secret │ zeros up to 8 KiB │ second copy
 //! ```
 
 use std::io;
@@ -12,12 +12,12 @@ use super::files;
 use super::vault::{Head, Key, Place, Vault};
 
 const MAGIC: &[u8] = b"ferroute secret\n";
-/// How files of versions before begin, which kept keys in the clear.
+/// Beginning of unencrypted key files of earlier versions.
 const PEM: &[u8] = b"-----BEGIN ";
-/// Where the second copy begins: further from the first than a page, which disks damage as a whole.
+/// Offset of the second copy: further from the first than a page, the unit of disk damage.
 const SECOND: usize = 8 << 10;
 
-/// The folder of a router's state, and the key that its secrets are sealed with.
+/// The state folder of a router, and the key of its secrets.
 #[derive(Clone, Debug)]
 pub struct StateFolder {
     /// The folder.
@@ -26,24 +26,24 @@ pub struct StateFolder {
     pub key: Key,
 }
 
-/// What a file of a secret was found to be.
+/// Result of reading a secret's file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Secret {
     /// There is no such file.
     Missing,
-    /// The secret.
+    /// The decrypted secret.
     Sealed(Vec<u8>),
-    /// The file is not sealed: a version before wrote it. What is in it.
+    /// Contents of an unencrypted file of an earlier version.
     Clear(Vec<u8>),
-    /// No copy in it can be opened: it is damaged, or sealed with another key.
+    /// No copy can be decrypted: the file is damaged, or encrypted with another key.
     Unreadable,
 }
 
 impl StateFolder {
-    /// Reads the secret in a file within the folder, such as `ssh/host_ed25519`.
+    /// Reads the secret in a file of the folder, such as `ssh/host_ed25519`.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn read_secret(&self, name: &str) -> io::Result<Secret> {
         let bytes = match files::read(&self.path.join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Secret::Missing),
@@ -64,10 +64,10 @@ impl StateFolder {
         Vault::of(&self.key, Head::read(head)?).open(&place(name), sealed)
     }
 
-    /// Writes a secret to a file within the folder, sealed and synced, for the router's user alone.
+    /// Writes a secret to a file of the folder, encrypted and synced, readable by the router's user only.
     ///
     /// # Errors
-    /// What the system says, or that the secret is longer than a copy may be.
+    /// The system's error, or the secret exceeds the size of a copy.
     pub fn write_secret(&self, name: &str, secret: &[u8]) -> io::Result<()> {
         use std::os::unix::fs::DirBuilderExt as _;
         let path = self.path.join(name);
@@ -87,10 +87,10 @@ impl StateFolder {
         files::replace(&path, None, &[&copy, &second])
     }
 
-    /// Gives the file of a secret that cannot be read a name that says so.
+    /// Renames the file of an unreadable secret.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn put_secret_aside(&self, name: &str) -> io::Result<()> {
         let path = self.path.join(name);
         files::set_aside(&path, &files::with_suffix(&path, ".damaged"))

@@ -1,5 +1,5 @@
-//! Snapshots beside the database: the whole state in one sealed piece, written some seconds after the last change and
-//! when the router stops. The snapshot before the last one is kept under a name of its own.
+//! Snapshots beside the database: the whole state in one encrypted file, written some seconds after the last change and
+//! when the router stops. The previous snapshot is kept under another name.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,29 +10,29 @@ use super::{Kept, code};
 
 const MAGIC: &[u8] = b"ferroute state 1\n";
 
-/// What was found in a file.
+/// Result of reading a file.
 #[derive(Debug)]
 pub(super) struct Reading {
-    /// The head, even if it is one of another key.
+    /// The head, even if its key is another one.
     pub(super) head: Option<Head>,
-    /// The number of the last write in it, and the bytes of the state; `None` if it is damaged.
+    /// Number of its last write, and bytes of the state; `None` if the file is damaged.
     state: Option<(u64, Vec<u8>)>,
 }
 
 impl Reading {
-    /// The number of the last write in it; `None` if it is damaged.
+    /// Returns the number of its last write; `None` if the file is damaged.
     pub(super) fn serial(&self) -> Option<u64> {
         self.state.as_ref().map(|(serial, _)| *serial)
     }
 
-    /// The state; `None` if it is damaged.
+    /// Returns the state; `None` if the file is damaged.
     pub(super) fn kept(&self) -> Option<(u64, Kept)> {
         let (serial, bytes) = self.state.as_ref()?;
         Some((*serial, code::read_kept(bytes)?))
     }
 }
 
-/// The path of the snapshot that the last one took the place of.
+/// Returns the path of the previous snapshot.
 pub(super) fn before(path: &Path) -> PathBuf {
     with_suffix(path, ".before")
 }
@@ -41,7 +41,7 @@ fn place(serial: u64) -> Place<'static> {
     Place("snapshot", "", serial)
 }
 
-/// Writes a snapshot, synced; the last one is kept as [`before`] unless it is damaged.
+/// Writes and syncs a snapshot; an intact previous one is kept as [`before`].
 pub(super) fn write(
     path: &Path,
     key: &Key,
@@ -55,7 +55,7 @@ pub(super) fn write(
     replace(path, before.as_deref(), &parts)
 }
 
-/// What is in the snapshot at a path; `None` if there is no file.
+/// Reads the snapshot at a path; `None` if it does not exist.
 pub(super) fn read(path: &Path, key: &Key) -> io::Result<Option<Reading>> {
     let bytes = match super::files::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

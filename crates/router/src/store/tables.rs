@@ -1,5 +1,5 @@
-//! What stands in the database, and how it is read. Values are locked, each for its table and key; versions before
-//! kept them in the clear, and such a database is read once.
+//! Tables of the database. Values are encrypted, each bound to its table and key. Databases of earlier versions are
+//! unencrypted, and are converted once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,33 +16,33 @@ use super::{Held, Kept, code};
 type Bytes = &'static [u8];
 type Items = TableDefinition<'static, (&'static str, u64), Bytes>;
 
-/// By menu path and id: see [`code::item`].
+/// Items by menu path and id, encoded by [`code::item`].
 pub(super) const ITEMS: Items = TableDefinition::new("items");
 /// `revision`, [`SERIAL`], and `last-id` followed by a menu's path: eight bytes each, little endian.
 pub(super) const NUMBERS: TableDefinition<'static, &str, Bytes> = TableDefinition::new("counts");
-/// Transactions by revision: see [`code::changes`].
+/// Transactions by revision, encoded by [`code::changes`].
 pub(super) const LOG: TableDefinition<'static, u64, Bytes> = TableDefinition::new("log");
-/// Items as they were when they began to be held; without bytes if they were not there.
+/// Items before safe mode; without bytes if the item did not exist.
 pub(super) const HELD: Items = TableDefinition::new("held");
-/// Words by name; [`HOLDING`] is one.
+/// Notes by name, including [`HOLDING`].
 pub(super) const NOTES: TableDefinition<'static, &str, Bytes> = TableDefinition::new("words");
-/// What is said in the clear: [`HEAD_NAME`].
+/// Unencrypted values: [`HEAD_NAME`].
 const HEAD: TableDefinition<'static, &str, Bytes> = TableDefinition::new("head");
 const HEAD_NAME: &str = "vault";
-/// As they were in the clear.
+/// Numbers of unencrypted databases.
 const OLD_NUMBERS: TableDefinition<'static, &str, u64> = TableDefinition::new("numbers");
 const OLD_NOTES: TableDefinition<'static, &str, &str> = TableDefinition::new("notes");
 
 pub(super) const REVISION: &str = "revision";
-/// Counts the writes.
+/// Name of the number of the last write.
 pub(super) const SERIAL: &str = "serial";
 pub(super) const LAST_ID: &str = "last-id";
-/// The note that there is something in [`HELD`]: the revision that is held.
+/// Note that safe mode is active: the revision before it.
 pub(super) const HOLDING: &str = "holding";
 
 type Done<T> = Result<T, redb::Error>;
 
-/// A table that may not have been made yet.
+/// Returns a table; `None` if it was never created.
 pub(super) fn table<T>(opened: Result<T, TableError>) -> Done<Option<T>> {
     match opened {
         Err(TableError::TableDoesNotExist(_)) => Ok(None),
@@ -54,7 +54,7 @@ fn damaged(what: impl Into<String>) -> redb::Error {
     redb::Error::Corrupted(what.into())
 }
 
-/// The head of a database; none where it is one of a version before.
+/// Returns the head of a database; `None` for an earlier version.
 pub(super) fn head(database: &Database) -> Done<Option<Head>> {
     let transaction = database.begin_read()?;
     let Some(table) = table(transaction.open_table(HEAD))? else {
@@ -72,7 +72,7 @@ pub(super) fn write_head(transaction: &WriteTransaction, head: &Head) -> Done<()
     Ok(())
 }
 
-/// How values are read: unlocked, or as a version before wrote them.
+/// Reads values: encrypted ones, or those of an earlier version.
 pub(super) struct Reader<'a> {
     pub(super) transaction: &'a ReadTransaction,
     pub(super) vault: Option<&'a Vault>,
@@ -188,7 +188,7 @@ impl Reader<'_> {
         Ok(log)
     }
 
-    /// Everything, and the number of the last write; none if nothing ever was kept.
+    /// Returns the whole state, and the number of the last write; `None` if nothing was ever written.
     pub(super) fn everything(&self) -> Done<Option<(u64, Kept)>> {
         let Some(numbers) = self.numbers()? else {
             return Ok(None);
@@ -211,14 +211,14 @@ impl Reader<'_> {
     }
 }
 
-/// How values are written: locked.
+/// Writes encrypted values.
 pub(super) struct Writer<'a> {
     pub(super) transaction: &'a WriteTransaction,
     pub(super) vault: &'a Vault,
 }
 
 impl Writer<'_> {
-    /// Keeps a number.
+    /// Writes a number.
     pub(super) fn number(&self, name: &str, value: u64) -> Done<()> {
         let mut numbers = self.transaction.open_table(NUMBERS)?;
         self.insert_number(&mut numbers, name, value)
@@ -236,7 +236,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Keeps a word, or forgets it.
+    /// Writes a note, or removes it.
     pub(super) fn note(&self, name: &str, text: Option<&str>) -> Done<()> {
         let mut notes = self.transaction.open_table(NOTES)?;
         match text {
@@ -249,7 +249,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Keeps a whole configuration in place of what was kept, but for the number of the last write.
+    /// Replaces the whole configuration, but keeps the number of the last write.
     pub(super) fn saved(&self, saved: &menu::Saved) -> Done<()> {
         self.transaction.delete_table(ITEMS)?;
         self.transaction.delete_table(NUMBERS)?;
@@ -271,12 +271,12 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Keeps what a transaction left.
+    /// Writes the items that a transaction changed.
     pub(super) fn changes(&self, changes: &Changes, meanwhile: &mut dyn FnMut()) -> Done<()> {
         let mut items = self.transaction.open_table(ITEMS)?;
         let mut numbers = self.transaction.open_table(NUMBERS)?;
         self.insert_number(&mut numbers, REVISION, changes.revision)?;
-        // An id is never used twice, so the highest one is kept even when its item goes.
+        // Ids are never reused, so the highest id is kept even if its item is removed.
         let mut last_ids = BTreeMap::<_, u64>::new();
         for change in &changes.list {
             meanwhile();
@@ -284,7 +284,7 @@ impl Writer<'_> {
                 Ok(item) => self.insert_item(&mut items, &item)?,
                 Err((path, id)) => drop(items.remove((path, id))?),
             }
-            // What exists from the start is numbered by the schema.
+            // The schema numbers builtin items.
             let either = change.after.as_ref().or(change.before.as_ref());
             if either.is_none_or(|item| item.builtin.is_none()) {
                 let last = last_ids.entry(change.menu.path).or_default();
@@ -308,7 +308,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Keeps what changes for the first time, as it was.
+    /// Writes the previous values of items that change for the first time.
     pub(super) fn held(&self, changes: &[Change]) -> Done<()> {
         let mut held = self.transaction.open_table(HELD)?;
         for change in changes {
@@ -334,7 +334,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Keeps a transaction in the log.
+    /// Appends a transaction to the log.
     pub(super) fn logged(&self, revision: u64, changes: &[u8]) -> Done<()> {
         let mut log = self.transaction.open_table(LOG)?;
         let sealed = self.vault.seal(&Place("log", "", revision), changes)?;
@@ -342,7 +342,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Keeps all that another database or a snapshot had.
+    /// Writes the whole state of another database or of a snapshot.
     pub(super) fn everything(&self, kept: &Kept) -> Done<()> {
         self.saved(&kept.saved)?;
         for (name, text) in &kept.notes {
@@ -359,7 +359,7 @@ impl Writer<'_> {
     }
 }
 
-/// Makes a database as versions before did.
+/// Creates an unencrypted database, like earlier versions.
 #[cfg(test)]
 pub(super) fn write_in_the_clear(path: &std::path::Path, saved: &menu::Saved) {
     let write = || -> Done<()> {

@@ -1,8 +1,8 @@
-//! How what is kept is locked: each value is encrypted with AES-256-GCM and bound to its place, so that a copied
-//! file says nothing, and what was changed or moved is noticed.
+//! Encryption of stored values: each value is encrypted with AES-256-GCM and bound to its place, so that a copied file
+//! reveals nothing, and changed or moved values are detected.
 //!
-//! Each file has a salt of its own, and its key is made of that and of the machine's ([RFC 5869]). The head of a
-//! file tells in the clear which of the machine's keys it needs: a wrong key is not taken for damage.
+//! Each file has its own salt, and its key is derived from the salt and the machine's key ([RFC 5869]). The unencrypted
+//! head of a file names the machine key that it needs, so that a wrong key is not mistaken for damage.
 //!
 //! [RFC 5869]: https://www.rfc-editor.org/rfc/rfc5869
 
@@ -15,13 +15,13 @@ use sha2::Sha256;
 use super::aead::{Cipher, NONCE, TAG};
 
 const SALT: usize = 16;
-/// Bytes of the name of a key.
+/// Length of a key's name in bytes.
 pub(super) const NAME: usize = 8;
 
-/// What a sealed value has more than the value: its nonce and its tag.
+/// Bytes that encryption adds to a value: nonce and tag.
 pub(super) const MORE: usize = NONCE + TAG;
 
-/// Fills bytes that nobody can predict, from the kernel's source.
+/// Fills a buffer with unpredictable bytes from the kernel.
 ///
 /// # Panics
 /// The kernel has no such source.
@@ -29,12 +29,12 @@ pub fn unpredictable(bytes: &mut [u8]) {
     let mut filled = 0;
     while filled < bytes.len() {
         let got = getrandom(&mut bytes[filled..], GetRandomFlags::empty());
-        // It waits for the kernel's source at most once after boot, and does not fail then (getrandom(2)).
+        // getrandom(2) blocks at most once after boot, and does not fail afterwards.
         filled += got.expect("the kernel gives random numbers");
     }
 }
 
-/// Bytes that nobody can foretell.
+/// Returns unpredictable bytes.
 ///
 /// # Errors
 /// The system has none.
@@ -46,23 +46,23 @@ pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     }
 }
 
-/// The kernel's source of bytes that nobody can predict.
+/// Returns the kernel's source of unpredictable bytes.
 pub(crate) fn entropy() -> ike::Entropy {
     Box::new(unpredictable)
 }
 
-/// The machine's key, which all files of the store are locked with.
+/// The machine's key, from which all file keys of the store are derived.
 #[derive(Clone)]
 pub struct Key {
     bytes: [u8; 32],
-    /// Where it comes from, in words.
+    /// Source of the key, as text.
     from: String,
-    /// What is wrong with the file that it was read from.
+    /// Fault of the file that the key was read from.
     complaint: Option<String>,
 }
 
 impl Key {
-    /// A key, and where it comes from in words.
+    /// Creates a key; `from` describes its source.
     pub fn new(bytes: [u8; 32], from: impl Into<String>) -> Self {
         Self {
             bytes,
@@ -71,22 +71,22 @@ impl Key {
         }
     }
 
-    /// The same key, read from a file with this fault.
+    /// Returns the key with a fault of its file.
     pub(super) fn with_complaint(self, complaint: Option<String>) -> Self {
         Self { complaint, ..self }
     }
 
-    /// What an administrator should know of the file that the key was read from.
+    /// Returns the fault of the key's file, for administrators.
     pub(super) fn complaint(&self) -> Option<&str> {
         self.complaint.as_deref()
     }
 
-    /// Where it comes from.
+    /// Returns the source of the key.
     pub fn from(&self) -> &str {
         &self.from
     }
 
-    /// Bytes that follow from the key and nothing else, for this purpose.
+    /// Derives bytes from the key for this purpose.
     fn expand<const N: usize>(&self, salt: &[u8], purpose: &[u8]) -> [u8; N] {
         let mut out = [0; N];
         let made = Hkdf::<Sha256>::new(Some(salt), &self.bytes).expand(purpose, &mut out);
@@ -94,7 +94,7 @@ impl Key {
         out
     }
 
-    /// The name of the key, by which a wrong one is told from the right one.
+    /// Returns the name of the key, which tells a wrong key from the right one.
     pub(super) fn name(&self) -> [u8; NAME] {
         self.expand(b"", b"ferroute store: name of the key")
     }
@@ -106,11 +106,11 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// What a file says in the clear.
+/// Unencrypted head of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     salt: [u8; SALT],
-    /// The name of the key that it is locked with.
+    /// Name of the machine key.
     pub(super) key: [u8; NAME],
 }
 
@@ -131,20 +131,20 @@ impl Head {
     }
 }
 
-/// Locks and unlocks the values of one file.
+/// Encrypts and decrypts the values of one file.
 pub(super) struct Vault {
     cipher: Cipher,
     pub(super) head: Head,
 }
 
 impl Vault {
-    /// For a new file.
+    /// Creates the vault of a new file.
     pub(super) fn new(key: &Key) -> io::Result<Self> {
         let (salt, name) = (random()?, key.name());
         Ok(Self::of(key, Head { salt, key: name }))
     }
 
-    /// For the file with this head.
+    /// Creates the vault of the file with this head.
     pub(super) fn of(key: &Key, head: Head) -> Self {
         let bytes: [u8; 32] = key.expand(&head.salt, b"ferroute store: key of a file");
         Self {
@@ -179,14 +179,14 @@ impl std::fmt::Debug for Vault {
     }
 }
 
-/// Where a value stands: a table or file, a text and a number within.
+/// Place of a value: table or file, and a text and a number within it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a>(pub(super) &'a str, pub(super) &'a str, pub(super) u64);
 
 impl Place<'_> {
     fn bytes(&self) -> Vec<u8> {
         let number = self.2.to_le_bytes();
-        // No table has a zero byte in its name, and the number is of one length.
+        // No table name contains a zero byte, and the number has a fixed length.
         [self.0.as_bytes(), b"\0", self.1.as_bytes(), &number].concat()
     }
 }
