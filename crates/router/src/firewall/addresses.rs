@@ -1,4 +1,4 @@
-//! `/ip/firewall/address-list` and its twin of IPv6: the fixed part of lists.
+//! `/ip/firewall/address-list` and `/ipv6/firewall/address-list`: the configured entries of lists.
 //!
 //! The data plane has each list as one sorted table and some ranges that came since that was built. The table is built
 //! anew when an entry goes, or many have come. Many commands in a row would build it as often: after [`BURST`] builds
@@ -14,24 +14,24 @@ use super::names::Lists;
 use super::value;
 use crate::intent::{ItemId, Name};
 
-/// Tables that are built at once.
+/// Maximum number of builds without a pause.
 const BURST: u32 = 32;
-/// The time between two builds after a burst, and for which a burst pays by each of its builds.
+/// Time between two builds after a burst; each build of a burst adds it to the waiting time.
 const PAUSE: Duration = Duration::from_millis(10);
-/// What a range adds to the pause.
+/// Additional pause per range of a list.
 const PER_RANGE: Duration = Duration::from_micros(1);
-/// Entries that end together leave the configuration in transactions of so many.
+/// Maximum number of expired entries that one transaction removes.
 const DUE: usize = 1_000;
 
-/// The configured entries of one family.
+/// Configured entries of one family.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     by_list: BTreeMap<Name, Ranges>,
-    /// When entries end that do.
+    /// End of entries with a timeout.
     ends: BTreeMap<ItemId, Instant>,
     /// The items of `ends` by time.
     by_end: BTreeSet<(Instant, ItemId)>,
-    /// When entries were made, of those that this run has seen come.
+    /// Creation time of entries that were added since the start of the router.
     made: BTreeMap<ItemId, Instant>,
     /// Lists whose table in the data plane lacks changes.
     stale: BTreeMap<Name, Stale>,
@@ -53,7 +53,7 @@ const FEW: usize = 16;
 #[derive(Debug, Default)]
 struct Ranges {
     by_item: BTreeMap<ItemId, AddressRange>,
-    /// Ranges of one address, with the number of entries that are this address.
+    /// Single addresses, with the number of entries for each.
     singles: BTreeMap<u128, u32>,
 }
 
@@ -81,15 +81,14 @@ impl Ranges {
     }
 }
 
-/// Spaces out builds of tables: each build moves `free` on by a pause, and a burst of builds may run ahead of the
-/// clock.
+/// Rate limit of builds: each build moves `free` forward by a pause, and a burst may run ahead of the clock.
 #[derive(Debug, Default)]
 struct Pace {
     free: Instant,
 }
 
 impl Pace {
-    /// The time of the next build.
+    /// Returns the time of the next build.
     fn next(&self) -> Instant {
         let ahead = PAUSE.saturating_mul(BURST);
         Instant::ZERO
@@ -99,7 +98,7 @@ impl Pace {
                 .saturating_sub(ahead)
     }
 
-    /// Notes a build of tables with so many ranges: long lists are built less often.
+    /// Records a build of tables with this number of ranges: longer lists are built less often.
     fn built(&mut self, now: Instant, ranges: usize) {
         let pause = PAUSE + PER_RANGE.saturating_mul(u32::try_from(ranges).unwrap_or(u32::MAX));
         self.free = self.free.max(now) + pause;
@@ -107,7 +106,7 @@ impl Pace {
 }
 
 impl Entries {
-    /// Takes over all entries; the time of those that end begins now.
+    /// Reads all entries; timeouts start now.
     pub(super) fn load(&mut self, store: &Store, path: &str, now: Instant, lists: &mut Lists) {
         let lists_before = self.by_list.keys().cloned();
         let stale = lists_before.map(|name| (name, Stale::All)).collect();
@@ -124,8 +123,8 @@ impl Entries {
         self.publish(now, lists);
     }
 
-    /// The entries whose time is over, [`DUE`] of them at most. RouterOS: one that a rule has put into its list again
-    /// stays for as long as the rule says.
+    /// Returns expired entries, at most [`DUE`]. RouterOS: an entry that a rule added again stays for the timeout of
+    /// the rule.
     pub(super) fn due(&mut self, now: Instant, lists: &Lists) -> Vec<ItemId> {
         let over = self.by_end.range(..=(now, ItemId::MAX)).take(DUE);
         let mut over: Vec<_> = over.map(|(_, item)| *item).collect();
@@ -146,7 +145,7 @@ impl Entries {
         over
     }
 
-    /// What a rule has put into an entry's list that is the entry's own address.
+    /// Returns the dynamic entry of a rule for the address of a configured entry.
     fn again(&self, item: ItemId, now: Instant, lists: &Lists) -> Option<Added> {
         let mut all = self.by_list.iter();
         let (name, range) = all.find_map(|(name, list)| Some((name, list.by_item.get(&item)?)))?;
@@ -155,7 +154,7 @@ impl Entries {
         list.added_at(range.first, now)
     }
 
-    /// When there is something to do: the next entry ends, or stale lists are published.
+    /// Returns the time of the next work: an entry expires, or stale lists are published.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let end = self.by_end.first().map(|(end, _)| *end);
         let publish = (!self.stale.is_empty()).then(|| self.pace.next());
@@ -173,7 +172,7 @@ impl Entries {
         self.by_end.extend(end.map(|end| (end, item)));
     }
 
-    /// When an entry was made, and when it ends, as far as either is known.
+    /// Returns when an entry was created, and when it expires, as far as known.
     pub(super) fn times(
         &self,
         item: ItemId,
@@ -189,7 +188,7 @@ impl Entries {
         (made, end)
     }
 
-    /// Takes over what a transaction changed.
+    /// Applies the changes of a transaction.
     pub(super) fn follow(
         &mut self,
         changes: &Changes,
@@ -221,7 +220,7 @@ impl Entries {
         }
     }
 
-    /// Whether an address is an entry of a list by itself: a rule that put one in for ever made it an entry.
+    /// Whether an address is a configured entry of a list; a rule that adds an address without a timeout creates one.
     pub(super) fn is_single(&self, list: &str, address: u128) -> bool {
         let list = self.by_list.get(list);
         list.is_some_and(|list| list.singles.contains_key(&address))
@@ -237,7 +236,7 @@ impl Entries {
             && range.first == range.last
             && let Some(list) = lists.list(&name)
         {
-            // What a rule has put there goes with it.
+            // The dynamic entry of a rule goes with it.
             list.remove(range.first);
         }
         self.stale.insert(name, Stale::All);
@@ -247,7 +246,7 @@ impl Entries {
         if item.is("disabled") {
             return;
         }
-        // A host's name has what addresses it has at the time: see `hosts.rs`.
+        // `hosts.rs` handles host names, whose addresses change.
         let is_name = matches!(item.get("address"), Some(Value::Text(_)));
         let range = item.get("address").filter(|_| !is_name);
         if let Some(range) = range.and_then(value::addresses) {
@@ -261,7 +260,7 @@ impl Entries {
         }
     }
 
-    /// Gives stale lists to the data plane, if it is time: the next packet sees them.
+    /// Publishes stale lists to the data plane, if a build is due: the next packet uses them.
     pub(super) fn publish(&mut self, now: Instant, lists: &mut Lists) {
         if self.stale.is_empty() || now < self.pace.next() {
             return;

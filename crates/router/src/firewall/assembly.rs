@@ -1,4 +1,4 @@
-//! The compiled table of a menu of rules, brought up to date rule by rule.
+//! The compiled table of a menu of rules, updated rule by rule.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use menu::Item;
 
 use crate::intent::{ItemId, Name};
 
-/// Position of a rule among those of its menu.
+/// Position of a rule in its menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Order {
-    /// Rules that features made come before those of items.
+    /// Rules of features precede rules of items.
     is_configured: bool,
     position: u64,
     item: ItemId,
 }
 
 impl Order {
-    /// Of a rule of the configuration.
+    /// Position of a configured rule.
     pub(super) const fn configured(item: &Item) -> Self {
         Self {
             is_configured: true,
@@ -27,7 +27,7 @@ impl Order {
         }
     }
 
-    /// Of a rule that a feature made; a later rule has a higher id.
+    /// Position of a rule of a feature; a later rule has a higher id.
     pub(super) const fn made(item: &Item) -> Self {
         Self {
             is_configured: false,
@@ -45,12 +45,12 @@ pub(super) struct Placed {
     pub(super) rule: Arc<Rule>,
 }
 
-/// See the module.
+/// The compiled rules of a menu, by chain.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     table: Arc<Table>,
     by_item: BTreeMap<ItemId, Placed>,
-    /// By chain: its rules in order, as the table has them.
+    /// By chain: positions of its rules, in the order of the table.
     chains: Vec<Vec<Order>>,
 }
 
@@ -65,7 +65,7 @@ impl Assembly {
         self.chains.len()
     }
 
-    /// Replaces all rules by these, which come in order.
+    /// Replaces all rules; `placed` is sorted by position.
     pub(super) fn rebuild(
         &mut self,
         names: &[Name],
@@ -86,7 +86,7 @@ impl Assembly {
         self.table = Arc::new(Table::compile(Some(&self.table), chains));
     }
 
-    /// Replaces the rule of an item; `None` takes it out.
+    /// Replaces the rule of an item; `None` removes it.
     pub(super) fn replace(&mut self, item: ItemId, now: Option<Placed>) {
         let before = self.by_item.remove(&item);
         match (&before, &now) {
@@ -115,7 +115,7 @@ impl Assembly {
         self.by_item.extend(now.map(|now| (item, now)));
     }
 
-    /// Where a rule lies in its chain, or else where it would.
+    /// Returns the index of a rule in its chain, or the index to insert it at.
     fn place(&self, placed: &Placed) -> Result<usize, usize> {
         self.chains[usize::from(placed.chain.0)].binary_search(&placed.order)
     }

@@ -1,7 +1,7 @@
-//! From an item of `/interface/ethernet/switch/rule` to a rule that the frames of bridges' ports meet first.
+//! Reads items of `/interface/ethernet/switch/rule` into rules that frames of bridge ports pass first.
 //!
-//! What a rule asks is what `/interface/bridge/filter` asks under the same names; the first rule that holds is the last
-//! one, as on a chip.
+//! Matchers have the names and meanings of `/interface/bridge/filter`. The first matching rule ends the evaluation, as
+//! on a chip.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::value;
 use crate::intent::Name;
 
 pub(super) const MENU: &str = "/interface/ethernet/switch/rule";
-/// A bucket holds what comes in this part of a second.
+/// The burst of a rate limit is this fraction of a second.
 const BURSTS: u64 = 10;
 
-/// A rule, from its item.
+/// Reads a rule from its item.
 pub(super) fn rule(item: &Item) -> Rule {
     let conditions = item
         .values()
@@ -84,7 +84,7 @@ fn senseless() -> Condition {
     }
 }
 
-/// What a rule does, and what must hold for that besides.
+/// Returns the action of a rule, and its rate condition.
 fn deed(item: &Item) -> (Deed, Option<Condition>) {
     let nowhere = item.get("new-dst-ports").map(Value::as_list);
     if nowhere.is_some_and(<[Value]>::is_empty) {
@@ -99,7 +99,7 @@ fn deed(item: &Item) -> (Deed, Option<Condition>) {
             burst: count / BURSTS,
             unit: Unit::Bits,
         };
-        // What is beyond is discarded; what is within goes on.
+        // Frames above the rate are dropped; frames within the rate continue.
         let beyond = Condition {
             negated: true,
             what: What::Plain(Match::Limit(Arc::new(Limit::new(rate)))),

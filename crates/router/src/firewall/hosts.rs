@@ -1,11 +1,11 @@
-//! Names of hosts in address lists: the addresses that they have at the time are in the list.
+//! Host names in address lists: their current addresses are entries of the list.
 //!
 //! ```text
 //! items ─▶ names ─▶ service::resolver ─▶ Ask ─▶ the forwarder (`feature/dns/`)
 //!            └──── addresses ◀── Add, Remove ◀── Heard ◀──┘
 //! ```
-//! A name is asked for once, however many entries have it. An address that several names have is in a
-//! list until the last of them loses it.
+//! Each name is resolved once, however many entries contain it. An address of several names stays in a list until the
+//! last name loses it.
 
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -19,54 +19,54 @@ use super::value::bits;
 use crate::feature::{Effect, Effects};
 use crate::intent::{ItemId, Name};
 
-/// The menu of who is asked.
+/// Menu of DNS servers.
 pub(crate) const DNS: &str = "/ip/dns";
 
-/// The names of both families.
+/// Host names of both families.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     resolver: Resolver,
     families: [Family; 2],
     config: Config,
-    /// Questions that are to be put, and those that are under way.
+    /// Queries to send, and queries in progress.
     asks: VecDeque<Ask>,
     asked: BTreeMap<u64, Key>,
 }
 
-/// The names of one family's lists.
+/// Host names in the lists of one family.
 #[derive(Debug, Default)]
 struct Family {
     items: BTreeMap<ItemId, Entry>,
     by_key: BTreeMap<Key, BTreeSet<ItemId>>,
-    /// How many entries have put an address into a list.
+    /// Number of entries that added an address to a list.
     put: BTreeMap<(Name, u128), u32>,
 }
 
-/// An entry whose address is a name.
+/// A list entry with a host name.
 #[derive(Debug)]
 pub(crate) struct Entry {
     /// The list.
     pub(crate) list: Name,
-    /// The name as it is configured.
+    /// Host name, as configured.
     pub(crate) host: Box<str>,
     key: Key,
 }
 
-/// An address of an entry's name.
+/// An address of an entry's host name.
 #[derive(Debug)]
 pub(crate) struct HostRow<'a> {
     /// The entry.
     pub(crate) item: ItemId,
-    /// What it says.
+    /// Contents of the entry.
     pub(crate) entry: &'a Entry,
     /// The address.
     pub(crate) address: IpAddr,
-    /// Since when the name has it, and until when.
+    /// Since when the name has the address, and until when.
     pub(crate) known: AddressTimes,
 }
 
 impl Hosts {
-    /// Takes over all entries of a family.
+    /// Reads all entries of a family.
     pub(crate) fn load(
         &mut self,
         (store, path): (&Store, &str),
@@ -84,14 +84,14 @@ impl Hosts {
         }
     }
 
-    /// Takes over what a transaction changed of an entry.
+    /// Applies the change of an entry.
     pub(crate) fn follow(&mut self, change: &Change, ipv6: usize, now: Instant, out: &mut Effects) {
         let of = |item: &Item| entry(item, ipv6).map(|entry| (entry.list, entry.host));
         let (before, after) = (change.before.as_deref(), change.after.as_deref());
         if before.and_then(of) == after.and_then(of) {
             return;
         }
-        // What is known of the name is not forgotten because the entry is another.
+        // Known addresses of a name are kept while its entry changes.
         let left = self.leave(change.id.0, ipv6, out);
         if let Some(after) = after {
             self.take(after, ipv6, now, out);
@@ -99,23 +99,23 @@ impl Hosts {
         self.unwatch(left, ipv6, now, out);
     }
 
-    /// Takes over how long an answer counts.
+    /// Applies the settings of the lifetime of answers.
     pub(crate) fn configure(&mut self, config: Config, now: Instant, out: &mut Effects) {
         self.config = config.clone();
         self.feed(Event::Configure(config), now, out);
     }
 
-    /// How much longer than their answers say addresses stay.
+    /// Returns the additional time that addresses stay beyond the lifetime of their answers.
     pub(crate) fn extra(&self) -> Duration {
         self.config.extra
     }
 
-    /// Others are asked from now on.
+    /// Handles changed DNS servers.
     pub(crate) fn retry(&mut self, now: Instant, out: &mut Effects) {
         self.feed(Event::OtherServers, now, out);
     }
 
-    /// Hears the answer to a question.
+    /// Handles the answer to a query.
     pub(crate) fn hear(&mut self, ticket: u64, message: &[u8], now: Instant, out: &mut Effects) {
         let Some(key) = self.asked.remove(&ticket) else {
             return;
@@ -124,19 +124,19 @@ impl Hosts {
         self.feed(Event::Heard { ticket, heard }, now, out);
     }
 
-    /// Does what is due.
+    /// Handles due timers.
     pub(crate) fn tick(&mut self, now: Instant, out: &mut Effects) {
         let mut actions = Vec::new();
         self.resolver.tick(now, &mut actions);
         self.carry_out(actions, out);
     }
 
-    /// When `tick` is next worth calling.
+    /// Returns when `tick` is due next.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.resolver.deadline().map(|(at, ())| at)
     }
 
-    /// The next question that is to be put, with its ticket.
+    /// Returns the next query to send, with its ticket.
     pub(crate) fn take_ask(&mut self) -> Option<(u64, Question)> {
         while let Some(Ask { ticket, key }) = self.asks.pop_front() {
             if let Some(question) = question(&key) {
@@ -147,7 +147,7 @@ impl Hosts {
         None
     }
 
-    /// The addresses of all entries of a family.
+    /// Returns the addresses of all entries of a family.
     pub(crate) fn rows(&self, ipv6: bool) -> impl Iterator<Item = HostRow<'_>> {
         let items = self.families[usize::from(ipv6)].items.iter();
         items.flat_map(|(item, entry)| {
@@ -175,7 +175,7 @@ impl Hosts {
         self.feed(Event::Watch(key), now, out);
     }
 
-    /// Takes what an entry has put into its list out of that; gives the name.
+    /// Removes the addresses of an entry from its list; returns the name.
     fn leave(&mut self, item: ItemId, ipv6: usize, out: &mut Effects) -> Option<Key> {
         let family = &mut self.families[ipv6];
         let Entry { key, list, .. } = family.items.remove(&item)?;
@@ -188,7 +188,7 @@ impl Hosts {
         Some(key)
     }
 
-    /// Forgets a name that no entry has any more.
+    /// Stops resolving a name without entries.
     fn unwatch(&mut self, key: Option<Key>, ipv6: usize, now: Instant, out: &mut Effects) {
         let by_key = &mut self.families[ipv6].by_key;
         if let Some(key) = key.filter(|key| by_key.get(key).is_some_and(BTreeSet::is_empty)) {
@@ -227,7 +227,7 @@ impl Hosts {
 }
 
 impl Family {
-    /// The lists that a name is in, as often as it is.
+    /// Returns the lists of a name, once for each entry.
     fn lists_of(&self, key: &Key) -> Vec<Name> {
         let items = self.by_key.get(key).into_iter().flatten();
         let entries = items.filter_map(|item| self.items.get(item));
@@ -255,7 +255,7 @@ impl Family {
     }
 }
 
-/// An address comes into a list, or leaves it.
+/// Returns the effect that adds an address to a list or removes it.
 fn entry_of(list: &Name, address: IpAddr, comes: bool) -> Effect {
     Effect::ListEntry {
         ipv6: address.is_ipv6(),
@@ -265,7 +265,7 @@ fn entry_of(list: &Name, address: IpAddr, comes: bool) -> Effect {
     }
 }
 
-/// The name of an entry, unless it has addresses of its own, or is disabled.
+/// Reads the host name of an entry; `None` if the entry contains an address or is disabled.
 fn entry(item: &Item, ipv6: usize) -> Option<Entry> {
     let Some(Value::Text(host)) = item.get("address") else {
         return None;
@@ -279,7 +279,7 @@ fn entry(item: &Item, ipv6: usize) -> Option<Entry> {
     })
 }
 
-/// What an answer says of a name.
+/// Parses the answer for a name.
 pub(crate) fn heard(key: &Key, message: &[u8]) -> Resolution {
     let question = question(key);
     let answer = { question.as_ref() }.and_then(|question| question.answer(message).ok());
@@ -290,7 +290,7 @@ pub(crate) fn heard(key: &Key, message: &[u8]) -> Resolution {
     }
 }
 
-/// The question for the addresses of a name. Its answer comes from this router itself.
+/// Returns the query for the addresses of a name. The router itself answers it.
 pub(crate) fn question(key: &Key) -> Option<Question> {
     Some(Question {
         id: 0,
@@ -311,7 +311,7 @@ mod tests {
     use crate::Instance;
     use crate::drive::Setup;
 
-    /// A router with these commands run, and the questions that it puts.
+    /// A router after these commands, and its queries.
     struct Bench {
         router: Instance,
         now: Instant,
@@ -348,7 +348,7 @@ mod tests {
             self.router.poll(end);
         }
 
-        /// Answers all questions: IPv4 with these addresses, others with `2001:db8::` and their ends.
+        /// Answers all queries: IPv4 with these addresses, IPv6 with `2001:db8::` and the last bytes.
         fn answer(&mut self, addresses: &[(&str, u8)]) -> usize {
             let asks = self.router.control().take_asks();
             for ask in &asks {
@@ -389,7 +389,7 @@ mod tests {
             list.clone()
         }
 
-        /// The last bytes of the addresses that are in a list.
+        /// Returns the last bytes of the addresses in a list.
         fn has(&mut self, name: &str) -> Vec<u8> {
             let (list, now) = (self.list(name, false), self.now);
             let base = u128::from(u32::from_be_bytes([10, 0, 0, 0]));
@@ -407,7 +407,7 @@ mod tests {
              add list=x address=off.example disabled=yes\n\
              /ipv6 firewall address-list add list=x address=a.example",
         );
-        // Once for each name and kind.
+        // One query for each name and record type.
         assert_eq!(
             bench.answer(&[("a.example", 1), ("a.example", 2), ("b.example", 2)]),
             3
@@ -426,7 +426,7 @@ mod tests {
             bench.run(shown),
             "10.0.0.1 a.example\n10.0.0.2 a.example\n10.0.0.2 b.example\n"
         );
-        // The answer's 60 seconds, and as long as the next question may take.
+        // The 60 seconds of the answer, and the time that the next query may take.
         let lasts = |bench: &mut Bench, time: &str| {
             let which = format!("address=10.0.0.1 list=y timeout={time}");
             bench.run(&format!(
@@ -440,7 +440,7 @@ mod tests {
         bench
             .run("/ip firewall address-list remove [find where address=a.example list=x !dynamic]");
         assert_eq!((bench.has("x"), bench.has("y")), (vec![2, 9], vec![1, 2]));
-        // Another list gets at once what is known of a name.
+        // Another list gets the known addresses at once.
         bench.run("/ip firewall address-list set [find where address=b.example] list=z");
         assert_eq!((bench.has("x"), bench.has("z")), (vec![9], vec![2]));
         bench.run("/ip firewall address-list set [find where list=y !dynamic] disabled=yes");

@@ -1,29 +1,29 @@
-//! Why a rule is invalid, and so never matches.
+//! Reasons why a rule is invalid, and therefore never matches.
 
 use menu::Store;
 
 use crate::compile::Missing;
 use crate::intent::Intent;
 
-/// See the module.
+/// Reason why a rule is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Invalid {
-    /// It names what cannot be used.
+    /// The rule names something that does not exist or cannot be used.
     Missing(Missing),
-    /// It asks for what no packet can be.
+    /// The conditions can never match.
     Senseless,
-    /// Its action was not told what it needs: this argument.
+    /// The action lacks this argument.
     Incomplete(&'static str),
-    /// It jumps in a circle, or too deep.
+    /// The jump closes a circle, or exceeds the maximum depth.
     Endless,
-    /// It translates a side that its chain does not.
+    /// The chain cannot translate this side of the connection.
     Side,
-    /// There are too many of what it names by itself: marks, lists of addresses, chains.
+    /// The router has no room for another mark, address list or chain.
     Full,
 }
 
 impl Invalid {
-    /// What users are told, as things are now.
+    /// Returns the present reason as text for users.
     pub fn why(&self, intent: &Intent, store: &Store) -> String {
         let why = match self {
             Self::Missing(missing) => return missing.why(intent, store),

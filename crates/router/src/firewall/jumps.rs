@@ -1,4 +1,4 @@
-//! Which chains lead where: circles and what goes too deep are found before a packet finds them.
+//! Graph of jumps between chains: finds circles and jumps that exceed the maximum depth.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,11 @@ use dataplane::rule::DEPTH;
 
 use crate::intent::{ItemId, Name};
 
-/// A rule that jumps: its item, its chain, and the chain that it leads to.
+/// A jump rule: its item, its chain, and the target chain.
 pub(super) type Jump<'a> = (ItemId, &'a Name, &'a Name);
 
-/// The jumps that would lead in a circle or deeper than chains nest; in order, so that the first
-/// of a circle are good and the one that closes it is not.
+/// Returns the jumps that close a circle or exceed the maximum depth. Jumps are added in order: the last jump of a
+/// circle is the invalid one.
 pub(super) fn endless<'a>(jumps: impl Iterator<Item = Jump<'a>>) -> BTreeSet<ItemId> {
     let mut graph = Graph::default();
     let mut refused = BTreeSet::new();
@@ -22,7 +22,7 @@ pub(super) fn endless<'a>(jumps: impl Iterator<Item = Jump<'a>>) -> BTreeSet<Ite
     refused
 }
 
-/// The chains that packets reach from these ones.
+/// Returns the chains that packets reach from these chains.
 pub(super) fn reached<'a>(from: &[&str], jumps: impl Iterator<Item = Jump<'a>>) -> BTreeSet<Name> {
     let mut graph = BTreeMap::<&str, BTreeSet<&Name>>::new();
     for (_, chain, to) in jumps {
@@ -40,7 +40,7 @@ pub(super) fn reached<'a>(from: &[&str], jumps: impl Iterator<Item = Jump<'a>>) 
     found
 }
 
-/// Chains and the chains that they lead to; without a circle.
+/// Chains and their targets, without circles.
 #[derive(Debug, Default)]
 struct Graph<'a> {
     below: BTreeMap<&'a str, BTreeSet<&'a str>>,
@@ -48,7 +48,7 @@ struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// Adds a way unless it closes a circle or makes one that is too long.
+    /// Adds a jump, unless it closes a circle or makes a path too long.
     fn add(&mut self, from: &'a str, to: &'a str) -> bool {
         if self.below.get(from).is_some_and(|all| all.contains(to)) {
             return true;
@@ -83,9 +83,9 @@ fn leads(ways: &Ways<'_>, from: &str, to: &str) -> bool {
     false
 }
 
-/// How many jumps the longest way from a chain has.
+/// Returns the number of jumps on the longest path from a chain.
 fn longest(ways: &Ways<'_>, from: &str) -> usize {
-    // No way has more than `DEPTH`: what would have was not added.
+    // No path is longer than `DEPTH`: `add` refuses longer ones.
     let mut level: BTreeSet<&str> = BTreeSet::from([from]);
     for steps in 0..=DEPTH {
         let next = level.iter().filter_map(|chain| ways.get(chain)).flatten();

@@ -1,7 +1,7 @@
-//! From an item of a bridge's table to a rule: the only place that knows what its properties are called.
+//! Reads items of bridge tables into rules: the only code that knows their property names.
 //!
-//! RouterOS: matchers of IP ask only of frames that carry such a packet right behind the link header; so they imply
-//! that. What no frame can be at once makes a rule invalid.
+//! RouterOS: IP matchers imply that the frame carries an IP packet directly behind the link header. Contradictory
+//! matchers make a rule invalid.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::rule::{Condition, Deed, Rule, Way, What};
 use super::value;
 use crate::intent::Name;
 
-/// What the firewall reads of bridges.
+/// Menus of bridges that the firewall reads.
 pub(super) const MENUS: [&str; 3] = [
     "/interface/bridge/filter",
     "/interface/bridge/nat",
@@ -26,7 +26,7 @@ pub(super) const MENUS: [&str; 3] = [
 ];
 const SETTINGS: &str = "/interface/bridge/settings";
 
-/// Which bridged packets pass the tables of IP.
+/// Returns which bridged packets pass the IP tables.
 pub(super) fn detour(store: &Store) -> Detour {
     let item = store.settings(SETTINGS);
     let is = |name: &str| item.is_some_and(|item| item.is(name));
@@ -38,13 +38,13 @@ pub(super) fn detour(store: &Store) -> Detour {
     }
 }
 
-/// Whether bridges may not take the fast path.
+/// Whether bridges must not use the fast path.
 pub(super) fn is_slow(store: &Store) -> bool {
     let item = store.settings(SETTINGS);
     item.is_some_and(|item| !item.is("allow-fast-path"))
 }
 
-/// A rule, from its item.
+/// Reads a rule from its item.
 pub(super) fn rule(item: &Item) -> Rule {
     let mut conditions: Vec<_> = item
         .values()
@@ -66,7 +66,7 @@ pub(super) fn rule(item: &Item) -> Rule {
     }
 }
 
-/// What a property asks; none if it asks nothing.
+/// Reads a matcher; `None` if the property is not a matcher.
 pub(super) fn condition(name: &str, value: &Value) -> Option<What> {
     if let Some(what) = named(name, value) {
         return Some(what);
@@ -81,7 +81,7 @@ pub(super) fn condition(name: &str, value: &Value) -> Option<What> {
     Some(what.map_or(What::Senseless, What::Plain))
 }
 
-/// Properties that name something.
+/// Reads a matcher with a name.
 fn named(name: &str, value: &Value) -> Option<What> {
     let text = || value.as_str().map(Name::from);
     let interface = |way| text().map(|name| What::Interface(way, name));
@@ -103,8 +103,8 @@ fn named(name: &str, value: &Value) -> Option<What> {
     }
 }
 
-/// What the packet in a frame says. None if the property is none of these; none within if its value is not
-/// understood.
+/// Reads a matcher of the packet in a frame. The outer value is `None` for other properties; the inner value is `None`
+/// if the value makes no sense.
 fn packet(name: &str, value: &Value) -> Option<Option<Match>> {
     let ports = || value::range(value).map(|range| Box::from([range]));
     Some(match name {
@@ -120,7 +120,7 @@ fn packet(name: &str, value: &Value) -> Option<Option<Match>> {
     })
 }
 
-/// What the link header says.
+/// Reads a matcher of the link header; `None` as in `packet`.
 fn link(name: &str, value: &Value) -> Option<Option<LinkMatch>> {
     let word = || value.as_str().unwrap_or_default();
     Some(match name {
@@ -143,7 +143,7 @@ fn link(name: &str, value: &Value) -> Option<Option<LinkMatch>> {
     })
 }
 
-/// What ARP says.
+/// Reads a matcher of ARP; `None` as in `packet`.
 fn arp(name: &str, value: &Value) -> Option<Option<LinkMatch>> {
     let addresses = |make: fn(u32, u32) -> ArpMatch| {
         let range = value::addresses(value)?;
@@ -163,7 +163,7 @@ fn arp(name: &str, value: &Value) -> Option<Option<LinkMatch>> {
     Some(what.map(LinkMatch::Arp))
 }
 
-/// What a message of the spanning tree says.
+/// Reads a matcher of spanning tree messages; `None` as in `packet`.
 fn stp(name: &str, value: &Value) -> Option<Option<LinkMatch>> {
     let range = |make: fn(u16, u16) -> StpMatch| value::range(value).map(|(a, b)| make(a, b));
     let time = |which: u8| value::range(value).map(|(a, b)| StpMatch::Time(which, a, b));
@@ -210,9 +210,9 @@ fn macs(value: &Value) -> Option<MacSet> {
     }
 }
 
-/// Names of RouterOS for what frames carry, with the numbers (IEEE 802 numbers) that they stand for.
+/// RouterOS's names of payload types, with their ranges of type numbers (IEEE 802 numbers).
 const KINDS: [(&str, u16, u16); 24] = [
-    // A frame with IEEE 802.2 has a length where others say their kind.
+    // IEEE 802.2 frames have a length in place of the EtherType.
     ("802.2", 0, ethertype::FIRST - 1),
     ("arp", ethertype::ARP, ethertype::ARP),
     ("capsman", 0x88bb, 0x88bb),
@@ -247,7 +247,7 @@ const KINDS: [(&str, u16, u16); 24] = [
     ("vlan", ethertype::VLAN, ethertype::VLAN),
 ];
 
-/// The name of what stands in frames, where RouterOS has one for that number alone.
+/// Returns RouterOS's name of an EtherType, if a name stands for this number alone.
 pub(crate) fn kind_name(number: u16) -> Option<&'static str> {
     let mut known = KINDS.iter();
     known
@@ -255,7 +255,7 @@ pub(crate) fn kind_name(number: u16) -> Option<&'static str> {
         .map(|(name, ..)| *name)
 }
 
-/// What stands in frames of this name or number, first and last.
+/// Parses a name or number of payload types; returns the first and last number.
 pub(crate) fn kinds(value: &Value) -> Option<(u16, u16)> {
     if let Some(number) = value::small(value) {
         return Some((number, number));
@@ -287,7 +287,7 @@ fn opcode(value: &Value) -> Option<u16> {
     Some(place as u16 + 1)
 }
 
-/// What must hold besides what properties ask: that there is what they ask about.
+/// Returns the implied conditions: matchers of a protocol need frames of that protocol.
 pub(super) fn implied(item: &Item, word: &str) -> Vec<Condition> {
     let plain = |what: LinkMatch| Condition {
         negated: false,
@@ -336,7 +336,7 @@ pub(super) fn implied(item: &Item, word: &str) -> Vec<Condition> {
     conditions
 }
 
-/// What the action does.
+/// Reads the action.
 fn deed(item: &Item, word: &str) -> Deed {
     let readdress = |name: &'static str, make: fn(Mac) -> Readdress| {
         let mac = item.get(name).and_then(Value::as_mac);

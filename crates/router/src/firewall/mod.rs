@@ -1,14 +1,13 @@
-//! The firewall's control side: from items to what the data plane runs, and back to what is shown.
+//! The firewall's control side: compiles items for the data plane, and returns counters for rows.
 //!
 //! ```text
 //! items ─read─▶ Rule (names) ─resolve─▶ rule::Rule (numbers) ─▶ Table ─▶ dataplane::Firewall
 //!   Desk: a menu's rules by item, in order                     Numbers: counters ◀─ workers
 //! ```
 //!
-//! A transaction's changes are followed one by one: of ten thousand rules only those are read and
-//! compiled that it touched. What rules name (interfaces and lists of them, routing tables) comes
-//! from the layout; when that changes, the rules that name it are compiled anew and keep what they
-//! remember.
+//! A transaction is applied change by change: only the changed rules are read and compiled. The names in rules
+//! (interfaces, interface lists, routing tables) are looked up in the layout; after a change of the layout, the rules
+//! with the changed names are compiled again and keep their state.
 
 mod addresses;
 mod assembly;
@@ -63,10 +62,10 @@ pub(crate) const ADDRESSES: [&str; 2] =
     ["/ip/firewall/address-list", "/ipv6/firewall/address-list"];
 const PATTERNS: &str = "/ip/firewall/layer7-protocol";
 
-/// What rules can name, as it is laid out.
+/// Objects that rules can name.
 #[derive(Clone, Copy, Debug)]
 pub struct Around<'a> {
-    /// What is configured.
+    /// The intent.
     pub intent: &'a Intent,
     /// The interfaces.
     pub layout: &'a Layout,
@@ -76,7 +75,7 @@ pub struct Around<'a> {
     pub now: Instant,
 }
 
-/// See the module.
+/// The firewall: rules by menu, address lists, and the compiled form.
 #[derive(Debug)]
 pub struct Firewall {
     desks: Vec<Desk>,
@@ -85,24 +84,24 @@ pub struct Firewall {
     reclassified: BTreeSet<InterfaceId>,
     entries: [Entries; 2],
     patterns: BTreeMap<Name, Layer7>,
-    /// What users are to be told.
+    /// Messages for users.
     complaints: Vec<String>,
     tracking: Tracking,
     services: Services,
     detour: Detour,
-    /// Some switch chip of the board does rules.
+    /// True if a switch chip of the board supports rules.
     pub(crate) chips_have_rules: bool,
     none: Arc<dataplane::rule::Table>,
-    /// Bridges take no fast path.
+    /// True if bridges use no fast path.
     bridges_are_slow: bool,
-    /// Queues read packet marks.
+    /// True if queues read packet marks.
     keeps_marks: bool,
     joining: Option<Joining>,
     compiled: Arc<dataplane::firewall::Firewall>,
 }
 
 impl Firewall {
-    /// A firewall without rules; workers count there.
+    /// Creates a firewall without rules; workers count in `counters`.
     pub fn new(counters: Vec<Arc<RuleCounters>>) -> Self {
         Self {
             desks: MENUS.into_iter().map(Desk::new).collect(),
@@ -127,17 +126,17 @@ impl Firewall {
         }
     }
 
-    /// What users are to be told, once.
+    /// Returns messages for users, once.
     pub(crate) fn take_complaints(&mut self) -> Vec<String> {
         core::mem::take(&mut self.complaints)
     }
 
-    /// What rules look for in streams and what is to be compiled a second time, once.
+    /// Returns the layer-7 patterns to combine, once.
     pub(crate) fn take_joining(&mut self) -> Option<Joining> {
         self.joining.take()
     }
 
-    /// Takes over what came of that; says whether workers must be told: it may be out of date.
+    /// Installs combined patterns; returns whether workers must be told. Outdated results are ignored.
     pub(crate) fn hear_joined(&mut self, joined: &Joined) -> bool {
         let Some(sought) = self.compiled.sought.with(joined) else {
             return false;
@@ -147,17 +146,17 @@ impl Firewall {
         true
     }
 
-    /// What the data plane runs.
+    /// Returns the compiled firewall of the data plane.
     pub const fn compiled(&self) -> &Arc<dataplane::firewall::Firewall> {
         &self.compiled
     }
 
-    /// Connection tracking as it is set.
+    /// Returns the settings of connection tracking.
     pub const fn tracking(&self) -> &Tracking {
         &self.tracking
     }
 
-    /// Takes over a configuration.
+    /// Reads a configuration.
     pub fn load(&mut self, store: &Store, around: &Around<'_>) {
         for (ipv6, path) in ADDRESSES.into_iter().enumerate() {
             let lists = &mut self.shared.lists;
@@ -180,7 +179,7 @@ impl Firewall {
         self.put_together();
     }
 
-    /// Takes over what a transaction changed; says whether workers must be told.
+    /// Applies the changes of a transaction; returns whether workers must be told.
     pub fn follow(&mut self, store: &Store, changes: &Changes, around: &Around<'_>) -> bool {
         let about = |change: &Change| is_about(change.menu.path);
         if !changes.list.iter().any(about) {
@@ -190,7 +189,7 @@ impl Firewall {
             let lists = &mut self.shared.lists;
             self.entries[ipv6].follow(changes, path, around.now, &mut lists[ipv6]);
         }
-        // Rules have their lists by reference: entries change no rule.
+        // Rules reference their lists: a change of entries changes no rule.
         let is_entry = |change: &Change| ADDRESSES.contains(&change.menu.path);
         let mut others = changes.list.iter().filter(|change| about(change));
         if others.all(is_entry) {
@@ -225,7 +224,7 @@ impl Firewall {
         self.put_together()
     }
 
-    /// A rule comes in front of those of a menu, behind others that were made.
+    /// Adds a rule of a feature to a menu, before the configured rules and behind earlier rules of features.
     pub(crate) fn make(&mut self, path: &str, id: Id, values: &[(&'static str, Value)]) {
         let mut menus = schema::ALL.iter().copied();
         let menu = menus.find(|menu| menu.path == path);
@@ -235,7 +234,7 @@ impl Firewall {
         }
     }
 
-    /// A rule that was made goes.
+    /// Removes a rule of a feature.
     pub(crate) fn unmake(&mut self, path: &str, id: ItemId) {
         let mut desks = self.desks.iter_mut();
         if let Some(desk) = desks.find(|desk| desk.which().path == path) {
@@ -243,7 +242,7 @@ impl Firewall {
         }
     }
 
-    /// Takes over the rules that were made, or went; says whether workers must be told.
+    /// Applies the added and removed rules of features; returns whether workers must be told.
     pub(crate) fn follow_made(&mut self, around: &Around<'_>) -> bool {
         let others: Vec<_> = self.desks.iter_mut().map(Desk::take_made_others).collect();
         if !others.contains(&true) {
@@ -263,13 +262,13 @@ impl Firewall {
         self.put_together()
     }
 
-    /// All interfaces and lists.
+    /// Returns all interfaces and interface lists.
     #[cfg(test)]
     pub(crate) fn everything(&self, around: &Around<'_>) -> Others {
         self.sets.everything(around.intent, around.layout)
     }
 
-    /// Hears that interfaces or lists of them may be others, or routing tables.
+    /// Handles changes of interfaces, interface lists or routing tables.
     pub fn lay_out(&mut self, around: &Around<'_>, others: Others, tables: bool) {
         let sets = self.change_sets(around, others);
         if sets.is_empty() && !tables {
@@ -285,24 +284,24 @@ impl Firewall {
         self.put_together();
     }
 
-    /// What rules know an interface by.
+    /// Returns the class of an interface in rules.
     pub(crate) fn class(&self, id: InterfaceId) -> Class {
         self.sets.class(id)
     }
 
-    /// What rules know an interface by, in words.
+    /// Returns the lists and names by which rules can match an interface.
     #[cfg(test)]
     pub(crate) fn known(&self, id: InterfaceId) -> Vec<Name> {
         self.sets.known(id)
     }
 
-    /// The interfaces that rules know by another class since this was asked last.
+    /// Returns the interfaces whose class changed since the last call.
     pub(crate) fn take_reclassified(&mut self) -> BTreeSet<InterfaceId> {
         core::mem::take(&mut self.reclassified)
     }
 
-    /// Finds the classes of these interfaces anew, and of those that rules name now and did not before, or the other
-    /// way round. Returns what rules know otherwise by that.
+    /// Recomputes the classes of these interfaces, and of interfaces that rules started or stopped naming. Returns the
+    /// differences for rules.
     fn change_sets(&mut self, around: &Around<'_>, mut others: Others) -> Difference {
         let (intent, layout) = (around.intent, around.layout);
         let renamed = self.shared.take_renamed();
@@ -320,14 +319,14 @@ impl Firewall {
         difference
     }
 
-    /// Packets keep their marks from now on, for queues that read them.
+    /// Packets keep their marks from now on, because queues read them.
     pub(crate) fn keep_marks(&mut self) {
         if !core::mem::replace(&mut self.keeps_marks, true) {
             self.put_together();
         }
     }
 
-    /// Makes what workers run; says whether it is other than before.
+    /// Builds the firewall of the data plane; returns whether it changed.
     fn put_together(&mut self) -> bool {
         let table = |kind: Kind, ipv6: bool| {
             let mut desks = self.desks.iter();
@@ -370,8 +369,7 @@ impl Firewall {
         !same
     }
 
-    /// Whether rules of a family want connections tracked (RouterOS: `enabled=auto`). Raw rules are
-    /// there to do without.
+    /// Whether the rules of a family need connection tracking (RouterOS: `enabled=auto`). Raw rules do not need it.
     fn has_rules(&self, ipv6: bool) -> bool {
         let of_family = |desk: &&Desk| {
             let which = desk.which();
@@ -380,22 +378,22 @@ impl Firewall {
         self.desks.iter().filter(of_family).any(Desk::is_used)
     }
 
-    /// The menu of this path, if it is one of rules.
+    /// Returns the menu with this path, if it is a menu of rules.
     pub fn desk(&self, path: &str) -> Option<&Desk> {
         self.desks.iter().find(|desk| desk.which().path == path)
     }
 
-    /// All menus of rules.
+    /// Returns all menus of rules.
     pub fn desks(&self) -> impl Iterator<Item = &Desk> {
         self.desks.iter()
     }
 
-    /// What a rule has counted since it was made, or its counters were reset.
+    /// Returns the counters of a rule since its creation or their last reset.
     pub fn hits(&self, number: u32) -> Hits {
         self.shared.numbers.hits(number, self.counters())
     }
 
-    /// Lets rules count from here on.
+    /// Resets the counters of rules.
     pub fn reset(&mut self, numbers: impl IntoIterator<Item = u32>) {
         for number in numbers {
             let all = self.shared.counters.iter().map(|counters| &**counters);
@@ -407,7 +405,7 @@ impl Firewall {
         self.shared.counters.iter().map(|counters| &**counters)
     }
 
-    /// The entries of address lists whose time is over, each with its menu.
+    /// Returns the expired entries of address lists, with their menus.
     pub(crate) fn due(&mut self, now: Instant) -> Vec<(&'static str, ItemId)> {
         let mut all = Vec::new();
         for (ipv6, path) in [false, true].into_iter().zip(ADDRESSES) {
@@ -420,12 +418,12 @@ impl Firewall {
         all
     }
 
-    /// When there is something to do about address lists: an entry ends, or a list is published.
+    /// Returns the next time at which an entry of an address list expires, or lists are published.
     pub(crate) fn next_entries(&self) -> Option<Instant> {
         self.entries.iter().filter_map(Entries::deadline).min()
     }
 
-    /// When an entry of an address list was made, and when it ends.
+    /// Returns when an entry of an address list was created, and when it expires.
     pub(crate) fn times(
         &self,
         ipv6: bool,
@@ -435,12 +433,12 @@ impl Firewall {
         self.entries[usize::from(ipv6)].times(item, now, self.shared.lists(ipv6))
     }
 
-    /// Whether an address is an entry of a list by itself.
+    /// Whether an address is a configured entry of a list.
     pub(crate) fn is_single(&self, ipv6: bool, list: &str, address: u128) -> bool {
         self.entries[usize::from(ipv6)].is_single(list, address)
     }
 
-    /// Takes an address into a list by a name that has it, or out of it again.
+    /// Adds an address of a host name to a list, or removes it.
     pub(crate) fn enter_named(&mut self, ipv6: bool, list: &Name, address: u128, comes: bool) {
         if let Some(list) = self.shared.lists[usize::from(ipv6)].list(list) {
             match comes {
@@ -450,7 +448,7 @@ impl Firewall {
         }
     }
 
-    /// Puts an address into a list until a time.
+    /// Adds an address to a list until a time.
     pub(crate) fn list_until(
         &mut self,
         list: &Name,
@@ -459,7 +457,7 @@ impl Firewall {
         now: Instant,
     ) {
         if let Some(list) = self.shared.lists[usize::from(address.is_ipv6())].list(list) {
-            // Without room it is counted as refused.
+            // The list counts refused entries when it is full.
             let _ = list.add(value::bits(address), Some(until), now);
         }
     }
@@ -486,52 +484,52 @@ impl Firewall {
         self.shared.lists(ipv6).name(number)
     }
 
-    /// The chain of the rule that is counted under this number, and what its lines begin with.
+    /// Returns the chain of the rule with this counter number, and its log prefix.
     pub(crate) fn logs(&self, number: u32) -> Option<(&Name, &str)> {
         let (_, rule) = self.rule(number)?;
         Some((&rule.chain, rule.log.as_deref().unwrap_or_default()))
     }
 
-    /// The rule that is counted under this number, and its menu.
+    /// Returns the rule with this counter number, and its menu.
     pub(crate) fn rule(&self, number: u32) -> Option<(Which, &Rule)> {
         let desk = self.shared.owners.get(&number)?;
         let (desk, item) = (self.desks.get(desk.0)?, desk.1);
         Some((desk.which(), desk.rule(item)?))
     }
 
-    /// The number of a packet's mark, given if it has none; none if all are taken.
+    /// Returns the number of a packet mark, which a new mark gets here; `None` if all numbers are taken.
     pub(crate) fn packet_mark_number(&mut self, name: &Name) -> Option<u32> {
         self.shared.packet_marks.number(name)
     }
 
-    /// The number of a packet's mark, if a rule names it.
+    /// Returns the number of a packet mark, if a rule uses the mark.
     pub(crate) fn known_packet_mark(&self, name: &str) -> Option<u32> {
         self.shared.packet_marks.known(name)
     }
 
-    /// The number of a connection's mark, if a rule names it.
+    /// Returns the number of a connection mark, if a rule uses the mark.
     pub(crate) fn known_connection_mark(&self, name: &str) -> Option<u32> {
         self.shared.connection_marks.known(name)
     }
 
-    /// The item of the rule that is counted under this number.
+    /// Returns the item of the rule with this counter number.
     pub(crate) fn item_of(&self, number: u32) -> Option<(&'static str, ItemId)> {
         let (desk, item) = self.shared.owners.get(&number)?;
         Some((self.desks.get(*desk)?.which().path, *item))
     }
 
-    /// The name of a packet's mark.
+    /// Returns the name of a packet mark.
     pub fn packet_mark(&self, number: u32) -> Option<&Name> {
         self.shared.packet_marks.name(number)
     }
 
-    /// The name of a connection's mark.
+    /// Returns the name of a connection mark.
     pub fn connection_mark(&self, number: u32) -> Option<&Name> {
         self.shared.connection_marks.name(number)
     }
 }
 
-/// Whether a menu is the firewall's.
+/// Whether a menu belongs to the firewall.
 pub fn is_about(path: &str) -> bool {
     path.starts_with("/ip/firewall/")
         || path.starts_with("/ipv6/firewall/")
@@ -558,7 +556,7 @@ fn world<'a>(
     }
 }
 
-/// The patterns of streams, and what is wrong with those that cannot run.
+/// Reads the layer-7 patterns; returns errors of invalid ones.
 fn patterns(store: &Store) -> (BTreeMap<Name, Layer7>, Vec<String>) {
     let (mut good, mut complaints) = (BTreeMap::new(), Vec::new());
     for item in store.items(PATTERNS) {
@@ -573,7 +571,7 @@ fn patterns(store: &Store) -> (BTreeMap<Name, Layer7>, Vec<String>) {
     (good, complaints)
 }
 
-/// Whether workers would not see a difference.
+/// Whether two compiled firewalls are equal for workers.
 fn is_same(a: &dataplane::firewall::Firewall, b: &dataplane::firewall::Firewall) -> bool {
     let same = |a: &Tables, b: &Tables| {
         let pairs = [

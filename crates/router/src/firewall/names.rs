@@ -1,7 +1,6 @@
-//! Numbers for what rules call by name: marks, lists of addresses, chains.
+//! Numbers of marks, address lists and chains, which rules use by name.
 //!
-//! A number stays with its name for as long as the router runs, because packets and connections
-//! carry it, and so do rules that are not compiled anew.
+//! A name keeps its number while the router runs, because packets, connections and compiled rules contain the number.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,10 +9,10 @@ use dataplane::rule::{ChainId, List};
 
 use crate::intent::Name;
 
-/// How many names of a kind there can be.
+/// Maximum number of names of a kind.
 const MOST: u32 = 1 << 16;
 
-/// The marks of packets, or those of connections. 0 is no mark.
+/// Packet marks or connection marks. 0 is no mark.
 #[derive(Debug, Default)]
 pub struct Marks {
     numbers: BTreeMap<Name, u32>,
@@ -21,7 +20,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// The number of a mark, given if it has none; none if all are taken.
+    /// Returns the number of a mark, which a new mark gets here; `None` if all numbers are taken.
     pub fn number(&mut self, name: &Name) -> Option<u32> {
         if let Some(number) = self.numbers.get(name) {
             return Some(*number);
@@ -35,12 +34,12 @@ impl Marks {
         Some(number)
     }
 
-    /// The number of a mark that has one.
+    /// Returns the number of a known mark.
     pub fn known(&self, name: &str) -> Option<u32> {
         self.numbers.get(name).copied()
     }
 
-    /// The name of a mark.
+    /// Returns the name of a mark.
     pub fn name(&self, number: u32) -> Option<&Name> {
         self.names.get((number as usize).checked_sub(1)?)
     }
@@ -54,12 +53,12 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// The list of this name, if there is one.
+    /// Returns the list with this name, if it exists.
     pub fn find(&self, name: &str) -> Option<&Arc<List>> {
         self.by_name.get(name)
     }
 
-    /// The list of this name, made if there is none; none if there is no room for it.
+    /// Returns the list with this name, which is created if it does not exist; `None` without room for it.
     pub fn list(&mut self, name: &Name) -> Option<Arc<List>> {
         if let Some(list) = self.by_name.get(name) {
             return Some(Arc::clone(list));
@@ -74,18 +73,18 @@ impl Lists {
         Some(list)
     }
 
-    /// The name of a list.
+    /// Returns the name of a list.
     pub fn name(&self, number: u32) -> Option<&Name> {
         self.names.get(number as usize)
     }
 
-    /// All lists by their names.
+    /// Returns all lists with their names.
     pub fn iter(&self) -> impl Iterator<Item = (&Name, &Arc<List>)> {
         self.by_name.iter()
     }
 }
 
-/// The places of a table's chains: the built-in ones come first.
+/// Indexes of a table's chains: the builtin ones come first.
 #[derive(Debug)]
 pub(super) struct Chains {
     places: BTreeMap<Name, ChainId>,
@@ -94,7 +93,7 @@ pub(super) struct Chains {
 }
 
 impl Chains {
-    /// A table that has only these.
+    /// Creates a table with the builtin chains only.
     pub(super) fn new(builtin: &[&str]) -> Self {
         let names: Vec<_> = builtin.iter().map(|name| Name::from(*name)).collect();
         let place = |(place, name): (usize, &Name)| (name.clone(), ChainId(place as u16));
@@ -105,7 +104,7 @@ impl Chains {
         }
     }
 
-    /// The place of a chain, given if it has none; none if all are taken.
+    /// Returns the index of a chain, which a new chain gets here; `None` if all are taken.
     pub(super) fn place(&mut self, name: &Name) -> Option<ChainId> {
         if let Some(place) = self.places.get(name) {
             return Some(*place);
@@ -116,17 +115,17 @@ impl Chains {
         Some(place)
     }
 
-    /// The place of a chain that has one.
+    /// Returns the index of a known chain.
     pub(super) fn known(&self, name: &str) -> Option<ChainId> {
         self.places.get(name).copied()
     }
 
-    /// Whether packets come to the chain without a jump.
+    /// Whether packets enter the chain without a jump.
     pub(super) fn is_builtin(&self, place: ChainId) -> bool {
         usize::from(place.0) < self.builtin
     }
 
-    /// The names of all chains, by place.
+    /// Returns the names of all chains, by index.
     pub(super) fn names(&self) -> &[Name] {
         &self.names
     }

@@ -1,8 +1,7 @@
-//! Numbers of rules, by which workers count: one space for all tables.
+//! Counter numbers of rules, shared by all tables.
 //!
-//! A number is a rule's for as long as the item is. It is used again only when many others were,
-//! so that no worker counts for a rule that is gone; what was counted under it then is the base of
-//! the new rule's counters.
+//! A rule keeps its number as long as its item exists. A number is reused only after many others, so that no worker
+//! still counts for the removed rule; the counts so far become the base of the new rule's counters.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,32 +9,32 @@ use dataplane::counters::Traffic;
 use dataplane::rule::{NOBODY, RuleCounters};
 use machine::Instant;
 
-/// How many numbers rest before one is used again.
+/// Number of released numbers that are held back before reuse.
 const REST: usize = 4096;
-/// Numbers that can be counted under.
+/// Maximum number of counters.
 const MOST: u32 = 1 << 20;
 
-/// What a rule has counted over all workers.
+/// Counters of a rule, summed over all workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hits {
     /// Packets and their bytes.
     pub traffic: Traffic,
-    /// When it last matched.
+    /// Time of the last match.
     pub last: Option<Instant>,
 }
 
-/// The numbers of all rules.
+/// Counter numbers of all rules.
 #[derive(Debug, Default)]
 pub struct Numbers {
-    /// How many were given for the first time.
+    /// The lowest number that was never used.
     next: u32,
     free: VecDeque<u32>,
-    /// What was counted when the number was given, or when the counters were reset.
+    /// Counts at the time when the number was assigned or the counters were reset.
     base: BTreeMap<u32, Traffic>,
 }
 
 impl Numbers {
-    /// A number for a new rule, with room for it in all counters; none if all are in use.
+    /// Assigns a number to a new rule, and makes room in all counters; `None` if all numbers are in use.
     pub fn give<'a>(&mut self, all: impl Iterator<Item = &'a RuleCounters> + Clone) -> Option<u32> {
         let number = if self.free.len() > REST || NOBODY + self.next + 1 >= MOST {
             self.free.pop_front()?
@@ -44,14 +43,14 @@ impl Numbers {
             NOBODY + self.next
         };
         for counters in all.clone() {
-            // What is beyond the limit counts nothing.
+            // Numbers beyond the limit are not counted.
             let _ = counters.make_room(number);
         }
         self.reset(number, all);
         Some(number)
     }
 
-    /// The rule of this number is gone.
+    /// Releases the number of a removed rule.
     pub fn take_back(&mut self, number: u32) {
         self.base.remove(&number);
         if number < MOST {
@@ -59,12 +58,12 @@ impl Numbers {
         }
     }
 
-    /// Counts from here on.
+    /// Resets the counters of a rule.
     pub fn reset<'a>(&mut self, number: u32, all: impl Iterator<Item = &'a RuleCounters>) {
         self.base.insert(number, sum(number, all).traffic);
     }
 
-    /// What a rule has counted since then.
+    /// Returns the counters of a rule since then.
     pub fn hits<'a>(&self, number: u32, all: impl Iterator<Item = &'a RuleCounters>) -> Hits {
         let mut hits = sum(number, all);
         let base = self.base.get(&number).copied().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! From an item of a table to a rule: the only place that knows what its properties are called.
+//! Reads items of IP tables into rules: the only code that knows their property names.
 //!
-//! The store has checked types and ranges. What makes no sense all the same is shown invalid and never
-//! matches: a rule must not do more than it says, nor nothing without a word.
+//! The store has checked types and ranges. A rule that still makes no sense is shown as invalid and never matches: a
+//! rule must neither do more than configured, nor fail silently.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use super::rule::{Condition, Deed, Rule, Translation, Way, What};
 use super::value;
 use crate::intent::Name;
 
-/// The port that copies go to unless the rule says another.
+/// Default port of the collector of packet copies.
 const SNIFF_PORT: u16 = 37_008;
 
-/// A rule, from its item.
+/// Reads a rule from its item.
 pub(super) fn rule(item: &Item, ipv6: bool) -> Rule {
     let conditions = item.values().filter_map(|(property, value)| {
         let (negated, inner) = value::unturned(value);
@@ -39,7 +39,7 @@ pub(super) fn rule(item: &Item, ipv6: bool) -> Rule {
     }
 }
 
-/// What a property asks; none if it asks nothing.
+/// Reads a matcher; `None` if the property is not a matcher.
 fn condition(name: &str, value: &Value) -> Option<What> {
     if let Some(what) = named(name, value) {
         return Some(what);
@@ -50,7 +50,7 @@ fn condition(name: &str, value: &Value) -> Option<What> {
     Some(what.map_or(What::Senseless, What::Plain))
 }
 
-/// Properties that name something.
+/// Reads a matcher with a name.
 fn named(name: &str, value: &Value) -> Option<What> {
     let text = || value.as_str().map(Name::from);
     let interface = |way| match value {
@@ -81,8 +81,8 @@ fn named(name: &str, value: &Value) -> Option<What> {
     }
 }
 
-/// Where a packet comes from and goes to. None if the property is none of these; none within if its
-/// value is not understood.
+/// Reads a matcher of source or destination. The outer value is `None` for other properties; the inner value is `None`
+/// if the value makes no sense.
 fn packet(name: &str, value: &Value) -> Option<Option<Match>> {
     Some(match name {
         "src-address" => value::addresses(value).map(Match::Source),
@@ -102,7 +102,7 @@ fn packet(name: &str, value: &Value) -> Option<Option<Match>> {
     })
 }
 
-/// What headers say.
+/// Reads a matcher of header fields; `None` as in `packet`.
 fn header(name: &str, value: &Value) -> Option<Option<Match>> {
     let lengths = |make: fn(u16, u16) -> Match| value::range(value).map(|(a, b)| make(a, b));
     Some(match name {
@@ -136,7 +136,7 @@ fn header(name: &str, value: &Value) -> Option<Option<Match>> {
     })
 }
 
-/// What its connection is like.
+/// Reads a matcher of the connection; `None` as in `packet`.
 fn connection(name: &str, value: &Value) -> Option<Option<Match>> {
     Some(match name {
         "connection-state" => value::states(value).map(Match::ConnectionState),
@@ -145,7 +145,7 @@ fn connection(name: &str, value: &Value) -> Option<Option<Match>> {
             .as_str()
             .and_then(value::helper)
             .map(Match::ConnectionType),
-        // RouterOS: 0 at the end is no bound.
+        // RouterOS: an upper bound of 0 means no bound.
         "connection-bytes" => value::pair(value)
             .filter(|(first, last)| *last == 0 || first <= last)
             .map(|(first, last)| Match::ConnectionBytes { first, last }),
@@ -163,7 +163,7 @@ fn connection(name: &str, value: &Value) -> Option<Option<Match>> {
     })
 }
 
-/// What remembers something from packet to packet. Without room for that it never matches.
+/// Reads a matcher with state between packets. It never matches if there is no memory for its state.
 fn remembered(name: &str, value: &Value) -> Option<Option<Match>> {
     Some(match name {
         "limit" => value::rate(value).map(|rate| Match::Limit(Arc::new(Limit::new(rate)))),
@@ -186,7 +186,7 @@ fn remembered(name: &str, value: &Value) -> Option<Option<Match>> {
     })
 }
 
-/// What the action does; none if this router cannot do it.
+/// Reads the action; `None` if this router does not support it.
 fn deed(item: &Item, word: &str, ipv6: bool) -> Option<Deed> {
     let text = |name: &str| Name::from(item.text(name));
     let plain = |action: Option<Action>| match action {
@@ -226,7 +226,7 @@ fn deed(item: &Item, word: &str, ipv6: bool) -> Option<Deed> {
     })
 }
 
-/// The argument that an action needs and that is not given, or says nothing that can be done.
+/// Returns the argument that an action requires and that is missing or invalid.
 fn needed(item: &Item, word: &str) -> &'static str {
     let first_unset = |names: [&'static str; 2]| {
         let unset = names.into_iter().find(|name| item.get(name).is_none());
@@ -252,8 +252,8 @@ fn new_mark(item: &Item, property: &'static str, deed: fn(Option<Name>) -> Deed)
     }
 }
 
-/// Actions that change a packet. None if it is another action; none within if it says nothing that
-/// can be done.
+/// Reads an action that changes the packet. The outer value is `None` for other actions; the inner value is `None` for
+/// invalid arguments.
 fn change(item: &Item, word: &str) -> Option<Option<Action>> {
     let number = |name: &str| item.get(name).and_then(value::small::<u8>);
     Some(match word {
@@ -305,7 +305,7 @@ fn new_ttl(value: Option<&Value>) -> Option<Action> {
     }))
 }
 
-/// Prefixes that stand for each other have one length, the longer of both (RFC 6296, 3.1).
+/// Prefixes that are translated into each other have one length, the longer of both (RFC 6296, 3.1).
 fn prefixes(item: &Item) -> Option<Npt> {
     let prefix = |name: &str| item.get(name).and_then(Value::as_prefix);
     let (from, to) = (prefix("src-prefix")?, prefix("dst-prefix")?);
@@ -316,7 +316,7 @@ fn prefixes(item: &Item) -> Option<Npt> {
     })
 }
 
-/// Where copies go; none without a target.
+/// Reads the collector of packet copies; `None` without a target.
 fn sniff(item: &Item, word: &str) -> Option<Sniff> {
     let target = item.get("sniff-target").and_then(Value::as_address)?;
     let port = item.get("sniff-target-port").and_then(value::small);
@@ -341,7 +341,8 @@ fn list_timeout(value: Option<&Value>) -> Timeout {
     }
 }
 
-/// What the sender is told (RFC 792; RFC 1812, 5.2.7.1; RFC 4443, 3.1; RFC 6550, 20.18; RFC 8883, 3).
+/// Returns the ICMP error or reset that the sender gets (RFC 792; RFC 1812, 5.2.7.1; RFC 4443, 3.1; RFC 6550, 20.18;
+/// RFC 8883, 3).
 fn reject(word: &str, ipv6: bool) -> Reject {
     if word == "tcp-reset" {
         return Reject::TcpReset;
@@ -364,12 +365,12 @@ fn reject(word: &str, ipv6: bool) -> Reject {
         "icmp-net-prohibited" => 9,
         "icmp-host-prohibited" => 10,
         "icmp-admin-prohibited" => 13,
-        // RouterOS: a reject that does not say how says network unreachable.
+        // RouterOS: the default is network unreachable.
         _ => 0,
     })
 }
 
-/// What becomes of a connection's addresses; none if the action does not translate.
+/// Reads the translation of an action; `None` if the action does not translate.
 fn translation(item: &Item, word: &str) -> Option<Translation> {
     use nat::{Action as How, Side};
     let (side, action) = match word {
@@ -397,7 +398,7 @@ fn translation(item: &Item, word: &str) -> Option<Translation> {
     })
 }
 
-/// The argument that a translation lacks to say what to: these actions know of nothing by themselves.
+/// Returns the argument that a translation requires for its new addresses or ports, if it is missing.
 fn untold(translation: &Translation, item: &Item) -> Option<&'static str> {
     let Translation {
         action,
@@ -410,7 +411,7 @@ fn untold(translation: &Translation, item: &Item) -> Option<&'static str> {
         nat::Action::Netmap { .. } | nat::Action::Same { .. } => addresses.is_some(),
         nat::Action::Own | nat::Action::EndpointIndependent => true,
     };
-    // IPv6's tables have one prefix.
+    // IPv6 tables have one prefix instead.
     let has = |name| item.menu.property(name).is_some();
     let name = if has("to-addresses") {
         "to-addresses"

@@ -1,4 +1,4 @@
-//! From names to what the data plane knows: one rule, compiled.
+//! Resolves the names of one rule, and compiles it for the data plane.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use super::targets::Targets;
 use crate::compile::Missing;
 use crate::intent::Name;
 
-/// What is there to be named.
+/// Objects that rules can name.
 #[derive(Debug)]
 pub struct World<'a> {
-    /// Interfaces that rules name, lists and kinds of them.
+    /// Interfaces in rules, interface lists and interface kinds.
     pub sets: &'a Sets,
     /// The routing tables that forward.
     pub tables: &'a BTreeMap<Name, u16>,
-    /// The patterns of streams.
+    /// Layer-7 patterns.
     pub patterns: &'a BTreeMap<Name, Layer7>,
 }
 
-/// What gets numbers when it is named.
+/// Names that get a number at their first use.
 #[derive(Debug)]
 pub(super) struct Numbered<'a> {
     /// Marks of packets.
@@ -38,24 +38,24 @@ pub(super) struct Numbered<'a> {
     pub lists: &'a mut Lists,
     /// The chains of the rule's table.
     pub chains: &'a mut Chains,
-    /// Where translations lie.
+    /// Slots of translations.
     pub targets: &'a mut Targets,
 }
 
-/// Which rule it is.
+/// Identity of the rule to compile.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    /// The index of its counters.
+    /// Number of its counters.
     pub number: u32,
-    /// The place of its translation, if it has one.
+    /// Slot of its translation, if it has one.
     pub target: Option<u32>,
-    /// The side of a translation that does not say it by itself.
+    /// Side to translate, for actions that do not determine it.
     pub side: nat::Side,
-    /// It leads in a circle, or too deep.
+    /// True if its jump closes a circle or exceeds the maximum depth.
     pub endless: bool,
 }
 
-/// A rule for the data plane, and why it is invalid, if it is. Such a rule never matches.
+/// Compiles a rule; returns also why it is invalid, if it is. Invalid rules never match.
 pub(super) fn compile(
     rule: &Rule,
     place: &Place,
@@ -81,7 +81,7 @@ pub(super) fn compile(
             }
             (matchers, action, None)
         }
-        // This router cannot do it, and it is said elsewhere.
+        // The router does not support the action; another message says so.
         (Ok(_), None) => (never(), Action::Passthrough, None),
         (Err(why), _) | (Ok(_), Some(Err(why))) => (never(), Action::Passthrough, Some(why)),
     };
@@ -91,8 +91,8 @@ pub(super) fn compile(
     (compiled, invalid)
 }
 
-/// Whether a rule translates what comes for endpoints that stand for others: what is for nobody, it
-/// leaves to the rules behind it.
+/// Whether a rule translates packets to mapped endpoints of endpoint-independent NAT. Packets to unmapped endpoints
+/// continue with the next rule.
 fn is_to_mapped(rule: &Rule, place: &Place) -> bool {
     let Some(Deed::Translate(translation)) = &rule.deed else {
         return false;
@@ -114,7 +114,7 @@ fn resolve(what: &What, world: &World<'_>, numbered: &mut Numbered<'_>) -> Resul
             interface(*way, class)
         }
         What::Interfaces(way, names) => {
-            // What is not there, or is no interface, brings no frames.
+            // An interface that does not exist receives no frames.
             let classes = names.iter().filter_map(|name| world.sets.named(name));
             interfaces(*way, &Arc::new(classes.collect()))
         }
@@ -145,7 +145,7 @@ fn resolve(what: &What, world: &World<'_>, numbered: &mut Numbered<'_>) -> Resul
     })
 }
 
-/// The number of a routing table that forwards.
+/// Returns the number of a routing table that forwards.
 fn table(name: &Name, world: &World<'_>) -> Result<u32, Missing> {
     let number = world.tables.get(name).copied();
     number
@@ -153,7 +153,7 @@ fn table(name: &Name, world: &World<'_>) -> Result<u32, Missing> {
         .ok_or_else(|| Missing::Table(name.clone()))
 }
 
-/// The number of a mark; none is 0.
+/// Returns the number of a mark; 0 for no mark.
 fn mark(marks: &mut Marks, name: &Option<Name>) -> Result<u32, Invalid> {
     match name {
         None => Ok(0),
@@ -184,7 +184,7 @@ fn interfaces(way: Way, set: &Arc<ClassSet>) -> Match {
     }
 }
 
-/// What a rule does.
+/// Compiles the action of a rule.
 fn act(
     deed: &Deed,
     rule: &Rule,
@@ -224,7 +224,7 @@ fn act(
         Deed::MarkRouting(name) => Action::MarkRouting(table(name, world)?),
         Deed::Translate(translation) => {
             let side = translation.side.unwrap_or(place.side);
-            // A source is not translated before the route is known, nor a destination behind it.
+            // Source NAT needs the route, so it comes after routing; destination NAT comes before routing.
             let chain = numbered.chains.known(&rule.chain).ok_or(Invalid::Full)?;
             if numbered.chains.is_builtin(chain) && side != place.side {
                 return Err(Invalid::Side);
@@ -236,7 +236,8 @@ fn act(
     })
 }
 
-/// A bridge's source is not changed before the frame's way is known, nor its destination behind that.
+/// Checks that a bridge rule changes the source address after the bridge has chosen the port, and the destination
+/// address before.
 fn is_its_side(how: Readdress, rule: &Rule, place: &Place, chains: &Chains) -> Result<(), Invalid> {
     let side = match how {
         Readdress::Source(_) => nat::Side::Source,
@@ -267,7 +268,7 @@ fn target(translation: &Translation, side: nat::Side, rule: &Rule) -> nat::Targe
     }
 }
 
-/// The addresses of a side that a rule matches, where it says them by itself.
+/// Returns the addresses that a rule matches on one side, if it contains a matcher of addresses.
 fn matched(rule: &Rule, side: nat::Side) -> Option<nat::Addresses> {
     rule.conditions.iter().find_map(|condition| {
         let ((What::Plain(Match::Source(range)), nat::Side::Source)

@@ -1,7 +1,7 @@
-//! A rule as it is configured: what needs no name is compiled, what names something waits for it.
+//! A rule as configured: parts without names are compiled, parts with names are resolved later.
 //!
-//! The memory of limits is made here, with the item: whatever is compiled anew because an interface
-//! or a list changed keeps it.
+//! The state of limits is created here, with the item, so that it survives recompilation after changes of interfaces or
+//! lists.
 
 use std::sync::Arc;
 
@@ -11,25 +11,25 @@ use dataplane::rule::{Action, Match};
 use super::sets::Difference;
 use crate::intent::Name;
 
-/// An item of a table of rules.
+/// A configured rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// The chain that it is in.
+    /// Its chain.
     pub chain: Name,
-    /// Configured and not in use.
+    /// Disabled by the configuration.
     pub disabled: bool,
-    /// What must hold.
+    /// Conditions, all of which must match.
     pub conditions: Vec<Condition>,
-    /// What happens then; none if this router cannot do it: the rule never matches.
+    /// Action; `None` if this router does not support it: then the rule never matches.
     pub deed: Option<Deed>,
-    /// Mangle: later rules see the packet too.
+    /// Mangle: later rules are evaluated as well.
     pub passthrough: bool,
-    /// What entries of the log begin with, if there are any.
+    /// Prefix of log entries; `None` without logging.
     pub log: Option<Arc<str>>,
 }
 
 impl Rule {
-    /// Whether it names an interface, a list or a kind of interfaces that is other.
+    /// Whether the rule names a changed interface, interface list or interface kind.
     pub fn names_any_of(&self, others: &Difference) -> bool {
         let names = |condition: &Condition| match &condition.what {
             What::Interface(_, name) => others.named.contains(name),
@@ -41,7 +41,7 @@ impl Rule {
         self.conditions.iter().any(names)
     }
 
-    /// The interfaces that it names alone.
+    /// Returns the interfaces that the rule names directly.
     pub fn interfaces(&self) -> impl Iterator<Item = &Name> {
         let conditions = self.conditions.iter();
         conditions.flat_map(|condition| match &condition.what {
@@ -51,20 +51,20 @@ impl Rule {
         })
     }
 
-    /// Whether it names routing tables.
+    /// Whether the rule names routing tables.
     pub fn names_tables(&self) -> bool {
         let names = |condition: &Condition| matches!(condition.what, What::RoutingMark(_));
         self.conditions.iter().any(names) || matches!(self.deed, Some(Deed::MarkRouting(_)))
     }
 
-    /// Whether it names this pattern of a stream.
+    /// Whether the rule names this layer-7 pattern.
     pub fn names_pattern(&self, name: &str) -> bool {
         self.conditions
             .iter()
             .any(|condition| matches!(&condition.what, What::Layer7(own) if **own == *name))
     }
 
-    /// The chain that it leads to.
+    /// Returns the target chain of a jump.
     pub fn jumps_to(&self) -> Option<&Name> {
         match &self.deed {
             Some(Deed::Jump(chain)) => Some(chain),
@@ -73,16 +73,16 @@ impl Rule {
     }
 }
 
-/// A property that must hold.
+/// A condition of a rule.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// It must be another.
+    /// True to negate the matcher.
     pub negated: bool,
-    /// What is asked.
+    /// The matcher.
     pub what: What,
 }
 
-/// Which of a packet's interfaces is meant.
+/// The interface of a packet that a matcher examines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// `in-interface`.
@@ -93,16 +93,16 @@ pub enum Way {
     InBridge,
     /// `out-bridge-port`.
     OutBridge,
-    /// `in-bridge`, of rules of bridges: there `in-interface` is a port.
+    /// `in-bridge` of bridge rules, whose `in-interface` is a port.
     InOfPort,
-    /// `out-bridge`.
+    /// `out-bridge` of bridge rules.
     OutOfPort,
 }
 
-/// What a property asks.
+/// A matcher.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// Something that needs no name.
+    /// A matcher without names.
     Plain(Match),
     /// The interface of this name.
     Interface(Way, Name),
@@ -112,54 +112,54 @@ pub enum What {
     Kind(Way, &'static str),
     /// A list of interfaces.
     InterfaceList(Way, Name),
-    /// A list of addresses; of the source, else of the destination.
+    /// An address list; true for the source, false for the destination.
     AddressList(bool, Name),
     /// The routing table that the packet is marked for.
     RoutingMark(Name),
-    /// The packet's mark; none is `no-mark`.
+    /// The packet mark; `None` is `no-mark`.
     PacketMark(Option<Name>),
-    /// The connection's mark; none is `no-mark`.
+    /// The connection mark; `None` is `no-mark`.
     ConnectionMark(Option<Name>),
-    /// A pattern in the stream.
+    /// A layer-7 pattern.
     Layer7(Name),
-    /// What no packet can be, or what there is no memory for: the rule is invalid.
+    /// A matcher that cannot match, or without memory for its state: the rule is invalid.
     Senseless,
 }
 
-/// What an action does.
+/// An action.
 #[derive(Clone, Debug)]
 pub enum Deed {
-    /// Something that needs no name.
+    /// An action without names.
     Plain(Action),
-    /// An action that was not told what it needs, an argument: the rule is invalid.
+    /// An action without this required argument: the rule is invalid.
     Incomplete(&'static str),
-    /// Goes on in the chain of this name.
+    /// Jumps to this chain.
     Jump(Name),
-    /// Enters an address into a list.
+    /// Adds an address to a list.
     AddToList {
         /// The list.
         list: Name,
-        /// The source, else the destination.
+        /// True for the source, false for the destination.
         source: bool,
-        /// For how long.
+        /// Timeout of the entry.
         timeout: dataplane::rule::Timeout,
     },
     /// Translates a connection.
     Translate(Translation),
-    /// Marks the packet; none takes the mark away.
+    /// Sets the packet mark; `None` removes it.
     MarkPacket(Option<Name>),
-    /// Marks the connection.
+    /// Sets the connection mark; `None` removes it.
     MarkConnection(Option<Name>),
-    /// Marks the packet for a routing table.
+    /// Sets the routing mark.
     MarkRouting(Name),
 }
 
-/// A translation, as far as a rule says it by itself.
+/// A translation, as far as the rule determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Translation {
-    /// The side that its action says; none where that follows from the chain.
+    /// Side that the action determines; `None` if the chain determines it.
     pub side: Option<nat::Side>,
-    /// How addresses are found. Of netmap the place is not known yet.
+    /// Method of translation. The slot of netmap is filled in later.
     pub action: nat::Action,
     /// `to-addresses`.
     pub addresses: Option<nat::Addresses>,

@@ -7,7 +7,7 @@ use super::value::helper;
 
 pub(super) const PATH: &str = "/ip/firewall/service-port";
 
-/// Which helpers read which connections.
+/// Reads which connection helpers are enabled, and their ports.
 pub(super) fn read(store: &Store) -> Services {
     let mut services = Services::default();
     for item in store.items(PATH) {

@@ -1,9 +1,8 @@
-//! What rules know interfaces by: classes, and sets of them: the lists of `/interface/list`, and all interfaces of a
-//! kind.
+//! Classes of interfaces for rules, and sets of classes: the lists of `/interface/list`, and all interfaces of a kind.
 //!
-//! Interfaces share a class where rules cannot tell them from each other: they are of the same kind, members of the
-//! same lists, and no rule names one of them alone. So an interface that is like one before needs no rule compiled
-//! anew. A class comes when such interfaces are first seen, and goes, once there are none, when another one comes.
+//! Interfaces that rules cannot distinguish share a class: they have the same kind and lists, and no rule names one of
+//! them directly. So adding another such interface recompiles no rule. A class is created with its first interface. A
+//! class without interfaces is removed when a new class is created.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,35 +14,35 @@ use crate::compile::Layout;
 use crate::intent::{self, Intent, InterfaceList, Name};
 use crate::object::DYNAMIC;
 
-/// How deep lists include lists.
+/// Maximum depth of lists that include lists.
 const DEPTH: usize = 32;
 
-/// What rules can tell an interface by.
+/// Properties by which rules can distinguish interfaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    /// The word for all interfaces of its kind; empty where there is none.
+    /// Word for all interfaces of its kind; empty without one.
     kind: &'static str,
-    /// The lists that it is a member of by itself.
+    /// Lists that it is a direct member of.
     lists: BTreeSet<Name>,
-    /// Its name, if rules name it.
+    /// Its name, if rules name it directly.
     named: Option<Name>,
-    /// A feature has made it.
+    /// True if a feature created the interface.
     dynamic: bool,
 }
 
 /// All classes, and all sets by name.
 ///
-/// A change costs what it touches: interfaces are counted by class, and sets are changed by the classes that come and
-/// go.
+/// The cost of a change depends on the change: interfaces are counted by class, and sets are changed by added and
+/// removed classes.
 #[derive(Debug, Default)]
 pub struct Sets {
     lists: BTreeMap<Name, Arc<ClassSet>>,
-    /// Lists by the names that they include or exclude.
+    /// By list: the lists that include or exclude it.
     dependents: BTreeMap<Name, BTreeSet<Name>>,
-    /// Names that each list includes or excludes.
+    /// By list: the lists that it includes or excludes.
     dependencies: BTreeMap<Name, BTreeSet<Name>>,
     kinds: BTreeMap<&'static str, Arc<ClassSet>>,
-    /// The classes of interfaces that rules name.
+    /// Classes of interfaces that rules name directly.
     named: BTreeMap<Name, Class>,
     classes: BTreeMap<Key, Counted>,
     /// Keys of classes without interfaces.
@@ -55,48 +54,48 @@ pub struct Sets {
     numbers: ClassNumbers,
 }
 
-/// A class, and how many interfaces are of it.
+/// A class, and the number of its interfaces.
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     class: Class,
     interfaces: usize,
 }
 
-/// What a change concerns: interfaces by id, lists by name.
+/// Interfaces and lists that a change may concern.
 #[derive(Clone, Debug, Default)]
 pub struct Others {
-    /// Interfaces that may be other, or members of other lists, or gone.
+    /// Interfaces that may have changed, changed their lists, or been removed.
     pub interfaces: BTreeSet<InterfaceId>,
-    /// Lists that may be other, or gone.
+    /// Lists that may have changed or been removed.
     pub lists: BTreeSet<Name>,
 }
 
-/// What rules know otherwise after a change.
+/// Differences for rules after a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// Lists with other members.
+    /// Lists whose members changed.
     pub lists: BTreeSet<Name>,
-    /// Words for kinds with other members.
+    /// Words of kinds whose members changed.
     pub kinds: BTreeSet<&'static str>,
-    /// Interfaces that rules name, with another class.
+    /// Interfaces that rules name directly, whose class changed.
     pub named: BTreeSet<Name>,
-    /// Interfaces with another class.
+    /// Interfaces whose class changed.
     pub reclassified: BTreeSet<InterfaceId>,
 }
 
 impl Difference {
-    /// Whether no rule has to be compiled anew.
+    /// Whether no rule needs recompilation.
     pub fn is_empty(&self) -> bool {
         self.lists.is_empty() && self.kinds.is_empty() && self.named.is_empty()
     }
 }
 
-/// The numbers that no class has.
+/// Free class numbers.
 #[derive(Debug, Default)]
 struct ClassNumbers {
-    /// Numbers that were given back.
+    /// Released numbers.
     free: BTreeSet<u16>,
-    /// The highest number that was ever given.
+    /// The highest number ever assigned.
     highest: u16,
 }
 
@@ -112,14 +111,14 @@ impl ClassNumbers {
     }
 }
 
-/// Classes that come into a set and leave it.
+/// Classes to add to a set, and classes to remove.
 #[derive(Debug, Default)]
 struct Edit {
     add: BTreeSet<Class>,
     remove: BTreeSet<Class>,
 }
 
-/// The sets that a change of classes concerns.
+/// Sets that a change of classes concerns.
 #[derive(Debug, Default)]
 struct Edits {
     lists: BTreeMap<Name, Edit>,
@@ -127,7 +126,7 @@ struct Edits {
 }
 
 impl Sets {
-    /// All interfaces and lists, those that are there and those that were.
+    /// Returns all interfaces and lists, present and previous.
     pub fn everything(&self, intent: &Intent, layout: &Layout) -> Others {
         let interfaces = self.keys.keys().chain(layout.interfaces.keys());
         let lists = self.lists.keys().chain(intent.lists.keys());
@@ -137,8 +136,8 @@ impl Sets {
         }
     }
 
-    /// Takes over interfaces and lists. `is_named` says whether rules name an interface; interfaces for which it has
-    /// another answer are among `others`. A set that is the same as before is the same value.
+    /// Applies changes of interfaces and lists. `is_named` returns whether rules name an interface directly; `others`
+    /// contains the interfaces for which the answer changed. An unchanged set keeps its value.
     pub fn change(
         &mut self,
         others: &Others,
@@ -182,7 +181,7 @@ impl Sets {
         difference
     }
 
-    /// Takes interfaces out of their classes. Returns the classes of those that rules name.
+    /// Removes interfaces from their classes. Returns the classes of interfaces that rules name directly.
     fn detach(
         &mut self,
         keys: &[(InterfaceId, Option<Key>)],
@@ -211,7 +210,7 @@ impl Sets {
         named
     }
 
-    /// Makes the classes that are missing, as far as there are numbers. Classes without interfaces go if others come.
+    /// Creates missing classes, as far as numbers are free. Removes unused classes if new ones need their place.
     fn make_classes(&mut self, keys: &[(InterfaceId, Option<Key>)], intent: &Intent) -> Edits {
         let mut edits = Edits::default();
         let wanted = keys.iter().filter_map(|(_, key)| key.as_ref());
@@ -224,7 +223,7 @@ impl Sets {
         for key in wanted {
             self.unused.remove(key);
         }
-        // A number that has been let go of rests once, so that nobody takes the one class for the other.
+        // A released number pauses for one round, so that the two classes are not confused.
         let mut resting = BTreeSet::new();
         for key in core::mem::take(&mut self.unused) {
             let Some(Counted { class, .. }) = self.classes.remove(&key) else {
@@ -261,7 +260,7 @@ impl Sets {
         edits
     }
 
-    /// Puts interfaces into their classes. Returns the names of those that rules name.
+    /// Adds interfaces to their classes. Returns the names of interfaces that rules name directly.
     fn attach(
         &mut self,
         keys: Vec<(InterfaceId, Option<Key>)>,
@@ -292,7 +291,7 @@ impl Sets {
         names
     }
 
-    /// Takes over which lists these lists include and exclude. Returns them with all lists that depend on them.
+    /// Updates the included and excluded lists of these lists. Returns these lists with all lists that depend on them.
     fn change_dependencies(&mut self, lists: &BTreeSet<Name>, intent: &Intent) -> BTreeSet<Name> {
         for name in lists {
             let wanted = intent.lists.get(name);
@@ -320,7 +319,7 @@ impl Sets {
         self.dependent(lists.iter().cloned())
     }
 
-    /// These lists, and all that include or exclude one of them, over any number of steps.
+    /// Returns these lists, and all lists that include or exclude one of them, directly or indirectly.
     fn dependent(&self, lists: impl IntoIterator<Item = Name>) -> BTreeSet<Name> {
         let mut found = BTreeSet::new();
         let mut waiting: Vec<Name> = lists.into_iter().collect();
@@ -333,14 +332,14 @@ impl Sets {
         found
     }
 
-    /// The lists that may have the interfaces with this key.
+    /// Returns the lists that may contain interfaces with this key.
     fn reachable(&self, key: &Key) -> BTreeSet<Name> {
         let word = if key.dynamic { "dynamic" } else { "static" };
         let words = ["all", word].map(Name::from);
         self.dependent(key.lists.iter().cloned().chain(words))
     }
 
-    /// Finds the classes of lists anew.
+    /// Recomputes the classes of lists.
     fn find_lists(&mut self, lists: BTreeSet<Name>, intent: &Intent, difference: &mut Difference) {
         for name in lists {
             let now = intent.lists.contains_key(&name).then(|| -> ClassSet {
@@ -359,27 +358,27 @@ impl Sets {
         }
     }
 
-    /// The members of a list.
+    /// Returns the classes of a list.
     pub fn list(&self, name: &str) -> Option<&Arc<ClassSet>> {
         self.lists.get(name)
     }
 
-    /// The interfaces of a kind, such as `all-ethernet`.
+    /// Returns the classes of a kind, such as `all-ethernet`.
     pub fn kind(&self, word: &str) -> Option<&Arc<ClassSet>> {
         self.kinds.get(word)
     }
 
-    /// The interface of this name, which a rule names.
+    /// Returns the class of an interface that a rule names directly.
     pub fn named(&self, name: &str) -> Option<Class> {
         self.named.get(name).copied()
     }
 
-    /// What rules know an interface by.
+    /// Returns the class of an interface.
     pub fn class(&self, id: InterfaceId) -> Class {
         self.interfaces.get(&id).copied().unwrap_or_default()
     }
 
-    /// The lists and kinds that an interface is in, and the name that rules name it by.
+    /// Returns the lists and kinds of an interface, and its name if rules name it directly.
     #[cfg(test)]
     pub(super) fn known(&self, id: InterfaceId) -> Vec<Name> {
         let class = self.class(id);
@@ -394,14 +393,14 @@ impl Sets {
             .collect()
     }
 
-    /// How many interfaces have no class, as there is none left for them.
+    /// Returns the number of interfaces for which no class was left.
     pub fn without_class(&self) -> usize {
         self.without.len()
     }
 }
 
 impl Edit {
-    /// Changes a set; returns whether it has other classes.
+    /// Applies the edit to a set; returns whether its classes changed.
     fn apply(&self, set: &mut Arc<ClassSet>) -> bool {
         let stays = set.iter().filter(|class| !self.remove.contains(class));
         let now: ClassSet = stays.chain(self.add.iter().copied()).collect();
@@ -413,7 +412,7 @@ impl Edit {
     }
 }
 
-/// What rules can tell an interface by; none if it is not there.
+/// Returns the key of an interface; `None` if it does not exist.
 fn key(
     id: InterfaceId,
     intent: &Intent,
@@ -422,7 +421,7 @@ fn key(
 ) -> Option<Key> {
     let laid = layout.interfaces.get(&id)?;
     let interface = intent.interfaces.get(&laid.item);
-    // Of several interfaces with one name the first has it.
+    // If several interfaces have one name, it belongs to the first.
     let name = Some(&laid.name).filter(|name| layout.by_name.get(*name) == Some(&id));
     let members = name.into_iter().flat_map(|name| intent.members.on(name));
     let members = members.filter(|(_, member)| !member.disabled);
@@ -434,14 +433,14 @@ fn key(
     })
 }
 
-/// Whether a list has the interfaces of a class.
+/// Whether a list contains the interfaces of a class.
 fn has(lists: &BTreeMap<Name, InterfaceList>, name: &str, key: &Key) -> bool {
     let own = |list: &str| key.lists.contains(list);
     is_in(lists, name, (&own, key.dynamic), 0)
 }
 
-/// Whether an interface is in a list, of which `own` says that it is a member of its own. RouterOS: those of included
-/// lists come first, those of excluded lists are taken out, and a list's own members are in it in any case.
+/// Whether a list contains an interface; `own` returns whether it is a direct member of a list. RouterOS: members of
+/// included lists are added first, members of excluded lists are then removed, and direct members are always contained.
 pub(crate) fn is_in(
     lists: &BTreeMap<Name, InterfaceList>,
     name: &str,

@@ -1,8 +1,8 @@
-//! One menu of rules: what it has, in order, and what the data plane has of it.
+//! One menu of rules: its rules in order, and its compiled table.
 //!
-//! A change costs what it touches: rules that changed are read and compiled, and replaced in the compiled table
-//! ([`Assembly`]). Only what a rule names brings others with it: an interface, a list of them, a routing table, a jump
-//! that closes a circle.
+//! The cost of a change depends on the change: changed rules are read, compiled, and replaced in the compiled table
+//! ([`Assembly`]). Other rules are compiled again only if a name in them changed: an interface, an interface list, a
+//! routing table, or a jump that closes a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,38 +26,38 @@ use super::targets::Targets;
 use super::uses::Uses;
 use crate::intent::{ItemId, Name};
 
-/// Which menu it is.
+/// Identifies a menu of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Which {
     /// Its path.
     pub path: &'static str,
     /// IPv6 rather than IPv4.
     pub ipv6: bool,
-    /// What its rules are for.
+    /// Purpose of its rules.
     pub kind: Kind,
 }
 
-/// What rules are for.
+/// Purpose of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Before connections are looked at.
+    /// Before connection tracking.
     Raw,
-    /// Marks and changes.
+    /// Marks and packet changes.
     Mangle,
-    /// Translations.
+    /// Address translation.
     Nat,
-    /// What goes on and what does not.
+    /// Packet filter.
     Filter,
-    /// Link addresses that bridges change.
+    /// Translation of link addresses by bridges.
     BridgeNat,
-    /// Which frames bridges let pass.
+    /// Frame filter of bridges.
     BridgeFilter,
-    /// What switch chips do with frames.
+    /// Rules of switch chips.
     Chip,
 }
 
 impl Kind {
-    /// The chains that packets come to without a jump.
+    /// Returns the chains that packets enter without a jump.
     pub const fn chains(self) -> &'static [&'static str] {
         match self {
             Self::Raw => firewall::raw::CHAINS,
@@ -69,7 +69,7 @@ impl Kind {
         }
     }
 
-    /// The chains that translate destinations; others translate sources.
+    /// Returns the chains that translate destinations; other chains translate sources.
     const fn of_destinations(self) -> &'static [&'static str] {
         match self {
             Self::Nat => &["dstnat", "output"],
@@ -99,17 +99,17 @@ const fn which(path: &'static str, ipv6: bool, kind: Kind) -> Which {
 }
 
 impl Which {
-    /// Whether its rules look at packets of a family.
+    /// Whether its rules examine packets of a family.
     pub const fn is_of(self, ipv6: bool) -> bool {
         !self.is_of_bridges() && self.ipv6 == ipv6
     }
 
-    /// Whether its rules look at the frames of bridges.
+    /// Whether its rules examine frames of bridges.
     pub const fn is_of_bridges(self) -> bool {
         matches!(self.kind, Kind::BridgeNat | Kind::BridgeFilter | Kind::Chip)
     }
 
-    /// A rule, from its item.
+    /// Reads a rule from its item.
     fn read(self, item: &Item) -> Rule {
         match self.kind {
             Kind::BridgeNat | Kind::BridgeFilter => link::rule(item),
@@ -119,10 +119,10 @@ impl Which {
     }
 }
 
-/// What tables share.
+/// State that all tables share.
 #[derive(Debug, Default)]
 pub struct Shared {
-    /// Numbers of rules.
+    /// Counter numbers of rules.
     pub numbers: Numbers,
     /// Marks of packets.
     pub packet_marks: Marks,
@@ -130,13 +130,13 @@ pub struct Shared {
     pub connection_marks: Marks,
     /// Address lists of IPv4 and of IPv6.
     pub lists: [Lists; 2],
-    /// Translations.
+    /// Slots of translations.
     pub targets: Targets,
-    /// The interfaces that rules name, with how many times.
+    /// Interfaces that rules name directly, with the number of uses.
     pub named: BTreeMap<Name, usize>,
-    /// The interfaces that rules name since [`Self::take_renamed`] was called last, or name no more.
+    /// Interfaces that rules started or stopped naming since the last call of [`Self::take_renamed`].
     pub renamed: BTreeSet<Name>,
-    /// Whose number it is: the place of a table, and an item there.
+    /// By counter number: index of the table, and item.
     pub owners: BTreeMap<u32, (usize, ItemId)>,
     /// The counters of all workers.
     pub counters: Vec<Arc<RuleCounters>>,
@@ -159,12 +159,12 @@ impl Shared {
         }
     }
 
-    /// Returns the interfaces that rules name now and did not before, or the other way round.
+    /// Returns the interfaces that rules started or stopped naming since the last call.
     pub fn take_renamed(&mut self) -> BTreeSet<Name> {
         core::mem::take(&mut self.renamed)
     }
 
-    /// Takes back what [`Self::name`] did.
+    /// Reverses [`Self::name`].
     fn unname(&mut self, rule: &Rule) {
         for name in rule.interfaces() {
             if let Some(count) = self.named.get_mut(name) {
@@ -189,37 +189,37 @@ struct Entry {
     invalid: Option<Invalid>,
 }
 
-/// How many chains without a rule keep their places.
+/// Maximum number of chains without a rule that keep their index.
 const STALE_CHAINS: usize = 1024;
-/// Up to this many changed rules are replaced in the table one by one.
+/// Maximum number of changed rules that are replaced one by one.
 const FEW: usize = 8;
 
-/// See the module.
+/// A menu of rules.
 #[derive(Debug)]
 pub struct Desk {
     which: Which,
     chains: Chains,
     rules: BTreeMap<ItemId, Entry>,
-    /// The items of rules that features have made. They come first.
+    /// Items of rules that features created. They precede the configured rules.
     made: BTreeMap<ItemId, Item>,
-    /// Some of those are others, and nobody has followed.
+    /// True if rules of features changed and were not applied yet.
     made_others: bool,
     order: BTreeMap<Order, ItemId>,
     uses: Uses,
     /// Rules to compile.
     uncompiled: BTreeSet<ItemId>,
-    /// Rules to replace in the table; all of them, if chains lost their places.
+    /// Rules to replace in the table; all rules, if chains lost their index.
     changed: BTreeSet<ItemId>,
     rebuilds: bool,
-    /// The jumps that are not made.
+    /// Jumps that close a circle or exceed the maximum depth.
     endless: BTreeSet<ItemId>,
-    /// Of nat: the user's chains that translate destinations.
+    /// NAT: user chains that translate destinations.
     of_destinations: BTreeSet<Name>,
     assembly: Assembly,
 }
 
 impl Desk {
-    /// A table without rules.
+    /// Creates a menu without rules.
     pub fn new(which: Which) -> Self {
         Self {
             which,
@@ -238,42 +238,42 @@ impl Desk {
         }
     }
 
-    /// The menu.
+    /// Returns the menu.
     pub const fn which(&self) -> Which {
         self.which
     }
 
-    /// What the data plane has of it.
+    /// Returns the compiled table.
     pub const fn table(&self) -> &Arc<Table> {
         self.assembly.table()
     }
 
-    /// Whether it has a rule that is in use.
+    /// Whether the menu has an enabled rule.
     pub const fn is_used(&self) -> bool {
         self.uses.enabled > 0
     }
 
-    /// Whether a rule in use fasttracks connections.
+    /// Whether an enabled rule fasttracks connections.
     pub const fn fasttracks(&self) -> bool {
         self.uses.fasttracking > 0
     }
 
-    /// The number that a rule is counted under.
+    /// Returns the counter number of a rule.
     pub fn number(&self, item: ItemId) -> Option<u32> {
         self.rules.get(&item).map(|entry| entry.number)
     }
 
-    /// Why a rule that is in use never matches, if it makes no sense as things are.
+    /// Returns why an enabled rule is invalid; `None` for a valid rule.
     pub fn invalid(&self, item: ItemId) -> Option<&Invalid> {
         self.rules.get(&item)?.invalid.as_ref()
     }
 
-    /// A rule, by its item.
+    /// Returns the rule of an item.
     pub(super) fn rule(&self, item: ItemId) -> Option<&Rule> {
         self.rules.get(&item).map(|entry| &entry.rule)
     }
 
-    /// The items of all rules with their numbers.
+    /// Returns the items of all rules with their counter numbers.
     pub fn numbers(&self) -> impl Iterator<Item = (ItemId, u32)> {
         self.rules.iter().map(|(item, entry)| (*item, entry.number))
     }
@@ -292,31 +292,31 @@ impl Desk {
         (self.rebuilds, self.uses.jumps_changed) = (true, true);
     }
 
-    /// A rule comes behind those that were made before.
+    /// Adds a rule of a feature, behind earlier ones.
     pub fn make(&mut self, item: Item, shared: &mut Shared) {
         self.take(&item, Order::made(&item), None, shared);
         self.made.insert(item.id.0, item);
         self.made_others = true;
     }
 
-    /// A rule that was made goes.
+    /// Removes a rule of a feature.
     pub fn unmake(&mut self, id: ItemId, shared: &mut Shared) {
         self.made.remove(&id);
         self.forget(id, shared);
         self.made_others = true;
     }
 
-    /// Whether rules that were made are others since this was asked last.
+    /// Whether rules of features changed since the last call.
     pub fn take_made_others(&mut self) -> bool {
         core::mem::take(&mut self.made_others)
     }
 
-    /// The items of rules that were made, in order.
+    /// Returns the items of rules of features, in order.
     pub fn made(&self) -> &BTreeMap<ItemId, Item> {
         &self.made
     }
 
-    /// Reads what a transaction changed; says whether there is anything.
+    /// Reads the changes of a transaction; returns whether there are any.
     pub fn follow<'a>(
         &mut self,
         changes: impl Iterator<Item = &'a Change>,
@@ -336,7 +336,7 @@ impl Desk {
         any
     }
 
-    /// Has the rules compiled anew that name something which may be other now; says whether there is one.
+    /// Marks rules for recompilation whose names may have changed; returns whether there are any.
     pub fn unbind(&mut self, concerns: impl Fn(&Rule) -> bool) -> bool {
         let mut changed = false;
         let concerned = self.rules.iter_mut();
@@ -348,13 +348,13 @@ impl Desk {
         changed
     }
 
-    /// Compiles what is to be compiled anew, and puts chains together.
+    /// Compiles the marked rules, and rebuilds their chains.
     pub fn bind(&mut self, world: &World<'_>, shared: &mut Shared) {
         self.compile(world, shared);
         self.assemble();
     }
 
-    /// Reads an item. A rule keeps what it remembers if only its comment or its place changed.
+    /// Reads an item. A rule keeps its state if only its comment or position changed.
     fn take(&mut self, item: &Item, order: Order, before: Option<&Item>, shared: &mut Shared) {
         let id = item.id.0;
         let known = self.rules.get_mut(&id);
@@ -380,7 +380,7 @@ impl Desk {
         }
         self.forget(id, shared);
         let all = shared.counters.iter().map(|counters| &**counters);
-        // Beyond a million rules they share the last number.
+        // Beyond a million rules, the others share the last number.
         let number = shared.numbers.give(all).unwrap_or(u32::MAX);
         let place = MENUS.iter().position(|which| *which == self.which);
         if let Some(place) = place {
@@ -401,7 +401,7 @@ impl Desk {
         self.rules.insert(id, entry);
     }
 
-    /// Forgets a rule, if it is there.
+    /// Removes a rule, if it exists.
     fn forget(&mut self, id: ItemId, shared: &mut Shared) {
         let Some(entry) = self.rules.remove(&id) else {
             return;
@@ -413,7 +413,7 @@ impl Desk {
         self.changed.insert(id);
     }
 
-    /// Brings everything up to date after rules came or went.
+    /// Updates jumps and chains after rules were added or removed.
     pub fn settle(&mut self, world: &World<'_>, shared: &mut Shared) {
         for item in &self.uncompiled {
             let Some(entry) = self.rules.get_mut(item) else {
@@ -431,7 +431,7 @@ impl Desk {
         self.bind(world, shared);
     }
 
-    /// Finds the jumps that are not made, and the chains that translate destinations.
+    /// Finds invalid jumps, and the chains that translate destinations.
     fn follow_jumps(&mut self) {
         if !core::mem::take(&mut self.uses.jumps_changed) {
             return;
@@ -461,8 +461,7 @@ impl Desk {
         (self.endless, self.of_destinations) = (endless, of_destinations);
     }
 
-    /// Forgets chains that no rule names any more, when they are many: chains come and go for as
-    /// long as the router runs, and their places are few.
+    /// Removes unused chains if they are many: chains change as long as the router runs, and indexes are limited.
     fn forget_chains(&mut self) {
         if self.chains.names().len() > self.uses.chains.len() + STALE_CHAINS {
             self.chains = Chains::new(self.which.kind.chains());
@@ -474,7 +473,7 @@ impl Desk {
         }
     }
 
-    /// Compiles what is not compiled.
+    /// Compiles the rules that are not compiled yet.
     fn compile(&mut self, world: &World<'_>, shared: &mut Shared) {
         let mut numbered = Numbered {
             packet_marks: &mut shared.packet_marks,
@@ -488,7 +487,7 @@ impl Desk {
                 continue;
             };
             let chain = &entry.rule.chain;
-            // A chain without room for it is one that no packet reaches.
+            // No packet reaches a chain without an index.
             let _ = numbered.chains.place(chain);
             let destinations = self.which.kind.of_destinations().contains(&&**chain)
                 || self.of_destinations.contains(chain);
@@ -508,7 +507,7 @@ impl Desk {
         }
     }
 
-    /// Brings the table up to date with rules that are compiled.
+    /// Updates the table with compiled rules.
     fn assemble(&mut self) {
         let changed = core::mem::take(&mut self.changed);
         let names = self.chains.names();
@@ -550,7 +549,7 @@ fn give_back(entry: &Entry, shared: &mut Shared) {
     }
 }
 
-/// Whether two items say the same of packets.
+/// Whether two items have equal matchers and actions.
 fn is_same_rule(before: &Item, after: &Item) -> bool {
     let said = |item: &Item| -> Vec<_> {
         let values = item

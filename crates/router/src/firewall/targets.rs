@@ -1,11 +1,10 @@
-//! Where translations of rules lie in a snapshot: a rule keeps its place for as long as it is there,
-//! so that a new rule before it leaves it as it was compiled.
+//! Slots of translations in a snapshot: a rule keeps its slot, so that adding another rule does not recompile it.
 
 use std::sync::Arc;
 
 use dataplane::nat::{Action, Side, Target};
 
-/// What lies in a place that no rule has.
+/// Content of a free slot.
 const NONE: Target = Target {
     side: Side::Source,
     action: Action::Own,
@@ -14,17 +13,17 @@ const NONE: Target = Target {
     randomise: false,
 };
 
-/// All translations, by place.
+/// All translations, by slot.
 #[derive(Debug, Default)]
 pub struct Targets {
     list: Vec<Target>,
     free: Vec<u32>,
-    /// As the last snapshot has them; none after a change.
+    /// The translations of the last snapshot; `None` after a change.
     shared: Option<Arc<[Target]>>,
 }
 
 impl Targets {
-    /// A place for a new rule.
+    /// Assigns a slot to a new rule.
     pub fn give(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.list.push(NONE);
@@ -33,12 +32,12 @@ impl Targets {
         })
     }
 
-    /// The rule of this place is gone.
+    /// Releases the slot of a removed rule.
     pub fn take_back(&mut self, place: u32) {
         self.free.push(place);
     }
 
-    /// Puts a translation in its place.
+    /// Stores a translation in its slot.
     pub fn set(&mut self, place: u32, target: Target) {
         if let Some(slot) = self.list.get_mut(place as usize)
             && *slot != target
@@ -48,7 +47,7 @@ impl Targets {
         }
     }
 
-    /// All of them, for a snapshot.
+    /// Returns all translations for a snapshot.
     pub fn shared(&mut self) -> Arc<[Target]> {
         let list = &self.list;
         let shared = self.shared.get_or_insert_with(|| list.as_slice().into());

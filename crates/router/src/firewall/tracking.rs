@@ -4,17 +4,17 @@ use dataplane::connection::Settings;
 use machine::Duration;
 use menu::{Item, Store, Value};
 
-/// How connections are tracked.
+/// Settings of connection tracking.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tracking {
-    /// `enabled`: none is `auto`.
+    /// `enabled`: `None` is `auto`.
     pub enabled: Option<bool>,
     /// Timeouts and strictness.
     pub settings: Settings,
 }
 
 impl Tracking {
-    /// What is configured.
+    /// Reads the configured settings.
     pub fn read(store: &Store) -> Self {
         let Some(item) = store.settings("/ip/firewall/connection/tracking") else {
             return Self::default();
@@ -34,7 +34,7 @@ impl Tracking {
         }
     }
 
-    /// Whether connections of a family are tracked that has rules, or none.
+    /// Whether connection tracking is active for a family; `has_rules` says whether its rules need it.
     pub fn is_active(&self, has_rules: bool) -> bool {
         self.enabled.unwrap_or(has_rules)
     }

@@ -1,4 +1,4 @@
-//! Counts over the rules of a menu, kept up as rules come and go.
+//! Counts over the rules of a menu, updated as rules are added and removed.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use dataplane::rule::Action;
 use super::rule::{Deed, Rule};
 use crate::intent::Name;
 
-/// Counts of what rules have in common.
+/// Counts of properties of rules.
 #[derive(Debug, Default)]
 pub(super) struct Uses {
-    /// The chains that rules are in or jump to, with how many times.
+    /// Chains that contain rules or that rules jump to, with the number of uses.
     pub(super) chains: BTreeMap<Name, usize>,
     pub(super) enabled: usize,
     /// Enabled rules that fasttrack connections.
     pub(super) fasttracking: usize,
-    /// A rule that jumps came, went or moved.
+    /// True if a jump rule was added, removed or moved.
     pub(super) jumps_changed: bool,
 }
 
 impl Uses {
-    /// Counts a rule that comes, or else goes.
+    /// Counts an added rule, or a removed rule.
     pub(super) fn count(&mut self, rule: &Rule, comes: bool) {
         for name in rule.jumps_to().into_iter().chain([&rule.chain]) {
             change(self.chains.entry(name.clone()).or_default(), comes);
@@ -39,7 +39,7 @@ impl Uses {
     }
 }
 
-/// Adds one to a count, or takes one away.
+/// Increments or decrements a count.
 const fn change(count: &mut usize, up: bool) {
     match up {
         true => *count += 1,

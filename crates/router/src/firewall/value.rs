@@ -1,4 +1,4 @@
-//! From values of properties to what rules compare with.
+//! Converts property values into values of matchers.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use dataplane::rule::{Helper, NatState};
 use machine::Duration;
 use menu::Value;
 
-/// Whether a value is one that must not be, and the value.
+/// Splits a value into its negation and the plain value.
 pub(super) fn unturned(value: &Value) -> (bool, &Value) {
     match value {
         Value::Not(inner) => (true, inner),
@@ -18,7 +18,7 @@ pub(super) fn unturned(value: &Value) -> (bool, &Value) {
     }
 }
 
-/// The elements of a value of several parts.
+/// Returns the elements of a structured value.
 fn elements(value: &Value) -> &[Value] {
     match value {
         Value::Tuple(_, values) => values,
@@ -26,7 +26,7 @@ fn elements(value: &Value) -> &[Value] {
     }
 }
 
-/// The part of a value that stands behind `before`, from the `from`th part on.
+/// Returns the part of a value behind the word `before`, searching from index `from`.
 fn part<'a>(value: &'a Value, before: &str, from: usize) -> Option<&'a Value> {
     let Value::Parts(parts) = value else {
         return None;
@@ -37,7 +37,7 @@ fn part<'a>(value: &'a Value, before: &str, from: usize) -> Option<&'a Value> {
         .map(|(_, value)| value)
 }
 
-/// A number that fits.
+/// Converts a number, if it fits the type.
 pub(super) fn small<T: TryFrom<i64>>(value: &Value) -> Option<T> {
     T::try_from(value.as_number()?).ok()
 }
@@ -47,7 +47,7 @@ fn span(value: &Value) -> Option<Duration> {
     Some(Duration::from_nanos(nanos))
 }
 
-/// The bits of an address; IPv4 in the low 32.
+/// Returns the bits of an address; IPv4 in the low 32 bits.
 pub(super) fn bits(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(u32::from(address)),
@@ -55,7 +55,7 @@ pub(super) fn bits(address: IpAddr) -> u128 {
     }
 }
 
-/// `10.0.0.1`, `10.0.0.0/8`, `10.0.0.1-10.0.0.9`.
+/// Parses `10.0.0.1`, `10.0.0.0/8`, `10.0.0.1-10.0.0.9`.
 pub(crate) fn addresses(value: &Value) -> Option<AddressRange> {
     if let Value::Tuple(_, ends) = value {
         let [first, last] = &**ends else { return None };
@@ -72,18 +72,18 @@ pub(crate) fn addresses(value: &Value) -> Option<AddressRange> {
     ))
 }
 
-/// `80`, `80-90`: both ends.
+/// Parses `80`, `80-90`: returns both ends.
 pub(super) fn range<T: TryFrom<i64> + Copy>(value: &Value) -> Option<(T, T)> {
     let ends = elements(value);
     Some((small(ends.first()?)?, small(ends.last()?)?))
 }
 
-/// `80,443,8000-8080`.
+/// Parses `80,443,8000-8080`.
 pub(super) fn ranges(value: &Value) -> Option<Box<[(u16, u16)]>> {
     value.as_list().iter().map(range).collect()
 }
 
-/// The bits of the words of a list.
+/// Returns the bits for the words of a list.
 fn set<'a>(value: &'a Value, bit: impl Fn(&'a str) -> Option<u8>) -> Option<u8> {
     let words = value.as_list().iter();
     words
@@ -91,7 +91,7 @@ fn set<'a>(value: &'a Value, bit: impl Fn(&'a str) -> Option<u8>) -> Option<u8> 
         .try_fold(0, |all, bit| Some(all | bit?))
 }
 
-/// The bits of the words of a list that must be, and those of words that must not.
+/// Returns the bits for the words of a list, and the bits for its negated words.
 fn sets<'a>(value: &'a Value, bit: impl Fn(&'a str) -> Option<u8>) -> Option<(u8, u8)> {
     let (mut is, mut is_not) = (0, 0);
     for word in value.as_list() {
@@ -106,7 +106,7 @@ fn sets<'a>(value: &'a Value, bit: impl Fn(&'a str) -> Option<u8>) -> Option<(u8
     Some((is, is_not))
 }
 
-/// The flags of TCP that are set, and those that are clear.
+/// Returns the TCP flags that must be set, and those that must be clear.
 pub(crate) fn tcp_flags(value: &Value) -> Option<(u8, u8)> {
     const FLAGS: [&str; 8] = ["fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"];
     sets(value, |word| {
@@ -115,7 +115,7 @@ pub(crate) fn tcp_flags(value: &Value) -> Option<(u8, u8)> {
     })
 }
 
-/// What the hotspot knows, and what it does not.
+/// Returns the hotspot states that must hold, and those that must not.
 pub(super) fn hotspot(value: &Value) -> Option<(Hotspot, Hotspot)> {
     let bit = |word: &str| {
         Some(match word {
@@ -177,7 +177,7 @@ pub(crate) fn nat_states(value: &Value) -> Option<NatState> {
     set(value, bit).map(NatState)
 }
 
-/// `connection-type`, and what `/ip/firewall/service-port` calls it.
+/// `connection-type`, and the names of `/ip/firewall/service-port`.
 pub(crate) fn helper(word: &str) -> Option<Helper> {
     Some(match word {
         "ftp" => Helper::Ftp,
@@ -271,7 +271,7 @@ pub(crate) fn time(value: &Value) -> Option<When> {
     })
 }
 
-/// `10/1m,5:packet`: a rate and its burst.
+/// Parses `10/1m,5:packet`: rate and burst.
 pub(super) fn rate(value: &Value) -> Option<Rate> {
     let number = |value: &Value| small::<u64>(value);
     let unit = match part(value, ":", 0).and_then(Value::as_str) {
@@ -286,7 +286,7 @@ pub(super) fn rate(value: &Value) -> Option<Rate> {
     })
 }
 
-/// The span of a rate: what stands behind `/` before the burst.
+/// Returns the period of a rate: the part between `/` and the burst.
 fn per(value: &Value) -> Option<Duration> {
     let Value::Parts(parts) = value else {
         return None;
@@ -299,11 +299,11 @@ fn per(value: &Value) -> Option<Duration> {
     Some(per.max(Duration::from_nanos(1)))
 }
 
-/// How long an idle flow is remembered where the rule does not say.
-// RouterOS: its manual does not say.
+/// Default time until an idle flow is forgotten.
+// RouterOS: its manual gives no value.
 const EXPIRE: Duration = Duration::from_secs(100);
 
-/// `10/1s,5,src-address/1m40s`: a rate, what tells flows apart, and when they are forgotten.
+/// Parses `10/1s,5,src-address/1m40s`: rate, flow key, and time until idle flows are forgotten.
 pub(super) fn flow_rate(value: &Value) -> Option<(Rate, FlowKey, Duration)> {
     let rate = rate(value)?;
     let Value::Parts(parts) = value else {
@@ -325,7 +325,7 @@ pub(super) fn flow_rate(value: &Value) -> Option<(Rate, FlowKey, Duration)> {
     Some((rate, FlowKey(key), expire))
 }
 
-/// `2,1`: which packet of how many.
+/// Parses `2,1`: period and packet within the period.
 pub(super) fn nth(value: &Value) -> Option<(u32, u32)> {
     let every = small(part(value, "", 0)?)?;
     let packet = part(value, ",", 0).map_or(Some(1), small)?;
@@ -359,7 +359,7 @@ pub(super) fn psd(value: &Value) -> Option<(u16, Duration, u16, u16)> {
     Some((small(threshold)?, span(delay)?, small(low)?, small(high)?))
 }
 
-/// Two numbers, one behind the other.
+/// Returns two numbers.
 pub(super) fn pair(value: &Value) -> Option<(u64, u64)> {
     let [first, second] = elements(value) else {
         return None;
@@ -367,7 +367,8 @@ pub(super) fn pair(value: &Value) -> Option<(u64, u64)> {
     Some((small(first)?, small(second)?))
 }
 
-/// `in,ipsec`: whether it came out of IPsec rather than goes in, and whether it is to be protected.
+/// Parses `in,ipsec`: true for packets that came out of IPsec, false for packets to send; and whether IPsec protection
+/// is required.
 pub(super) fn ipsec(value: &Value) -> Option<(bool, bool)> {
     let [way, policy] = elements(value) else {
         return None;
