@@ -1,4 +1,4 @@
-//! What a configuration asks of switch chips: the bridges, and their ports with those of lists one by one.
+//! Offload requests of a configuration to switch chips: bridges and their ports, with lists expanded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::intent::{InterfaceList, Name};
 use crate::lists::MENUS as LISTS;
 use crate::read;
 
-/// The menus that say so, besides those of lists.
+/// Menus with offload requests, besides interface lists.
 const MENUS: &[&str] = &[
     "/interface/bridge",
     PORTS,
@@ -26,19 +26,19 @@ const MENUS: &[&str] = &[
 
 const PORTS: &str = "/interface/bridge/port";
 
-/// Why the kernel cannot switch a port, by the name that it has by itself.
+/// Returns why the kernel cannot switch a port, given by its device name.
 pub type Lacks<'a> = dyn Fn(&str) -> Option<&'static str> + 'a;
 
-/// All that is asked, of interfaces by their names.
+/// All offload requests, by interface name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asks {
-    /// Bridges that are not disabled.
+    /// Enabled bridges.
     bridges: Vec<Bridge>,
-    /// Their ports that are not disabled and that a chip may know.
+    /// Enabled ports that a chip may switch.
     ports: Vec<Port>,
-    /// The other ports by interface, each with the items that name it, in order. The first one counts.
+    /// All other ports, by interface, with the items that name them, in order. The first item counts.
     software: BTreeMap<Name, BTreeMap<(u64, Id), SoftwarePort>>,
-    /// Some item names no interface, and so its ports are the members of a list.
+    /// True if an item names an interface list, so that its ports are the members of the list.
     has_lists: bool,
 }
 
@@ -59,7 +59,7 @@ struct Port {
     wants: Needs,
 }
 
-/// A port that no chip knows: what becomes of it depends on no other port.
+/// A port that no chip can switch, independently of other ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SoftwarePort {
     bridge: Name,
@@ -67,7 +67,7 @@ struct SoftwarePort {
 }
 
 impl SoftwarePort {
-    /// Why it is not switched.
+    /// Returns why it is not switched.
     const fn reason(&self) -> Reason {
         match self.hw {
             true => Reason::Software,
@@ -76,7 +76,7 @@ impl SoftwarePort {
     }
 }
 
-/// [`Carrier`] with names of its own.
+/// [`Carrier`] with owned names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Carries {
     Port(Name),
@@ -104,7 +104,7 @@ impl Asks {
             let Some(bridge) = places.get(item.text("bridge")) else {
                 continue;
             };
-            // RouterOS: an interface is a port once; the first item that has it counts.
+            // RouterOS: an interface is a port once; the first item with the interface counts.
             let new = match is_list(item) {
                 true => lists
                     .get_or_insert_with(|| Lists::of(store))
@@ -129,8 +129,8 @@ impl Asks {
         }
     }
 
-    /// Whether a transaction changed something of what is asked; without `changes` everything is new. Lists count as
-    /// long as ports are named by them.
+    /// Whether a transaction changed offload requests; true without `changes`. Lists count while ports are named by
+    /// lists.
     pub fn are_concerned(&self, changes: Option<&Changes>) -> bool {
         match self.has_lists {
             true => concerns(MENUS, changes) || concerns(&LISTS, changes),
@@ -138,8 +138,8 @@ impl Asks {
         }
     }
 
-    /// Takes over a transaction that changed ports alone which no chip knows: the interfaces that it is about, each
-    /// with the reason why it is not switched, or `None` if it is no port any more. Returns `None` for any other
+    /// Applies a transaction that only changed ports that no chip can switch. Returns the changed interfaces, each with
+    /// the reason why it is not switched, or `None` if it is no longer a port. Returns `None` for any other
     /// transaction.
     pub fn change_software(
         &mut self,
@@ -171,7 +171,7 @@ impl Asks {
         )
     }
 
-    /// Takes over an item of a port that no chip knows. Returns the interfaces that it is about.
+    /// Applies the change of a port that no chip can switch. Returns its interfaces.
     fn change_port(&mut self, change: &Change) -> Vec<Name> {
         let mut names = Vec::new();
         if let Some(before) = &change.before {
@@ -203,7 +203,7 @@ impl Asks {
         names
     }
 
-    /// The ports: the name of each, and of its bridge.
+    /// Returns the ports: name of the port, and of its bridge.
     pub fn ports(&self) -> impl Iterator<Item = (&Name, &Name)> {
         let bridge = |port: &Port| &self.bridges[port.bridge].name;
         let known = { self.ports.iter() }.map(move |port| (&port.interface, bridge(port)));
@@ -218,8 +218,8 @@ impl Asks {
         all.filter_map(|(name, ports)| Some((name, ports.values().next()?)))
     }
 
-    /// What a board does of it, for each of [`Self::ports`]. `lacks` says of a port, by the name that it has by
-    /// itself, why the kernel cannot switch it in the chip's place; without it only the chip counts.
+    /// Plans the offload on a board, for each of [`Self::ports`]. `lacks` returns why the kernel cannot switch a
+    /// device; without `lacks`, only the chips decide.
     pub fn plan(&self, board: &Board, lacks: Option<&Lacks<'_>>) -> Plan {
         let bridges: Vec<_> = { self.bridges.iter() }
             .map(|bridge| BridgeAsks {
@@ -243,7 +243,7 @@ impl Asks {
         plan
     }
 
-    /// The ports by themselves that are switched in a plan.
+    /// Returns the devices that are switched in a plan.
     pub fn switched<'a>(&'a self, plan: &Plan) -> BTreeSet<&'a str> {
         let planned = self.ports.iter().zip(plan);
         let switched = planned.filter(|(_, planned)| planned.is_ok());
@@ -272,7 +272,7 @@ impl Carries {
         names.iter().map(|name| &**name)
     }
 
-    /// Why the kernel cannot switch it.
+    /// Returns why the kernel cannot switch it.
     fn lacks(&self, lacks: &Lacks<'_>) -> Option<&'static str> {
         match self {
             Self::Port(name) => lacks(name),
@@ -361,19 +361,19 @@ fn carrier(store: &Store, interface: &str) -> Carries {
     let slaves = slaves.iter().filter_map(Value::as_str);
     let slaves = slaves.map(|slave| {
         let item = store.named("interface", slave);
-        // What is no port of the machine is on no chip.
+        // An interface without a device is on no chip.
         item.and_then(|item| of_itself(item))
             .unwrap_or_else(|| Arc::from(""))
     });
     Carries::Bond(mode, slaves.collect())
 }
 
-/// The lists of interfaces, to be looked up.
+/// Lists of interfaces, for lookups.
 #[derive(Debug)]
 struct Lists<'a> {
     store: &'a Store,
     lists: BTreeMap<Name, InterfaceList>,
-    /// The lists that an interface is a member of by itself.
+    /// By interface: the lists that it is a direct member of.
     of: BTreeMap<Name, BTreeSet<Name>>,
 }
 
@@ -395,7 +395,7 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// The interfaces of a list.
+    /// Returns the interfaces of a list.
     fn interfaces(&self, name: &str) -> Vec<Name> {
         let members = self.store.members("interface");
         let names = members.filter_map(|item| Some(Name::from(item.name()?)));

@@ -1,4 +1,4 @@
-//! The boards (block diagrams and "Switch Chip Features" of RouterOS's maker). A rate that no source states is none.
+//! Known boards (block diagrams and "Switch Chip Features" of RouterOS's maker). A rate without a source is `None`.
 
 use super::chip::{self, Chip};
 use super::{Board, Lane, OnBoard};
@@ -8,7 +8,7 @@ const ETHER: &[&str] = &[
     "ether10", "ether11", "ether12", "ether13", "ether14", "ether15", "ether16", "ether17",
     "ether18", "ether19", "ether20", "ether21", "ether22", "ether23", "ether24",
 ];
-/// `ether` ports from the one to the other.
+/// `ether` ports from `first` to `last`.
 const fn ether(first: usize, last: usize) -> &'static [&'static str] {
     ETHER.split_at(last).0.split_at(first - 1).1
 }
@@ -140,7 +140,7 @@ const fn board(
     }
 }
 
-/// The boards that are known.
+/// All known boards.
 pub static BOARDS: &[Board] = &[
     Board {
         moves_switched: true,
@@ -162,7 +162,7 @@ pub static BOARDS: &[Board] = &[
             on(&chip::QCA8337, ether(1, 5)),
             on(&chip::QCA8337, ether(6, 10)),
         ],
-        // With a module in sfp1 the second chip has half of that.
+        // A module in sfp1 halves the rate of the second chip.
         &[lane(2_000, ether(1, 5)), lane(2_000, ether(6, 10))],
     ),
     board(
@@ -224,7 +224,7 @@ pub static BOARDS: &[Board] = &[
         "hAP ac",
         "RB962UiGS-5HacT2HnT",
         &[on(&chip::QCA8337, ether(1, 5))],
-        // Two of 1 Gbps by the measurements; which port is on which is not known.
+        // Measurements show two lanes of 1 Gbps; their ports are not known.
         &[lane(2_000, ether(1, 5))],
     ),
     board(

@@ -1,7 +1,7 @@
-//! Switch chips: what a bridge may want without its frames going by the processor, and what the tables hold
-//! (RouterOS, "Bridging and Switching" and "Switch Chip Features").
+//! Switch chips: features that a bridge may need without the processor, and sizes of tables (RouterOS, "Bridging and
+//! Switching" and "Switch Chip Features").
 
-/// What a bridge or one of its ports wants of a chip, a bit each.
+/// Features that a bridge or a bridge port needs, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs(u32);
 
@@ -28,9 +28,9 @@ impl Needs {
     pub const DHCPV6_SNOOPING: Self = Self(1 << 9);
     /// `ra-guard`.
     pub const RA_GUARD: Self = Self(1 << 10);
-    /// A port that is a bond, of a mode that chips do: `802.3ad`, `balance-xor`, `active-backup`.
+    /// A bond as port, in a mode that chips support: `802.3ad`, `balance-xor`, `active-backup`.
     pub const BONDING: Self = Self(1 << 11);
-    /// A port that is a bond of another mode.
+    /// A bond as port, in another mode.
     pub const OTHER_BONDING: Self = Self(1 << 12);
     /// MLAG.
     pub const MLAG: Self = Self(1 << 13);
@@ -55,13 +55,13 @@ impl Needs {
         "horizon",
     ];
 
-    /// These and those.
+    /// Returns the union.
     #[must_use]
     pub const fn and(self, others: Self) -> Self {
         Self(self.0 | others.0)
     }
 
-    /// The first that is not among `others`.
+    /// Returns the first feature that `others` lacks.
     pub const fn beyond(self, others: Self) -> Option<Self> {
         match self.0 & !others.0 {
             0 => None,
@@ -69,14 +69,14 @@ impl Needs {
         }
     }
 
-    /// What the first of them is called.
+    /// Returns the name of the first feature.
     pub fn words(self) -> &'static str {
         let at = self.0.trailing_zeros() as usize;
         Self::WORDS.get(at).copied().unwrap_or("nothing")
     }
 }
 
-/// How many entries a chip's tables have; 0 where it has no such table.
+/// Sizes of a chip's tables; 0 without the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Hosts.
@@ -87,22 +87,22 @@ pub struct Rules {
     pub acl: u32,
 }
 
-/// A kind of switch chip.
+/// A model of a switch chip.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Chip {
     /// Its name (`type` in `/interface/ethernet/switch`).
     pub name: &'static str,
-    /// It switches between ports at all.
+    /// Whether it switches between ports.
     pub switches: bool,
-    /// What it does besides.
+    /// Features that it supports.
     pub does: Needs,
-    /// How many bridges it switches for.
+    /// Number of bridges that it switches.
     pub bridges: usize,
-    /// What its tables hold.
+    /// Sizes of its tables.
     pub tables: Rules,
-    /// It copies frames to another port.
+    /// Whether it can mirror frames to another port.
     pub mirrors: bool,
-    /// It has the VLANs of the switch menu: `/interface/ethernet/switch/vlan` and `vlan-mode` of its ports.
+    /// Whether it has the VLANs of the switch menu: `/interface/ethernet/switch/vlan` and `vlan-mode` of its ports.
     pub vlan_menu: bool,
 }
 
@@ -155,10 +155,10 @@ const fn with_vlan_menu(name: &'static str, does: Needs, tables: Rules) -> Chip 
     }
 }
 
-/// The kernel, by the XDP program. It switches known unicast alone: snooping of groups stays with the workers. It
-/// looks at no packet, so that what guards against forged ones cannot be had with it.
+/// The kernel, by the XDP program. It switches only known unicast: group snooping stays with the workers. It does not
+/// inspect packets, so it cannot guard against forged ones.
 ///
-/// What the switch menu asks for is done by the workers: ports that it concerns are not switched by the kernel.
+/// Workers handle requests of the switch menu: the kernel does not switch the ports concerned.
 pub(super) static KERNEL: Chip = Chip {
     bridges: frame::switch::Group::MOST,
     vlan_menu: true,
@@ -180,7 +180,7 @@ pub(super) static MT7531: Chip = chip("MediaTek-MT7531", MEDIATEK, tables(2_048,
 pub(super) static EN7523: Chip = chip("Airoha-EN7523", MEDIATEK, tables(1_024, 4_096, 0));
 pub(super) static RTL8367: Chip = chip("Realtek-RTL8367", MEDIATEK, tables(2_048, 4_096, 0));
 pub(super) static QCA8519: Chip = Chip {
-    // RouterOS: CRS1xx and CRS2xx keep seven bridges apart.
+    // RouterOS: CRS1xx and CRS2xx switch for seven bridges.
     bridges: 7,
     ..chip("QCA-8519", CRS1, tables(16_384, 4_096, 128))
 };
@@ -190,7 +190,7 @@ pub(super) static AR8316: Chip = with_vlan_menu("Atheros-8316", QCA, tables(2_04
 pub(super) static AR8227: Chip =
     with_vlan_menu("Atheros-8227", Needs::STP, tables(1_024, 4_096, 0));
 pub(super) static AR7240: Chip = with_vlan_menu("Atheros-7240", Needs::STP, tables(2_048, 16, 0));
-/// RouterOS: it switches with `protocol-mode=none` alone.
+/// RouterOS: it switches only with `protocol-mode=none`.
 pub(super) static IPQ_PPE: Chip = Chip {
     mirrors: false,
     ..chip("IPQ-PPE", NOTHING, tables(2_048, 0, 0))

@@ -1,42 +1,42 @@
-//! Lanes: the ways by which frames of a chip's ports reach the processor, and who shares them (block diagrams of
+//! Lanes: the connections between switch chip and processor, and the ports that share them (block diagrams of
 //! RouterOS's maker).
 
 use std::collections::BTreeSet;
 
 use super::Board;
 
-/// A way to the processor that several ports have together.
+/// A connection to the processor that several ports share.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Lane {
-    /// Megabits in a second each way; none where nobody has said.
+    /// Rate in Mbps in each direction; `None` if unknown.
     pub mbps: Option<u32>,
-    /// The ports on it while nothing moves them, by the names that they have by themselves.
+    /// Device names of its ports in the default assignment.
     pub ports: &'static [&'static str],
 }
 
-/// A lane as it is used.
+/// A lane in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shared<'a> {
-    /// Its number on the board, from 0.
+    /// Number on the board, from 0.
     pub lane: usize,
-    /// Megabits in a second each way; none where nobody has said.
+    /// Rate in Mbps in each direction; `None` if unknown.
     pub mbps: Option<u32>,
     /// The ports that share it.
     pub ports: Vec<&'a str>,
 }
 
 impl Board {
-    /// The lane of a port by its number, where those ports are switched.
+    /// Returns the number of a port's lane, given the switched ports.
     pub fn lane_of(&self, port: &str, switched: &BTreeSet<&str>) -> Option<usize> {
         let own = { self.lanes.iter() }.position(|lane| lane.ports.contains(&port))?;
-        // RouterOS, RB750Gr3: switched ports get one lane of their own, the rest the other.
+        // RouterOS, RB750Gr3: switched ports share one lane, and all other ports the second one.
         match self.moves_switched && !switched.is_empty() {
             true => Some(usize::from(!switched.contains(port))),
             false => Some(own),
         }
     }
 
-    /// All lanes with their ports, where those are switched.
+    /// Returns all lanes with their ports, given the switched ports.
     pub fn shared<'a>(&'a self, switched: &BTreeSet<&str>) -> Vec<Shared<'a>> {
         let ports = || self.lanes.iter().flat_map(|lane| lane.ports);
         let lanes = self.lanes.iter().enumerate();

@@ -1,15 +1,15 @@
-//! Boards: which of a router's ports are on which switch chip, what that chip can do, and by which lanes its frames
-//! reach the processor. Data, and pure functions of it.
+//! Boards: switch chips and their ports, features of the chips, and lanes to the processor. This module contains data
+//! and pure functions.
 //!
 //! ```text
 //!   boards.rs  the boards: names, chips with their ports, lanes
 //!   chip.rs    the chips: which features they switch with, how many hosts, VLANs and rules they hold
-//!   lanes.rs   who shares the way to the processor
-//!   asks.rs    what a configuration asks
-//!   plan.rs    which ports of which bridge are switched, and why another is not
+//!   lanes.rs   ports that share a connection to the processor
+//!   asks.rs    offload requests of a configuration
+//!   plan.rs    which ports of bridges are switched, and why others are not
 //! ```
 //!
-//! A machine that is no board of RouterOS's maker has one chip: the kernel, which switches between all ports that
+//! A machine that is not a board of RouterOS's maker has one chip: the kernel, which switches between all ports that
 //! AF_XDP drives ([`Board::MACHINE`]).
 
 mod asks;
@@ -26,32 +26,32 @@ pub use plan::{
     BondMode, BridgeAsks, Carrier, Place, Plan, PortAsks, Reason, SpanningTree, TagType, plan,
 };
 
-/// A model.
+/// A model of a board.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Board {
-    /// What RouterOS calls it (`board-name`).
+    /// RouterOS's name (`board-name`).
     pub name: &'static str,
     /// The product code (`model`).
     pub model: &'static str,
-    /// Its switch chips, in their order: `switch1` is the first.
+    /// Its switch chips, in order: the first is `switch1`.
     pub chips: &'static [OnBoard],
-    /// How frames reach its processor. What is on none has a way of its own, or nobody has said how it is.
+    /// Lanes to its processor. A port without a lane has its own connection, or its connection is unknown.
     pub lanes: &'static [Lane],
-    /// All switched ports are on the first lane as soon as any is switched, and all others on the second.
+    /// True if switched ports move to the first lane as soon as any port is switched, and all others to the second.
     pub moves_switched: bool,
 }
 
 /// A chip of a board.
 #[derive(Debug, PartialEq, Eq)]
 pub struct OnBoard {
-    /// Which one.
+    /// Model of the chip.
     pub chip: &'static Chip,
-    /// The ports that are on it, by the names that they have by themselves; none: all that the machine has.
+    /// Device names of its ports; `None`: all ports of the machine.
     pub ports: Option<&'static [&'static str]>,
 }
 
 impl Board {
-    /// A machine whose ports the kernel switches between.
+    /// A machine whose kernel switches between all ports.
     pub const MACHINE: Self = Self {
         name: "x86",
         model: "",
@@ -63,16 +63,16 @@ impl Board {
         moves_switched: false,
     };
 
-    /// Whether it is one of RouterOS's maker.
+    /// Whether it is a board of RouterOS's maker.
     pub fn is_routerboard(&self) -> bool {
         !self.model.is_empty()
     }
 
-    /// The board of this name or product code, or the only one that begins so. Letter case, spaces and signs do not
-    /// count: `hAP-ac2` is the hAP ac².
+    /// Returns the board with this name or product code, or the only board with this prefix. Ignores case, spaces and
+    /// punctuation: `hAP-ac2` is the hAP ac².
     ///
     /// # Errors
-    /// The names that it could be: all where none begins so.
+    /// The possible names: all names if none has the prefix.
     pub fn named(name: &str) -> Result<&'static Self, Vec<&'static str>> {
         let wanted = plain(name);
         let names = |board: &Self| [plain(board.name), plain(board.model)];
@@ -89,14 +89,14 @@ impl Board {
         }
     }
 
-    /// The number of the chip that a port is on, by the name that it has by itself.
+    /// Returns the number of the chip of a device.
     pub fn chip_of(&self, port: &str) -> Option<usize> {
         let has = |on: &OnBoard| on.ports.is_none_or(|ports| ports.contains(&port));
         self.chips.iter().position(has)
     }
 }
 
-/// What counts of a name.
+/// Reduces a name to the characters that are compared.
 fn plain(name: &str) -> String {
     let counts = |c: char| match c {
         '²' => Some('2'),
@@ -106,7 +106,7 @@ fn plain(name: &str) -> String {
     name.chars().filter_map(counts).collect()
 }
 
-/// The name of the chip with this number, as the switch menu has it.
+/// Returns the name of a chip by number, as in the switch menu.
 pub fn switch_name(chip: usize) -> String {
     format!("switch{}", chip + 1)
 }

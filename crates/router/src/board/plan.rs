@@ -1,9 +1,9 @@
-//! Which ports of bridges are switched, and why another is not: a pure function of what bridges and ports ask and
-//! what the board's chips do (RouterOS, "Bridge Hardware Offloading").
+//! Plans which ports of bridges are switched, and gives the reason for all other ports: a pure function of the requests
+//! and the abilities of the board's chips (RouterOS, "Bridge Hardware Offloading").
 //!
-//! A port is switched if it asks for it, is on a chip that switches, and nothing that its bridge or itself wants is
-//! beyond that chip. A chip switches for so many bridges, the first ones that have such ports. Ports of one bridge on
-//! one chip are a group; between groups, and to all other ports, frames go by the workers.
+//! A port is switched if `hw` is set, it is on a switch chip, and the chip supports all features that the port and its
+//! bridge need. A chip switches for a limited number of bridges: the first ones with such ports. Ports of one bridge on
+//! one chip are a group; workers forward frames between groups, and to all other ports.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -13,38 +13,38 @@ use frame::switch::{Group, SwitchPort};
 use super::chip::{Chip, Needs};
 use super::{Board, switch_name};
 
-/// `protocol-mode`, as far as chips tell the difference.
+/// `protocol-mode`, as far as it matters to chips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpanningTree {
     /// None.
     None,
-    /// One tree: STP or RSTP.
+    /// A single tree: STP or RSTP.
     #[default]
     One,
     /// MSTP.
     Many,
 }
 
-/// The EtherType of the tags that a bridge filters by.
+/// EtherType of the tags that a VLAN-filtering bridge uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TagType {
     /// 0x8100.
     #[default]
     Customer,
-    /// Another one.
+    /// Any other EtherType.
     Other,
 }
 
-/// What a bridge asks of a chip.
+/// Requests of a bridge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BridgeAsks<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its spanning tree.
+    /// Its spanning tree protocol.
     pub tree: SpanningTree,
-    /// Its VLANs, if it filters them.
+    /// EtherType of its VLAN filtering; `None` without filtering.
     pub vlans: Option<TagType>,
-    /// What else it wants.
+    /// Further features that it needs.
     pub wants: Needs,
 }
 
@@ -64,7 +64,7 @@ impl BridgeAsks<'_> {
     }
 }
 
-/// `mode` of a bond, as far as chips tell the difference.
+/// `mode` of a bond, as far as it matters to chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BondMode {
     /// `802.3ad`, `balance-xor` and `active-backup`.
@@ -73,61 +73,61 @@ pub enum BondMode {
     Other,
 }
 
-/// What carries a port's frames.
+/// Carrier of a port's frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Carrier<'a> {
-    /// A port of the router, by the name that it has by itself.
+    /// A device of the router, by name.
     Port(&'a str),
-    /// A bond of such ports.
+    /// A bond of such devices.
     Bond(BondMode, Vec<&'a str>),
-    /// Nothing that a chip knows: a tunnel, a radio.
+    /// A carrier that no chip switches, such as a tunnel or a radio.
     Software,
 }
 
-/// What a port of a bridge asks.
+/// Requests of a bridge port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortAsks<'a> {
-    /// Its bridge, by its place among those that ask.
+    /// Index of its bridge in the requests.
     pub bridge: usize,
-    /// What carries its frames.
+    /// Carrier of its frames.
     pub carrier: Carrier<'a>,
     /// `hw`.
     pub hw: bool,
     /// `horizon`, `tag-stacking`.
     pub wants: Needs,
-    /// Why what is below cannot switch it, whatever the board; none where it can.
+    /// Reason why the layer below cannot switch it, on any board; `None` if it can.
     pub lacks: Option<&'static str>,
 }
 
-/// Where a port is switched.
+/// Position of a switched port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The chip, by its number.
+    /// Number of the chip.
     pub chip: usize,
-    /// With whom.
+    /// Group of ports that switch among each other.
     pub group: Group,
 }
 
-/// Why a port is not switched.
+/// Reason why a port is not switched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It says `hw=no`.
+    /// The item has `hw=no`.
     NotAsked,
-    /// No chip knows what carries its frames.
+    /// No chip switches its carrier.
     Software,
-    /// The board has no chip that it is on.
+    /// The port is on no chip of the board.
     OffChip,
-    /// The ports of a bond are on several chips, or on none.
+    /// The ports of a bond are on different chips, or on none.
     BondAcross,
-    /// The chip switches nothing.
+    /// The chip does not switch.
     NoSwitch(&'static str),
-    /// The chip does not do this.
+    /// The chip does not support this feature.
     Beyond(&'static str, Needs),
-    /// What is below cannot switch it.
+    /// The layer below cannot switch it.
     Lacks(&'static str),
-    /// The chip with this number switches for another bridge.
+    /// The chip with this number already switches for another bridge.
     Taken(usize, Box<str>),
-    /// There are as many groups or ports as there can be.
+    /// The maximum number of groups or ports is reached.
     Full,
 }
 
@@ -147,14 +147,14 @@ impl fmt::Display for Reason {
     }
 }
 
-/// For each port that asks, in order: where it is switched, or why not.
+/// Result for each requested port, in order: its position, or the reason why it is not switched.
 pub type Plan = Vec<Result<Place, Reason>>;
 
-/// Works out who is switched. `bridges` and `ports` are in the order of the configuration.
+/// Computes the switched ports. `bridges` and `ports` are in the order of the configuration.
 pub fn plan(board: &Board, bridges: &[BridgeAsks<'_>], ports: &[PortAsks<'_>]) -> Plan {
     let mut groups = Groups::default();
     let mut plan = Vec::with_capacity(ports.len());
-    // The first bridge with a port that can be switched has the chip, not the one with the first port.
+    // The chip belongs to the first bridge with a suitable port, in the order of bridges, not of ports.
     let mut order: Vec<_> = ports.iter().enumerate().collect();
     order.sort_by_key(|(_, port)| port.bridge);
     plan.resize(ports.len(), Err(Reason::Full));
@@ -169,7 +169,7 @@ pub fn plan(board: &Board, bridges: &[BridgeAsks<'_>], ports: &[PortAsks<'_>]) -
     plan
 }
 
-/// The chip that a port can be switched by.
+/// Returns the chip that can switch a port.
 fn suits(board: &Board, bridge: &BridgeAsks<'_>, port: &PortAsks<'_>) -> Result<usize, Reason> {
     if !port.hw {
         return Err(Reason::NotAsked);
@@ -207,7 +207,7 @@ fn chip_of(board: &Board, carrier: &Carrier<'_>) -> Result<usize, Reason> {
     }
 }
 
-/// Who has which group.
+/// Assignment of groups.
 #[derive(Debug, Default)]
 struct Groups {
     /// By chip and bridge.

@@ -1,4 +1,4 @@
-//! Compiles addresses: own addresses and connected routes.
+//! Computes local addresses and connected routes from the configured addresses.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,60 +11,60 @@ use super::layout::{Laid, Layout};
 use crate::intent::{Intent, ItemId, Name};
 use crate::rib::{Check, Family, Gateway, MAIN, Net, Offer, Protocol, V4, V6};
 
-/// The scope of a connected network (RouterOS).
+/// Scope of a connected network (RouterOS).
 const CONNECTED_SCOPE: u8 = 10;
-/// The scope that the gateways of dynamic routes are resolved by; they have none to resolve.
+/// Target scope of dynamic routes; they have no gateways to resolve.
 const CONNECTED_TARGET: u8 = 5;
 
-/// An IPv4 address of an interface.
+/// A local IPv4 address of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Own4 {
-    /// The length of its prefix.
+    /// Prefix length.
     pub len: u8,
-    /// The network that is connected by it.
+    /// Connected network of the address.
     pub network: Net<V4>,
     /// Its item.
     pub item: ItemId,
 }
 
-/// How far duplicate address detection is with an IPv6 address.
+/// State of duplicate address detection of an IPv6 address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dad {
-    /// It waits: the address is not used yet.
+    /// In progress: the address is not used yet.
     Tentative,
-    /// The address is used.
+    /// Passed: the address is used.
     Done,
-    /// Somebody else has it: the address is not used.
+    /// Failed: another host uses the address, and this router does not.
     Failed,
 }
 
-/// An IPv6 address of an interface.
+/// A local IPv6 address of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Own6 {
-    /// The length of its prefix.
+    /// Prefix length.
     pub len: u8,
-    /// Its item; none for a link-local address that the interface has by itself.
+    /// Its item; `None` for an automatic link-local address.
     pub item: Option<ItemId>,
-    /// Whether it waits for duplicate address detection.
+    /// True if it needs duplicate address detection.
     pub detect: bool,
-    /// Whether hosts are told the prefix.
+    /// True if its prefix is advertised to hosts.
     pub advertise: bool,
 }
 
-/// All addresses of this router.
+/// All local addresses of the router.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Addresses {
     /// IPv4, by interface.
     pub ipv4: BTreeMap<(InterfaceId, Ipv4Addr), Own4>,
     /// IPv6, by interface.
     pub ipv6: BTreeMap<(InterfaceId, Ipv6Addr), Own6>,
-    /// Items of `/ip/address` whose interface is not there.
+    /// Items of `/ip/address` whose interface does not exist.
     pub invalid4: BTreeSet<ItemId>,
-    /// Items of `/ipv6/address` whose interface is not there.
+    /// Items of `/ipv6/address` whose interface does not exist.
     pub invalid6: BTreeSet<ItemId>,
 }
 
-/// The addresses of one interface, before a change and now.
+/// Addresses of one interface before and after a change.
 #[derive(Debug, Default)]
 pub struct Moved {
     /// IPv4, before.
@@ -77,19 +77,19 @@ pub struct Moved {
     pub now6: BTreeMap<Ipv6Addr, Own6>,
 }
 
-/// What tells the dynamic routes of addresses apart.
+/// Key of a dynamic route of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OfferKey<F: Family> {
     /// A connected network on an interface.
     Connected(InterfaceId, Net<F>),
-    /// One of this router's own addresses.
+    /// A local address.
     Local(F::Addr),
     /// A broadcast address.
     Broadcast(F::Addr),
 }
 
 impl Addresses {
-    /// The addresses that the configuration comes to on these interfaces.
+    /// Computes the addresses of all interfaces.
     pub fn new(intent: &Intent, layout: &Layout) -> Self {
         let mut addresses = Self::default();
         for id in layout.interfaces.keys() {
@@ -102,11 +102,11 @@ impl Addresses {
         addresses
     }
 
-    /// Works the addresses of one interface out anew, which may be gone.
+    /// Recomputes the addresses of one interface, which may have been removed.
     pub fn work_out(&mut self, id: InterfaceId, intent: &Intent, layout: &Layout) -> Moved {
         let laid = layout.interfaces.get(&id);
         let laid = laid.filter(|laid| !laid.disabled && !laid.waits && !laid.is_slave());
-        // Of several interfaces of one name it is the first one's addresses that name it.
+        // If several interfaces have one name, the addresses belong to the first.
         let laid = laid.filter(|laid| layout.by_name.get(&laid.name) == Some(&id));
         let names = layout.names_of(id, intent);
         let moved = Moved {
@@ -132,7 +132,7 @@ impl Addresses {
         moved
     }
 
-    /// Finds out which of the items that name an interface name one that is not there.
+    /// Updates which items naming an interface are invalid, because the interface does not exist.
     pub fn find_invalid(&mut self, name: &str, intent: &Intent, layout: &Layout) {
         let is_there = layout.by_name.contains_key(name);
         let items = intent.addresses4.on(name).map(|(item, _)| item);
@@ -142,27 +142,27 @@ impl Addresses {
         note(&mut self.invalid6, items, !is_valid);
     }
 
-    /// Forgets which of these items of either family were invalid: they may be gone.
+    /// Removes these items from the invalid ones: they may have been removed.
     pub fn forget(&mut self, items4: &BTreeSet<ItemId>, items6: &BTreeSet<ItemId>) {
         note(&mut self.invalid4, items4.iter().copied(), false);
         note(&mut self.invalid6, items6.iter().copied(), false);
     }
 
-    /// The IPv4 addresses of an interface.
+    /// Returns the IPv4 addresses of an interface.
     pub fn of4(&self, interface: InterfaceId) -> impl Iterator<Item = (Ipv4Addr, &Own4)> {
         let first = (interface, Ipv4Addr::UNSPECIFIED);
         let last = (interface, Ipv4Addr::BROADCAST);
         self.ipv4.range(first..=last).map(|((_, a), own)| (*a, own))
     }
 
-    /// The IPv6 addresses of an interface.
+    /// Returns the IPv6 addresses of an interface.
     pub fn of6(&self, interface: InterfaceId) -> impl Iterator<Item = (Ipv6Addr, &Own6)> {
         let first = (interface, Ipv6Addr::UNSPECIFIED);
         let last = (interface, Ipv6Addr::from(u128::MAX));
         self.ipv6.range(first..=last).map(|((_, a), own)| (*a, own))
     }
 
-    /// Whether an IPv6 address is one that the routers of a network share, and none of this router's own.
+    /// Whether an IPv6 address is the anycast address of a network's routers, and not an address of this router.
     pub fn is_shared6(&self, addr: Ipv6Addr) -> bool {
         let mut all = self.ipv6.iter();
         all.any(|((_, own), of)| Discovery::anycast(*own, of.len) == Some(addr))
@@ -179,7 +179,7 @@ fn note(set: &mut BTreeSet<ItemId>, items: impl Iterator<Item = ItemId>, holds: 
     }
 }
 
-/// The IPv4 addresses of an interface, by its names.
+/// Computes the IPv4 addresses of an interface from its names.
 fn of4(names: &[Name], intent: &Intent) -> BTreeMap<Ipv4Addr, Own4> {
     let items = names.iter().flat_map(|name| intent.addresses4.on(name));
     let items = items.filter(|(_, address)| !address.disabled);
@@ -195,7 +195,7 @@ fn of4(names: &[Name], intent: &Intent) -> BTreeMap<Ipv4Addr, Own4> {
     own.collect()
 }
 
-/// The IPv6 addresses of an interface, with the link-local one that it has by itself.
+/// Computes the IPv6 addresses of an interface, including its automatic link-local address.
 fn of6(laid: &Laid, names: &[Name], intent: &Intent) -> BTreeMap<Ipv6Addr, Own6> {
     let mut made = BTreeMap::new();
     if intent.ipv6.disabled {
@@ -234,8 +234,7 @@ fn of6(laid: &Laid, names: &[Name], intent: &Intent) -> BTreeMap<Ipv6Addr, Own6>
     made
 }
 
-/// The routes that an IPv4 address of an interface asks for: to its network, to itself, to its network's
-/// broadcast address.
+/// Returns the routes of an IPv4 address: to its network, to the address, and to the broadcast address.
 pub fn keys4(interface: InterfaceId, addr: Ipv4Addr, own: &Own4) -> Vec<OfferKey<V4>> {
     let mut keys = vec![
         OfferKey::Connected(interface, own.network),
@@ -249,10 +248,10 @@ pub fn keys4(interface: InterfaceId, addr: Ipv4Addr, own: &Own4) -> Vec<OfferKey
     keys
 }
 
-/// The routes that an IPv6 address asks for: to itself when it is in use, together with the address that
-/// the routers of its network share if this is one (RFC 4291, 2.6.1), and to its network already
-/// while duplicates are looked for, as packets to others there can wait for that. Link-local networks are
-/// not among them: every link has the same, and no table tells them apart.
+/// Returns the routes of an IPv6 address. A usable address has a route to itself and, if this router forwards, to the
+/// subnet-router anycast address of its network (RFC 4291, 2.6.1). The network has a route during duplicate address
+/// detection already, as packets to other hosts can wait. Link-local networks have no route: every link has the same
+/// network, and tables cannot distinguish them.
 pub fn keys6(
     (interface, addr): (InterfaceId, Ipv6Addr),
     own: &Own6,
@@ -271,7 +270,7 @@ pub fn keys6(
     keys
 }
 
-/// The route of this kind that an address of an interface offers.
+/// Builds the route for a key of an interface address.
 pub fn offer<F: Family>(key: OfferKey<F>, interface: InterfaceId, addr: F::Addr) -> Offer<F> {
     match key {
         OfferKey::Connected(interface, network) => Offer {
@@ -301,8 +300,7 @@ fn own_route<F: Family>(net: Net<F>, gateway: Gateway<F>, interface: InterfaceId
     }
 }
 
-/// The address of this prefix whose last 64 bits are made from the link address (RFC 4291,
-/// appendix A).
+/// Builds the address from this prefix and the link address (RFC 4291, appendix A).
 pub fn eui64(prefix: Ipv6Addr, mac: Mac) -> Ipv6Addr {
     let [a, b, c, d, e, f] = mac.0;
     let id = u64::from_be_bytes([a ^ 2, b, c, 0xff, 0xfe, d, e, f]);

@@ -1,4 +1,4 @@
-//! Compiles interfaces: the line, the details and the VLAN tag of each.
+//! Compiles the line, the details and the VLAN tag of each interface.
 
 use core::net::Ipv6Addr;
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use super::address::Addresses;
 use super::layout::{Laid, Layout, SharedMirror, Shares};
 use crate::intent::Intent;
 
-/// The longest packet of IP in bytes: packets for the host stack are not cut.
+/// Maximum length of an IP packet in bytes: packets for the host stack are not fragmented.
 const MTU_MAX: u32 = 65_535;
 
-/// An interface, as the workers are told of it.
+/// A compiled interface for workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compiled {
-    /// Its line.
+    /// Line of the interface table.
     pub line: Interface,
-    /// What is rarely asked of it, as the workers get it.
+    /// Rarely used properties.
     pub details: Arc<Details>,
-    /// The interface that it is a VLAN of, and its tag there.
+    /// Parent of a VLAN interface, and its tag there.
     pub vlan: Option<(InterfaceId, Tag)>,
-    /// The link that it shares as a station.
+    /// Shared link of a station.
     pub station: Option<Shares>,
-    /// What takes its frames before it does: of what kind that is, its line says.
+    /// Master that takes its frames; the line contains the kind of the master.
     pub above: InterfaceId,
-    /// What rules know it by. The firewall says.
+    /// Class in rules, from the firewall.
     pub class: Class,
 }
 
-/// An interface, if there is one. `in_use` says of its IPv6 addresses whether they have passed the detection of
-/// duplicates.
+/// Compiles an interface, if it exists. `in_use` returns whether an IPv6 address has passed duplicate address
+/// detection.
 pub fn interface(
     intent: &Intent,
     layout: &Layout,
@@ -64,7 +64,7 @@ pub fn interface(
     })
 }
 
-/// The mirror of an interface, if it has one, as an interface that control can send by.
+/// Compiles the mirror of an interface, if it has one, as an egress of control.
 pub fn mirror(laid: &Laid) -> Option<(InterfaceId, Compiled)> {
     let (port, id) = laid.mirror?;
     Some((id, mirror_of(laid, (id, port))))
@@ -86,7 +86,7 @@ fn line(laid: &Laid, intent: &Intent) -> Interface {
     }
 }
 
-/// The mirror that point-to-point interfaces share, as an interface that control can send by.
+/// Compiles the shared mirror of point-to-point interfaces, as an egress of control.
 pub fn shared_mirror((port, id): SharedMirror) -> Compiled {
     mirror_named("host of point-to-point interfaces", MTU_MAX, (id, port))
 }
@@ -121,7 +121,7 @@ fn tag((ethertype, vlan_id): (u16, u16)) -> Tag {
     Tag { ethertype, vlan_id }
 }
 
-/// The addresses of an interface, in the order of their items.
+/// Returns the addresses of an interface, in the order of their items.
 fn addresses4(addresses: &Addresses, id: InterfaceId) -> Vec<Own4> {
     let mut own: Vec<_> = addresses.of4(id).collect();
     own.sort_unstable_by_key(|(_, own)| own.item);
@@ -132,7 +132,7 @@ fn addresses4(addresses: &Addresses, id: InterfaceId) -> Vec<Own4> {
     own.collect()
 }
 
-/// The IPv6 addresses of an interface that are in use, in the order of their items.
+/// Returns the usable IPv6 addresses of an interface, in the order of their items.
 fn addresses6(
     addresses: &Addresses,
     id: InterfaceId,
@@ -140,7 +140,7 @@ fn addresses6(
 ) -> Vec<Own6> {
     let of_interface = addresses.of6(id);
     let mut own: Vec<_> = of_interface.filter(|(own, _)| in_use(id, *own)).collect();
-    // The link-local address that the router makes has no item.
+    // The automatic link-local address has no item.
     own.sort_by_key(|(_, own)| (own.item.is_none(), own.item));
     let own = own.into_iter().map(|(address, own)| Own6 {
         address,

@@ -1,4 +1,4 @@
-//! Joins: bridges and bonds, as their features say that they are, and the interfaces whose frames they take.
+//! Bridges and bonds as masters, and the interfaces whose frames they take.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +9,17 @@ use super::layout::{Laid, Layout};
 use crate::intent::{Intent, ItemId, Name};
 
 impl Laid {
-    /// The most that the device below carries behind an Ethernet header, in bytes; 0 if it does not say.
+    /// Maximum payload behind an Ethernet header on the device below, in bytes; 0 if unknown.
     pub(crate) const fn carries(&self) -> u32 {
         self.carries
     }
 
-    /// Whether another interface takes its frames. Then it has no addresses and no routes of its own.
+    /// Whether a master takes its frames. A slave has no addresses and no routes.
     pub const fn is_slave(&self) -> bool {
         self.above.is_some()
     }
 
-    /// Its link, as routes see it: they do not lead by slaves.
+    /// Returns its link for routes: no route leads to a slave.
     pub(crate) fn link_of_routes(&self) -> crate::rib::Link {
         let mut link = self.link.clone();
         link.running &= !self.is_slave();
@@ -28,8 +28,8 @@ impl Laid {
 }
 
 impl Layout {
-    /// What takes the frames of an interface before it does: its master, if that is there and in use. Frames without
-    /// an Ethernet header are nobody's to take, and neither are those of a master.
+    /// Returns the master that takes the frames of an interface, if the master exists and is enabled. Interfaces
+    /// without an Ethernet header and masters of the same kind have no master.
     pub(super) fn master(&self, laid: &Laid, intent: &Intent) -> Option<(Above, InterfaceId)> {
         if laid.disabled || laid.invalid || !laid.link.ethernet || laid.loopback {
             return None;
@@ -38,13 +38,13 @@ impl Layout {
         let (id, master) = self.named(name)?;
         let kind = &intent.interfaces.get(&master.item)?.kind;
         let own = intent.interfaces.get(&laid.item);
-        // Bridges are no ports of bridges; a bond may be one.
+        // A bridge cannot be a port of a bridge; a bond can.
         let is_alike = own.is_some_and(|own| own.kind.master_of() == above);
         let may_take = kind.master_of() == above && !is_alike && !master.disabled;
         may_take.then_some((above, id))
     }
 
-    /// The items of slaves that are laid out otherwise when their master becomes this.
+    /// Returns the items of slaves whose layout changes when their master changes to `laid`.
     pub(super) fn freed_or_taken(
         &self,
         id: InterfaceId,
@@ -66,16 +66,17 @@ impl Layout {
         }
     }
 
-    /// The MTU that the bond needs of an interface that is its slave; 0: it is nobody's.
+    /// Returns the MTU that a bond requires of a slave; 0 without a bond.
     pub(super) fn mtu_of_bond(&self, laid: &Laid) -> u32 {
         let bond = laid.above.filter(|(above, _)| *above == Above::Bond);
         let bond = bond.and_then(|(_, id)| self.interfaces.get(&id));
         bond.map_or(0, |bond| bond.given_mtu)
     }
 
-    /// The names under which addresses of an interface are configured: its own, and those of its slaves.
+    /// Returns the names under which addresses of an interface are configured: its own name, and the names of its
+    /// slaves.
     ///
-    /// RouterOS: an address of a port of a bridge is the bridge's (`actual-interface`).
+    /// RouterOS: the address of a bridge port belongs to the bridge (`actual-interface`).
     pub(super) fn names_of(&self, id: InterfaceId, intent: &Intent) -> Vec<Name> {
         let Some(laid) = self.interfaces.get(&id) else {
             return Vec::new();
@@ -92,10 +93,10 @@ impl Layout {
         names
     }
 
-    /// The interface that the addresses of one belong to: its master, if it is a slave.
+    /// Returns the interface that owns the addresses of an interface: for a slave, its master.
     pub fn owner(&self, id: InterfaceId) -> InterfaceId {
         let mut id = id;
-        // A slave of a bond that is a port of a bridge: two steps at most.
+        // Two steps at most: from a slave to its bond, and from the bond to its bridge.
         for _ in 0..2 {
             let above = self.interfaces.get(&id).and_then(|laid| laid.above);
             id = above.map_or(id, |(_, master)| master);
@@ -104,7 +105,7 @@ impl Layout {
     }
 }
 
-/// The items of what has this name for a master.
+/// Returns the items of the slaves of a master with this name.
 pub(super) fn slaves(name: &str, intent: &Intent) -> BTreeSet<ItemId> {
     let named = intent.slaves.of(name);
     named

@@ -1,4 +1,4 @@
-//! The layout: port, tags and state of each interface.
+//! The layout of interfaces: port, tags and state of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,46 +18,46 @@ use crate::kind::Site;
 use crate::link_modes::{LinkWish, PortLink};
 use crate::rib::Link;
 
-/// Tags upon tags end here: a link header has room for four.
+/// Maximum number of stacked tags, the room of a link header.
 pub(crate) const MOST_TAGS: usize = 4;
-/// Bytes of a tag. A device carries the first one beside its MTU.
+/// Length of a tag in bytes. A device carries the first tag in addition to its MTU.
 const TAG_BYTES: u32 = 4;
-/// The MTU of an interface that nobody gave one. It asks for nothing: a device may have less for a reason.
+/// Default MTU of an interface. It requires nothing of the device, which may have a smaller MTU for a reason.
 const USUAL_MTU: u32 = 1500;
 
-/// A mapped port, as the machine reports it.
+/// State of a mapped port, as the host reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortState {
-    /// Its number, as the workers know it.
+    /// Number of the port in workers.
     pub number: u16,
-    /// The device is there, and its link is up.
+    /// True if the device exists and its link is up.
     pub up: bool,
     /// The device's own link address.
     pub mac: Mac,
-    /// The most that the device carries behind an Ethernet header, in bytes; 0 if it does not say.
+    /// Maximum payload behind an Ethernet header, in bytes; 0 if unknown.
     pub mtu: u32,
-    /// What it finishes by itself.
+    /// Offloads of the device.
     pub offloads: Offloads,
-    /// Its place in what switches between ports below the workers; none where nothing does.
+    /// Position in the switch below the workers; `None` without one.
     pub seat: Option<SwitchPort>,
-    /// Megabits in a second; 0 where the device does not know.
+    /// Speed in Mbps; 0 if unknown.
     pub speed_mbps: u32,
-    /// What else its link does and offers.
+    /// Further state and abilities of its link.
     pub link: PortLink,
-    /// Its frames are spread over the workers by flow.
+    /// True if its frames are distributed to the workers by flow.
     pub steer: bool,
-    /// The workers that have a queue of it.
+    /// Workers with a queue of the port.
     pub workers: Vec<u16>,
 }
 
-/// What the configuration asks of the device behind a port.
+/// Settings that the configuration requests for the device of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortWish {
-    /// It is switched on: whoever is at the other end sees a link.
+    /// Administrative state: the link partner sees a link if true.
     pub up: bool,
-    /// The MTU that the device needs for every interface on it, in bytes; none if its own will do.
+    /// MTU that the interfaces on the device need, in bytes; `None` keeps the device's MTU.
     pub mtu: Option<u32>,
-    /// What its link is to do.
+    /// Link settings.
     pub link: LinkWish,
 }
 
@@ -71,84 +71,84 @@ impl Default for PortWish {
     }
 }
 
-/// An interface, laid out.
+/// The layout of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Laid {
     /// Its item.
     pub item: ItemId,
     /// Its name.
     pub name: Name,
-    /// Configured and not in use.
+    /// Disabled by the configuration.
     pub disabled: bool,
-    /// Why it does not run though it could.
+    /// Reason that holds the interface down.
     pub held: Option<&'static str>,
-    /// It names a parent that is not there, or lies too deep: it cannot work.
+    /// True if its parent does not exist, or too many interfaces are stacked: the interface cannot work.
     pub invalid: bool,
-    /// What next hops on it need to know; `running` is the interface's.
+    /// Link properties for next hops; `running` is the state of the interface.
     pub link: Link,
-    /// The MTU that it is given, in bytes; that of its link is no more than is carried.
+    /// Configured MTU in bytes; the MTU of `link` is limited by the device.
     pub(crate) given_mtu: u32,
-    /// The most that the device below carries, in bytes; 0 if it does not say.
+    /// Maximum payload of the device below, in bytes; 0 if unknown.
     pub(crate) carries: u32,
-    /// Megabits a second of the device below; 0 where that does not say.
+    /// Speed of the device below in Mbps; 0 if unknown.
     pub speed_mbps: u32,
-    /// One side of the device's link sends at a time.
+    /// True for a half-duplex link.
     pub half_duplex: bool,
-    /// The interface that carries its frames, and its tag there.
+    /// Parent interface that carries its frames, and its tag there.
     pub parent: Option<(InterfaceId, (u16, u16))>,
-    /// The link that it shares with another interface.
+    /// The link that a station shares.
     pub station: Option<Shares>,
-    /// What its frames leave by behind its queues, if it has any; `link.out` are those.
+    /// Egress behind the queues of the interface, if it has queues; `link.out` is the egress to the queues.
     pub queued: Option<OutId>,
-    /// The encapsulation of its frames, of an enabled tunnel.
+    /// Encapsulation of an enabled tunnel.
     pub tunnel: Option<Encapsulation>,
-    /// Several routers have its addresses in turn: nobody looks for duplicates.
+    /// True if several routers share its addresses (VRRP): no duplicate address detection.
     pub shared: bool,
-    /// It has no addresses now: another router has them.
+    /// True while another router has its addresses (VRRP backup).
     pub waits: bool,
-    /// The interface of the port that carries its frames: itself, or the lowest one that it lies on.
+    /// Lowest interface below, whose port carries its frames; itself for a port.
     pub under: InterfaceId,
-    /// It takes the frames of others.
+    /// True if it takes the frames of slaves.
     pub is_master: bool,
-    /// What takes the frames that it receives before it does.
+    /// Master that takes its received frames.
     pub above: Option<(Above, InterfaceId)>,
-    /// The name that its port was mapped by.
+    /// Name of the mapping of its port.
     pub port_name: Option<Name>,
-    /// What `arp=` says.
+    /// Setting `arp`.
     pub arp: Mode,
     /// `arp-timeout`.
     pub arp_timeout: Option<Duration>,
-    /// It belongs to no link: nothing leaves by it, and it always runs.
+    /// True for a loopback: it has no link, and always runs.
     pub loopback: bool,
-    /// Its mirror: the number of the port, and the interface that the walk knows it as.
+    /// Mirror: number of the port, and interface in the workers.
     pub mirror: Option<(u16, InterfaceId)>,
 }
 
 /// The link that a station shares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shares {
-    /// The interface whose link it is.
+    /// The interface whose link is shared.
     pub on: InterfaceId,
-    /// The interfaces that carry that one's frames, such as the port of a VLAN.
+    /// Interfaces that carry the frames of `on`, such as the port of a VLAN.
     pub through: Vec<InterfaceId>,
 }
 
-/// What interfaces are laid out from.
+/// Inputs of the layout.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'a> {
-    /// What is wanted.
+    /// The intent.
     pub intent: &'a Intent,
-    /// The ports that are there.
+    /// Attached ports.
     pub ports: &'a BTreeMap<Name, PortState>,
-    /// The ports of the host plane, by the interface that they mirror.
+    /// Ports of mirrors, by mirrored interface.
     pub mirrors: &'a BTreeMap<InterfaceId, u16>,
-    /// The mirror that point-to-point interfaces share, once there is one.
+    /// The shared mirror of point-to-point interfaces, once it exists.
     pub shared_mirror: Option<SharedMirror>,
 }
 
 #[cfg(test)]
 impl<'a> Ground<'a> {
-    /// The ground of a router without a host plane.
+    /// Inputs of a router without a host plane.
     pub(crate) fn without_host_plane(
         intent: &'a Intent,
         ports: &'a BTreeMap<Name, PortState>,
@@ -163,39 +163,39 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// The number of the port that leads to the shared mirror, and the interface that the walk knows it as.
+/// Port number of the shared mirror, and its interface in the workers.
 pub type SharedMirror = (u16, InterfaceId);
 
-/// All interfaces.
+/// Layout of all interfaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// By number.
     pub interfaces: BTreeMap<InterfaceId, Laid>,
     /// By name.
     pub by_name: BTreeMap<Name, InterfaceId>,
-    /// What is asked of the devices behind ports, by the names that these were mapped by.
+    /// Requested settings of devices, by the name of the port's mapping.
     pub wishes: BTreeMap<Name, PortWish>,
-    /// The MTU that interfaces ask a device for, by the device.
+    /// MTU that interfaces require of a device, by device.
     mtus: BTreeSet<(Name, u32, InterfaceId)>,
-    /// The same, by interface.
+    /// MTU that interfaces require of a device, by interface.
     asked: BTreeMap<InterfaceId, (Name, u32)>,
-    /// What link addresses are made of for interfaces that lie on no other: that of the first port.
+    /// Base of generated link addresses for interfaces without a parent: the link address of the first port.
     base: Mac,
 }
 
-/// What came of laying some interfaces out anew.
+/// Result of updating the layout of some interfaces.
 #[derive(Debug, Default)]
 pub struct Relaid {
-    /// Those that were looked at.
+    /// Interfaces whose layout was computed.
     pub seen: BTreeSet<InterfaceId>,
-    /// Those of them that are others now, or gone, as they were before; none was not there.
+    /// Interfaces whose layout changed, with the previous layout; `None` for a new interface.
     pub before: BTreeMap<InterfaceId, Option<Laid>>,
-    /// Names that stand for another interface now, or for none.
+    /// Names that now refer to another interface, or to none.
     pub names: BTreeSet<Name>,
 }
 
 impl Layout {
-    /// Lays everything out.
+    /// Computes the layout of all interfaces.
     pub fn new(ground: &Ground<'_>, numbers: &mut Numbers) -> Self {
         let mut layout = Self::default();
         let all = ground.intent.interfaces.keys().copied().collect();
@@ -203,8 +203,8 @@ impl Layout {
         layout
     }
 
-    /// Lays these items out anew, and what lies on them as far as it sees a difference. The price is that of these,
-    /// however many others there are.
+    /// Updates the layout of these items, and of items above them as far as it changes. The cost depends on these
+    /// items, not on the number of all interfaces.
     pub fn lay_out(
         &mut self,
         items: BTreeSet<ItemId>,
@@ -221,8 +221,8 @@ impl Layout {
             relaid.names.insert(name);
         }
         let mut devices = BTreeSet::new();
-        // Who is laid out before the one that it lies on comes again when that one is. It ends: what lies in a circle
-        // gets a tag more in each round, until there are too many.
+        // An item that precedes its parent is computed again after the parent. The loop ends: items in a circle get one
+        // more tag per round, up to the limit.
         while let Some(item) = waiting.pop_first() {
             let Some(interface) = interfaces.get(&item) else {
                 if let Some(id) = numbers.known(item) {
@@ -262,7 +262,7 @@ impl Layout {
         relaid
     }
 
-    /// Takes over what the first port is; gives the items whose link addresses are made of it, where it is another.
+    /// Updates the base of link addresses; returns the items whose link addresses depend on it, if it changed.
     fn base_on(&mut self, ground: &Ground<'_>) -> Vec<ItemId> {
         let mut macs = ground.ports.values().map(|port| port.mac);
         let base = macs.find(|mac| *mac != Mac::default()).unwrap_or_default();
@@ -274,8 +274,8 @@ impl Layout {
         follow.map(|(item, _)| *item).collect()
     }
 
-    /// Brings the names of these items up to date; gives those that stand for others now. Of several items with one
-    /// name the first has it: what is configured comes before what comes by itself.
+    /// Updates the names of these items; returns the names that refer to another interface now. If several items have
+    /// one name, it belongs to the first: configured items come before dynamic ones.
     fn give_names(
         &mut self,
         items: &BTreeSet<ItemId>,
@@ -306,7 +306,7 @@ impl Layout {
         names
     }
 
-    /// Whether those that lie on an interface are laid out otherwise when it becomes this.
+    /// Whether a change of an interface to `laid` changes the layout of interfaces above it.
     fn is_other_for_those_on_it(&self, id: InterfaceId, laid: &Laid) -> bool {
         let before = self.interfaces.get(&id);
         before.is_none_or(|before| {
@@ -317,8 +317,8 @@ impl Layout {
         })
     }
 
-    /// Notes what an interface asks of the device below; none takes it back. `devices` gets those of which something
-    /// else is asked.
+    /// Sets the MTU that an interface requires of its device; `None` removes the requirement. Adds devices to `devices`
+    /// whose requirement changed.
     fn ask(
         &mut self,
         id: InterfaceId,
@@ -349,7 +349,7 @@ impl Layout {
         asks.then(|| (device, mtu + TAG_BYTES * tags))
     }
 
-    /// Works out what is asked of these devices.
+    /// Computes the requested settings of these devices.
     fn wish(&mut self, devices: BTreeSet<Name>, interfaces: &Items<intent::Interface>) {
         for device in devices {
             let ports = interfaces.on(&device).filter_map(|(_, interface)| {
@@ -372,7 +372,7 @@ impl Layout {
         }
     }
 
-    /// Lays one interface out on those below it, as they are laid out now.
+    /// Computes the layout of one interface from the present layout of those below it.
     fn lay(
         &self,
         (item, id): (ItemId, InterfaceId),
@@ -397,7 +397,7 @@ impl Layout {
         laid
     }
 
-    /// The interfaces that carry the frames of one, the nearest first.
+    /// Returns the interfaces that carry the frames of an interface, the nearest first.
     pub(crate) fn below(&self, laid: &Laid) -> Vec<InterfaceId> {
         let parent = |laid: &Laid| laid.parent.map(|(id, _)| id);
         let next = |id: &InterfaceId| parent(self.interfaces.get(id)?);
@@ -405,42 +405,42 @@ impl Layout {
         below.take(MOST_TAGS).collect()
     }
 
-    /// The interface whose link this one is on: itself, but for stations.
+    /// Returns the interface whose link an interface uses: for a station the shared one, else itself.
     pub fn link_of(&self, id: InterfaceId) -> InterfaceId {
         let laid = self.interfaces.get(&id);
         let shares = laid.and_then(|laid| laid.station.as_ref());
         shares.map_or(id, |shares| shares.on)
     }
 
-    /// What link addresses are made of for interfaces that lie on no other: the address of the first port.
+    /// Returns the base of generated link addresses for interfaces without a parent: the address of the first port.
     pub(crate) const fn base(&self) -> Mac {
         self.base
     }
 
-    /// The interface of this name.
+    /// Returns the interface with this name.
     pub fn named(&self, name: &str) -> Option<(InterfaceId, &Laid)> {
         let id = self.by_name.get(name)?;
         Some((*id, self.interfaces.get(id)?))
     }
 
-    /// The name of an interface; empty if there is none.
+    /// Returns the name of an interface; empty if it does not exist.
     pub fn name(&self, id: InterfaceId) -> &str {
         self.interfaces.get(&id).map_or("", |laid| &laid.name)
     }
 }
 
 impl Laid {
-    /// Whether it runs, as users see it. Next hops ask its link.
+    /// Whether the interface runs, for users. Next hops use the state of its link.
     pub const fn runs(&self) -> bool {
         self.link.running || self.loopback && !self.disabled
     }
 
-    /// Whether its packets have no link-layer header: its own addresses are on the mirror that all such share.
+    /// Whether its packets have no link-layer header: its local addresses are on the shared mirror.
     pub const fn is_point_to_point(&self) -> bool {
         !self.link.ethernet
     }
 
-    /// Its frames meet its queues before what it leaves by.
+    /// Inserts the queues of an interface in front of its egress.
     fn queue_before(&mut self, id: InterfaceId) {
         if self.link.out != OutId::NONE {
             self.queued = Some(self.link.out);
@@ -485,8 +485,8 @@ impl Laid {
     }
 }
 
-/// A link address for an interface that is given none: of the link that it shares, with another number, and marked
-/// as nobody's product (IEEE 802, 8.4: local).
+/// Generates the link address of an interface from the address of the shared link and the interface's number, marked as
+/// locally administered (IEEE 802, 8.4).
 pub(crate) fn made_mac(of: Mac, id: InterfaceId) -> Mac {
     let slot = id.slot().to_le_bytes();
     let [a, b, c, d, e, f] = of.0;

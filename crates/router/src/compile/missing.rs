@@ -1,24 +1,24 @@
-//! Rules that name what cannot be used.
+//! Objects that rules name and that do not exist.
 
 use menu::Store;
 
 use crate::intent::{Intent, Name};
 
-/// Something that a rule names, and that is not there, or not in use.
+/// An object that a rule names, and that does not exist or is disabled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// An interface.
     Interface(Name),
     /// A list of interfaces.
     InterfaceList(Name),
-    /// A routing table that packets are forwarded by.
+    /// A routing table that forwards.
     Table(Name),
-    /// A pattern in streams.
+    /// A layer-7 pattern.
     Pattern(Name),
 }
 
 impl Missing {
-    /// What users are told, as things are now.
+    /// Returns the present reason as text for users.
     pub fn why(&self, intent: &Intent, store: &Store) -> String {
         match self {
             Self::Interface(name) if store.named("routing-table", name).is_some() => {

@@ -1,12 +1,12 @@
-//! Compilers: from configuration and link states to what workers read.
+//! Compilers: translate configuration and link states into tables of the workers.
 //!
-//! The layout and the addresses follow single interfaces; the rest are pure functions of one interface, or of the
-//! settings. What all of it comes to is the same in whatever steps it came about.
+//! The layout and the addresses are updated interface by interface; the rest are pure functions of one interface or of
+//! the settings. The result does not depend on the order of the changes.
 //!
-//! `layout` gives each interface its port, its tags and whether it runs; `joined` the one that takes its frames;
-//! `address` the own addresses, networks and connected routes; `interface` the line and the details of each
-//! interface; `numbers` the numbers of interfaces and tables; `snapshot` settings, ports and rules, with the reasons
-//! why the fast path does not apply. `missing` reports rules that name what cannot be used.
+//! `layout` gives each interface its port, its tags and whether it runs; `joined` its master; `address` the local
+//! addresses, networks and connected routes; `interface` the line and the details of each interface; `numbers` the
+//! numbers of interfaces and tables; `snapshot` settings, ports and rules, with the reasons why the fast path does not
+//! apply. `missing` reports rules that name unusable objects.
 
 pub mod address;
 pub mod interface;

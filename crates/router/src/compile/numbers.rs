@@ -1,4 +1,4 @@
-//! The numbers by which workers know interfaces and routing tables.
+//! Numbers of interfaces and routing tables in workers.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,15 +15,15 @@ pub struct Numbers {
     slots: Slots,
 }
 
-/// The slots of the table of interfaces. One that is given back gets its next generation, and is given
-/// again when enough others have been given back since that no frame is left which names it.
+/// Slots of the interface table. A released slot gets its next generation, and is reused after enough other releases
+/// that no frame refers to it any more.
 #[derive(Clone, Debug, Default)]
 struct Slots {
     last: u32,
     free: VecDeque<InterfaceId>,
 }
 
-/// How many slots rest.
+/// Number of released slots that are held back.
 const RESTING: usize = 64;
 
 impl Slots {
@@ -43,22 +43,22 @@ impl Slots {
     }
 }
 
-/// `main` is table 0; the FIB has room for this many.
+/// `main` is table 0; this is the capacity of the FIB.
 const TABLES: u16 = dataplane::table::fib::TABLES as u16;
 
 impl Numbers {
-    /// The number of a configured interface.
+    /// Returns the number of an interface, which a new interface gets here.
     pub fn interface(&mut self, item: ItemId) -> InterfaceId {
         let slots = &mut self.slots;
         *self.interfaces.entry(item).or_insert_with(|| slots.take())
     }
 
-    /// The number of an interface that has one.
+    /// Returns the number of an interface that has one.
     pub fn known(&self, item: ItemId) -> Option<InterfaceId> {
         self.interfaces.get(&item).copied()
     }
 
-    /// The number under which the walk knows the mirror of an interface.
+    /// Returns the number of an interface's mirror in the workers.
     pub fn mirror(&mut self, interface: InterfaceId) -> InterfaceId {
         let slots = &mut self.slots;
         *self
@@ -67,17 +67,17 @@ impl Numbers {
             .or_insert_with(|| slots.take())
     }
 
-    /// A number for the mirror that point-to-point interfaces share.
+    /// Assigns a number to the shared mirror of point-to-point interfaces.
     pub fn shared_mirror(&mut self) -> InterfaceId {
         self.slots.take()
     }
 
-    /// The highest slot given.
+    /// Returns the highest assigned slot.
     pub fn last(&self) -> InterfaceId {
         InterfaceId(self.slots.last)
     }
 
-    /// The number of a routing table; none when all are taken.
+    /// Returns the number of a routing table; `None` if all are in use.
     pub fn table(&mut self, item: ItemId) -> Option<u16> {
         if let Some(number) = self.tables.get(&item) {
             return Some(*number);
@@ -87,12 +87,12 @@ impl Numbers {
         Some(number)
     }
 
-    /// Forgets the numbers of tables that are gone: their routes are.
+    /// Releases the numbers of removed tables, whose routes are already removed.
     pub fn keep_tables(&mut self, keep: impl Fn(&ItemId) -> bool) {
         self.tables.retain(|item, _| keep(item));
     }
 
-    /// Forgets the number of an interface that is gone, and its mirror's.
+    /// Releases the number of a removed interface, and of its mirror.
     pub fn release(&mut self, item: ItemId) {
         let Some(id) = self.interfaces.remove(&item) else {
             return;

@@ -1,4 +1,4 @@
-//! Compiles settings, port bindings and rules, with the reasons why the fast path does not apply.
+//! Compiles settings, port bindings and rules, and the reasons against the fast path.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::missing::Missing;
 use crate::intent::{AnyNet, Intent, ItemId, Name, Rule};
 use crate::rib::{Family, Net};
 
-/// What the mirrors' ports finish by themselves, by port number.
+/// Offloads of the mirrors' ports, by port number.
 pub type MirrorPorts = BTreeMap<u16, PortState>;
 
-/// Compiles a snapshot of this epoch. `tables` are the numbers of the routing tables by name.
+/// Compiles a snapshot with this epoch. `tables` contains the numbers of the routing tables by name.
 pub fn compile(
     epoch: u64,
     ground: &Ground<'_>,
@@ -47,7 +47,7 @@ pub fn compile(
             forward: intent.ipv6.forward && !intent.ipv6.disabled,
             allow_fast_path: intent.ipv6.allow_fast_path,
             multipath_hash: intent.ipv6.multipath_hash,
-            // RouterOS has none for IPv6.
+            // RouterOS has no reverse path filter for IPv6.
             rp_filter: RpFilter::No,
             slow: SlowReasons::default(),
         },
@@ -65,7 +65,7 @@ pub fn compile(
     snapshot
 }
 
-/// The place with this index, made if it is not there.
+/// Returns the element with this index; extends the list if needed.
 fn slot<T: Default>(list: &mut Vec<T>, index: usize) -> &mut T {
     if list.len() <= index {
         list.resize_with(index + 1, T::default);
@@ -73,8 +73,8 @@ fn slot<T: Default>(list: &mut Vec<T>, index: usize) -> &mut T {
     &mut list[index]
 }
 
-/// Why packets of a family do not take the shortest walk (packet flow of RouterOS: its list of
-/// conditions of FastPath).
+/// Returns the reasons why packets of a family cannot use the fast path (RouterOS, packet flow: conditions of
+/// FastPath).
 fn slow(ipv6: bool, made: &Snapshot) -> SlowReasons {
     let settings = made.family(ipv6);
     let reasons = [
@@ -130,10 +130,10 @@ fn binding(port: &PortState, interface: InterfaceId, role: Role) -> PortBinding 
     }
 }
 
-/// A rule for the walk.
+/// Compiles a routing rule.
 ///
 /// # Errors
-/// What it names and is not there.
+/// The object that the rule names and that does not exist.
 fn compile_rule(
     rule: &Rule,
     layout: &Layout,
@@ -160,12 +160,12 @@ fn compile_rule(
         },
         action: rule.action,
         table: table(&rule.table)?,
-        // RouterOS: routes of this length or shorter do not count.
+        // RouterOS: routes of this length or shorter are ignored.
         min_prefix: rule.min_prefix.map(|len| len.saturating_add(1)),
     })
 }
 
-/// The rules that have no effect, and what they name that is not there.
+/// Returns the routing rules without effect, and the missing object of each.
 pub fn inactive_rules(
     intent: &Intent,
     layout: &Layout,

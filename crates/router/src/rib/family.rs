@@ -1,4 +1,4 @@
-//! What differs between IPv4 and IPv6 for routes: the width of an address.
+//! Differences between IPv4 and IPv6 in routes: the width of an address.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -6,7 +6,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 /// An address family.
 pub trait Family: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static {
-    /// Its addresses, ordered as numbers.
+    /// Address type, ordered as numbers.
     type Addr: Copy + Debug + core::fmt::Display + Eq + Ord + Hash + Send + Sync + 'static;
     /// Bits of an address.
     const BITS: u8;
@@ -15,9 +15,9 @@ pub trait Family: Copy + Debug + Default + Eq + Ord + Hash + Send + Sync + 'stat
     /// The unspecified address.
     const UNSPECIFIED: Self::Addr;
 
-    /// The address as a number; IPv4 in the low 32 bits.
+    /// Converts an address to a number; IPv4 in the low 32 bits.
     fn bits(addr: Self::Addr) -> u128;
-    /// The address of a number; bits beyond the family's width are cut off.
+    /// Converts a number to an address; ignores bits beyond the family's width.
     fn addr(bits: u128) -> Self::Addr;
 }
 
@@ -59,7 +59,7 @@ impl Family for V6 {
     }
 }
 
-/// A network: its first address and the length of its prefix. Host bits are always zero.
+/// A network: first address and prefix length. Host bits are always zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Net<F: Family> {
     addr: F::Addr,
@@ -67,7 +67,7 @@ pub struct Net<F: Family> {
 }
 
 impl<F: Family> Net<F> {
-    /// The network that holds `addr`; a length beyond the family's is cut to a host's.
+    /// Creates the network that contains `addr`; limits the prefix length to the family's width.
     pub fn new(addr: F::Addr, len: u8) -> Self {
         let len = len.min(F::BITS);
         Self {
@@ -76,12 +76,12 @@ impl<F: Family> Net<F> {
         }
     }
 
-    /// The network of one address.
+    /// Creates the network of one address.
     pub fn host(addr: F::Addr) -> Self {
         Self { addr, len: F::BITS }
     }
 
-    /// Everything.
+    /// Creates the network of all addresses.
     pub fn all() -> Self {
         Self {
             addr: F::UNSPECIFIED,
@@ -89,17 +89,17 @@ impl<F: Family> Net<F> {
         }
     }
 
-    /// The first address.
+    /// Returns the first address.
     pub fn first(&self) -> F::Addr {
         self.addr
     }
 
-    /// The last address.
+    /// Returns the last address.
     pub fn last(&self) -> F::Addr {
         F::addr(F::bits(self.addr) | (Self::mask(F::BITS) & !Self::mask(self.len)))
     }
 
-    /// The length of the prefix in bits.
+    /// Returns the length of the prefix in bits.
     #[expect(
         clippy::len_without_is_empty,
         reason = "a prefix is never empty; its length is not a count"
@@ -108,12 +108,12 @@ impl<F: Family> Net<F> {
         self.len
     }
 
-    /// Whether `addr` lies in it.
+    /// Whether the network contains `addr`.
     pub fn contains(&self, addr: F::Addr) -> bool {
         F::bits(addr) & Self::mask(self.len) == F::bits(self.addr)
     }
 
-    /// Whether all of `other` lies in it.
+    /// Whether the network contains all of `other`.
     pub fn covers(&self, other: &Self) -> bool {
         self.len <= other.len && self.contains(other.addr)
     }

@@ -1,4 +1,4 @@
-//! Gateways and sets of them: each distinct one is held once, however many routes use it.
+//! Gateways and sets of gateways: each distinct one is stored once, however many routes use it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,11 @@ use super::family::Family;
 use super::line::{LineId, Target};
 use super::route::{Check, Gateway, NIL};
 
-/// What makes two gateways the same.
+/// Identity of a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct HopKey<F: Family> {
-    /// First, so that the gateways of a network lie side by side: the table and the address for
-    /// those that are resolved.
+    /// The first field, so that the gateways of a network are adjacent: table and address of gateways that need
+    /// resolution.
     pub(super) resolved: Option<(u16, F::Addr)>,
     pub(super) gateway: Gateway<F>,
     pub(super) target_scope: u8,
@@ -37,44 +37,44 @@ impl<F: Family> HopKey<F> {
 pub(super) struct Hop<F: Family> {
     pub(super) key: HopKey<F>,
     pub(super) line: LineId,
-    /// Where it leads, at most [`dataplane::table::adjacency::GROUP_MEMBERS`] ways; empty when it
-    /// cannot be resolved or is down.
+    /// Resolved targets, at most [`dataplane::table::adjacency::GROUP_MEMBERS`]; empty if the gateway cannot be
+    /// resolved or is down.
     pub(super) paths: Vec<Target<F>>,
-    /// What the owner of the gateway check said last.
+    /// Result of the gateway check.
     pub(super) alive: bool,
-    /// Where it is asked, whether or not it counts as alive: its paths, each once. Those of one that is
-    /// pinged share their lines.
+    /// Targets of probes without duplicates, whether or not the gateway is alive. For pings, the targets have shared
+    /// lines.
     pub(super) ways: Vec<Target<F>>,
-    /// The set of the route that it was resolved through, and that route's prefix length.
+    /// Gateway set of the route that resolved it, and prefix length of that route.
     pub(super) via: u32,
     pub(super) via_len: u8,
-    /// The sets that it is in.
+    /// Sets that contain it.
     pub(super) sets: Vec<u32>,
-    /// How often it changed while the table settled: a loop of gateways never comes to rest.
+    /// Number of changes while the table settles: gateways in a loop never settle.
     pub(super) flips: u8,
 }
 
-/// A list of gateways that routes share.
+/// A list of gateways, shared by routes.
 #[derive(Debug)]
 pub(super) struct Set {
     pub(super) hops: Box<[u32]>,
-    /// Its line: the gateway's own when there is only one.
+    /// Its next-hop line; a set of one gateway uses the gateway's line.
     pub(super) line: LineId,
     pub(super) usable: bool,
-    /// Routes and prefixes that use it.
+    /// Number of routes and prefixes that use it.
     pub(super) users: u32,
-    /// The first route that uses it.
+    /// First route that uses it.
     pub(super) routes: u32,
     /// Gateways that were resolved through it.
     pub(super) dependants: Vec<u32>,
 }
 
-/// All gateways and sets of them.
+/// All gateways and gateway sets.
 #[derive(Debug)]
 pub(super) struct Hops<F: Family> {
     pub(super) hops: Vec<Option<Hop<F>>>,
     pub(super) by_key: BTreeMap<HopKey<F>, u32>,
-    /// Those of them that somebody must check.
+    /// Gateways that need checks.
     pub(super) checked: BTreeSet<HopKey<F>>,
     pub(super) sets: Vec<Option<Set>>,
     pub(super) by_hops: BTreeMap<Box<[u32]>, u32>,
@@ -174,7 +174,7 @@ impl<F: Family> Hops<F> {
         Some(hop)
     }
 
-    /// Notes that `hop` is resolved through `set`, and no longer through what it was before.
+    /// Records that `hop` is resolved through `set`, in place of its previous set.
     pub(super) fn set_via(&mut self, hop: u32, set: u32, len: u8) {
         let Some(entry) = self.hop_mut(hop) else {
             return;
@@ -192,7 +192,7 @@ impl<F: Family> Hops<F> {
         }
     }
 
-    /// Whether the way through `set` comes back to `hop`.
+    /// Whether the resolution through `set` leads back to `hop`.
     pub(super) fn leads_back(&self, set: u32, hop: u32) -> bool {
         let mut seen = vec![set];
         let mut at = 0;

@@ -1,8 +1,8 @@
-//! Next-hop lines: which number of the adjacency table stands for what, and what is written there.
+//! Next-hop lines: allocates and writes the entries of the adjacency table.
 //!
-//! A line is one entry of the adjacency table. Several lines may show the same target (a gateway
-//! has a line per route class that uses it), and all of them are rewritten in place when the
-//! neighbour or the link behind it changes: routes keep their line and are not touched.
+//! A line is one entry of the adjacency table. Several lines may show the same target (a gateway has a line per route
+//! class that uses it), and all of them are rewritten in place when the neighbour or the link behind it changes: routes
+//! keep their line and are not touched.
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,44 +15,44 @@ use wire::Mac;
 
 use super::family::Family;
 
-/// The link behind an interface, as next hops need it.
+/// Link properties of an interface, for next hops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Link {
-    /// Enabled and up: gateways on it can be used.
+    /// Enabled and up: gateways on the link are usable.
     pub running: bool,
-    /// What takes its frames.
+    /// Egress of its frames.
     pub out: OutId,
     /// The layer-3 MTU in bytes.
     pub mtu: u32,
-    /// The link address that its frames come from.
+    /// Source link address of its frames.
     pub mac: Mac,
-    /// The tags of its frames, outermost first: (EtherType, VLAN id).
+    /// Tags of its frames, outermost first: (EtherType, VLAN id).
     pub tags: Vec<(u16, u16)>,
-    /// Whether frames begin with an Ethernet header.
+    /// True if frames have an Ethernet header.
     pub ethernet: bool,
 }
 
-/// Where one path ends.
+/// End of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target<F: Family> {
-    /// Discard silently.
+    /// Drop silently.
     Blackhole,
-    /// Discard; host unreachable is owed.
+    /// Drop, and send ICMP host unreachable.
     Unreachable,
-    /// Discard; administratively prohibited is owed.
+    /// Drop, and send ICMP administratively prohibited.
     Prohibit,
-    /// This router itself, by an address of this interface.
+    /// This router, by an address of this interface.
     Local(InterfaceId),
     /// A broadcast address of this interface's network.
     Broadcast(InterfaceId),
-    /// The destination itself is a neighbour on this interface.
+    /// A connected network: the destination is a neighbour on this interface.
     Connected(InterfaceId),
     /// This neighbour on this interface.
     Neighbour(InterfaceId, F::Addr),
 }
 
 impl<F: Family> Target<F> {
-    /// The interface that it is on.
+    /// Returns the interface of the target.
     pub fn interface(&self) -> Option<InterfaceId> {
         match self {
             Self::Blackhole | Self::Unreachable | Self::Prohibit => None,
@@ -64,7 +64,7 @@ impl<F: Family> Target<F> {
     }
 }
 
-/// What a line shows.
+/// Content of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Content<F: Family> {
     #[default]
@@ -73,17 +73,17 @@ enum Content<F: Family> {
     Group(Vec<Target<F>>),
 }
 
-/// Where lines are written: the adjacency table, or a model of it.
+/// Destination of lines: the adjacency table, or a model of it.
 pub trait LineSink {
-    /// A number that nobody uses; none when all are taken.
+    /// Allocates a number; `None` if all are in use.
     fn take_line(&mut self) -> Option<NextHopId>;
-    /// Writes one line, and which IPv4 neighbour it is, if it is one.
+    /// Writes a line, with the address of its IPv4 neighbour if it has one.
     fn write_line(&mut self, id: NextHopId, adjacency: &Adjacency, gateway: Option<Ipv4Addr>);
-    /// Gives a number back that no route and no group leads to any more.
+    /// Releases a number that no route or group refers to.
     fn return_line(&mut self, id: NextHopId);
 }
 
-/// A line, whether or not it has a number in the adjacency table yet.
+/// Identifies a line, with or without a number in the adjacency table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LineId(u32);
 
@@ -109,16 +109,16 @@ pub struct Lines<F: Family> {
     macs: BTreeMap<(InterfaceId, F::Addr), Mac>,
     lines: Vec<Line<F>>,
     by_number: BTreeMap<NextHopId, LineId>,
-    /// Lines that show a target, so that a change of it finds them.
+    /// Lines by target, to find them when the target changes.
     shown: BTreeMap<Target<F>, Vec<LineId>>,
-    /// Targets on an interface, so that a change of the link finds them.
+    /// Targets by interface, to find them when the link changes.
     on_link: BTreeMap<InterfaceId, BTreeSet<Target<F>>>,
-    /// One line per target that groups and connected routes share, with its users.
+    /// Lines that groups and connected routes share: one per target, with the number of users.
     shared: BTreeMap<Target<F>, (LineId, u32)>,
     free: Vec<LineId>,
-    /// Numbers to be given back once no route points at them.
+    /// Numbers to release once no route refers to them.
     returned: Vec<NextHopId>,
-    /// Lines to be written, each once.
+    /// Lines to write, without duplicates.
     dirty: BTreeSet<LineId>,
 }
 
@@ -140,7 +140,7 @@ impl<F: Family> Default for Lines<F> {
 }
 
 impl<F: Family> Lines<F> {
-    /// A line of one's own, showing nothing yet.
+    /// Allocates an unshared line without content.
     pub(super) fn take(&mut self) -> LineId {
         self.free.pop().unwrap_or_else(|| {
             self.lines.push(Line::default());
@@ -148,7 +148,7 @@ impl<F: Family> Lines<F> {
         })
     }
 
-    /// Gives a line back. Its number stays readable until [`Self::return_numbers`].
+    /// Releases a line. Its number stays readable until [`Self::return_numbers`].
     pub(super) fn give_back(&mut self, line: LineId) {
         self.forget(line);
         self.dirty.remove(&line);
@@ -160,14 +160,14 @@ impl<F: Family> Lines<F> {
         self.free.push(line);
     }
 
-    /// Gives back the numbers that no route points at any more.
+    /// Releases the numbers that no route refers to any more.
     pub(super) fn return_numbers(&mut self, sink: &mut impl LineSink) {
         for number in self.returned.drain(..) {
             sink.return_line(number);
         }
     }
 
-    /// The number of a line in the adjacency table, once it was written.
+    /// Returns the number of a line in the adjacency table, once it was written.
     pub(super) fn number(&self, line: LineId) -> NextHopId {
         self.at(line).number
     }
@@ -180,18 +180,18 @@ impl<F: Family> Lines<F> {
         &mut self.lines[line.0 as usize]
     }
 
-    /// How many interfaces something is kept of.
+    /// Returns the number of interfaces with state.
     #[cfg(test)]
     pub(super) fn interfaces(&self) -> usize {
         self.on_link.len() + self.links.len()
     }
 
-    /// How many numbers are taken.
+    /// Returns the number of allocated numbers.
     pub fn in_use(&self) -> usize {
         self.by_number.len()
     }
 
-    /// Shows these paths on a line: none means no route, several are a group.
+    /// Sets the paths of a line: none for no route, several for a group.
     pub(super) fn show(&mut self, id: LineId, paths: &[Target<F>]) {
         let content = match paths {
             [] => Content::Nothing,
@@ -201,7 +201,7 @@ impl<F: Family> Lines<F> {
         if self.at(id).content == content {
             return;
         }
-        // The members' lines are taken before the old ones are let go, so that what stays, stays.
+        // Shares the new members before it releases the old ones, so that common members keep their lines.
         if let Content::Group(members) = &content {
             for member in members {
                 let _ = self.share(*member);
@@ -253,7 +253,7 @@ impl<F: Family> Lines<F> {
         }
     }
 
-    /// The shared line of a target; its caller becomes one more user of it.
+    /// Returns the shared line of a target, and counts the caller as a user.
     pub(super) fn share(&mut self, target: Target<F>) -> LineId {
         if let Some((line, users)) = self.shared.get_mut(&target) {
             *users += 1;
@@ -265,7 +265,7 @@ impl<F: Family> Lines<F> {
         line
     }
 
-    /// Gives a shared line back.
+    /// Releases a use of a shared line.
     pub(super) fn unshare(&mut self, target: Target<F>) {
         let Some((id, users)) = self.shared.get_mut(&target) else {
             return;
@@ -278,18 +278,18 @@ impl<F: Family> Lines<F> {
         }
     }
 
-    /// The number of the shared line of a target, where somebody shares it and it was written.
+    /// Returns the number of the shared line of a target, if the line exists and was written.
     pub(super) fn shared_number(&self, target: &Target<F>) -> NextHopId {
         let shared = self.shared.get(target);
         shared.map_or(NextHopId::NO_ROUTE, |(line, _)| self.number(*line))
     }
 
-    /// The link behind an interface.
+    /// Returns the link of an interface.
     pub fn link(&self, interface: InterfaceId) -> Option<&Link> {
         self.links.get(&interface)
     }
 
-    /// Sets or removes the link behind an interface; says whether its running changed.
+    /// Sets or removes the link of an interface; returns whether `running` changed.
     pub(super) fn set_link(&mut self, interface: InterfaceId, link: Option<Link>) -> bool {
         let before = self.links.get(&interface);
         if before == link.as_ref() {
@@ -312,7 +312,7 @@ impl<F: Family> Lines<F> {
         self.links.get(&interface).is_some_and(|l| l.running)
     }
 
-    /// Notes a neighbour's link address, or that it is not known.
+    /// Sets the link address of a neighbour, or removes it.
     pub(super) fn set_mac(&mut self, interface: InterfaceId, addr: F::Addr, mac: Option<Mac>) {
         let changed = match mac {
             Some(mac) => self.macs.insert((interface, addr), mac) != Some(mac),
@@ -323,12 +323,12 @@ impl<F: Family> Lines<F> {
         }
     }
 
-    /// A neighbour's link address, where it is known.
+    /// Returns the link address of a neighbour, if it is known.
     pub fn mac(&self, interface: InterfaceId, addr: F::Addr) -> Option<Mac> {
         self.macs.get(&(interface, addr)).copied()
     }
 
-    /// The neighbours of an interface whose link address is known.
+    /// Returns the neighbours on an interface with a known link address.
     pub(super) fn neighbours_on(&self, interface: InterfaceId) -> Vec<F::Addr> {
         let from = (interface, F::UNSPECIFIED);
         let rest = self.macs.range(from..).map(|(key, _)| *key);
@@ -342,7 +342,7 @@ impl<F: Family> Lines<F> {
         }
     }
 
-    /// The neighbour or network that a number stands for, for a packet that was punted with it.
+    /// Returns the neighbour or network of a line number, for a punted packet.
     pub fn target(&self, id: NextHopId) -> Option<Target<F>> {
         match self.at(*self.by_number.get(&id)?).content {
             Content::One(target) => Some(target),
@@ -350,9 +350,9 @@ impl<F: Family> Lines<F> {
         }
     }
 
-    /// Writes every line that changed; those for which no number was left wait for the next time.
+    /// Writes every changed line; lines without a free number wait for the next call.
     pub(super) fn flush(&mut self, sink: &mut impl LineSink) {
-        // Members before groups: a reader of a new group finds its members written.
+        // Members before groups: readers of a new group find its members written.
         let dirty = core::mem::take(&mut self.dirty);
         let is_group = |line: &LineId| matches!(self.at(*line).content, Content::Group(_));
         let (groups, ones): (Vec<_>, Vec<_>) = dirty.into_iter().partition(is_group);
@@ -434,7 +434,7 @@ impl<F: Family> Lines<F> {
     }
 }
 
-/// Writes the link header of a packet of this family to `mac`; false when it does not fit.
+/// Writes the link header for packets of this family to `mac`; returns false if it does not fit.
 fn write_header<F: Family>(adjacency: &mut Adjacency, mac: Mac, link: &Link) -> bool {
     let len = 14 + 4 * link.tags.len();
     if len > HEADER_BYTES {

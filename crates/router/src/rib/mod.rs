@@ -1,14 +1,13 @@
-//! All routes that anybody offers, and which of them forward.
+//! The RIB: all offered routes, and the selection of those that forward.
 //!
-//! Per table and prefix the usable candidates of the least distance win; several of one distance
-//! and origin share the flows. A gateway is usable when it is resolved: through an active route of
-//! its table whose scope is not above the route's target-scope, down to a neighbour on an interface
-//! that runs (RouterOS: "Nexthop lookup"), and when its check says that it answers.
+//! For each table and prefix, the usable candidates with the least distance forward; candidates with equal distance and
+//! origin share the flows. A gateway is usable when it is resolved: through an active route of its table whose scope is
+//! not above the route's target-scope, down to a neighbour on an interface that runs (RouterOS: "Nexthop lookup"), and
+//! when its check says that it answers.
 //!
-//! A change costs what it changes: `settle` follows the dependencies from prefixes to the gateways
-//! that lie in them, from gateways to the routes that use them. What a million routes share (a
-//! gateway that is resolved anew, a neighbour, a link) is rewritten in its next-hop line, and the
-//! routes are not touched.
+//! The cost of a change depends on the change: `settle` follows the dependencies from prefixes to the gateways in them,
+//! and from gateways to the routes that use them. A change of a shared gateway, neighbour or link rewrites its next-hop
+//! line only: a million routes that use it stay unchanged.
 
 pub mod family;
 mod hop;
@@ -35,23 +34,22 @@ use hop::{HopKey, Hops};
 use line::LineId;
 use route::{NIL, Route};
 
-/// The table that everything uses when nothing says otherwise.
+/// The default table.
 pub const MAIN: u16 = 0;
 
-/// Where the outcome is written: the FIB, or a model of it.
+/// Destination of selected routes: the FIB, or a model of it.
 pub trait RouteSink<F: Family>: LineSink {
-    /// The routes of these prefixes of a table, in place of what was there;
-    /// [`NextHopId::NO_ROUTE`] where a prefix has no route of its own any more. They come in the
-    /// order of their prefixes, each once.
+    /// Replaces the routes of these prefixes in a table; [`NextHopId::NO_ROUTE`] for a prefix without a route of its
+    /// own. `changes` is sorted by prefix, without duplicates.
     fn write_routes(&mut self, table: u16, changes: &[(Net<F>, NextHopId)]);
 }
 
-/// What of the main table changed: enough to find the addresses whose packets may take other paths.
+/// Changes of the main table: enough to find the addresses whose packets may take other paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved<F: Family> {
-    /// Prefixes whose routes were selected anew.
+    /// Prefixes whose routes were selected again.
     pub nets: Vec<Net<F>>,
-    /// Sets of gateways that lead elsewhere. [`Found::set`] is one.
+    /// Gateway sets with changed paths, as in [`Found::set`].
     pub sets: BTreeSet<u32>,
 }
 
@@ -62,23 +60,23 @@ impl<F: Family> Moved<F> {
     }
 }
 
-/// One prefix of one table.
+/// A prefix of a table.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The first candidate.
+    /// First candidate.
     head: u32,
-    /// The set of gateways that forwards; `NIL` when none is usable.
+    /// Gateway set that forwards; `NIL` if no candidate is usable.
     set: u32,
-    /// What stands in the FIB; [`NextHopId::NO_ROUTE`] for nothing.
+    /// Next hop in the FIB; [`NextHopId::NO_ROUTE`] for none.
     line: NextHopId,
-    /// The least scope of the routes that forward.
+    /// Least scope of the routes that forward.
     scope: u8,
 }
 
 #[derive(Debug)]
 struct Table<F: Family> {
     entries: BTreeMap<Net<F>, Entry>,
-    /// How many prefixes have each length, so that a lookup tries only those.
+    /// Number of prefixes by length: a lookup tries only existing lengths.
     lengths: Vec<u32>,
 }
 
@@ -92,7 +90,7 @@ impl<F: Family> Default for Table<F> {
 }
 
 impl<F: Family> Table<F> {
-    /// The entries that hold `addr`, the longest prefix first.
+    /// Returns the entries that contain `addr`, the longest prefix first.
     fn covering(&self, addr: F::Addr) -> impl Iterator<Item = (Net<F>, &Entry)> {
         (0..=F::BITS)
             .rev()
@@ -113,22 +111,22 @@ pub struct Rib<F: Family> {
     pref_src: BTreeMap<u32, F::Addr>,
     hops: Hops<F>,
     lines: Lines<F>,
-    /// Neighbours that are resolved, as host routes may be made of them.
+    /// Resolved neighbours, the candidates of host routes.
     neighbours: BTreeMap<F::Addr, BTreeSet<InterfaceId>>,
-    /// Host routes in the main table's FIB: the neighbour's interface and its line.
+    /// Host routes in the FIB of the main table: interface and line of the neighbour.
     hosts: BTreeMap<F::Addr, (InterfaceId, LineId)>,
-    /// How many connected networks there are of each prefix length.
+    /// Number of connected networks by prefix length.
     connected_lengths: BTreeMap<u8, u32>,
     /// Gateways whose check failed.
     dead: BTreeSet<(Gateway<F>, Check)>,
-    /// Gateways that are checked, and to which a way was found since the owner asked.
+    /// Checked gateways that became reachable since the last [`Self::take_found`].
     found: Vec<(Gateway<F>, Check)>,
-    /// Changes of forwarding since the owner took them.
+    /// Changes since the last [`Self::take_moved`].
     moved: Moved<F>,
     released_lengths: Vec<u8>,
-    /// Sets that prefixes let go of, kept until the FIB no longer points at their lines.
+    /// Sets without users, kept until the FIB no longer refers to their lines.
     released_sets: Vec<u32>,
-    /// Gateways that changed in this settling.
+    /// Gateways that changed during this settlement.
     flipped: Vec<u32>,
     dirty_nets: BTreeSet<(u16, Net<F>)>,
     dirty_hops: BTreeSet<u32>,
@@ -163,7 +161,7 @@ impl<F: Family> Default for Rib<F> {
 }
 
 impl<F: Family> Rib<F> {
-    /// Takes a candidate in. What it changes is settled by the next `settle`.
+    /// Adds a candidate. The next `settle` applies the consequences.
     pub fn add(&mut self, offer: &Offer<F>) -> RouteId {
         let set = self.set_of(offer);
         let table = self.tables.entry(offer.table).or_default();
@@ -212,7 +210,7 @@ impl<F: Family> Rib<F> {
         RouteId(id)
     }
 
-    /// Takes a candidate out.
+    /// Removes a candidate. The next `settle` applies the consequences.
     pub fn remove(&mut self, id: RouteId) {
         let Some(route) = self.routes.get_mut(id.0 as usize).and_then(Option::take) else {
             return;
@@ -220,7 +218,7 @@ impl<F: Family> Rib<F> {
         self.pref_src.remove(&id.0);
         self.unlink_from_set(&route);
         if route.protocol == Protocol::Connected {
-            // Counted until settled: its own end must still uncover the neighbours in it.
+            // Counted until `settle`: the removal of a network must still uncover the neighbours in it.
             self.released_lengths.push(route.net.len());
         }
         if let Some(entry) = self
@@ -246,7 +244,7 @@ impl<F: Family> Rib<F> {
         self.release_set(route.set);
     }
 
-    /// Sets or removes the link behind an interface.
+    /// Sets or removes the link of an interface.
     pub fn set_link(&mut self, interface: InterfaceId, link: Option<Link>) {
         if !self.lines.set_link(interface, link) {
             return;
@@ -256,7 +254,7 @@ impl<F: Family> Rib<F> {
         }
     }
 
-    /// Notes that a neighbour's link address is known, has changed, or is not known any more.
+    /// Sets the link address of a neighbour, or removes the neighbour.
     pub fn set_neighbour(&mut self, interface: InterfaceId, addr: F::Addr, mac: Option<Mac>) {
         self.lines.set_mac(interface, addr, mac);
         let interfaces = self.neighbours.entry(addr).or_default();
@@ -271,7 +269,7 @@ impl<F: Family> Rib<F> {
         self.dirty_hosts.insert(addr);
     }
 
-    /// Forgets an interface that is gone: its link, and who was known on it.
+    /// Removes the link and the neighbours of a removed interface.
     pub fn forget_interface(&mut self, interface: InterfaceId) {
         self.set_link(interface, None);
         for addr in self.lines.neighbours_on(interface) {
@@ -279,7 +277,7 @@ impl<F: Family> Rib<F> {
         }
     }
 
-    /// Notes what a gateway check found out.
+    /// Sets the result of a gateway check.
     ///
     /// RouterOS: a gateway that one route checks is dead or alive for all routes that name it.
     pub fn set_alive(&mut self, gateway: Gateway<F>, check: Check, alive: bool) {
@@ -309,26 +307,25 @@ impl<F: Family> Rib<F> {
         failed.next().is_none_or(|(dead, _)| dead != gateway)
     }
 
-    /// The gateways that somebody must check, and how; in a stable order, perhaps repeated.
+    /// Returns the gateways that need checks, with the method; in a stable order, possibly with duplicates.
     pub fn checked(&self) -> impl Iterator<Item = (Gateway<F>, Check)> {
         let checked = self.hops.checked.iter();
         checked.map(|key| (key.gateway, key.check))
     }
 
-    /// The gateways that are checked and lead somewhere where they did not when this was called last,
-    /// because a link is back or a route was found; perhaps repeated.
+    /// Returns the checked gateways that became reachable since the last call, because a link came up or a route was
+    /// added; possibly with duplicates.
     pub fn take_found(&mut self) -> Vec<(Gateway<F>, Check)> {
         core::mem::take(&mut self.found)
     }
 
-    /// Returns what changed of forwarding since the last call.
+    /// Returns the changes of forwarding since the last call.
     pub fn take_moved(&mut self) -> Moved<F> {
         core::mem::take(&mut self.moved)
     }
 
-    /// Where a gateway that is checked in this way is to be asked, whether or not it counts as alive:
-    /// where its routes would lead, by no other uplink; more than once where it lies behind a route
-    /// with several ways. With each, for pings, the next hop that leads there.
+    /// Returns the targets of the probes of a gateway, whether or not it is alive: the targets of its routes, and
+    /// several of them behind a multipath route. For pings, each target has the next hop that leads there.
     pub fn ways_to(
         &self,
         gateway: Gateway<F>,
@@ -344,7 +341,7 @@ impl<F: Family> Rib<F> {
         ways.map(|way| (*way, self.lines.shared_number(way)))
     }
 
-    /// The next-hop lines.
+    /// Returns the next-hop lines.
     pub fn lines(&self) -> &Lines<F> {
         &self.lines
     }
@@ -375,12 +372,12 @@ impl<F: Family> Rib<F> {
         id
     }
 
-    /// The set of these gateways; its caller becomes one more user of it.
+    /// Returns the set of these gateways, and counts the caller as a user.
     fn intern_set(&mut self, hops: Vec<u32>) -> u32 {
         let hops: Box<[u32]> = hops.into();
         let known = self.hops.by_hops.get(&hops).copied();
         let id = known.unwrap_or_else(|| {
-            // One gateway's set shows what the gateway shows.
+            // A set of one gateway shows the paths of the gateway.
             let own = match &*hops {
                 [one] => self.hops.hop(*one).map(|hop| hop.line),
                 _ => None,
@@ -397,7 +394,7 @@ impl<F: Family> Rib<F> {
         id
     }
 
-    /// Lets go of a set; the last user takes it, and gateways that nobody else uses, away.
+    /// Releases a use of a set; removes a set without users, and gateways without sets.
     fn release_set(&mut self, id: u32) {
         let Some(set) = self.hops.set_mut(id) else {
             return;

@@ -1,4 +1,4 @@
-//! Where a gateway leads: down to neighbours on interfaces that run.
+//! Resolves gateways: down to neighbours on running interfaces.
 
 use core::ops::Bound;
 
@@ -10,10 +10,10 @@ use super::line::Target;
 use super::route::{Check, Gateway, NIL};
 use super::{Rib, Table};
 
-/// How often a gateway may change while the table settles before it counts as part of a loop.
+/// Number of changes of a gateway while the table settles from which on it counts as part of a loop.
 const MOST_FLIPS: u8 = 16;
 
-/// Where a gateway leads, and through which set of gateways it was found.
+/// Targets of a gateway, and the gateway set that resolved it.
 struct Resolution<F: Family> {
     paths: Vec<Target<F>>,
     via: u32,
@@ -31,7 +31,7 @@ impl<F: Family> Resolution<F> {
 }
 
 impl<F: Family> Rib<F> {
-    /// Resolves a gateway anew, and passes on what has changed by it.
+    /// Resolves a gateway again, and marks its dependants if it changed.
     pub(super) fn refresh_hop(&mut self, id: u32) {
         let Some(mut found) = self.resolve(id) else {
             return;
@@ -66,7 +66,7 @@ impl<F: Family> Rib<F> {
         }
     }
 
-    /// Notes where a gateway that is checked is asked from now on.
+    /// Sets the targets of the probes of a checked gateway.
     fn keep_ways(&mut self, id: u32, ways: Vec<Target<F>>) {
         let Some(hop) = self.hops.hop_mut(id) else {
             return;
@@ -77,7 +77,7 @@ impl<F: Family> Rib<F> {
             self.found.push((key.gateway, key.check));
         }
         if key.check == Check::Ping {
-            // Those that stay are shared anew before they are let go.
+            // Shares the new targets before it releases the old ones, so that common ones stay.
             for way in &ways {
                 let _ = self.lines.share(*way);
             }
@@ -101,7 +101,7 @@ impl<F: Family> Rib<F> {
             Gateway::On(addr, interface) => on(interface, Target::Neighbour(interface, addr)),
             Gateway::Interface(interface) => on(interface, Target::Connected(interface)),
             Gateway::Broadcast(interface) => on(interface, Target::Broadcast(interface)),
-            // An address stays ours while its interface is down, as in Linux.
+            // A local address stays local while its interface is down, as in Linux.
             Gateway::Local(interface) => Resolution::directly(vec![Target::Local(interface)]),
             Gateway::Blackhole => Resolution::directly(vec![Target::Blackhole]),
             Gateway::Unreachable => Resolution::directly(vec![Target::Unreachable]),
@@ -123,7 +123,7 @@ impl<F: Family> Rib<F> {
             .into_iter()
             .flat_map(|t: &Table<F>| t.covering(addr));
         for (net, entry) in covering {
-            // A route that depends on this gateway cannot lead to it.
+            // A route that depends on this gateway cannot resolve it.
             if entry.set == NIL
                 || entry.scope > key.target_scope
                 || self.hops.leads_back(entry.set, id)
@@ -132,7 +132,7 @@ impl<F: Family> Rib<F> {
             }
             let paths = self.paths_through(entry.set, addr);
             let ours = |path: &Target<F>| matches!(path, Target::Local(_) | Target::Broadcast(_));
-            // RouterOS: a gateway that is our own address leads nowhere.
+            // RouterOS: a gateway that is a local address is unusable.
             let paths = if paths.iter().any(ours) {
                 Vec::new()
             } else {
@@ -147,7 +147,7 @@ impl<F: Family> Rib<F> {
         Resolution::directly(Vec::new())
     }
 
-    /// Where `addr` is found behind a set of gateways.
+    /// Returns the targets for `addr` behind a gateway set.
     pub(super) fn paths_through(&self, set: u32, addr: F::Addr) -> Vec<Target<F>> {
         let hops = self.hops.set(set).map_or(&[][..], |set| &set.hops);
         hops.iter()
@@ -161,7 +161,7 @@ impl<F: Family> Rib<F> {
             .collect()
     }
 
-    /// Brings a set up to date with its gateways, and passes on what has changed by it.
+    /// Updates a set from its gateways, and marks its dependants if it changed.
     pub(super) fn refresh_set(&mut self, id: u32) {
         let Some(set) = self.hops.set(id) else {
             return;
@@ -189,7 +189,7 @@ impl<F: Family> Rib<F> {
         }
     }
 
-    /// Marks the gateways that a change of this prefix may resolve differently.
+    /// Marks the gateways whose resolution may depend on this prefix.
     pub(super) fn touch_hops(&mut self, table: u16, net: Net<F>) {
         let first = HopKey {
             resolved: Some((table, net.first())),
@@ -210,7 +210,7 @@ impl<F: Family> Rib<F> {
             let Some(hop) = self.hops.hop(*id) else {
                 continue;
             };
-            // What was found through a longer prefix does not see this one.
+            // A gateway that was resolved through a longer prefix does not depend on this one.
             if hop.via == NIL || hop.via_len <= net.len() {
                 self.dirty_hops.insert(*id);
             }

@@ -1,10 +1,10 @@
-//! Candidate routes and the gateways that they name.
+//! Candidate routes and their gateways.
 
 use frame::InterfaceId;
 
 use super::family::{Family, Net};
 
-/// Where a route came from; what wins between routes of one distance, best first.
+/// Origin of a route; the order decides between routes of equal distance, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Protocol {
@@ -18,50 +18,50 @@ pub enum Protocol {
     Slaac,
 }
 
-/// How a gateway is watched.
+/// Method of gateway checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Check {
-    /// Not at all: it counts as alive.
+    /// No check: the gateway counts as alive.
     #[default]
     None,
     /// By ICMP echo.
     Ping,
     /// By ARP, or by neighbour discovery for IPv6.
     Arp,
-    /// By BFD; as no BFD runs here, it counts as alive.
+    /// BFD; no BFD runs here, so the gateway counts as alive.
     Bfd,
 }
 
-/// One gateway of a route, as configured.
+/// A gateway of a route, as configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Gateway<F: Family> {
     /// An address, resolved through the active routes of this table.
     Address {
         /// The gateway's address.
         addr: F::Addr,
-        /// The table that it is looked up in.
+        /// The table of the resolution.
         table: u16,
     },
-    /// An address on an interface, not resolved any further.
+    /// An address on an interface, without further resolution.
     On(F::Addr, InterfaceId),
-    /// An interface: the destination itself is the neighbour.
+    /// An interface: the destination is a neighbour on it.
     Interface(InterfaceId),
-    /// Discard silently.
+    /// Drop silently.
     Blackhole,
-    /// Discard and say that the host is unreachable.
+    /// Drop, and send ICMP host unreachable.
     Unreachable,
-    /// Discard and say that it is prohibited.
+    /// Drop, and send ICMP administratively prohibited.
     Prohibit,
     /// This router itself.
     Local(InterfaceId),
-    /// All stations of this interface's network.
+    /// All stations on this interface's network.
     Broadcast(InterfaceId),
-    /// Nothing that could ever be used: a name that stands for no interface.
+    /// An unusable gateway: no interface has the configured name.
     Unknown,
 }
 
 impl<F: Family> Gateway<F> {
-    /// Its address, if it has one.
+    /// Returns the address of the gateway, if it has one.
     pub fn address(&self) -> Option<F::Addr> {
         match self {
             Self::Address { addr, .. } | Self::On(addr, _) => Some(*addr),
@@ -70,37 +70,37 @@ impl<F: Family> Gateway<F> {
     }
 }
 
-/// A route as its owner offers it.
+/// A route, as its owner offers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer<F: Family> {
-    /// The table that it is in.
+    /// Routing table.
     pub table: u16,
     /// Its destination.
     pub net: Net<F>,
-    /// One or more gateways; one that is listed twice gets twice the flows.
+    /// One or more gateways; a gateway that is listed twice gets twice the flows.
     pub gateways: Vec<Gateway<F>>,
-    /// Less is better, 0 to 255.
+    /// 0 to 255; lower is better.
     pub distance: u8,
-    /// How far away what it leads to is: 10 for a connected network, 30 for a static route.
+    /// Distance of the destination in resolution steps: 10 for a connected network, 30 for a static route.
     pub scope: u8,
-    /// Gateways are resolved through routes of this scope or less.
+    /// Gateways are resolved through routes of at most this scope.
     pub target_scope: u8,
-    /// How its gateways are watched.
+    /// Check of its gateways.
     pub check: Check,
-    /// Where it came from.
+    /// Origin.
     pub protocol: Protocol,
     /// The source address of this router's own packets that use it.
     pub pref_src: Option<F::Addr>,
-    /// What its owner knows it by.
+    /// Identifier that the owner chooses.
     pub owner: u32,
 }
 
-/// A route's number; reused after the route is gone.
+/// Number of a route; reused after its removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RouteId(pub(super) u32);
 
 impl RouteId {
-    /// The number itself.
+    /// Returns the number.
     pub fn number(self) -> u32 {
         self.0
     }
@@ -108,7 +108,7 @@ impl RouteId {
 
 pub(super) const NIL: u32 = u32::MAX;
 
-/// A candidate as it is held: 40 bytes for IPv4, so that a million fit.
+/// Stored candidate: 40 bytes for IPv4, so that a million routes fit.
 #[derive(Clone, Debug)]
 pub(super) struct Route<F: Family> {
     pub(super) net: Net<F>,
@@ -122,7 +122,7 @@ pub(super) struct Route<F: Family> {
     pub(super) owner: u32,
     /// The next candidate of the same prefix.
     pub(super) next: u32,
-    /// The other routes of the same set of gateways.
+    /// Previous route with the same gateway set.
     pub(super) set_before: u32,
     pub(super) set_after: u32,
 }

@@ -1,4 +1,4 @@
-//! Which candidates forward, and what that writes into the FIB.
+//! Selects the candidates that forward, and writes them into the FIB.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,7 @@ use super::route::NIL;
 use super::{MAIN, Rib, RouteSink};
 
 impl<F: Family> Rib<F> {
-    /// Follows every change to its end, and writes the outcome: lines first, then the routes that
-    /// point at them.
+    /// Applies all pending changes and their consequences. Writes lines first, then the routes that refer to them.
     pub fn settle(&mut self, sink: &mut impl RouteSink<F>) {
         let mut changed = BTreeSet::new();
         loop {
@@ -40,7 +39,7 @@ impl<F: Family> Rib<F> {
         }
         self.lines.flush(sink);
         self.publish_all(changed, sink);
-        // Only now that no route points at them are their lines let go.
+        // Releases the lines only now that no route refers to them.
         for target in released {
             self.lines.unshare(target);
         }
@@ -94,8 +93,8 @@ impl<F: Family> Rib<F> {
         }
     }
 
-    /// The usable candidates of the least distance, the best origin and the least scope, in the order
-    /// of owners. (What forwards has one scope, so that gateways behind it are clear of doubt.)
+    /// Returns the usable candidates with the least distance, the best origin and the least scope, ordered by owner.
+    /// (All routes that forward have one scope, so that the resolution of gateways behind them is unambiguous.)
     fn winners(&self, head: u32) -> Vec<u32> {
         let mut best = None;
         let mut winners = Vec::new();
@@ -135,7 +134,7 @@ impl<F: Family> Rib<F> {
         scope
     }
 
-    /// The set of the gateways of several routes.
+    /// Returns the gateway set that combines the gateways of several routes.
     fn merge(&mut self, routes: &[u32]) -> u32 {
         let hops = routes
             .iter()
@@ -146,7 +145,7 @@ impl<F: Family> Rib<F> {
         self.intern_set(hops)
     }
 
-    /// Writes what has become of these prefixes, table by table.
+    /// Writes the routes of the changed prefixes, table by table.
     fn publish_all(&mut self, changed: BTreeSet<(u16, Net<F>)>, sink: &mut impl RouteSink<F>) {
         let mut of_table = Vec::new();
         let mut table = MAIN;
@@ -162,8 +161,7 @@ impl<F: Family> Rib<F> {
         flush_routes(table, &mut of_table, sink);
     }
 
-    /// What is to be written for a prefix; nothing when it stands there already. A prefix without
-    /// candidates is forgotten.
+    /// Returns the new FIB entry of a prefix; `None` if it is unchanged. Removes a prefix without candidates.
     fn publish(&mut self, table: u16, net: Net<F>) -> Option<NextHopId> {
         let host = (table == MAIN && net.len() == F::BITS)
             .then(|| self.hosts.get(&net.first()))
@@ -183,9 +181,9 @@ impl<F: Family> Rib<F> {
         (wanted != before).then_some(wanted)
     }
 
-    /// Marks the neighbours that may be hidden or uncovered by a change of this prefix.
+    /// Marks the neighbours whose host route may change with this prefix.
     fn touch_hosts(&mut self, table: u16, net: Net<F>) {
-        // A network that is wider than every connected one hides nobody.
+        // A network wider than every connected network affects no host route.
         let narrowest = self.connected_lengths.keys().next().copied();
         if table != MAIN || narrowest.is_none_or(|narrowest| net.len() < narrowest) {
             return;
@@ -196,7 +194,7 @@ impl<F: Family> Rib<F> {
         self.dirty_hosts.extend(within.map(|(addr, _)| *addr));
     }
 
-    /// Makes or takes away the host route of a resolved neighbour; says whether something changed.
+    /// Adds or removes the host route of a resolved neighbour; returns whether anything changed.
     fn select_host(&mut self, addr: F::Addr, released: &mut Vec<Target<F>>) -> bool {
         let wanted = self.host_interface(addr);
         let before = self.hosts.get(&addr).map(|(interface, _)| *interface);
@@ -213,7 +211,7 @@ impl<F: Family> Rib<F> {
         true
     }
 
-    /// The interface on which `addr` is a resolved neighbour, if the best route leads there.
+    /// Returns the interface on which `addr` is a resolved neighbour, if the best route leads to that interface.
     fn host_interface(&self, addr: F::Addr) -> Option<InterfaceId> {
         let interfaces = self.neighbours.get(&addr)?;
         let (_, entry) = self

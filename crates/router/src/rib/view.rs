@@ -1,4 +1,4 @@
-//! What `print` and the router's own packets read.
+//! Read access to the RIB, for `print` and for the router's own packets.
 
 use core::ops::Bound;
 
@@ -10,12 +10,12 @@ use super::family::{Family, Net};
 use super::line::Target;
 use super::route::{Check, Gateway, NIL, Protocol, Route, RouteId};
 
-/// A route as `print` shows it.
+/// A route for `print`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteView<F: Family> {
-    /// Its number.
+    /// Number of the route.
     pub id: RouteId,
-    /// The table that it is in.
+    /// Routing table.
     pub table: u16,
     /// Its destination.
     pub net: Net<F>,
@@ -23,50 +23,50 @@ pub struct RouteView<F: Family> {
     pub distance: u8,
     /// Its scope.
     pub scope: u8,
-    /// Where it came from.
+    /// Origin.
     pub protocol: Protocol,
-    /// It forwards.
+    /// True if the route forwards.
     pub active: bool,
-    /// It shares the flows with others, or has several gateways.
+    /// True if the route shares its flows with others, or has several gateways.
     pub ecmp: bool,
-    /// What its owner knows it by.
+    /// Identifier that the owner chose.
     pub owner: u32,
     /// The source address of this router's own packets.
     pub pref_src: Option<F::Addr>,
-    /// Its gateways, in the order given.
+    /// Its gateways, in the configured order.
     pub gateways: Vec<GatewayView<F>>,
 }
 
-/// A gateway as `print` shows it.
+/// A gateway for `print`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatewayView<F: Family> {
-    /// As it was given.
+    /// The gateway, as configured.
     pub gateway: Gateway<F>,
-    /// Through routes of which scope it is resolved.
+    /// Maximum scope of the routes that resolve it.
     pub target_scope: u8,
-    /// How it is watched.
+    /// Method of its check.
     pub check: Check,
-    /// Whether it answers, as far as is known.
+    /// Result of its check.
     pub alive: bool,
-    /// Where it leads; empty when it cannot be used.
+    /// Resolved targets; empty if the gateway is unusable.
     pub paths: Vec<Target<F>>,
 }
 
-/// Where this router's own packet to an address goes.
+/// Route of this router's own packets to an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found<F: Family> {
     /// The prefix that matched.
     pub net: Net<F>,
-    /// The number of the set of gateways that forwards.
+    /// Number of the gateway set that forwards.
     pub set: u32,
-    /// The source address that the route prefers.
+    /// Preferred source address of the route.
     pub pref_src: Option<F::Addr>,
-    /// The paths, at least one; a connected network is given as the neighbour itself.
+    /// The targets, at least one; for a connected network, the neighbour itself.
     pub paths: Vec<Target<F>>,
 }
 
 impl<F: Family> Rib<F> {
-    /// The best route of a table for `addr`.
+    /// Returns the best route of a table for `addr`.
     pub fn lookup(&self, table: u16, addr: F::Addr) -> Option<Found<F>> {
         let (net, entry) = self
             .tables
@@ -89,7 +89,7 @@ impl<F: Family> Rib<F> {
         })
     }
 
-    /// All routes, by table and prefix, without building a list of them.
+    /// Iterates over all routes by table and prefix, without building a list.
     pub fn iter(&self) -> impl Iterator<Item = RouteView<F>> {
         self.tables.values().flat_map(move |table| {
             table
@@ -99,7 +99,7 @@ impl<F: Family> Rib<F> {
         })
     }
 
-    /// The routes of a table from a prefix on, in order.
+    /// Iterates over the routes of a table, starting at a prefix.
     pub fn iter_from(&self, table: u16, net: Net<F>) -> impl Iterator<Item = RouteView<F>> {
         self.tables.get(&table).into_iter().flat_map(move |t| {
             t.entries
@@ -118,28 +118,28 @@ impl<F: Family> Rib<F> {
         })
     }
 
-    /// One route.
+    /// Returns one route.
     pub fn get(&self, id: RouteId) -> Option<RouteView<F>> {
         let route = self.routes.get(id.0 as usize)?.as_ref()?;
         Some(self.show(id.0, route))
     }
 
-    /// How many candidates there are.
+    /// Returns the number of candidates.
     pub fn len(&self) -> usize {
         self.routes.len() - self.free_routes.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no candidates.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The neighbour or network that a packet was punted for with this line.
+    /// Returns the neighbour or network of a punted packet's line.
     pub fn target(&self, id: NextHopId) -> Option<Target<F>> {
         self.lines.target(id)
     }
 
-    /// Whether `addr` is one of this router's own, and on which interface.
+    /// Returns the interface of a local address; `None` for other addresses.
     pub fn local(&self, addr: F::Addr) -> Option<InterfaceId> {
         let found = self.lookup(super::MAIN, addr)?;
         match found.paths[..] {
