@@ -1,5 +1,5 @@
-//! `/interface/bonding`: one interface that sends and receives by several others, its slaves. The feature says whether
-//! enough of them carry frames (`feature/bonding/`).
+//! `/interface/bonding`: one interface that sends and receives by its slaves. The feature decides whether enough slaves
+//! carry frames (`feature/bonding/`).
 
 use dataplane::interface::Above;
 use dataplane::out::OutId;
@@ -34,7 +34,7 @@ impl Kind for Bond {
         entry.link.running = !entry.disabled && self.is_up;
         let slaves = site.ground.intent.slaves.of(&site.interface.name);
         let carries = slaves.filter_map(|name| Some(site.layout.named(name)?.1.carries));
-        // A device that does not say what it carries has 0.
+        // 0 stands for a device that does not report its maximum payload.
         entry.carries = carries.filter(|bytes| *bytes > 0).min().unwrap_or(0);
     }
 

@@ -1,4 +1,4 @@
-//! `/interface/bridge`: switches the frames of its ports. The feature chooses its link address and its MTU
+//! `/interface/bridge`: switches frames between its ports. The feature chooses its link address and its MTU
 //! (`feature/bridge/`).
 
 use dataplane::interface::Above;
@@ -42,7 +42,7 @@ impl Kind for Bridge {
     }
 }
 
-/// Reads an item. The feature adds a link address when it knows the ports.
+/// Reads an item. The feature adds a link address once it knows the ports.
 pub(crate) fn read(item: &Item) -> Option<Interface> {
     read::interface_of(item, Bridge::default(), Class::Other)
 }

@@ -1,4 +1,4 @@
-//! Interfaces without effect: they have a name and never run. Kinds that are not built are idle, and kinds that wait
+//! Interfaces without effect: they have a name and never run. Unsupported kinds are idle, and so are kinds that wait
 //! for their feature.
 
 use super::{IfType, Kind, Site};

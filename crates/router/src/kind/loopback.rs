@@ -1,4 +1,4 @@
-//! `/interface/loopback`: holds addresses that belong to no link. Nothing leaves by it, and it always runs.
+//! `/interface/loopback`: holds addresses without a link. No packet leaves by it, and it always runs.
 
 use super::{IfType, Kind, Registration, Site};
 use crate::compile::Laid;

@@ -1,4 +1,4 @@
-//! `/interface/macvlan`: interfaces with a link address of their own on another one's link.
+//! `/interface/macvlan`: interfaces with their own link address on the link of another interface.
 
 use dataplane::out::OutId;
 use menu::{Item, Value};
@@ -18,9 +18,9 @@ pub(super) const KIND: Registration = Registration {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct MacVlan {
     on: Name,
-    /// Its link address; `None` takes one that is made from its number.
+    /// Its link address; `None` generates one from its number.
     mac: Option<Mac>,
-    /// Whether its frames reach other such stations of the link.
+    /// Whether its frames reach other stations on the link.
     is_bridged: bool,
 }
 

@@ -3,10 +3,10 @@
 //! ```text
 //! item ──read──▶ wish (intent::Interface with its Kind) ──lay_out──▶ layout entry ──compile──▶ table line
 //! ```
-//! A kind reads the items of its menus, and lays its interfaces out on those below. The layout, the live menus, SNMP
-//! and the compiler ask the kind and name none. A kind with state of its own (bridges, VRRP, tunnels) has a feature
-//! beside it, which announces its interfaces again by effects when they change. The word for its type in
-//! `/interface print` stands in the menu (`kind` in `schema`), as for interfaces that features make.
+//! A kind reads the items of its menus, and computes their layout from the interfaces below. The layout, the live
+//! menus, SNMP and the compiler use the trait and name no kind. A kind with state (bridges, VRRP, tunnels) has a
+//! feature, which announces its interfaces again by effects when they change. The word for its type in `/interface
+//! print` stands in the menu (`kind` in `schema`), as for interfaces that features make.
 
 pub(crate) mod bond;
 pub(crate) mod bridge;
@@ -44,7 +44,7 @@ pub use idle::Idle;
 pub use point_to_point::PointToPoint;
 pub(crate) use port::is_virtual_radio;
 
-/// The list. Items of menus without a kind are ports, or interfaces without effect.
+/// All kinds. Items of menus without a kind are ports, or interfaces without effect.
 const KINDS: &[Registration] = &[
     bond::KIND,
     bridge::KIND,
@@ -63,7 +63,7 @@ const KINDS: &[Registration] = &[
 /// The menus of ports.
 const PORTS: [&str; 2] = ["/interface/ethernet", "/interface/port"];
 
-/// The menus of interfaces that have an effect: those of ports, and of all kinds.
+/// Menus of all effective interfaces: ports and all kinds.
 pub(crate) const MENUS: [&str; menu_count()] = menus();
 
 const fn menu_count() -> usize {
@@ -90,66 +90,67 @@ const fn menus() -> [&'static str; menu_count()] {
     all
 }
 
-/// What the list says of a kind.
+/// Registration of a kind.
 pub(crate) struct Registration {
     /// The menus whose items are of the kind.
     pub(crate) menus: &'static [&'static str],
-    /// Reads an item. Where more than the item decides, the result is idle until the kind's feature announces it.
+    /// Reads an item. If the result depends on more than the item, the interface is idle until the kind's feature
+    /// announces it.
     pub(crate) read: fn(&Item) -> Option<Interface>,
 }
 
-/// Reads an item of any menu of interfaces. Returns `None` for an item without a name, or one that is incomplete.
+/// Reads an item of any interface menu. Returns `None` for an item without a name, or an incomplete item.
 pub(crate) fn read(item: &Item) -> Option<Interface> {
     let mut kinds = KINDS.iter();
     let kind = kinds.find(|kind| kind.menus.contains(&item.menu.path));
     kind.map_or(port::read as fn(&Item) -> _, |kind| kind.read)(item)
 }
 
-/// What an interface is: the settings of one kind.
+/// Settings of an interface of one kind.
 pub trait Kind: Any + Equal + Debug + Send + Sync {
-    /// Lays an interface out. `entry` has the name and the common settings of the wish, and is down.
+    /// Computes the layout of an interface. `entry` contains the name and the common settings, and is down.
     fn lay_out(&self, entry: &mut Laid, site: &Site<'_>);
 
-    /// The `ifType` of an interface, which RouterOS counts among `class`.
+    /// Returns the `ifType` of an interface of this class.
     fn if_type(&self, class: Class) -> IfType;
 
-    /// Name of the interface or device below. Its changes lay the interface out again.
+    /// Returns the interface or device below, by name. Its changes update the layout of the interface.
     fn stands_on(&self) -> Option<&Name> {
         None
     }
 
-    /// Whether packets pass, so that rows show its state and counters.
+    /// Whether packets pass, so that rows show state and counters.
     fn has_traffic(&self) -> bool {
         true
     }
 
-    /// Role towards slaves, for kinds that take the frames of other interfaces.
+    /// Returns the role towards slaves, for kinds that take frames of other interfaces.
     fn master_of(&self) -> Above {
         Above::Nothing
     }
 
-    /// Name of a port's device, and the settings for its link.
+    /// Returns the device of a port, and the settings of its link.
     fn device(&self) -> Option<(&Name, LinkWish)> {
         None
     }
 
-    /// Whether its link address follows from that of the first port.
+    /// Whether its link address depends on the link address of the first port.
     fn follows_first_port(&self) -> bool {
         false
     }
 
-    /// The `l2mtu` that rows show while it is enabled, in bytes.
+    /// Returns the `l2mtu` that rows show while the interface is enabled, in bytes.
     fn l2mtu(&self) -> Option<u32> {
         None
     }
 }
 
-/// The kind of an interface, whichever it is.
+/// Settings of an interface of any kind.
 #[derive(Clone, Debug)]
 pub struct AnyKind(Arc<dyn Kind>);
 
 impl AnyKind {
-    /// The settings, if they are of kind `T`.
+    /// Returns the settings, if they are of kind `T`.
     pub(crate) fn downcast<T: Kind>(&self) -> Option<&T> {
         let kind: &dyn Any = &*self.0;
         kind.downcast_ref()
@@ -178,7 +179,7 @@ impl PartialEq for AnyKind {
 
 impl Eq for AnyKind {}
 
-/// Equality with a value of a type that is not known.
+/// Equality with a value of unknown type.
 pub trait Equal {
     /// Returns true if `other` has the type of `self` and an equal value.
     fn equals(&self, other: &dyn Any) -> bool;
@@ -190,14 +191,14 @@ impl<T: Any + Eq> Equal for T {
     }
 }
 
-/// What an interface is laid out on.
+/// Inputs of an interface's layout.
 #[derive(Debug)]
 pub struct Site<'a> {
     /// The interface.
     pub id: InterfaceId,
-    /// Its wish.
+    /// Its intent.
     pub interface: &'a Interface,
-    /// The interfaces that are laid out so far.
+    /// Layout of interfaces so far.
     pub layout: &'a Layout,
     /// Ports and intent.
     pub ground: &'a Ground<'a>,
@@ -229,7 +230,7 @@ pub enum IfType {
 }
 
 impl IfType {
-    /// The type of an interface whose class alone says it: PPP, wireless, else `otherwise`.
+    /// Returns the type of an interface with the class PPP or wireless, else `otherwise`.
     const fn of_class(class: Class, otherwise: Self) -> Self {
         match class {
             Class::Ppp => Self::Ppp,

@@ -1,5 +1,5 @@
-//! The simplest tunnel kind, for tests: the items of a menu that is not built otherwise. A new kind is such a file and
-//! its line in the list.
+//! The simplest tunnel kind, for tests: items of a menu without another kind. A new kind is such a file and its line in
+//! the list.
 
 use dataplane::out::OutId;
 

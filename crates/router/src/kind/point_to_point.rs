@@ -1,11 +1,11 @@
-//! Point-to-point connections without an Ethernet header, such as sessions. Features make them; they run while they
+//! Point-to-point connections without an Ethernet header, such as sessions. Features create them; they run while they
 //! exist.
 
 use super::{IfType, Kind, Site};
 use crate::compile::Laid;
 use crate::intent::Class;
 
-/// A point-to-point connection whose packets nothing takes.
+/// A point-to-point connection whose packets are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointToPoint;
 

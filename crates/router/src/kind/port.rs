@@ -1,4 +1,4 @@
-//! Ports: interfaces whose frames a device of the machine carries.
+//! Ports: interfaces whose frames a device of the host carries.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::intent::{Class, Interface, Name};
 use crate::link_modes::{self, LinkWish};
 use crate::read;
 
-/// A port of the machine.
+/// A port of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Port {
-    /// The name that the port was mapped by (`--port NAME=…`).
+    /// Name of the port's mapping (`--port NAME=…`).
     default_name: Name,
     /// Configured link address; `None` keeps the device's.
     mac: Option<Mac>,
@@ -33,8 +33,8 @@ impl Kind for Port {
         entry.carries = port.mtu;
         entry.speed_mbps = port.speed_mbps;
         entry.half_duplex = port.link.full_duplex == Some(false);
-        // RouterOS on x86 leaves links unwatched by default; here a port follows its link, as routes must not lead
-        // into a dead one.
+        // RouterOS on x86 ignores the link state by default; here a port follows its link, so that no route leads to a
+        // dead one.
         entry.link.running = !entry.disabled && port.up;
     }
 
@@ -51,7 +51,7 @@ impl Kind for Port {
     }
 }
 
-/// Reads an item of a menu that no other kind has: a port, a virtual radio, or an interface that is not built.
+/// Reads an item of a menu without a kind: a port, a virtual radio, or an unsupported interface.
 pub(super) fn read(item: &Item) -> Option<Interface> {
     let class = class(item);
     match () {
@@ -61,7 +61,7 @@ pub(super) fn read(item: &Item) -> Option<Interface> {
     }
 }
 
-/// Reads an item whose device is mapped by the name in property `known_by`.
+/// Reads an item whose property `known_by` names the mapping of its device.
 pub(super) fn port(item: &Item, known_by: &str, class: Class) -> Option<Interface> {
     let port = Port {
         default_name: read::name(item, known_by).unwrap_or_else(|| Arc::from("")),
@@ -71,15 +71,15 @@ pub(super) fn port(item: &Item, known_by: &str, class: Class) -> Option<Interfac
     read::interface_of(item, port, class)
 }
 
-/// Whether an item is a virtual radio: a network on another radio. Its device, which hostapd creates, is mapped by the
-/// name of the item.
+/// Whether an item is a virtual radio: another wireless network on a radio. hostapd creates its device, which is mapped
+/// by the name of the item.
 pub(crate) fn is_virtual_radio(item: &Item) -> bool {
     class(item) == Class::Wireless
         && !item.is_port()
         && !matches!(item.text("master-interface"), "" | "none")
 }
 
-/// Returns the class of an interface, which follows from its menu.
+/// Returns the class of an interface from its menu.
 fn class(item: &Item) -> Class {
     let path = item.menu.path;
     let begins = |starts: &[&str]| starts.iter().any(|start| path.starts_with(start));
@@ -94,7 +94,7 @@ fn class(item: &Item) -> Class {
     }
 }
 
-/// The menus of point-to-point connections.
+/// Menus of point-to-point connections.
 const PPP: [&str; 7] = [
     "/interface/ppp-",
     "/interface/pppoe-",

@@ -1,4 +1,4 @@
-//! Stations: interfaces that share the link of another one under a link address of their own.
+//! Stations: interfaces with their own link address on the link of another interface.
 
 use wire::Mac;
 
@@ -6,8 +6,8 @@ use super::Site;
 use crate::compile::layout::made_mac;
 use crate::compile::{Laid, Shares};
 
-/// Shares the link of the interface named `on`; without `mac`, under an address made from the interface's number.
-/// Returns the entry of that interface, or `None` where it cannot be shared: the station is invalid then.
+/// Shares the link of the interface named `on`; without `mac`, with a link address generated from the interface's
+/// number. Returns the layout of that interface, or `None` if its link cannot be shared: then the station is invalid.
 pub(super) fn share<'a>(
     entry: &mut Laid,
     site: &Site<'a>,
@@ -33,7 +33,7 @@ pub(super) fn share<'a>(
     Some(on)
 }
 
-/// Whether stations may share the link of an interface. Stations have none of their own to share.
+/// Whether stations may share the link of an interface. A station has no link to share.
 fn may_be_shared(on: &Laid) -> bool {
     !on.invalid && on.link.ethernet && on.station.is_none() && !on.loopback
 }

@@ -28,7 +28,7 @@ const SIX_TO_FOUR: &str = "/interface/6to4";
 /// The menus of tunnels.
 pub(crate) const MENUS: [&str; 7] = [EOIP, EOIP6, GRE, GRE6, IPIP, IPIP6, SIX_TO_FOUR];
 
-/// What packets of a tunnel of this menu carry; `number` is the tunnel's id.
+/// Returns the payload type of tunnels of this menu; `number` is the tunnel's id.
 pub(crate) fn carries(menu: &str, number: u16) -> Carries {
     match menu {
         EOIP | EOIP6 => Carries::Frames(number),
@@ -37,17 +37,17 @@ pub(crate) fn carries(menu: &str, number: u16) -> Carries {
     }
 }
 
-/// Whether packets of tunnels of this menu are of IPv6.
+/// Whether tunnels of this menu send IPv6 packets.
 pub(crate) fn is_over_ipv6(menu: &str) -> bool {
     matches!(menu, EOIP6 | GRE6 | IPIP6)
 }
 
-/// A tunnel with a known remote address. Enabled tunnels run unless the feature holds them down.
+/// A tunnel with a known remote address. An enabled tunnel runs unless the feature holds it down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tunnel {
-    /// Its link address, where it carries frames; `None` takes one that is made from its number.
+    /// Its link address, if it carries frames; `None` generates one from its number.
     pub(crate) mac: Option<Mac>,
-    /// Settings of the encapsulation; the layout fills in the interface's id.
+    /// Encapsulation settings; the layout adds the interface's id.
     pub(crate) tunnel: Between,
 }
 
@@ -75,12 +75,12 @@ impl Kind for Tunnel {
     }
 
     fn l2mtu(&self) -> Option<u32> {
-        // RouterOS: a tunnel takes frames of any length, and fragments the packets around them.
+        // RouterOS: a tunnel accepts frames of any length, and fragments the outer packets.
         Some(65_535)
     }
 }
 
-/// Reads an item. The interface is idle until the feature knows the other end.
+/// Reads an item. The interface is idle until the feature knows the remote address.
 pub(crate) fn read(item: &Item) -> Option<Interface> {
     read::interface_of(item, Idle, Class::Other)
 }

@@ -1,4 +1,4 @@
-//! `/interface/veth`: ports whose other end is a device of the machine, mapped by the interface's name.
+//! `/interface/veth`: ports whose other end is a device of the host, mapped by the interface's name.
 
 use super::{Registration, port};
 use crate::intent::Class;

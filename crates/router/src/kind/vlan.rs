@@ -1,6 +1,6 @@
-//! `/interface/vlan`: interfaces on another one, whose frames carry theirs behind a tag (IEEE 802.1Q, 802.1ad).
+//! `/interface/vlan`: tagged interfaces on a parent interface (IEEE 802.1Q, 802.1ad).
 //!
-//! Workers find the interface of a tag by a table (`dataplane`'s `interface/vlan.rs`), in `walk/demux.rs`.
+//! Workers look up the interface of a tag in a table (`dataplane`'s `interface/vlan.rs`), in `walk/demux.rs`.
 
 use menu::Item;
 use wire::EtherType;
@@ -18,9 +18,9 @@ pub(super) const KIND: Registration = Registration {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Vlan {
-    /// The interface that carries its frames.
+    /// The parent interface.
     on: Name,
-    /// EtherType and number of the tag.
+    /// EtherType and VLAN id of the tag.
     tag: (u16, u16),
 }
 

@@ -1,5 +1,5 @@
-//! `/interface/vrrp`: virtual routers, stations that have their addresses while they are master. The feature says who
-//! is (`feature/vrrp.rs`).
+//! `/interface/vrrp`: virtual routers, stations that have their addresses while they are master. The feature decides
+//! who is master (`feature/vrrp.rs`).
 
 use menu::Item;
 use wire::Mac;

@@ -1,5 +1,5 @@
-//! `/interface/vxlan`: networks of VXLAN (RFC 7348). Routed packets carry their frames, and they run while they are
-//! enabled. The feature adds the other ends (`feature/vxlan.rs`).
+//! `/interface/vxlan`: networks of VXLAN (RFC 7348). Routed packets carry their frames, and they run while enabled. The
+//! feature adds the remote ends (`feature/vxlan.rs`).
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -25,16 +25,16 @@ pub(super) const KIND: Registration = Registration {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Vxlan {
-    /// Its link address; `None` takes one that is made from its number.
+    /// Its link address; `None` generates one from its number.
     mac: Option<Mac>,
-    /// The network as workers have it, without the ids of interfaces.
+    /// The network for workers, without interface ids.
     network: encap::Vxlan,
-    /// The interface that its group is joined on.
+    /// The interface that joins its multicast group.
     group_on: Option<Name>,
 }
 
 impl Vxlan {
-    /// Whether its packets are of IPv6.
+    /// Whether its outer packets are IPv6.
     pub(crate) const fn is_over_ipv6(&self) -> bool {
         self.network.local.is_ipv6()
     }
@@ -44,7 +44,7 @@ impl Vxlan {
         self.network.port
     }
 
-    /// The network with these other ends.
+    /// Returns the network with these remote ends.
     pub(crate) fn with_peers(&self, peers: Arc<[Peer]>) -> Self {
         let mut with = self.clone();
         with.network.peers = peers;
@@ -83,12 +83,12 @@ impl Kind for Vxlan {
     }
 }
 
-/// Reads an item: a network without other ends but its group.
+/// Reads an item: a network without remote ends except its multicast group.
 pub(crate) fn read(item: &Item) -> Option<Interface> {
     let port = |name| item.number(name).and_then(|port| u16::try_from(port).ok());
     let address = |name| item.get(name).and_then(Value::as_address);
     let (local, group) = (address("local-address"), address("group"));
-    // The family is that of the addresses, where there are any.
+    // The configured addresses determine the family.
     let ipv6 = match local.or(group) {
         Some(address) => address.is_ipv6(),
         None => item.text("vteps-ip-version") == "ipv6",

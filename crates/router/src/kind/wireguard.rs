@@ -1,4 +1,4 @@
-//! `/interface/wireguard`. The feature has the keys, and adds the networks behind its peers (`feature/wireguard/`).
+//! `/interface/wireguard`. The feature has the keys, and adds the allowed networks of the peers (`feature/wireguard/`).
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) const KIND: Registration = Registration {
     read,
 };
 
-/// The layer-3 MTU where none is given (RouterOS): packets fit a path of 1,500 bytes over IPv6, with 8 of PPPoE.
+/// Default layer-3 MTU (RouterOS): outer packets fit a path of 1,500 bytes over IPv6, with 8 bytes of PPPoE.
 const MTU: u32 = 1420;
 
 /// A WireGuard interface with a key.
@@ -26,7 +26,7 @@ const MTU: u32 = 1420;
 pub(crate) struct Wireguard {
     /// The UDP port that it listens on.
     pub(crate) port: u16,
-    /// The networks behind its peers.
+    /// The allowed networks of its peers.
     pub(crate) allowed: Arc<Allowed>,
 }
 
@@ -48,7 +48,7 @@ impl Kind for Wireguard {
     }
 }
 
-/// Reads an item. The interface is idle until the feature has its key.
+/// Reads an item. The interface is idle until the feature knows its key.
 pub(crate) fn read(item: &Item) -> Option<Interface> {
     let mtu = item.number("mtu").and_then(|mtu| u32::try_from(mtu).ok());
     Some(Interface {

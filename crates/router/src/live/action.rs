@@ -1,4 +1,4 @@
-//! Commands that are not about configuration.
+//! Commands without a configuration change.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -14,7 +14,7 @@ use crate::firewall::is_about;
 use crate::link_modes;
 use crate::probe::argument;
 
-/// What is said of rows that the router makes by itself.
+/// Error for changes of dynamic rows.
 pub(super) const UNCHANGEABLE: &str = "can not change dynamic";
 
 impl Control {
@@ -61,7 +61,7 @@ impl Control {
                 Ok(Reply { rows, made: None })
             }
             (_, "remove") if is_dynamic(call) => self.remove_objects(call.items),
-            // RouterOS: what the router makes by itself stays as it is.
+            // RouterOS: dynamic rows cannot be changed.
             (_, "comment" | "disable" | "enable" | "set" | "unset") if is_dynamic(call) => {
                 Err(Reason::failure(UNCHANGEABLE))
             }
@@ -72,8 +72,8 @@ impl Control {
         }
     }
 
-    /// The router comes as a package of the machine below: what `/system/package` knows of is never older than what
-    /// there is. The words are RouterOS's, which scripts compare with.
+    /// The router is a package of the host: `/system/package` never knows a newer version. The status text is
+    /// RouterOS's, because scripts compare it.
     pub(super) fn annotate_update(&self, row: &mut Row) {
         row.set("installed-version", self.version());
         row.set("latest-version", self.version());
@@ -103,10 +103,10 @@ impl Control {
         Ok(Reply::default())
     }
 
-    /// The id of a learnt IPv6 neighbour's row.
+    /// Returns the row id of a learnt IPv6 neighbour.
     pub(super) fn key6(id: InterfaceId, address: Ipv6Addr) -> u64 {
         let bits = u128::from(address);
-        // Two neighbours hardly ever share this; then both rows have one id.
+        // A hash: two neighbours are very unlikely to get one id.
         DYNAMIC | ((bits >> 64) as u64).rotate_left(17) ^ bits as u64 ^ (u64::from(id.0) << 48)
     }
 
@@ -146,7 +146,7 @@ impl Control {
     }
 }
 
-/// Tells what the link of a port does, as far as its device tells.
+/// Adds the state and abilities of a port's link to a row.
 fn tell_link(port: &PortState, row: &mut Row) {
     let yes_no = |is| Value::Word(if is { "yes" } else { "no" });
     let link = &port.link;
@@ -176,7 +176,7 @@ fn tell_link(port: &PortState, row: &mut Row) {
     }
 }
 
-/// Whether a command is about rows that the router makes by itself.
+/// Whether a command names dynamic rows.
 fn is_dynamic(call: &Call<'_>) -> bool {
     call.items.iter().any(|Id(bits)| bits & DYNAMIC != 0)
 }

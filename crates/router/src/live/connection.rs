@@ -1,4 +1,4 @@
-//! `/ip/firewall/connection`: rows straight from the table, one by one, however many there are.
+//! `/ip/firewall/connection`: rows directly from the connection table, one by one.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::ControlFlow;
@@ -13,13 +13,13 @@ use super::{bit_rate, give, number};
 use crate::drive::Control;
 use crate::firewall::protocol_name;
 
-/// Places that are looked at before others have their turn: a millisecond or two.
+/// Table slots that one piece reads: one or two milliseconds.
 const LOOKS: u32 = 4_096;
-/// As many of them as making a row takes.
+/// Cost of a row, in slots.
 const LOOKS_PER_ROW: u32 = 16;
 
 impl Control {
-    /// The connections of a family that the filter accepts.
+    /// Produces the connections of a family that the filter accepts.
     pub(super) fn connection_rows(
         &self,
         ipv6: bool,
@@ -40,7 +40,8 @@ impl Control {
         stopped
     }
 
-    /// As [`Self::connection_rows`], from a place on, and so many places that nobody has to wait for it.
+    /// Produces connections like [`Self::connection_rows`], starting at a slot and limited to a number of slots, so
+    /// that no caller blocks the router.
     pub(super) fn connections_from(
         &self,
         ipv6: bool,
@@ -66,7 +67,7 @@ impl Control {
         Scan::Over
     }
 
-    /// How many connections of a family there are.
+    /// Returns the number of connections of a family.
     pub(super) fn connection_count(&self, ipv6: bool) -> u64 {
         let (ipv4_now, ipv6_now) = self.connections.totals();
         u64::from(if ipv6 { ipv6_now } else { ipv4_now })
@@ -121,8 +122,8 @@ impl Control {
         row
     }
 
-    /// What of its directions has gone by shortcuts, and was not gathered when the entry was read; which is read
-    /// again if some was meanwhile.
+    /// Returns the traffic of each direction on shortcuts that was not yet collected when the entry was read. Reads the
+    /// entry again if some was collected meanwhile.
     fn by_shortcuts(&self, entry: &mut Entry) -> [Option<Traffic>; 2] {
         const ATTEMPTS: usize = 3;
         if !matches!(entry.original.protocol, protocol::TCP | protocol::UDP) {
@@ -144,7 +145,7 @@ impl Control {
         waits
     }
 
-    /// Why FastTrack does not carry a connection.
+    /// Returns why FastTrack does not carry a connection.
     pub(super) fn slow_reason(&self, entry: &Entry) -> Option<&'static str> {
         let ipv6 = entry.original.ipv6;
         let allowed = match ipv6 {
@@ -166,7 +167,7 @@ impl Control {
         }
     }
 
-    /// Ends connections: their owners forget them.
+    /// Removes connections from their owners' tables.
     pub(super) fn forget_connections(&mut self, items: &[Id]) -> Result<Reply, Reason> {
         for Id(bits) in items {
             let id = EntryId::from_bits(*bits);
@@ -179,8 +180,7 @@ impl Control {
     }
 }
 
-/// What can be seen of an entry before its row is made: who is asked for one of a million should not
-/// write them all.
+/// Filters entries before their row is built: looking up one of a million connections should not format them all.
 #[derive(Debug, Default)]
 struct Wanted {
     protocol: Option<Option<u8>>,
@@ -244,7 +244,7 @@ impl Wanted {
     }
 }
 
-/// The names of both ends' cells: addresses, then ports.
+/// Cell names of both endpoints: addresses, then ports.
 type Names = ([&'static str; 2], [&'static str; 2]);
 const ADDRESSES: [&str; 4] = [
     "src-address",
@@ -269,7 +269,7 @@ fn ends(row: &mut Row, (addresses, ports): Names, tuple: &Tuple) {
     }
 }
 
-/// `waits` is what of both directions was not gathered yet.
+/// Adds counters to a row; `waits` is the traffic of both directions that was not collected yet.
 fn count(row: &mut Row, entry: &Entry, waits: &[Option<Traffic>; 2], now: Tick) {
     let rates = entry.rates_bps(now);
     let mut directions = entry.directions;
@@ -303,7 +303,7 @@ fn flags(row: &mut Row, entry: &Entry, timeout: u32) {
         ("expected", entry.expected),
         ("seen-reply", entry.seen_reply),
         ("assured", entry.assured),
-        // Nothing unconfirmed lies in the table.
+        // The table contains confirmed connections only.
         ("confirmed", true),
         ("dying", timeout == 0),
         ("fasttrack", entry.fasttrack),

@@ -1,4 +1,4 @@
-//! The doctor's findings about the configuration that runs.
+//! Findings of the doctor about the running configuration.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use menu::{Id, Row, RowFilter, Store, Value};
 
 use super::{DYNAMIC, give};
 
-/// A row for each mistake.
+/// Produces a row for each mistake.
 pub(super) fn rows(
     store: &Store,
     filter: &RowFilter<'_>,

@@ -1,4 +1,4 @@
-//! What workers and control discarded, by reason.
+//! Packets that workers and control dropped, by reason.
 
 use std::ops::ControlFlow;
 
@@ -8,11 +8,11 @@ use menu::{Id, Row, RowFilter, Value};
 use super::{DYNAMIC, give, number};
 use crate::drive::Control;
 
-/// What tells the ids of rows of services from those of reasons.
+/// Offset of the row ids of services, behind those of drop reasons.
 const SERVICE_ROWS: u64 = 1 << 16;
 
 impl Control {
-    /// The reasons for which packets were discarded.
+    /// Produces the drop reasons with their counts.
     pub(super) fn drop_rows(
         &self,
         filter: &RowFilter<'_>,
@@ -22,7 +22,7 @@ impl Control {
         for reason in DropReason::ALL {
             let counters = self.workers.counters();
             let packets: u64 = counters.map(|counters| counters.drops(*reason)).sum();
-            // Each service has a row of its own.
+            // Each service has its own row.
             if packets == 0 || *reason == DropReason::ServiceLimit {
                 continue;
             }
@@ -38,7 +38,7 @@ impl Control {
         ControlFlow::Continue(())
     }
 
-    /// The services of which more came than is heard.
+    /// Produces the services whose packets exceeded the limit.
     fn service_rows(
         &self,
         filter: &RowFilter<'_>,

@@ -1,10 +1,10 @@
-//! Fields and rows that menus show, as all features make them.
+//! Helpers for cells and rows of menus.
 
 use std::ops::ControlFlow;
 
 use menu::{Row, RowFilter, Value};
 
-/// Gives a row if it is asked for.
+/// Passes a row to `each`, if the filter accepts it.
 pub(crate) fn give(
     row: Row,
     filter: &RowFilter<'_>,
@@ -17,12 +17,12 @@ pub(crate) fn give(
     }
 }
 
-/// A count as a value; beyond [`i64::MAX`] it stays there.
+/// Converts a count into a value; limits it to [`i64::MAX`].
 pub(crate) fn number(count: u64) -> Value {
     Value::Number(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-/// A measured rate in bits a second.
+/// Formats a measured rate in bits per second.
 pub(crate) fn bit_rate(bits: u64) -> Value {
     Value::BitRate(i64::try_from(bits).unwrap_or(i64::MAX))
 }

@@ -1,5 +1,5 @@
-//! The firewall as it runs: what rules counted, which of them cannot match, addresses that rules put
-//! into lists, and the rows that count what FastTrack carries.
+//! Running state of the firewall: rule counters, invalid rules, dynamic address list entries, and the dummy rows that
+//! count FastTrack.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeSet;
@@ -19,14 +19,14 @@ use crate::firewall::helper_of;
 use crate::firewall::hosts::HostRow;
 use crate::firewall::value::addresses;
 
-/// The comment of the rows that count what FastTrack carries, word for word.
+/// Comment of the dummy rows that count FastTrack, RouterOS's text.
 const DUMMY: [&str; 2] = [
     "special dummy rule to show fasttrack counters",
     "special dummy rule to show fasttrack6 counters",
 ];
 
 impl Control {
-    /// Says what became of a rule.
+    /// Adds counters and validity to the row of a rule.
     pub(super) fn annotate_rule_of(&self, store: &Store, path: &str, item: Id, row: &mut Row) {
         let Some(desk) = self.firewall.desk(path) else {
             return;
@@ -49,7 +49,7 @@ impl Control {
         }
     }
 
-    /// The rows that are no rules: they count what FastTrack carries, as soon as it carried anything.
+    /// Produces the dummy rows that count FastTrack, once it has carried a packet.
     pub(super) fn fasttrack_rows(
         &self,
         menu: &'static Menu,
@@ -74,7 +74,7 @@ impl Control {
         ControlFlow::Continue(())
     }
 
-    /// The chains of those rows in a menu.
+    /// Returns the chains of the dummy rows in a menu.
     pub(super) fn fasttrack_chains(&self, path: &str) -> &'static [&'static str] {
         let chains: &[&str] = match path {
             "/ip/firewall/filter" | "/ipv6/firewall/filter" => &["forward"],
@@ -88,12 +88,12 @@ impl Control {
         }
     }
 
-    /// What FastTrack has carried of a family.
+    /// Returns the traffic of a family that FastTrack has carried.
     pub(super) fn fasttracked(&self, ipv6: bool) -> Traffic {
         self.workers.forwarded(Handler::FastTrack, ipv6, self.now).0
     }
 
-    /// When an entry of an address list was made, and how long it stays.
+    /// Adds creation time and timeout to the row of an address list entry.
     pub(super) fn annotate_entry(&self, ipv6: bool, item: Id, row: &mut Row) {
         let (made, end) = self.firewall.times(ipv6, item.0, self.now);
         if let Some(made) = made {
@@ -103,20 +103,20 @@ impl Control {
             row.set("timeout", self.left_until(end));
             row.flag("dynamic", true);
         } else if row.get("timeout").is_some() {
-            // A rule has put it in again, until a restart.
+            // A rule added the address again without a timeout.
             row.cells.retain(|(name, _)| *name != "timeout");
             row.flag("dynamic", true);
         }
     }
 
-    /// The whole seconds until something happens.
+    /// Returns the seconds until an instant, as a value.
     fn left_until(&self, end: Instant) -> Value {
         let left = end.saturating_since(self.now).as_secs();
         let left = i64::try_from(left).unwrap_or(i64::MAX);
         Value::Time(left.saturating_mul(1_000_000_000))
     }
 
-    /// The addresses that rules put into lists.
+    /// Produces the dynamic entries of address lists.
     pub(super) fn list_rows(
         &self,
         ipv6: bool,
@@ -126,7 +126,7 @@ impl Control {
         let mut wanted = filter.equals.iter();
         let wanted = wanted.find(|(name, _)| *name == "list");
         let wanted = wanted.and_then(|(_, value)| value.as_str());
-        // Of many addresses one is looked up.
+        // A filter for one address is a lookup.
         let mut equals = filter.equals.iter();
         let address = equals.find(|(name, _)| *name == "address");
         let address = address.and_then(|(_, value)| single(value));
@@ -139,7 +139,7 @@ impl Control {
                 None => Box::new(list.added(self.now)),
             };
             for added in added {
-                // RouterOS: what is an entry of the configuration is no second one.
+                // RouterOS: an address with a configured entry has no dynamic row.
                 if self.firewall.is_single(ipv6, name, added.address) {
                     continue;
                 }
@@ -155,8 +155,8 @@ impl Control {
         ControlFlow::Continue(())
     }
 
-    /// An address of a name. RouterOS: its comment is the name, and its timeout what is left of the
-    /// answer's time.
+    /// Builds the row of a resolved host name. RouterOS: its comment is the name, and its timeout is the rest of the
+    /// answer's lifetime.
     fn host_row(&self, host: &HostRow<'_>) -> Row {
         let mut row = Row {
             id: Some(host_id(host)),
@@ -194,7 +194,7 @@ impl Control {
         row
     }
 
-    /// Takes addresses out of lists that rules put in.
+    /// Removes dynamic entries from address lists.
     pub(super) fn forget_addresses(&mut self, ipv6: bool, items: &[Id]) -> Result<Reply, Reason> {
         let refused = "an address of a name goes when the name's entry does";
         for (list, address) in self.added(ipv6, items, refused)? {
@@ -203,15 +203,14 @@ impl Control {
         Ok(Reply::default())
     }
 
-    /// Changes how long addresses stay that rules put into lists. RouterOS: nothing else of them can be
-    /// changed.
+    /// Changes the timeout of dynamic entries of address lists. RouterOS: no other property of them can be changed.
     pub(super) fn change_timeouts(&mut self, ipv6: bool, call: &Call<'_>) -> Result<Reply, Reason> {
         let [("timeout", timeout)] = call.arguments else {
             return Err(Reason::failure(UNCHANGEABLE));
         };
         let timeout = timeout.as_nanos().and_then(|nanos| nanos.try_into().ok());
         let timeout = timeout.ok_or_else(|| Reason::no_match("timeout"))?;
-        // RouterOS: a timeout of 0 is none, until a restart.
+        // RouterOS: a timeout of 0 means none, until a restart.
         let end = (timeout > 0).then(|| self.now + Duration::from_nanos(timeout));
         for (list, address) in self.added(ipv6, call.items, UNCHANGEABLE)? {
             list.keep(address, end, self.now);
@@ -219,7 +218,7 @@ impl Control {
         Ok(Reply::default())
     }
 
-    /// The addresses that rules put into lists, of these rows; `refused` says what is said of those of names.
+    /// Returns the dynamic entries of these rows; `refused` is the error for entries of host names.
     fn added(
         &self,
         ipv6: bool,
@@ -245,7 +244,7 @@ impl Control {
         }
     }
 
-    /// Lets rules count from here on: those that are named, or all of a table.
+    /// Resets the counters of the named rules, or of all rules of a table.
     pub(super) fn reset_rules(&mut self, call: &Call<'_>) -> Result<Reply, Reason> {
         let Some(desk) = self.firewall.desk(call.menu.path) else {
             return Err(Reason::NoItem);
@@ -262,7 +261,7 @@ impl Control {
         Ok(Reply::default())
     }
 
-    /// `/ip/firewall/connection/tracking`.
+    /// Adds the state of connection tracking to `/ip/firewall/connection/tracking`.
     pub(super) fn annotate_tracking(&self, row: &mut Row) {
         let compiled = self.firewall.compiled();
         let (ipv4, ipv6) = self.connections.totals();
@@ -274,7 +273,7 @@ impl Control {
         row.set("total-ip6-entries", number(ipv6.into()));
     }
 
-    /// Helpers are nothing without connections.
+    /// Helpers need connection tracking.
     pub(super) fn annotate_helper(&self, row: &mut Row) {
         let compiled = self.firewall.compiled();
         let disabled = row.is("disabled");
@@ -293,20 +292,20 @@ impl Control {
     }
 }
 
-/// The id of an address that a rule put into a list.
+/// Returns the row id of a dynamic entry.
 fn list_id(list: u32, address: u128) -> Id {
     let bits = (address >> 64) as u64 ^ (address as u64).rotate_left(29);
-    // Two addresses of IPv6 hardly ever share this; then both rows have one id.
+    // A hash: two IPv6 addresses are very unlikely to get one id.
     Id(DYNAMIC | (bits ^ u64::from(list) << 40) & (DYNAMIC - 1))
 }
 
-/// The id of an address that an entry's name has.
+/// Returns the row id of a host name's address.
 fn host_id(host: &HostRow<'_>) -> Id {
     let bits = match host.address {
         IpAddr::V4(address) => u64::from(u32::from(address)),
         IpAddr::V6(address) => (address.to_bits() >> 64) as u64 ^ address.to_bits() as u64,
     };
-    // Mixed with the entry's, so that one address of two names has two.
+    // Mixed with the entry's number, so that one address of two names gets two ids.
     let bits = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ host.item.rotate_left(40);
     Id(DYNAMIC | bits & (DYNAMIC - 1))
 }
@@ -314,7 +313,7 @@ fn host_id(host: &HostRow<'_>) -> Id {
 #[cfg(test)]
 mod tests;
 
-/// The address of an entry that is about one alone.
+/// Returns the address of an entry with a single address.
 fn single(value: &Value) -> Option<u128> {
     let range = addresses(value)?;
     (range.first == range.last).then_some(range.first)

@@ -1,4 +1,4 @@
-//! Interfaces and their addresses.
+//! Rows of interfaces and their addresses.
 
 use core::net::Ipv6Addr;
 
@@ -11,7 +11,7 @@ use super::{bit_rate, number};
 use crate::compile::Laid;
 use crate::drive::Control;
 
-/// Packets and bits of a direction.
+/// Cell names of packets and bits in one direction.
 type Names = [&'static str; 2];
 
 const RX: Names = ["rx-packets-per-second", "rx-bits-per-second"];
@@ -30,18 +30,18 @@ fn sum(mut all: InterfaceTraffic, one: InterfaceTraffic) -> InterfaceTraffic {
 }
 
 impl Control {
-    /// The interface of an item.
+    /// Returns the interface of an item.
     fn laid(&self, id: Id) -> Option<(InterfaceId, &Laid)> {
         let id = self.numbers.known(id.0)?;
         Some((id, self.layout.interfaces.get(&id)?))
     }
 
-    /// What an interface has carried since its counters were last reset.
+    /// Returns the traffic of an interface since its counters were last reset.
     pub(crate) fn traffic(&self, id: InterfaceId) -> InterfaceTraffic {
         self.running().counted.traffic(id, self.now)
     }
 
-    /// Looks how far the counters of all interfaces are.
+    /// Samples the counters of all interfaces.
     pub(crate) fn look_at_counters(&mut self) {
         let (workers, now) = (&self.workers, self.now);
         let all = self.layout.interfaces.keys();
@@ -49,7 +49,7 @@ impl Control {
         self.rates.look(counted, self.now);
     }
 
-    /// What an interface carries in a second, or all together, by the names that monitors have for it.
+    /// Returns the traffic per second of an interface, or of all interfaces, as a monitor row.
     pub(crate) fn rate_row(&self, interface: Option<&str>) -> Option<Row> {
         let rate = match interface {
             Some(name) => self.rates.of(self.layout.named(name)?.0),
@@ -65,7 +65,7 @@ impl Control {
             row.set(names[1], bit_rate(traffic.bytes.saturating_mul(8)));
         }
         row.set("rx-drops-per-second", number(rate.rx_drop));
-        // Damaged frames stay with the driver, and no queue holds packets back yet.
+        // Drivers keep counts of damaged frames to themselves, and no queue holds packets back yet.
         row.set("rx-errors-per-second", number(0));
         for (names, traffic) in [(TX, rate.tx), (FP_TX, rate.fp_tx)] {
             row.set(names[0], number(traffic.packets));
@@ -77,7 +77,7 @@ impl Control {
         Some(row)
     }
 
-    /// Whether packets pass an interface, so that its row shows its state and counters.
+    /// Whether packets pass an interface, so that its row shows state and counters.
     pub(super) fn has_traffic(&self, id: Id) -> bool {
         let interface = self.intent.interfaces.get(&id.0);
         interface.is_some_and(|interface| interface.kind.has_traffic())
@@ -99,7 +99,7 @@ impl Control {
             row.set("l2mtu", number(l2mtu.into()));
         }
         row.set("vrf", Value::Reference("main".into()));
-        // An interface of a kind without effect has the address that its item says, if any.
+        // An interface without effect shows the configured address, if any.
         if laid.link.mac.0 != [0; 6] || row.get("mac-address").is_none() {
             row.set("mac-address", Value::Mac(laid.link.mac.0));
         }
@@ -120,7 +120,7 @@ impl Control {
             ("tx-packet", traffic.tx.packets),
             ("rx-drop", traffic.rx_drop),
             ("tx-drop", traffic.tx_drop),
-            // No queue holds packets back yet, and damaged frames stay with the driver.
+            // No queue holds packets back yet, and drivers keep counts of damaged frames to themselves.
             ("tx-queue-drop", 0),
             ("rx-error", 0),
             ("tx-error", 0),
@@ -141,7 +141,7 @@ impl Control {
     pub(super) fn annotate_address6(&self, item: Id, row: &mut Row) {
         row.flag("invalid", self.addresses.invalid6.contains(&item.0));
         self.annotate_owner(row);
-        // With eui-64 the address in force is another one than was given.
+        // With `eui-64` the address in use differs from the configured one.
         let interface = self.interface_of(row);
         let mut own = interface.into_iter().flat_map(|id| self.addresses.of6(id));
         let own = own.find(|(_, own)| own.item == Some(item.0));
@@ -181,7 +181,7 @@ impl Control {
         row.set("vrf", Value::Reference("main".into()));
     }
 
-    /// A link-local address that an interface has by itself.
+    /// Builds the row of an automatic link-local address.
     pub(super) fn link_local_row(
         &self,
         (interface, addr): (InterfaceId, Ipv6Addr),

@@ -1,4 +1,4 @@
-//! `/ip/ipsec/statistics`: drops of IPsec and refused messages of IKE, under the names that RouterOS has.
+//! `/ip/ipsec/statistics`: IPsec drops and refused IKE messages, under RouterOS's names.
 
 use dataplane::DropReason;
 use menu::Row;
@@ -6,8 +6,8 @@ use menu::Row;
 use super::number;
 use crate::drive::Control;
 
-/// Each statistic with the drops that it counts. RouterOS: the names are those of Linux (XFRM), of which some count
-/// what this data plane cannot meet, such as errors of templates; those stay 0.
+/// Each statistic with the drop reasons that it counts. RouterOS: the names are those of Linux (XFRM). Some of these,
+/// such as template errors, cannot occur in this data plane and stay 0.
 const STATISTICS: [(&str, &[DropReason]); 25] = [
     ("in-errors", &[DropReason::IkeMalformed]),
     ("in-buffer-errors", &[]),

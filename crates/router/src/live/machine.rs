@@ -1,4 +1,4 @@
-//! Rows of what is there on every machine: its cores, and the router that is not within another.
+//! Rows that every machine has: processor cores, and the main VRF.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use super::{DYNAMIC, give, number};
 use crate::drive::Control;
 
 impl Control {
-    /// What each core does.
+    /// Produces the load of each core.
     pub(super) fn core_rows(
         &self,
         filter: &RowFilter<'_>,
@@ -29,7 +29,7 @@ impl Control {
     }
 }
 
-/// The VRF of all interfaces that no other has.
+/// Returns the row of the main VRF, which contains all interfaces without another VRF.
 pub(super) fn main_vrf() -> Row {
     let mut row = Row {
         id: Some(Id(DYNAMIC)),

@@ -1,4 +1,4 @@
-//! What workers spent their clocks on.
+//! Processor time of workers.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use super::{DYNAMIC, give, number};
 use crate::drive::Control;
 
 impl Control {
-    /// What workers have spent clocks on since they began, in RouterOS's words.
+    /// Returns the processor clocks of all workers since their start, by RouterOS's names.
     pub(crate) fn clocks_of_workers(&self) -> impl Iterator<Item = (&'static str, u64)> {
         Facility::ALL.iter().map(|facility| {
             let counters = self.workers.counters();
@@ -18,7 +18,7 @@ impl Control {
         })
     }
 
-    /// The facilities of all workers together, with their shares of the time that has passed.
+    /// Produces the facilities of all workers, with their shares of the elapsed time.
     pub(super) fn meter_rows(
         &self,
         filter: &RowFilter<'_>,

@@ -1,8 +1,8 @@
-//! What menus see of the running router: dynamic rows, read-only columns, actions.
+//! Menus of the running router: dynamic rows, read-only columns, actions.
 //!
-//! Rows are made one by one while they are printed. The ids of dynamic rows are above all of items
-//! and stay the same for as long as what they stand for is there. `object` has those of the registry; the others are
-//! of tables with ids of their own (neighbours, connections, entries of lists).
+//! Rows are built one by one during printing. Ids of dynamic rows are above all item ids, and constant while the object
+//! exists. `object` handles rows of the registry; the other files handle tables with their own ids (neighbours,
+//! connections, list entries).
 
 mod action;
 mod connection;
@@ -36,7 +36,7 @@ use machine::main_vrf;
 
 pub(crate) use crate::object::DYNAMIC;
 
-/// Whether a menu is the table of connections: of IPv6, or of IPv4.
+/// Returns the family of a connection menu: true for IPv6; `None` for other menus.
 fn connections_of(menu: &Menu) -> Option<bool> {
     match menu.path {
         "/ip/firewall/connection" => Some(false),

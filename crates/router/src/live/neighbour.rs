@@ -1,4 +1,4 @@
-//! Learnt neighbours.
+//! Rows of learnt neighbours.
 
 use core::net::IpAddr;
 use std::ops::ControlFlow;
@@ -69,7 +69,7 @@ impl Control {
         shown
     }
 
-    /// A configured neighbour.
+    /// Adds the state of a configured neighbour to its row.
     pub(super) fn annotate_static(&self, row: &mut Row) {
         let name = row.get("interface").and_then(Value::as_str);
         let is_there = name.is_some_and(|name| self.layout.named(name).is_some());

@@ -1,5 +1,4 @@
-//! Rows of dynamic objects, for all menus in the same way: the values of what an object stands for, the cells of its
-//! owner, and what is known of it as it runs.
+//! Rows of dynamic objects in all menus: values of the object, cells of its owner, and running state.
 
 use std::net::IpAddr;
 use std::ops::ControlFlow;
@@ -16,7 +15,7 @@ use crate::object::{Object, What};
 use crate::rib::{Family, Net};
 
 impl Control {
-    /// The rows of a menu's dynamic objects, in the menu's order.
+    /// Produces the rows of a menu's dynamic objects, in the menu's order.
     pub(super) fn object_rows(
         &self,
         store: &Store,
@@ -40,7 +39,7 @@ impl Control {
         ControlFlow::Continue(())
     }
 
-    /// The objects of a menu; of a view, those of all menus that it shows.
+    /// Returns the objects of a menu; for a view, the objects of all of its menus.
     fn objects_of(
         &self,
         store: &Store,
@@ -84,7 +83,7 @@ impl Control {
         Some(row)
     }
 
-    /// The row of what stands in the intent.
+    /// Builds the row of an object in the intent.
     fn made_row(
         &self,
         store: &Store,
@@ -123,7 +122,7 @@ impl Control {
                 self.annotate_route6(Id(id), row);
                 row.flag("static", false);
             }
-            // The cells of a rule are what it stands for.
+            // The cells of a rule are its properties.
             path if self.firewall.desk(path).is_some() => {
                 self.annotate_rule_of(store, object.menu, Id(id), row);
             }
@@ -156,7 +155,7 @@ fn address<F: Family>(addr: F::Addr) -> IpAddr {
     }
 }
 
-/// A network as a value.
+/// Converts a network into a value.
 pub(super) fn prefix<F: Family>(net: &Net<F>) -> Value {
     let made = IpNet::new(address::<F>(net.first()), net.len());
     made.map_or_else(|_| Value::text(net.to_string()), Value::Prefix)

@@ -1,4 +1,4 @@
-//! Routes: those that come with addresses, and what became of those that are configured.
+//! Rows of dynamic routes, and the state of configured routes.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use crate::drive::Control;
 use crate::rib::{Family, Net, RouteView, Target, V4, V6};
 
 impl Control {
-    /// The routes of both families, as one menu shows them.
+    /// Produces the routes of both families, in the order of a menu.
     pub(super) fn route_rows(
         &self,
         store: &Store,
@@ -32,7 +32,7 @@ impl Control {
         ControlFlow::Continue(())
     }
 
-    /// The route to a network that an IPv4 address is in.
+    /// Adds the connected route of an IPv4 address to a row.
     pub(super) fn connected_row4(&self, key: OfferKey<V4>, row: &mut Row) -> Option<()> {
         let (_, route) = self.v4.dynamic.get(&key)?;
         let view = self.v4.rib.get(*route)?;
@@ -41,18 +41,19 @@ impl Control {
         Some(())
     }
 
-    /// The same of IPv6.
+    /// Adds the connected route of an IPv6 address to a row.
     pub(super) fn connected_row6(&self, key: OfferKey<V6>, row: &mut Row) -> Option<()> {
         let (_, route) = self.v6.dynamic.get(&key)?;
         let view = self.v6.rib.get(*route)?;
-        // Of a single address the route to this router itself is the better one.
+        // For a single address the local route is the better one.
         let is_own = view.net.len() == 128 && self.v6.rib.local(view.net.first()).is_some();
         let active = view.active || is_own;
         self.connected_row(&view, active, row);
         Some(())
     }
 
-    /// The route to the link-local network of an interface: every link has the same, and no table tells them apart.
+    /// Adds the route of an interface's link-local network to a row: all links have the same network, and tables cannot
+    /// distinguish them.
     pub(super) fn link_local_network_row(&self, id: InterfaceId, row: &mut Row) {
         let name = self.layout.name(id);
         row.set("dst-address", Value::text(format!("fe80::%{name}/64")));
@@ -112,7 +113,7 @@ impl Control {
         }
     }
 
-    /// A path as the console writes it: `10.0.0.1%ether1`.
+    /// Formats a path as on the console: `10.0.0.1%ether1`.
     pub(super) fn immediate<F: Family>(&self, path: &Target<F>) -> Option<String> {
         match path {
             Target::Neighbour(id, addr) => Some(format!("{addr}%{}", self.layout.name(*id))),
@@ -123,7 +124,7 @@ impl Control {
         }
     }
 
-    /// Whether a rule is compiled into the walk.
+    /// Adds whether a routing rule is in effect to its row.
     pub(super) fn annotate_rule(&self, store: &Store, item: Id, row: &mut Row) {
         let missing = self.inactive_rules.get(&item.0);
         let missing = missing.filter(|_| !row.is("disabled"));
@@ -133,7 +134,7 @@ impl Control {
         }
     }
 
-    /// `/ip/route/check`: the route that a packet would take.
+    /// `/ip/route/check`: returns the route of a packet to this address.
     pub(super) fn route_of(&self, to: IpAddr) -> Row {
         let mut row = Row::default();
         let (net, paths, protocol) = match to {
@@ -168,7 +169,7 @@ impl Control {
     }
 }
 
-/// A route of one family as a row of the menu that has both.
+/// Converts a route row of one family into a row of the combined menu.
 fn of_any_family(mut row: Row, ipv6: bool) -> Row {
     let maker = if row.is("connect") {
         "connected"
@@ -180,7 +181,7 @@ fn of_any_family(mut row: Row, ipv6: bool) -> Row {
     row
 }
 
-/// A gateway that is an interface.
+/// Formats a gateway that is an interface.
 fn interface_gateway(name: &str) -> Value {
     Value::List(vec![Value::Gateway(Box::new(GatewayValue {
         address: None,

@@ -1,4 +1,4 @@
-//! Scripts that are to run, and with which rights.
+//! Scripts to run, and their rights.
 
 use menu::{Call, Id, Item, Policies, Reason, Rights, Script, Store};
 use script::Job;
@@ -10,7 +10,7 @@ use crate::files::SYSTEM;
 use crate::probe::argument;
 
 impl Control {
-    /// The scripts of `/system/script/run`.
+    /// Returns the scripts of `/system/script/run`.
     pub(super) fn scripts_of(&self, store: &Store, call: &Call<'_>) -> Result<Vec<Script>, Reason> {
         if (call.menu.path, call.command) != (SCRIPTS, "run") {
             return Ok(Vec::new());
@@ -22,7 +22,7 @@ impl Control {
         scripts.collect()
     }
 
-    /// The jobs of the events whose time has come.
+    /// Returns the jobs of due events.
     pub(crate) fn due_jobs(&mut self, store: &Store) -> Vec<Job> {
         let clock = self.clock.now();
         let mut jobs = Vec::new();
@@ -58,7 +58,7 @@ impl Control {
         jobs
     }
 
-    /// Notes a script that a feature wants run; the owner asks for the jobs.
+    /// Queues a script of a feature; the owner collects the jobs.
     pub(crate) fn run_later(&mut self, kind: &'static str, text: String, before: String) {
         if self.scripts.len() < WAITING {
             self.scripts.push_back((kind, text, before));
@@ -68,7 +68,7 @@ impl Control {
         }
     }
 
-    /// What the router runs by itself: the script of this name, else this text.
+    /// Returns the script with this name, else this text as a script, for triggers of the router itself.
     fn named_or_text(&self, store: &Store, text: &str) -> Script {
         let named = script_named(store, text);
         let own = Rights::fixed(SYSTEM_RIGHTS);
@@ -84,16 +84,16 @@ impl Control {
         }
     }
 
-    /// What a script or an event may do by itself.
+    /// Returns the rights of a script or an event by itself.
     fn rights_of(&self, store: &Store, item: &Item) -> Rights {
         let owner = self.features.access.grant(store, item.text("owner"));
         Rights::of(policies_of(item), owner)
     }
 
-    /// The rights of the owner of a file. A file without an owner was put there by who owns the machine.
+    /// Returns the rights of a file's owner. A file without an owner belongs to the administrator of the machine.
     ///
     /// # Errors
-    /// The owner is no user any more, or may do nothing.
+    /// The owner no longer exists, or has no policies.
     pub(crate) fn rights_by_file(&self, store: &Store, name: &str) -> Result<Rights, Reason> {
         let Some(owner) = self.manage.files.owner(name) else {
             return Ok(Rights::FULL);
@@ -110,11 +110,11 @@ impl Control {
         }
     }
 
-    /// A script that somebody runs.
+    /// Returns the script that a caller runs.
     fn script_of(&self, store: &Store, item: &Item, call: &Call<'_>) -> Result<Script, Reason> {
         let lends = item.is("dont-require-permissions");
         let whole = argument(call, "use-script-permissions").is_some();
-        // RouterOS: to have it run with all that it may do, one has to have that.
+        // RouterOS: the caller must hold every policy of the script.
         if whole && !lends && !self.asking.policies.contains(policies_of(item)) {
             return Err(Reason::Denied);
         }
@@ -128,8 +128,8 @@ impl Control {
         })
     }
 
-    /// What an event runs: the script that it names, or its own text. Whoever adds a script of this
-    /// name later gives it no rights that they have not themselves.
+    /// Returns the script of an event: the script that it names, or its own text. Adding a script with this name later
+    /// grants no rights beyond those of the user who adds it.
     fn event_of(&self, store: &Store, item: &Item) -> Result<Script, Reason> {
         let (text, owner) = (item.text("on-event"), item.text("owner"));
         let named = script_named(store, text);
@@ -163,16 +163,16 @@ impl Control {
     }
 }
 
-/// The script that has this text as its name.
+/// Returns the script whose name equals this text.
 fn script_named<'a>(store: &'a Store, text: &str) -> Option<&'a Item> {
     let menu = store.menu(SCRIPTS)?;
     let id = store.by_name(menu, text.trim())?;
     store.item(SCRIPTS, id).map(|item| &**item)
 }
 
-/// Scripts that may wait to be run.
+/// Maximum number of queued scripts.
 const WAITING: usize = 256;
-/// The policies of scripts that the router runs by itself (RouterOS: as of `/tool/netwatch`).
+/// Policies of scripts that the router runs by itself (RouterOS: as for `/tool/netwatch`).
 const SYSTEM_RIGHTS: Policies = Policies::READ
     .or(Policies::WRITE)
     .or(Policies::TEST)

@@ -1,4 +1,4 @@
-//! Settings with counters, the machine, the log.
+//! Rows of settings with counters, of the system, and of the log.
 
 use dataplane::counters::Traffic;
 
@@ -8,7 +8,7 @@ use menu::{Id, Row, Value};
 use super::{DYNAMIC, number};
 use crate::drive::Control;
 
-/// Features of `/system/device-mode` that mode `advanced` allows, and those that it does not.
+/// Features of `/system/device-mode` that mode `advanced` allows, and features that it does not allow.
 const ALLOWED_FEATURES: &[&str] = &[
     "scheduler",
     "socks",
@@ -64,7 +64,8 @@ impl Control {
         }
     }
 
-    /// `/interface/bridge/settings`: what bridges did without looking at frames, and why they do look.
+    /// `/interface/bridge/settings`: adds the traffic that bridges forwarded without inspecting frames, and the reasons
+    /// for inspection.
     pub(super) fn annotate_bridging(&self, row: &mut Row) {
         let bridge = &self.firewall.compiled().bridge;
         let reasons: Vec<_> = [
@@ -134,13 +135,13 @@ impl Control {
         }
     }
 
-    /// What a handler has forwarded of a family, and what of that ports have by themselves.
+    /// Returns the traffic of a family that a handler has forwarded, and the part forwarded by devices.
     fn forwarded(&self, handler: Handler, ipv6: bool) -> (Traffic, Option<Traffic>) {
         self.workers.forwarded(handler, ipv6, self.now)
     }
 
-    /// Whether FastTrack carries a family's connections, or would. RouterOS: what was marked stays so
-    /// when the rule goes that marked it, and as long as such a connection is there FastTrack is active.
+    /// Whether FastTrack is active for a family. RouterOS: connections keep their mark after the rule is removed, and
+    /// FastTrack stays active while such a connection exists.
     fn is_fasttracking(&self, ipv6: bool) -> bool {
         let allowed = match ipv6 {
             true => self.intent.ipv6.allow_fast_path,
@@ -150,7 +151,7 @@ impl Control {
         allowed && (marked || self.firewall.fasttracks(ipv6))
     }
 
-    /// Why which interfaces have no fast path: each reason with the interfaces that it holds for.
+    /// Returns the reasons against the fast path, each with its interfaces.
     fn slow_reasons(&self, ipv6: bool) -> Option<String> {
         let all = self.published.all();
         let carrying = all.filter(|is| is.line.ethernet && is.line.has_family(ipv6));
@@ -165,7 +166,7 @@ impl Control {
         (!said.is_empty()).then(|| said.join("; "))
     }
 
-    /// Whether some interface that runs has the fast path.
+    /// Whether any running interface uses the fast path.
     fn is_fast(&self, ipv6: bool) -> bool {
         let mut all = self.published.all();
         self.snapshot().family(ipv6).is_fast()
@@ -198,13 +199,14 @@ impl Control {
         row.set("platform", Value::text("ferroute"));
     }
 
-    /// RouterOS: the licence of a virtual router that nobody has bought one for.
+    /// RouterOS: the licence of an unlicensed virtual router.
     pub(super) fn annotate_license(&self, row: &mut Row) {
         row.set("system-id", Value::text(&*self.resources.system_id));
         row.set("level", Value::Word("free"));
     }
 
-    /// RouterOS: a virtual router is in mode `advanced`, which allows all but what can be turned against its owner.
+    /// RouterOS: a virtual router is in mode `advanced`, which allows all features that cannot be abused against the
+    /// owner.
     pub(super) fn annotate_device_mode(row: &mut Row) {
         row.set("mode", Value::Word("advanced"));
         row.set("allowed-versions", Value::text("7.13+,6.49.8+"));
@@ -218,8 +220,7 @@ impl Control {
         row.set("attempt-count", number(0_u64));
     }
 
-    /// The board whose ports these are taken to be. RouterOS: on a machine that is none of its maker's there is
-    /// nothing but that.
+    /// Adds the board to a row. RouterOS: other machines have no further cells.
     pub(super) fn annotate_routerboard(&self, row: &mut Row) {
         let is = self.offload.board.is_routerboard();
         row.set("routerboard", Value::Bool(is));
@@ -229,13 +230,13 @@ impl Control {
         }
     }
 
-    /// The version of the configuration language, without its channel.
+    /// Returns the version of the configuration language, without its channel.
     pub(super) fn version(&self) -> Value {
         let version = self.resources.version.split(' ').next();
         Value::text(version.unwrap_or_default())
     }
 
-    /// The one package that there is: all of it.
+    /// Returns the row of the only package.
     pub(super) fn package_row(&self) -> Row {
         let mut row = Row {
             id: Some(Id(DYNAMIC)),

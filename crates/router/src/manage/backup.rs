@@ -1,8 +1,8 @@
 //! `/system/backup`: the whole configuration in a file.
 //!
-//! A file is its magic, one byte that says how it is kept, and the configuration: behind its SHA-256
-//! where it is readable to all, else encrypted with AES-256-GCM under a key that scrypt makes of the
-//! password. Either way a file is read wholly and checked before anything changes.
+//! A file contains its magic, one byte for its form, and the configuration: either with its SHA-256 in front, or
+//! encrypted with AES-256-GCM under a key that scrypt derives from the password. In both cases the whole file is read
+//! and checked before anything changes.
 
 use menu::{Call, Preparation, Reason, Reply, Saved, Value};
 use sha2::{Digest as _, Sha256};
@@ -19,7 +19,7 @@ const SALT: usize = 16;
 const KEY: usize = 32;
 const SUM: usize = 32;
 
-/// What scrypt makes of a password, and with what salt.
+/// A key that scrypt derived from a password, with its salt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     salt: [u8; SALT],
@@ -27,7 +27,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The key of a password; what it costs is what guessing costs.
+    /// Derives the key of a password; the cost of scrypt slows down guessing.
     fn of(password: &str, salt: [u8; SALT]) -> Result<Self, Reason> {
         let mut key = [0; KEY];
         let params = scrypt::Params::new(15, 8, 1).map_err(|_| damaged())?;
@@ -35,7 +35,7 @@ impl Key {
         Ok(Self { salt, key })
     }
 
-    /// The key as what was made for a command.
+    /// Encodes the key as the prepared value of a command.
     fn made(self) -> Vec<u8> {
         [&self.salt[..], &self.key].concat()
     }
@@ -52,7 +52,7 @@ impl Key {
 }
 
 impl Control {
-    /// The making of the key that a backup is saved or loaded with; none where there is no password.
+    /// Returns the preparation of the key for saving or loading a backup; `None` without a password.
     pub(crate) fn key_of_backup(&self, call: &Call<'_>) -> Result<Option<Preparation>, Reason> {
         let argument = |name: &str| {
             let mut arguments = call.arguments.iter();
@@ -114,7 +114,7 @@ impl Desk<'_> {
     pub(super) fn load(&mut self) -> Result<Reply, Reason> {
         self.without(&["force-v6-to-v7-configuration-upgrade"])?;
         let name = self.needed("name")?;
-        // Who loads it sees nothing of it.
+        // Loading shows no contents to the user.
         let contents = read_file(&self.control.manage.files, &name, ENDING)?;
         let key = self.call.made.and_then(Key::read);
         let saved = decode(&contents, key.as_ref())?;
@@ -134,7 +134,7 @@ impl Desk<'_> {
 
 const ENDING: &str = ".backup";
 
-/// The salt of a file that is encrypted.
+/// Returns the salt of an encrypted file.
 fn salt_of(contents: &[u8]) -> Option<[u8; SALT]> {
     let kept = contents.strip_prefix(MAGIC)?.strip_prefix(&[ENCRYPTED])?;
     kept.first_chunk().copied()
@@ -144,10 +144,10 @@ fn random<const N: usize>() -> Result<[u8; N], Reason> {
     crate::store::vault::random().map_err(|error| Reason::failure(error.to_string()))
 }
 
-/// A configuration as the contents of a file.
+/// Encodes a configuration as file contents.
 ///
 /// # Errors
-/// There is no randomness to be had.
+/// The system gives no random numbers.
 pub(super) fn encode(saved: &Saved, key: Option<&Key>) -> Result<Vec<u8>, Reason> {
     let plain = code::saved(saved);
     let mut out = MAGIC.to_vec();
@@ -167,10 +167,10 @@ pub(super) fn encode(saved: &Saved, key: Option<&Key>) -> Result<Vec<u8>, Reason
     Ok(out)
 }
 
-/// The configuration that the contents of a file are.
+/// Decodes the configuration in file contents.
 ///
 /// # Errors
-/// It is none, it is damaged, or the password is another.
+/// The contents are no backup, are damaged, or have another password.
 pub(super) fn decode(contents: &[u8], key: Option<&Key>) -> Result<Saved, Reason> {
     let kept = contents.strip_prefix(MAGIC);
     let kept = kept.ok_or_else(|| Reason::failure("not a backup file"))?;
@@ -187,7 +187,7 @@ pub(super) fn decode(contents: &[u8], key: Option<&Key>) -> Result<Saved, Reason
             let (salt, nonce) = random.split_at(SALT);
             let head = &contents[..contents.len() - sealed.len()];
             let nonce = nonce.try_into().map_err(|_| damaged())?;
-            // A file that was put in the place of another since the key was made has another salt.
+            // If the file was replaced after the key was derived, its salt differs.
             let key = key.filter(|key| key.salt == *salt).ok_or_else(damaged)?;
             let opened = key.cipher().decrypt(nonce, head, sealed);
             opened.ok_or_else(|| Reason::failure("wrong password, or the file is damaged"))?

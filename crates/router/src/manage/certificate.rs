@@ -1,7 +1,7 @@
 //! The commands of `/certificate`: signing, importing, exporting, revoking.
 //!
-//! What is slow about them, making keys and opening files, is done before they have the router ([`Control::piece_of`]);
-//! a certificate comes or changes as one transaction.
+//! Slow work, generating keys and decrypting files, is done before the command has the router ([`Control::piece_of`]);
+//! each command adds or changes certificates in one transaction.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::drive::Control;
 use crate::feature::certificate::CERTIFICATE;
 use crate::store::vault::random;
 
-/// Most certificates of an exported chain.
+/// Maximum number of certificates in an exported chain.
 const CHAIN: usize = 8;
 /// The shortest passphrase of an exported key. RouterOS: shorter ones export no key.
 const PASSPHRASE: usize = 8;
-/// How many certificates there may be.
+/// Maximum number of certificates.
 const MOST: usize = 2_000;
 
 fn argument<'a>(call: &'a Call<'_>, name: &str) -> Option<&'a Value> {
@@ -37,7 +37,7 @@ fn text(call: &Call<'_>, name: &str) -> String {
 }
 
 impl Control {
-    /// What takes long about a command of `/certificate`, if anything does.
+    /// Returns the slow preparation of a `/certificate` command, if it has one.
     pub(crate) fn piece_of(
         &self,
         store: &Store,
@@ -67,7 +67,7 @@ impl Control {
                 if name.is_empty() {
                     return Err(Reason::Missing(vec!["file-name"]));
                 }
-                // Who imports it sees nothing of it.
+                // Importing shows no contents to the user.
                 let file = read_file(&self.manage.files, &name, "")?;
                 let passphrase = text(call, "passphrase");
                 Ok(Some(Box::new(move || {
@@ -82,7 +82,7 @@ impl Control {
         }
     }
 
-    /// The writing of a key, or of PKCS#12, under a passphrase.
+    /// Returns the preparation that encrypts a key or PKCS#12 with a passphrase.
     fn writing(&self, store: &Store, call: &Call<'_>) -> Result<Option<Preparation>, Reason> {
         let passphrase = text(call, "export-passphrase");
         let is_pkcs12 = text(call, "type") == "pkcs12";
@@ -121,12 +121,12 @@ impl Control {
     }
 }
 
-/// The certificate of an item, as the store has it: within a transaction it may be newer than what runs.
+/// Returns the certificate of an item in the store: within a transaction it may be newer than the running one.
 fn der_of(item: &Item) -> Option<Vec<u8>> {
     of_text(item.text("der")).filter(|der| !der.is_empty())
 }
 
-/// A certificate and the authorities above it that the router has, issued one by the next.
+/// Returns a certificate and its issuers, as far as the router has them.
 fn chain(store: &Store, item: &Item) -> Result<Vec<Vec<u8>>, Reason> {
     let others: Vec<_> = store
         .items(CERTIFICATE)
@@ -149,7 +149,7 @@ fn unsigned() -> Reason {
     Reason::failure("the certificate is not signed")
 }
 
-/// What was found in a file as what was made for a command: each piece behind its kind and its length.
+/// Encodes the contents of an imported file as the prepared value of a command: kind and length before each part.
 fn pack(found: &import::ImportedFile) -> Vec<u8> {
     let mut out = Vec::new();
     let mut push = |kind: u8, piece: &[u8]| {
@@ -188,7 +188,7 @@ fn unpack(mut made: &[u8]) -> Option<import::ImportedFile> {
     Some(found)
 }
 
-/// What an item asks a certificate to say.
+/// Builds a certificate template from an item.
 fn template(item: &Item, now: i64) -> Result<Template, Reason> {
     let text = |name| item.text(name).to_owned();
     let list = |name| {
@@ -220,7 +220,7 @@ fn template(item: &Item, now: i64) -> Result<Template, Reason> {
 
 type Given = Vec<(&'static str, Option<Value>)>;
 
-/// What the row of a certificate says that was not made from a template.
+/// Returns the cells of a certificate that was not created from a template.
 fn given(facts: &Facts) -> Given {
     let text = |text: &str| Some(Value::text(text));
     let names = facts
@@ -271,7 +271,7 @@ impl Desk<'_> {
         self.control.clock.now().unix_seconds
     }
 
-    /// One item of the command.
+    /// Returns the only item of the command.
     fn only(&self) -> Result<Arc<Item>, Reason> {
         let id = self.call.items.first().ok_or(Reason::NoItem)?;
         self.store
@@ -280,7 +280,7 @@ impl Desk<'_> {
             .ok_or(Reason::NoItem)
     }
 
-    /// An authority of the router, with its key.
+    /// Returns an authority of the router, with its key.
     fn authority(&self, name: &str) -> Result<Own, Reason> {
         let item = self
             .store
@@ -296,7 +296,7 @@ impl Desk<'_> {
         })
     }
 
-    /// Where those who are signed by an authority say that its list of revoked ones is.
+    /// Returns the URLs of an authority's revocation list, for the certificates that it signs.
     fn lists_of(authority: &Item) -> Vec<String> {
         let hosts = authority
             .get("ca-crl-host")
@@ -308,7 +308,7 @@ impl Desk<'_> {
             .collect()
     }
 
-    /// Changes or makes items as one transaction.
+    /// Changes or adds items in one transaction.
     pub(super) fn change_items(
         &mut self,
         action: &str,
@@ -352,7 +352,7 @@ impl Desk<'_> {
         let mut given: Given = vec![
             ("der", Some(Value::text(to_text(&made)))),
             ("key", Some(Value::text(to_text(key.der())))),
-            // RouterOS: who signs itself is trusted.
+            // RouterOS: a self-signed certificate is trusted.
             ("trusted", Some(Value::Bool(ca.is_none()))),
         ];
         if let Some(name) = self.text("name").filter(|name| !name.is_empty()) {
@@ -370,7 +370,7 @@ impl Desk<'_> {
         Ok(one(row))
     }
 
-    /// RouterOS: certificates are named as the file with a number behind it.
+    /// RouterOS: certificates get the name of the file with a number appended.
     fn import_certificates(&mut self) -> Result<Reply, Reason> {
         let found = self.call.made.and_then(unpack).ok_or(Reason::NoItem)?;
         let file = self.needed("file-name")?;
@@ -464,7 +464,7 @@ impl Desk<'_> {
         Ok(Reply::default())
     }
 
-    /// RouterOS: the request and its key are files, and nothing else is kept.
+    /// RouterOS: the request and its key are files, and nothing else is stored.
     fn ask_for_certificate(&mut self) -> Result<Reply, Reason> {
         let template_name = self.needed("template")?;
         let passphrase = self.needed("key-passphrase")?;
@@ -529,7 +529,7 @@ impl Desk<'_> {
         Ok(Reply::default())
     }
 
-    /// Has the authority of each certificate remember that it is revoked; that cannot be taken back by hand.
+    /// Records each certificate as revoked at its authority; users cannot undo this.
     fn revoke(&mut self) -> Result<Reply, Reason> {
         let now = self.now();
         let mut wanted = Vec::new();
@@ -563,14 +563,14 @@ impl Desk<'_> {
     }
 }
 
-/// An authority of the router.
+/// An authority of the router, with its key.
 struct Own {
     item: Arc<Item>,
     der: Vec<u8>,
     key: Vec<u8>,
 }
 
-/// What an import has brought.
+/// Numbers of imported objects.
 #[derive(Default)]
 struct Counts {
     certificates: usize,
@@ -595,7 +595,7 @@ impl Counts {
     }
 }
 
-/// The first certificate of which something is so.
+/// Returns the first certificate that fulfils a condition.
 fn holder(store: &Store, is: impl Fn(&Item) -> bool) -> Option<Arc<Item>> {
     let mut items = store.items(CERTIFICATE).filter(|item| item.has_kept());
     items.find(|item| is(item)).cloned()
@@ -611,7 +611,7 @@ fn give_key(store: &mut Store, item: &Item, key: Option<Vec<u8>>) -> Result<(), 
     )
 }
 
-/// A name that is free: the one that was asked for, then the file's with a number.
+/// Returns a free name: the requested one, otherwise the file's name with a number.
 fn free_name(store: &Store, named: Option<&str>, leaf: &str, number: &mut usize) -> String {
     let is_free = |name: &str| store.named("certificate", name).is_none();
     if let Some(name) = named.filter(|name| *number == 0 && is_free(name)) {

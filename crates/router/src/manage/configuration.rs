@@ -1,5 +1,5 @@
-//! `/system/configuration`: the least change that leads to a file, confirmed or taken back; and the
-//! revisions of the configuration.
+//! `/system/configuration`: applies a file with the fewest changes, to be confirmed or reverted; and the revisions of
+//! the configuration.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use crate::drive::Control;
 use crate::replace::reach;
 use crate::store::UNCONFIRMED;
 
-/// What was applied and is taken back unless it is confirmed.
+/// A change that is reverted unless it is confirmed.
 #[derive(Clone, Debug)]
 pub(super) struct Unconfirmed {
     changes: Arc<Changes>,
     user: String,
-    /// The session that made it, which is told what became of it.
+    /// The session that made the change, and is told of its end.
     session: u64,
-    /// What the user may do: later changes that are in the way are taken back only as far as the user could.
+    /// The user's rights: later changes on top are reverted only as far as the user may revert them.
     rights: Rights,
     until: Instant,
 }
 
-/// The longest time to confirm.
+/// Maximum time to confirm.
 const LONGEST: Duration = Duration::from_secs(24 * 3_600);
 
-/// What the revisions of `/system/configuration/history` show of their changes.
+/// Maximum number of changes that a row of `/system/configuration/history` shows.
 const SHOWN: usize = 100;
 
 impl Control {
-    /// The cells of `/system/configuration`.
+    /// Adds the cells of `/system/configuration`.
     pub(crate) fn annotate_configuration(&self, store: &Store, row: &mut Row) {
         let number = |n: u64| Value::Number(i64::try_from(n).unwrap_or(i64::MAX));
         row.set("revision", number(store.revision()));
@@ -49,12 +49,12 @@ impl Control {
         }
     }
 
-    /// When an unconfirmed configuration is to be taken back.
+    /// Returns when an unconfirmed configuration is reverted.
     pub(crate) fn confirm_until(&self) -> Option<Instant> {
         self.manage.unconfirmed.as_ref().map(|u| u.until)
     }
 
-    /// Takes back what nobody has confirmed in time.
+    /// Reverts a configuration that was not confirmed in time.
     pub(crate) fn take_back_unconfirmed(&mut self, store: &mut Store) {
         let due = self.confirm_until().is_some_and(|until| until <= self.now);
         if due && let Some(unconfirmed) = self.manage.unconfirmed.take() {
@@ -80,7 +80,7 @@ impl Control {
         let by = by.doing(format!("revision {revision} taken back"));
         let changes = match store.take_back(&unconfirmed.changes, by.clone()) {
             Ok(changes) => changes,
-            // Later changes are in the way: they are taken back as well.
+            // Later changes conflict with the revert: revert them as well.
             Err(_) => store.revert_as(revision.saturating_sub(1), by, unconfirmed.rights.now())?,
         };
         store.note(UNCONFIRMED, None)?;
@@ -88,7 +88,7 @@ impl Control {
         Ok(())
     }
 
-    /// The rows of `/system/history`, newest first.
+    /// Produces the rows of `/system/history`, newest first.
     pub(crate) fn history_rows(
         &self,
         store: &Store,
@@ -119,7 +119,7 @@ impl Control {
         ControlFlow::Continue(())
     }
 
-    /// The rows of `/system/configuration/history`, newest first.
+    /// Produces the rows of `/system/configuration/history`, newest first.
     pub(crate) fn revision_rows(
         &self,
         store: &Store,
@@ -179,7 +179,7 @@ impl Desk<'_> {
         Ok(Reply::default())
     }
 
-    /// Accepts the state that a damaged disk was found to have: changes are stored again.
+    /// Accepts the recovered state of a damaged disk: changes are stored again.
     fn accept(&mut self) -> Result<(), Reason> {
         for line in self.store.accept_damage()? {
             self.say(&line)?;
@@ -189,7 +189,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// What is unconfirmed, if it is this user's to confirm.
+    /// Returns the unconfirmed change, if this user may confirm it.
     fn unconfirmed(&self) -> Result<Unconfirmed, Reason> {
         let unconfirmed = self.control.manage.unconfirmed.clone();
         let unconfirmed = unconfirmed.ok_or_else(|| Reason::failure("nothing to confirm"))?;
@@ -202,7 +202,7 @@ impl Desk<'_> {
         }
     }
 
-    /// What leads from the running configuration to a file, or to an earlier revision.
+    /// Returns the changes from the running configuration to a file or an earlier revision.
     fn difference(&mut self) -> Result<Vec<Change>, Reason> {
         match (self.text("file"), self.argument("revision")) {
             (Some(name), None) => {
@@ -241,7 +241,7 @@ impl Desk<'_> {
         self.change(within, |store| store.revert_to(revision, by))
     }
 
-    /// Refuses changes that the caller could not make by commands with these policies.
+    /// Refuses changes that a caller with these policies could not make by commands.
     fn permit(&self, deed: &str, list: &[Change], policies: Policies) -> Result<(), Reason> {
         let mut needs = list.iter().map(|c| (c.menu, c.needs(self.caller.user)));
         match needs.find(|(_, needed)| !policies.contains(*needed)) {
@@ -253,7 +253,7 @@ impl Desk<'_> {
         }
     }
 
-    /// How long there is to confirm, if it has to be.
+    /// Returns the time to confirm; `None` if no confirmation is needed.
     fn within(&self) -> Result<Option<Duration>, Reason> {
         if self.control.manage.unconfirmed.is_some() {
             let text = "there is an unconfirmed configuration: confirm or cancel it";
@@ -270,13 +270,13 @@ impl Desk<'_> {
         }
     }
 
-    /// Makes a change, which is taken back unless it is confirmed.
+    /// Makes a change, which is reverted unless it is confirmed.
     fn change(
         &mut self,
         within: Option<Duration>,
         make: impl FnOnce(&mut Store) -> Result<Option<Arc<Changes>>, Reason>,
     ) -> Result<(), Reason> {
-        // The note is there before the change: a router that stops in between takes nothing back.
+        // The note precedes the change: a router that stops in between reverts nothing.
         if within.is_some() {
             let next = (self.store.revision() + 1).to_string();
             self.store.note(UNCONFIRMED, Some(&next))?;

@@ -1,4 +1,4 @@
-//! The commands of `/file`, and its rows.
+//! Commands and rows of `/file`.
 
 use std::ops::ControlFlow;
 
@@ -10,14 +10,14 @@ use crate::feature::concerns;
 use crate::files::Entry;
 
 const DISK: &str = "/disk";
-/// The type of disks that are kept in memory.
+/// Type of memory disks.
 const TMPFS: &str = "tmpfs";
 
-/// The most that `read` gives at once.
+/// Maximum bytes that one `read` returns.
 const CHUNK: usize = 32_768;
 
 impl Control {
-    /// Mounts the memory disks of the configuration, if a change concerns them.
+    /// Mounts the configured memory disks, if a change concerns them.
     pub(crate) fn mount_disks(&mut self, store: &Store, changes: Option<&Changes>) {
         if !concerns(&[DISK], changes) {
             return;
@@ -33,7 +33,7 @@ impl Control {
         self.manage.files.mount(&disks, &self.clock);
     }
 
-    /// The rows of `/file`.
+    /// Produces the rows of `/file`.
     pub(crate) fn file_rows(
         &self,
         filter: &RowFilter<'_>,
@@ -82,7 +82,7 @@ impl Control {
 
 impl Desk<'_> {
     pub(super) fn file(&mut self, command: &str) -> Result<Reply, Reason> {
-        // Within a transaction, disks that it has added so far are there already.
+        // Within a transaction, disks that it added are already mounted.
         if self.store.is_open() {
             self.control.mount_disks(self.store, None);
         }
@@ -101,8 +101,7 @@ impl Desk<'_> {
         }
     }
 
-    /// The names of the files that the command is about, in reverse: what is in a folder comes
-    /// before it.
+    /// Returns the files of the command in reverse order: contents of a folder precede the folder.
     fn named(&self) -> Result<Vec<String>, Reason> {
         let list = self.control.manage.files.list();
         let mut names = Vec::new();
@@ -114,7 +113,7 @@ impl Desk<'_> {
         Ok(names)
     }
 
-    /// RouterOS: a file that is added without an ending is one of text.
+    /// RouterOS: a new file without an ending is a text file.
     fn add_file(&mut self) -> Result<Reply, Reason> {
         let name = self.needed("name")?;
         if self.control.manage.files.entry(&name).is_some() {
@@ -129,7 +128,7 @@ impl Desk<'_> {
         Ok(self.made(&name))
     }
 
-    /// The row of a file that is there now.
+    /// Returns the row of an existing file.
     fn made(&self, name: &str) -> Reply {
         Reply {
             made: self.control.manage.files.entry(name).map(|e| Id(e.id())),

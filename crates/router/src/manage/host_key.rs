@@ -1,6 +1,6 @@
-//! The commands of `/ip/ssh`: a host key is made, read from a file, or written to files.
+//! The commands of `/ip/ssh`: generates a host key, imports it from a file, or exports it to files.
 //!
-//! Keys are made and opened before the command has the router ([`Control::host_key_of`]), as that is slow.
+//! Keys are generated and decrypted before the command has the router ([`Control::host_key_of`]), because this is slow.
 
 use access::HostKey;
 use certificate::{Key, KeySize, export, import};
@@ -11,7 +11,7 @@ use crate::drive::Control;
 use crate::feature::ssh::{KEPT, SSH};
 use crate::store::vault::random;
 
-/// RouterOS: the same words.
+/// RouterOS: this text.
 const UNREADABLE: &str = "unable to load key, wrong format or bad passphrase";
 
 fn text(call: &Call<'_>, name: &str) -> String {
@@ -23,7 +23,7 @@ fn text(call: &Call<'_>, name: &str) -> String {
 }
 
 impl Control {
-    /// What takes long about a command of `/ip/ssh`, if anything does.
+    /// Returns the slow preparation of a `/ip/ssh` command, if it has one.
     pub(crate) fn host_key_of(
         &self,
         store: &Store,
@@ -61,7 +61,7 @@ impl Control {
     }
 }
 
-/// The making of a key as the settings want it.
+/// Returns the preparation that generates a key of the configured type.
 fn making(store: &Store) -> Result<Preparation, Reason> {
     let settings = store.settings(SSH).ok_or(Reason::NoItem)?;
     if settings.text("host-key-type") != "rsa" {
@@ -78,7 +78,7 @@ fn making(store: &Store) -> Result<Preparation, Reason> {
     }))
 }
 
-/// A key as OpenSSH writes it, or as PKCS#8 or PKCS#1 in PEM.
+/// Parses a key in OpenSSH format, or PKCS#8 or PKCS#1 in PEM.
 fn read(file: &[u8], passphrase: &str) -> Result<HostKey, String> {
     const OPENSSH: &[u8] = b"-----BEGIN OPENSSH PRIVATE KEY-----";
     if file.windows(OPENSSH.len()).any(|part| part == OPENSSH) {
@@ -100,7 +100,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Connections that are there stay; the next one is shown the new key.
+    /// Existing connections stay; new ones get the new key.
     fn keep_host_key(&mut self, pem: String, action: &str) -> Result<Reply, Reason> {
         let menu = self.call.menu;
         let id = self.store.settings(SSH).ok_or(Reason::NoItem)?.id;
@@ -111,7 +111,7 @@ impl Desk<'_> {
         Ok(Reply::default())
     }
 
-    /// RouterOS: the files are named by the kind of the key.
+    /// RouterOS: the file names contain the type of the key.
     fn export_host_key(&mut self, pem: &str) -> Result<Reply, Reason> {
         let prefix = self.needed("key-file-prefix")?;
         let key = self

@@ -1,12 +1,11 @@
-//! `/user/ssh-keys/import`: a public key comes from a file.
+//! `/user/ssh-keys/import`: imports a public key from a file.
 
 use menu::{Reason, Reply, Value, bytes};
 
 use super::Desk;
 
 impl Desk<'_> {
-    /// Takes the first key of a file in the form of `authorized_keys`; the file goes, as it has
-    /// served its purpose.
+    /// Imports the first key of a file in `authorized_keys` format, and removes the file.
     pub(super) fn import_key(&mut self) -> Result<Reply, Reason> {
         let (file, user) = (self.needed("public-key-file")?, self.needed("user")?);
         let text = bytes::from_bytes(&self.read(&file, ".pub")?);
@@ -37,7 +36,7 @@ impl Desk<'_> {
         let by = self.by("ssh key imported");
         let changes = self.store.commit_by(mark, by)?;
         self.control.follow(self.store, changes);
-        // Under another name it stays.
+        // A file that cannot be removed stays.
         let _ = self.control.manage.files.remove(&file);
         Ok(Reply::default())
     }

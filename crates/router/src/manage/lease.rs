@@ -1,10 +1,10 @@
-//! Making leases part of the configuration: `/ip/dhcp-server/lease/make-static`.
+//! `/ip/dhcp-server/lease/make-static`: adds dynamic leases to the configuration.
 
 use menu::{Reason, Reply, Value};
 
 use super::Desk;
 
-/// RouterOS: the same words.
+/// RouterOS: this text.
 const IS_STATIC: &str = "can not make static lease static";
 
 impl Desk<'_> {

@@ -64,7 +64,7 @@ impl Desk<'_> {
         }
     }
 
-    /// The values of an argument, without those that are empty.
+    /// Returns the non-empty values of an argument.
     fn list(&self, name: &str) -> Vec<String> {
         let values = self.argument(name).map(Value::as_list).unwrap_or_default();
         let values = values.iter().map(ToString::to_string);

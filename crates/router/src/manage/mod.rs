@@ -1,7 +1,6 @@
-//! What concerns the configuration as a whole: safe mode, files, backups, resets, revisions.
+//! Commands on the configuration as a whole: safe mode, files, backups, resets, revisions.
 //!
-//! These are commands of menus like all others; the language brings them here by
-//! [`menu::Live::manage`], with the configuration in hand.
+//! The language calls them by [`menu::Live::manage`], with the configuration.
 
 mod backup;
 mod certificate;
@@ -30,23 +29,23 @@ use crate::files::Files;
 
 pub use safe_mode::Holder;
 
-/// What is known besides the configuration itself.
+/// State beside the configuration.
 #[derive(Debug)]
 pub(crate) struct Manage {
     pub(crate) files: Files,
     safe: Option<safe_mode::Taken>,
     unconfirmed: Option<configuration::Unconfirmed>,
-    /// What sessions are to be told, by their numbers.
+    /// Messages for sessions, by session number.
     notices: Vec<(u64, String)>,
     /// Why changes of the configuration cannot be stored; empty if they can.
     pub(crate) storage_fault: String,
 }
 
-/// Sessions that can wait to be told something.
+/// Maximum number of waiting messages.
 const NOTICES: usize = 64;
 
 impl Manage {
-    /// Of a router without a folder: its files are in memory.
+    /// State of a router without a folder: its files are in memory.
     pub(crate) fn new(clock: &DayClock) -> Self {
         Self {
             files: Files::memory(clock.clone()),
@@ -57,7 +56,7 @@ impl Manage {
         }
     }
 
-    /// Keeps what a session is to be told.
+    /// Queues a message for a session.
     fn tell(&mut self, session: u64, text: String) {
         if self.notices.len() == NOTICES {
             self.notices.remove(0);
@@ -67,7 +66,7 @@ impl Manage {
 }
 
 impl Control {
-    /// Gives the router its files.
+    /// Sets the files of the router.
     pub fn set_files(&mut self, files: Files) {
         let before = std::mem::replace(&mut self.manage.files, files);
         self.manage.files.take_disks(before);
@@ -123,14 +122,14 @@ impl Control {
         })
     }
 
-    /// What a session is to be told, once.
+    /// Returns a message for a session, once.
     pub(crate) fn take_notice(&mut self, session: u64) -> Option<String> {
         let mut notices = self.manage.notices.iter();
         let index = notices.position(|(other, _)| *other == session)?;
         Some(self.manage.notices.remove(index).1)
     }
 
-    /// Hears of a change that a command of these made.
+    /// Handles the changes that one of these commands made.
     pub(crate) fn follow(&mut self, store: &Store, changes: Option<Arc<Changes>>) {
         if let Some(changes) = changes {
             self.apply_changes(store, &changes);
@@ -138,13 +137,13 @@ impl Control {
     }
 }
 
-/// A command that makes configuration of a file.
+/// A command that reads configuration from a file.
 struct FileCommand {
     menu: &'static str,
     command: &'static str,
-    /// The argument that names the file.
+    /// Argument with the name of the file.
     argument: &'static str,
-    /// The ending that the name may lack.
+    /// Ending that the name may lack.
     ending: &'static str,
 }
 
@@ -162,7 +161,7 @@ const fn of_file(
     }
 }
 
-/// The commands that make configuration of a file, beside `/import`.
+/// Commands that read configuration from a file, besides `/import`.
 const FILE_COMMANDS: [FileCommand; 7] = [
     of_file("/certificate", "import", "file-name", ""),
     of_file("/interface/wireguard", "wg-import", "config-file", ".conf"),
@@ -173,7 +172,7 @@ const FILE_COMMANDS: [FileCommand; 7] = [
     of_file("/user/ssh-keys", "import", "public-key-file", ".pub"),
 ];
 
-/// One command, and all that it works with.
+/// A command, with everything that it needs.
 struct Desk<'a> {
     control: &'a mut Control,
     store: &'a mut Store,
@@ -203,14 +202,15 @@ impl Desk<'_> {
             .unwrap_or(false)
     }
 
-    /// The text of an argument that the command needs.
+    /// The text of a required argument.
     fn needed(&self, name: &'static str) -> Result<String, Reason> {
         self.text(name)
             .filter(|text| !text.is_empty())
             .ok_or_else(|| Reason::Missing(vec![name]))
     }
 
-    /// Refuses a script's command that makes configuration of a file whose owner may not run the command.
+    /// Refuses a command of a script that reads configuration from a file, if the owner of the file may not run the
+    /// command.
     fn permit_file(&self) -> Result<(), Reason> {
         let call = (self.call.menu.path, self.call.command);
         let mut commands = FILE_COMMANDS.iter();
@@ -227,8 +227,8 @@ impl Desk<'_> {
         }
     }
 
-    /// The policies with which the command runs a file: the caller's, and in a script those that the caller and
-    /// the owner of the file share.
+    /// Returns the policies for running a file: those of the caller, and in a script those that caller and owner of the
+    /// file share.
     fn policies_with(&self, file: &str, ending: &str) -> Result<Policies, Reason> {
         let policies = self.caller.policies;
         if !self.caller.is_script {
@@ -243,7 +243,7 @@ impl Desk<'_> {
             .map_or(policies, |owner| policies.and(owner.now())))
     }
 
-    /// Gives ports their own hardware addresses again: that is what they have without another.
+    /// Removes the configured link addresses of ports: they use the device's own address again.
     fn reset_mac_addresses(&mut self) -> Result<Reply, Reason> {
         let mark = self.store.begin();
         for id in self.call.items {
@@ -259,7 +259,7 @@ impl Desk<'_> {
         Ok(Reply::default())
     }
 
-    /// The user and the time of a transaction, with words for it.
+    /// Returns user, time and text of a transaction.
     fn by(&self, action: impl Into<String>) -> By {
         By::user(self.caller.user, self.control.clock.now()).doing(action)
     }
@@ -271,7 +271,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Refuses arguments that other routers do something with.
+    /// Refuses arguments that RouterOS supports and this router does not.
     fn without(&self, names: &[&'static str]) -> Result<(), Reason> {
         match names.iter().find(|name| self.is(name)) {
             Some(name) => Err(Reason::failure(format!("{name} is not supported"))),
@@ -279,7 +279,7 @@ impl Desk<'_> {
         }
     }
 
-    /// The contents of a file, with or without its ending in the name.
+    /// Reads a file; its name may lack the ending.
     fn read(&self, name: &str, ending: &str) -> Result<Vec<u8>, Reason> {
         let files = &self.control.manage.files;
         with_ending(name, ending, |name| menu::Files::read(files, name))
@@ -290,7 +290,7 @@ impl Desk<'_> {
     }
 }
 
-/// The contents of a file, with or without its ending in the name, whoever asks.
+/// Reads a file without checking rights; its name may lack the ending.
 fn read_file(files: &Files, name: &str, ending: &str) -> Result<Vec<u8>, Reason> {
     with_ending(name, ending, |name| files.contents(name))
 }
@@ -308,7 +308,7 @@ fn with_ending(
     )
 }
 
-/// A reply of one row.
+/// Builds a reply with one row.
 fn one(row: Row) -> Reply {
     Reply {
         rows: vec![row],

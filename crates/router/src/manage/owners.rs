@@ -1,4 +1,4 @@
-//! Files of one user, and others who want them.
+//! Tests of files whose owner is another user.
 
 use menu::{Files as _, Policies, Rights};
 use script::Session;

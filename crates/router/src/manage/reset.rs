@@ -1,16 +1,16 @@
-//! `/system/reset-configuration`: a factory-fresh configuration, or what a file makes of one.
+//! `/system/reset-configuration`: resets to the factory configuration, or to the result of a file.
 
 use menu::{Menu, Reason, Reply};
 
 use super::Desk;
 use crate::replace::start_afresh;
 
-/// The backup that is made before.
+/// Name of the backup before the reset.
 const BEFORE: &str = "auto-before-reset.backup";
 
 impl Desk<'_> {
-    /// All of it is ready before anything changes: a file that is refused resets nothing. It is one
-    /// transaction, and so can be undone.
+    /// Resets the configuration in one transaction, which can be undone. Everything is prepared first: a refused file
+    /// resets nothing.
     pub(super) fn reset(&mut self) -> Result<Reply, Reason> {
         self.without(&["caps-mode", "keep-apps", "shutdown"])?;
         let wanted = match self.text("run-after-reset").filter(|name| !name.is_empty()) {

@@ -1,36 +1,35 @@
-//! Safe mode: everything that changes is given back when the session that took it ends badly.
+//! Safe mode: all changes are reverted if the session that took safe mode breaks off.
 //!
-//! There is one safe mode for the router. What other sessions change meanwhile is part of it, as in
-//! RouterOS; but who could not undo it does not take it back. Unlike there no number of actions is
-//! too many: see [`menu::Store::hold`].
+//! There is one safe mode for the router. As in RouterOS it includes changes of other sessions; but a user reverts only
+//! changes that the user could undo. Unlike in RouterOS, the number of actions is not limited ([`menu::Store::hold`]).
 
 use menu::{By, Caller, Policies, Reason, Reply, Rights, Row, Store, Value};
 
 use super::Desk;
 use crate::drive::Control;
 
-/// Who is in safe mode.
+/// Holder of safe mode.
 #[derive(Clone, Debug)]
 pub(super) struct Taken {
     session: u64,
     user: String,
     via: &'static str,
-    /// What the user may do: what is taken back is what the user could undo.
+    /// Rights of the user, which limit the revert.
     rights: Rights,
 }
 
-/// Who is in safe mode, as a session sees it.
+/// Holder of safe mode, as a session sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// Nobody.
+    /// No session.
     Nobody,
     /// The session itself.
     Own,
-    /// Another session, of this user.
+    /// A session of this user.
     Other(String),
 }
 
-/// What becomes of the changes of who is in safe mode already.
+/// Treatment of the present holder's changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Theirs {
     Unroll,
@@ -38,7 +37,7 @@ enum Theirs {
 }
 
 impl Control {
-    /// Who is in safe mode.
+    /// Returns the holder of safe mode.
     pub fn safe_mode(&self, session: u64) -> Holder {
         match &self.manage.safe {
             None => Holder::Nobody,
@@ -47,7 +46,7 @@ impl Control {
         }
     }
 
-    /// The cells of `/safe-mode`, as the session sees them that asks.
+    /// Adds the cells of `/safe-mode`, as the calling session sees them.
     pub(crate) fn annotate_safe_mode(&self, row: &mut Row) {
         row.flag("enabled", self.manage.safe.is_some());
         if let Some(taken) = &self.manage.safe {
@@ -59,7 +58,7 @@ impl Control {
         }
     }
 
-    /// A session has ended badly: what it holds is given back.
+    /// Handles a broken session: reverts its changes.
     pub(crate) fn session_lost(&mut self, store: &mut Store, session: u64) {
         if self.safe_mode(session) != Holder::Own {
             return;
@@ -73,13 +72,13 @@ impl Control {
                 self.follow(store, changes);
                 format!("safe mode of {user} was lost, its changes are taken back")
             }
-            // It is still held on disk: the next start gives it back.
+            // The previous state is still on disk: the next start reverts to it.
             Err(reason) => format!("safe mode of {user} was lost, not taken back: {reason}"),
         };
         self.features.log.add("system,error".to_owned(), message);
     }
 
-    /// A session leaves as it should: what it holds is kept.
+    /// Handles a closed session: keeps its changes.
     pub(crate) fn session_left(&mut self, store: &mut Store, session: u64) {
         if self.safe_mode(session) == Holder::Own && store.release().is_ok() {
             self.manage.safe = None;
@@ -146,7 +145,7 @@ impl Desk<'_> {
         Ok(Reply::default())
     }
 
-    /// Ends safe mode, and tells another session that was in it.
+    /// Ends safe mode, and tells the other session that held it.
     fn end(&mut self, how: Theirs) -> Result<(), Reason> {
         match how {
             Theirs::Release => self.store.release()?,

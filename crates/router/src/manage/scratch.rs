@@ -1,4 +1,4 @@
-//! A configuration beside the one that runs: what a file makes of a factory-fresh router.
+//! A configuration beside the running one: the result of a file on a factory-fresh router.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tool::Router;
 use super::Desk;
 use crate::replace::replace;
 
-/// A site where nothing runs, and so nothing is waited for.
+/// A site where nothing runs, so that commands never wait.
 struct Scratch {
     store: Store,
     waited: Duration,
@@ -35,7 +35,7 @@ impl Site for Scratch {
 }
 
 impl Desk<'_> {
-    /// The configuration that a file makes, with the ports that there are.
+    /// Returns the configuration that a file creates, with the present ports.
     pub(super) fn made_by(&self, name: &str) -> Result<Store, Reason> {
         let contents = self.read(name, ".rsc")?;
         let mut scratch = Scratch {
@@ -48,7 +48,7 @@ impl Desk<'_> {
         Ok(scratch.store)
     }
 
-    /// A factory-fresh configuration with the ports that there are.
+    /// Returns a factory configuration with the present ports.
     pub(super) fn fresh(&self) -> Result<Store, Reason> {
         let mut fresh = schema::store();
         let mark = fresh.begin();
@@ -63,7 +63,7 @@ impl Desk<'_> {
         Ok(fresh)
     }
 
-    /// What would change to reach another configuration. Nothing is changed.
+    /// Returns the changes to reach another configuration, without making them.
     pub(super) fn needed_for(&mut self, wanted: &Store) -> Result<Vec<Change>, Reason> {
         let mark = self.store.begin();
         let done = replace(self.store, wanted, &|_| true);
@@ -72,14 +72,14 @@ impl Desk<'_> {
         done.map(|()| list)
     }
 
-    /// Shows changes, a line for each side of each item.
+    /// Prints changes, one line for each side of each item.
     pub(super) fn show(&mut self, list: &[Change]) -> Result<(), Reason> {
         let lines = describe::diff(self.store, list);
         lines.iter().try_for_each(|line| self.say(line))
     }
 }
 
-/// A refusal in a file, with its place.
+/// Adds the position in the file to a refusal.
 fn in_file(refusal: Refusal) -> Reason {
     match refusal.at {
         Some(at) if !refusal.reason.is_located() => {

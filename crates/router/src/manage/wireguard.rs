@@ -1,4 +1,5 @@
-//! `/interface/wireguard/wg-import` and `wg-export`: interfaces with their peers and addresses, as files of `wg-quick`.
+//! `/interface/wireguard/wg-import` and `wg-export`: reads and writes interfaces with peers and addresses as files of
+//! `wg-quick`.
 
 use std::net::IpAddr;
 
@@ -16,8 +17,8 @@ const ADDRESS6: &str = "/ipv6/address";
 type Given = Vec<(&'static str, Option<Value>)>;
 
 impl Desk<'_> {
-    /// Makes an interface of a file, or of a text. Says what is left out: routes, name servers and scripts are the
-    /// administrator's.
+    /// Creates an interface from a file or a text. Reports omitted settings: routes, name servers and scripts remain
+    /// with the administrator.
     pub(super) fn import_wireguard(&mut self) -> Result<Reply, Reason> {
         let (text, name) = match self.text("config-string") {
             Some(text) => (text, None),
@@ -51,14 +52,15 @@ impl Desk<'_> {
         Ok(one(row))
     }
 
-    /// Adds the interface, its addresses and its peers; gives its name.
+    /// Adds the interface, its addresses and its peers; returns its name.
     fn add_network(
         &mut self,
         sections: &[Section],
         name: Option<String>,
         left_out: &mut Vec<String>,
     ) -> Result<String, Reason> {
-        // Where the file says no port, any will do, as with wg-quick: that of the menu may be another network's.
+        // Without a port in the file any port will do, as with wg-quick: the default of the menu may belong to another
+        // interface.
         let any_port = ("listen-port", Some(Value::Number(0)));
         let (mut network, mut addresses) = (vec![any_port], Vec::new());
         network.extend(name.map(|name| ("name", Some(Value::text(name)))));
@@ -109,7 +111,7 @@ impl Desk<'_> {
         Ok(name)
     }
 
-    /// What a section says of a peer.
+    /// Reads a peer from a section.
     fn peer(&self, section: &Section, left_out: &mut Vec<String>) -> Result<Given, Reason> {
         let mut peer = Given::new();
         for line in &section.lines {
@@ -153,7 +155,7 @@ impl Desk<'_> {
         self.store.add(menu, given, None)
     }
 
-    /// The value of a property, as a line says it.
+    /// Parses a property value from a line.
     fn value(
         &self,
         path: &str,
@@ -166,7 +168,7 @@ impl Desk<'_> {
         Ok((name, Some(value.map_err(|reason| at(line, &reason))?)))
     }
 
-    /// Shows an interface with its keys as a file of `wg-quick`, or writes it.
+    /// Prints an interface with its keys as a file of `wg-quick`, or writes the file.
     pub(super) fn export_wireguard(&mut self) -> Result<Reply, Reason> {
         let mut all = String::new();
         for id in self.call.items {
@@ -250,7 +252,7 @@ fn shown(item: &Item, property: &str) -> String {
         .unwrap_or_default()
 }
 
-/// An address alone is that of a host.
+/// An address without a prefix length is a host address.
 fn with_length(address: &str) -> String {
     match address.parse() {
         Ok(IpAddr::V4(_)) => format!("{address}/32"),

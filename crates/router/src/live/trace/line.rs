@@ -1,4 +1,4 @@
-//! Lines of a trace as rows: stages, routes, and the rules that a packet met.
+//! Lines of a trace as rows: stages, routes, and rules that the packet met.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::firewall::Desk;
 use crate::intent::ItemId;
 use crate::live::number;
 
-/// The numbers that `print` gives the rules of menus.
+/// Numbers of rules in `print`, by menu.
 pub(super) type Places = BTreeMap<&'static str, BTreeMap<ItemId, u64>>;
 
 impl Control {
@@ -39,7 +39,7 @@ impl Control {
         row
     }
 
-    /// The route that routing found, and in which table.
+    /// Returns the route that routing found, and its table, as text.
     fn route_word(&self, sought: &Sought, ipv6: bool) -> String {
         let Sought { table, destination } = *sought;
         let net = match ipv6 {
@@ -61,7 +61,7 @@ impl Control {
         }
     }
 
-    /// A rule that the packet met: which it is, and the property that it failed.
+    /// Adds a rule that the packet met to a row: its position, and the matcher that failed.
     fn tell_rule(&self, store: &Store, tried: &Tried, places: &mut Places, row: &mut Row) {
         let Some((path, item)) = self.firewall.item_of(tried.number) else {
             return;
@@ -70,7 +70,7 @@ impl Control {
         row.set("chain", Value::text(&*tried.chain));
         let made = self.firewall.desk(path).map(Desk::made);
         let places = places.entry(path).or_insert_with(|| {
-            // `print` numbers dynamic rows, too, and they come first: rules that were made, rows that count FastTrack.
+            // `print` also numbers dynamic rows, which come first: rules of features, and dummy rows of FastTrack.
             let made = made.into_iter().flatten().map(|(id, _)| *id);
             let behind = made.clone().count() + self.fasttrack_chains(path).len();
             let items = store.items(path).map(|item| item.id.0);
@@ -102,12 +102,12 @@ impl Control {
                     None => "never matches".to_owned(),
                 }
             }
-            // Rules of bridges that ask about IP imply it.
+            // IP matchers of bridge rules imply it.
             Some(failed @ "mac-protocol") if item.get(failed).is_none() => {
                 "not matched: the frame carries no such packet".to_owned()
             }
             Some(failed) => {
-                // IPv6 has the same matcher by another name.
+                // The IPv6 menu has another name for the matcher.
                 let failed = match (failed, item.get(failed)) {
                     ("ttl", None) => "hop-limit",
                     _ => failed,
@@ -120,7 +120,7 @@ impl Control {
     }
 }
 
-/// What expects the connection that the packet begins.
+/// Builds the row of the expectation that matches the packet's connection.
 pub(super) fn awaited_row(awaited: &ExpectedConnection) -> Row {
     let parent = &awaited.parent.row;
     let helper = awaited.expectation.helper.name();
@@ -135,7 +135,7 @@ pub(super) fn awaited_row(awaited: &ExpectedConnection) -> Row {
     row
 }
 
-/// The connection that the packet belongs to.
+/// Builds the row of the packet's connection.
 pub(super) fn known_row(known: &ConnectionCopy) -> Row {
     let entry = &known.row;
     let side = match known.reply {

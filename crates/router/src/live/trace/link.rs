@@ -1,4 +1,4 @@
-//! The link of a probe: who receives its frame, and to which link address its sender would write.
+//! The link of a traced packet: determines the receiving interface of its frame, and the destination link address.
 //!
 //! A host sends frames to another host directly if a bridge carries their common network, and otherwise to its gateway:
 //! the interface of this router, or the virtual router on it, with an address in the host's network. Bridge and VLAN
@@ -18,37 +18,37 @@ use super::missing::AwaitedAddress;
 use crate::drive::Control;
 use crate::probe::{Probe, argument};
 
-/// Interfaces that lie on each other, as far as a probe is followed up.
+/// Maximum number of stacked interfaces that a trace follows.
 const INTERFACES_DEEP: usize = 8;
-/// The address of another host of which nothing is known: one of documentation (RFC 9542, 2.1.2).
+/// Link address of another host with an unknown address: a documentation address (RFC 9542, 2.1.2).
 const HOST: Mac = Mac([0x00, 0x00, 0x5e, 0x00, 0x53, 0x02]);
-/// The address of everybody on a link.
+/// Broadcast link address.
 const BROADCAST: Mac = Mac([0xff; 6]);
 
-/// How the frame of a probe arrives.
+/// Arrival of a probe's frame.
 pub(super) struct Arrival {
-    /// The interface that receives it.
+    /// The ingress interface.
     pub(super) port: InterfaceId,
-    /// Its tags, outermost first: EtherType and VLAN.
+    /// Tags, outermost first: EtherType and VLAN id.
     pub(super) tags: Vec<(u16, u16)>,
-    /// The link address that it is sent to.
+    /// Destination link address.
     pub(super) to: Mac,
-    /// Why it is sent there; `None` on links without such addresses.
+    /// Reason for this destination; `None` on links without link addresses.
     pub(super) because: Option<String>,
 }
 
-/// What the link of a probe leads to.
+/// Link of a probe.
 #[derive(Default)]
 struct Link {
-    /// The bridge that takes the frames, and their VLAN there; 0 where it does not tell VLANs apart.
+    /// Bridge of the link, and the VLAN id there; 0 without VLAN filtering.
     bridge: Option<(InterfaceId, u16)>,
-    /// The interfaces of this router on the link: first the interface that receives its packets, then stations on it.
+    /// Interfaces of this router on the link: first the interface that receives its packets, then stations on it.
     routers: Vec<InterfaceId>,
 }
 
-/// Who a probe is sent to.
+/// Receiver of a probe.
 enum Receiver {
-    /// Everybody, or a group.
+    /// Multicast or broadcast.
     Many(Mac),
     /// This interface of the router.
     Router(InterfaceId),
@@ -57,8 +57,8 @@ enum Receiver {
 }
 
 impl Control {
-    /// Works out how the frame of a probe arrives that comes in by this interface. Fills in the sender's link address
-    /// from the neighbour table, unless `call` states it. `awaited` lists interfaces that wait for their address.
+    /// Determines how the frame of a probe arrives by this interface. Sets the sender's link address from the neighbour
+    /// table, unless `call` contains it. `awaited` lists interfaces that wait for their address.
     pub(super) fn arrival(
         &self,
         call: &Call<'_>,
@@ -75,7 +75,7 @@ impl Control {
         let is_ethernet =
             { self.layout.interfaces.get(&id) }.is_some_and(|laid| laid.link.ethernet);
         if !is_ethernet || super::is_revealed(call) {
-            // It comes out of a tunnel, or of IPsec, as a packet of the interface itself.
+            // Packets from a tunnel or from IPsec belong to the interface itself.
             let top = self.top(id);
             (arrival.port, arrival.tags, arrival.to) = (id, Vec::new(), self.mac(top));
             return arrival;
@@ -128,8 +128,8 @@ impl Control {
         arrival.because = Some(because);
     }
 
-    /// Who the sender of a probe writes to that comes in by this interface. `awaits_address` says which interfaces get
-    /// their address from others.
+    /// Returns the receiver of a probe from a sender behind this interface. `awaits_address` returns whether an
+    /// interface waits for its address.
     fn receiver(
         &self,
         id: InterfaceId,
@@ -193,7 +193,7 @@ impl Control {
         routers.find(|id| *id != near && is_gateway(*id))
     }
 
-    /// The link address of a destination that is a group, or everybody on the link (RFC 1112, 6.4; RFC 2464, 7).
+    /// Returns the link address of a multicast or broadcast destination (RFC 1112, 6.4; RFC 2464, 7).
     fn many(&self, link: &Link, to: IpAddr) -> Option<Mac> {
         match to {
             IpAddr::V4(to) if to.is_broadcast() => Some(BROADCAST),
@@ -204,7 +204,7 @@ impl Control {
             IpAddr::V4(to) => {
                 let is_last = |details: &Details| {
                     let mut own = details.addresses4.iter();
-                    // Networks of 31 and 32 bits have no such address (RFC 3021).
+                    // Networks with prefix lengths 31 and 32 have no broadcast address (RFC 3021).
                     own.any(|own| {
                         own.network.1 == to && own.network.1.to_bits() - own.network.0.to_bits() > 1
                     })
@@ -259,8 +259,8 @@ impl Control {
         link
     }
 
-    /// The VLAN of frames of a port with this tag, and the interface of the router that gets them, where the bridge
-    /// filters VLANs.
+    /// Returns the VLAN id of frames with this tag on a bridge port, and the router's interface in the VLAN, if the
+    /// bridge filters VLANs.
     fn vlan_of(
         &self,
         bridge: InterfaceId,
@@ -341,7 +341,7 @@ impl Control {
         Some(port)
     }
 
-    /// The interface whose port receives the frames of another one.
+    /// Returns the interface whose port receives the frames of an interface.
     fn carrier(&self, mut id: InterfaceId) -> InterfaceId {
         for _ in 0..INTERFACES_DEEP {
             let laid = self.layout.interfaces.get(&id);
@@ -382,7 +382,7 @@ impl Control {
         self.interfaces().get(id).is_some_and(|line| line.running)
     }
 
-    /// The VLAN interface of a tag on an interface.
+    /// Returns the VLAN interface of a tag on an interface.
     fn tagged(&self, on: InterfaceId, ethertype: u16, vlan_id: u16) -> Option<InterfaceId> {
         self.interfaces().vlan(on, Tag { ethertype, vlan_id })
     }
@@ -399,13 +399,13 @@ impl Control {
         found.flatten().unwrap_or_default()
     }
 
-    /// Whether the router answers for the hosts of an interface's own link (RouterOS: `arp=local-proxy-arp`).
+    /// Whether the router answers ARP requests for hosts on the interface's own link (RouterOS: `arp=local-proxy-arp`).
     fn answers_for_all(&self, id: InterfaceId) -> bool {
         let laid = self.layout.interfaces.get(&id);
         laid.is_some_and(|laid| laid.arp == Mode::LocalProxyArp)
     }
 
-    /// The link address of a neighbour, where that is known.
+    /// Returns the link address of a neighbour, if it is known.
     fn neighbour(&self, link: &Link, address: IpAddr) -> Option<Mac> {
         let mut routers = link.routers.iter();
         routers.find_map(|id| match address {
@@ -422,7 +422,7 @@ fn holds(details: &Details, address: IpAddr) -> bool {
     }
 }
 
-/// The addresses of an interface, of one family.
+/// Returns the addresses of one family on an interface.
 fn addresses(details: &Details, ipv6: bool) -> Vec<IpAddr> {
     match ipv6 {
         true => { details.addresses6.iter() }

@@ -13,7 +13,7 @@ pub(super) struct AwaitedAddress {
     pub(super) by: &'static str,
 }
 
-/// The clients, their family, and what they ask.
+/// Clients: menu, IPv6 or IPv4, and name of the protocol.
 const CLIENTS: [(&str, bool, &str); 2] = [
     ("/ip/dhcp-client", false, "DHCP"),
     ("/ipv6/dhcp-client", true, "DHCPv6"),
@@ -43,7 +43,7 @@ impl Control {
         awaited
     }
 
-    /// Whether an interface has an address that reaches beyond its link.
+    /// Whether an interface has an address with a scope beyond its link.
     fn has_global(&self, id: InterfaceId, ipv6: bool) -> bool {
         let found = self.interfaces().details(id, |details| match ipv6 {
             true => details.address6().is_some(),
@@ -52,7 +52,7 @@ impl Control {
         found.unwrap_or(false)
     }
 
-    /// What is missing, in words: `ether1 (DHCP)`.
+    /// Returns the missing addresses as text: `ether1 (DHCP)`.
     pub(super) fn missing(&self, awaited: &[AwaitedAddress]) -> String {
         let each = awaited.iter().map(|awaited| {
             let name = self.layout.name(awaited.interface);

@@ -1,5 +1,5 @@
-//! `/tool/trace`: which way a packet would take, stage by stage and rule by rule. The data plane's
-//! own code decides; here its words get the names of the configuration.
+//! `/tool/trace`: traces the path of a packet, stage by stage and rule by rule. The data plane's own code decides; this
+//! module names the objects of the configuration.
 
 mod line;
 mod link;
@@ -27,7 +27,7 @@ impl Control {
         let (id, laid) = name
             .and_then(|name| self.layout.named(name))
             .ok_or_else(|| Reason::no_match("in-interface"))?;
-        // What is discarded there would be a false answer about the router that is asked about.
+        // An interface without effect here would drop the packet: a false answer about the real router.
         if let Some(item) = name.and_then(|name| store.named("interface", name))
             && let Some(NoEffectReason {
                 cause: Cause::Menu | Cause::Named(..),
@@ -73,15 +73,15 @@ impl Control {
         Ok(Reply { rows, made: None })
     }
 
-    /// What takes frames behind the queues of interfaces, by their slots.
+    /// Returns the egress behind the queues of interfaces, by slot.
     fn outs_behind_queues(&self) -> BTreeMap<u32, OutId> {
         let all = self.layout.interfaces.iter();
         let queued = all.filter_map(|(id, laid)| Some((id.slot() as u32, laid.queued?)));
         queued.collect()
     }
 
-    /// The connection that the packet belongs to, unless its state is told: then that is asked about. A
-    /// segment of which nothing is told is its next.
+    /// Returns the connection of the packet, unless the command gives its state: then the given state counts. A TCP
+    /// segment without further arguments is the connection's next segment.
     fn known(&self, call: &Call<'_>, probe: &mut Probe) -> Option<ConnectionCopy> {
         if is_told(call) {
             return None;
@@ -98,7 +98,7 @@ impl Control {
         Some(known)
     }
 
-    /// The time, as rules see it.
+    /// Returns the time for rules.
     fn rule_clock(&self) -> Clock {
         let clock = &self.clock.now();
         Clock::at(
@@ -107,12 +107,12 @@ impl Control {
         )
     }
 
-    /// What the packet is taken to be besides its bytes.
+    /// Returns the assumptions about the packet beyond its bytes.
     fn assumed(&self, call: &Call<'_>) -> Result<Assumed, Reason> {
         let word = |name: &str| argument(call, name).and_then(Value::as_str);
         let mark = |name: &str, number: &dyn Fn(&str) -> Option<u32>| match word(name)? {
             "no-mark" => Some(0),
-            // A mark that no rule names is another one than all of theirs.
+            // A mark without a rule differs from the marks of all rules.
             word => Some(number(word).unwrap_or(u32::MAX)),
         };
         let state = word("connection-state").map(|word| match word {
@@ -131,7 +131,7 @@ impl Control {
             },
         };
         Ok(Assumed {
-            // A translated connection was seen before.
+            // A translated connection is established.
             state: state.or_else(|| nat.map(|_| State::Established)),
             nat: NatState(nat.map_or(0, |nat| nat.0)),
             marks: Marks {
@@ -148,18 +148,18 @@ impl Control {
     }
 }
 
-/// Whether the state of the packet's connection is told.
+/// Whether the command gives the state of the packet's connection.
 fn is_told(call: &Call<'_>) -> bool {
     let told = ["connection-state", "connection-nat-state"];
     told.iter().any(|name| argument(call, name).is_some())
 }
 
-/// Whether the packet is taken to have come out of IPsec.
+/// Whether the command says that the packet came out of IPsec.
 fn is_revealed(call: &Call<'_>) -> bool {
     argument(call, "ipsec").and_then(Value::as_bool) == Some(true)
 }
 
-/// To whom the frame is sent, and why.
+/// Builds the row about the frame's destination.
 fn frame_row(because: String) -> Row {
     let mut row = Row::default();
     row.set("stage", Value::Word("frame"));

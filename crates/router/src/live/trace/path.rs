@@ -1,4 +1,4 @@
-//! Queues that a traced packet meets, and whether it takes the fast path.
+//! Queues of a traced packet, and its use of the fast path.
 
 use core::net::IpAddr;
 
@@ -23,7 +23,7 @@ impl Control {
         walked: &Walked,
     ) -> Vec<Row> {
         let egress = match walked.end {
-            // It may wait for the link address of its next hop first.
+            // The packet may wait for the link address of its next hop first.
             End::Sent(_) | End::Exit(Exit::Punt(Why::Unresolved(_))) => walked.egress.interface,
             End::Exit(exit) if exit.is_local() => None,
             End::Exit(_) => return Vec::new(),
@@ -35,7 +35,7 @@ impl Control {
             IpAddr::V4(address) => u128::from(u32::from(address)),
             IpAddr::V6(address) => address.into(),
         };
-        // Behind dstnat it is what routing looked for.
+        // Behind dstnat: the destination that routing looked up.
         let sought = walked.lines.iter().find_map(|line| line.sought);
         let seen = PacketFields {
             ipv6: probe.source.is_ipv6(),
@@ -63,7 +63,7 @@ impl Control {
         met.into_iter().map(row).collect()
     }
 
-    /// Whether it takes the fast path, and why not.
+    /// Adds whether the packet takes the fast path, and the reason if not.
     pub(super) fn path_row(
         &self,
         probe: &Probe,
@@ -107,7 +107,7 @@ impl Control {
         }
     }
 
-    /// Why FastTrack does not carry a packet of this connection.
+    /// Returns why FastTrack does not carry a packet of this connection.
     fn fasttrack_refuses(&self, probe: &Probe, entry: &Entry, end: &End) -> Option<&'static str> {
         let ends = Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0;
         let tcp = entry.original.protocol == protocol::TCP;
@@ -121,11 +121,11 @@ impl Control {
         self.slow_reason(entry).or(of_this_packet)
     }
 
-    /// Returns why no connection of FastTrack could carry the packet; `None` if one could.
+    /// Returns why no FastTrack connection could carry the packet; `None` if one could.
     fn cannot_be_carried(&self, probe: &Probe, end: &End) -> Option<&'static str> {
         let egress = match *end {
             End::Sent(egress) => egress,
-            // Rules are not asked about what FastTrack carries.
+            // FastTrack skips the rules.
             End::Exit(Exit::Drop(
                 DropReason::FirewallRaw | DropReason::FirewallMangle | DropReason::FirewallFilter,
             ))
@@ -138,7 +138,7 @@ impl Control {
     }
 }
 
-/// Whether a frame goes from one port of a bridge to others, past routing.
+/// Whether a bridge forwards the frame between its ports, without routing.
 fn is_bridged(walked: &Walked) -> bool {
     let leaves = matches!(walked.end, End::Sent(_) | End::Exit(Exit::Flood));
     leaves && walked.marked.is_none()

@@ -1,4 +1,4 @@
-//! What becomes of a traced packet, in words.
+//! The result of a trace, as text.
 
 use dataplane::trace::{End, Walked};
 use dataplane::walk::Exit;
@@ -9,7 +9,7 @@ use super::missing::AwaitedAddress;
 use crate::drive::Control;
 
 impl Control {
-    /// The row of the packet's end. `awaited` are addresses without which routes are missing.
+    /// Builds the row of the result. `awaited` are addresses without which routes are missing.
     pub(super) fn end_row(&self, walked: &Walked, ipv6: bool, awaited: &[AwaitedAddress]) -> Row {
         let mut row = Row::default();
         row.set("stage", Value::Word("verdict"));
@@ -31,7 +31,7 @@ impl Control {
         row
     }
 
-    /// The interfaces below the one that routing chose.
+    /// Returns the interfaces below the egress interface, as text.
     fn below(&self, walked: &Walked) -> String {
         let below = walked.egress.below.iter();
         below
@@ -40,7 +40,7 @@ impl Control {
             .join(",")
     }
 
-    /// The verdict's word, and the sentence.
+    /// Returns the verdict's word, and its explanation.
     fn verdict(&self, walked: &Walked, ipv6: bool) -> (&'static str, String) {
         match walked.end {
             End::Sent(egress) => {
@@ -83,7 +83,7 @@ impl Control {
                 ("delivered", "seen to by this router".to_owned())
             }
             End::Exit(Exit::Punt(Why::Tarpit)) => ("refused", "held without a window".to_owned()),
-            // Nobody is told of it: the exchange of keys begins, and what is sent again is protected.
+            // No ICMP error is sent: IKE starts, and retransmitted packets are protected.
             End::Exit(Exit::Punt(Why::Unprotected(_))) => {
                 ("discarded", explain(DropReason::IpsecNoKeys))
             }
@@ -95,7 +95,7 @@ impl Control {
         }
     }
 
-    /// Whether a packet leaves within others: by a tunnel, or by IPsec.
+    /// Whether the packet leaves encapsulated: by a tunnel, or by IPsec.
     fn leaves_in_others(&self, walked: &Walked) -> bool {
         let Some(egress) = walked.egress.interface else {
             return false;
@@ -105,7 +105,7 @@ impl Control {
     }
 }
 
-/// Whether a packet ends because no route or no address leads on.
+/// Whether the packet ends for want of a route or an address.
 const fn lacks_route(end: &End) -> bool {
     matches!(
         end,
