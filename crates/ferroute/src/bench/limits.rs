@@ -1,6 +1,6 @@
-//! `ferroute bench limits`: how long a router with much configuration takes to end and to start, what memory it keeps
-//! after a change, and how long a manager takes to walk its interfaces. Each figure has a bound; the program ends with
-//! 1 if one is broken.
+//! `ferroute bench limits`: measures stop and start times of a router with a large configuration, its memory after a
+//! change, and the time of an SNMP walk over its interfaces. Each figure has a bound; the exit code is 1 if any bound
+//! is exceeded.
 //!
 //! ```text
 //!   left ── ether1 [ router ] ether2 ── right
@@ -18,28 +18,28 @@ use rustix::process::Signal;
 use super::process::{Router, Start};
 use crate::cli::output;
 
-/// The longest that a router may take to end that was asked to.
+/// Maximum time to stop on request.
 const END: Duration = Duration::from_secs(2);
-/// The longest from the start of the program to the first forwarded packet.
+/// Maximum time from the start of the program to the first forwarded packet.
 const FORWARD: Duration = Duration::from_secs(3);
-/// The most memory after a change, in percent of before.
+/// Maximum memory after a change, in percent of the memory before.
 const MEMORY: u64 = 110;
-/// How long memory may take to return.
+/// Maximum time for memory to return.
 const RETURN: Duration = Duration::from_secs(15);
-/// How long anything may take before it counts as never.
+/// Timeout for all steps.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The longest walk of `ifTable`.
+/// Maximum time of a walk of `ifTable`.
 const WALK: Duration = Duration::from_secs(2);
 
 const VLANS: u32 = 2_000;
 const ROUTES: u32 = 200_000;
 const RULES: u32 = 5_000;
 const QUEUES: u32 = 30_000;
-/// Interfaces that a manager walks, and those of them that have one of the others for their parent.
+/// Number of walked interfaces, and number of those with a parent among the others.
 const WALKED: u32 = 10_000;
 const PER_PARENT: u32 = 4_000;
-/// Columns of `ifTable` that the agent has.
+/// Number of `ifTable` columns in the agent.
 const COLUMNS: u32 = 21;
 
 const fn host(name: &'static str) -> Host {
@@ -85,10 +85,10 @@ const LAYOUT: Layout = Layout {
 const BASE: &str = "/ip address add address=192.0.2.1/24 interface=ether1\n\
                     /ip address add address=198.51.100.1/24 interface=ether2\n";
 
-/// Measures everything and prints it. The result is the exit code.
+/// Runs all measurements, and prints them. Returns the exit code.
 ///
 /// # Errors
-/// What the machine does not allow, or a router that does not start.
+/// The machine does not permit it, or a router does not start.
 pub(super) fn run() -> Result<u8, String> {
     let mut bounds = Bounds::default();
     with_vlans(&mut bounds)?;
@@ -98,7 +98,7 @@ pub(super) fn run() -> Result<u8, String> {
     Ok(bounds.code())
 }
 
-/// Figures beside their bounds.
+/// Figures with their bounds.
 #[derive(Default)]
 struct Bounds {
     broken: bool,
@@ -170,7 +170,7 @@ fn queues() -> String {
     text
 }
 
-/// VLANs in VLANs, each with an IPv4 and an IPv6 address, and an agent of SNMP.
+/// Builds a configuration of VLANs in VLANs, each with an IPv4 and an IPv6 address, and an SNMP agent.
 fn walked() -> String {
     let mut text = format!("{BASE}/snmp set enabled=yes\n");
     let mut parent = 0;
@@ -200,7 +200,7 @@ fn walked() -> String {
     text
 }
 
-/// A lab of its own, whose hosts reach each other by the router.
+/// Creates a lab whose hosts reach each other by the router.
 fn lab(name: &str) -> Result<Lab, String> {
     let text = |error: lab::Error| error.to_string();
     let options = Options {
@@ -214,11 +214,11 @@ fn lab(name: &str) -> Result<Lab, String> {
         ("left", "ether1", "192.0.2.1"),
         ("right", "ether2", "198.51.100.1"),
     ] {
-        // `/sys` shows the devices of the namespace in which it was mounted: `ip` is asked.
+        // `/sys` shows the devices of the namespace of its mount, so ask `ip` instead.
         let shown = sh(&lab, "router", &format!("ip -br link show dev {port}"))?;
         let mac = { shown.split_whitespace().nth(2) }
             .ok_or_else(|| format!("ip shows no link address of {port}: {shown}"))?;
-        // Whoever asks for a neighbour waits a second before it asks again.
+        // An unanswered neighbour solicitation is repeated after one second only.
         let neighbour = format!("ip neigh replace {own} lladdr {mac} dev eth0 nud permanent");
         sh(
             &lab,
@@ -229,7 +229,7 @@ fn lab(name: &str) -> Result<Lab, String> {
     Ok(lab)
 }
 
-/// What a script prints that is run in a host.
+/// Runs a script in a host; returns its output.
 fn sh(lab: &Lab, host: &str, script: &str) -> Result<String, String> {
     let mut command = lab.command(host, "sh").map_err(|error| error.to_string())?;
     let output = command.args(["-ec", script]).stdin(Stdio::null()).output();
@@ -243,7 +243,7 @@ fn sh(lab: &Lab, host: &str, script: &str) -> Result<String, String> {
     }
 }
 
-/// A ping from the left to the right that ends with the first answer.
+/// Starts a ping from left to right, which ends with the first answer.
 fn ping(lab: &Lab) -> Result<Child, String> {
     let mut command = lab
         .command("left", "ping")
@@ -278,7 +278,7 @@ fn start(lab: &Lab, config: Option<&str>, state: &Path) -> Result<Router, String
     )
 }
 
-/// A folder of this run, removed with the value.
+/// Temporary folder, removed with the value.
 struct Folder(std::path::PathBuf);
 
 impl Folder {
@@ -356,7 +356,7 @@ fn with_queues(bounds: &mut Bounds) -> Result<(), String> {
     router.end(Signal::TERM).map(|_| ())
 }
 
-/// Walks `ifTable` as a manager does, with `snmpbulkwalk` of Net-SNMP.
+/// Walks `ifTable` like a manager, with `snmpbulkwalk` of Net-SNMP.
 fn with_manager(bounds: &mut Bounds) -> Result<(), String> {
     let (lab, state) = (lab("walk")?, Folder::new("walk"));
     let mut router = start(&lab, Some(&walked()), &state.0)?;
@@ -365,7 +365,7 @@ fn with_manager(bounds: &mut Bounds) -> Result<(), String> {
         let ask = "snmpbulkwalk -v2c -c public -t 5 -On -Cr50 192.0.2.1";
         sh(&lab, "left", &format!("{ask} {table} | wc -l"))
     };
-    // `ifNumber`, until detection of duplicate addresses has settled and the agent answers.
+    // Repeats `ifNumber` until duplicate address detection has ended and the agent answers.
     walk(".1.3.6.1.2.1.2.1")?;
     let begin = Instant::now();
     let lines = walk(".1.3.6.1.2.1.2.2")?;
@@ -378,8 +378,8 @@ fn with_manager(bounds: &mut Bounds) -> Result<(), String> {
     router.end(Signal::TERM).map(|_| ())
 }
 
-/// The router's memory in KiB when it is no more than `most`, or after a time in which it should be; without a bound
-/// the least of that time.
+/// Returns the router's memory in KiB as soon as it is at most `most`; otherwise returns the minimum until the timeout.
+/// Without a bound (`u64::MAX`), waits for the timeout.
 fn settled(router: &Router, most: u64) -> u64 {
     let (begin, mut least) = (Instant::now(), u64::MAX);
     while begin.elapsed() < RETURN {

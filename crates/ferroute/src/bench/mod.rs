@@ -1,4 +1,4 @@
-//! `ferroute bench`: the field's table, measured.
+//! `ferroute bench`: command line and table of the benchmark.
 
 mod attack;
 mod compare;
@@ -21,7 +21,7 @@ use crate::cli::output;
 use crate::cli::{Bench, BenchPart, Via};
 use crate::run::workers;
 
-/// The rows that there are.
+/// Names of the rows of the main table.
 const ROWS: &[&str] = &[
     "routing-fast-path",
     "fib-update",
@@ -32,14 +32,14 @@ const ROWS: &[&str] = &[
     store::ROWS[2],
 ];
 
-/// The rows of the walk in memory beside `routing-fast-path`, in the order in which they are printed.
+/// Rows measured in memory besides `routing-fast-path`, in the order of output.
 const IN_MEMORY: &[&[&str]] = &[
     GUARDED, LAYERED, SESSIONS, PROTECTED, KEYED, BRIDGED, QUEUED, HOME,
 ];
 
 const BRIDGE_OFFLOAD: &str = veth::BRIDGE_OFFLOAD;
 
-/// What stands in front of the names of all rows where an unknown one is refused; `compare` reads it.
+/// Text before the list of rows in the error about an unknown row; `compare` parses it.
 const UNKNOWN: &str = "; there are: ";
 
 /// The names of all rows.
@@ -47,12 +47,12 @@ fn all_rows() -> Vec<&'static str> {
     [ROWS, &IN_MEMORY.concat()].concat()
 }
 
-/// Whether there is a row of this name.
+/// Whether a row with this name exists.
 fn exists(row: &str) -> bool {
     ROWS.contains(&row) || IN_MEMORY.iter().any(|rows| rows.contains(&row))
 }
 
-/// Measures what is asked for and prints it, a row at a time.
+/// Runs the requested measurements, and prints them row by row.
 pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if let Some(part) = &bench.part {
         return apart(part);
@@ -110,7 +110,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if asked("routing-fast-path") || asked(BRIDGE_OFFLOAD) || !guarded.is_empty() || all {
         walk(bench, &guarded)?;
     }
-    // What has nothing for several workers to do is no part of their table.
+    // With several workers, tables that only one worker can measure are omitted.
     let all = all && bench.via == Via::Memory && bench.workers == 1;
     if asked("fib-update") || all {
         update::run(bench)?;
@@ -121,7 +121,7 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     Ok(0)
 }
 
-/// Measures what has no row; returns the exit code.
+/// Runs a measurement without a row; returns the exit code.
 fn apart(part: &BenchPart) -> Result<u8, String> {
     match part {
         BenchPart::Attack(attack) => attack::run(attack)?,
@@ -133,16 +133,16 @@ fn apart(part: &BenchPart) -> Result<u8, String> {
     Ok(0)
 }
 
-/// `routing-fast-path` and the rows of the firewall: one table.
+/// `routing-fast-path` and the firewall rows: one table.
 fn walk(bench: &Bench, guarded: &[&'static str]) -> Result<(), String> {
     let json = bench.json;
     let mut begun = false;
     let mut print = |row: &Row| {
-        // With the first row, so that a refusal stands alone.
+        // Printed with the first row, so that an error stands alone.
         if !json && !std::mem::replace(&mut begun, true) {
             let _ = output::line(header());
         }
-        // What cannot be written is measured all the same.
+        // A failed write does not stop the measurement.
         let _ = output::line(if json { row.to_json() } else { table_line(row) });
     };
     match bench.via {
@@ -197,7 +197,7 @@ fn memory(
         .map_err(|invalid| invalid.to_string())
 }
 
-/// The cores from the second on, and the first last: it has the most to do beside.
+/// Uses the cores from the second on, and the first core last: it has the most other work.
 fn pin(worker: u16) {
     static CORES: LazyLock<Vec<usize>> = LazyLock::new(workers::cores);
     if let Some(core) = CORES.get((usize::from(worker) + 1) % CORES.len().max(1)) {

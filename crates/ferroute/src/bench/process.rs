@@ -1,4 +1,4 @@
-//! The router that is measured: this program, in a process of its own.
+//! The measured router: this program in a separate process.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -12,31 +12,31 @@ use console::protocol::Message;
 use lab::Lab;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long a router may take to start.
+/// Maximum time to start a router.
 const STARTED_WITHIN: Duration = Duration::from_secs(20);
 
-/// How a router is started.
+/// Options of a router's start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start<'a> {
-    /// The text of its configuration; none where its state has one.
+    /// Text of its configuration; `None` if its state contains one.
     pub(super) config: Option<&'a str>,
-    /// What is behind its ports, as `--port` has it.
+    /// Ports, in the syntax of `--port`.
     pub(super) ports: &'a [String],
-    /// Where its state is; its key is beside it. Without one it keeps nothing.
+    /// State folder, with the key beside it; `None` stores nothing.
     pub(super) state: Option<&'a Path>,
-    /// Whether it has sockets on its addresses.
+    /// Whether the host plane is enabled.
     pub(super) host_plane: bool,
 }
 
-/// A router of this program, in a process of its own.
+/// A router in a separate process.
 pub(super) struct Router {
     child: Child,
     folder: PathBuf,
 }
 
 impl Router {
-    /// Starts it in the host `router` with this configuration and these `--port`s, without a state or sockets of its
-    /// own, and waits until it answers.
+    /// Starts a router in the host `router` with this configuration and these `--port` options, without state and host
+    /// plane, and waits until it answers.
     pub(super) fn start(lab: &Lab, config: &str, ports: &[String]) -> Result<Self, String> {
         let start = Start {
             config: Some(config),
@@ -49,14 +49,14 @@ impl Router {
         Ok(router)
     }
 
-    /// Starts it in the host `router`, and waits for nothing.
+    /// Starts a router in the host `router` without waiting.
     ///
     /// # Errors
-    /// The program or its folder cannot be had.
+    /// The program or its folder is missing.
     pub(super) fn begin(lab: &Lab, start: &Start<'_>) -> Result<Self, String> {
         let runtime = crate::cli::location::runtime();
         sweep(&runtime);
-        // One that was killed may still be ending when the next begins.
+        // A killed router may still be ending when the next one starts.
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mut name = format!("ferroute-{}", lab.name());
         match NUMBER.fetch_add(1, Ordering::Relaxed) {
@@ -100,10 +100,10 @@ impl Router {
         Ok(Self { child, folder })
     }
 
-    /// Waits until it answers, for no longer than this.
+    /// Waits until the router answers, up to a timeout.
     ///
     /// # Errors
-    /// What it says if it ends, or does not answer.
+    /// The router's message if it ends, or a timeout.
     pub(super) fn wait(&mut self, patience: Duration) -> Result<(), String> {
         let (until, control) = (Instant::now() + patience, self.control());
         while UnixStream::connect(&control).is_err() {
@@ -117,31 +117,31 @@ impl Router {
         Ok(())
     }
 
-    /// What it says to a console command, or several in lines.
+    /// Runs one or several lines of console commands; returns the output.
     ///
     /// # Errors
-    /// What it complains of.
+    /// The router's error.
     pub(super) fn exec(&self, command: &str) -> Result<String, String> {
         exec(&self.control(), command, false)
     }
 
-    /// The socket of its console.
+    /// Returns the control socket.
     pub(super) fn control(&self) -> PathBuf {
         self.folder.join("control.sock")
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the router.
     pub(super) fn signal(&self, signal: Signal) {
         if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // One that has ended already needs none.
+            // A router that has ended needs no signal.
             let _ = kill_process(pid, signal);
         }
     }
 
-    /// Ends it by a signal, and says how long that took.
+    /// Stops the router by a signal; returns the time that it took.
     ///
     /// # Errors
-    /// The system does not say how it ended.
+    /// The system does not report the exit status.
     pub(super) fn end(mut self, signal: Signal) -> Result<Duration, String> {
         let begin = Instant::now();
         self.signal(signal);
@@ -150,7 +150,7 @@ impl Router {
         Ok(begin.elapsed())
     }
 
-    /// The memory that it has, in KiB.
+    /// Returns the resident memory in KiB.
     pub(super) fn resident_kib(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.unwrap_or_default();
@@ -159,12 +159,12 @@ impl Router {
         number.unwrap_or(0)
     }
 
-    /// Its number among the machine's processes.
+    /// Returns the process id.
     pub(super) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Its worker threads.
+    /// Returns the worker threads.
     pub(super) fn workers(&self) -> Vec<Pid> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()));
         let tasks = tasks.into_iter().flatten().flatten();
@@ -177,7 +177,7 @@ impl Router {
             .collect()
     }
 
-    /// Nanoseconds that all its threads have run so far.
+    /// Returns the processor time of all threads so far, in nanoseconds.
     pub(super) fn cpu(&self) -> u64 {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()));
         let tasks = tasks.into_iter().flatten().flatten();
@@ -187,14 +187,14 @@ impl Router {
 
 impl Drop for Router {
     fn drop(&mut self) {
-        // It gives its devices back and ends; one that has ended already is only waited for.
+        // The router returns its devices and ends; if it has ended, this only collects its exit status.
         self.signal(Signal::TERM);
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Removes what benchmarks that were killed have left.
+/// Removes folders of killed benchmarks.
 fn sweep(runtime: &Path) {
     for entry in fs::read_dir(runtime).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -203,17 +203,16 @@ fn sweep(runtime: &Path) {
             .and_then(|name| name.strip_prefix("ferroute-bench-"))
             .filter(|process| process.parse::<u32>().is_ok());
         if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
-            // It may be another's, which it stays then.
+            // The folder may belong to another user: then it stays.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// What the router behind this socket says to a console command, as `ferroute exec` asks: in text, or in
-/// JSON.
+/// Runs a console command at this control socket like `ferroute exec`; returns text or JSON.
 ///
 /// # Errors
-/// What it complains of.
+/// The router's error.
 pub(super) fn exec(control: &Path, command: &str, json: bool) -> Result<String, String> {
     let request = Message::Exec {
         command: command.to_owned(),
@@ -222,7 +221,7 @@ pub(super) fn exec(control: &Path, command: &str, json: bool) -> Result<String, 
     crate::command::client::answer(control, &request)
 }
 
-/// Nanoseconds that the thread of this folder of `/proc` has run.
+/// Returns the processor time of the thread with this `/proc` folder, in nanoseconds.
 pub(super) fn run_time(thread: &Path) -> u64 {
     let text = fs::read_to_string(thread.join("schedstat")).unwrap_or_default();
     let first = text.split_ascii_whitespace().next();

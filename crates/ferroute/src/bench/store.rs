@@ -1,4 +1,4 @@
-//! The table of the configuration: `import`, `print` and `completion`. No packet moves.
+//! The table of the configuration: rows `import`, `print` and `completion`, without packets.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::cli::output;
 /// The rows of this table.
 pub(super) const ROWS: [&str; 3] = ["import", "print", "completion"];
 
-/// Lines of an import, and items of a print.
+/// Number of imported lines, and of printed items.
 const LINES: usize = 10_000;
 const ITEMS: usize = 100_000;
-/// Runs, at most: each takes a while.
+/// Maximum number of runs, because each takes long.
 const RUNS: u32 = 11;
 
-/// One measurement: what, of how many, and its times in milliseconds.
+/// A measurement: name, size, and times in milliseconds.
 struct Timed {
     row: &'static str,
     what: &'static str,
@@ -29,7 +29,7 @@ struct Timed {
 }
 
 impl Timed {
-    /// The time that this part of the runs did not exceed.
+    /// Returns the quantile `part` of the times.
     fn quantile(&self, part: f64) -> f64 {
         let mut sorted = self.ms.clone();
         sorted.sort_by(f64::total_cmp);
@@ -64,7 +64,7 @@ impl Timed {
     }
 }
 
-/// Measures the rows that are asked for and prints them.
+/// Runs the requested rows, and prints them.
 pub(super) fn run(bench: &Bench) -> Result<(), String> {
     let runs = bench.runs.clamp(1, RUNS);
     if !bench.json {
@@ -130,7 +130,7 @@ fn rules() -> String {
     )
 }
 
-/// A folder on the disk that states lie on, gone at the end.
+/// Temporary folder on the disk of the state folders, removed with the value.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -182,7 +182,7 @@ fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1_000.0
 }
 
-/// Output that is thrown away, and when its first byte came.
+/// Discards output; records when its first byte arrived.
 struct Reader {
     start: Instant,
     first_ms: Option<f64>,

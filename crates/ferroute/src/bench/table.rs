@@ -1,7 +1,8 @@
-//! `ferroute bench table`: this machine in the form of RouterOS's maker's test results, beside boards of theirs.
+//! `ferroute bench table`: prints the results of this machine in the format of the test results of RouterOS's maker,
+//! beside boards of that maker.
 //!
-//! Boards forward between all their ports; this machine is measured in memory, on one core, without devices: it tells
-//! what the code takes, not what its ports carry.
+//! Boards forward between all their ports; this machine is measured in memory, on one core, without devices: the result
+//! shows the cost of the code, not the rate of the ports.
 
 use std::fmt::Write as _;
 
@@ -12,10 +13,10 @@ use super::pin;
 use crate::cli::Table;
 use crate::cli::output;
 
-/// Lengths of frames with FCS.
+/// Frame lengths with FCS.
 const FRAMES: [u16; 3] = [1518, 512, 64];
 
-/// A line of the table: mode, configuration, and the row of the benchmark that measures it.
+/// A line of the table: mode, configuration, and benchmark row.
 const LINES: [(&str, &str, &str); 5] = [
     ("Bridging", "none (fast path)", "bridging-fast-path"),
     ("Bridging", "25 bridge filter rules", "bridge-filter-25"),
@@ -24,7 +25,7 @@ const LINES: [(&str, &str, &str); 5] = [
     ("Routing", "25 ip filter rules", "filter-25"),
 ];
 
-/// Thousands of packets a second by line and length of frame.
+/// Thousands of packets per second, by line and frame length.
 type Results = [[Option<f64>; 3]; 5];
 
 /// Boards, with all their ports in use (test results of RouterOS's maker).
@@ -91,7 +92,7 @@ const BOARDS: [(&str, [[f64; 3]; 5]); 6] = [
     ),
 ];
 
-/// Measures, and prints the table.
+/// Runs the measurements, and prints the table.
 pub(super) fn run(asked: &Table) -> Result<(), String> {
     let options = Options {
         families: vec![Family::Ipv4],
@@ -122,7 +123,7 @@ pub(super) fn run(asked: &Table) -> Result<(), String> {
     })
 }
 
-/// The figures of the table's lines; of several rows the one with a thousand flows or hosts.
+/// Returns the figures for the table's lines; among several rows, those with a thousand flows or hosts.
 fn results(rows: &[Row]) -> Results {
     LINES.map(|(_, _, name)| {
         FRAMES.map(|frame| {
@@ -137,7 +138,7 @@ fn results(rows: &[Row]) -> Results {
     })
 }
 
-/// Megabits a second of layer 2.
+/// Returns the layer-2 rate in Mbit/s.
 fn mbps(kpps: f64, frame: u16) -> f64 {
     kpps * f64::from(frame) * 8.0 / 1e3
 }

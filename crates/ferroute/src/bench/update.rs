@@ -1,11 +1,11 @@
-//! The table of `fib-update`: what a change of the routes costs.
+//! The table of `fib-update`: cost of route changes.
 
 use bench::{Options, Update};
 
 use crate::cli::Bench;
 use crate::cli::output;
 
-/// Measures and prints, a row at a time.
+/// Measures and prints row by row.
 pub(super) fn run(bench: &Bench) -> Result<(), String> {
     let options = Options {
         routes: bench.routes.clone(),
@@ -30,7 +30,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
     Ok(())
 }
 
-/// How long this thread has waited for a processor, in nanoseconds.
+/// Returns the time that this thread has waited for a processor, in nanoseconds.
 fn waited() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     stat.split_whitespace().nth(1)?.parse().ok()

@@ -1,4 +1,4 @@
-//! Somebody at the console, who gives one command after the other and looks at the clock.
+//! A console user who runs one command after the other, and measures the response times.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::bench::process::exec;
 
-/// What is asked in turn: a short name and the command.
+/// Commands in turn: short name and command.
 const COMMANDS: [(&str, &str); 6] = [
     (
         "count connections",
@@ -28,14 +28,14 @@ const COMMANDS: [(&str, &str); 6] = [
          /ip/firewall/filter/remove [find comment=probe]",
     ),
 ];
-/// How many connections there are.
+/// Command that returns the number of connections.
 pub(super) const ENTRIES: &str = ":put [/ip/firewall/connection/tracking/get total-entries]";
-/// A look at every connection, which few are shown of: another session asks it over and over.
+/// Command that filters all connections and returns few: another session repeats it.
 const EVERYTHING: &str = "/ip/firewall/connection/print count-only where timeout<1s";
-/// Between two commands.
+/// Pause between two commands.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How long a command took.
+/// Response times of a command.
 #[derive(Clone, Debug)]
 pub(super) struct Took {
     pub(super) what: &'static str,
@@ -44,7 +44,7 @@ pub(super) struct Took {
 }
 
 impl Took {
-    /// The time that this part of them did not exceed.
+    /// Returns the quantile `part` of the times.
     pub(super) fn quantile(&self, part: f64) -> f64 {
         let last = self.ms.len().saturating_sub(1);
         let at = (last as f64 * part).ceil() as usize;
@@ -52,7 +52,7 @@ impl Took {
     }
 }
 
-/// The console; ended with the value.
+/// A running console user; dropping the value stops it.
 pub(super) struct Console {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -67,8 +67,7 @@ struct Shared {
 }
 
 impl Console {
-    /// Begins to ask the router behind this socket; with `beside`, another session goes through all
-    /// connections meanwhile.
+    /// Starts a console user at this control socket; with `beside`, another session scans all connections meanwhile.
     pub(super) fn begin(control: PathBuf, beside: bool) -> Self {
         let shared = Arc::<Shared>::default();
         let asking = {
@@ -89,10 +88,10 @@ impl Console {
         }
     }
 
-    /// Ends it: how long each command took, and the most connections that were seen.
+    /// Stops the user; returns the times of each command, and the maximum number of connections.
     ///
     /// # Errors
-    /// A command that failed.
+    /// A command failed.
     pub(super) fn end(mut self) -> Result<(Vec<Took>, u64), String> {
         self.stop();
         let failure = self.shared.failure.lock();
@@ -112,7 +111,7 @@ impl Console {
     fn stop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A panic was printed.
+            // The thread has printed its panic.
             let _ = thread.join();
         }
     }

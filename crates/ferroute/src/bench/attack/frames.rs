@@ -1,4 +1,4 @@
-//! The frames of an attack: IPv4 over Ethernet, made once and changed for each sending.
+//! Frames of an attack: IPv4 over Ethernet, built once and modified before each transmission.
 
 use core::net::Ipv4Addr;
 
@@ -14,29 +14,29 @@ pub(super) const SYN: u8 = 2;
 pub(super) const PSH: u8 = 8;
 pub(super) const ACK: u8 = 16;
 
-/// Bytes before the IP header, and before what follows it.
+/// Lengths of the link header and of the headers up to the payload.
 const LINK: usize = 14;
 const UPPER: usize = LINK + 20;
-/// Where fields of the IP header lie in a frame.
+/// Offsets of IP header fields in a frame.
 const ID: usize = LINK + 4;
 const FRAGMENT: usize = LINK + 6;
 const PROTOCOL: usize = LINK + 9;
 const SOURCE: usize = LINK + 12;
 const DESTINATION: usize = LINK + 16;
-/// More parts follow this one.
+/// More-fragments flag.
 const MORE: u16 = 0x2000;
 
-/// Random sources come from 20.0.0.0/6, which nothing else here uses.
+/// Random sources come from 20.0.0.0/6, which the benchmark does not use otherwise.
 const STRANGERS: u32 = 0x1400_0000;
 const STRANGERS_BITS: u32 = 26;
-/// Those who scan ports: 192.0.2.0/26.
+/// Sources of port scans: 192.0.2.0/26.
 const SCANNERS: u32 = 0xc000_0200;
 const SCANNERS_BITS: u32 = 6;
 
-/// What is attacked, behind the router's third port.
+/// Target of the attack, behind the router's third port.
 pub(super) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 1);
 
-/// What a packet says.
+/// Fields of a packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet<'a> {
     pub(super) protocol: u8,
@@ -51,7 +51,7 @@ pub(super) struct Packet<'a> {
 }
 
 impl Packet<'_> {
-    /// The frame to this link address, with right checksums.
+    /// Builds the frame to this link address, with valid checksums.
     pub(super) fn frame(&self, to: [u8; 6]) -> Vec<u8> {
         let mut frame = to.to_vec();
         frame.extend([2, 0, 0, 0, 0xfe, 1, 8, 0]);
@@ -76,7 +76,7 @@ impl Packet<'_> {
     }
 }
 
-/// What follows the headers of a frame that [`Packet::frame`] made.
+/// Returns the payload of a frame from [`Packet::frame`].
 pub(super) fn payload(frame: &[u8]) -> Option<&[u8]> {
     let upper = match *frame.get(PROTOCOL)? {
         TCP => 20,
@@ -86,20 +86,20 @@ pub(super) fn payload(frame: &[u8]) -> Option<&[u8]> {
     frame.get(UPPER + upper..)
 }
 
-/// As [`payload`], to be written.
+/// Returns the mutable payload of a frame from [`Packet::frame`].
 pub(super) fn payload_mut(frame: &mut [u8]) -> Option<&mut [u8]> {
     let at = frame.len() - payload(frame)?.len();
     frame.get_mut(at..)
 }
 
-/// A packet of a stranger's to the server: the frame that floods are made of.
+/// Builds a packet from an unknown host to the server: the frame of floods.
 pub(super) fn stranger(to: [u8; 6], protocol: u8, port: u16) -> Vec<u8> {
     let packet = Packet {
         protocol,
         source: (STRANGERS, 1024),
         destination: (SERVER.to_bits(), port),
         flags: SYN,
-        // With UDP's header a multiple of eight: as a part of a datagram it is in order (RFC 791, 3.2).
+        // The length including the UDP header is a multiple of eight, as a fragment needs (RFC 791, 3.2).
         payload: if protocol == UDP {
             b"what is this for"
         } else {
@@ -110,27 +110,27 @@ pub(super) fn stranger(to: [u8; 6], protocol: u8, port: u16) -> Vec<u8> {
     packet.frame(to)
 }
 
-/// Somebody else sends it, from another port.
+/// Sets a random source address and port.
 pub(super) fn another_stranger(frame: &mut [u8], rng: &mut Rng) {
     let address = STRANGERS | rng.next_u32() >> (32 - STRANGERS_BITS);
     write_source(frame, address, 1024 + rng.below(64_000) as u16);
     finish(frame);
 }
 
-/// The stranger of this number sends it; each number has an address of its own.
+/// Sets the source address with this number; each number has its own address.
 pub(super) fn stranger_number(frame: &mut [u8], number: u32) {
     write_source(frame, STRANGERS | number, 1024);
     finish(frame);
 }
 
-/// What the server answers the stranger of this number.
+/// Turns the frame into the server's answer to the host with this number.
 pub(super) fn answer_number(frame: &mut [u8], number: u32) {
     let address = (STRANGERS | number).to_be_bytes();
     frame[DESTINATION..][..4].copy_from_slice(&address);
     finish(frame);
 }
 
-/// The server's answer to the strangers.
+/// Builds the server's answer to unknown hosts.
 pub(super) fn answer(to: [u8; 6], port: u16) -> Vec<u8> {
     let packet = Packet {
         protocol: UDP,
@@ -142,7 +142,7 @@ pub(super) fn answer(to: [u8; 6], port: u16) -> Vec<u8> {
     packet.frame(to)
 }
 
-/// A part of some other datagram of a stranger's, which is never complete: every second is a first.
+/// Turns the frame into a fragment of another incomplete datagram: every second frame is a first fragment.
 pub(super) fn another_fragment(frame: &mut [u8], rng: &mut Rng) {
     let offset = match rng.below(2) {
         0 => 0,
@@ -153,7 +153,7 @@ pub(super) fn another_fragment(frame: &mut [u8], rng: &mut Rng) {
     another_stranger(frame, rng);
 }
 
-/// A scanner tries another port of the server.
+/// Sets another destination port, as a port scan does.
 pub(super) fn another_port(frame: &mut [u8], rng: &mut Rng) {
     let address = SCANNERS | rng.next_u32() >> (32 - SCANNERS_BITS);
     write_source(frame, address, 1024 + rng.below(64_000) as u16);

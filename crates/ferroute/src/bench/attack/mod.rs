@@ -1,11 +1,10 @@
-//! `ferroute bench attack`: what a router's console and its established connections notice of an attack.
+//! `ferroute bench attack`: measures the effect of an attack on the console and on established connections.
 //!
-//! A router of this program runs as a process, with real ports on veth devices, real worker and control
-//! threads. A thousand connections, UDP and TCP, are established through it and carry numbered
-//! packets in both directions, at a rate far below what the router can do; first alone, then beside
-//! an attack that comes in by the same port as half of them. Meanwhile somebody gives commands at
-//! the console. When all is over, what went into the router's ports is compared with what came out
-//! and what it says that it discarded.
+//! The router runs as a process of its own, with ports on veth devices, worker threads and a control thread. A thousand
+//! connections, UDP and TCP, are established through it and carry numbered packets in both directions, at a rate far
+//! below the router's limit: first without an attack, then during an attack by the ingress port of half of the packets.
+//! Meanwhile a console user runs commands. Finally, the number of frames into the router's ports is compared with the
+//! number of frames out and the router's drop counters.
 
 mod console;
 mod frames;
@@ -29,27 +28,27 @@ use report::Report;
 use stream::Stream;
 use world::{Balance, World, connections, entries, mac, memory};
 
-/// Packets of established connections in a second, both directions together.
+/// Packets of established connections per second, in both directions together.
 const ESTABLISHED: f64 = 20_000.0;
-/// How long they are measured without the attack, and run before that.
+/// Duration of the measurement without an attack, and of its warm-up.
 const ALONE: Duration = Duration::from_secs(3);
 const WARM_UP: Duration = Duration::from_secs(1);
-/// The longest that senders sleep.
+/// Maximum sleep of senders.
 const TICK: Duration = Duration::from_micros(500);
-/// Frames that are handed over at once, even when they are late: a device's queue has room for 1,000.
+/// Maximum burst of frames, even after a delay: the queue of a device holds 1,000.
 const BURST: u32 = 256;
-/// Strangers that begin in a second while the table is filled; each sends two packets and is sent one.
+/// New hosts per second while the table is filled; each sends two packets and receives one.
 const FILL: f64 = 50_000.0;
-/// By how many an answer is behind the questions: it comes much later than the router takes.
+/// Number of hosts between a request and its answer: the answer comes much later than the router's latency.
 const BEHIND: u32 = 16_384;
-/// How often each of them begins at most.
+/// Maximum number of attempts to fill the table.
 const ROUNDS: u32 = 4;
-/// How often the router's memory is looked at.
+/// Interval of memory measurements.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long the router may keep packets back when all is over: parts of datagrams wait for others.
+/// Maximum time that the router holds packets at the end: fragments wait for others.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Runs the attacks that are asked for and prints what came of each.
+/// Runs the requested attacks, and prints the result of each.
 pub(super) fn run(attack: &Attack) -> Result<(), String> {
     if !crate::cli::location::is_root() {
         return Err(String::from(
@@ -161,7 +160,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Sends for so long; what came of the established connections' packets meanwhile.
+    /// Sends for this duration; returns the result of the established connections.
     fn window(&mut self, duration: Duration, attacked: f64) -> Window {
         let (before, begin) = (self.stream.came(), Instant::now());
         let flooded = self.send_for(duration, attacked);
@@ -172,8 +171,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Sends the established connections' packets, and so many of the attack in a second; how many
-    /// those were.
+    /// Sends packets of established connections, and `attacked` attack packets per second; returns the number of attack
+    /// packets.
     fn send_for(&mut self, duration: Duration, attacked: f64) -> u64 {
         let begin = Instant::now();
         let (mut established, mut flood) = (Pace::new(ESTABLISHED), Pace::new(attacked));
@@ -190,7 +189,7 @@ impl<'a> Run<'a> {
         flood.done
     }
 
-    /// Sends so many packets of the attack; how many it were.
+    /// Sends this many attack packets; returns their number.
     fn attack(&mut self, count: u32) -> u32 {
         let rng = &mut self.rng;
         let change = match self.kind {
@@ -203,11 +202,10 @@ impl<'a> Run<'a> {
         self.flood.send_changed(count, |frame| change(frame, rng))
     }
 
-    /// Fills the table with connections that both ends have spoken on, in as many rounds as it takes: a
-    /// packet may be lost that others are not.
+    /// Fills the table with connections in both directions, in several rounds, because single packets may be lost.
     ///
     /// # Errors
-    /// When it does not get full.
+    /// The table does not get full.
     fn fill(&mut self) -> Result<(), String> {
         let mut answers = stream::replay("dmz", &[frames::answer(mac(2), 53)])?;
         let (_, max) = entries(&self.router)?;
@@ -225,11 +223,11 @@ impl<'a> Run<'a> {
         ))
     }
 
-    /// So many strangers ask, the server answers each, and they ask again: then both ends have spoken,
-    /// and the router forgets none of them for another.
+    /// Each host sends a request, the server answers, and the host sends again: then the connection is assured, and the
+    /// router does not evict it for another.
     fn fill_once(&mut self, answers: &mut PacketReplay, strangers: u32) {
         let (begin, mut pace) = (Instant::now(), Pace::new(FILL));
-        // How far questions, answers, and questions again came.
+        // Progress of requests, answers, and second requests.
         let mut done = [0u32; 3];
         while done[2] < strangers {
             let due = pace.due(begin);
@@ -251,13 +249,13 @@ impl<'a> Run<'a> {
                 });
             }
             pace.done += u64::from(due);
-            // So that none of those that were there before ends meanwhile.
+            // Keeps the established connections alive.
             self.stream.send(2);
             thread::park_timeout(TICK);
         }
     }
 
-    /// Waits until nothing is under way any more.
+    /// Waits until no packet is in flight.
     fn settle(&mut self) {
         let mut last = self.stream.came();
         loop {
@@ -270,7 +268,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What went through the router since, when all that it kept back is out or discarded.
+    /// Returns the frame balance since `before`, once all held packets are sent or dropped.
     fn balance_since(&mut self, before: &Balance) -> Result<Balance, String> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -283,15 +281,15 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What a while of sending showed.
+/// Result of a period of sending.
 struct Window {
-    /// Packets of established connections that came in a second.
+    /// Received packets of established connections per second.
     rate: f64,
-    /// Packets of the attack that were sent.
+    /// Attack packets sent.
     flooded: u64,
 }
 
-/// How many packets are due.
+/// Rate of packets.
 struct Pace {
     rate: f64,
     done: u64,
@@ -302,7 +300,7 @@ impl Pace {
         Self { rate, done: 0 }
     }
 
-    /// Those that are due by now, but not all at once when they are late.
+    /// Returns the number of packets due, limited to a burst.
     fn due(&self, begin: Instant) -> u32 {
         let due = (begin.elapsed().as_secs_f64() * self.rate) as u64;
         due.saturating_sub(self.done).min(u64::from(BURST)) as u32

@@ -1,4 +1,4 @@
-//! What an attack did, what was wanted, and how both are shown.
+//! Result and goals of an attack, and their output.
 
 use std::fmt::Write as _;
 
@@ -8,46 +8,46 @@ use super::console::Took;
 use super::stream::{CONNECTIONS, Came};
 use super::world::Balance;
 
-/// The 99th percentile of a console command is to stay below this, in milliseconds.
+/// Goal: the 99th percentile of console commands stays below this, in milliseconds.
 const CONSOLE_MS: f64 = 200.0;
-/// This part of the established connections' packets is to come through.
+/// Goal: this share of the established connections' packets arrives.
 const SHARE: f64 = 0.9;
-/// Memory may grow by what the table of connections takes, and this many bytes.
+/// Goal: memory grows by at most the size of the connection table plus this many bytes.
 const BESIDES: u64 = 64 << 20;
 
-/// What an attack did.
+/// Result of an attack.
 #[derive(Clone, Debug)]
 pub(super) struct Report {
     pub(super) attack: &'static str,
     pub(super) via: &'static str,
     pub(super) seconds: f64,
-    /// Packets of the attack per second, as they were sent.
+    /// Attack packets sent per second.
     pub(super) rate: f64,
     pub(super) console: Vec<Took>,
-    /// Packets of established connections that came in a second, without the attack and with it.
+    /// Received packets of established connections per second, without and with the attack.
     pub(super) before: f64,
     pub(super) during: f64,
-    /// Of those packets, all that were sent while it lasted.
+    /// Packets of established connections during the attack.
     pub(super) came: Came,
-    /// Connections that were there before and still are.
+    /// Number of established connections that survived.
     pub(super) survived: usize,
     pub(super) balance: Balance,
-    /// Connections: the most that there were, and may be.
+    /// Connections: maximum observed, and limit.
     pub(super) entries: u64,
     pub(super) entries_max: u64,
-    /// Bytes of memory before and at most, and what as many connections as there may be take.
+    /// Memory in bytes: before, maximum, and size of a full connection table.
     pub(super) memory: (u64, u64),
     pub(super) table: u64,
 }
 
-/// Something wanted, and whether it is so.
+/// A goal, and whether it is reached.
 struct Goal {
     what: &'static str,
     met: bool,
 }
 
 impl Report {
-    /// The part of the established connections' packets that came through.
+    /// Returns the share of the established connections' packets that arrived.
     fn share(&self) -> f64 {
         self.during / self.before.max(1.0)
     }
@@ -56,7 +56,7 @@ impl Report {
         self.came.sent.saturating_sub(self.came.received)
     }
 
-    /// The worst 99th percentile of the commands.
+    /// Returns the highest 99th percentile of all commands.
     fn console_p99(&self) -> f64 {
         let all = self.console.iter().map(|took| took.quantile(0.99));
         all.fold(0.0, f64::max)
@@ -88,7 +88,7 @@ impl Report {
         ]
     }
 
-    /// A JSON object on one line.
+    /// Formats a JSON object on one line.
     pub(super) fn to_json(&self) -> String {
         let commands = self.console.iter().map(|took| {
             json!({
@@ -136,7 +136,7 @@ impl Report {
         .to_string()
     }
 
-    /// Some lines of text.
+    /// Formats lines of text.
     pub(super) fn to_text(&self) -> String {
         let mut text = format!(
             "{}: {:.0} packets a second for {:.0} s, through {} ports\n",

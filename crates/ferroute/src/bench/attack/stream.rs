@@ -1,5 +1,4 @@
-//! The connections that are there before the attack: each direction of each carries numbered packets,
-//! and the other end looks which of them come.
+//! Established connections: numbered packets in both directions, counted by receivers at the other end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,51 +11,51 @@ use netio::{PacketPort, PacketReplay};
 
 use super::frames::{ACK, PSH, Packet, SYN, TCP, UDP, payload, payload_mut};
 
-/// How many connections there are: UDP and TCP in turn.
+/// Number of connections, half UDP and half TCP.
 pub(super) const CONNECTIONS: u32 = 1_000;
-/// The port of all their servers, and nobody else's.
+/// Port of their servers only.
 pub(super) const PORT: u16 = 7_777;
 /// Clients are 10.64.0.0/16, servers 198.18.0.0/16.
 const CLIENTS: u32 = 0x0a40_0000;
 const SERVERS: u32 = 0xc612_0000;
-/// What the payload begins with.
+/// First bytes of the payload.
 const MAGIC: [u8; 8] = *b"numbered";
 const PAYLOAD: usize = 8 + 4 + 8;
-/// Sequence numbers that TCP's ends begin with.
+/// Initial sequence numbers of the TCP ends.
 const FIRST: [u32; 2] = [1_000, 5_000];
-/// How long a receiver sleeps that has nothing to do: its ring has room for a hundred times as long.
+/// Sleep of an idle receiver: its ring holds a hundred times that duration.
 const NAP: Duration = Duration::from_micros(500);
 
-/// The two ends of all connections.
+/// Devices at the two ends of all connections.
 pub(super) const DEVICES: [&str; 2] = ["lan", "wan"];
 
-/// Both directions' packets on their way.
+/// Packets of both directions.
 pub(super) struct Stream {
-    /// From clients, from servers.
+    /// Senders: from clients, from servers.
     senders: [PacketReplay; 2],
-    /// By direction and connection: how many were sent.
+    /// Number of sent packets, by direction and connection.
     numbers: [Vec<u64>; 2],
     sent: u64,
     receivers: Vec<Receiver>,
 }
 
-/// What came of the packets.
+/// Counts of received packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Came {
     pub(super) sent: u64,
     pub(super) received: u64,
-    /// Packets behind one with a higher number.
+    /// Packets that arrived after a higher number.
     pub(super) disordered: u64,
-    /// Packets that our receivers lost, which is not the router's doing.
+    /// Packets that the receivers of the benchmark lost.
     pub(super) missed: u64,
 }
 
 impl Stream {
-    /// Begins the connections with packets to these link addresses, and opens both ends. The calling
-    /// thread's namespace has the devices.
+    /// Opens both ends of the connections; packets go to these link addresses. The devices are in the namespace of the
+    /// calling thread.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub(super) fn open(to: [[u8; 6]; 2]) -> Result<Self, String> {
         let [client, server] = [0, 1].map(|end| {
             let frames: Vec<_> = (0..CONNECTIONS)
@@ -75,7 +74,7 @@ impl Stream {
         })
     }
 
-    /// Sends so many packets, half of them each way; how many it were.
+    /// Sends this many packets, half in each direction; returns their number.
     pub(super) fn send(&mut self, count: u32) -> u32 {
         let mut sent = 0;
         for (sender, numbers) in self.senders.iter_mut().zip(&mut self.numbers) {
@@ -85,7 +84,7 @@ impl Stream {
         sent
     }
 
-    /// What has come so far.
+    /// Returns the counts so far.
     pub(super) fn came(&self) -> Came {
         let mut came = Came {
             sent: self.sent,
@@ -105,7 +104,7 @@ impl Stream {
     }
 }
 
-/// Writes the next number of its connection into a frame.
+/// Writes the next number of a connection into its frame.
 fn number(frame: &mut [u8], numbers: &mut [u64]) {
     let Some(payload) = payload_mut(frame) else {
         return;
@@ -131,7 +130,7 @@ fn number_of(payload: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(*bytes))
 }
 
-/// A packet of a connection, from this end: 0 is the client.
+/// Builds a packet of a connection from this end; 0 is the client.
 fn packet<'a>(connection: u32, end: usize, payload: &'a [u8]) -> Packet<'a> {
     let client = (CLIENTS | connection, 20_000 + connection as u16);
     let server = (SERVERS | connection, PORT);
@@ -149,7 +148,7 @@ fn packet<'a>(connection: u32, end: usize, payload: &'a [u8]) -> Packet<'a> {
         source,
         destination,
         flags: PSH | ACK,
-        // Every packet looks as if it were sent again, which no window forbids.
+        // Every packet looks like a retransmission, which every window accepts.
         seq: FIRST[end] + 1,
         ack: FIRST[1 - end] + 1,
         payload,
@@ -163,7 +162,7 @@ fn numbered(connection: u32, end: usize, to: [u8; 6]) -> Vec<u8> {
     packet(connection, end, &payload).frame(to)
 }
 
-/// What both ends say first, in turn: client, server, client.
+/// Builds the first packets of both ends, in turn: client, server, client.
 pub(super) fn greetings(turn: usize, to: [u8; 6]) -> Vec<Vec<u8>> {
     let end = turn % 2;
     let greeting = |connection| {
@@ -189,7 +188,7 @@ pub(super) fn greetings(turn: usize, to: [u8; 6]) -> Vec<Vec<u8>> {
     (0..CONNECTIONS).map(greeting).collect()
 }
 
-/// Frames to be sent over and over by a device.
+/// Creates a ring of frames that a device sends repeatedly.
 pub(super) fn replay(device: &str, frames: &[Vec<u8>]) -> Result<PacketReplay, String> {
     PacketReplay::open(device, frames).map_err(|error| format!("{device}: {error}"))
 }
@@ -201,7 +200,7 @@ struct Counts {
     missed: AtomicU64,
 }
 
-/// Looks at what arrives at a device, in a thread of its own; ended with the value.
+/// Receives frames on a device in a thread; dropping the value stops it.
 struct Receiver {
     counts: Arc<Counts>,
     stop: Arc<AtomicBool>,
@@ -248,13 +247,13 @@ impl Drop for Receiver {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic was printed; what it would have counted is missing in the report.
+            // The thread has printed its panic; its counts are missing in the report.
             let _ = thread.join();
         }
     }
 }
 
-/// Counts a frame if it is one of ours.
+/// Counts a frame of the benchmark; ignores others.
 fn look(frame: &[u8], highest: &mut [u64], counts: &Counts) {
     let Some(payload) = payload(frame) else {
         return;

@@ -1,13 +1,13 @@
-//! The router that is attacked, and everything around it in one namespace.
+//! The attacked router, and its surroundings in one namespace.
 //!
 //! ```text
-//!   lan ── ether1 [        ] ether2 ── wan     connections that are there before; the attacker
+//!   lan ── ether1 [        ] ether2 ── wan     established connections; the attacker
 //!                 [ router ]
-//!                 [        ] ether3 ── dmz     the server that is attacked
+//!                 [        ] ether3 ── dmz     the attacked server
 //! ```
 //!
-//! Whatever the router sends is addressed to link addresses that nobody has: the kernel behind the
-//! three devices counts and drops it, and our receivers look at what comes to `lan` and `wan`.
+//! The router sends all frames to unused link addresses: the kernel behind the three devices counts and drops them, and
+//! the receivers of the benchmark capture the frames on `lan` and `wan`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,14 +22,14 @@ use super::console::ENTRIES;
 use super::stream::{self, CONNECTIONS, DEVICES, PORT};
 use crate::bench::process::{Router, exec};
 
-/// Where everything but the router is.
+/// Namespace of everything except the router.
 const WORLD: &str = "world";
-/// Its devices; the router's ports are at their other ends, in the same order.
+/// Devices of the namespace; the router's ports are their peers, in the same order.
 const OURS: [&str; 3] = ["lan", "wan", "dmz"];
-/// Frames that are handed over at once where none is to be lost, and the pause after them.
+/// Frames per burst for transmission without loss, and the pause after a burst.
 const SLOW_BURST: u32 = 32;
 const SLOW_PAUSE: Duration = Duration::from_micros(500);
-/// How long a condition may take that has no reason to take any time.
+/// Timeout for conditions that should hold at once.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 const HOST: Host = Host {
@@ -97,13 +97,13 @@ const fn at(host: &'static str, device: &'static str) -> End {
     }
 }
 
-/// The namespaces; the calling thread is in the one with our devices.
+/// The namespaces; the calling thread is in the namespace with the devices.
 pub(super) struct World {
     lab: Lab,
     links: Links,
 }
 
-/// How many frames went into the router's ports, came out of them, and were discarded by reason.
+/// Numbers of frames into the router's ports and out of them, and drops by reason.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Balance {
     pub(super) into: u64,
@@ -112,10 +112,10 @@ pub(super) struct Balance {
 }
 
 impl World {
-    /// Makes it, and moves the calling thread into it.
+    /// Creates the namespaces and devices, and moves the calling thread into the namespace.
     ///
     /// # Errors
-    /// What the machine does not allow.
+    /// The machine does not permit it.
     pub(super) fn new() -> Result<Self, String> {
         let text = |error: lab::Error| error.to_string();
         let options = Options {
@@ -125,7 +125,7 @@ impl World {
             belongings: Vec::new(),
         };
         let lab = Lab::up(&LAYOUT, &options).map_err(text)?;
-        // What the kernel would say by itself on such links.
+        // Disables the kernel's own IPv6 traffic on the links.
         let quiet = "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6";
         let mut command = lab.command(WORLD, "sh").map_err(text)?;
         let done = command.args(["-c", quiet]).status();
@@ -135,10 +135,10 @@ impl World {
         Ok(Self { lab, links })
     }
 
-    /// A router of this program on ports of this driver.
+    /// Starts a router with ports of this driver.
     ///
     /// # Errors
-    /// Why it does not start.
+    /// The router does not start.
     pub(super) fn router(&self, driver: &str) -> Result<Router, String> {
         let ports = LAYOUT.ports().into_iter();
         let ports: Vec<String> = ports
@@ -147,10 +147,10 @@ impl World {
         Router::start(&self.lab, LAYOUT.config, &ports)
     }
 
-    /// Begins the connections that are there before: until the router keeps them all.
+    /// Opens the established connections, and waits until the router tracks all of them.
     ///
     /// # Errors
-    /// When it does not.
+    /// The router does not track them.
     pub(super) fn greet(&self, router: &Router) -> Result<(), String> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -159,7 +159,7 @@ impl World {
                 let frames = stream::greetings(turn, mac(end));
                 let mut sender = stream::replay(DEVICES[end], &frames)?;
                 slowly(&mut sender, CONNECTIONS, |_| ());
-                // The other end's answers are about connections that the router knows.
+                // Answers must belong to connections that the router already tracks.
                 thread::park_timeout(Duration::from_millis(50));
             }
             let kept = connections(router, " and assured")?.len();
@@ -174,10 +174,10 @@ impl World {
         }
     }
 
-    /// What went through the router since the devices were made, and what it discarded since it runs.
+    /// Returns the frames through the router since the creation of the devices, and its drops since its start.
     ///
     /// # Errors
-    /// When it does not say.
+    /// The router does not answer.
     pub(super) fn balance(&mut self, router: &Router) -> Result<Balance, String> {
         let mut balance = Balance::default();
         for device in OURS {
@@ -197,17 +197,17 @@ impl World {
         Ok(balance)
     }
 
-    /// Ends it.
+    /// Removes the namespaces.
     ///
     /// # Errors
-    /// What cannot be removed.
+    /// The removal fails.
     pub(super) fn end(self) -> Result<(), String> {
         self.lab.down().map_err(|error| error.to_string())
     }
 }
 
 impl Balance {
-    /// What happened since an earlier one.
+    /// Returns the difference to an earlier balance.
     pub(super) fn since(&self, before: &Self) -> Self {
         let drops = self.drops.iter().map(|(reason, count)| {
             let earlier = before.drops.get(reason).copied().unwrap_or(0);
@@ -220,19 +220,19 @@ impl Balance {
         }
     }
 
-    /// Frames that neither came out nor were discarded under a name.
+    /// Returns the number of frames that neither left nor were counted as dropped.
     pub(super) fn unnamed(&self) -> i64 {
         let named: u64 = self.drops.values().sum();
         self.into as i64 - self.out_of as i64 - named as i64
     }
 }
 
-/// The link address of the router's port at the other end of a device of ours.
+/// Returns the link address of the router's port behind a device.
 pub(super) fn mac(end: usize) -> [u8; 6] {
     [2, 0, 0, 0, end as u8 + 1, 2]
 }
 
-/// Sends so many frames at a rate that any router has.
+/// Sends frames at a rate that any router can forward.
 pub(super) fn slowly(sender: &mut PacketReplay, count: u32, mut change: impl FnMut(&mut [u8])) {
     let mut left = count;
     while left > 0 {
@@ -241,7 +241,7 @@ pub(super) fn slowly(sender: &mut PacketReplay, count: u32, mut change: impl FnM
     }
 }
 
-/// The ids of the connections that were there before, as far as they still are.
+/// Returns the ids of the established connections that still exist.
 pub(super) fn connections(router: &Router, and: &str) -> Result<Vec<String>, String> {
     let find = format!(":put [/ip/firewall/connection/find dst-port={PORT}{and}]");
     let said = exec(&router.control(), &find, false)?;
@@ -249,7 +249,7 @@ pub(super) fn connections(router: &Router, and: &str) -> Result<Vec<String>, Str
     Ok(ids.map(str::to_owned).collect())
 }
 
-/// How many connections the router has, and how many it may have.
+/// Returns the number of connections of the router, and its limit.
 pub(super) fn entries(router: &Router) -> Result<(u64, u64), String> {
     let number = |command: &str| {
         let said = exec(&router.control(), command, false)?;
@@ -260,7 +260,7 @@ pub(super) fn entries(router: &Router) -> Result<(u64, u64), String> {
     Ok((number(ENTRIES)?, number(&max)?))
 }
 
-/// Bytes of memory that the router has in use.
+/// Returns the resident memory of the router in bytes.
 pub(super) fn memory(router: &Router) -> u64 {
     let path = format!("/proc/{}/status", router.id());
     let status = fs::read_to_string(path).unwrap_or_default();

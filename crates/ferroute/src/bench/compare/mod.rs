@@ -14,7 +14,7 @@ use self::pairs::{Figure, Pairs, Selection};
 use super::{BRIDGE_OFFLOAD, UNKNOWN, tap};
 use crate::cli::{Compare, output};
 
-/// A row that no build has: the refusal lists the rows that there are.
+/// An unknown row: the error lists the existing rows.
 const NO_ROW: &str = "?";
 
 /// Measures the rows and prints a line for each; returns 1 if a row has lost.

@@ -1,9 +1,9 @@
-//! `ferroute bench queues`: what a limit of 20 Mbit/s makes of rate and latency, by the manner in which packets wait,
-//! and what a bucket lets through before it holds.
+//! `ferroute bench queues`: measures rate and latency under a limit of 20 Mbit/s for each queue kind, and the burst
+//! that a token bucket passes.
 //!
 //! ```text
 //!   client ── ether2 [ router: a simple queue for the client ] ether1 ── server
-//!      more than the limit, and a probe every few milliseconds     notes when what arrives
+//!      load above the limit, and a probe every few milliseconds   records arrival times
 //! ```
 
 mod plot;
@@ -20,17 +20,17 @@ use super::process::Router;
 use crate::cli::output;
 use crate::cli::{QueueKind, Queues};
 
-/// The limit, in megabits a second of frames.
+/// The limit in Mbit/s of frames.
 const LIMIT: f64 = 20.0;
-/// What the client sends, in megabits a second.
+/// Load of the client in Mbit/s of frames.
 const OFFERED: f64 = 30.0;
-/// Buckets that are compared, in seconds of the limit.
+/// Compared bucket sizes, in seconds of the limit.
 const BUCKETS: [&str; 3] = ["0.01", "0.1", "1"];
 
-/// Measures, prints a line for each, and draws what was measured.
+/// Measures, prints a line for each result, and draws the plots.
 ///
 /// # Errors
-/// What the machine does not allow, and what cannot be written.
+/// The machine does not permit it, or a write fails.
 pub(super) fn run(asked: &Queues) -> Result<(), String> {
     if let Some(folder) = &asked.plot {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -64,7 +64,7 @@ pub(super) fn run(asked: &Queues) -> Result<(), String> {
     }
 }
 
-/// Writes the three pictures.
+/// Writes the three plots.
 fn draw(
     folder: &Path,
     rates: Vec<Series>,
@@ -122,7 +122,7 @@ fn describe(name: &str, course: &Course) -> String {
     )
 }
 
-/// The router's commands that limit the client.
+/// Returns the router's commands that limit the client.
 fn simple(kind: &str, bucket: &str) -> String {
     format!(
         "/queue simple add name=client target=192.168.88.0/24 max-limit=20M/20M queue={kind}/{kind} \
@@ -142,7 +142,7 @@ fn commands(kind: QueueKind) -> String {
     )
 }
 
-/// A client and a server with a router between them.
+/// Client, router and server.
 struct World {
     lab: Lab,
 }
@@ -160,7 +160,7 @@ impl World {
         Ok(Self { lab })
     }
 
-    /// What arrives in so many seconds at a router with these commands.
+    /// Returns the datagrams that arrive within `seconds` through a router after these commands.
     fn course(&self, seconds: u16, commands: &str) -> Result<Course, String> {
         let layout = self.lab.layout().ok_or("the lab has no layout")?;
         let ports: Vec<_> = { layout.ports().into_iter() }

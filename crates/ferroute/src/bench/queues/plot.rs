@@ -1,37 +1,37 @@
-//! Lines over time as SVG, readable on light and dark pages.
+//! Line plots over time as SVG, readable on light and dark pages.
 
 use std::fmt::Write as _;
 
 /// A line.
 pub(super) struct Series {
     pub(super) name: String,
-    /// Seconds, and the value.
+    /// Points: seconds and value.
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// A picture.
+/// A plot.
 pub(super) struct Plot {
     pub(super) title: &'static str,
-    /// The unit of the values.
+    /// Unit of the values.
     pub(super) unit: &'static str,
     pub(super) series: Vec<Series>,
-    /// Values that are marked by a line of their own, and what they are.
+    /// Marked values, with their labels.
     pub(super) lines: Vec<(f64, String)>,
 }
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 380.0;
-/// Left, right, top, bottom.
+/// Margins: left, right, top, bottom.
 const MARGIN: (f64, f64, f64, f64) = (56.0, 130.0, 40.0, 44.0);
-/// Told apart by whoever sees colours otherwise, on white and on black.
+/// Distinguishable with colour blindness, on white and on black.
 const COLOURS: [&str; 6] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
 ];
-/// Steps of an axis.
+/// Number of steps on an axis.
 const STEPS: f64 = 6.0;
 
 impl Plot {
-    /// The picture.
+    /// Renders the plot.
     pub(super) fn to_svg(&self) -> String {
         let all = || {
             self.series
@@ -114,7 +114,7 @@ impl Plot {
     }
 }
 
-/// From seconds and values to places.
+/// Maps seconds and values to coordinates.
 struct Scale {
     end: f64,
     most: f64,
@@ -130,7 +130,7 @@ impl Scale {
     }
 }
 
-/// A round step that cuts an axis into a few parts.
+/// Returns a round step that divides an axis into a few parts.
 fn step(most: f64) -> f64 {
     let rough = most / STEPS;
     let power = 10_f64.powf(rough.log10().floor());
@@ -140,7 +140,7 @@ fn step(most: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
-/// Sums of steps without what binary fractions add.
+/// Rounds sums of steps to remove binary fractions.
 fn round(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

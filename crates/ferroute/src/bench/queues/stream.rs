@@ -1,5 +1,4 @@
-//! What the client sends, and when the server gets it. Both ends are threads of one process, so that they have one
-//! clock.
+//! Load of the client, and arrival times at the server. Both ends are threads of one process, and share its clock.
 
 use std::io;
 use std::net::UdpSocket;
@@ -9,38 +8,38 @@ use std::time::{Duration, Instant};
 
 use lab::Lab;
 
-/// Where the server listens.
+/// Address of the server.
 const SERVER: &str = "203.0.113.1:5201";
-/// Flows of the load.
+/// Number of flows of the load.
 const FLOWS: usize = 8;
-/// Bytes of a datagram of the load, and of a probe.
+/// Datagram sizes of load and probes, in bytes.
 const BULK: usize = 1_200;
 const PROBE: usize = 60;
-/// What a frame has besides.
+/// Headers of a frame, in bytes.
 const HEADERS: usize = 14 + 20 + 8;
-/// How often a probe is sent, and how often the load is topped up.
+/// Interval of probes, and of load bursts.
 const PROBE_EVERY: Duration = Duration::from_millis(5);
 const STEP: Duration = Duration::from_millis(1);
-/// Points of a line lie so far apart, in seconds.
+/// Distance of the points of a line, in seconds.
 const WINDOW: f64 = 0.1;
-/// How long the server waits for what is still under way.
+/// Time that the server waits for datagrams in flight.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// What is sent: nothing but probes in the first fifth of the time and in the last.
+/// The load: only probes in the first and the last fifth of the time.
 pub(super) struct Load {
     pub(super) seconds: f64,
-    /// Megabits a second of frames.
+    /// Rate of frames in Mbit/s.
     pub(super) megabits: f64,
 }
 
 impl Load {
-    /// When the load begins and ends, in seconds.
+    /// Returns the begin and the end of the load in seconds.
     fn span(&self) -> (f64, f64) {
         (self.seconds * 0.2, self.seconds * 0.8)
     }
 }
 
-/// A datagram that has arrived; times in seconds since the beginning.
+/// A received datagram; times in seconds since the begin.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     sent: f64,
@@ -48,17 +47,17 @@ struct Arrival {
     bytes: usize,
 }
 
-/// What has arrived.
+/// Received datagrams.
 #[derive(Debug)]
 pub(super) struct Course {
     arrivals: Vec<Arrival>,
     span: (f64, f64),
 }
 
-/// Sends, and notes what arrives.
+/// Sends the load, and records arrivals.
 ///
 /// # Errors
-/// What the kernel refuses.
+/// The kernel's error.
 pub(super) fn run(lab: &Lab, load: &Load) -> Result<Course, String> {
     let begin = Instant::now();
     let done = AtomicBool::new(false);
@@ -135,11 +134,11 @@ fn send(begin: Instant, load: &Load) -> io::Result<()> {
     }
 }
 
-/// What finds no room in the kernel is lost, as on any link.
+/// Datagrams without room in the kernel are lost, as on any link.
 fn ignore_full(sent: io::Result<usize>) -> io::Result<()> {
     match sent {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
-        // Nobody has heard the first one yet.
+        // The server did not listen yet when the first datagram arrived.
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
         sent => sent.map(|_| ()),
     }
@@ -184,7 +183,7 @@ fn receive(socket: &UdpSocket, begin: Instant, done: &AtomicBool) -> io::Result<
 }
 
 impl Course {
-    /// Megabits a second of frames over time, by windows.
+    /// Returns the rate of frames in Mbit/s, by window.
     pub(super) fn rates(&self) -> Vec<(f64, f64)> {
         let end = self.arrivals.iter().map(|one| one.at).fold(0.0, f64::max);
         let mut bits = vec![0.0; (end / WINDOW) as usize + 1];
@@ -197,7 +196,7 @@ impl Course {
             .collect()
     }
 
-    /// Milliseconds that probes took over time: the median of each window.
+    /// Returns the median latency of probes in milliseconds, by window.
     pub(super) fn delays(&self) -> Vec<(f64, f64)> {
         let mut windows: std::collections::BTreeMap<u64, Vec<f64>> =
             std::collections::BTreeMap::new();
@@ -213,14 +212,14 @@ impl Course {
         windows.into_iter().map(point).collect()
     }
 
-    /// Megabits a second under load, its first tenth left out.
+    /// Returns the rate under load in Mbit/s, without the first tenth.
     pub(super) fn rate_under_load(&self) -> f64 {
         let (from, to) = self.span;
         let from = from + (to - from) / 10.0;
         self.megabits(from, to) / (to - from)
     }
 
-    /// Megabits of the first second of load, and of the next.
+    /// Returns the megabits of the first and second second under load.
     pub(super) fn seconds_of_load(&self) -> (f64, f64) {
         let (from, _) = self.span;
         (
@@ -238,14 +237,14 @@ impl Course {
         bytes as f64 * 8.0 / 1e6
     }
 
-    /// Milliseconds that probes took: the median of those without load, the median and the 99th percentile under it.
+    /// Returns latencies of probes in milliseconds: median without load, median and 99th percentile under load.
     pub(super) fn latency(&self) -> [f64; 3] {
         let (from, to) = self.span;
         let of = |loaded: bool| {
             let probes = self
                 .probes()
                 .filter(|one| (from..to).contains(&one.sent) == loaded);
-            // What the load has left is in the queue for a moment.
+            // The queue drains for a moment after the load.
             let probes = probes.filter(|one| loaded || one.sent < from);
             probes
                 .map(|one| (one.at - one.sent) * 1e3)
@@ -288,7 +287,7 @@ mod tests {
             span: (1.0, 2.0),
         };
         let rate = course.rates()[15].1;
-        // A window has a datagram more or less.
+        // The number of datagrams in a window varies by one.
         assert!((rate - 1_242.0 * 8.0 / 1_000.0).abs() < 0.2, "{rate}");
         assert_eq!(course.delays().len(), 2);
         let [idle, median, _] = course.latency();

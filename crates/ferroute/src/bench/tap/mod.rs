@@ -1,5 +1,5 @@
-//! TCP through a router whose ports are TAP devices that hand over whole segments, and beside it
-//! through the kernel's own forwarding with its offloads on, in alternation.
+//! TCP through a router on TAP devices with segmentation offload, alternating with the kernel's own forwarding with
+//! offloads.
 //!
 //! ```text
 //!            ┌─ s1 ── ether1 ═ tap1 [ router ] tap2 ═ ether2 ── r1 ─┐
@@ -7,8 +7,7 @@
 //!            └─ s2 ── k1           [ kernel ]             k2 ── r2 ─┘
 //! ```
 //!
-//! `═` is a bridge of the kernel's. Both hosts, the bridges and what is measured share the machine's
-//! cores as they like; nobody has precedence.
+//! `═` is a kernel bridge. Hosts, bridges and forwarders share the machine's cores with equal priority.
 
 mod stream;
 
@@ -20,7 +19,7 @@ use crate::cli::Bench;
 use crate::cli::output;
 use stream::Stream;
 
-/// What `--rows` calls it.
+/// Name of the row in `--rows`.
 pub(super) const ROW: &str = "tcp-segments";
 
 const SENDER: &str = "sender";
@@ -111,10 +110,10 @@ const fn link(ends: [End; 2]) -> Link {
     }
 }
 
-/// Measures both families and prints them.
+/// Measures both families, and prints them.
 ///
 /// # Errors
-/// What cannot be measured here, or went wrong; rows before it were printed.
+/// The machine does not permit it, or a run failed; completed rows are printed.
 pub(super) fn run(bench: &Bench) -> Result<(), String> {
     if !crate::cli::location::is_root() {
         return Err(String::from(
@@ -159,7 +158,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
     lab.down().map_err(text)
 }
 
-/// Lays the wires from the hosts' links to the TAP devices.
+/// Bridges the hosts' links to the TAP devices.
 fn bridge(lab: &Lab) -> Result<(), String> {
     let script = "for number in 1 2; do
         ip link add name bridge$number type bridge
@@ -181,7 +180,7 @@ fn bridge(lab: &Lab) -> Result<(), String> {
     Err(format!("bridging the TAP devices: {reason}"))
 }
 
-/// What was measured of one family, in megabits of payload per second.
+/// Result of one family, in Mbit/s of payload.
 struct Row {
     family: &'static str,
     ours: Spread,
@@ -190,7 +189,7 @@ struct Row {
 }
 
 impl Row {
-    /// Runs both in alternation; each begins every other time.
+    /// Alternates runs of both paths; the first path of a pair alternates as well.
     fn measure(family: Family, ours: &Stream, theirs: &Stream, runs: u32) -> Result<Self, String> {
         let mut rates = [Vec::new(), Vec::new()];
         for run in 0..runs.max(1) as usize {

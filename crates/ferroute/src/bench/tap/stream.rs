@@ -1,4 +1,4 @@
-//! One TCP connection that carries as much as it can while it is measured.
+//! One TCP connection at maximum rate during the measurement.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use lab::Lab;
 
-/// Bytes of one write and one read.
+/// Bytes per write and read.
 const PIECE: usize = 128 << 10;
-/// How long a connection flows before it counts.
+/// Warm-up of the connection.
 const WARM_UP: Duration = Duration::from_millis(200);
-/// How long it counts.
+/// Duration of a measurement.
 const WINDOW: Duration = Duration::from_millis(700);
-/// How long a connection may take until something moves.
+/// Timeout for the first progress.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection between two hosts of a lab, with a thread at each end.
@@ -28,13 +28,13 @@ pub(super) struct Stream {
 #[derive(Default)]
 struct Flow {
     received: AtomicU64,
-    /// Whether the sender sends; it sleeps otherwise.
+    /// True while the sender sends; it sleeps otherwise.
     flows: AtomicBool,
     stop: AtomicBool,
 }
 
 impl Stream {
-    /// Opens it from host `from` to host `to`, which has this address.
+    /// Connects from host `from` to host `to` at this address.
     pub(super) fn open(lab: &Lab, from: &str, to: &str, address: &str) -> Result<Self, String> {
         let failed = |error: io::Error| format!("{address}: {error}");
         let flow = Arc::new(Flow::default());
@@ -62,10 +62,10 @@ impl Stream {
         })
     }
 
-    /// Lets it flow for a window: megabits of payload per second.
+    /// Measures one window; returns Mbit/s of payload.
     ///
     /// # Errors
-    /// When nothing arrives.
+    /// Nothing arrives.
     pub(super) fn rate(&self) -> Result<f64, String> {
         self.flow.flows.store(true, Ordering::SeqCst);
         self.sender.unpark();
@@ -81,7 +81,7 @@ impl Stream {
         Ok(bytes as f64 * 8.0 / time / 1e6)
     }
 
-    /// Waits until nothing arrives any more, so that the other side has the machine for itself.
+    /// Waits until no data arrives, so that the other path has the machine to itself.
     fn drain(&self) {
         let until = Instant::now() + PATIENCE;
         let mut last = u64::MAX;
@@ -106,7 +106,7 @@ impl Drop for Stream {
     }
 }
 
-/// Does something in a host, in a thread that goes there.
+/// Runs a function in a host, in a separate thread.
 fn within<T: Send>(
     lab: &Lab,
     host: &str,
@@ -128,7 +128,7 @@ fn send(connection: &mut TcpStream, flow: &Flow) {
         if !flow.flows.load(Ordering::SeqCst) {
             thread::park();
         } else if connection.write_all(&piece).is_err() {
-            // A piece was cut, so that the connection is of no use; the receiver counts nothing.
+            // The write failed: the connection is unusable, and the receiver counts nothing more.
             return;
         }
     }

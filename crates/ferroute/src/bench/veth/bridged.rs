@@ -1,8 +1,8 @@
-//! Frames between hosts at two ports of a bridge, and the kernel's own bridge beside it, neither with a spanning tree.
+//! Bridging of frames between hosts on two ports, compared with the kernel's own bridge; both without spanning tree.
 //!
-//! In `bridge-offload` XDP switches them; in `bridging-fast-path` a worker does; in `bridge-vlan` it filters VLANs,
-//! and takes off the tag that frames come with. All hosts behind the second port have been heard, and a frame was sent
-//! to each, before anything is timed: with XDP a worker sees none of them from then on. `flows` is the number of those
+//! In `bridge-offload` XDP switches them; in `bridging-fast-path` a worker does; in `bridge-vlan` a worker filters
+//! VLANs and removes the tag of frames. Before the measurement, the bridge has learned all hosts behind the second
+//! port, and one frame was sent to each: with XDP a worker sees no further frames. `flows` is the number of those
 //! hosts.
 
 use std::fmt::Write as _;
@@ -18,22 +18,22 @@ use super::{GENERATOR, KERNEL, LAYOUT, WORKER, headroom};
 use crate::bench::process::Router;
 use crate::cli::{Bench, Via};
 
-/// A row: how frames are bridged on both sides.
+/// A row: bridge settings of both sides.
 struct Bridging {
     row: &'static str,
-    /// What the router's bridge and its ports have besides their names.
+    /// Settings of the router's bridge and of its ports.
     bridge: &'static str,
     ports: [&'static str; 2],
-    /// What follows.
+    /// Further commands.
     more: &'static str,
-    /// The kernel's bridge: what it is made with, and what follows.
+    /// The kernel's bridge: creation options, and further commands.
     kernel: &'static str,
     then: &'static str,
-    /// The VLAN that frames come tagged with, and leave without.
+    /// VLAN of received frames, whose tag is removed on transmission.
     vlan: Option<u16>,
 }
 
-/// The rows' names.
+/// Names of the rows.
 pub(in crate::bench) const ROWS: [&str; 3] = [BRIDGINGS[0].row, BRIDGINGS[1].row, BRIDGINGS[2].row];
 
 const BRIDGINGS: [Bridging; 3] = [
@@ -70,13 +70,13 @@ bridge vlan add dev k2 vid 10 pvid untagged
     },
 ];
 
-/// The hosts that a row has by itself, where none are asked for: what the switch holds at once and to spare.
+/// Default number of hosts: less than the capacity of the switch.
 const MOST: u32 = 64_000;
 
-/// Measures the rows that are asked for. Offloading is XDP's alone.
+/// Runs the requested rows. Only XDP offloads.
 ///
 /// # Errors
-/// What cannot be measured here, or went wrong; rows before it were printed.
+/// The machine does not permit it, or a run failed; completed rows are printed.
 pub(super) fn run(
     bench: &Bench,
     (via, frames, cores): (&'static str, &[u16], Cores),
@@ -110,7 +110,7 @@ impl Bridging {
         if let Err(reason) = headroom::leave(&lab) {
             eprintln!("frames are sent without the room that XDP wants in front of them: {reason}");
         }
-        // Not every kernel's bridge knows VLANs.
+        // Some kernels lack VLANs on bridges.
         if let Err(reason) = self.join(&lab) {
             eprintln!("{} is left out: {reason}", self.row);
             return lab.down().map_err(text);
@@ -181,7 +181,7 @@ add bridge=bridge1 interface=ether2 {second}
         )
     }
 
-    /// Makes the kernel's bridge.
+    /// Creates the kernel's bridge.
     fn join(&self, lab: &Lab) -> Result<(), String> {
         let mut script = format!(
             "ip link add bridge1 type bridge mcast_snooping 0 {}\n",
@@ -210,14 +210,14 @@ add bridge=bridge1 interface=ether2 {second}
         }
     }
 
-    /// Has all hosts behind the second ports be heard.
+    /// Lets both bridges learn all hosts behind the second ports.
     fn introduce(
         &self,
         pair: &mut Pair,
         back: &mut [Generator; 2],
         hosts: u32,
     ) -> Result<(), String> {
-        // The near end is heard first, so that what comes back is not flooded.
+        // The near end is learned first, so that frames to it are not flooded.
         let hello = self.to_hosts(1, 64);
         for (near, far) in [&mut pair.ours, &mut pair.theirs].into_iter().zip(back) {
             near.load_as_they_are(&hello)?;
@@ -232,7 +232,7 @@ add bridge=bridge1 interface=ether2 {second}
         Ok(())
     }
 
-    /// A frame to each host.
+    /// Builds a frame to each host.
     fn to_hosts(&self, hosts: u32, frame: u16) -> Vec<Vec<u8>> {
         let mut frames = generator::templates(Family::Ipv4, hosts, frame);
         for (host, frame) in (0..).zip(&mut frames) {
@@ -246,7 +246,7 @@ add bridge=bridge1 interface=ether2 {second}
     }
 }
 
-/// The link address of a host behind the second port.
+/// Returns the link address of a host behind the second port.
 fn address(host: u32) -> [u8; 6] {
     let [a, b, c, d] = host.to_be_bytes();
     [2, 0xb0, a, b, c, d]

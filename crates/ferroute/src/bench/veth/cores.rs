@@ -1,4 +1,4 @@
-//! The two cores of a measurement: who runs where, with which precedence, and how fast they are.
+//! The two cores of a measurement: assignment of threads, priorities and speed.
 
 use std::process::{Command, Stdio};
 use std::sync::Barrier;
@@ -10,19 +10,19 @@ use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 
 use super::MEASURED;
 
-/// How often the reference work is done for one measurement of speed: some milliseconds.
+/// Repetitions of the reference work in one measurement of speed: some milliseconds.
 const ROUNDS: usize = 9;
-/// Cores whose speeds differ by more than this are uneven.
+/// Cores count as uneven if their speeds differ by more than this factor.
 const EVEN_WITHIN: f64 = 1.15;
 
-/// The core of the generator and that of what it measures.
+/// Core of the generator, and core of the forwarder.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cores {
     generator: usize,
     forwarder: usize,
 }
 
-/// Clocks of the time stamp counter that the reference work took on both cores at the same time.
+/// Time stamp counter clocks of the reference work, measured on both cores at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Speeds {
     pub(super) generator: f64,
@@ -30,7 +30,7 @@ pub(super) struct Speeds {
 }
 
 impl Cores {
-    /// The first two: a router's first worker takes the second by itself.
+    /// Returns the first two cores: a router's first worker uses the second one by default.
     pub(super) fn of_this_machine() -> Result<Self, String> {
         let set = sched_getaffinity(None).map_err(|error| format!("the cores: {error}"))?;
         let mut cores = (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core));
@@ -45,17 +45,17 @@ impl Cores {
         }
     }
 
-    /// Puts the calling thread onto the generator's core.
+    /// Pins the calling thread to the generator's core.
     pub(super) fn pin_generator(self) -> Result<(), String> {
         pin(None, self.generator)
     }
 
-    /// Puts a thread onto the forwarder's core.
+    /// Pins a thread to the forwarder's core.
     pub(super) fn pin_forwarder(self, thread: Pid) -> Result<(), String> {
         pin(Some(thread), self.forwarder)
     }
 
-    /// Measures both, at the same time, because they may share what makes them fast.
+    /// Measures both cores at the same time, because they may share resources.
     pub(super) fn speeds(self) -> Result<Speeds, String> {
         let begin = Barrier::new(2);
         let clocks = |core| {
@@ -79,22 +79,22 @@ impl Cores {
 }
 
 impl Speeds {
-    /// Whether neither core is much faster.
+    /// Whether the speeds of both cores are similar.
     pub(super) fn are_even(self) -> bool {
         let ratio = self.generator / self.forwarder;
         (EVEN_WITHIN.recip()..=EVEN_WITHIN).contains(&ratio)
     }
 }
 
-/// Puts a thread onto a core; `None` is the calling one.
+/// Pins a thread to a core; `None` is the calling thread.
 fn pin(thread: Option<Pid>, core: usize) -> Result<(), String> {
     let mut set = CpuSet::new();
     set.set(core);
     sched_setaffinity(thread, &set).map_err(|error| format!("core {core}: {error}"))
 }
 
-/// Gives a thread precedence over everything that is not measured, or takes it away again. Where
-/// that is refused the figures spread more, and that shows in them.
+/// Gives a thread realtime priority over everything that is not measured, or removes it. If this is refused, the
+/// figures spread more, which shows in them.
 pub(super) fn realtime(thread: Pid, precedence: Option<u8>) {
     let class = if precedence.is_some() { "-f" } else { "-o" };
     let _ = Command::new("chrt")

@@ -1,4 +1,4 @@
-//! The packet generator, and the counter at the far end.
+//! The packet generator, and the packet counter at the far end.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,20 +11,20 @@ use netio::link::Links;
 use super::cores::{Cores, realtime};
 use super::{MEASURED, Sample, WARM_UP, WINDOW};
 
-/// The networks that are routed: IPv4 in the low 32 bits of the first.
+/// Routed networks: IPv4 in the low 32 bits of the first.
 const NETWORK_V4: u128 = 0xc612_0000;
 const NETWORK_V6: u128 = 0x2001_0db8_ffff << 80;
-/// How long the far end is watched for packets that are still under way.
+/// Time to watch the far end for packets in flight.
 const DRAIN: Duration = Duration::from_secs(1);
-/// How long a forwarder may take until the first packet comes out.
+/// Timeout until the first packet arrives.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A frame for each of `flows` flows, in random order.
+/// Builds a frame for each of `flows` flows, in random order.
 pub(super) fn templates(family: Family, flows: u32, frame: u16) -> Vec<Vec<u8>> {
     let mut rng = Rng::seeded(u64::from(flows) ^ 0x7e3a);
     let mut templates: Vec<Vec<u8>> = (0..u128::from(flows.max(1)))
         .map(|flow| {
-            // Consecutive destinations: each flow has its own, whatever the order.
+            // Consecutive destinations: each flow has its own, in any order.
             let destination = match family {
                 Family::Ipv4 => NETWORK_V4 | (flow & 0x1_ffff),
                 Family::Ipv6 => NETWORK_V6 | flow,
@@ -38,25 +38,24 @@ pub(super) fn templates(family: Family, flows: u32, frame: u16) -> Vec<Vec<u8>> 
     templates
 }
 
-/// Sockets that bursts are sent by in turn. A socket is written to by whoever frees its packets, which is the
-/// forwarder's core; while it does, the generator writes to another one, so that both do not wait for each
-/// other's cache lines at every packet.
+/// Number of sockets that send bursts in turn. The forwarder's core frees sent packets and writes to their socket;
+/// meanwhile the generator uses another socket, so that the cores do not contend for cache lines at every packet.
 const RINGS: usize = 8;
-/// Frames that are handed to the kernel at once.
+/// Frames per system call.
 const BURST: u32 = 256;
-/// And where none is to be lost, with a pause after them.
+/// Frames per burst for transmission without loss, with a pause after each burst.
 const SLOW_BURST: u32 = 32;
 const SLOW_PAUSE: Duration = Duration::from_micros(500);
-/// How many rounds may lose some.
+/// Maximum number of rounds with losses.
 const SWEEPS: usize = 12;
 
-/// Sends into one path and counts what comes out.
+/// Sends into one path, and counts the packets at its end.
 pub(super) struct Generator {
     device: &'static str,
-    /// The rings that bursts are sent from in turn, and whose turn it is.
+    /// Rings that send bursts in turn, and the index of the next.
     rings: Vec<PacketReplay>,
     turn: usize,
-    /// The forwarder's link address.
+    /// Link address of the forwarder.
     to: [u8; 6],
     links: Links,
     sink: &'static str,
@@ -64,7 +63,7 @@ pub(super) struct Generator {
 }
 
 impl Generator {
-    /// Of the namespace that the calling thread is in: sends by `device` to the link address `to`,
+    /// Creates a generator in the namespace of the calling thread: sends by `device` to the link address `to`, and
     /// counts at `sink`.
     pub(super) fn new(
         device: &'static str,
@@ -87,7 +86,7 @@ impl Generator {
         })
     }
 
-    /// Gives the frames that the next runs send over and over.
+    /// Sets the frames of the next runs, addressed to the link address of the forwarder.
     pub(super) fn load(&mut self, templates: &[Vec<u8>]) -> Result<(), String> {
         let mut frames = templates.to_vec();
         for frame in &mut frames {
@@ -96,9 +95,9 @@ impl Generator {
         self.load_as_they_are(&frames)
     }
 
-    /// The same, but that each is sent to where it says.
+    /// Sets the frames of the next runs without changing their destination address.
     pub(super) fn load_as_they_are(&mut self, frames: &[Vec<u8>]) -> Result<(), String> {
-        // The memory of the frames before is given back first.
+        // Release the memory of the previous frames first.
         self.rings.clear();
         let share = frames.len().div_ceil(RINGS).max(1);
         let shares = frames.chunks(share).cycle().take(RINGS);
@@ -108,11 +107,10 @@ impl Generator {
         Ok(())
     }
 
-    /// Sends as fast as it can for a window; `cpu` reads how much processor time the forwarder has
-    /// used so far, in nanoseconds.
+    /// Sends at maximum rate for one window; `cpu` returns the processor time of the forwarder so far, in nanoseconds.
     ///
     /// # Errors
-    /// When nothing came out.
+    /// No packet arrived.
     pub(super) fn run(&mut self, cpu: impl Fn() -> u64) -> Result<Sample, String> {
         let before = self.counted()?;
         self.cores.pin_generator()?;
@@ -126,10 +124,10 @@ impl Generator {
         sample
     }
 
-    /// Sends every frame, slowly, until all of a round came out, and once more.
+    /// Sends every frame slowly until one round arrives completely, then once more.
     ///
     /// # Errors
-    /// When some are lost in every round.
+    /// Every round has losses.
     pub(super) fn sweep(&mut self) -> Result<(), String> {
         let mut whole = 0;
         for _ in 0..SWEEPS {
@@ -145,7 +143,7 @@ impl Generator {
         Err(format!("not everything comes out at {}", self.sink))
     }
 
-    /// Sends every frame at a rate that any forwarder has; how many those were.
+    /// Sends every frame at a rate that any forwarder can handle; returns their number.
     fn round(&mut self) -> u32 {
         for ring in &mut self.rings {
             let mut left = ring.round();
@@ -160,7 +158,7 @@ impl Generator {
     fn window(&mut self, cpu: impl Fn() -> u64) -> Result<Sample, String> {
         let patience = Instant::now() + PATIENCE;
         let first = self.counted()?;
-        // A router that has just started may still be learning its links.
+        // A router that has just started may still be resolving its neighbours.
         while self.counted()? == first && Instant::now() < patience {
             self.send_for(Duration::from_millis(1));
         }
@@ -194,7 +192,7 @@ impl Generator {
         }
     }
 
-    /// Waits until nothing comes out any more, so that the next run begins with empty queues.
+    /// Waits until no packet arrives, so that the next run starts with empty queues.
     fn drain(&mut self) -> Result<(), String> {
         let until = Instant::now() + DRAIN;
         let mut last = self.counted()?;
@@ -210,7 +208,7 @@ impl Generator {
         Ok(())
     }
 
-    /// Packets that have come out since the far end was made.
+    /// Returns the number of packets that arrived since the creation of the far end.
     fn counted(&mut self) -> Result<u64, String> {
         let link = self.links.find(self.sink);
         let link = link.map_err(|error| format!("{}: {error}", self.sink))?;

@@ -1,10 +1,10 @@
-//! The row `stateful-25`: 25 rules and connection tracking here, the same 25 rules and conntrack in the
-//! kernel's nftables.
+//! The row `stateful-25`: 25 rules and connection tracking, compared with the same rules and conntrack in the kernel's
+//! nftables.
 //!
-//! Both drop what is invalid, which is what has the kernel track connections, and then accept what
-//! one of the 25 rules matches; the rest falls through and passes too. Of the flows, half hit a rule.
-//! All are established on both sides before they are timed, by packets of both directions; timed are
-//! packets of the direction that began. The kernel's rules count nothing, ours always do.
+//! Both drop invalid packets, which makes the kernel track connections, and then accept packets that one of the 25
+//! rules matches; all other packets pass by the chain's policy. Half of the flows match a rule. Packets in both
+//! directions establish all flows before the measurement, which uses packets in the original direction. The kernel's
+//! rules have no counters; the router's rules always count.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -18,22 +18,22 @@ use super::pair::Pair;
 use super::{KERNEL, NOBODY, ROWS};
 use crate::cli::Bench;
 
-/// Connections at a time.
+/// Numbers of concurrent connections.
 const FLOWS: [u32; 2] = [1_000, 64_000];
-/// What the kernel has to have room for: the flows of both families, and those of the rows before.
+/// Size of the kernel's connection table: flows of both families, and flows of earlier rows.
 const ENTRIES: u32 = 1 << 18;
 
-/// A family's words in both languages.
+/// Names of a family in both configuration languages.
 struct Words {
     family: Family,
-    /// `/ip` or `/ipv6`, and where static neighbours are.
+    /// `/ip` or `/ipv6`, and the menu of static neighbours.
     menu: &'static str,
     neighbours: &'static str,
-    /// The option of `ip`, and the family of nftables.
+    /// Option of `ip`, and family of nftables.
     option: &'static str,
     table: &'static str,
     default: &'static str,
-    /// The generators at the near and the far side.
+    /// Generators at the near and the far side.
     near: &'static str,
     far: &'static str,
 }
@@ -61,10 +61,10 @@ const FAMILIES: [Words; 2] = [
     },
 ];
 
-/// Gives both sides the rules, and the routes that their packets and the answers take.
+/// Configures rules and routes of both sides.
 ///
 /// # Errors
-/// Why the kernel of this machine cannot be measured so.
+/// Why the kernel of this machine cannot be measured.
 pub(super) fn prepare(lab: &Lab, pair: &Pair) -> Result<(), String> {
     let (mut routes, mut rules, mut ours) = (String::new(), String::new(), String::new());
     for words in &FAMILIES {
@@ -141,7 +141,7 @@ impl Words {
     }
 }
 
-/// Runs a command in the host that forwards; what it printed.
+/// Runs a command in the forwarding host; returns its output.
 fn in_kernel(lab: &Lab, argv: &[&str], input: &str) -> Result<String, String> {
     let program = argv.first().copied().unwrap_or_default();
     let failed = |error: std::io::Error| format!("{program}: {error}");
@@ -152,7 +152,7 @@ fn in_kernel(lab: &Lab, argv: &[&str], input: &str) -> Result<String, String> {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().map_err(failed)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // One that does not read has its reason, which it says.
+        // A command that does not read its input reports its own error.
         let _ = stdin.write_all(input.as_bytes());
     }
     let output = child.wait_with_output().map_err(failed)?;
@@ -169,7 +169,7 @@ fn in_kernel(lab: &Lab, argv: &[&str], input: &str) -> Result<String, String> {
 /// Measures both families.
 ///
 /// # Errors
-/// What went wrong; rows before it were printed.
+/// A run failed; completed rows are printed.
 pub(super) fn measure(
     bench: &Bench,
     via: &'static str,
@@ -215,7 +215,7 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// Sees that the router knows answers of as many connections as there are flows.
+/// Checks that the router has seen answers on as many connections as there are flows.
 fn established(words: &Words, pair: &Pair, flows: u32) -> Result<(), String> {
     let count = format!(
         "{}/firewall/connection/print count-only where seen-reply",
@@ -244,7 +244,7 @@ mod tests {
 
         let accepting = |text: &str| text.lines().filter(|line| line.contains("accept")).count();
         assert_eq!(accepting(&ours), 25);
-        // The chain's policy stands on a line of its own.
+        // The policy of the chain is on a separate line.
         assert_eq!(accepting(&theirs), 26);
         assert!(ours.contains(
             "/ip/firewall/filter/add chain=forward action=drop connection-state=invalid"

@@ -1,17 +1,15 @@
-//! Room in front of the generator's frames, as a card's driver leaves it.
+//! Headroom in front of the generator's frames, as the driver of a network card leaves.
 //!
-//! XDP wants 256 bytes in front of a frame (`XDP_PACKET_HEADROOM`). A frame that a packet socket sends
-//! has a few, so the kernel copies each before it shows it to XDP, which no frame of a card needs whose
-//! driver knows XDP. How much a veth device asks for cannot be set; but a bridge has all of its ports
-//! ask for as much as the most demanding one, and a tunnel asks for what its headers take, above what
-//! the tunnel below it asks for.
+//! XDP wants 256 bytes in front of a frame (`XDP_PACKET_HEADROOM`). Frames from a packet socket have only a few, so the
+//! kernel copies each frame before XDP, which frames of a card with XDP support do not need. The headroom of a veth
+//! device cannot be set. But all ports of a bridge get the headroom of the most demanding port, and a tunnel needs its
+//! headers in addition to the headroom of the tunnel below.
 
 use lab::Lab;
 
 use super::GENERATOR;
 
-/// Makes tunnels that are never used, five deep, and a bridge of the last one and the devices that
-/// send.
+/// Creates five unused stacked tunnels, and a bridge of the last one and the sending devices.
 const SCRIPT: &str = "
 below=lo
 for number in 1 2 3 4 5; do
@@ -24,10 +22,10 @@ ip link set ga1 master rooms
 ip link set ga2 master rooms
 ";
 
-/// Has both paths' frames begin behind enough room.
+/// Gives the frames of both paths enough headroom.
 ///
 /// # Errors
-/// What cannot be made here. Everything works without it; our side is slower.
+/// The devices cannot be created. Everything works without them, but the router's side is slower.
 pub(super) fn leave(lab: &Lab) -> Result<(), String> {
     let command = lab.command(GENERATOR, "sh");
     let output = command

@@ -1,4 +1,4 @@
-//! What is measured against: the kernel's forwarding, in a thread of its own (threaded NAPI).
+//! The reference of the comparison: the kernel's forwarding in a thread (threaded NAPI).
 
 use lab::Lab;
 
@@ -6,7 +6,7 @@ use super::cores::Cores;
 use super::napi::Napi;
 use super::{KERNEL, NOBODY};
 
-/// Has the kernel of its host forward in a thread on the second core.
+/// Makes the kernel of its host forward in a thread on the second core.
 pub(super) fn prepare(lab: &Lab, cores: Cores) -> Result<Napi, String> {
     let script = format!(
         "sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.k1.rp_filter=0

@@ -1,5 +1,5 @@
-//! The benchmark through real ports: a router on veth devices, and beside it the kernel's own
-//! forwarding on others, measured in alternation with the same packets.
+//! The benchmark through real ports: a router on veth devices, alternating with the kernel's own forwarding on other
+//! veth devices, with equal packets.
 //!
 //! ```text
 //!              ┌─ ga1 ── ether1 [ router ] ether2 ── gb1 ─┐
@@ -8,14 +8,13 @@
 //!    core 0                      core 1
 //! ```
 //!
-//! What arrives at the far end is addressed to a link address that nobody has, so that the kernel
-//! drops it at the first look. For the kernel's side that is the same. `guarded.rs` has the row past
-//! a firewall.
+//! Frames at the far end of both paths have an unused destination address, so that the kernel drops them early.
+//! `guarded.rs` contains the row with a firewall.
 //!
-//! The cores of a virtual machine run at different speeds while the host's other guests are busy, by
-//! half and for seconds. That is no common factor: one side may be limited by the generator's core,
-//! the other by the forwarder's. So the speed of both cores is measured around each pair of runs,
-//! and a pair that found them uneven is run again, as long as that is not the machine's usual state.
+//! The cores of a virtual machine run at different speeds while the host's other guests are busy, by half and for
+//! seconds. This does not cancel out in the comparison: one side may be limited by the generator's core, the other by
+//! the forwarder's. So the speed of both cores is measured around each pair of runs, and a pair on uneven cores is
+//! repeated, unless the cores of the machine are usually uneven.
 
 mod bridged;
 mod cores;
@@ -38,15 +37,15 @@ use generator::Generator;
 use napi::Napi;
 use pair::{Pair, Sample};
 
-/// How long packets flow before they count.
+/// Warm-up of a run.
 const WARM_UP: Duration = Duration::from_millis(50);
-/// How long they count.
+/// Duration of a measurement.
 const WINDOW: Duration = Duration::from_millis(300);
-/// The precedence of what is measured over everything else, and that of the worker, whose packets would
-/// wait until the kernel has no others.
+/// Realtime priority of measured threads over everything else, and priority of the worker, whose packets would
+/// otherwise wait until the kernel has no more packets of its own.
 const MEASURED: u8 = 20;
 const WORKER: u8 = 21;
-/// What both sides' far ends are told to be the next hop's link address.
+/// Link address of the next hop at both far ends.
 const NOBODY: &str = "02:00:00:00:fe:fe";
 
 const HOST: Host = Host {
@@ -113,7 +112,7 @@ const fn link(ends: [End; 2]) -> Link {
     }
 }
 
-/// What is measured here.
+/// Rows of this module.
 pub(super) const ROWS: [&str; 5] = [
     "routing-fast-path",
     "stateful-25",
@@ -122,13 +121,13 @@ pub(super) const ROWS: [&str; 5] = [
     bridged::ROWS[2],
 ];
 
-/// Of them, the one that is XDP's alone.
+/// The row that only XDP can run.
 pub(super) const BRIDGE_OFFLOAD: &str = bridged::ROWS[0];
 
-/// Measures the rows that are asked for, ours against the kernel's.
+/// Runs the requested rows, the router against the kernel.
 ///
 /// # Errors
-/// What cannot be measured here, or went wrong; rows before it were printed.
+/// The machine does not permit it, or a run failed; completed rows are printed.
 pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), String> {
     check(bench)?;
     let frames: Result<Vec<u16>, String> = bench.frames.iter().map(|f| frame(*f)).collect();
@@ -209,7 +208,7 @@ fn plain(
     Ok(())
 }
 
-/// The router's part: as the kernel's.
+/// Returns the router's configuration, equivalent to the kernel's.
 fn configuration() -> String {
     format!(
         "/ip address
@@ -230,7 +229,7 @@ add dst-address=2001:db8:ffff::/48 gateway=2001:db8:2::2
     )
 }
 
-/// Refuses what this cannot measure.
+/// Refuses options that this module cannot measure.
 fn check(bench: &Bench) -> Result<(), String> {
     if !crate::cli::location::is_root() {
         return Err(String::from(

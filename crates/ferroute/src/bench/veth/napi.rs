@@ -1,4 +1,4 @@
-//! Threaded NAPI: what a device receives is worked on in a thread, which can be put onto a core.
+//! Threaded NAPI: a thread, which can be pinned to a core, processes the received packets of a device.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,13 +11,13 @@ use super::MEASURED;
 use super::cores::{Cores, realtime};
 use crate::bench::process::run_time;
 
-/// The thread of a device.
+/// The NAPI thread of a device.
 pub(super) struct Napi {
     thread: Pid,
 }
 
 impl Napi {
-    /// Has a device of a host receive in a thread on the second core.
+    /// Makes a device of a host receive in a thread on the second core.
     pub(super) fn begin(lab: &Lab, host: &str, device: &str, cores: Cores) -> Result<Self, String> {
         let before: HashSet<Pid> = threads(device).collect();
         set(lab, host, device)?;
@@ -28,7 +28,7 @@ impl Napi {
         Ok(Self { thread })
     }
 
-    /// Nanoseconds that it has run so far.
+    /// Returns the processor time of the thread so far, in nanoseconds.
     pub(super) fn cpu(&self) -> u64 {
         run_time(&PathBuf::from(format!(
             "/proc/{}",
@@ -37,9 +37,9 @@ impl Napi {
     }
 }
 
-/// Turns it on. A veth device has NAPI when it merges what it receives, or has native XDP.
+/// Enables threaded NAPI. A veth device has NAPI if it uses GRO or has a native XDP program.
 fn set(lab: &Lab, host: &str, device: &str) -> Result<(), String> {
-    // With a view of /sys of its own, because that shows the devices of one namespace.
+    // Mounts a separate /sys, because /sys shows the devices of one namespace.
     let script = format!(
         "mount -t sysfs sysfs /sys
 ethtool -K {device} gro on
@@ -60,7 +60,7 @@ echo 1 > /sys/class/net/{device}/threaded"
     }
 }
 
-/// The kernel's threads that serve devices of this name, of whichever namespace.
+/// Returns the kernel threads of devices with this name, in any namespace.
 fn threads(device: &str) -> impl Iterator<Item = Pid> {
     let beginning = format!("napi/{device}-");
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! Both sides, measured in alternation.
+//! Alternating measurement of both sides.
 
 use bench::{Family, Peer, Row, Spread};
 
@@ -7,29 +7,29 @@ use super::generator::Generator;
 use super::napi::Napi;
 use crate::bench::process::Router;
 
-/// For each run that is wanted, this many may be run again because the cores were uneven.
+/// Maximum number of repetitions per requested run because of uneven cores.
 const AGAIN: usize = 2;
 
-/// Both sides, ready to be measured.
+/// Both sides, ready for measurement.
 pub(super) struct Pair {
     pub(super) ours: Generator,
     pub(super) theirs: Generator,
     pub(super) router: Router,
-    /// Where our shortcuts run, while they do.
+    /// The NAPI thread of the router's shortcuts, if they are in use.
     pub(super) shortcuts: Option<Napi>,
     pub(super) kernel: Napi,
     pub(super) cores: Cores,
 }
 
 impl Pair {
-    /// Gives both the frames that they send.
+    /// Sets the frames of both sides.
     pub(super) fn load(&mut self, templates: &[Vec<u8>]) -> Result<(), String> {
         self.ours.load(templates)?;
         self.theirs.load(templates)
     }
 
-    /// Runs both in alternation; each begins every other time, so that neither always has the
-    /// machine as the other left it.
+    /// Alternates runs of both sides; the first side of a pair alternates as well, so that neither side always runs on
+    /// the state that the other left.
     pub(super) fn measure(&mut self, runs: u32) -> Result<Measured, String> {
         let mut measured = Measured::default();
         let (wanted, mut again) = (runs.max(1) as usize, 0);
@@ -63,12 +63,12 @@ impl Pair {
     }
 }
 
-/// What one window of one side showed.
+/// Result of one window of one side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
-    /// Packets that came out, per second.
+    /// Packets per second at the far end.
     pub(super) rate: f64,
-    /// Processor time of what forwards, in nanoseconds per packet.
+    /// Processor time of the forwarder, in nanoseconds per packet.
     pub(super) core_ns: f64,
 }
 
@@ -81,7 +81,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// The row against the kernel, but for what the caller knows.
+    /// Builds the row against the kernel, except for values that the caller sets.
     pub(super) fn row(&mut self, family: Family, (tsc_hz, core_hz): (u64, u64)) -> Row {
         let spread = |samples: &[Sample], value: &dyn Fn(&Sample) -> f64| {
             let mut values: Vec<f64> = samples.iter().map(value).collect();
