@@ -1,8 +1,8 @@
 //! The time of day of a router, shared between control and the features that read it.
 //!
 //! The owner of the router reads the system's clock and passes the time in: first in [`crate::drive::Setup`], then by
-//! [`crate::drive::Control::set_clock`]. A [`DayClock`] is made from a time, so every reader has one, also while the
-//! first configuration is read. Readers keep a clone and ask it each time; they keep no time of their own.
+//! [`crate::drive::Control::set_clock`]. A [`DayClock`] is created with a time, so that readers see a valid time from
+//! the first configuration on. Readers keep a clone of the clock, and never store a time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
@@ -15,7 +15,7 @@ const SECOND: i64 = 1_000_000_000;
 #[derive(Clone, Debug)]
 pub struct DayClock(Arc<Cells>);
 
-/// One writer, control; a reader in another thread may see the zone of the time before.
+/// Control is the only writer; a reader on another thread may see a new time with the previous zone offset.
 #[derive(Debug)]
 struct Cells {
     unix_nanos: AtomicI64,
@@ -24,7 +24,7 @@ struct Cells {
 }
 
 impl DayClock {
-    /// A clock that shows this time until it is set again.
+    /// Creates a clock that shows this time until the next [`Self::set`].
     pub fn new(time: Clock) -> Self {
         Self(Arc::new(Cells {
             unix_nanos: AtomicI64::new(unix_nanos(time)),
@@ -33,7 +33,7 @@ impl DayClock {
         }))
     }
 
-    /// Sets all clones.
+    /// Sets the time of all clones.
     pub(crate) fn set(&self, time: Clock) {
         let Cells {
             unix_nanos: nanos,
@@ -45,7 +45,7 @@ impl DayClock {
         daylight.store(time.daylight, Ordering::Relaxed);
     }
 
-    /// The time that was set last.
+    /// Returns the time that was set last.
     pub fn now(&self) -> Clock {
         let nanos = self.unix_nanos();
         Clock {

@@ -235,7 +235,7 @@ pub enum Effect {
     Slave {
         /// The slave.
         slave: Name,
-        /// Kind of the master. An interface has at most one master of each kind.
+        /// Kind of the master. An interface can have one master of each kind.
         above: Above,
         /// The master; `None` frees the slave from its master of this kind.
         master: Option<Name>,

@@ -470,7 +470,7 @@ impl Default for Settings6 {
 pub enum AdvertiseDns {
     /// None.
     No,
-    /// The servers of `/ipv6/nd`; without any, the servers that the router itself uses.
+    /// The servers of `/ipv6/nd`; by default, the DNS servers of the router itself.
     Servers,
     /// The router, by its link-local address.
     Router,

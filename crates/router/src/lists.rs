@@ -17,7 +17,7 @@ pub(crate) const MENUS: [&str; 2] = ["/interface/list", "/interface/list/member"
 pub(crate) struct Lists {
     lists: BTreeMap<Name, InterfaceList>,
     members: BTreeMap<ItemId, Member>,
-    /// By interface: the lists that it is a direct member of.
+    /// By interface: the lists with the interface as a direct member.
     of: BTreeMap<Name, BTreeSet<(Name, ItemId)>>,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Egress {
     pub(crate) mtu: u32,
 }
 
-/// A path, and the objects that it depends on.
+/// A path, and the objects that determine it.
 #[derive(Debug, Default)]
 struct Lookup {
     /// `None` without a route.

@@ -111,8 +111,8 @@ fn difference(item: &Item, wanted: &Item) -> Given {
         .collect()
 }
 
-/// Whether a value is a secret, or a sealed one. A configuration without a password keeps the present one: exports hide
-/// passwords by default.
+/// Whether a value is a secret, in the clear or sealed. A configuration without a password keeps the present one:
+/// exports hide passwords by default.
 fn is_secret(value: &Value) -> bool {
     !value.is_empty() && value.as_str() != Some(menu::NO_SEAL)
 }
@@ -206,8 +206,8 @@ fn alike(
     all.into_iter().map(pair).collect()
 }
 
-/// Returns the number of equal values of two unnamed items; 0 if at most half are equal, or if one cannot be changed
-/// into the other while the other items exist.
+/// Returns the number of equal values of two unnamed items. Returns 0 if at most half of the values are equal, or if a
+/// conflict with other items prevents the change.
 fn likeness(item: &Item, target: &Item) -> usize {
     let named = |item: &Item| !matches!(identity(item, &[]), Identity::Text(_));
     let rules = item.menu.unique.iter().chain(item.menu.distinct);

@@ -108,7 +108,7 @@ impl Running<'_> {
     }
 
     /// Returns this router's source address for a destination behind this neighbour: an address of the neighbour's
-    /// interface, if it has one.
+    /// interface if possible.
     pub(crate) fn source_on4(
         &self,
         on: InterfaceId,

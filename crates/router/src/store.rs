@@ -2,8 +2,8 @@
 //! synced before the command is acknowledged.
 //!
 //! Items are kept as strings, by menu path and id, so that a later version can read the items that it knows and report
-//! the others. The database also holds the log of transactions, which is the source of the history, and the state
-//! before safe mode: both are written in the transaction that they belong to.
+//! the others. The database also contains the log of transactions, which is the source of the history, and the state
+//! before safe mode. Log and state are updated within the same database transaction.
 //!
 //! All values are encrypted under the machine's key ([`Key`]). A ledger of all acknowledged writes and a snapshot of
 //! the whole state lie beside the database, for recovery from a bad disk ([`opening`]).

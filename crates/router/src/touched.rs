@@ -92,7 +92,7 @@ impl Intent {
         }
     }
 
-    /// Records that an interface has queues, or has none any more.
+    /// Adds or removes the queues of an interface, and marks its dependants.
     pub(crate) fn queue(&mut self, interface: &Name, on: bool, touched: &mut Touched) {
         let is_other = match on {
             true => self.queued.insert(interface.clone()),

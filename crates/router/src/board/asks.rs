@@ -373,7 +373,7 @@ fn carrier(store: &Store, interface: &str) -> Carries {
 struct Lists<'a> {
     store: &'a Store,
     lists: BTreeMap<Name, InterfaceList>,
-    /// By interface: the lists that it is a direct member of.
+    /// By interface: the lists with the interface as a direct member.
     of: BTreeMap<Name, BTreeSet<Name>>,
 }
 

@@ -117,7 +117,7 @@ pub enum Reason {
     Software,
     /// The port is on no chip of the board.
     OffChip,
-    /// The ports of a bond are on different chips, or on none.
+    /// The ports of a bond are spread over several chips, or a port is on no chip.
     BondAcross,
     /// The chip does not switch.
     NoSwitch(&'static str),

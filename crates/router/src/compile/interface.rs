@@ -64,7 +64,7 @@ pub fn interface(
     })
 }
 
-/// Compiles the mirror of an interface, if it has one, as an egress of control.
+/// Compiles the mirror of an interface as an egress of control; `None` without a mirror.
 pub fn mirror(laid: &Laid) -> Option<(InterfaceId, Compiled)> {
     let (port, id) = laid.mirror?;
     Some((id, mirror_of(laid, (id, port))))

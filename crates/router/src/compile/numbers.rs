@@ -53,7 +53,7 @@ impl Numbers {
         *self.interfaces.entry(item).or_insert_with(|| slots.take())
     }
 
-    /// Returns the number of an interface that has one.
+    /// Returns the number of a known interface.
     pub fn known(&self, item: ItemId) -> Option<InterfaceId> {
         self.interfaces.get(&item).copied()
     }

@@ -87,7 +87,7 @@ pub struct Waiting {
 pub enum Upcall<A> {
     /// Send ICMP host (address) unreachable to the packet's sender.
     Unreachable(Waiting),
-    /// A question for an address that this interface does not have.
+    /// A question for an address of another interface or host.
     Asked(Question<A>),
     /// A neighbour answered a probe.
     Answered(A),

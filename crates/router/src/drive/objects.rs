@@ -11,7 +11,7 @@ use crate::plan::Step;
 use crate::rib::{V4, V6};
 use crate::touched::Touched;
 
-/// Changes of effects to the intent that have not been applied yet.
+/// Changes of the intent by effects, still to be applied.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     pub(super) touched: Touched,

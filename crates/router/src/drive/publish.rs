@@ -32,7 +32,8 @@ impl Control {
         self.change_tracking();
     }
 
-    /// Compiles a snapshot, and publishes it if it differs from the last one. Returns whether it differs.
+    /// Compiles a snapshot, and publishes it if it differs from the last published snapshot. Returns whether it
+    /// differs.
     fn publish_snapshot(&mut self) -> bool {
         let ground = Ground {
             intent: &self.intent,

@@ -176,7 +176,7 @@ impl Published {
         }
     }
 
-    /// Whether a link had no room for a station since the last call.
+    /// Returns whether a link rejected a station for lack of room since the last call.
     pub(super) fn take_full(&mut self) -> bool {
         core::mem::take(&mut self.full)
     }

@@ -80,7 +80,7 @@ impl Place {
         }
     }
 
-    /// Appends to a file, which is created if it does not exist. Does not sync.
+    /// Appends to a file, creating the file if needed. Does not sync.
     pub(super) fn append(&mut self, name: String, contents: &[u8]) -> Result<(), Reason> {
         match self {
             Self::Memory(files, clock) => {
@@ -223,7 +223,7 @@ pub(super) fn replace(folder: &OwnedFd, leaf: &str, contents: &[u8]) -> Result<(
     fs::fsync(folder).map_err(failed)
 }
 
-/// Opens the folder of a file; returns it with the last part of the name.
+/// Opens the folder of a file; returns the folder and the last part of the name.
 fn parent<'n>(root: &OwnedFd, name: &'n str) -> Result<(OwnedFd, &'n str), Reason> {
     let (folder, leaf) = name.rsplit_once('/').unwrap_or((".", name));
     Ok((beneath(root, folder, OFlags::DIRECTORY)?, leaf))
@@ -261,7 +261,7 @@ fn walk(folder: &OwnedFd, path: &str, depth: usize, found: &mut Vec<Entry>) -> R
     Ok(())
 }
 
-/// Returns the metadata; `None` if it is neither a file nor a folder.
+/// Returns the metadata; `None` unless it is a file or a folder.
 fn entry_of(name: String, stat: &fs::Stat) -> Option<Entry> {
     let kind = FileType::from_raw_mode(stat.st_mode);
     matches!(kind, FileType::RegularFile | FileType::Directory).then(|| Entry {

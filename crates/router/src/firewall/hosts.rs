@@ -61,7 +61,7 @@ pub(crate) struct HostRow<'a> {
     pub(crate) entry: &'a Entry,
     /// The address.
     pub(crate) address: IpAddr,
-    /// Since when the name has the address, and until when.
+    /// Times at which the answer for the address arrived and expires.
     pub(crate) known: AddressTimes,
 }
 

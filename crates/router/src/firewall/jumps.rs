@@ -9,8 +9,8 @@ use crate::intent::{ItemId, Name};
 /// A jump rule: its item, its chain, and the target chain.
 pub(super) type Jump<'a> = (ItemId, &'a Name, &'a Name);
 
-/// Returns the jumps that close a circle or exceed the maximum depth. Jumps are added in order: the last jump of a
-/// circle is the invalid one.
+/// Returns the jumps that close a circle or exceed the maximum depth. Jumps are added in order: the jump that closes a
+/// circle is invalid, the earlier ones are valid.
 pub(super) fn endless<'a>(jumps: impl Iterator<Item = Jump<'a>>) -> BTreeSet<ItemId> {
     let mut graph = Graph::default();
     let mut refused = BTreeSet::new();

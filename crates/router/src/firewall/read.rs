@@ -305,7 +305,7 @@ fn new_ttl(value: Option<&Value>) -> Option<Action> {
     }))
 }
 
-/// Prefixes that are translated into each other have one length, the longer of both (RFC 6296, 3.1).
+/// The prefixes of a translation get one length, the longer of both (RFC 6296, 3.1).
 fn prefixes(item: &Item) -> Option<Npt> {
     let prefix = |name: &str| item.get(name).and_then(Value::as_prefix);
     let (from, to) = (prefix("src-prefix")?, prefix("dst-prefix")?);

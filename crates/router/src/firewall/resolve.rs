@@ -55,7 +55,7 @@ pub(super) struct Place {
     pub endless: bool,
 }
 
-/// Compiles a rule; returns also why it is invalid, if it is. Invalid rules never match.
+/// Compiles a rule; for an invalid rule, returns the reason as well. Invalid rules never match.
 pub(super) fn compile(
     rule: &Rule,
     place: &Place,

@@ -1,8 +1,8 @@
 //! Classes of interfaces for rules, and sets of classes: the lists of `/interface/list`, and all interfaces of a kind.
 //!
-//! Interfaces that rules cannot distinguish share a class: they have the same kind and lists, and no rule names one of
-//! them directly. So adding another such interface recompiles no rule. A class is created with its first interface. A
-//! class without interfaces is removed when a new class is created.
+//! Interfaces that rules cannot distinguish share a class: kind and lists are equal, and no rule names one of the
+//! interfaces directly. So adding another such interface recompiles no rule. A class is created with its first
+//! interface. A class without interfaces is removed when a new class is created.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

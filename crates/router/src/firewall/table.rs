@@ -1,8 +1,8 @@
 //! One menu of rules: its rules in order, and its compiled table.
 //!
 //! The cost of a change depends on the change: changed rules are read, compiled, and replaced in the compiled table
-//! ([`Assembly`]). Other rules are compiled again only if a name in them changed: an interface, an interface list, a
-//! routing table, or a jump that closes a circle.
+//! ([`Assembly`]). A change of a named object (interface, interface list, routing table) recompiles the rules that name
+//! the object. So does a jump that closes a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -115,7 +115,7 @@ pub(crate) fn tcp_flags(value: &Value) -> Option<(u8, u8)> {
     })
 }
 
-/// Returns the hotspot states that must hold, and those that must not.
+/// Returns the required hotspot states, and the excluded hotspot states.
 pub(super) fn hotspot(value: &Value) -> Option<(Hotspot, Hotspot)> {
     let bit = |word: &str| {
         Some(match word {

@@ -8,7 +8,7 @@ use super::{ItemId, Name};
 
 /// Keys of an item in the indexes.
 pub trait Indexed {
-    /// The name by which other items refer to it.
+    /// Name that other items use to refer to it.
     fn name(&self) -> Option<&Name> {
         None
     }

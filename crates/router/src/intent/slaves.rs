@@ -1,5 +1,5 @@
 //! Slaves: interfaces whose frames a master takes, such as the ports of a bridge and the links of a bond. Masters and
-//! slaves are kept by name, because either may be configured before the other.
+//! slaves are kept by name, because the configuration may contain either of them first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,8 +41,8 @@ impl Slaves {
         before
     }
 
-    /// Returns the master that takes the frames of an interface. An interface with both a bond and a bridge has the
-    /// bond, which is nearer to the wire.
+    /// Returns the master that takes the frames of an interface. If an interface has a bond and a bridge, the bond is
+    /// the master: it is nearer to the wire.
     pub fn master(&self, slave: &str) -> Option<(Above, &Name)> {
         let [bond, bridge] = self.masters.get(slave)?;
         let bond = bond.as_ref().map(|name| (Above::Bond, name));

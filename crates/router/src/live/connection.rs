@@ -180,7 +180,8 @@ impl Control {
     }
 }
 
-/// Filters entries before their row is built: looking up one of a million connections should not format them all.
+/// Filters entries before their row is built: a search for one of a million connections must not format every
+/// connection.
 #[derive(Debug, Default)]
 struct Wanted {
     protocol: Option<Option<u8>>,
@@ -269,7 +270,7 @@ fn ends(row: &mut Row, (addresses, ports): Names, tuple: &Tuple) {
     }
 }
 
-/// Adds counters to a row; `waits` is the traffic of both directions that was not collected yet.
+/// Adds counters to a row; `waits` contains traffic of both directions that workers have not collected yet.
 fn count(row: &mut Row, entry: &Entry, waits: &[Option<Traffic>; 2], now: Tick) {
     let rates = entry.rates_bps(now);
     let mut directions = entry.directions;

@@ -39,7 +39,7 @@ impl Control {
         ControlFlow::Continue(())
     }
 
-    /// Returns the objects of a menu; for a view, the objects of all of its menus.
+    /// Returns the objects of a menu; a view shows the objects of several menus.
     fn objects_of(
         &self,
         store: &Store,

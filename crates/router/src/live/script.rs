@@ -128,7 +128,7 @@ impl Control {
         })
     }
 
-    /// Returns the script of an event: the script that it names, or its own text. Adding a script with this name later
+    /// Returns the script of an event: a named script, or the event's own text. Adding a script with this name later
     /// grants no rights beyond those of the user who adds it.
     fn event_of(&self, store: &Store, item: &Item) -> Result<Script, Reason> {
         let (text, owner) = (item.text("on-event"), item.text("owner"));

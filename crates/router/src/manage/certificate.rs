@@ -121,7 +121,7 @@ impl Control {
     }
 }
 
-/// Returns the certificate of an item in the store: within a transaction it may be newer than the running one.
+/// Returns the stored certificate of an item: within a transaction it may be newer than the running certificate.
 fn der_of(item: &Item) -> Option<Vec<u8>> {
     of_text(item.text("der")).filter(|der| !der.is_empty())
 }

@@ -39,8 +39,8 @@ pub const MAIN: u16 = 0;
 
 /// Destination of selected routes: the FIB, or a model of it.
 pub trait RouteSink<F: Family>: LineSink {
-    /// Replaces the routes of these prefixes in a table; [`NextHopId::NO_ROUTE`] for a prefix without a route of its
-    /// own. `changes` is sorted by prefix, without duplicates.
+    /// Replaces the routes of these prefixes in a table; [`NextHopId::NO_ROUTE`] removes the prefix. `changes` is
+    /// sorted by prefix, without duplicates.
     fn write_routes(&mut self, table: u16, changes: &[(Net<F>, NextHopId)]);
 }
 
@@ -324,8 +324,8 @@ impl<F: Family> Rib<F> {
         core::mem::take(&mut self.moved)
     }
 
-    /// Returns the targets of the probes of a gateway, whether or not it is alive: the targets of its routes, and
-    /// several of them behind a multipath route. For pings, each target has the next hop that leads there.
+    /// Returns the targets for probes of a gateway, dead or alive: the targets of its routes, and several of them
+    /// behind a multipath route. For pings, each target has the next hop that leads there.
     pub fn ways_to(
         &self,
         gateway: Gateway<F>,

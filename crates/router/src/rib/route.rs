@@ -61,7 +61,7 @@ pub enum Gateway<F: Family> {
 }
 
 impl<F: Family> Gateway<F> {
-    /// Returns the address of the gateway, if it has one.
+    /// Returns the gateway's address, if configured.
     pub fn address(&self) -> Option<F::Addr> {
         match self {
             Self::Address { addr, .. } | Self::On(addr, _) => Some(*addr),

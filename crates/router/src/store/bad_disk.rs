@@ -1,5 +1,5 @@
-//! Bad disks: whatever is flipped, zeroed or cut off, all that was acknowledged comes back, or is named as lost where
-//! both copies of it are hit. `PROPTEST_CASES` says how many damages are tried.
+//! Tests of damaged disks: after flipped bits, zeroed blocks or truncated files, every acknowledged write is recovered,
+//! or reported as lost if both copies are damaged. `PROPTEST_CASES` sets the number of damages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ const FILES: [&str; 5] = [
     "configuration.snapshot.before",
 ];
 
-/// The files of a store as they stand on disk.
+/// Files of a store on disk.
 type Image = Vec<(&'static str, Vec<u8>)>;
 
-/// A folder of a test's own, gone with it.
+/// Temporary folder, removed with the value.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -33,7 +33,7 @@ impl Folder {
         Self(folder)
     }
 
-    /// Replaces what is in it.
+    /// Replaces the files of the folder.
     fn fill(&self, image: &Image) {
         for entry in fs::read_dir(&self.0).expect("our folder").flatten() {
             fs::remove_file(entry.path()).expect("our file");
@@ -74,20 +74,20 @@ fn run(store: &mut Store, text: &str) -> Result<(), menu::Refusal> {
     script::import(store, &mut Offline, &mut session, text, &mut out)
 }
 
-/// A change that can be told from all others: it adds a list of this name.
+/// Adds a list whose name identifies the change.
 fn add(store: &mut Store, number: usize) {
     let text = format!("/interface list add name=secret{number}");
     run(store, &text).expect("it is taken");
 }
 
-/// What the numbers of changes are that a state has.
+/// Returns the numbers of the changes in a state.
 fn numbers(kept: &Kept) -> Vec<usize> {
     let values = kept.saved.items.iter().flat_map(|item| item.values.iter());
     let numbers = values.filter_map(|(_, value)| value.strip_prefix("secret")?.parse().ok());
     numbers.collect()
 }
 
-/// A store whose journal is in this folder, begun or taken up.
+/// Creates or reopens a store with its journal in this folder.
 fn started(folder: &Folder, on_damage: OnDamage) -> (Store, Vec<String>) {
     let mut durable = open(&folder.0, on_damage).expect("it can be opened");
     let mut store = schema::store();
@@ -102,16 +102,16 @@ fn started(folder: &Folder, on_damage: OnDamage) -> (Store, Vec<String>) {
     (store, said)
 }
 
-/// How a store is left.
+/// How a store ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
-    /// The router stopped as it was told to.
+    /// The router stopped cleanly.
     Stopped,
     /// The router was killed, some changes after the last snapshot.
     Killed,
 }
 
-/// Changes of a store, and how it stands on disk. Two snapshots are written in between.
+/// Makes changes, with two snapshots in between; returns the files on disk.
 fn filled(folder: &Folder, changes: usize, left: Left) -> Image {
     let (mut store, _) = started(folder, OnDamage::Refuse);
     for number in 1..=changes {
@@ -125,14 +125,14 @@ fn filled(folder: &Folder, changes: usize, left: Left) -> Image {
         drop(store);
         return folder.image();
     }
-    // The files while the store is open are those that a kill leaves.
+    // While the store is open, its files are those that a kill leaves.
     folder.image()
 }
 
-/// One damage to one file.
+/// Damages one file.
 fn damage(rng: &mut Rng, image: &mut Image) -> String {
     let mut below = |bound: usize| (rng.next_u64() % bound as u64) as usize;
-    // The database is hit more often than what stands beside it.
+    // The database is damaged more often than the other files.
     let weights = [0, 0, 0, 1, 1, 2, 3, 4];
     let file = weights[below(weights.len())] % image.len();
     let (name, bytes) = &mut image[file];
@@ -179,8 +179,8 @@ fn one_damaged_file_costs_nothing_that_was_acknowledged() {
     assert!(u64::from(refused) > cases() / 4, "{refused} were noticed");
 }
 
-/// Starts from a damaged image and checks that all is there, before it is accepted and then; returns whether changes
-/// were refused until then.
+/// Starts from a damaged image, and checks that all changes are recovered, before and after accepting the state.
+/// Returns whether changes were refused before.
 fn is_recovered(folder: &Folder, image: &Image, expected: &Kept, what: &str) -> bool {
     let mut durable = open(&folder.0, OnDamage::Refuse).unwrap_or_else(|e| panic!("{what}: {e}"));
     let running = kept(&durable);
@@ -239,7 +239,7 @@ fn where_several_files_are_damaged_what_is_lost_is_named_and_nothing_else_is_los
             .filter(|number| !is_named(**number, &said))
             .collect();
         let tail: Vec<_> = (41 - unnamed.len()..=40).collect();
-        // What stood last may be unknown, and then it says so.
+        // The last write may be unknown; then a message says so.
         let is_doubted = said.contains("there may have been changes behind");
         let is_tail = unnamed.iter().map(|number| **number).eq(tail);
         assert!(
@@ -252,8 +252,8 @@ fn where_several_files_are_damaged_what_is_lost_is_named_and_nothing_else_is_los
     assert!(complete > lossy, "{complete} were complete, {lossy} not");
 }
 
-/// Whether a list of losses names this change: by its revision, by the number of its write (the first is that of the
-/// whole configuration), or in what the list leaves out.
+/// Whether a list of losses contains this change: by its revision, by the number of its write (the first write is the
+/// whole configuration), or among the omitted entries.
 fn is_named(number: usize, said: &str) -> bool {
     said.lines().any(|line| {
         let line = line.trim();
@@ -277,7 +277,7 @@ fn is_named(number: usize, said: &str) -> bool {
 fn a_record_whose_content_is_hit_in_both_copies_is_named_and_those_behind_it_are_there() {
     let folder = Folder::new("record");
     let mut image = filled(&folder, 12, Left::Killed);
-    // All of the database, and of the ledger the content of the eleventh change.
+    // Damages all of the database, and the ledger's content of the eleventh change.
     image[0].1.clear();
     let ledger = &mut image[1].1;
     let records = records(ledger);
@@ -294,7 +294,8 @@ fn a_record_whose_content_is_hit_in_both_copies_is_named_and_those_behind_it_are
     assert!(said.contains("revision 11 admin: "), "{said}");
 }
 
-/// Where the records of a ledger begin, and where the last one ends: the write of the whole configuration is the first.
+/// Returns the offsets of the records in a ledger, and the end of the last record. The first record is the whole
+/// configuration.
 fn records(ledger: &[u8]) -> Vec<usize> {
     let folder = Folder::new("records");
     let path = folder.0.join("configuration.ledger");
@@ -443,7 +444,7 @@ fn a_long_ledger_is_begun_anew_behind_a_snapshot_and_both_are_read() {
 
     let mut durable = open(&folder.0, OnDamage::Refuse).expect("there is a state");
 
-    // The first snapshot was written before all of this: both ledgers lead from there.
+    // The first snapshot precedes all changes: both ledgers continue from it.
     assert_eq!(numbers(&kept(&durable)), [1]);
     assert_eq!(kept(&durable).saved.revision, 31);
     let said = durable.said().join("\n");
@@ -504,7 +505,7 @@ fn a_snapshot_is_written_when_changes_have_ended() {
     assert!(snapshot() == first, "changes may go on");
     store.rest();
     assert!(snapshot() != first, "nothing has changed for a rest");
-    // Without the database and the ledgers all is in it.
+    // The snapshot contains the whole state, without the database and the ledgers.
     drop(store);
     for name in [FILES[0], FILES[1]] {
         fs::write(folder.0.join(name), b"nothing").expect("our file");

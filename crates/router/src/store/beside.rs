@@ -15,12 +15,12 @@ pub(super) struct Beside {
     pub(super) reserve: Reserve,
     /// Number of the last write in the snapshot; `None` without a readable snapshot.
     pub(super) snapshot: Option<u64>,
-    /// Whether any write after the snapshot was more than a note. Notes (the last login of a user, the running router)
+    /// Whether writes after the snapshot changed more than notes. Notes (the last login of a user, the running router)
     /// are frequent and recorded in the ledger: they cause no snapshot of the whole configuration.
     pub(super) changed: bool,
     /// Length of the snapshot in bytes, if this process wrote it.
     pub(super) snapshot_bytes: u64,
-    /// Number of the last write at the last rest.
+    /// Serial number of the latest write when the router last rested.
     pub(super) rested: u64,
     /// Number of rests to skip until a snapshot is tried again.
     pub(super) patience: u32,

@@ -1,4 +1,4 @@
-//! A disk that loses power: what was synced is there, of what was not any part in any order.
+//! A simulated disk that loses power: after a crash any subset of the unsynced writes survives, in any order.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,27 +9,27 @@ use redb::StorageBackend;
 /// Tearing happens between sectors: a sector is written wholly or not.
 const SECTOR: usize = 512;
 
-/// What was asked of the disk since the last sync.
+/// An operation since the last sync.
 #[derive(Clone, Debug)]
 enum Step {
     Write(u64, Vec<u8>),
     Resize(u64),
 }
 
-/// The disk's plates, and what is still in its memory.
+/// Contents of the simulated disk: synced bytes, and unsynced operations.
 #[derive(Clone, Debug, Default)]
 struct State {
     synced: Vec<u8>,
     pending: Vec<Step>,
-    /// Counts syncs; at [`State::cut_at`] the power goes, before the sync has done anything.
+    /// Number of syncs; at [`State::cut_at`] the power fails before the sync has an effect.
     syncs: usize,
     cut_at: Option<usize>,
     dead: bool,
-    /// How many more writes it takes before it is full.
+    /// Number of writes until the disk is full.
     room: Option<usize>,
 }
 
-/// A disk that several see: the database, and the test that pulls the plug.
+/// A disk with shared access: for the database, and for the test that cuts the power.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Disk(Arc<Mutex<State>>);
 
@@ -38,28 +38,28 @@ impl Disk {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How often something was synced.
+    /// Returns the number of syncs.
     pub(super) fn syncs(&self) -> usize {
         self.with(|state| state.syncs)
     }
 
-    /// Lets the power go when the sync of this number is asked for.
+    /// Cuts the power at the sync with this number.
     pub(super) fn cut_at(&self, sync: Option<usize>) {
         self.with(|state| state.cut_at = sync);
     }
 
-    /// Lets it be full after so many writes more, or never.
+    /// Fills the disk after this number of further writes; `None` never fills it.
     pub(super) fn full_after(&self, writes: Option<usize>) {
         self.with(|state| state.room = writes);
     }
 
-    /// Whether the power is gone.
+    /// Whether the power is cut.
     pub(super) fn is_dead(&self) -> bool {
         self.with(|state| state.dead)
     }
 
-    /// The disk after the power came back: of what was not synced each step happened, did not, or
-    /// happened in part, in any order.
+    /// Returns the disk after a power loss: each unsynced operation took effect completely, partly or not at all, in
+    /// any order.
     pub(super) fn after_power_loss(&self, rng: &mut Rng) -> Self {
         self.with(|state| {
             let mut plates = state.synced.clone();
@@ -67,7 +67,7 @@ impl Disk {
             for index in (1..steps.len()).rev() {
                 steps.swap(index, below(rng, index + 1));
             }
-            // A fair part of all cuts loses everything, or nothing.
+            // A fair share of all cuts loses all unsynced operations, or none.
             let luck = below(rng, 4);
             for step in steps {
                 match (luck, below(rng, 3)) {
@@ -102,7 +102,7 @@ fn apply(plates: &mut Vec<u8>, step: &Step) {
     }
 }
 
-/// Some sectors of a write happen, the others do not.
+/// Applies some sectors of a write, and omits the others.
 fn tear(plates: &mut Vec<u8>, step: &Step, rng: &mut Rng) {
     let Step::Write(offset, bytes) = step else {
         return;

@@ -224,7 +224,8 @@ fn seal(vault: &Vault, block: Block, entries: &[(u64, Option<Vec<u8>>)]) -> io::
     Ok([&len[..], &sealed].concat())
 }
 
-/// Reads the next block: its entries, its length, and the bytes behind it. Returns `None` without a complete block.
+/// Reads the next block: returns its entries, its length, and the remaining bytes. Returns `None` without a complete
+/// block.
 fn read_block<'a>(
     vault: &Vault,
     block: Block,

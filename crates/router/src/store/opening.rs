@@ -165,7 +165,7 @@ impl Others {
         snapshot.is_some_and(|snapshot| (snapshot + 1..=serial).all(is_there))
     }
 
-    /// Whether any write after the snapshot, up to this one, was more than a note.
+    /// Whether writes after the snapshot, up to this one, changed more than notes.
     fn changed_behind_snapshot(&self, serial: u64) -> bool {
         let known = self.records.by_serial();
         let is_note = |number| {
@@ -498,8 +498,8 @@ fn fill(
     Ok(vault)
 }
 
-/// Returns the reason why an intact database may lack acknowledged writes; `None` if it has all. The database is
-/// written before the ledger, so it should be at least as recent.
+/// Returns the reason why an intact database may lack acknowledged writes; `None` if it has all. Each write reaches the
+/// database before the ledger, so the database should be at least as recent.
 fn doubt(copy: &Copy, records: &Records) -> Option<&'static str> {
     let serial = copy.state.as_ref().map_or(0, |(serial, _)| *serial);
     match &records.current {

@@ -26,13 +26,13 @@ pub(super) struct Record {
 /// Result of reading one file.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    /// The head, even if its key is another one.
+    /// The head, even of a file under a different key.
     pub(super) head: Option<Head>,
     /// Whether the head could be decrypted: otherwise all other fields are empty.
     pub(super) is_open: bool,
     /// Whether an earlier version wrote the file, with records without content.
     pub(super) is_of_before: bool,
-    /// Number of the last write before the first record.
+    /// Serial number of the latest write before the first record.
     pub(super) base: u64,
     pub(super) records: Vec<Record>,
     /// End of the last readable record.
@@ -219,7 +219,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Decrypts the title at an offset, if there is one.
+    /// Decrypts the title at an offset; `None` without a valid title.
     fn title(&self, at: usize) -> Option<Title> {
         let sealed = self.bytes.get(at..at + TITLE)?;
         if sealed.iter().all(|byte| *byte == 0) {

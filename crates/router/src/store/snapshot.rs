@@ -13,7 +13,7 @@ const MAGIC: &[u8] = b"ferroute state 1\n";
 /// Result of reading a file.
 #[derive(Debug)]
 pub(super) struct Reading {
-    /// The head, even if its key is another one.
+    /// The head, even of a file under a different key.
     pub(super) head: Option<Head>,
     /// Number of its last write, and bytes of the state; `None` if the file is damaged.
     state: Option<(u64, Vec<u8>)>,

@@ -30,7 +30,7 @@ use world::{Balance, World, connections, entries, mac, memory};
 
 /// Packets of established connections per second, in both directions together.
 const ESTABLISHED: f64 = 20_000.0;
-/// Duration of the measurement without an attack, and of its warm-up.
+/// Duration of the measurement before the attack, and of the preceding warm-up.
 const ALONE: Duration = Duration::from_secs(3);
 const WARM_UP: Duration = Duration::from_secs(1);
 /// Maximum sleep of senders.
@@ -223,8 +223,8 @@ impl<'a> Run<'a> {
         ))
     }
 
-    /// Each host sends a request, the server answers, and the host sends again: then the connection is assured, and the
-    /// router does not evict it for another.
+    /// Each host sends a request, the server answers, and the host sends again: the router does not evict connections
+    /// with packets in both directions.
     fn fill_once(&mut self, answers: &mut PacketReplay, strangers: u32) {
         let (begin, mut pace) = (Instant::now(), Pace::new(FILL));
         // Progress of requests, answers, and second requests.

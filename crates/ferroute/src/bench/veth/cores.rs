@@ -93,8 +93,8 @@ fn pin(thread: Option<Pid>, core: usize) -> Result<(), String> {
     sched_setaffinity(thread, &set).map_err(|error| format!("core {core}: {error}"))
 }
 
-/// Gives a thread realtime priority over everything that is not measured, or removes it. If this is refused, the
-/// figures spread more, which shows in them.
+/// Gives a thread realtime priority over everything that is not measured, or removes the priority. If the kernel
+/// refuses, the figures spread more visibly.
 pub(super) fn realtime(thread: Pid, precedence: Option<u8>) {
     let class = if precedence.is_some() { "-f" } else { "-o" };
     let _ = Command::new("chrt")

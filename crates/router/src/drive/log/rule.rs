@@ -14,7 +14,7 @@ use super::remote::{Carrier, Remote};
 /// Selects entries for an action.
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// Topics that an entry must have, and topics that an entry must not have.
+    /// Required topics, and excluded topics, of an entry.
     with: Vec<String>,
     without: Vec<String>,
     prefix: String,

@@ -50,7 +50,7 @@ pub(super) fn number(name: &str) -> Option<u16> {
     found.map(|(_, port)| *port)
 }
 
-/// Formats a port, with its name if it has one: `443 (https)`.
+/// Formats a port with the name of its service, if known: `443 (https)`.
 pub(super) fn named(port: u16) -> String {
     match PORTS.iter().find(|(_, own)| *own == port) {
         Some((name, _)) => format!("{port} ({name})"),

@@ -1,9 +1,10 @@
-//! With whose rights files run that events and scripts import or apply.
+//! Tests: rights of files that events and scripts import or apply.
 
 use super::rights::{DENIED, by, router, wait_a_day};
 use crate::Instance;
 
-/// Whether a file with these lines has made the user `new` or renamed the router, where an event does this.
+/// Returns whether a file with these lines has added the user `new` or renamed the router after this event, and the
+/// last log line.
 fn after(event: &str, owner: &str, lines: &str) -> (bool, bool, String) {
     let mut router = router();
     let add = format!("/file add name=job.rsc contents=\"{lines}\"");
@@ -63,7 +64,7 @@ fn a_file_that_a_script_imports_has_no_more_rights_than_its_owner_whoever_lends_
 
     assert!(!has_user(&mut router), "{said}");
     assert!(said.contains(DENIED), "{said}");
-    // A line that a user types is the user's own deed.
+    // A line that a user types runs with the rights of the user.
     by(&mut router, "admin", "/import job.rsc");
     assert!(has_user(&mut router));
 }

@@ -1,4 +1,4 @@
-//! With whose rights scripts and sessions run.
+//! Tests: rights of scripts and sessions.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::drive::Setup;
 
 pub(super) const DENIED: &str = "not enough permissions (9)";
 
-/// Three in the night of some day.
+/// Three o'clock at night.
 const NIGHT: Clock = Clock {
     unix_seconds: 1_795_316_400,
     nanos: 0,
@@ -20,7 +20,8 @@ const NIGHT: Clock = Clock {
 };
 use tool::Router;
 
-/// A router with an administrator `admin`, and users `wanda`, who writes, and `rita`, who reads.
+/// Creates a router with the administrator `admin`, the user `wanda` with policy `write`, and the user `rita` with
+/// policy `read`.
 pub(super) fn router() -> Instance {
     let mut store = schema::store();
     store.set_seal(|_, text| Ok(text.to_owned()), |seal, text| seal == text);
@@ -37,7 +38,7 @@ pub(super) fn router() -> Instance {
     router
 }
 
-/// A session of a user, as logging in makes it.
+/// Creates the session of a user, like a login.
 fn session(router: &mut Instance, user: &str) -> Session {
     let grant = router.grant(user);
     let mut session = router.control().scripting().session(user);
@@ -45,7 +46,7 @@ fn session(router: &mut Instance, user: &str) -> Session {
     session
 }
 
-/// The router for one job alone.
+/// The router while one job runs.
 struct Whole<'a>(&'a mut Instance, &'a mut VecDeque<Job>);
 
 impl Site for Whole<'_> {
@@ -71,7 +72,7 @@ impl Site for Whole<'_> {
     }
 }
 
-/// Runs a line of a user, which may start jobs; they wait to be run.
+/// Runs a line of a user; jobs that it starts are queued.
 fn with_jobs(router: &mut Instance, user: &str, line: &str, jobs: &mut VecDeque<Job>) -> String {
     let mut session = session(router, user);
     let mut site = Whole(router, jobs);
@@ -98,7 +99,7 @@ fn name(router: &mut Instance) -> String {
     by(router, "admin", ":put [/system identity get name]")
 }
 
-/// Lets a night and a day pass, and runs what is due then; gives the log's last line.
+/// Advances the clock by a day and a night, and runs due jobs; returns the last log line.
 pub(super) fn wait_a_day(router: &mut Instance) -> String {
     router.control().set_clock(Clock {
         unix_seconds: NIGHT.unix_seconds + 86_400,
@@ -142,7 +143,7 @@ fn who_is_demoted_may_do_less_at_once() {
     assert_eq!(read, DENIED);
 }
 
-/// What looks at the router and at the network.
+/// Commands that inspect the router and the network.
 const LOOKS: [&str; 5] = [
     "/tool trace in-interface=lo src-address=127.0.0.1 dst-address=127.0.0.1 dst-port=80",
     "/tool ping 127.0.0.1 count=1",
@@ -236,7 +237,7 @@ fn scripts_of_others_are_changed_by_who_manages_users_alone() {
 fn an_event_runs_with_what_it_and_its_script_and_both_owners_may() {
     for (event, script, runs) in [
         ("admin", "admin", true),
-        // She may not make users, whatever the event may.
+        // `wanda` may not add users, whatever rights the event has.
         ("admin", "wanda", false),
         ("wanda", "admin", false),
     ] {
@@ -250,7 +251,7 @@ fn an_event_runs_with_what_it_and_its_script_and_both_owners_may() {
             policy(event)
         );
         assert_eq!(by(&mut router, event, &add), "");
-        // The text names a script only once somebody has added it.
+        // The text names a script only after a user has added it.
         let add = format!(
             "/system script add name=night policy={} \
              source=\"/user add name=new group=full password=x\"",
@@ -305,7 +306,7 @@ fn global_variables_of_others_are_changed_by_who_manages_users_alone() {
     assert_eq!(by(&mut router, "admin", line), "");
 }
 
-/// Makes two of itself, for ever.
+/// A script that starts two copies of itself, forever.
 const BOMB: &str = "/system script add name=bomb policy=read,write \
                     source=\":execute {/system script run bomb}; :execute {/system script run bomb}\"";
 
@@ -345,7 +346,7 @@ fn one_command_ends_all_jobs_with_what_they_are_about_to_start() {
     }
     let listed = ":put [/system script job find]";
     let listed = by(&mut router, "admin", listed);
-    // What was listed ends and leaves others before the command comes.
+    // The listed jobs end and start other jobs before the command runs.
     for _ in 0..2 {
         let job = jobs.pop_front().expect("there are some");
         job.run(&mut Whole(&mut router, &mut jobs));
