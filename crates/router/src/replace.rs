@@ -206,8 +206,8 @@ fn alike(
     all.into_iter().map(pair).collect()
 }
 
-/// Returns the number of equal values of two unnamed items. Returns 0 if at most half of the values are equal, or if a
-/// conflict with other items prevents the change.
+/// Returns the number of equal values of two unnamed items. Returns 0 if at most half of the values are equal, if
+/// either item has a name, or if unique properties differ.
 fn likeness(item: &Item, target: &Item) -> usize {
     let named = |item: &Item| !matches!(identity(item, &[]), Identity::Text(_));
     let rules = item.menu.unique.iter().chain(item.menu.distinct);

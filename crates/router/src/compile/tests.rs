@@ -14,7 +14,7 @@ use super::*;
 use crate::intent::{Intent, Name};
 use crate::rib::Protocol;
 
-/// What a configuration comes to on ports `ether1` (number 0) and `ether2` (number 1).
+/// Compiles configurations on the ports `ether1` (number 0) and `ether2` (number 1).
 struct Desk {
     intent: Intent,
     layout: Layout,
@@ -82,7 +82,7 @@ impl Desk {
         &self.interfaces.get(&id).expect("it is compiled").line
     }
 
-    /// The VLAN interfaces on an interface.
+    /// Returns the VLAN interfaces on an interface.
     fn vlans_on(&self, name: &str) -> Vec<InterfaceId> {
         let (on, _) = self.layout.named(name).expect("an interface");
         let lies_on = |is: &Compiled| is.vlan.is_some_and(|(below, _)| below == on);
@@ -106,7 +106,7 @@ fn the_walk_is_the_fast_one_unless_there_is_a_reason() {
         SlowReason::ReversePathFilter,
     ];
     assert_eq!(slow.snapshot.ipv4.slow.iter().collect::<Vec<_>>(), expected);
-    // RouterOS: rp-filter and the settings of IPv4 are nothing to IPv6; rules are.
+    // RouterOS: rp-filter and IPv4 settings do not affect IPv6; routing rules do.
     let rules = [SlowReason::RoutingRules];
     assert_eq!(slow.snapshot.ipv6.slow.iter().collect::<Vec<_>>(), rules);
 }
@@ -124,7 +124,7 @@ fn vlans_lie_on_their_parents_however_they_are_ordered() {
     assert_eq!(inner.link.tags, [(0x8100, 10), (0x88a8, 20)]);
     assert_eq!((inner.link.out, inner.link.running), (OutId::port(1), true));
     assert_eq!(desk.vlans_on("a"), [id]);
-    // What is disabled takes no frames.
+    // A disabled interface takes no frames.
     assert_eq!(desk.vlans_on("ether2").len(), 1);
     let (port, _) = desk.layout.named("ether2").expect("a port");
     assert_eq!(desk.line_of("b").under, port);
@@ -154,7 +154,7 @@ fn addresses_come_with_their_networks_and_their_own_routes() {
     };
     let connected = ["10.1.0.0/24", "10.3.0.0/31", "198.51.100.7/32"];
     assert_eq!(nets(Protocol::Connected), connected);
-    // Own addresses, then the one broadcast address: a /31 and a /32 have none (RFC 3021).
+    // Local addresses, then the only broadcast address: a /31 and a /32 have none (RFC 3021).
     let own = [
         "10.1.0.1/32",
         "10.1.0.2/32",
@@ -177,7 +177,7 @@ fn ipv6_addresses_are_made_from_link_addresses_where_asked() {
         .collect();
 
     assert_eq!(own, ["2001:db8::ff:fe00:1", "fe80::ff:fe00:1"]);
-    // While duplicates are looked for, the network is there and the address is not.
+    // During duplicate address detection the network has a route, and the address has none.
     let keys = |dad| -> Vec<_> {
         let own = desk.addresses.of6(id);
         own.flat_map(|(addr, own)| address::keys6((id, addr), own, true, dad))
@@ -186,7 +186,7 @@ fn ipv6_addresses_are_made_from_link_addresses_where_asked() {
     let tried = keys(Dad::Tentative);
     assert!(matches!(tried[..], [OfferKey::Connected(..)]));
     assert!(keys(Dad::Failed).is_empty());
-    // The network, both addresses, and those that the routers of their networks share.
+    // The network, both addresses, and the anycast addresses of their networks.
     assert_eq!(keys(Dad::Done).len(), 5);
 }
 
@@ -222,7 +222,7 @@ fn rules_are_compiled_in_order_and_those_that_name_nothing_are_left_out() {
 
     let rules = &desk.snapshot.rules;
     assert_eq!(rules.len(), 2);
-    // RouterOS: routes of this length or shorter do not count: not the default route here.
+    // RouterOS: routes of this length or shorter are ignored: here, the default route.
     assert_eq!((rules[0].table, rules[0].min_prefix), (1, Some(1)));
     assert_eq!(rules[1].action, RuleAction::Unreachable);
     assert_eq!(
@@ -266,7 +266,7 @@ fn a_device_is_asked_for_the_longest_mtu_on_it_that_was_given() {
     assert_eq!(wishes(""), [None, None]);
     let low = "/interface ethernet set ether1 mtu=1400\n";
     assert_eq!(wishes(low), [Some(1400), None]);
-    // A second tag is part of what the device carries.
+    // A second tag counts towards the device's maximum payload.
     let vlans = "/interface vlan add name=v interface=ether1 vlan-id=5 mtu=4000\n\
                  /interface vlan add name=w interface=v vlan-id=6 mtu=3999\n\
                  /interface vlan add name=x interface=ether2 vlan-id=6 mtu=5000 disabled=yes\n";
@@ -294,7 +294,7 @@ fn slots_rest_and_come_back_with_another_generation() {
     let again = numbers.interface(7);
     assert!(again > mirror && mirror > first);
 
-    // However many come and go, the table does not grow.
+    // Adding and removing many interfaces does not grow the table.
     let mut seen = BTreeSet::from([first, mirror, again]);
     for item in 8..1_000 {
         numbers.release(item - 1);

@@ -5,7 +5,7 @@ use menu::Files as _;
 
 use super::place::missing;
 
-/// A folder that goes with the test.
+/// Temporary folder, removed with the value.
 struct Temporary(std::path::PathBuf);
 
 impl Temporary {

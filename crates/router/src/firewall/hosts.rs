@@ -61,7 +61,7 @@ pub(crate) struct HostRow<'a> {
     pub(crate) entry: &'a Entry,
     /// The address.
     pub(crate) address: IpAddr,
-    /// Times at which the answer for the address arrived and expires.
+    /// When the name gained the address, when its TTL ends, and when it is removed.
     pub(crate) known: AddressTimes,
 }
 

@@ -83,7 +83,7 @@ impl Bench {
         }
     }
 
-    /// Runs a command as a transaction that the firewall follows.
+    /// Runs a command as a transaction, and applies its changes to the firewall.
     fn change(&mut self, text: &str) -> bool {
         let mut follower = Follower::default();
         let (session, out) = (&mut Session::new("admin"), &mut String::new());
@@ -103,7 +103,7 @@ impl Bench {
         each.fold(false, |before, one| before | one)
     }
 
-    /// Follows rules that were made; says whether workers must be told.
+    /// Applies rules of features; returns whether workers must be told.
     fn follow_made(&mut self) -> bool {
         let around = Around {
             intent: &self.intent,
@@ -122,7 +122,7 @@ impl Bench {
         self.firewall.class(self.layout.by_name[name])
     }
 
-    /// What comes of a TCP packet from port 5000 to this port in a chain.
+    /// Returns the verdict on a TCP packet from port 5000 to this port in a chain.
     fn verdict(&self, table: &Table, chain: &str, asked: &Asked<'_>) -> Verdict {
         let bytes = asked.packet();
         let fields = Fields::of(&bytes);
@@ -134,7 +134,7 @@ impl Bench {
     }
 }
 
-/// Keeps the changes of transactions.
+/// Collects the changes of transactions.
 #[derive(Default)]
 struct Follower(Vec<Changes>);
 
@@ -218,7 +218,7 @@ fn the_lists_and_chains_of_a_configuration_decide_about_packets() {
         source,
         ..Asked::default()
     };
-    // The list's fixed part is searched by the data plane itself.
+    // The data plane itself searches the configured entries of the list.
     let _ = verdict(from(good));
     let inside = Asked {
         ingress: "ether2",
@@ -251,7 +251,7 @@ fn a_change_compiles_only_what_it_touches() {
     let after = rules(&bench, "input");
     assert!(Arc::ptr_eq(&input[0], &after[0]) && !Arc::ptr_eq(&input[1], &after[1]));
     assert!(matches!(after[1].action, Action::Accept));
-    // Its number is the same, and with it its counters.
+    // The rule keeps its number, and with it its counters.
     assert_eq!(input[1].id, after[1].id);
     assert!(Arc::ptr_eq(&forward[0], &rules(&bench, "forward")[0]));
 
@@ -272,7 +272,7 @@ fn patterns_are_in_force_at_once_and_joined_when_the_owner_comes_to_it() {
     let first = bench.firewall.take_joining().expect("a pattern is new");
     assert!(bench.firewall.take_joining().is_none(), "it is taken");
 
-    // A change of something else leaves it good, one of patterns does not.
+    // Other changes leave the compiled result valid; changes of patterns do not.
     assert!(bench.change("/ip firewall filter add chain=forward action=accept"));
     assert!(bench.firewall.take_joining().is_none());
     let before = Arc::clone(bench.firewall.compiled());
@@ -359,7 +359,7 @@ fn interfaces_that_are_like_one_before_need_no_rule_compiled_anew() {
     assert!(drops(&bench, "s1099"));
     assert!(!drops(&bench, "w2"));
 
-    // One that a rule names is a class by itself, and another class as a member.
+    // An interface that a rule names directly is a class of its own, and changes its class as a member.
     assert!(!drops(&bench, "v7"));
     bench.change("/interface list member add list=LAN interface=v7");
     assert!(drops(&bench, "v7"));
@@ -441,7 +441,7 @@ fn connections_are_tracked_from_the_first_rule_on() {
     };
     assert_eq!(tracked(&bench), (false, false));
 
-    // Raw rules are there to do without.
+    // Raw rules do not need connection tracking.
     bench.change("/ip firewall raw add chain=prerouting action=notrack");
     assert_eq!(tracked(&bench), (false, false));
     bench.change("/ip firewall filter add chain=input action=accept disabled=yes");
@@ -509,7 +509,7 @@ fn translations_keep_their_places_and_know_their_side() {
         )
     );
     let desk = bench.firewall.desk("/ip/firewall/nat").expect("a table");
-    // A source cannot be translated before the packet is routed.
+    // The source cannot be translated before routing.
     assert!(desk.invalid(bench.item("/ip/firewall/nat", 5)).is_some());
 
     let before = bench.firewall.compiled().targets.clone();

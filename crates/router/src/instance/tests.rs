@@ -1,4 +1,4 @@
-//! What a router says once.
+//! Messages and notes that a router writes once.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use super::{Instance, UNTOLD};
 use crate::drive::Setup;
 use crate::store::{Durable, Key, OnDamage};
 
-/// A folder that nobody else has.
+/// Creates a folder for one test.
 fn folder(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("ferroute-first-{name}-{}", std::process::id()))
 }
 
-/// A router that starts with this state, and the notes in it.
+/// Starts a router with this state; returns it with its notes.
 fn started(state: &Path) -> (Instance, BTreeMap<String, String>) {
     let key = Key::new([7; 32], "a test");
     let durable = Durable::open(state, &key, OnDamage::Refuse).expect("nobody else has it");
@@ -41,7 +41,7 @@ fn a_first_password_that_nobody_was_told_is_void_at_the_next_start() {
     let state = folder("untold");
     let (mut router, notes) = started(&state);
     assert_eq!(router.give_first_password(&notes, "one"), Ok(true));
-    // Killed before it is told.
+    // Killed before anybody was told the password.
     drop(router);
 
     let (mut router, notes) = started(&state);

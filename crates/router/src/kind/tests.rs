@@ -1,4 +1,4 @@
-//! The list of kinds, and who names one.
+//! The list of kinds, and the code that names a single kind.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ fn each_menu_of_a_kind_holds_interfaces_and_is_of_one_kind() {
     }
 }
 
-/// The files of both layers, each with its text.
+/// Returns the sources of both layers: file name and text.
 fn sources() -> Vec<(String, String)> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut folders = vec![crates.join("router/src"), crates.join("dataplane/src")];
@@ -38,7 +38,7 @@ fn sources() -> Vec<(String, String)> {
     files
 }
 
-/// The null kind and its encapsulation stand for any new one: their files, and a line in each list.
+/// The null kind and its encapsulation stand for any new kind: two files, and a line in each list.
 #[test]
 fn a_new_kind_changes_the_two_lists_alone() {
     const OWN: [&str; 2] = ["dataplane/src/encap/null.rs", "router/src/kind/null.rs"];

@@ -1,4 +1,4 @@
-//! What users do with the configuration as a whole.
+//! Commands on the configuration as a whole.
 
 use frame::Offloads;
 use machine::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::drive::{PortNews, Setup};
 use crate::store::{Durable, Key, OnDamage};
 use crate::{Holder, Instance};
 
-/// A router that keeps nothing on disk, at some time of day.
+/// Creates a router without a disk, at some time of day.
 pub(super) fn router() -> Instance {
     with(schema::store())
 }
@@ -32,7 +32,7 @@ fn run(router: &mut Instance, session: &mut Session, text: &str) -> String {
     out
 }
 
-/// As [`run`], in a session of its own.
+/// Runs a command like [`run`], in a new session.
 pub(super) fn once(router: &mut Instance, text: &str) -> String {
     run(router, &mut Session::new("admin"), text)
 }
@@ -293,7 +293,7 @@ fn an_import_says_where_it_failed_and_leaves_nothing() {
     assert_eq!(once(&mut router, LISTS), "1\n", "the menu is still known");
 }
 
-/// A configuration that was exported is read by a router that has it already, before it takes its place.
+/// Imports an exported configuration as a dry run into the router that exported it.
 #[test]
 fn the_dry_run_of_a_whole_configuration_checks_against_what_the_file_makes() {
     let mut router = router();
@@ -309,7 +309,7 @@ fn the_dry_run_of_a_whole_configuration_checks_against_what_the_file_makes() {
     let said = dry(&mut router, "whole.rsc");
     assert!(!said.contains("error(s)"), "{said}");
     assert!(dry(&mut router, "part.rsc").ends_with("found 3 error(s) in import file"));
-    // What the file itself has wrong is found all the same.
+    // Errors in the file itself are still found.
     write(
         &mut router,
         "wrong.rsc",
@@ -318,7 +318,7 @@ fn the_dry_run_of_a_whole_configuration_checks_against_what_the_file_makes() {
     assert!(dry(&mut router, "wrong.rsc").ends_with("found 1 error(s) in import file"));
 }
 
-/// The dry run converts an older configuration as the import does, and says what the conversion is refused for.
+/// A dry run converts an older configuration like an import, and reports refused conversions.
 #[test]
 fn a_dry_run_judges_what_the_conversion_of_an_older_file_makes() {
     let mut router = router();
@@ -460,7 +460,7 @@ fn an_applied_file_is_shown_first_and_taken_back_unless_its_user_confirms() {
         "- /system identity set name=ferroute\n+ /system identity set name=new\n"
     );
     assert_eq!(once(&mut router, IDENTITY), "ferroute\n");
-    // What is not shown is named where it is all that differs.
+    // Hidden values are named if they are the only difference.
     once(
         &mut router,
         "/snmp community add name=c authentication-password=one123456",
@@ -527,7 +527,7 @@ fn revisions_are_listed_compared_and_gone_back_to() {
     assert_eq!(gone, "failure: no such revision");
 }
 
-/// A folder for a state, gone with the test.
+/// Temporary state folder, removed with the value.
 struct State(std::path::PathBuf);
 
 impl State {
@@ -536,7 +536,7 @@ impl State {
         Self(std::env::temp_dir().join(name))
     }
 
-    /// A router with this state, and what it said when it took that up.
+    /// Starts a router with this state; returns it with the messages of the start.
     fn start(&self) -> (Instance, Vec<String>) {
         let key = Key::new([7; 32], "a test");
         let mut durable = Durable::open(&self.0, &key, OnDamage::Refuse).expect("the folder");
@@ -659,7 +659,7 @@ fn the_workers_are_told_when_the_zone_has_another_time() {
 fn an_entry_with_a_timeout_is_there_for_that_long_and_not_after_a_restart() {
     const ENTRY: &str = "/ip firewall address-list add list=a address=192.0.2.1 timeout=20s";
     const ENTRIES: &str = ":put [:len [/ip firewall address-list find]]";
-    // Of the file that a router begins with.
+    // The entry comes from the file of the initial configuration.
     let mut store = schema::store();
     let (mut session, mut out) = (Session::new("admin"), String::new());
     script::import(
@@ -766,7 +766,7 @@ fn a_port_gets_its_own_hardware_address_again_as_one_change() {
     assert_eq!(addresses(&mut router), "02:00:00:00:00:99\n".repeat(2));
     assert_eq!(once(&mut router, "/redo"), "");
     assert_eq!(addresses(&mut router), own);
-    // In a file it is one change with the rest.
+    // Within a file it is part of the file's only change.
     write(&mut router, "reset.rsc", &format!("{other}\n{reset}\n"));
     once(&mut router, "/import reset.rsc");
     assert_eq!(addresses(&mut router), own);

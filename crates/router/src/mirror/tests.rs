@@ -93,7 +93,7 @@ fn a_slot_that_is_given_again_has_the_port_number_that_it_had() {
     assert!(numbers.len() < 200, "{}", numbers.len());
 }
 
-/// A point-to-point interface of a session, with an address.
+/// Adds a point-to-point interface of a session, with an address.
 fn come(number: u64, out: &mut Effects) {
     let owner = Owner {
         feature: "test",
@@ -157,7 +157,7 @@ fn thirty_thousand_point_to_point_interfaces_share_one_port() {
     let line = control.interfaces().get(id).expect("workers know it");
     assert_eq!(line.mirror, Some(shared.0));
     assert!(control.mirrors.is_empty());
-    // The port of ether1 and the shared one.
+    // The port of ether1 and the shared port.
     let ports = &control.snapshot().ports;
     assert_eq!(ports.len(), 2);
     assert_eq!(ports[usize::from(shared.0)].role, Role::Shared);
@@ -221,7 +221,7 @@ fn link_local_addresses_of_point_to_point_interfaces_name_the_interface() {
     assert_eq!(words(mirror), format!("w 2001:db8::1/64,{second}/128"));
 }
 
-/// A router with one port, `ether1`, without addresses.
+/// Creates a router with one port, `ether1`, without addresses.
 fn router() -> Router {
     let mut store = schema::store();
     store.ensure_port("ether1", None).expect("a port");
@@ -263,7 +263,7 @@ impl Router {
         self.control().port_news("ether1", PortNews { up, ..NEWS });
     }
 
-    /// Takes all changes, and makes what is wanted; in words, by interface.
+    /// Takes all changes, and creates the mirrors; returns the changes as text, by interface.
     fn changes(&mut self) -> Vec<String> {
         let changes = self.control().take_mirror_changes(usize::MAX);
         let mirrors = changes.unwrap_or_default().mirrors;

@@ -7,7 +7,7 @@ use machine::Rng;
 
 use super::*;
 
-/// A FIB as a plain map, and the lines that it points at.
+/// A FIB as a plain map, and the lines that it refers to.
 #[derive(Default)]
 struct Model {
     routes: BTreeMap<(u16, Net<V4>), NextHopId>,
@@ -56,7 +56,7 @@ impl Model {
             .unwrap_or_default()
     }
 
-    /// What each prefix does, whatever the numbers of the lines are.
+    /// Returns the adjacencies of each prefix, independently of line numbers.
     fn meaning(&self) -> BTreeMap<(u16, Net<V4>), Vec<Adjacency>> {
         let members = |line: &Adjacency| match line.kind {
             Kind::Group => line.members().map(|id| self.lines[&id]).collect(),
@@ -123,7 +123,7 @@ fn connected(net: &str, interface: InterfaceId) -> Offer<V4> {
     }
 }
 
-/// 10.1.0.0/24 on ether1, 10.2.0.0/24 on ether2.
+/// Connected networks: 10.1.0.0/24 on ether1, 10.2.0.0/24 on ether2.
 fn two_networks() -> (Rib<V4>, Model) {
     let mut rib = Rib::default();
     rib.set_link(ETHER1, Some(link(1)));
@@ -249,7 +249,7 @@ fn a_gateway_that_is_listed_twice_gets_twice_the_flows() {
     assert_eq!(members.len(), 2);
 }
 
-/// The usual failover: hosts of the internet behind each provider, default routes through them.
+/// The usual failover: internet hosts behind each provider, and default routes through these hosts.
 #[test]
 fn a_recursive_route_fails_over_when_its_check_fails() {
     let (mut rib, mut fib) = two_networks();
@@ -307,7 +307,7 @@ fn a_gateway_behind_several_ways_is_asked_by_each_once() {
     };
     assert_eq!(asked(&rib), [first, second]);
 
-    // Also while it counts as dead.
+    // Also while the gateway counts as dead.
     rib.set_alive(via("8.8.8.8"), Check::Ping, false);
     rib.settle(&mut fib);
     assert_eq!(asked(&rib), [first, second]);
@@ -437,7 +437,7 @@ fn an_own_address_is_no_gateway() {
     assert_eq!(rib.local(ip("10.1.0.9")), Some(ETHER1));
 }
 
-/// Offers whose scopes exclude loops, so that the outcome does not depend on the order.
+/// Builds an offer with scopes that exclude loops, so that the result does not depend on the order.
 fn arbitrary(rng: &mut Rng, owner: u32) -> Offer<V4> {
     let net = Net::new(
         Ipv4Addr::from(rng.next_u32() & 0x3f00_0000),

@@ -1,4 +1,4 @@
-//! What is acknowledged is there, wherever the power goes.
+//! Acknowledged changes survive a power loss at any moment.
 
 use machine::Rng;
 use menu::{By, Clock, Store};
@@ -37,7 +37,7 @@ fn run(store: &mut Store, text: &str) -> Result<(), menu::Refusal> {
     script::import(store, &mut menu::Offline, &mut session, text, &mut out)
 }
 
-/// A store that what was kept is taken up into.
+/// Creates a store from the stored state.
 fn taken_up(kept: &Kept) -> Store {
     let mut store = schema::store();
     let lost = store.load(&kept.saved);
@@ -115,7 +115,7 @@ fn a_start_writes_nothing_where_this_version_reads_what_is_there() {
         std::fs::read(&ledger).expect("it is there")
     };
 
-    // The first start compares and notes that; the second one has nothing to write.
+    // The first start compares, and notes the program; the second start writes nothing.
     let first = start();
 
     assert!(start() == first);
@@ -140,7 +140,7 @@ fn a_disk_that_was_full_takes_changes_again_when_it_is_not() {
         let last = run(&mut store, "/interface list add name=last");
 
         if let Err(unknown) = &last {
-            // The disk was full after the step that makes a transaction count.
+            // The disk became full after the commit took effect.
             assert!(unknown.to_string().contains("started anew"), "{unknown}");
             continue;
         }
@@ -193,7 +193,7 @@ fn a_router_waits_for_one_that_is_ending() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-/// What a router is asked for, one after the other.
+/// Commands that the router runs in turn.
 const COMMANDS: &[&str] = &[
     "/interface list add name=LAN",
     "/ip address add address=10.0.0.1/24 interface=ether1",
@@ -220,7 +220,7 @@ fn command(store: &mut Store, text: &str) -> bool {
     }
 }
 
-/// The configuration, and what is held of an earlier one.
+/// The configuration, and the state before safe mode.
 #[derive(Debug, PartialEq)]
 struct Seen {
     text: String,
@@ -252,11 +252,11 @@ fn seen(durable: &Durable) -> Seen {
     }
 }
 
-/// Runs the commands on a new disk until the power goes with this sync; gives the disk and how many
-/// commands were acknowledged.
+/// Runs the commands on a new disk until the power fails at this sync; returns the disk and the number of acknowledged
+/// commands.
 fn until_cut(cut: Option<usize>) -> (Disk, usize) {
     let disk = Disk::default();
-    // The database gets its name when it is made, so that the power cannot go in between.
+    // The database is renamed after its creation, so the power cannot fail during the creation.
     let mut durable = Durable::on(disk.clone(), &key()).expect("an empty disk");
     disk.cut_at(cut.map(|cut| disk.syncs() + cut));
     let mut store = schema::store();
@@ -269,7 +269,7 @@ fn until_cut(cut: Option<usize>) -> (Disk, usize) {
     (disk, refused.unwrap_or(COMMANDS.len()))
 }
 
-/// What is to be seen after so many commands.
+/// Returns the expected states, by number of commands.
 fn states() -> Vec<Seen> {
     let mut all = Vec::new();
     for count in 0..=COMMANDS.len() {
@@ -306,7 +306,7 @@ fn what_is_acknowledged_survives_every_cut_and_nothing_is_half() {
 
             let found = seen(&durable);
 
-            // The one that was not acknowledged may have happened, wholly.
+            // The unacknowledged command may have taken effect, completely.
             let mut allowed = states[acknowledged..].iter().take(2);
             let fits = allowed.any(|state| *state == found);
             assert!(
@@ -334,7 +334,7 @@ fn a_folder_in_which_the_database_was_not_finished_is_begun_anew() {
 fn what_is_kept_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = folder();
-    // Somebody else made the folder, and left it open to all.
+    // Another program created the folder with permissions for everybody.
     std::fs::create_dir_all(&folder).expect("a new folder");
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(&folder, open).expect("our folder");
@@ -345,7 +345,7 @@ fn what_is_kept_is_for_its_owner_alone() {
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
     drop(durable);
 
-    // As a version of before left it, or a copy that was put there.
+    // A file of an earlier version, or a copied file.
     let open = std::fs::Permissions::from_mode(0o644);
     std::fs::set_permissions(folder.join(FILE), open).expect("our file");
     let durable = opened(&folder).expect("a configuration");
@@ -389,7 +389,7 @@ fn the_log_is_bounded_and_a_change_too_large_for_it_ends_it() {
     assert_eq!(logged(&disk), [last]);
 }
 
-/// A store on a new disk.
+/// Creates a store on a new disk.
 fn on_disk() -> (Disk, Store) {
     let disk = Disk::default();
     let mut store = schema::store();
@@ -422,7 +422,7 @@ fn commands_of_a_script_wait_for_the_disk_together() {
 
 #[test]
 fn what_a_script_prints_is_said_of_what_is_on_disk() {
-    /// Notes how often the disk was synced at each line.
+    /// Records the number of syncs at each line.
     struct Lines(Disk, Vec<usize>);
 
     impl menu::Output for Lines {
@@ -466,7 +466,7 @@ fn a_group_that_the_disk_refuses_is_taken_back_and_can_be_made_again() {
         matches!(refused.reason, menu::Reason::Storage(_)),
         "{refused}"
     );
-    // The disk has none of it: the configuration that runs has none of it either.
+    // The disk has none of the change, and neither has the running configuration.
     assert_eq!(store.revision(), revision);
     assert!(store.named("interface-list", "l1").is_none());
     let before = store

@@ -1,4 +1,4 @@
-//! The matrix of RouterOS's manual, and what is beside it.
+//! The feature matrix of RouterOS's manual, and further cases.
 
 use super::*;
 use crate::board::BOARDS;
@@ -32,7 +32,7 @@ fn words(plan: Plan) -> Vec<String> {
     words.collect()
 }
 
-/// Rows of the matrix: what is asked, and which of the seven families of chips do it.
+/// Rows of the matrix: the requested feature, and its support in the seven families of chips.
 const MATRIX: [(&str, [bool; 7]); 11] = [
     ("STP/RSTP", [true, true, true, true, true, true, false]),
     ("MSTP", [true, true, true, false, false, false, false]),
@@ -65,7 +65,7 @@ const MATRIX: [(&str, [bool; 7]); 11] = [
     ("Horizon", [false; 7]),
 ];
 
-/// Boards of each family, and two ports of each that are on one chip.
+/// Boards of each family, with two ports on one chip.
 const FAMILIES: [&[(&str, [&str; 2])]; 7] = [
     &[
         ("CRS309", ["sfp-sfpplus1", "sfp-sfpplus2"]),
@@ -106,7 +106,7 @@ const FAMILIES: [&[(&str, [&str; 2])]; 7] = [
     ],
 ];
 
-/// A bridge and two of its ports, of which the first wants what the row says.
+/// Builds a bridge and two of its ports; the bridge or the first port requests the feature of the row.
 fn asks<'a>(row: &str, [first, second]: [&'a str; 2]) -> (BridgeAsks<'a>, Vec<PortAsks<'a>>) {
     let mut asks = BridgeAsks {
         tree: SpanningTree::None,

@@ -144,7 +144,7 @@ fn what_an_owner_has_works_and_shows_in_its_menus_and_goes_at_once() {
     assert_eq!(router.count(MENU, "name=null3 running"), "1");
     assert_eq!(router.count("/ip/address", "dynamic interface=null3"), "1");
     assert_eq!(router.count("/ip/route", "dynamic distance=7 active"), "2");
-    // Two networks that are connected.
+    // Two connected networks.
     assert_eq!(router.count("/ip/route", "dynamic connect active"), "2");
 
     router.go(3);

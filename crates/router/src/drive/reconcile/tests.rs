@@ -1,4 +1,4 @@
-//! Random changes, followed one by one, come to what the same configuration comes to when it is loaded.
+//! Random changes, applied one by one, lead to the state of a control that loads the resulting configuration.
 
 use core::fmt::Debug;
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ impl World {
         of[self.below(of.len() as u64) as usize]
     }
 
-    /// An interface, or a name that may be one's.
+    /// Returns the name of an interface, existing or not.
     fn interface(&mut self) -> &'static str {
         self.pick(&[
             "ether1", "ether2", "ether3", "a", "b", "c", "d", "e", "br0", "br1",
@@ -157,7 +157,7 @@ impl World {
             _ => "/undo".into(),
         };
         let mut out = String::new();
-        // What is refused changes nothing.
+        // A refused command changes nothing.
         let _ = self.router.run(&mut Session::new("admin"), &line, &mut out);
     }
 
@@ -177,7 +177,7 @@ impl World {
         }
     }
 
-    /// The same configuration, loaded by a control that knows nothing of how it came about.
+    /// Loads the present configuration into a new control.
     fn loaded(&mut self) -> Control {
         let (mut fresh, _) = Control::build(&Setup::offline(menu::Clock::utc(0))).expect("memory");
         let control = self.router.control();
@@ -218,7 +218,7 @@ impl World {
     }
 }
 
-/// What control has come to, part by part.
+/// Returns the state of control, by part.
 fn state(control: &mut Control) -> BTreeMap<&'static str, Vec<String>> {
     forget_tries(control);
     let mut parts = laid_out(control);
@@ -231,14 +231,14 @@ fn all(values: impl IntoIterator<Item = impl Debug>) -> Vec<String> {
     values.map(|value| format!("{value:?}")).collect()
 }
 
-/// What control worked out, and what workers were told.
+/// Returns the computed layout, and the state published to workers.
 fn laid_out(control: &Control) -> BTreeMap<&'static str, Vec<String>> {
     let snapshot = control.snapshot();
     let lines = control.published.all().map(|made| Compiled {
         class: Class::NONE,
         ..made.clone()
     });
-    // Their numbers are history: whether workers were told is not.
+    // Interface numbers depend on the history; their publication does not.
     let ids = control.layout.interfaces.keys();
     let told = ids.clone().map(|id| (id, control.published.get(*id)));
     let classes = told.map(|(id, made)| {
@@ -269,7 +269,7 @@ fn laid_out(control: &Control) -> BTreeMap<&'static str, Vec<String>> {
     ])
 }
 
-/// What the machines and the RIBs have come to.
+/// Returns the state of neighbour machines and RIBs.
 fn running(control: &Control) -> BTreeMap<&'static str, Vec<String>> {
     let machines4 = control.v4.machines.iter();
     let machines6 = control.v6.machines.iter();
@@ -327,7 +327,7 @@ fn routes<F: Family>(rib: &Rib<F>) -> Vec<String> {
     all
 }
 
-/// Where no link runs it is history what became of an address while one did.
+/// Without a running link the result of duplicate address detection depends on the history.
 fn forget_tries(control: &mut Control) {
     let is_down = |id: &InterfaceId| {
         let laid = control.layout.interfaces.get(id);

@@ -1,4 +1,4 @@
-//! Rules that change one by one or that features make.
+//! Rules that are changed one by one, or that features create.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::*;
 const MENU: &str = "/ip firewall filter";
 const CHAINS: [&str; 3] = ["forward", "one", "two"];
 
-/// What a rule does: some jump, and may do so in a circle.
+/// Returns a random action; jumps may form a circle.
 fn action(rng: &mut Rng) -> String {
     match rng.next_u32() % 6 {
         0 => "action=jump jump-target=one".to_owned(),
@@ -18,7 +18,7 @@ fn action(rng: &mut Rng) -> String {
     }
 }
 
-/// A change of one of so many rules.
+/// Returns a random change of one of `count` rules.
 fn command(rng: &mut Rng, count: usize) -> String {
     let mut place = || rng.next_u32() as usize % count.max(1);
     let (which, other) = (place(), place());
@@ -39,7 +39,7 @@ fn command(rng: &mut Rng, count: usize) -> String {
     }
 }
 
-/// The items of the rules of each chain, and those of the jumps that are not made.
+/// Returns the items of the rules in each chain, and the items of invalid jumps.
 fn shape(firewall: &Firewall) -> (Vec<Vec<u64>>, Vec<u64>) {
     let table = &firewall.compiled().ipv4.filter;
     let item = |number: u32| firewall.item_of(number).map_or(0, |(_, item)| item);

@@ -1,4 +1,4 @@
-//! Rules that are shown invalid, and never match.
+//! Rules that are shown as invalid and never match.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Rules of bridges: what their properties ask of frames, and which of them are invalid.
+//! Rules of bridges: matchers of frames, and invalid rules.
 
 use dataplane::packet::link::Link;
 use dataplane::rule::{Bridged, Marks, Readdress};
@@ -14,7 +14,7 @@ const ARP: &[u8] = &[
     2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 1, 10, 0, 0,
     1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2,
 ];
-/// A UDP datagram from 10.0.0.1 to 10.0.0.2, port 53, and the same behind the tag of VLAN 10, priority 5.
+/// A UDP datagram from 10.0.0.1 to 10.0.0.2, port 53: untagged, and tagged with VLAN 10, priority 5.
 const UDP: &[u8] = &[
     2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0,
     1, 10, 0, 0, 2, 0x13, 0x88, 0, 53, 0, 8, 0, 0,
@@ -32,7 +32,7 @@ const BPDU: &[u8] = &[
 ];
 
 impl Bench {
-    /// What becomes of a frame that came by ether1 of a bridge, for which ether2 stands here, in a chain.
+    /// Returns the verdict of a chain on a frame from a bridge port; ether2 stands for the bridge.
     fn bridged(&self, table: &Table, chain: &str, frame: &[u8]) -> (Verdict, Marks) {
         let link = Link::of(frame).expect("a link header");
         let fields = match link.has_ip {
@@ -124,7 +124,7 @@ fn every_matcher_asks_what_it_says() {
         if !asked.contains("limit") && !asked.contains("gratuitous") {
             let turned = match asked.split_once("=!") {
                 Some((name, value)) => format!("{name}={value}"),
-                // The last property of those.
+                // The last matcher.
                 None => {
                     let (name, value) = asked.rsplit_once('=').expect("a property");
                     format!("{name}=!{value}")

@@ -1,4 +1,4 @@
-//! When the data plane sees what commands change in address lists.
+//! Times at which the data plane gets changes of address lists.
 
 use super::*;
 

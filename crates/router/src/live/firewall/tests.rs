@@ -1,4 +1,4 @@
-//! What is shown of rules and lists, and what can be changed.
+//! Rows of rules and lists, and permitted changes of them.
 
 use dataplane::nat::helper::has_code;
 use machine::Instant;
@@ -11,7 +11,7 @@ use crate::drive::Setup;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Reads the clocks: the time of day so many nanoseconds late.
+/// Sets both clocks; the time of day is `late` nanoseconds behind.
 fn at(router: &mut Instance, now: u64, late: u64) {
     let day = 1_795_287_477 * SECOND + now + late;
     router.control().set_clock(Clock {
@@ -48,7 +48,7 @@ fn a_helper_that_is_not_there_says_so_where_it_is_enabled() {
             let there = helper_of(name).is_some_and(has_code);
             assert_eq!(marked(&store, name), !there && !disabled, "{name}");
         }
-        // Their connections are tracked in any case.
+        // Connections of these protocols are always tracked.
         for name in ["udplite", "dccp", "sctp"] {
             assert_eq!(marked(&store, name), disabled, "{name}");
         }
@@ -186,7 +186,7 @@ fn an_entry_keeps_its_date_however_late_the_clock_is_read() {
         let date = ":put [/ip firewall address-list get [find] creation-time]";
         assert_eq!(run(&mut router, date), "2026-11-21 18:57:57\n", "{now}");
     }
-    // Somebody sets the clock.
+    // The time of day is changed by an hour.
     at(&mut router, 8 * SECOND, 3_600 * SECOND);
     let date = ":put [/ip firewall address-list get [find] creation-time]";
     assert_eq!(run(&mut router, date), "2026-11-21 19:57:57\n");

@@ -9,7 +9,7 @@ use tool::Router;
 use crate::Instance;
 use crate::drive::Setup;
 
-/// A job of this router that is still to run.
+/// Returns a job that has not run yet.
 fn job(router: &mut Instance) -> Job {
     job_of(router, "/system identity set name=ran")
 }
@@ -27,7 +27,7 @@ fn job_of(router: &mut Instance, source: &str) -> Job {
     Job::of_event(&scripting, "scheduler", &script, Clock::utc(0)).expect("there is room")
 }
 
-/// Whether a job does what it is to do.
+/// Runs a job; returns whether it had its effect.
 fn runs(job: Job) -> bool {
     let mut store = schema::store();
     job.run(&mut ExclusiveSite::new(&mut store, &mut Offline));

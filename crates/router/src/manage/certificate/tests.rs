@@ -45,7 +45,7 @@ fn write(router: &mut Instance, name: &str, contents: &[u8]) {
     files.write(name, contents).expect("there is room");
 }
 
-/// An authority `ca`, and `www` signed by it.
+/// Creates a router with an authority `ca` and a certificate `www` signed by it.
 fn signed() -> Instance {
     let mut router = router();
     sign(&mut router);
@@ -210,7 +210,7 @@ fn certificates_outlive_a_kill_and_other_configurations_but_no_reset() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-/// A router with what another one has exported in its files.
+/// Creates a router with the files that another router exported.
 fn with_files_of_another() -> Instance {
     let (mut one, mut other) = (signed(), router());
     let export = "/certificate export-certificate";
@@ -246,7 +246,7 @@ fn what_one_router_exports_another_imports() {
         ("www.p12 passphrase=wrong", "decryption-failures: 1"),
         ("www.crt trusted=no", "certificates-imported: 1"),
         ("www.key passphrase=12345678", "private-keys-imported: 1"),
-        // It is known by now.
+        // The certificate is known already.
         ("www.p12 passphrase=12345678", "certificates-imported: 0"),
     ] {
         let said = run(
@@ -374,7 +374,7 @@ fn commands_of_a_file_see_the_certificates_that_it_has_signed() {
     assert_eq!(run(&mut router, flags), "1\n");
     let pem = file(&mut router, "cert_export_peer.crt");
     assert!(pem.starts_with(b"-----BEGIN CERTIFICATE-----"));
-    // The other router is to trust the authority: it is in the file, too.
+    // The other router imports the authority from the file, and has to trust it.
     let mut other = with(schema::store());
     let both = file(&mut router, "both.p12");
     write(&mut other, "both.p12", &both);

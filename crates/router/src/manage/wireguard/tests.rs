@@ -1,4 +1,4 @@
-//! Networks from files and into them, as users type it.
+//! Imports and exports of WireGuard files by commands.
 
 use super::super::tests::{once, router, write};
 
@@ -41,7 +41,7 @@ fn a_providers_file_becomes_a_wireguard_interface_and_what_it_is_not_is_said() {
     ] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
-    // The name is taken: another one is found. One step undoes all of it.
+    // The name is taken: the import chooses another. One undo reverts the whole import.
     let again = once(&mut router, import);
     assert!(!again.contains("failure"), "{again}");
     once(&mut router, "/undo");
