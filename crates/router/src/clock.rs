@@ -24,7 +24,7 @@ struct Cells {
 }
 
 impl DayClock {
-    /// Creates a clock that shows this time until the next [`Self::set`].
+    /// Creates a clock that shows this time until control sets another one.
     pub fn new(time: Clock) -> Self {
         Self(Arc::new(Cells {
             unix_nanos: AtomicI64::new(unix_nanos(time)),

@@ -109,7 +109,7 @@ pub struct Interface {
     pub disabled: bool,
     /// The layer-3 MTU in bytes.
     pub mtu: u32,
-    /// What `arp=` says.
+    /// Setting `arp`.
     pub arp: Mode,
     /// `arp-timeout`; none takes the one of `/ip/settings`.
     pub arp_timeout: Option<Duration>,
@@ -333,7 +333,7 @@ pub struct Rule {
     pub mark: Option<Name>,
     /// Routes with a prefix of this length or shorter are ignored.
     pub min_prefix: Option<u8>,
-    /// What happens.
+    /// Action of the rule.
     pub action: RuleAction,
     /// The table to look up; `None` is `main`.
     pub table: Option<Name>,

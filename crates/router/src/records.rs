@@ -41,7 +41,7 @@ impl Kind {
 /// Key of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
-    /// What it is of.
+    /// Kind of the record.
     pub kind: Kind,
     /// The configuration item that owns the record.
     pub item: ItemId,

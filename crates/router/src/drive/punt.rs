@@ -169,7 +169,7 @@ impl Control {
         self.detected = true;
     }
 
-    /// Reports that a multicast group on a link is received, or not any more.
+    /// Starts or stops the report of a multicast group on a link.
     pub(super) fn report_group(&mut self, id: InterfaceId, group: Ipv6Addr, is_received: bool) {
         let mut out = Effects::default();
         let (features, _, running) = self.features();

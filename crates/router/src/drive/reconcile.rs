@@ -62,8 +62,8 @@ impl Control {
         self.reconcile(&touched, None);
     }
 
-    /// Recomputes what `touched` names, and carries out the difference. `firewall` updates the firewall in between, so
-    /// that workers see all changes at once.
+    /// Recomputes the objects in `touched`, and carries out the difference. `firewall` updates the firewall in between,
+    /// so that workers see all changes at once.
     pub(super) fn reconcile(&mut self, touched: &Touched, firewall: Option<Follow<'_>>) {
         let tables = touched.tables && self.number_tables();
         let relaid = self.lay_out(touched);

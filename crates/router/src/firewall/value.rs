@@ -106,7 +106,7 @@ fn sets<'a>(value: &'a Value, bit: impl Fn(&'a str) -> Option<u8>) -> Option<(u8
     Some((is, is_not))
 }
 
-/// Returns the TCP flags that must be set, and those that must be clear.
+/// Returns the required TCP flags, and the flags that must be clear.
 pub(crate) fn tcp_flags(value: &Value) -> Option<(u8, u8)> {
     const FLAGS: [&str; 8] = ["fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"];
     sets(value, |word| {

@@ -227,8 +227,8 @@ impl Desk<'_> {
         }
     }
 
-    /// Returns the policies for running a file: those of the caller, and in a script those that caller and owner of the
-    /// file share.
+    /// Returns the policies for running a file: the caller's policies; in a script, the common policies of the caller
+    /// and the file's owner.
     fn policies_with(&self, file: &str, ending: &str) -> Result<Policies, Reason> {
         let policies = self.caller.policies;
         if !self.caller.is_script {

@@ -1,4 +1,4 @@
-//! Items and transactions as bytes: what the database and backups hold.
+//! Encoding of items and transactions as bytes, for the database and backups.
 //!
 //! Numbers are little endian; a length in four bytes precedes each text. Reading damaged bytes returns `None`, and
 //! never panics.

@@ -1,7 +1,7 @@
 //! Groups of transactions that are written together: a script with many commands waits for the disk once per group.
 //!
 //! Deferred changes are neither in the database nor in the ledger until the group is written. A kill loses the group as
-//! a whole, and what is on disk agrees with itself. The next write of any kind writes the group first.
+//! a whole, and the files on disk stay consistent. The next write of any kind writes the group first.
 
 use std::cell::RefCell;
 use std::sync::Arc;

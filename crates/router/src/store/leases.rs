@@ -289,7 +289,7 @@ mod tests {
         let path = folder.0.join("leases");
         let whole = std::fs::read(&path).expect("the log");
 
-        // Whatever of a further block is there when the power goes: what was kept before is kept.
+        // A power loss may leave any part of a further block: earlier blocks survive.
         let mut longer = folder.open().0;
         longer.keep(&vec![entry(4, 4)]).expect("room");
         drop(longer);
