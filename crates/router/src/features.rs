@@ -111,7 +111,7 @@ pub(crate) struct Features {
     /// Addresses of interfaces.
     addresses: Addresses,
     neighbours: Neighbours,
-    /// Neighbour discovery on layer 2.
+    /// Discovery of neighbouring devices on layer 2 (`/ip/neighbor`).
     pub(crate) neighbourhood: Neighbourhood,
     mac_tools: MacTools,
     /// IGMP reports of IPv4 groups.

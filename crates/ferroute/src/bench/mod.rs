@@ -21,7 +21,7 @@ use crate::cli::output;
 use crate::cli::{Bench, BenchPart, Via};
 use crate::run::workers;
 
-/// Names of the rows of the main table.
+/// Names of the rows outside `IN_MEMORY`.
 const ROWS: &[&str] = &[
     "routing-fast-path",
     "fib-update",

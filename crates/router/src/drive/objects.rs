@@ -135,7 +135,7 @@ impl Control {
     /// Removes dynamic rows for a user.
     ///
     /// # Errors
-    /// RouterOS: users cannot remove dynamic rows, except for removable ones such as leases.
+    /// RouterOS: users cannot remove dynamic rows, except for those that their feature marks as removable.
     pub(crate) fn remove_objects(&mut self, items: &[Id]) -> Result<Reply, Reason> {
         let is_removable = |id: &Id| self.objects.get(id.0).is_some_and(|of| of.removable);
         if !items.iter().all(is_removable) {

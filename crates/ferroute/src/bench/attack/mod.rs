@@ -2,9 +2,9 @@
 //!
 //! The router runs as a process of its own, with ports on veth devices, worker threads and a control thread. A thousand
 //! connections, UDP and TCP, are established through it and carry numbered packets in both directions, at a rate far
-//! below the router's limit: first without an attack, then during an attack by the ingress port of half of the packets.
-//! Meanwhile a console user runs commands. Finally, the number of frames into the router's ports is compared with the
-//! number of frames out and the router's drop counters.
+//! below the router's limit: first without an attack, then during an attack through the ingress port of half of the
+//! packets. Meanwhile a console user runs commands. Finally, the number of frames into the router's ports is compared
+//! with the number of frames out and the router's drop counters.
 
 mod console;
 mod frames;
