@@ -125,7 +125,7 @@ pub(crate) enum QueueKind {
     Pcq,
     /// Streams in turn, each with a bounded delay.
     FqCodel,
-    /// The same by hosts, too.
+    /// Streams in turn, shared fairly among hosts, each with a bounded delay.
     Cake,
 }
 

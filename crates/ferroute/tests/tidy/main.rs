@@ -4,12 +4,14 @@
 //! of their own that allows them.
 
 mod imports;
+mod prose;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use imports::{Crate, Sources};
+use prose::Findings;
 
 /// The most characters of a line of a comment or a document.
 const LINE: usize = 120;
@@ -72,6 +74,22 @@ const CIRCLES: [(&str, usize); 29] = [
     ("sim", 3),
     ("tool", 15),
     ("wire", 2),
+];
+
+/// Sentences of particles that a crate may have in 1,000, whatever [`PROSE`] says.
+const PARTICLES_PER_1000: usize = 30;
+
+/// By crate, at most: sentences of particles, pointer comments, types with names that say nothing, functions with
+/// tuples as parameters; 0 for a crate that is not listed. Lower a number when you mend one; never raise it.
+const PROSE: [(&str, [usize; 4]); 8] = [
+    ("bench", [0, 0, 2, 10]),
+    ("dataplane", [0, 0, 39, 98]),
+    ("doctor", [3, 0, 0, 0]),
+    ("ferroute", [26, 0, 2, 4]),
+    ("fib", [9, 0, 0, 0]),
+    ("firewall", [18, 0, 0, 0]),
+    ("lab", [6, 0, 0, 0]),
+    ("router", [0, 0, 65, 67]),
 ];
 
 /// Crates that touch no file, socket or process, outside of their tests.
@@ -457,6 +475,54 @@ fn circles_of_imports_do_not_grow() {
     assert_none(
         &complaints,
         "files of a crate import each other in larger circles",
+    );
+}
+
+#[test]
+fn prose_becomes_no_worse() {
+    let mut of_crates = BTreeMap::<String, [usize; 5]>::new();
+    let mut found = BTreeMap::<String, Vec<String>>::new();
+    for text in sources(&tree()) {
+        let Some(name) = text.of_crate().filter(|_| !prose::is_test(&text.path)) else {
+            continue;
+        };
+        let findings = Findings::of(&text.text);
+        let lists = [
+            findings.particles,
+            findings.pointers,
+            findings.names,
+            findings.tuples,
+        ];
+        let counts = of_crates.entry(name.to_owned()).or_default();
+        counts[0] += findings.judged;
+        for (count, list) in counts[1..].iter_mut().zip(&lists) {
+            *count += list.len();
+        }
+        let lines = lists.iter().flatten();
+        let lines = lines.map(|finding| format!("{}: {finding}", text.path));
+        found.entry(name.to_owned()).or_default().extend(lines);
+    }
+    let allowed = BTreeMap::from(PROSE);
+    let mut complaints = Vec::new();
+    for (name, counts) in &of_crates {
+        let [judged, ref findings @ ..] = *counts;
+        println!("(\"{name}\", {findings:?}), of {judged}");
+        let most = allowed.get(name.as_str()).copied().unwrap_or_default();
+        // Three of a hundred sentences may be as they are: a bound must not make them worse.
+        let particles = most[0].max(judged * PARTICLES_PER_1000 / 1_000);
+        let bounds = [particles, most[1], most[2], most[3]];
+        if findings
+            .iter()
+            .zip(bounds)
+            .any(|(count, most)| *count > most)
+        {
+            complaints.push(format!("{name}: {findings:?}, at most {bounds:?}"));
+            complaints.extend(found[name].iter().cloned());
+        }
+    }
+    assert_none(
+        &complaints,
+        "write plain words: sentences of particles, pointer comments, names of types, tuples as parameters",
     );
 }
 

@@ -247,7 +247,7 @@ impl Chain {
         &self.blocks[block].rules[place - self.starts[block] as usize]
     }
 
-    /// The same chain with these rules in place of `removed` rules from place `at` on.
+    /// Returns a copy of the chain whose `removed` rules from index `at` on are replaced by `inserted`.
     fn splice(&self, at: usize, removed: usize, inserted: &[Arc<Rule>]) -> Self {
         let end = at + removed;
         let start = |block: usize| {
@@ -441,8 +441,8 @@ impl Table {
         table
     }
 
-    /// The same table with these rules in place of `removed` rules of a chain from place `at` on. The cost does not
-    /// grow with the number of rules, but for a copy of a few bytes for each rule of the chain.
+    /// Returns a copy of the table in which `inserted` replaces `removed` rules of a chain from index `at` on. Takes
+    /// constant time, apart from a copy of a few bytes for each rule of the chain.
     #[must_use]
     pub fn splice(
         &self,
