@@ -47,8 +47,8 @@ pub(super) enum Far {
     },
     /// ESP in tunnel mode.
     Esp {
-        sending: Outbound,
-        receiving: Inbound,
+        sending: Box<Outbound>,
+        receiving: Box<Inbound>,
     },
 }
 

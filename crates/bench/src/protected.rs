@@ -176,8 +176,8 @@ pub(super) fn both_directions() -> Ipsec {
 pub(super) fn far() -> Far {
     let kind = Kind::of(PROTECTED[0]);
     Far::Esp {
-        sending: kind.outbound(0),
-        receiving: kind.inbound(0),
+        sending: Box::new(kind.outbound(0)),
+        receiving: Box::new(kind.inbound(0)),
     }
 }
 

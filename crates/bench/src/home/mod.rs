@@ -214,7 +214,7 @@ fn begin(lane: &mut Lane, kind: Kind, flows: u32, seed: u64) -> Result<(), Inval
     // The iteration order of a hash set differs between processes.
     let mut ordered: Vec<&Tuple> = flows.iter().collect();
     ordered.sort_unstable_by_key(|flow| (flow.source, flow.source_port, flow.destination));
-    let frames = ordered.into_iter().map(|flow| path.from_client(flow));
+    let frames = ordered.into_iter().map(|flow| path.client_frame(flow));
     let frames: Vec<_> = frames.collect();
     let len = frames.first().map_or(0, Vec::len);
     let answer = |frame: Vec<u8>| path.answer(&frame);

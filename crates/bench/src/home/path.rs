@@ -76,7 +76,7 @@ impl Path {
     }
 
     /// Returns a packet of a flow as its client sends it.
-    pub(super) fn from_client(&self, flow: &Tuple) -> Vec<u8> {
+    pub(super) fn client_frame(&self, flow: &Tuple) -> Vec<u8> {
         let mut frame = traffic::packet(flow, PAYLOAD);
         match self.layer {
             Layer::Vlan => tag(&mut frame, NEAR_VLAN),

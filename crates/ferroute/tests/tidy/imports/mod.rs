@@ -65,7 +65,7 @@ pub(crate) struct Crate {
 
 impl Crate {
     /// Reads the crate with this root file, module by module.
-    pub fn read(sources: &Sources<'_>, root: &str) -> Self {
+    pub(crate) fn read(sources: &Sources<'_>, root: &str) -> Self {
         let mut read = Self::default();
         let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
         reader::read(&mut read, sources, root, folder, None);
@@ -127,7 +127,7 @@ impl Crate {
 
     /// Returns the imports of each file in the order of [`Self::files`]: the places of the files that it imports,
     /// with the names that lead there.
-    pub fn imports(&self) -> Vec<BTreeMap<usize, Names>> {
+    pub(crate) fn imports(&self) -> Vec<BTreeMap<usize, Names>> {
         let mut imports = vec![BTreeMap::<_, Names>::new(); self.files.len()];
         for (at, module) in self.modules.iter().enumerate() {
             let used = |bound: &&Use| !bound.is_public || module.words.contains(&bound.name);
@@ -150,7 +150,7 @@ impl Crate {
     }
 
     /// Returns the files of the largest circle, by their places; nothing if no two files import each other.
-    pub fn largest_circle(&self) -> Vec<usize> {
+    pub(crate) fn largest_circle(&self) -> Vec<usize> {
         let imports = self.imports();
         let reached: Vec<_> = (0..imports.len())
             .map(|file| reach(&imports, file))
@@ -166,7 +166,7 @@ impl Crate {
     }
 
     /// Returns the imports among these files, one line for each.
-    pub fn within(&self, files: &[usize]) -> Vec<String> {
+    pub(crate) fn within(&self, files: &[usize]) -> Vec<String> {
         let imports = self.imports();
         let mut lines = Vec::new();
         for file in files {

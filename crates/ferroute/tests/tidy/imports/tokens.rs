@@ -2,7 +2,7 @@
 
 /// A lexical token. Comments, lifetimes, numbers and character literals are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Token<'a> {
+pub(crate) enum Token<'a> {
     /// An identifier or a keyword.
     Word(&'a str),
     /// The content of a string literal without prefix.
