@@ -4,7 +4,7 @@
 //! The interpreter runs them on the store and the running router (`machine.rs`, `language.rs`, `items.rs`). The
 //! language knows no menu by name: menu declarations define the arguments of commands.
 //!
-//! Entry points: [`run`] for a console line, [`run_json`] for programs, [`import`] and [`check()`] for files,
+//! Entry points: [`run`] for a console line, [`run_json_at`] for programs, [`import`] and [`check()`] for files,
 //! [`complete()`] and [`highlight()`] for a line being typed.
 
 #![forbid(unsafe_code)]

@@ -11,7 +11,7 @@
 //! A [`Guard`] makes all these decisions about one packet and changes no byte. The changes by rules
 //! and translations are stored in its [`Passage`]; later rules read the passage instead of the
 //! bytes, and [`commit`] writes the changes when the packet leaves. So an ICMP error quotes the
-//! packet as received, and the tracer can run the same functions: only [`Watch::COMMITS`] enables
+//! packet as received, and the tracer can run the same functions: only `Watch::COMMITS` enables
 //! changes of connections and counters.
 //!
 //! | files | what they hold |

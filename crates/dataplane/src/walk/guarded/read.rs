@@ -157,7 +157,7 @@ impl Sees for Seeing<'_> {
 
 /// Bit sets over packets parsed together, all of them whole TCP segments or UDP datagrams.
 struct Usual {
-    /// TCP segments, as [`Which::tcp`].
+    /// The packets that are TCP segments; the others are UDP datagrams.
     tcp: u32,
     midst: u32,
 }
