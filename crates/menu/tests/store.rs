@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use menu::{
-    Builtin, Changes, Command, Effect, Id, Journal, Kind, Menu, MenuShape, Offline, Property,
+    Builtin, By, Changes, Command, Effect, Id, Journal, Kind, Menu, MenuShape, Offline, Property,
     Reason, RowFilter, Slices, Store, Unique, Value, export, print,
 };
 
@@ -86,9 +86,15 @@ static MENUS: &[&Menu] = &[&LEAF, &RULE, &IDLE, &PARTLY, &DOOR];
 struct Notes {
     kept: Arc<Mutex<Vec<(u64, usize)>>>,
     fails: Arc<Mutex<bool>>,
+    notes: Arc<Mutex<Vec<String>>>,
 }
 
 impl Journal for Notes {
+    fn note(&mut self, name: &str, _: Option<&str>) -> Result<(), String> {
+        self.notes.lock().expect("one thread").push(name.to_owned());
+        Ok(())
+    }
+
     fn commit(&mut self, changes: &Changes) -> Result<(), String> {
         if *self.fails.lock().expect("one thread") {
             return Err("disk full".to_owned());
@@ -379,4 +385,71 @@ fn fixed_items_are_exported_by_name_and_return_when_a_saved_store_lacks_them() {
     assert_eq!(loaded.load(&saved), Vec::<String>::new());
     let names: Vec<_> = loaded.items("/door").filter_map(|i| i.name()).collect();
     assert_eq!(names, ["back", "front"]);
+}
+
+#[test]
+fn others_read_and_note_while_a_commit_is_written_and_change_nothing() {
+    let mut store = Store::new(MENUS);
+    let journal = Notes::default();
+    store.set_journal(Box::new(journal.clone()));
+    let mark = store.begin();
+    leaf(&mut store, "a").expect("the name is free");
+
+    let commit = store.start_commit(mark, By::default());
+    let mut commit = commit.expect("no guard").expect("there is a change");
+    store.set_read_only(true);
+    let other = store.begin();
+    leaf(&mut store, "b").expect("the name is free");
+    let refused = store.commit(other);
+    store.note("login", Some("now")).expect("it is kept");
+    commit.store();
+    store.set_read_only(false);
+    let changes = store.end_commit(commit).expect("the journal works");
+
+    assert!(matches!(refused, Err(Reason::Failure(_))), "{refused:?}");
+    assert_eq!(changes.list.len(), 1);
+    assert!(store.named("leaf", "a").is_some());
+    assert!(store.named("leaf", "b").is_none());
+    assert_eq!(*journal.kept.lock().expect("one thread"), [(1, 1)]);
+    assert_eq!(*journal.notes.lock().expect("one thread"), ["login"]);
+    assert!(!store.is_open());
+}
+
+#[test]
+fn a_commit_that_the_journal_refuses_is_rolled_back_at_its_end() {
+    let mut store = Store::new(MENUS);
+    let journal = Notes::default();
+    store.set_journal(Box::new(journal.clone()));
+    *journal.fails.lock().expect("one thread") = true;
+    let mark = store.begin();
+    leaf(&mut store, "a").expect("the name is free");
+
+    let commit = store.start_commit(mark, By::default());
+    let mut commit = commit.expect("no guard").expect("there is a change");
+    commit.store();
+    let failed = store.end_commit(commit);
+
+    let disk_full = Reason::Storage("disk full".to_owned());
+    assert_eq!(failed.err(), Some(disk_full));
+    assert!(store.named("leaf", "a").is_none());
+    *journal.fails.lock().expect("one thread") = false;
+    let mark = store.begin();
+    leaf(&mut store, "b").expect("the name is free");
+    assert!(matches!(store.commit(mark), Ok(Some(_))));
+}
+
+#[test]
+fn a_transaction_whose_thread_died_is_rolled_back_and_its_journal_missed() {
+    let mut store = Store::new(MENUS);
+    let mark = store.begin();
+    leaf(&mut store, "a").expect("the name is free");
+    drop(store.start_commit(mark, By::default()));
+
+    store.abandon();
+
+    assert!(!store.is_open());
+    assert!(store.named("leaf", "a").is_none());
+    let mark = store.begin();
+    leaf(&mut store, "b").expect("the name is free");
+    assert!(matches!(store.commit(mark), Err(Reason::Storage(_))));
 }
