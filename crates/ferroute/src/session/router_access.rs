@@ -23,7 +23,7 @@ pub(crate) struct SessionAccess<'a> {
     /// True if control does not know yet of a command of this session.
     is_unreported: bool,
     /// When control was woken last.
-    told: Option<SystemInstant>,
+    woken_at: Option<SystemInstant>,
     /// The session follows changes: it does nothing that control would have to look after, and reads only committed
     /// transactions.
     follows: bool,
@@ -39,7 +39,7 @@ struct Reservation<'a> {
     router: Guard<'a, Instance>,
     /// When readers were let in last.
     admitted: SystemInstant,
-    /// Others wait for what it holds.
+    /// Other sessions wait for the lock: even a job holds it at normal priority.
     _raised: Raised,
 }
 
@@ -68,27 +68,27 @@ impl Reservation<'_> {
 }
 
 impl<'a> SessionAccess<'a> {
-    /// The access of a session whose user waits for the result.
+    /// Access of a session whose user waits for the result.
     pub(crate) fn new(shared: &'a Arc<Shared>) -> Self {
         Self {
             shared,
             rank: Rank::Ahead,
             priority: Priority::default(),
             is_unreported: false,
-            told: None,
+            woken_at: None,
             follows: false,
             reservation: None,
         }
     }
 
-    /// The access of a session that prints changes of the configuration as they come (`listen`).
+    /// Access of a session that prints changes of the configuration as they come (`listen`).
     pub(crate) fn following(shared: &'a Arc<Shared>) -> Self {
         let mut access = Self::new(shared);
         access.follows = true;
         access
     }
 
-    /// The access of a job in the background.
+    /// Access of a job in the background.
     pub(crate) fn of_job(shared: &'a Arc<Shared>) -> Self {
         let mut access = Self::new(shared);
         access.rank = Rank::Behind;
@@ -97,18 +97,21 @@ impl<'a> SessionAccess<'a> {
     }
 
     /// Wakes control for what the session left to it, log entries for example. A session that only waits wakes nobody.
-    fn tell_control(&mut self) {
+    fn wake_control(&mut self) {
         if std::mem::take(&mut self.is_unreported) && !self.follows {
-            self.told = Some(SystemInstant::now());
+            self.woken_at = Some(SystemInstant::now());
             self.shared.wake.wake();
         }
     }
 
     /// Wakes control at most every [`MIN_WAKE_INTERVAL`]: a script of 100,000 commands would change places with it
     /// after each. The end of the access and each wait wake it in any case.
-    fn tell_control_sometimes(&mut self) {
-        if self.told.is_none_or(|at| at.elapsed() >= MIN_WAKE_INTERVAL) {
-            self.tell_control();
+    fn wake_control_sometimes(&mut self) {
+        if self
+            .woken_at
+            .is_none_or(|at| at.elapsed() >= MIN_WAKE_INTERVAL)
+        {
+            self.wake_control();
         }
     }
 }
@@ -128,7 +131,7 @@ impl SessionAccess<'_> {
         drop(raised);
         self.is_unreported = true;
         if more || changed {
-            self.tell_control_sometimes();
+            self.wake_control_sometimes();
         }
     }
 }
@@ -169,7 +172,7 @@ impl Site for SessionAccess<'_> {
             self.shared.after_change(&mut reservation.router);
             drop(reservation);
             self.is_unreported = true;
-            self.tell_control_sometimes();
+            self.wake_control_sometimes();
         }
     }
 
@@ -185,13 +188,13 @@ impl Site for SessionAccess<'_> {
     }
 
     fn wait(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason> {
-        self.tell_control();
+        self.wake_control();
         interrupt.wait(until.saturating_sub(self.now()));
         Ok(())
     }
 
     fn wait_for_news(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason> {
-        self.tell_control();
+        self.wake_control();
         interrupt.wait_for_news(until.saturating_sub(self.now()));
         Ok(())
     }
@@ -221,6 +224,6 @@ impl Drop for SessionAccess<'_> {
         if let Some(mut reservation) = self.reservation.take() {
             reservation.router.abandon();
         }
-        self.tell_control();
+        self.wake_control();
     }
 }
