@@ -164,7 +164,7 @@ pub struct ConnectionTraffic {
 /// An object that shortcuts depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dependency {
-    /// Routes to and from the addresses of a network.
+    /// All routes of an address range: a change of a route in the range invalidates the shortcut.
     Network {
         /// First address; IPv4 in the low 32 bits.
         first: u128,

@@ -70,7 +70,7 @@ pub enum Lost {
     /// Only some fragments of the packet are ECN-capable while others carry a congestion mark (RFC 3168,
     /// 5.3).
     Ecn,
-    /// There was no room: the packet was the oldest, or had too many fragments.
+    /// The buffer was full and this packet the oldest, or the packet had more fragments than allowed.
     Full,
     /// The packet was complete, but the pool had no free slot for it.
     NoBuffer,
@@ -95,7 +95,7 @@ pub struct Reassembly<T> {
 /// Maximum number of fragments per packet: 64 KB over a link with an MTU of 296 bytes, the smallest of the
 /// early internet (RFC 1191, 7.1).
 const PIECES_MAX: usize = 256;
-/// With a timeout of zero every packet would be given up at once.
+/// Minimum timeout: with a timeout of zero, reassembly would drop each packet after its first fragment.
 const TIMEOUT_MIN: Duration = Duration::from_secs(1);
 
 impl<T: Copy> Reassembly<T> {

@@ -258,7 +258,7 @@ impl Engine {
         found.map(|common| common.id)
     }
 
-    /// Returns the SA for new pairs with a peer: an established one, or else one that this side initiated.
+    /// Returns the IKE SA for new pairs with a peer: an established SA, or else an SA that this side initiated.
     /// Half-open SAs that the peer initiated do not count: anybody can send a first message.
     fn best_of(&self, peer: PeerId) -> Option<SaId> {
         let sas = self.sas.values().map(Sa::common);

@@ -179,7 +179,8 @@ impl Sa {
         .collect()
     }
 
-    /// Responder: returns true if a peer may use these addresses. A peer with a lease may only use that.
+    /// Responder: returns true if a peer may use these addresses. A peer with a lease may use the leased
+    /// address alone.
     pub(super) fn may_be_at(&self, theirs: &Selector) -> bool {
         let given = self
             .common
