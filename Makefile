@@ -1,4 +1,4 @@
-# ferroute: what one does with it. `make help` lists it.
+# Build, test, measure, install. `make help` lists the targets.
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -6,21 +6,21 @@ LAB     ?= home
 CONFIG  ?=
 BASE    ?=
 
-# Cargo as its own installer leaves it, before what a distribution has.
+# Cargo of rustup takes precedence over a distribution's package.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
 BINARY := target/release/ferroute
-# What `make run` builds: sooner there, as fast where packets pass.
+# Binary of `make run`: compiles faster, and only code that packets pass is fully optimised.
 QUICK  := target/quick/ferroute
 
 .DEFAULT_GOAL := build
 .PHONY: help deps build run test bench bench-compare soak install uninstall purge deb container clean
 
-help: ## list these commands
+help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 	@echo '  variables: CONFIG=my.rsc (run), LAB=jumbo (run), ROWS=routing-fast-path (bench, bench-compare), BASE=HEAD~1 (bench-compare), PREFIX, DESTDIR (install, uninstall)'
 
-deps: ## install whatever building, running and testing need
+deps: ## install the packages for building, running and testing
 	@packaging/deps.sh build run test
 
 build: ## build the release binary, target/release/ferroute
@@ -28,7 +28,7 @@ build: ## build the release binary, target/release/ferroute
 	@packaging/deps.sh build
 	cargo build --locked --release --package ferroute
 
-run: ## run the lab `home` and land in the router's console
+run: ## run the lab `home` and open the router's console
 	@packaging/ahead.sh $(QUICK) 5 1000 run
 	@packaging/deps.sh build run
 	cargo build --locked --profile quick --package ferroute
@@ -42,19 +42,19 @@ test: ## run the unit, property, simulation and namespace tests
 bench: build ## measure packets per second and clocks per packet
 	@$(BINARY) bench $(if $(ROWS),--rows '$(ROWS)')
 
-bench-compare: ## compare the clocks per packet of BASE=commit and of this tree, in pairs
+bench-compare: ## compare the clocks per packet of commit BASE and of this tree, in pairs
 	@packaging/deps.sh build
 	@base=$$(packaging/base.sh '$(BASE)') && $(MAKE) --no-print-directory build && \
 		$(BINARY) bench compare "$$base" $(if $(ROWS),--rows '$(ROWS)')
 
-soak: ## test for hours: kills, libFuzzer, Miri, more cases
+soak: ## test for hours: kills, libFuzzer, Miri, more random cases
 	@packaging/deps.sh build run test fuzz
 	@packaging/soak.sh
 
 install: build ## install binary, man pages, completions and the systemd unit
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install.sh $(BINARY)
 
-uninstall: ## remove what `install` has installed; configuration and state stay
+uninstall: ## remove the installed files; configuration and state stay
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/uninstall.sh
 
 purge: ## uninstall, and remove configuration, state and the service's user
@@ -63,8 +63,8 @@ purge: ## uninstall, and remove configuration, state and the service's user
 deb: build ## make a Debian package, target/deb/ferroute_*.deb
 	@packaging/deb.sh $(BINARY)
 
-container: deb ## make a container image, ferroute: a node of a lab
+container: deb ## make the container image `ferroute` for lab nodes
 	@packaging/container/build.sh
 
-clean: ## remove everything that was built
+clean: ## remove all build results
 	cargo clean

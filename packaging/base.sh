@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the release binary of the commit $1 in a git worktree and prints the binary's path.
-# Both stay in target/base/<commit>: a second call builds nothing. Cargo takes crates of one name in two worktrees for
-# the same crate, so the build has a target folder of its own, which goes afterwards.
+# Worktree and binary stay in target/base/<commit>, so a second call builds nothing. The build has a separate target
+# folder, removed afterwards: in a shared one Cargo would confuse the crates of the two worktrees.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -12,7 +12,7 @@ folder=$PWD/target/base/$commit
 binary=$folder/ferroute
 if [ ! -e "$binary" ]; then
     packaging/ahead.sh "$binary" 9 2400 "$1"
-    # Forgets worktrees that `make clean` has removed.
+    # Removes git's records of worktrees that `make clean` has deleted.
     git worktree prune
     [ -e "$folder/tree/.git" ] || git worktree add --quiet --detach "$folder/tree" "$commit"
     (cd "$folder/tree" && cargo build --locked --release --package ferroute --target-dir "$folder/target" >&2)

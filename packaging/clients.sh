@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts the clients of tests/clients into target/clients (Python, and in it the collections of Ansible)
-# and target/clients-node (Node.js), where tests look for them. Quick and silent when they are there; needs the network otherwise.
+# Installs the clients of tests/clients: the Python clients and Ansible's collections into target/clients, the Node.js
+# clients into target/clients-node. Does nothing if they are installed; otherwise it needs the network.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -24,11 +24,11 @@ python_clients() {
         say 'that failed'
         return 1
     fi
-    # Last: what was interrupted is done again.
+    # The copy marks a complete installation, so it is the last step.
     cp "$wanted" "$there/requirements.txt"
 }
 
-# Of 54 MB with collections for everything, what RouterOS needs is 5.
+# Extracts the collections for RouterOS: 5 MB of 54.
 ansible_collections() {
     wanted=tests/clients/ansible/collections.txt
     there=target/clients/collections
@@ -57,7 +57,7 @@ END
     cp "$wanted" "$there/collections.txt"
 }
 
-# As they are: none of them is to be built, so that npm and its 335 packages are not needed.
+# Downloads the packages directly: none of them needs a build step, so npm and its 335 packages are not needed.
 node_clients() {
     wanted=tests/clients/node/packages.txt
     there=target/clients-node

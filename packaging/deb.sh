@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes a Debian package of the given binary, deb/ferroute_VERSION_ARCHITECTURE.deb in Cargo's target directory.
 #
-# What it installs is what install.sh does; packaging/debian has what only a package has.
+# The package contains the files of install.sh; packaging/debian has the control files and maintainer scripts.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,7 @@ out=${CARGO_TARGET_DIR:-target}/deb
 root=$out/root
 version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -1)
 architecture=$(dpkg --print-architecture)
-# Two builds of one commit are the same package.
+# Reproducible builds: all timestamps of the package are those of the commit.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y Cargo.toml)}
 export SOURCE_DATE_EPOCH
 
@@ -25,12 +25,12 @@ documents=$root/usr/share/doc/ferroute
 install -D -m 644 packaging/debian/copyright "$documents/copyright"
 {
     printf 'ferroute (%s) unstable; urgency=medium\n\n' "$version"
-    printf '  * As of the repository; its history says what changed.\n\n'
+    printf '  * Built from the repository; see its history for the changes.\n\n'
     printf ' -- %s  %s\n' "$(sed -n 's/^Maintainer: //p' packaging/debian/control)" \
         "$(date -u -R -d "@$SOURCE_DATE_EPOCH")"
 } | gzip -9n >"$documents/changelog.gz"
 
-# The oldest C library that has all symbols.
+# The oldest C library version that has all symbols.
 libc=$(objdump -T "$root/usr/bin/ferroute" | sed -n 's/.*(\{0,1\}GLIBC_\([0-9.]*\).*/\1/p' | sort -uV | tail -1)
 size=$(du -k -s --exclude=DEBIAN "$root" | cut -f1)
 sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$architecture/" \

@@ -1,16 +1,15 @@
 #!/bin/sh
-# Installs what is missing of the given parts, and says so: build, run, test, fuzz.
+# Installs the missing packages of the given parts (build, run, test, fuzz) and prints their names.
 #
-# Quick and silent when all is there; needs no network then. Exits with 1 when something that one of
-# the parts cannot do without is missing and cannot be installed.
+# Prints nothing and needs no network if all packages are installed. Exits with 1 if a required package is missing and
+# cannot be installed.
 #
 # shellcheck disable=SC2046,SC2086 # the lists are split into words on purpose
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$HOME/.cargo/bin:$PATH
 
-# command:package. A package is asked for by a command of it, so that whoever has the command from
-# elsewhere keeps it.
+# command:package. A package counts as installed if its command exists, from whatever source.
 for_build='cc:gcc ld:binutils crt1.o:libc6-dev'
 for_run='ip:iproute2 ethtool:ethtool nsenter:util-linux unshare:util-linux ping:iputils-ping
 dnsmasq:dnsmasq-base udhcpc:udhcpc'
@@ -24,9 +23,9 @@ charon:strongswan-charon swanctl:strongswan-swanctl kernel-libipsec.so:libcharon
 openssl.so:libstrongswan-standard-plugins curve25519.so:libstrongswan-extra-plugins
 eap-mschapv2.so:libcharon-extauth-plugins
 wg:wireguard-tools modprobe:kmod'
-# Peers that not every distribution has as packages.
+# Peers that some distributions do not package.
 for_some='wireguard-go:wireguard-go linux.uml:user-mode-linux'
-# Not every distribution has it as a package; the test of the page says that it is skipped then.
+# Some distributions do not package it; the test of the web page is then skipped.
 for_page='chromium:chromium chromedriver:chromium-driver'
 
 say() { printf 'deps: %s\n' "$*" >&2; }
@@ -42,7 +41,7 @@ has() {
     esac
 }
 
-# The packages of "$@" whose command is not there.
+# Prints the packages of "$@" whose command does not exist.
 missing() {
     for pair in "$@"; do
         has "${pair%%:*}" || printf '%s ' "${pair#*:}"
@@ -57,7 +56,7 @@ may_install() {
     command -v apt-get >/dev/null 2>&1 && { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null 2>&1; }
 }
 
-# No service may start just because its package brings one; a policy that is there already stays.
+# Prevents new packages from starting their services. An existing policy stays.
 policy=/usr/sbin/policy-rc.d
 keep_services_off() {
     [ -e "$policy" ] && return
@@ -79,7 +78,7 @@ install() {
     apt update && apt install -y --no-install-recommends "$@"
 }
 
-# Installs packages, or says who must.
+# Installs packages, or prints the command for root.
 need() {
     [ $# = 0 ] && return
     may_install && install "$@" && return
@@ -88,7 +87,7 @@ need() {
     return 1
 }
 
-# Of these packages those that the distribution has.
+# Prints those of these packages that the distribution has.
 available() {
     for package in "$@"; do
         if apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [0-9]'; then
@@ -105,7 +104,7 @@ cargo_is_new_enough() {
     [ -n "$found" ] && [ "$(printf '%s\n%s\n' "$wanted" "$found" | sort -V | head -1)" = "$wanted" ]
 }
 
-# Rust comes by rustup: distributions' own compilers are too old.
+# Installs Rust by rustup: the compilers of distributions are too old.
 need_cargo() {
     cargo_is_new_enough && return
     command -v rustup >/dev/null 2>&1 || need_rustup
@@ -113,12 +112,12 @@ need_cargo() {
     say "installing Rust $pinned by rustup"
     rustup toolchain install "$pinned" --profile minimal --component rustfmt --component clippy
     cargo_is_new_enough && return
-    say "cargo is still older than $wanted: another one is before ~/.cargo/bin in PATH, or"
-    say 'RUSTUP_TOOLCHAIN or an override of rustup chooses an old one'
+    say "cargo is still older than $wanted: an older cargo precedes ~/.cargo/bin in PATH, or"
+    say 'RUSTUP_TOOLCHAIN or an override of rustup selects an old toolchain'
     return 1
 }
 
-# Its package if the distribution has one, else its own installer.
+# Installs rustup: the distribution's package if it exists, otherwise by rustup's installer.
 need_rustup() {
     if may_install && apt-cache policy rustup | grep -q 'Candidate: [0-9]'; then
         install rustup
@@ -140,8 +139,7 @@ need_crates() {
     cargo fetch --locked
 }
 
-# libFuzzer's targets need a nightly compiler, and a command that builds them. So does Miri, which reads
-# the standard library's sources.
+# Installs the nightly compiler and cargo-fuzz for libFuzzer's targets, and Miri with the standard library's sources.
 need_fuzzer() {
     if ! command -v rustup >/dev/null 2>&1; then
         need_rustup
@@ -169,14 +167,14 @@ for part in "$@"; do
             need_crates
             ;;
         run) need $(missing $for_run) ;;
-        # What a test lacks, it names when it is skipped.
+        # A test without its program is skipped, and prints the program's name.
         test)
             need $(missing $for_test) || say 'tests that need these are skipped'
             need $(available $(missing $for_some)) || say 'tests with these peers are skipped'
             need $(available $(missing $for_page)) || say 'the test of the page is skipped'
             packaging/clients.sh || say 'tests with these clients are skipped'
             ;;
-        # libFuzzer itself is compiled with the targets, and is C++.
+        # libFuzzer is C++ and is compiled with the targets.
         fuzz)
             need $(missing c++:g++)
             need_fuzzer

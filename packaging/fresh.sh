@@ -1,14 +1,15 @@
 #!/bin/bash
-# Runs commands in a fresh root of Debian, as on a machine that has nothing but its minimum:
+# Runs commands in a fresh root file system of Debian with the minimal set of packages:
 #
 #     packaging/fresh.sh bookworm|trixie [COMMAND]
 #
-# COMMAND is a line for the shell. Without one: `make run` with commands piped in, then `make test`. The root is made
-# by debootstrap from the mirror in /etc/apt and stays for the next run (FRESH, /var/tmp/ferroute-fresh); remove it
-# to begin again. It sees this checkout under the same path and changes none of it: what it writes goes to the root.
+# COMMAND is a shell command line; the default is `make run` with commands piped in, then `make test`. debootstrap
+# creates the root from the mirror in /etc/apt. The root stays in FRESH (/var/tmp/ferroute-fresh) for the next run;
+# remove it for a new start. This checkout appears in the root under the same path; writes to it stay in the root.
 #
-# Rust and the downloaded crates are this machine's, read-only; with RUST=own the root fetches its own. With BUILT=1
-# the root sees this machine's target, too, so that nothing is compiled twice; else it has an empty one.
+# The root uses the Rust toolchain and the downloaded crates of this machine, read-only; with RUST=own it downloads
+# them. With BUILT=1 the root also uses this checkout's target folder and recompiles nothing; otherwise the target
+# folder is empty.
 # Needs root, mount and PID namespaces, overlayfs, and the network.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,12 +25,12 @@ case $release in
         exit 2
         ;;
 esac
-[ "$(id -u)" = 0 ] || { say 'only root can make a root: sudo packaging/fresh.sh …'; exit 1; }
+[ "$(id -u)" = 0 ] || { say 'needs root permissions: sudo packaging/fresh.sh …'; exit 1; }
 kept=${FRESH:-/var/tmp/ferroute-fresh}/$release
 root=$kept/root
 cargo=${CARGO_HOME:-$HOME/.cargo} rustup=${RUSTUP_HOME:-$HOME/.rustup}
 
-# What a newcomer types, each with the seconds that it took.
+# The first commands of a new user, each with its duration.
 # shellcheck disable=SC2016 # expanded in the root
 both='set -e
 begin=$(date +%s)
@@ -51,18 +52,18 @@ make_root() {
         say 'installing debootstrap'
         apt-get -qq install -y --no-install-recommends debootstrap >/dev/null
     }
-    say "making a root of $release in $root"
+    say "creating a root file system of $release in $root"
     rm -rf "$root.part"
     mkdir -p "$kept"
-    # make is what README asks for; the rest comes by packaging/deps.sh.
+    # README requires make; packaging/deps.sh installs everything else.
     debootstrap --variant=minbase --include=make "$release" "$root.part" "$(mirror)" >"$kept/debootstrap.log"
     mv "$root.part" "$root"
 }
 
-# Within a mount namespace of its own: all mounts end with it.
+# Enters the root and runs a command. Needs a separate mount namespace, whose end removes all mounts.
 enter() {
     mount --make-rprivate /
-    # Programs in the root make namespaces of their own: for them its top has to be a mount.
+    # Programs in the root create mount namespaces, for which the root has to be a mount point.
     mount --bind "$root" "$root"
     mount -t proc proc "$root/proc"
     mount --rbind /sys "$root/sys"
@@ -73,7 +74,7 @@ enter() {
     mkdir -p "$root$checkout" "$kept/changed" "$kept/work" "$kept/target"
     mount -t overlay overlay -o "lowerdir=$checkout,upperdir=$kept/changed,workdir=$kept/work" "$root$checkout"
     if [ -n "${BUILT:-}" ]; then
-        # Clients in Python are for this machine's Python: the root fetches its own.
+        # The Python clients fit only this machine's Python: the root installs them again.
         [ -e "$kept/changed/target/clients" ] || rm -rf "$root$checkout/target/clients"
     else
         mkdir -p "$root$checkout/target"
@@ -85,7 +86,7 @@ enter() {
         mount -o bind,ro "$cargo/bin" "$root/root/.cargo/bin"
         mount -o bind,ro "$cargo/registry" "$root/root/.cargo/registry"
     fi
-    # Behind a proxy that has an authority of its own, the caller names its certificate.
+    # A proxy with a private certificate authority: SSL_CERT_FILE names the authority's certificate.
     local trusts=()
     if [ -n "${SSL_CERT_FILE:-}" ]; then
         cp "$SSL_CERT_FILE" "$root/etc/fresh-authorities.crt"
@@ -93,7 +94,7 @@ enter() {
             trusts+=("$name=/etc/fresh-authorities.crt")
         done
     fi
-    # Not chroot: in one Linux refuses user namespaces (user_namespaces(7)).
+    # Not chroot: Linux refuses to create user namespaces in a chroot (user_namespaces(7)).
     cd "$root"
     pivot_root . .
     umount -l .

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the given binary and what belongs to it under $DESTDIR$PREFIX.
+# Installs the given binary, man pages, completions and the systemd unit under $DESTDIR$PREFIX.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -20,7 +20,7 @@ install -D -m 644 "$docs/completions/ferroute.bash" "$root/share/bash-completion
 install -D -m 644 "$docs/completions/_ferroute" "$root/share/zsh/site-functions/_ferroute"
 install -D -m 644 "$docs/completions/ferroute.fish" "$root/share/fish/vendor_completions.d/ferroute.fish"
 
-# A unit under /usr/local is not looked for; /etc is where the administrator's own are.
+# systemd does not search /usr/local for units; /etc is the place for locally installed ones.
 case $PREFIX in
     /usr) units=$DESTDIR/usr/lib/systemd/system users=$DESTDIR/usr/lib/sysusers.d ;;
     *) units=$DESTDIR/etc/systemd/system users=$DESTDIR/etc/sysusers.d ;;
@@ -33,5 +33,5 @@ chmod 644 "$units/ferroute.service"
     install -D -m 644 packaging/ports "$DESTDIR/etc/ferroute/ports"
 
 echo "installed $root/bin/ferroute and $units/ferroute.service"
-echo 'name the ports in /etc/ferroute/ports and put the configuration into /etc/ferroute/router.rsc,'
-echo 'then: systemd-sysusers && systemctl daemon-reload && systemctl enable --now ferroute'
+echo 'Next: list the ports in /etc/ferroute/ports, copy the configuration to /etc/ferroute/router.rsc, and run'
+echo '    systemd-sysusers && systemctl daemon-reload && systemctl enable --now ferroute'

@@ -1,11 +1,10 @@
 #!/bin/bash
-# What takes hours: 10,000 kills, libFuzzer on every reader of foreign bytes, Miri on unsafe code, and
-# rounds of all tests with more cases of the random ones in each.
+# Long tests: 10,000 kills, libFuzzer on all parsers of foreign bytes, Miri on unsafe code, and rounds of all tests with
+# an increasing number of random cases.
 #
-# KILLS (10000) and FUZZ_SECONDS (60, per target) bound theirs. Rounds begin until HOURS (8) have
-# passed since the start; there is one in any case, and what has begun is finished. Every random test
-# prints the case that failed, and libFuzzer leaves the input in fuzz/artifacts; the first failure
-# ends it.
+# KILLS (10000) is the number of kills, FUZZ_SECONDS (60) the time per fuzz target. New rounds begin until HOURS (8)
+# have passed since the start; at least one round runs, and a round is never interrupted. A failed random test prints
+# its case, and libFuzzer saves the input in fuzz/artifacts. The first failure ends the script.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +12,7 @@ kills=${KILLS:-10000}
 fuzz_seconds=${FUZZ_SECONDS:-60}
 until=$((SECONDS + ${HOURS:-8} * 3600))
 
-# What was skipped was not tested, for hours or not.
+# Skipped tests are listed at the end.
 mkdir -p target
 export FERROUTE_SKIPS=$PWD/target/skips
 : >"$FERROUTE_SKIPS"
@@ -37,34 +36,34 @@ at_exit() {
 part='to begin'
 trap at_exit EXIT
 
-# Of what is delivered: it is killed where a user's would be.
+# Uses the release build: kills hit the binary that users run.
 part "$kills kills"
 FERROUTE_KILLS=$kills cargo test --locked --release -p ferroute --test netns -- kill
 
-# All at once, so that one that does not build is known of before the others take their time.
+# Builds all targets first, so that a compile error appears before hours of fuzzing.
 part 'build the fuzz targets'
 cargo +nightly fuzz build
 targets=(fuzz/fuzz_targets/*.rs)
 for target in "${targets[@]}"; do
     name=$(basename "$target" .rs | tr _ -)
     part "fuzz $name"
-    # What it finds out goes to a folder of its own; the corpus in the repository stays small.
+    # New inputs go to a separate folder, so that the corpus in the repository stays small.
     mkdir -p "target/fuzz-corpus/$name"
     cargo +nightly fuzz run "$name" "target/fuzz-corpus/$name" "fuzz/corpus/$name" -- \
         -max_total_time="$fuzz_seconds" -max_len=4096 -verbosity=0 -print_final_stats=1
 done
 
-# It interprets, a thousand times slower, and knows no assembly: memory and frames, by the baseline.
+# Miri interprets a thousand times slower and supports no assembly: only memory and frames, with baseline instructions.
 part 'Miri'
 MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 \
     cargo +nightly miri test --locked -p kernels -p frame --lib -- \
     region:: zeroed:: every_level_compares pool:: vector:: fragment:: segment::
-# With each seed, loads see other old values of those that their orderings allow.
+# Each seed makes atomic loads return different old values that their ordering permits.
 MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-many-seeds=0..16' \
     cargo +nightly miri test --locked -p dataplane --lib -- nobody_holds_what_comes_back
 
-# The build of `make test`, because a release checks neither assertions nor overflows. As many cases may
-# be rejected as where their number is the usual one.
+# Uses the build of `make test`, since a release build checks neither assertions nor overflows. The permitted number of
+# rejected cases grows with the number of cases.
 round=0
 while [ "$round" = 0 ] || [ "$SECONDS" -lt "$until" ]; do
     round=$((round + 1))

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs all tests; ends with each runner's closing line and every test that was skipped.
+# Runs all tests; at the end prints the result line of each test binary and all skipped tests.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -8,17 +8,17 @@ log=$PWD/target/test.log
 export FERROUTE_SKIPS=$PWD/target/skips
 : >"$FERROUTE_SKIPS"
 
-# What a first build keeps for the next takes 4 GB, and nothing comes of it here.
+# Incremental compilation would store 4 GB that no later build here uses.
 export CARGO_INCREMENTAL=0
 
-# Most tests of namespaces wait for something: they take turns on the cores.
+# Most namespace tests wait for events, so more tests than cores can run at a time.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 
 cargo test --locked --workspace --no-fail-fast "$@" 2>&1 | tee "$log"
 status=$?
 
 printf '\n== tests\n'
-# A closing line alone does not say whose it is.
+# A result line does not contain the name of its test binary: the name is in an earlier line.
 awk '/^ +Running |^ +Doc-tests / { name = ($1 == "Running") ? $(NF > 2 && $2 == "unittests" ? 4 : 3) : $2 " (docs)"
                                   sub(/^\(.*\//, "", name); sub(/-[0-9a-f]+\)$/, "", name) }
      /^test result:/ && !/ 0 passed; 0 failed; 0 ignored/ { printf "%-24s %s\n", name, $0 }' "$log"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Removes what install.sh has put under $DESTDIR$PREFIX. With `purge` as its argument, also the configuration, the
-# state, its key and the user that the service runs as.
+# Removes the files of install.sh under $DESTDIR$PREFIX. With the argument `purge`, also removes the configuration, the
+# state, its key and the service's user.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ systemd_runs() {
     [ -z "$DESTDIR" ] && [ -d /run/systemd/system ]
 }
 
-# The router gives its devices back when it stops.
+# Stopping the service returns the devices to the kernel.
 if systemd_runs && [ -e "$units/ferroute.service" ]; then
     systemctl disable --now ferroute.service
 fi
@@ -23,7 +23,7 @@ rm -f "$units/ferroute.service" "$users/ferroute.conf" "$root/bin/ferroute" \
     "$root/share/bash-completion/completions/ferroute" \
     "$root/share/zsh/site-functions/_ferroute" \
     "$root/share/fish/vendor_completions.d/ferroute.fish"
-# Ports that nobody has named are those of the installation.
+# An unchanged ports file has no configuration and is removed.
 if cmp -s packaging/ports "$DESTDIR/etc/ferroute/ports"; then
     rm -f "$DESTDIR/etc/ferroute/ports"
 fi
