@@ -1,6 +1,6 @@
 """Ansible's modules for the API of RouterOS, unmodified, against a running router.
 
-Arguments: address, user, password. Ends with `ok`, or with what went wrong.
+Arguments: address, user, password. Prints `ok`, or the error.
 """
 
 import os
@@ -16,9 +16,9 @@ COLLECTIONS = Path(sys.prefix) / "collections"
 
 
 def play(book, home):
-    """Plays a book; gives what Ansible counted."""
+    """Runs a playbook; returns the counters of Ansible's summary."""
     given = {"router": HOST, "user": USER, "password": PASSWORD}
-    # The modules run by the interpreter that has librouteros.
+    # The modules need this interpreter, which has librouteros.
     given["ansible_python_interpreter"] = sys.executable
     extra = [word for pair in given.items() for word in ("-e", "=".join(pair))]
     program = Path(sys.prefix) / "bin" / "ansible-playbook"

@@ -1,6 +1,6 @@
 """mktxp, an exporter for Prometheus, unmodified, against the API of a running router.
 
-Arguments: address, user, password. Ends with `ok`, or with what went wrong.
+Arguments: address, user, password. Prints `ok`, or the error.
 """
 
 import re
@@ -24,7 +24,7 @@ ENTRIES = f"""
     installed_packages = True
     dns = True
 """
-#: What is told of every router.
+#: Metrics that must exist for every router.
 WANTED = [
     'mktxp_system_identity_info{name="ferroute"',
     "mktxp_system_uptime{",
@@ -39,7 +39,7 @@ WANTED = [
 
 
 def fetched(exporter, url):
-    """What is served there, as soon as something is. It says that it serves before it does."""
+    """Returns the page at a URL. Retries, because mktxp announces its server before it listens."""
     while True:
         try:
             with urllib.request.urlopen(url, timeout=60) as answer:
@@ -52,7 +52,7 @@ def fetched(exporter, url):
 
 
 def metrics(exporter):
-    """What the exporter tells when it is ready, and what it has said until then."""
+    """Returns the metrics of the running exporter, and its output lines so far."""
     said = []
     for line in exporter.stdout:
         said.append(line)

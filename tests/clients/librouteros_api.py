@@ -1,6 +1,6 @@
 """librouteros, unmodified, against the binary API of a running router.
 
-Arguments: address, user, password. Ends with `ok`, or with what went wrong.
+Arguments: address, user, password. Prints `ok`, or the error.
 """
 
 import ssl
@@ -16,13 +16,13 @@ NAME, COMMENT, DISABLED = Key("name"), Key("comment"), Key("disabled")
 
 
 def connect(**others):
-    """A session of librouteros."""
+    """Returns an API session of librouteros."""
     wanted = {"host": HOST, "username": USER, "password": PASSWORD, "timeout": 60}
     return librouteros.connect(**{**wanted, **others})
 
 
 def wanted(what, holds, shown):
-    """Ends the test unless it holds."""
+    """Ends the test with an error unless the condition holds."""
     if not holds:
         sys.exit(f"{what}: {shown!r}")
 
@@ -38,7 +38,7 @@ def refused(what, message, run):
 
 
 def logins():
-    """The right password, a wrong one, and none by the digest of old versions."""
+    """Tests the right password, a wrong password, and the digest login of old versions, which is refused."""
     connect().close()
     message = "invalid user name or password (6)"
     refused("wrong password", message, lambda: connect(password="wrong"))
@@ -46,7 +46,7 @@ def logins():
 
 
 def encrypted():
-    """The same over TLS, without the anonymous ciphers of RouterOS."""
+    """Tests logins over TLS, without the anonymous ciphers of RouterOS."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -57,7 +57,7 @@ def encrypted():
 
 
 def items(api):
-    """An item from add to remove, and the queries that find it."""
+    """Adds, queries, changes and removes an item."""
     lists = api.path("interface", "list")
     made = lists.add(name="a=b", comment="x" * 4_000)
     wanted("id", made.startswith("*"), made)
@@ -65,7 +65,7 @@ def items(api):
     wanted("proplist and query", shown == [{"name": "a=b"}], shown)
     shown = list(lists.select(COMMENT).where(And(NAME == "a=b", COMMENT > "")))
     wanted("a comment", shown == [{"comment": "x" * 4_000}], len(shown))
-    # A word whose length takes three bytes.
+    # An API word whose length field has three bytes.
     scripts = api.path("system", "script")
     long = scripts.add(name="long", source="#" * 20_000)
     shown = list(scripts.select(Key("source")).where(Key(".id") == long))
@@ -86,7 +86,7 @@ def items(api):
 
 
 def order(api):
-    """Rules that are moved."""
+    """Moves rules."""
     rules = api.path("routing", "rule")
     first = rules.add(**{"action": "lookup", "table": "main", "comment": "1"})
     second = rules.add(**{"action": "lookup", "table": "main", "comment": "2"})
@@ -97,7 +97,7 @@ def order(api):
 
 
 def errors(api):
-    """What there is not."""
+    """Tests unknown menus, commands, arguments and values, and a user without the policy `write`."""
     for path, message in [
         ("/no/such/menu/print", "no such command prefix"),
         ("/interface/list/fly", "no such command"),
@@ -119,18 +119,18 @@ def errors(api):
 
 
 def changes(api):
-    """What happens while somebody listens."""
+    """Tests that `listen` with a duration returns the changes of another session."""
     listener = connect()
     lists = api.path("interface", "list")
     heard = []
 
     def listen():
-        # librouteros gives the rows when the command has ended.
+        # librouteros returns the rows after the command has ended.
         heard.extend(listener("/interface/list/listen", duration="3s"))
 
     thread = threading.Thread(target=listen)
     thread.start()
-    # It listens from some time on: changes go on until it has ended.
+    # The start of `listen` is unknown, so changes continue until it has ended.
     number = 0
     while thread.is_alive():
         made = lists.add(name=f"heard{number}")
@@ -142,16 +142,16 @@ def changes(api):
 
 
 def streaming(api):
-    """A change is told while the command goes on; `/cancel` ends it."""
+    """Tests that a running `listen` returns a change at once, and that `/cancel` ends it."""
     listener = connect()
-    # librouteros itself gives rows only when a command has ended: its sentences are used.
+    # librouteros returns rows only after the end of a command, so the test reads the sentences itself.
     line = listener.protocol
     lists = api.path("interface", "list")
     made = lists.add(name="streamed")
     told = threading.Event()
 
     def change():
-        # It listens from some time on: changes go on until one was told.
+        # The start of `listen` is unknown, so changes continue until the first row arrives.
         number = 0
         while not told.is_set():
             lists.update(comment=str(number), **{".id": made})
@@ -177,7 +177,7 @@ def streaming(api):
 
 
 def main():
-    """All of it."""
+    """Runs all tests."""
     logins()
     encrypted()
     api = connect()

@@ -1,6 +1,6 @@
 """netmiko and paramiko, unmodified, against a running router.
 
-Arguments: address, user, password. Ends with `ok`, or with what went wrong.
+Arguments: address, user, password. Prints `ok`, or the error.
 """
 
 import os
@@ -18,7 +18,7 @@ READER = {"username": "reader", "password": "Only-reads-1"}
 
 
 def connect(**others):
-    """A session of netmiko."""
+    """Returns an SSH session of netmiko."""
     device = {
         "device_type": "mikrotik_routeros",
         "host": HOST,
@@ -34,13 +34,13 @@ def connect(**others):
 
 
 def wanted(what, holds, shown):
-    """Ends the test unless it holds."""
+    """Ends the test with an error unless the condition holds."""
     if not holds:
         sys.exit(f"{what}:\n{shown}")
 
 
 def by_password():
-    """Reads, changes, fails: what scripts do."""
+    """Tests typical commands of scripts in a session by password: print, add, remove, errors, export."""
     session = connect()
     prompt = session.find_prompt()
     wanted("prompt", prompt == f"[{USER}@ferroute] >", repr(prompt))
@@ -69,7 +69,7 @@ def by_password():
 
 
 def refusals():
-    """Who is not let in, and who may not do everything."""
+    """Tests refused logins, and a user without the policy `write`."""
     for others in ({"password": "wrong"}, {"password": ""}, {"username": "nobody"}):
         try:
             connect(**others)
@@ -85,7 +85,7 @@ def refusals():
 
 
 def by_key():
-    """A key is added, logs in, and is all that logs in from then on."""
+    """Adds a key to a user: the key logs in, and the password no longer does."""
     key = Ed25519PrivateKey.generate()
     raw = serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
     public = key.public_key().public_bytes(*raw).decode()
@@ -117,7 +117,7 @@ def by_key():
 
 
 def exec_channel():
-    """Single commands with exit status, several on one connection."""
+    """Tests single commands and their exit status, several on one connection."""
     client = paramiko.SSHClient()
     client.set_missing_host_key_policy(paramiko.AutoAddPolicy())
     client.connect(
@@ -127,7 +127,7 @@ def exec_channel():
         ("/system identity print", 0, "name: ferroute"),
         (":put (1 + 2)", 0, "3"),
         ("/foo", 1, "bad command name foo"),
-        # More channels than may be open at a time.
+        # In total, more channels than may be open at a time.
         *[(":put again", 0, "again")] * 10,
     ):
         _, out, _ = client.exec_command(command, timeout=60)

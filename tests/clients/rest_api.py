@@ -1,6 +1,6 @@
 """REST by Python's own HTTP, against a running router.
 
-Arguments: address, user, password. Ends with `ok`, or with what went wrong.
+Arguments: address, user, password. Prints `ok`, or the error.
 """
 
 import base64
@@ -13,13 +13,13 @@ HOST, USER, PASSWORD = sys.argv[1:4]
 
 
 def authorization(user=USER, password=PASSWORD):
-    """The header's value (RFC 7617)."""
+    """Returns the value of the Authorization header (RFC 7617)."""
     proof = base64.b64encode(f"{user}:{password}".encode()).decode()
     return f"Basic {proof}"
 
 
 def ask(connection, method, path, body=None, user=USER, password=PASSWORD):
-    """The status of an answer and what it says."""
+    """Sends a request; returns the status and the decoded body of the answer."""
     proof = authorization(user, password)
     headers = {"Authorization": proof, "Content-Type": "application/json"}
     text = None if body is None else json.dumps(body)
@@ -30,13 +30,13 @@ def ask(connection, method, path, body=None, user=USER, password=PASSWORD):
 
 
 def wanted(what, found, expected):
-    """Ends the test unless it is so."""
+    """Ends the test with an error unless the values are equal."""
     if found != expected:
         sys.exit(f"{what}: {found!r}, not {expected!r}")
 
 
 def items(web):
-    """An item from PUT to DELETE."""
+    """Tests an item from PUT to DELETE."""
     status, made = ask(web, "PUT", "/interface/list", {"name": "r", "comment": "x"})
     wanted("PUT", (status, made["name"]), (201, "r"))
     one = f"/interface/list/{made['.id']}"
@@ -54,7 +54,7 @@ def items(web):
 
 
 def refusals(web):
-    """What there is not, and who may not."""
+    """Tests errors: a wrong password, an unknown command, a missing value, a user without the policy `write`."""
     nobody = (401, {"error": 401, "message": "Unauthorized"})
     found = ask(web, "GET", "/system/identity", password="wrong")
     wanted("a wrong password", found, nobody)
@@ -69,7 +69,7 @@ def refusals(web):
 
 
 def announced():
-    """A body that is too long is refused before it comes."""
+    """Tests that the router refuses a too long Content-Length before the body arrives."""
     web = http.client.HTTPConnection(HOST, 80, timeout=60)
     web.putrequest("POST", "/rest/interface/list/add")
     web.putheader("Authorization", authorization())
@@ -79,7 +79,7 @@ def announced():
 
 
 def main():
-    """All of it."""
+    """Runs all tests."""
     web = http.client.HTTPConnection(HOST, 80, timeout=60)
     identity = (200, {"name": "ferroute"})
     wanted("GET", ask(web, "GET", "/system/identity"), identity)

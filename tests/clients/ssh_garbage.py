@@ -1,6 +1,6 @@
-"""Bytes without sense, by SSH: before the handshake, and typed at the console.
+"""Random bytes by SSH: before the handshake, and typed at the console.
 
-Arguments: address, user, password, seed. Ends with `ok`, or with what went wrong.
+Arguments: address, user, password, seed. Prints `ok`, or the error.
 """
 
 import random
@@ -12,7 +12,7 @@ import paramiko
 HOST, USER, PASSWORD, SEED = sys.argv[1:5]
 CHANCE = random.Random(int(SEED))
 
-# What a console may stumble over, between bytes of any kind.
+# Keys, escape sequences and words with a meaning at the console, sent between random bytes.
 PIECES = [
     b"\r", b"\n", b"\t", b"\x03", b"\x12", b"\x1b", b"\x1b[A", b"\x1b[200~", b"\x1b[1;5D", b"\x1bO",
     b"?", b"{", b"}", b"[", b"]", b"(", b")", b'"', b"\\", b"$", b":", b"/", b";", b"#", b" ", b"=",
@@ -22,17 +22,17 @@ PIECES = [
 
 
 def noise(length):
-    """Pieces and bytes, mixed."""
+    """Returns at least `length` bytes of PIECES and random bytes, mixed."""
     out = b""
     while len(out) < length:
         piece = CHANCE.choice(PIECES)
         out += piece if CHANCE.random() < 0.7 else CHANCE.randbytes(CHANCE.randrange(1, 9))
-    # Ctrl-D would only leave.
+    # Ctrl-D would end the session.
     return out.replace(b"\x04", b"")
 
 
 def before_the_handshake():
-    """Every beginning is refused or ignored."""
+    """Sends invalid identification strings: the server closes each connection."""
     for start in (b"", b"SSH-2.0-x\r\n", b"SSH-2.0-" + b"x" * 300 + b"\r\n"):
         with socket.create_connection((HOST, 22), timeout=60) as line:
             line.settimeout(60)
@@ -46,7 +46,7 @@ def before_the_handshake():
 
 
 def connect():
-    """A connection of a user."""
+    """Returns an SSH connection, logged in by password."""
     client = paramiko.SSHClient()
     client.set_missing_host_key_policy(paramiko.AutoAddPolicy())
     client.connect(
@@ -56,14 +56,14 @@ def connect():
 
 
 def at_the_console(client):
-    """Types noise, then asks for something that makes sense."""
+    """Types random input, then a valid command, whose result must appear."""
     width, height = CHANCE.choice([(80, 24), (1, 1), (0, 0), (500, 1_000)])
     shell = client.invoke_shell(term="xterm", width=width, height=height)
     shell.settimeout(60)
     for _ in range(8):
         shell.sendall(noise(CHANCE.randrange(1, 600)))
         shell.resize_pty(CHANCE.randrange(1, 300), CHANCE.randrange(1, 100))
-    # Out of whatever page, search, string or bracket it is in.
+    # Leaves the pager, the history search, an open string or bracket.
     shell.sendall(b"\x03q\x03\x03\r\x03:put (6 * \x20 7000 + 7)\r")
     shown = b""
     while b"42007" not in shown:

@@ -1,6 +1,6 @@
 // node-routeros, unmodified, against the binary API of a running router.
 //
-// Arguments: address, user, password. Ends with `ok`, or with what went wrong.
+// Arguments: address, user, password. Prints `ok`, or the error.
 'use strict';
 
 const { RouterOSAPI } = require('node-routeros');
@@ -45,7 +45,7 @@ async function items(api) {
         api.write('/interface/list/remove', [`=.id=${ret}`]));
 }
 
-// Changes go on until the stream has told of one: it listens from some time on.
+// The start of `listen` is unknown, so changes continue until the stream reports one.
 async function changes(api) {
     let heard;
     const stream = api.stream(['/interface/list/listen'], (error, row) => {
@@ -67,7 +67,7 @@ async function main() {
     const api = session(password);
     await api.connect();
     wanted('print', await api.write('/system/identity/print'), [{ name: 'ferroute' }]);
-    // Several at a time, each with its tag.
+    // Several commands at a time, each with its own tag.
     const names = await Promise.all(
         Array.from({ length: 20 }, () => api.write('/system/identity/print')));
     wanted('at the same time', names.flat().length, 20);

@@ -1,4 +1,4 @@
-"""Drives a browser by WebDriver (W3C) through the router's page; says what it saw, a line for each thing."""
+"""Tests the router's page in a browser, by WebDriver (W3C); prints a line for each tested function."""
 import base64, json, subprocess, sys, time, urllib.error, urllib.request
 
 ROUTER, PASSWORD, PICTURES = sys.argv[1:4]
@@ -7,7 +7,7 @@ PATIENCE = 30
 
 
 class Refused(Exception):
-    """What the driver cannot do."""
+    """An error reply of the driver."""
 
 
 def ask(method, path, body=None):
@@ -130,7 +130,7 @@ def rules():
 
 
 def by_another(command, values):
-    """Runs a command of REST as the user `other`."""
+    """Runs a REST command as the user `other`."""
     proof = base64.b64encode(b"other:Otherother1").decode()
     headers = {"Authorization": f"Basic {proof}", "Content-Type": "application/json"}
     request = urllib.request.Request(f"{ROUTER}rest{command}", data=json.dumps(values).encode(), headers=headers)
@@ -138,7 +138,7 @@ def by_another(command, values):
 
 
 def whose():
-    """Undo says what it comes to, and asks about a change of another user."""
+    """Tests that undo shows its effect, and asks before it reverts another user's change."""
     show("/system/identity")
     name = lambda: js("return document.querySelector('#field-name')?.value ?? ''")
     until("the identity is there", lambda: name() == "ferroute")
@@ -174,7 +174,7 @@ def walk():
 
 
 def why_slow():
-    """From the table of connections to the reason, and to the way that shows it: four clicks from the first page."""
+    """Tests that the connection table shows why a connection is slow, and links to the packet walk."""
     show("/ip/firewall/connection")
     write("#filter", "icmp")
     reason = lambda: js("return document.querySelector('td.why')?.innerText ?? ''")

@@ -1,8 +1,8 @@
-"""Packets of the firewall's tests: `send SET FAMILY` and `craft` from the client, `listen` on the server.
+"""Packets of the firewall's tests: `send SET FAMILY` and `craft` on the client, `listen` on the server.
 
-A set has the same packets each time, numbered, of ports of its own, so that nothing is known of its
-connections. What is to be crafted is read line by line. The listener says what came of each until the
-last one, which every rule set lets pass.
+The packets of a set are numbered and the same in each run; each set has its own ports, so that none of
+its connections exists before. `craft` reads a description of a packet per line. `listen` prints each
+received packet, until the last packet of a set, which every rule set accepts.
 """
 
 import random
@@ -15,10 +15,10 @@ import time
 LANS = {4: "192.168.88.", 6: "2001:2:0:88::"}
 SERVERS = {4: "203.0.113.1", 6: "2001:2:0:1::1"}
 TYPES = {4: 0x0800, 6: 0x86DD}
-# Answers nobody asked for, timestamps or questions about nodes, and unknown ones: nobody answers those.
+# ICMP types: unsolicited reply, echo request, timestamp or node information request, unknown type.
 ICMP = {4: [0, 8, 13, 42], 6: [129, 128, 139, 200]}
 LAST = 9
-# The port to which copies with a case go.
+# Destination port of copies with a case number (`sniff-pc`).
 CASES = 37009
 PACKETS = 400
 
@@ -36,8 +36,8 @@ def checksum(data):
 
 
 def packet(ends, protocol, body, at, ttl=64, tos=0, options=b"", df=False, headers=b""):
-    """A packet; the body's checksum, at this place in it, is filled in. Of IPv6, `headers` are the
-    extension headers, the kind of the first one before them."""
+    """Returns a packet. Writes the checksum of the body at offset `at`. `headers` are IPv6 extension
+    headers, preceded by one byte with the type of the first."""
     pseudo = b"".join(ends) + struct.pack("!HH", protocol, len(body))
     if protocol == 1:
         pseudo = b""
@@ -83,14 +83,14 @@ def packets(number, family):
             case 1 | 2 | 3:
                 yield udp(ends, ports, text, **more)
             case _:
-                # Not SYN with ACK: RouterOS picks a connection up by it, nftables does not.
+                # Not SYN with ACK: RouterOS creates a connection for it, nftables does not.
                 flags = dice.choice([2, 2, 2, 16, 24, 17, 4, 20, 1, 0, 3, 6, 41])
                 yield tcp(ends, ports, flags, text, **more)
     yield udp((binary(f"{LANS[family]}10"), server), (1, LAST), b"last")
 
 
 def crafted(line):
-    """`4|6 KIND PORT [NAME=VALUE]...`: a packet to this port, of ICMP with this type."""
+    """Returns the packet of a line `4|6 KIND PORT [NAME=VALUE]...`; with ICMP, PORT is the type."""
     family, kind, port, *said = line.split()
     family, said = int(family), dict(word.split("=", 1) for word in said)
     source = said.pop("src", LANS[family] + "10")
@@ -112,7 +112,7 @@ def crafted(line):
     else:
         data = echo(ends, ports[0], int(port), text, **more)
     if "part" in said:
-        # A later part of a datagram.
+        # A later fragment of a datagram.
         head = data[:6] + struct.pack("!H", int(said.pop("part"))) + data[8:10] + b"\0\0" + data[12:20]
         data = head[:10] + struct.pack("!H", checksum(head)) + head[12:] + data[20:]
     assert not said, said
@@ -120,7 +120,7 @@ def crafted(line):
 
 
 def send(lines):
-    """Sends each of `(family, source MAC or none, packet)`."""
+    """Sends each packet of `lines`: (family, source MAC or empty, packet)."""
     own = open("/sys/class/net/eth0/address").read().strip().replace(":", "")
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     s.bind(("eth0", 0))
@@ -130,7 +130,7 @@ def send(lines):
 
 
 def shown(data):
-    """What came of a packet: its number, and what may have been changed."""
+    """Describes a received packet: its number, and the fields that a rule may change."""
     mark = re.search(rb"#(\d+)#", data)
     if not mark:
         return None
@@ -144,12 +144,12 @@ def shown(data):
         ends = [socket.inet_ntop(socket.AF_INET, data[at : at + 4]) for at in (12, 16)]
         options = f" df {data[6] >> 6 & 1} options {data[20:at].hex()}"
     if (protocol, data[at]) in ((1, 3), (58, 1)):
-        # An error about an earlier set's packet, which comes when nobody was found for that.
+        # An ICMP error about a packet of an earlier set whose neighbour did not answer.
         return None
     ports = struct.unpack_from("!HH", data, at) if protocol in (6, 17) else ""
     size = struct.unpack_from("!H", data, at + 22)[0] if protocol == 6 else 0
     if protocol == 17 and ports[1] == CASES:
-        # A copy that has a case and the time before the packet.
+        # A copy with the case number and the time before the packet.
         case, seconds = struct.unpack_from("!II", data, at + 8)
         late = abs(seconds - 2208988800 - time.time()) < 60
         options += f" case {case} in time {late} of {data[at + 20]:#x}"

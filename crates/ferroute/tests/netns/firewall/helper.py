@@ -1,13 +1,14 @@
-"""Protocols that speak of other connections, for the firewall's tests. A server says `ready`, and what
-it was told; a client says what it got, and ends when its standard input does.
+"""Protocols that announce further connections, for the firewall's tests. A server prints `ready` and the
+received commands. A client prints its results, and ends at the end of its standard input.
 
     ftp-serve                           an FTP server on port 21, active and passive, both families
-    ftp ADDRESS PORT [TOLD]             a file there and back in each mode; its sums. With TOLD, the
-                                        one active transfer to that address that is named instead
+    ftp ADDRESS PORT [TOLD]             uploads and downloads a file in each mode, prints its digests. With
+                                        TOLD, only one active transfer that announces the address TOLD
     tftp-serve | tftp ADDRESS           a file of several blocks from another port
     irc-serve | irc ADDRESS             a file offered by DCC, fetched by the server
     rtsp-serve | rtsp ADDRESS           a stream that was set up, and a report back
     sip-serve OWN | sip ADDRESS         a call, and a stream in both directions
+    pptp-serve | pptp ADDRESS           a call, and a GRE packet in each direction
 """
 
 import ftplib
@@ -22,10 +23,10 @@ import sys
 import threading
 
 PATIENCE = 20.0
-# How long a server tries to reach a client whose firewall may not let it.
+# Timeout of a server's connection to a client whose firewall may drop it.
 BRIEF = 1.0
 FILE = random.Random(7).randbytes(300_000)
-# Those of TFTP's file, of 512 bytes.
+# Blocks of 512 bytes in the file of TFTP.
 BLOCKS = 50
 
 
@@ -42,7 +43,7 @@ def own(s):
 
 
 class FtpServer:
-    """One control connection (RFC 959, RFC 2428)."""
+    """Server side of one control connection (RFC 959, RFC 2428)."""
 
     def __init__(self, control):
         self.control, self.lines = control, control.makefile("rb")
@@ -141,7 +142,7 @@ def ftp_serve():
 def transfer(ftp, mode):
     ipv6 = ftp.af == socket.AF_INET6
     ftp.set_pasv(mode in ("pasv", "epsv"))
-    # The address that the server says is the one that is tried.
+    # The client must use the address of the server's reply, which NAT may have edited.
     ftp.trust_server_pasv_ipv4_address = True
     peer = ftp.sock.getpeername()
     ftp.makepasv = lambda: (
@@ -173,7 +174,7 @@ def ftp(address, port, told=None):
 
 
 def refused(ftp, told):
-    """An active transfer to the address by which others know us."""
+    """Requests an active transfer to the address `told`, prints the server's reply."""
     listening = socket.create_server(("", 0))
     ftp.sendport(told, listening.getsockname()[1])
     try:
@@ -193,7 +194,7 @@ def tftp_serve():
         data.settimeout(PATIENCE)
         try:
             for block in range(BLOCKS + 1):
-                # The last one is empty, and says so the end.
+                # The last block is empty and so marks the end.
                 piece = FILE[: BLOCKS * 512][block * 512 :][:512]
                 data.sendto(struct.pack("!HH", 3, block + 1) + piece, peer)
                 data.recvfrom(1000)
@@ -250,7 +251,7 @@ def irc(address):
         data.sendall(FILE)
         data.close()
         say(said.readline().decode().strip())
-        # The numbers of the connection are others now.
+        # The router has edited the message and now shifts the sequence numbers.
         talk.sendall(b"PING\r\n")
         say(said.readline().decode().strip())
     say("wanted", digest(FILE))
@@ -262,7 +263,7 @@ def sdp(host, port):
 
 
 def media(body):
-    """The endpoint that a description names."""
+    """Returns the media endpoint of a session description."""
     host = re.search(r"c=IN IP4 (\S+)", body)[1]
     return host, int(re.search(r"m=audio (\d+)", body)[1])
 
@@ -288,7 +289,7 @@ def datagrams(*ports):
 
 
 def whole(talk):
-    """The next message of a stream."""
+    """Reads the next complete SIP message from a TCP connection."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += talk.recv(4000)
@@ -312,7 +313,7 @@ def sip_serve(me, how="udp"):
         head, body = bodies(data)
         caller = media(body)
         host = re.search(r"Contact: <sip:a@([\d.]+)", head)[1]
-        # Who is called speaks first.
+        # The called side sends its media first.
         stream.sendto(f"{host} {caller[0]}".encode(), caller)
         answer(message("SIP/2.0 200 OK", me, sdp(me, 8000)))
         try:
@@ -391,7 +392,7 @@ def rtsp(address, wait=PATIENCE):
 
 
 CALL = 0x1A2B3C4D
-# Kinds of control messages, and of the answers to them.
+# Types of PPTP control requests; the type of the reply is one higher.
 START, OUTGOING = 1, 7
 
 
@@ -400,19 +401,19 @@ def control(kind, body):
 
 
 def control_from(talk):
-    """The kind of the next control message, and what follows its head."""
+    """Reads a control message; returns its type and body."""
     (length,) = struct.unpack("!H", talk.recv(2, socket.MSG_WAITALL))
     rest = talk.recv(length - 2, socket.MSG_WAITALL)
     return struct.unpack_from("!H", rest, 6)[0], rest[10:]
 
 
 def tunnel(number, text):
-    """A packet of the tunnel, to the call of this number (RFC 2637, 4.1)."""
+    """Returns a GRE packet for a call ID (RFC 2637, 4.1)."""
     return struct.pack("!HHHHI", 0x3001, 0x880B, len(text), number, 0) + text
 
 
 def tunnel_from(gre):
-    """The call that a packet of the tunnel is for, and its text."""
+    """Receives a GRE packet; returns its call ID, text and sender."""
     data, peer = gre.recvfrom(2000)
     data = data[20:]
     return struct.unpack_from("!H", data, 6)[0], data[12:], peer[0]
@@ -433,7 +434,7 @@ def pptp_serve():
         talk.sendall(control(2, struct.pack("!HBBIIHH", 256, 1, 0, 3, 3, 0, 1) + bytes(128)))
         _, body = control_from(talk)
         (caller,) = struct.unpack_from("!H", body)
-        # Its own number, the caller's, connected.
+        # The server's call ID, the caller's call ID, result 1: connected.
         talk.sendall(control(8, struct.pack("!HHBBHIHHI", 500, caller, 1, 0, 0, 64000, 16, 0, 0)))
         try:
             number, text, peer = tunnel_from(gre)

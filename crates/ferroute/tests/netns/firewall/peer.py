@@ -1,14 +1,18 @@
-"""A host's side of the firewall's tests: `serve PORT...`, `ask PROBE...`, `stream ADDRESS PORT`,
-`endpoint ADDRESS:PORT...`, `talk`, `large ADDRESS PORT SIZE...` or `storm FROM TO COUNT`.
+"""A host of the firewall's tests:
 
-A server says to whoever comes, by TCP or UDP, IPv4 or IPv6, from which address it sees him come and
-with what segment size. A probe is `tcp|udp ADDRESS PORT [SECONDS]`; its outcome is that line, or
-what went wrong: `reset`, `icmp TYPE CODE FROM`, `nothing` after so many seconds. A stream is of
-numbered datagrams, 32 of them on their way, until standard input ends; its outcome is how many were
-sent and how many of them never came back. An endpoint is one UDP socket that asks these servers, says
-what they said, and then is a server itself. Who talks reads `PORT ADDRESS PORT SECONDS`, asks that server from his
-own port each time, and says what it said, or `nothing`. Large datagrams are of random bytes; the outcome of each is whom the
-server saw, and whether the bytes came back. A storm is of fragments whose others never come.
+    serve PORT...               TCP and UDP servers of both families. They send each client the address
+                                and port that they see, and by TCP the segment size
+    ask PROBE...                probes `tcp|udp ADDRESS PORT [SECONDS]`; prints the server's line, or
+                                `reset`, `icmp TYPE CODE FROM`, or `nothing` after the timeout
+    stream ADDRESS PORT         numbered datagrams, 32 of them in flight, until standard input ends;
+                                prints the number sent and the number never returned
+    endpoint ADDRESS:PORT...    one UDP socket that queries these servers, prints their answers, and
+                                then is a server itself
+    talk                        reads lines `PORT ADDRESS PORT SECONDS`, queries the server from the
+                                first port, and prints the answer or `nothing`
+    large ADDRESS PORT SIZE...  random datagrams; prints for each the client address that the server
+                                saw, and `same` if the same bytes came back
+    storm FROM TO COUNT         fragments of datagrams that never become complete
 """
 
 import os
@@ -86,7 +90,7 @@ def udp(s, address):
 
 
 def queued(s):
-    """The error's type, code and sender, of `struct sock_extended_err` in linux/errqueue.h."""
+    """Returns type, code and sender of a queued ICMP error (`struct sock_extended_err` in linux/errqueue.h)."""
     _, messages, _, _ = s.recvmsg(512, 512, ERROR_QUEUE)
     for level, kind, data in messages:
         if (level, kind) in (V4_ERRORS, V6_ERRORS):
@@ -112,7 +116,7 @@ def stream(address, port):
                 s.send(str(sent).encode())
                 on_their_way.add(sent)
                 sent += 1
-            # A lost one is not waited for as long as others come.
+            # The timeout restarts with each answer, so a lost datagram delays only the end.
             s.settimeout(5)
             on_their_way.discard(int(s.recv(65536).split()[-1]))
     except TimeoutError:
@@ -165,7 +169,7 @@ def storm(source, to, count):
     ends = socket.inet_aton(source) + socket.inet_aton(to)
     data = bytes(1400)
     for number in range(count):
-        # The first, or one from the middle.
+        # Alternates between the first fragment and a middle one.
         place = 0x2000 | number % 2 * 175
         word = struct.pack("!BBHHHBBH", 0x45, 0, 1420, 1 + number % 65535, place, 64, 17, 0)
         s.sendto(word + ends + data, (to, 0))

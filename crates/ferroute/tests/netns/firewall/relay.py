@@ -1,8 +1,8 @@
-"""A bad line, and who talks over it: `relay SEED`, `serve`, `talk ADDRESS...`, `meet FROM TO`.
+"""A bad link and the hosts that communicate over it: `relay SEED`, `serve`, `talk ADDRESS...`, `meet FROM TO`.
 
-The relay hands every frame on to its other device, but of TCP it loses some, sends some twice, and
-holds some back until others have overtaken them. Two SYNs between the ports MEET wait for each other,
-so that they cross.
+The relay forwards each frame to its other device. It drops, duplicates and delays some TCP segments, so that
+others overtake them. It holds the first of two SYNs between the ports MEET until the second arrives, so that
+both cross.
 """
 
 import random
@@ -14,16 +14,17 @@ import threading
 
 TALK, MEET = 7001, 7002
 BYTES = 400_000
-# The tracker takes an acknowledgement for invalid when it lies 66,000 bytes behind what was sent. An honest one stays
-# within that: the kernel makes a window of at most twice ROOM, so much is under way, and no acknowledgement is
-# overtaken by one that lies more than OVERTAKEN bytes ahead. A busy kernel acknowledges a whole window at once.
+# The connection tracker treats an acknowledgement as invalid if it is 66,000 bytes behind the sent data. The
+# acknowledgements of these hosts stay within that limit: the kernel's window is at most twice ROOM, and no
+# acknowledgement is overtaken by one that is more than OVERTAKEN bytes ahead. A busy kernel acknowledges a whole window
+# at once.
 ROOM, OVERTAKEN = 24_000, 16_000
 LOST, TWICE, LATE = 0.02, 0.02, 0.08
 PATIENCE = 60.0
 
 
 def tcp_of(frame):
-    """Where TCP begins in a frame, if it does."""
+    """Returns the offset of the TCP header in a frame, or None."""
     kind = frame[12:14]
     if kind == b"\x08\x00" and frame[23] == 6:
         return 14 + 4 * (frame[14] & 15)
@@ -33,7 +34,7 @@ def tcp_of(frame):
 
 
 def acknowledged(frame, at):
-    """The stream that a segment is of, and the number that it acknowledges."""
+    """Returns the flow of a segment, and its acknowledgement number."""
     return (frame[12:14], frame[at : at + 4]), struct.unpack_from("!I", frame, at + 8)[0]
 
 
@@ -65,7 +66,7 @@ class Line:
                 self.send(late[1])
 
     def send(self, frame):
-        """Sends a segment, behind those that it must not overtake."""
+        """Sends a segment, after those that it must not overtake."""
         stream, number = acknowledged(frame, tcp_of(frame))
         for late in list(self.held):
             of, old = acknowledged(late[1], tcp_of(late[1]))
@@ -93,7 +94,7 @@ def relay(seed):
     while True:
         ready, _, _ = select.select(sockets, [], [], 0.02)
         if not ready:
-            # Nothing is left to overtake.
+            # No traffic: sends the delayed segments.
             for line in lines.values():
                 line.let(lambda _: True)
         for s in ready:
@@ -114,7 +115,7 @@ def answer(talk):
     count = 0
     while data := talk.recv(65536):
         count += len(data)
-    # The other side has closed its half, and hears all the same.
+    # The client has closed its sending half, but still receives.
     talk.sendall(struct.pack("!Q", count) + b"a" * BYTES)
     talk.close()
 
@@ -155,7 +156,7 @@ def talks(addresses):
 
 
 def meet(own, other):
-    """Connects with somebody who connects at the same time."""
+    """Connects to a host that connects at the same time."""
     s = socket.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     s.settimeout(PATIENCE)
