@@ -1,4 +1,5 @@
-//! A router on a disk that is full, and one that was killed: the program itself, on a small file system of its own.
+//! Tests the program on a full or damaged disk, and its start after a kill. The state folder is on a small file system
+//! in a mount namespace.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -6,14 +7,14 @@ use std::process::{Child, Command, Output, Stdio};
 
 const FERROUTE: &str = env!("CARGO_BIN_EXE_ferroute");
 
-/// A small file system in a namespace of its own, gone with the process that holds it.
+/// A small file system in a mount namespace, which ends with the process that holds it.
 struct Disk {
     holder: Child,
     folder: PathBuf,
 }
 
 impl Disk {
-    /// None where the kernel refuses such a namespace.
+    /// Creates the file system; `None` if the kernel refuses the namespace.
     fn new(name: &str) -> Option<Self> {
         let folder = format!("ferroute-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
@@ -41,7 +42,7 @@ impl Disk {
         self.folder.join("state")
     }
 
-    /// A program that sees the disk.
+    /// Returns a command that runs in the disk's namespace.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         let holder = self.holder.id().to_string();
@@ -51,7 +52,7 @@ impl Disk {
         command
     }
 
-    /// Fills the disk to its last byte, or makes room again.
+    /// Fills the disk to its last byte, or frees the space again.
     fn fill(&self, full: bool) {
         let filler = self.folder.join("filler");
         let script = match full {
@@ -69,7 +70,7 @@ impl Disk {
         );
     }
 
-    /// Runs the program until it says that it is ready; gives what it said before.
+    /// Starts the router and waits until it is ready. Returns the output before that.
     fn start(&self) -> (Process, String) {
         self.start_with(&[])
     }
@@ -95,7 +96,7 @@ impl Disk {
             line.contains("ready:")
         });
         assert!(ready, "{before}");
-        // The log is read on, so that the router is never held up by it.
+        // Keeps reading the log: a full pipe would block the router.
         std::thread::spawn(move || lines.for_each(drop));
         (Process(child), before)
     }
@@ -121,7 +122,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // The holder ends with its input.
+        // The holder ends at the end of its input.
         drop(self.holder.stdin.take());
         let _ = self.holder.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
@@ -129,7 +130,7 @@ impl Drop for Disk {
     }
 }
 
-/// A running router; ended with the value.
+/// A running router, which ends when the value is dropped.
 struct Process(Child);
 
 impl Process {
@@ -150,7 +151,7 @@ impl Drop for Process {
 }
 
 #[test]
-fn a_full_disk_leaves_a_router_that_runs_and_refuses_changes() {
+fn on_a_full_disk_the_router_runs_and_refuses_changes() {
     let Some(disk) = Disk::new("full") else {
         return;
     };
@@ -167,7 +168,7 @@ fn a_full_disk_leaves_a_router_that_runs_and_refuses_changes() {
             .1
             .contains("kept")
     );
-    // The store's file has room of its own, for some.
+    // The database file has some free space of its own, so several changes may still fit.
     let source = "x".repeat(1000);
     let many =
         format!(":for i from=1 to=8000 do={{/system/script/add name=\"s$i\" source={source}}}");
@@ -188,7 +189,7 @@ fn a_full_disk_leaves_a_router_that_runs_and_refuses_changes() {
 }
 
 #[test]
-fn a_router_that_was_killed_says_so_at_the_next_start_and_only_then() {
+fn only_the_start_after_a_kill_reports_the_kill() {
     let Some(disk) = Disk::new("killed") else {
         return;
     };
@@ -207,7 +208,7 @@ fn a_router_that_was_killed_says_so_at_the_next_start_and_only_then() {
 }
 
 #[test]
-fn at_a_full_disk_items_can_be_removed_and_changes_taken_back() {
+fn on_a_full_disk_items_can_be_removed_and_changes_undone() {
     let Some(disk) = Disk::new("free") else {
         return;
     };
@@ -219,7 +220,7 @@ fn at_a_full_disk_items_can_be_removed_and_changes_taken_back() {
     let (done, said) = disk.exec(&add(50));
     assert!(done, "{said}");
     disk.fill(true);
-    // Whatever room the files have of their own is used up, by ever smaller groups of changes.
+    // Uses up the free space within the files, by ever smaller groups of changes.
     let mut next = 100;
     for size in [4000, 200, 20, 1] {
         loop {
@@ -234,7 +235,7 @@ fn at_a_full_disk_items_can_be_removed_and_changes_taken_back() {
             }
         }
     }
-    // What was not stored does not run either.
+    // A change that was not stored is not in effect either.
     let failed = next - 1;
     let name = disk
         .exec(&format!(":put [:len [/system/script/find name=s{failed}]]"))
@@ -258,7 +259,7 @@ fn at_a_full_disk_items_can_be_removed_and_changes_taken_back() {
     assert_eq!(name.trim(), "0");
 }
 
-/// Overwrites a part of the database.
+/// Overwrites a part of the database and truncates it.
 fn damage(disk: &Disk) {
     let script = "printf x | dd of=\"$1\" bs=1 seek=20000 conv=notrunc; truncate -s 200000 \"$1\"";
     let mut cut = disk.command("sh");
@@ -272,7 +273,7 @@ fn damage(disk: &Disk) {
 }
 
 #[test]
-fn a_damaged_store_is_run_and_takes_changes_when_that_is_accepted() {
+fn a_router_with_a_damaged_store_runs_and_accepts_changes_after_accept() {
     let Some(disk) = Disk::new("damaged") else {
         return;
     };
@@ -281,7 +282,7 @@ fn a_damaged_store_is_run_and_takes_changes_when_that_is_accepted() {
         let (mut first, _) = disk.start();
         let (done, said) = disk.exec("/system/identity/set name=kept");
         assert!(done, "{accept}: {said}");
-        // The last changes are in no snapshot.
+        // After a kill the last changes are only in the ledger, in no snapshot.
         first.signal("KILL");
         damage(&disk);
 

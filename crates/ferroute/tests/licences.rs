@@ -1,14 +1,13 @@
-//! Under which licences the libraries may be used: each must be had under one of [`ALLOWED`].
+//! Checks that each library is available under one of the licences in [`ALLOWED`].
 //!
-//! What cargo has of them on this machine is asked; nothing is fetched.
+//! Reads the metadata of cargo on this machine and downloads nothing.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Licences that let a program under Apache-2.0 be given on with the library in it, without a condition beyond
-/// notices.
+/// Licences that permit distributing the library in a program under Apache-2.0, with no condition except notices.
 const ALLOWED: [&str; 12] = [
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -24,7 +23,7 @@ const ALLOWED: [&str; 12] = [
     "Unlicense",
 ];
 
-/// Whether an expression of SPDX (its annex D) is met by allowed licences; a slash is how older manifests write `OR`.
+/// Returns true if allowed licences satisfy an SPDX expression (SPDX annex D). A slash in older manifests means `OR`.
 fn is_allowed(expression: &str) -> bool {
     let spaced = expression
         .replace('/', " OR ")
@@ -68,7 +67,7 @@ fn one(words: &mut Words<'_>) -> bool {
 }
 
 #[test]
-fn expressions_are_read_as_spdx_means_them() {
+fn licence_expressions_have_the_meaning_of_spdx() {
     for good in [
         "MIT",
         "MIT/Apache-2.0",
@@ -93,7 +92,7 @@ fn expressions_are_read_as_spdx_means_them() {
 }
 
 #[test]
-fn every_library_may_be_used() {
+fn every_library_has_an_allowed_licence() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let asked = Command::new(env!("CARGO"))

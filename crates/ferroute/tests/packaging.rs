@@ -1,4 +1,4 @@
-//! What lies in packaging/: that its parts agree, and what a container makes of its links.
+//! Tests the files of `packaging/`: the systemd unit, the scripts, the Debian package and the container's start script.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ fn packaging() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging")
 }
 
-/// The value of the first line `name=value` of a unit.
+/// Returns the value of the first line `name=value` of a unit.
 fn setting<'a>(unit: &'a str, name: &str) -> &'a str {
     let mut values = unit
         .lines()
@@ -20,7 +20,7 @@ fn setting<'a>(unit: &'a str, name: &str) -> &'a str {
 }
 
 #[test]
-fn the_service_runs_as_the_user_that_is_made_with_no_more_than_it_may_have() {
+fn the_unit_names_the_created_user_and_grants_exactly_its_bounding_set() {
     let unit = fs::read_to_string(packaging().join("ferroute.service")).unwrap();
     let users = fs::read_to_string(packaging().join("sysusers.conf")).unwrap();
 
@@ -32,12 +32,12 @@ fn the_service_runs_as_the_user_that_is_made_with_no_more_than_it_may_have() {
         "{users}"
     );
     assert_eq!(setting(&unit, "Group"), user);
-    // An ordinary user has none but those.
+    // Without AmbientCapabilities the service's user would have no capabilities.
     assert_eq!(
         setting(&unit, "AmbientCapabilities"),
         setting(&unit, "CapabilityBoundingSet")
     );
-    // Its own file may be root's alone.
+    // systemd passes the configuration as a credential, so the file may be readable by root only.
     let handed = setting(&unit, "LoadCredential").split(':').next().unwrap();
     let start = setting(&unit, "ExecStart");
     assert!(
@@ -47,7 +47,7 @@ fn the_service_runs_as_the_user_that_is_made_with_no_more_than_it_may_have() {
 }
 
 #[test]
-fn what_the_package_calls_a_configuration_file_is_installed() {
+fn configuration_files_of_the_package_are_installed() {
     let files = fs::read_to_string(packaging().join("debian/conffiles")).unwrap();
     let install = fs::read_to_string(packaging().join("install.sh")).unwrap();
     for file in files.lines() {
@@ -55,7 +55,7 @@ fn what_the_package_calls_a_configuration_file_is_installed() {
     }
 }
 
-/// A folder of devices, and of a `ferroute` that says what it was started with.
+/// A folder with the entries of `/sys/class/net`, and a fake `ferroute` that prints its arguments.
 struct Node(PathBuf);
 
 impl Node {
@@ -103,7 +103,7 @@ fn said(output: &Output) -> &str {
 }
 
 #[test]
-fn links_of_a_container_are_ports_but_for_the_first() {
+fn all_links_of_a_container_but_the_first_become_ports() {
     let node = Node::new("links");
     for device in ["lo", "eth0", "eth1", "eth2", "eth10"] {
         node.attach(device);
@@ -119,7 +119,7 @@ fn links_of_a_container_are_ports_but_for_the_first() {
 }
 
 #[test]
-fn a_container_waits_for_the_links_that_are_announced() {
+fn a_container_waits_for_the_announced_number_of_links() {
     let node = Node::new("waits");
     node.attach("eth1");
 
@@ -134,7 +134,7 @@ fn a_container_waits_for_the_links_that_are_announced() {
 }
 
 #[test]
-fn a_first_build_says_what_it_takes_and_a_second_is_silent() {
+fn only_a_first_build_prints_its_expected_time_and_disk_space() {
     let node = Node::new("ahead");
     let ahead = |file: &str, megabytes: &str| {
         let mut command = Command::new("sh");
@@ -159,7 +159,7 @@ fn a_first_build_says_what_it_takes_and_a_second_is_silent() {
 }
 
 #[test]
-fn a_comparison_without_a_commit_to_compare_with_says_what_is_missing() {
+fn a_comparison_without_a_valid_commit_is_refused_with_the_reason() {
     for (commit, complaint) in [
         (
             "",
@@ -178,7 +178,7 @@ fn a_comparison_without_a_commit_to_compare_with_says_what_is_missing() {
 }
 
 #[test]
-fn the_base_of_a_comparison_is_built_once_from_its_own_commit() {
+fn the_base_of_a_comparison_is_built_once_from_its_commit() {
     let node = Node::new("base");
     let tree = node.0.join("tree");
     for folder in ["src", "packaging"] {
@@ -248,7 +248,7 @@ fn a_build_is_compared_with_another_row_by_row() {
     let compared = compare(&["--rows", "vlan,ipip-in,tcp-segments"]);
     let refused = compare(&["--rows", "vlna"]);
 
-    // Either build may be ahead by chance: both codes are right.
+    // Either build may be faster by chance, so both exit codes are valid.
     assert!(
         matches!(compared.status.code(), Some(0 | 1)),
         "{compared:?}"
@@ -273,7 +273,7 @@ fn a_build_is_compared_with_another_row_by_row() {
     );
 }
 
-/// Runs a program to its end, which must be a good one; gives what it printed.
+/// Runs a program, which must succeed. Returns its standard output.
 fn succeeds(command: &mut Command) -> String {
     let output = command.output().expect("the program is there");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -282,7 +282,7 @@ fn succeeds(command: &mut Command) -> String {
     said
 }
 
-/// The files and links below a folder, by their paths in it.
+/// Returns the files and links below a folder, as sorted relative paths.
 fn files_in(folder: &Path) -> Vec<String> {
     let said = succeeds(
         Command::new("find")
@@ -294,7 +294,7 @@ fn files_in(folder: &Path) -> Vec<String> {
     files
 }
 
-/// What a router that has run leaves: its configuration, its state and the key of the state.
+/// Files of a router that has run: its configuration, its state and the key of the state.
 const LEFT: [&str; 3] = [
     "etc/ferroute/router.rsc",
     "var/lib/ferroute-key/store.key",
@@ -310,7 +310,7 @@ fn leave_state_in(root: &Path) {
 }
 
 #[test]
-fn what_is_installed_is_uninstalled_and_purge_takes_configuration_and_state() {
+fn uninstall_removes_installed_files_and_purge_also_configuration_and_state() {
     let node = Node::new("install");
     let root = node.0.join("root");
     fs::create_dir(&root).expect("a folder of our own");
@@ -343,7 +343,7 @@ fn what_is_installed_is_uninstalled_and_purge_takes_configuration_and_state() {
     let left = ["etc/ferroute", "var/lib/ferroute", "var/lib/ferroute-key"];
     assert!(!left.iter().any(|folder| root.join(folder).exists()));
 
-    // Ports that somebody has named are configuration.
+    // An edited ports file is configuration and stays.
     script("install.sh", &[env!("CARGO_BIN_EXE_ferroute")]);
     fs::write(
         root.join("etc/ferroute/ports"),
@@ -354,7 +354,7 @@ fn what_is_installed_is_uninstalled_and_purge_takes_configuration_and_state() {
     assert_eq!(files_in(&root), ["etc/ferroute/ports"]);
 }
 
-/// Runs dpkg on a root of its own, as root of a namespace where the test is not root.
+/// Runs dpkg on a separate root folder, as root of a user namespace if the test does not run as root.
 fn dpkg(root: &Path, arguments: &[&str]) {
     let path = std::env::var("PATH").expect("tests have a PATH");
     let mut command = match rustix::process::geteuid().is_root() {
@@ -374,8 +374,8 @@ fn dpkg(root: &Path, arguments: &[&str]) {
 }
 
 #[test]
-fn a_purged_package_leaves_nothing_and_a_removed_one_its_configuration_and_state() {
-    let test = "a_purged_package_leaves_nothing_and_a_removed_one_its_configuration_and_state";
+fn purging_the_package_removes_everything_and_removing_it_keeps_configuration_and_state() {
+    let test = "purging_the_package_removes_everything_and_removing_it_keeps_configuration_and_state";
     for program in [
         "/usr/bin/dpkg-deb",
         "/usr/bin/systemd-sysusers",

@@ -1,5 +1,5 @@
-//! Strangers and users who take all they can get: others still come in. The strangers are addresses of
-//! the loopback.
+//! Tests limits on clients: strangers and users who use up connections, logins, sessions or threads do not lock others
+//! out. Strangers connect from other addresses of the loopback network.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -11,13 +11,13 @@ use console::protocol::{Message, receive, send};
 
 use crate::running::Router;
 
-/// An address of a stranger.
+/// Returns the source address of a stranger.
 fn stranger(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(127, 200, 0, number)
 }
 
 #[test]
-fn strangers_who_guess_lock_nobody_out_and_leave_no_memory_behind() {
+fn strangers_who_guess_passwords_lock_nobody_out_and_use_no_memory_afterwards() {
     const GUESSES: usize = 2;
     let router = Router::start("guess");
     router.exec("/user add name=joe group=full password=secret");
@@ -26,7 +26,7 @@ fn strangers_who_guess_lock_nobody_out_and_leave_no_memory_behind() {
     assert!(router.stranger(stranger(1)).logs_in("joe", "secret"));
     let before = router.status("VmRSS");
 
-    // Beside each other, as hashes in several threads would each keep their memory.
+    // In parallel: hashes in several threads would each keep their memory.
     thread::scope(|scope| {
         for first in [10, 20, 30, 40, 50, 60] {
             let router = &router;
@@ -52,7 +52,7 @@ fn strangers_who_guess_lock_nobody_out_and_leave_no_memory_behind() {
     assert!(kept < 64 << 10, "{kept} kB are kept");
 }
 
-/// Whether the router has closed a connection on which nothing more is said.
+/// Returns true if the router has closed a connection without pending data.
 fn is_closed(stream: &mut TcpStream) -> bool {
     stream.set_nonblocking(true).expect("a socket");
     let mut bytes = [0; 64];
@@ -65,10 +65,10 @@ fn is_closed(stream: &mut TcpStream) -> bool {
     }
 }
 
-/// An answer of REST to this user, whose password is `secret`.
+/// Returns the answer to a REST request of joe, whose password is `secret`.
 fn rest(router: &Router, from: Ipv4Addr, path: &str) -> String {
     let mut stream = router.reach(from, 80);
-    // joe:secret
+    // Base64 of joe:secret.
     let head = "Host: router\r\nAuthorization: Basic am9lOnNlY3JldA==\r\nConnection: close";
     write!(stream, "GET {path} HTTP/1.1\r\n{head}\r\n\r\n").expect("the router listens");
     let mut answer = String::new();
@@ -77,7 +77,7 @@ fn rest(router: &Router, from: Ipv4Addr, path: &str) -> String {
 }
 
 #[test]
-fn strangers_who_say_nothing_keep_nobody_out() {
+fn silent_connections_of_strangers_keep_nobody_out() {
     let router = Router::start("silent");
     router.exec("/user add name=joe group=full password=secret");
     let greedy = |port| -> Vec<_> {
@@ -90,9 +90,9 @@ fn strangers_who_say_nothing_keep_nobody_out() {
     assert!(rest(&router, stranger(2), "/rest/system/identity").contains("200 OK"));
     let (status, output) = ssh::exec(&router, stranger(2), ssh::SECRET, ":put hello");
     assert_eq!((status, &*output), (0, "hello\r\n"));
-    // The same address is no different.
+    // A login from the address of the silent connections also succeeds.
     assert!(router.stranger(stranger(1)).logs_in("joe", "secret"));
-    // Long before their time is over.
+    // The oldest silent connections are closed long before their timeout.
     let limit = Instant::now() + Duration::from_secs(20);
     for streams in &mut silent {
         while streams.len() > 24 {
@@ -104,7 +104,7 @@ fn strangers_who_say_nothing_keep_nobody_out() {
 }
 
 #[test]
-fn who_says_nothing_at_the_local_socket_goes_first() {
+fn silent_connections_at_the_local_socket_are_closed_first() {
     let router = Router::start("local");
     let console = router.console();
     let silent: Vec<_> = (0..200).map(|_| router.connect()).collect();
@@ -121,7 +121,7 @@ fn who_says_nothing_at_the_local_socket_goes_first() {
 }
 
 #[test]
-fn users_who_take_all_sessions_leave_room_for_administrators() {
+fn users_cannot_take_the_sessions_of_administrators() {
     let router = Router::start("seats");
     router.exec("/ip/service set api max-sessions=2");
     router.exec("/user add name=joe group=full password=secret");
@@ -140,7 +140,7 @@ fn users_who_take_all_sessions_leave_room_for_administrators() {
 }
 
 #[test]
-fn a_user_who_listens_everywhere_leaves_threads_for_others() {
+fn a_user_with_many_listening_commands_leaves_threads_for_others() {
     let router = Router::start("listen");
     router.exec("/user add name=joe group=full password=secret");
     router.exec("/user/group add name=listeners policy=read,api");
@@ -164,7 +164,7 @@ fn a_user_who_listens_everywhere_leaves_threads_for_others() {
     assert_eq!(output, "hello\r\n");
     assert_eq!(router.name(), "ferroute");
 
-    // A user's share of what listens is far more than its share of threads.
+    // A user may have far more listening commands than threads.
     let (mut heard, mut refused) = (Vec::new(), 0);
     for program in &mut listening {
         let (mut hear, mut denied) = (BTreeSet::new(), BTreeSet::new());
@@ -218,7 +218,7 @@ fn ssh_asks_three_times_for_a_password_and_ends_lines_with_cr_lf() {
     assert_eq!((status, &*output), (1, "one\r\ntwo\r\nx\r\n"));
 }
 
-/// A client of SSH: the library's other side.
+/// An SSH client, by the client side of the library.
 mod ssh {
     use std::net::Ipv4Addr;
     use std::sync::Arc;
@@ -230,7 +230,7 @@ mod ssh {
 
     use crate::running::Router;
 
-    /// What joe proves with who he is.
+    /// The credentials of joe.
     pub(super) enum Proof {
         Password(&'static str),
         Key,
@@ -238,7 +238,7 @@ mod ssh {
 
     pub(super) const SECRET: Proof = Proof::Password("secret");
 
-    /// The key that is joe's where a test says so.
+    /// The private key of joe in tests with keys.
     pub(super) fn key() -> PrivateKey {
         PrivateKey::from(Ed25519Keypair::from_seed(&[7; 32]))
     }
@@ -256,7 +256,7 @@ mod ssh {
         }
     }
 
-    /// Does something with a connection on which nobody has logged in.
+    /// Runs a function with an SSH connection that is not logged in.
     fn with<T>(router: &Router, from: Ipv4Addr, run: impl AsyncFnOnce(Handle<Client>) -> T) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -272,7 +272,7 @@ mod ssh {
         })
     }
 
-    /// Tries passwords of joe; gives the methods that are left after each.
+    /// Tries passwords of joe. Returns the remaining methods after each attempt.
     pub(super) fn tries(router: &Router, from: Ipv4Addr, passwords: &[&str]) -> Vec<String> {
         with(router, from, async |mut handle| {
             let mut left = Vec::new();
@@ -292,7 +292,7 @@ mod ssh {
         })
     }
 
-    /// Runs a command as joe; gives its status and output.
+    /// Runs a command as joe. Returns its exit status and output.
     pub(super) fn exec(
         router: &Router,
         from: Ipv4Addr,

@@ -1,5 +1,5 @@
-//! Sessions that die, and routers that do: what was not to be kept is taken back. Nothing here needs
-//! a namespace or a right.
+//! Tests sessions and routers that end: unconfirmed changes are reverted. These tests need no namespace and no
+//! permission.
 
 mod doors;
 mod meanwhile;
@@ -12,7 +12,7 @@ use console::protocol::receive;
 use running::Router;
 
 #[test]
-fn a_console_that_is_cut_off_in_safe_mode_takes_its_changes_back() {
+fn a_console_that_disconnects_in_safe_mode_reverts_its_changes() {
     let router = Router::start("cut");
     let mut console = router.console();
     console.rename_safely("during");
@@ -24,7 +24,7 @@ fn a_console_that_is_cut_off_in_safe_mode_takes_its_changes_back() {
 }
 
 #[test]
-fn ctrl_d_takes_back_what_quit_and_a_second_ctrl_x_keep() {
+fn ctrl_d_in_safe_mode_reverts_changes_that_quit_and_a_second_ctrl_x_keep() {
     let router = Router::start("quit");
     let mut console = router.console();
     console.rename_safely("one");
@@ -50,7 +50,7 @@ fn ctrl_d_takes_back_what_quit_and_a_second_ctrl_x_keep() {
 }
 
 #[test]
-fn who_finds_safe_mode_taken_is_asked_and_who_had_it_is_told() {
+fn a_second_session_may_take_over_safe_mode_and_the_first_is_notified() {
     let router = Router::start("hijack");
     let (mut first, mut second) = (router.console(), router.console());
     first.rename_safely("first");
@@ -70,7 +70,7 @@ fn who_finds_safe_mode_taken_is_asked_and_who_had_it_is_told() {
 }
 
 #[test]
-fn a_client_that_is_killed_in_safe_mode_takes_its_changes_back() {
+fn killing_a_client_in_safe_mode_reverts_its_changes() {
     let router = Router::start("client");
     let (mut terminal, mut client) = terminal::client(&router.state);
     terminal.type_keys("\x18");
@@ -86,7 +86,7 @@ fn a_client_that_is_killed_in_safe_mode_takes_its_changes_back() {
 }
 
 #[test]
-fn a_program_that_is_cut_off_in_safe_mode_takes_its_changes_back_and_one_that_quits_does_not() {
+fn a_program_in_safe_mode_reverts_its_changes_on_disconnection_but_not_after_quit() {
     let router = Router::start("program");
     router.exec("/user add name=joe group=full password=secret");
     let program = router.program_in_safe_mode("joe", "during");
@@ -103,7 +103,7 @@ fn a_program_that_is_cut_off_in_safe_mode_takes_its_changes_back_and_one_that_qu
 }
 
 #[test]
-fn a_router_that_is_killed_gives_back_safe_mode_and_what_was_not_confirmed() {
+fn a_killed_router_reverts_safe_mode_and_unconfirmed_changes_at_the_next_start() {
     let mut router = Router::start("router");
     router.exec("/system identity set name=before");
     let mut console = router.console();
@@ -127,7 +127,7 @@ fn a_router_that_is_killed_gives_back_safe_mode_and_what_was_not_confirmed() {
 }
 
 #[test]
-fn when_a_user_logged_in_last_is_known_after_a_stop() {
+fn the_time_of_the_last_login_is_known_after_a_stop() {
     let mut router = Router::start("seen");
     router.exec("/user add name=joe group=full password=secret; /user add name=jim group=full");
     let seen = ":put [/user get joe last-logged-in]";
@@ -143,11 +143,11 @@ fn when_a_user_logged_in_last_is_known_after_a_stop() {
 }
 
 #[test]
-fn what_goes_on_until_it_is_stopped_stops_at_no_page() {
+fn continuous_commands_do_not_stop_at_a_full_page() {
     let router = Router::start("page");
     let mut console = router.console();
 
-    // There is no way anywhere; the terminal has 40 rows.
+    // The router has no route; the terminal has 40 rows.
     console.type_keys("/ping 192.0.2.1 interval=10ms count=100\r");
     let shown = console.until("sent=100 received=0 packet-loss=100%");
 
@@ -155,7 +155,7 @@ fn what_goes_on_until_it_is_stopped_stops_at_no_page() {
 }
 
 #[test]
-fn a_print_stops_at_a_full_page_and_what_scripts_put_does_not() {
+fn print_stops_at_a_full_page_and_the_output_of_put_does_not() {
     let router = Router::start("pages");
     router.exec(
         ":for i from=1 to=60 do={/ip firewall address-list add list=a address=\"10.0.0.$i\"}",
@@ -179,7 +179,7 @@ fn a_script_asks_at_the_console_for_keys_and_lines() {
     let router = Router::start("ask");
     let mut console = router.console();
 
-    // What is typed ahead is for who reads first.
+    // Characters typed in advance go to the first command that reads.
     console.type_keys(":put [/terminal inkey]; :put [/terminal inkey]\r\x1b[Aq");
     console.until("60931\r\n113\r\n");
     console.until("] > ");
@@ -203,7 +203,7 @@ fn a_script_asks_at_the_console_for_keys_and_lines() {
 }
 
 #[test]
-fn what_nothing_carries_out_ends_exec_with_1() {
+fn commands_without_effect_end_exec_with_1() {
     let router = Router::start("lacking");
     let idle = "/tool snmp-walk address=192.0.2.1";
     let said = "failure: /tool/snmp-walk has no effect here yet\n".to_owned();
@@ -215,7 +215,7 @@ fn what_nothing_carries_out_ends_exec_with_1() {
 }
 
 #[test]
-fn what_has_no_effect_is_told_at_start_and_to_who_comes() {
+fn startup_and_greeting_report_settings_without_effect() {
     let mut router = Router::start("effects");
     let (console, greeting) = router.console_and_greeting();
     assert!(!greeting.contains("no effect"), "{greeting}");
@@ -228,7 +228,7 @@ fn what_has_no_effect_is_told_at_start_and_to_who_comes() {
 
     let line =
         "commands have no effect yet: virtual interfaces; /system/configuration/effects lists them";
-    // It is counted when packets pass already.
+    // The router logs the effects of the configuration only after it forwards packets.
     router.exec(
         ":local rounds 0; :while ([:len [/log find message~\"no effect\"]] = 0 and $rounds < 300) do={ \
          :set rounds ($rounds + 1); :delay 100ms }",
@@ -243,7 +243,7 @@ fn what_has_no_effect_is_told_at_start_and_to_who_comes() {
 }
 
 #[test]
-fn the_path_that_the_greeting_names_lists_what_has_no_effect() {
+fn the_menu_named_in_the_greeting_lists_settings_without_effect() {
     let router = Router::start("listed");
     router.exec("/interface mesh add name=net");
     let (mut console, greeting) = router.console_and_greeting();
@@ -260,7 +260,7 @@ fn the_path_that_the_greeting_names_lists_what_has_no_effect() {
 }
 
 #[test]
-fn exec_says_on_standard_error_what_has_no_effect() {
+fn exec_reports_settings_without_effect_on_standard_error() {
     let router = Router::start("remarks");
     let (output, errors, code) = router.exec_apart("/interface mesh add name=one", false);
     let remark = "interface mesh has no effect here yet\n";
@@ -271,7 +271,7 @@ fn exec_says_on_standard_error_what_has_no_effect() {
     let (output, errors, code) = router.exec_apart("/interface mesh add name=two", true);
     assert!(output.starts_with("{\"ret\":\"*"), "{output}");
     assert_eq!((errors.as_str(), code), (remark, Some(0)));
-    // What has an effect needs no remark, and a name is no item.
+    // A property with effect causes no remark, and `name` here is no item.
     let (_, errors, _) = router.exec_apart("/system identity set name=quiet", false);
     assert_eq!(errors, "");
 
@@ -283,7 +283,7 @@ fn exec_says_on_standard_error_what_has_no_effect() {
 }
 
 #[test]
-fn a_name_is_asked_of_the_server_that_a_script_says() {
+fn a_script_resolves_a_name_at_the_server_that_it_names() {
     let router = Router::start("dns");
     let server = std::net::UdpSocket::bind((router.address, 0)).expect("a socket");
     let port = server.local_addr().expect("its address").port();
@@ -303,7 +303,7 @@ fn a_name_is_asked_of_the_server_that_a_script_says() {
     assert_eq!(router.exec(&nobody), "failure: dns server failure\n");
 }
 
-/// Answers questions for the addresses of `a.example`; there is no other name.
+/// Answers DNS queries for the addresses of `a.example`; no other name exists.
 fn answer_names(server: &std::net::UdpSocket) {
     let mut bytes = [0; 512];
     while let Ok((count, from)) = server.recv_from(&mut bytes) {
@@ -321,7 +321,7 @@ fn answer_names(server: &std::net::UdpSocket) {
             answer.extend([0xc0, 12, 0, kind, 0, 1, 0, 0, 0, 60, 0, length]);
             answer.extend(data);
         }
-        // Others ask forged answers first.
+        // Sends an answer with a wrong identifier before the right one.
         let forged = [&[!answer[0]], &answer[1..]].concat();
         for message in [forged, answer] {
             server.send_to(&message, from).expect("who asked");
@@ -330,7 +330,7 @@ fn answer_names(server: &std::net::UdpSocket) {
 }
 
 #[test]
-fn a_reset_asks_first() {
+fn reset_configuration_asks_for_confirmation() {
     let router = Router::start("reset");
     router.exec("/system identity set name=old");
     let mut console = router.console();
@@ -353,7 +353,7 @@ fn a_reset_asks_first() {
     );
 }
 
-/// `ferroute console` in a terminal of its own.
+/// Runs `ferroute console` in a pseudoterminal.
 mod terminal {
     use std::fs::File;
     use std::io::{Read as _, Write as _};
@@ -363,7 +363,7 @@ mod terminal {
     use rustix::fs::{Mode, OFlags};
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-    /// The other end of a terminal.
+    /// The controlling side of a pseudoterminal.
     pub(super) struct Terminal(File);
 
     pub(super) fn client(state: &Path) -> (Terminal, Child) {
@@ -405,7 +405,7 @@ mod terminal {
 }
 
 #[test]
-fn a_program_has_the_rights_of_the_moment_and_goes_when_the_password_does() {
+fn changes_of_rights_and_password_apply_to_running_sessions() {
     let router = Router::start("rights");
     router.exec("/user add name=joe group=full password=secret");
     let (mut program, mut other) = (router.program("joe"), router.program("joe"));
@@ -436,7 +436,7 @@ fn a_program_has_the_rights_of_the_moment_and_goes_when_the_password_does() {
 }
 
 #[test]
-fn a_job_of_a_user_who_is_removed_ends() {
+fn removing_a_user_ends_the_users_jobs() {
     let router = Router::start("gone");
     router.exec("/user add name=joe group=full password=secret");
     let mut program = router.program("joe");

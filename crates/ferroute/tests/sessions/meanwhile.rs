@@ -1,4 +1,4 @@
-//! What others read and change while a file is imported as one transaction.
+//! Tests what other sessions read and change while a file is imported as one transaction.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::thread;
 
 use super::running::Router;
 
-/// A file that adds this many entries to an address list.
+/// Returns a file that adds this many entries to an address list.
 fn entries(count: u32) -> String {
     let mut text = String::from("/ip firewall address-list remove [find list=many]\n");
     for number in 0..count {
@@ -19,7 +19,7 @@ fn entries(count: u32) -> String {
     text
 }
 
-/// A router with an empty file `many.rsc`, which now holds this text.
+/// Starts a router with a file `many.rsc` of this text.
 fn router_with(name: &str, text: &str) -> Router {
     let router = Router::start(name);
     assert_eq!(
@@ -57,7 +57,7 @@ fn during_import(router: &Router, command: impl Fn() + Sync) -> (u32, String) {
 }
 
 #[test]
-fn commands_that_only_read_are_answered_while_a_file_is_imported() {
+fn reading_commands_are_answered_during_an_import() {
     let router = router_with("meanwhile", &entries(20_000));
 
     let (answers, said) = during_import(&router, || {
@@ -74,7 +74,7 @@ fn commands_that_only_read_are_answered_while_a_file_is_imported() {
 }
 
 #[test]
-fn changes_wait_for_the_end_of_an_import_and_a_failed_one_leaves_nothing() {
+fn changes_wait_for_the_end_of_an_import_and_a_failed_import_changes_nothing() {
     let text =
         entries(5_000) + "/system identity set name=imported\n/ip address add address=nonsense\n";
     let router = router_with("failed-import", &text);
@@ -93,7 +93,7 @@ fn changes_wait_for_the_end_of_an_import_and_a_failed_one_leaves_nothing() {
 }
 
 #[test]
-fn what_was_imported_while_others_logged_in_survives_a_kill() {
+fn an_import_during_logins_of_others_survives_a_kill() {
     let mut router = router_with("killed-import", &entries(5_000));
 
     let (_, said) = during_import(&router, || {

@@ -1,4 +1,4 @@
-//! A router that runs for a test, and sessions at it.
+//! Helpers: a running router for a test, and sessions with it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 use console::protocol::{Message, receive, send};
 use rustix::net::{AddressFamily, SocketType};
 
-/// A router without ports, its state in a folder that goes with the test.
+/// A router without ports. Its state folder is removed with the value.
 pub(crate) struct Router {
     pub(crate) state: PathBuf,
     process: Option<Child>,
-    /// An address that no other test of this machine listens at.
+    /// A loopback address that no other test of this machine uses.
     pub(crate) address: Ipv4Addr,
 }
 
-/// What is added to the port of each service.
+/// Base that `--listen` adds to the port of each service.
 pub(crate) const BASE: u16 = 20_000;
 
-/// Tells the routers of this process apart.
+/// Number of the next router in this process.
 static ROUTERS: AtomicU8 = AtomicU8::new(1);
 
 impl Router {
@@ -39,7 +39,7 @@ impl Router {
         router
     }
 
-    /// Runs the program until it says that it is ready.
+    /// Starts the program and waits until it is ready.
     pub(crate) fn run(&mut self) {
         let mut process = Command::new(env!("CARGO_BIN_EXE_ferroute"))
             .args(["run", "--no-host", "--state"])
@@ -60,12 +60,12 @@ impl Router {
             ready
         });
         assert!(ready, "{before:#?}");
-        // The log is read on, so that the router is never held up by it.
+        // Keeps reading the log: a full pipe would block the router.
         std::thread::spawn(move || lines.for_each(drop));
         self.process = Some(process);
     }
 
-    /// Kills the program in the middle of whatever it does.
+    /// Kills the program by SIGKILL.
     pub(crate) fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill().expect("it runs");
@@ -80,18 +80,18 @@ impl Router {
         stream
     }
 
-    /// Runs a command and gives what it prints.
+    /// Runs a command. Returns its output.
     pub(crate) fn exec(&self, command: &str) -> String {
         self.exec_to_end(command).0
     }
 
-    /// Runs a command; what it prints, and what `ferroute exec` ends with.
+    /// Runs a command. Returns its output and the exit code of `ferroute exec`.
     pub(crate) fn exec_to_end(&self, command: &str) -> (String, Option<u8>) {
         let (output, errors, code) = self.exec_apart(command, false);
         (output + &errors, code)
     }
 
-    /// Runs a command; returns its standard output, its standard error, and what `ferroute exec` ends with.
+    /// Runs a command. Returns its standard output, its standard error, and the exit code of `ferroute exec`.
     pub(crate) fn exec_apart(&self, command: &str, json: bool) -> (String, String, Option<u8>) {
         let mut stream = self.connect();
         let command = command.to_owned();
@@ -126,7 +126,7 @@ impl Router {
         self.console_and_greeting().0
     }
 
-    /// A console, and what it begins with.
+    /// Opens a console. Returns it with its greeting.
     pub(crate) fn console_and_greeting(&self) -> (Console, String) {
         let mut stream = self.connect();
         let wanted = Message::Console {
@@ -140,20 +140,20 @@ impl Router {
         (console, greeting)
     }
 
-    /// A session of the API of this user, whose password is `secret`.
+    /// Opens an API session of this user, whose password is `secret`.
     pub(crate) fn program(&self, user: &str) -> Program {
         let mut program = self.stranger(self.address);
         program.ask(&["/login", &format!("=name={user}"), "=password=secret"]);
         program
     }
 
-    /// A connection to the API from this address, on which nobody has logged in.
+    /// Opens an API connection from this source address, without a login.
     pub(crate) fn stranger(&self, from: Ipv4Addr) -> Program {
         let stream = self.reach(from, 8728);
         Program { stream }
     }
 
-    /// A connection to a service from this address.
+    /// Connects to a service from this source address.
     pub(crate) fn reach(&self, from: Ipv4Addr, port: u16) -> TcpStream {
         let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
         let socket = rustix::net::socket(family, kind, None).expect("a socket");
@@ -166,7 +166,7 @@ impl Router {
         stream
     }
 
-    /// What the kernel says of the router's process, such as `VmRSS`.
+    /// Returns a value of the router's `/proc/PID/status`, such as `VmRSS`.
     pub(crate) fn status(&self, name: &str) -> u64 {
         let process = self.process.as_ref().expect("it runs").id();
         let status = std::fs::read_to_string(format!("/proc/{process}/status"));
@@ -178,7 +178,7 @@ impl Router {
             .expect("a number")
     }
 
-    /// The same, in safe mode and with another name for the router.
+    /// Opens an API session in safe mode, which renames the router.
     pub(crate) fn program_in_safe_mode(&self, user: &str, name: &str) -> Program {
         let mut program = self.program(user);
         program.ask(&["/safe-mode/take"]);
@@ -196,20 +196,20 @@ impl Drop for Router {
     }
 }
 
-/// A session of the API.
+/// A session of the binary API.
 pub(crate) struct Program {
     pub(crate) stream: TcpStream,
 }
 
 impl Program {
-    /// Sends a sentence of short words, and gives the words of its end.
+    /// Sends a sentence of short words. Returns the words of the reply that ends the command.
     pub(crate) fn ask(&mut self, words: &[&str]) -> Vec<String> {
         let (trap, end) = self.try_to(words);
         assert_eq!(trap, Vec::<String>::new());
         end
     }
 
-    /// The same, with the words of a refusal before it.
+    /// Sends a sentence of short words. Returns the words of `!trap`, if any, and of the ending reply.
     pub(crate) fn try_to(&mut self, words: &[&str]) -> (Vec<String>, Vec<String>) {
         self.say(words);
         let mut trap = Vec::new();
@@ -223,7 +223,7 @@ impl Program {
         }
     }
 
-    /// Waits until the router has closed the connection, whatever it says before.
+    /// Waits until the router closes the connection; ignores other data.
     pub(crate) fn closes(&mut self) {
         let mut rest = Vec::new();
         match self.stream.read_to_end(&mut rest) {
@@ -232,7 +232,7 @@ impl Program {
         }
     }
 
-    /// Tries to log in; says whether it did.
+    /// Tries to log in. Returns true on success.
     pub(crate) fn logs_in(&mut self, user: &str, password: &str) -> bool {
         let (name, password) = (format!("=name={user}"), format!("=password={password}"));
         self.say(&["/login", &name, &password]);
@@ -270,7 +270,7 @@ impl Program {
     }
 }
 
-/// A session at the console.
+/// A console session by the local socket.
 pub(crate) struct Console {
     pub(crate) stream: UnixStream,
 }
@@ -281,7 +281,7 @@ impl Console {
         send(&mut self.stream, &input).expect("the router listens");
     }
 
-    /// Reads until this is shown.
+    /// Reads until the output contains this text. Returns the output.
     pub(crate) fn until(&mut self, text: &str) -> String {
         let mut shown = String::new();
         while !shown.contains(text) {

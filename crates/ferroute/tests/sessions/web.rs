@@ -1,19 +1,20 @@
-//! The page and REST: who comes in, what a foreign page in a user's browser can do, what a reader can run.
+//! Tests the web page and REST: logins, requests of foreign pages in a user's browser, commands of users without write
+//! access.
 
 use std::io::{Read as _, Write as _};
 
 use crate::running::Router;
 
-/// The origin of the router, as a browser has it.
+/// The host name of the router in a browser's requests.
 const HOST: &str = "router.example";
 /// Users and passwords of HTTP Basic: joe and rita, whose password is `secret`.
 const JOE: &str = "Authorization: Basic am9lOnNlY3JldA==";
 const RITA: &str = "Authorization: Basic cml0YTpzZWNyZXQ=";
-/// The header of the page's own requests.
+/// Header that only the router's own page can send.
 const PAGE: &str = "X-Ferroute: page";
 const JSON: &str = "Content-Type: application/json";
 
-/// A router with `joe`, who may do everything, and `rita`, who reads.
+/// Starts a router with the users `joe`, who has all rights, and `rita`, who may only read.
 fn router(name: &str) -> Router {
     let router = Router::start(name);
     router.exec("/user add name=joe group=full password=secret");
@@ -21,7 +22,7 @@ fn router(name: &str) -> Router {
     router
 }
 
-/// An answer of HTTP.
+/// An HTTP response.
 struct Answer {
     status: u16,
     head: String,
@@ -29,7 +30,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// The cookie that it sets, as requests bring it back.
+    /// Returns the cookie that the response sets, as a request header.
     fn cookie(&self) -> String {
         let mut lines = self.head.lines();
         let line = lines.find_map(|line| line.strip_prefix("set-cookie: "));
@@ -38,7 +39,7 @@ impl Answer {
     }
 }
 
-/// Sends a request with these lines in its head, on a connection of its own.
+/// Sends a request with these header lines, on a new connection.
 fn ask(router: &Router, request: &str, lines: &[&str], body: &str) -> Answer {
     let mut stream = router.reach(router.address, 80);
     let mut head = format!("{request} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n");
@@ -62,19 +63,19 @@ fn ask(router: &Router, request: &str, lines: &[&str], body: &str) -> Answer {
     }
 }
 
-/// Begins a session of the page.
+/// Logs in to the page.
 fn log_in(router: &Router, user: &str) -> Answer {
     let claim = format!("{{\"user\":\"{user}\",\"password\":\"secret\"}}");
     ask(router, "POST /session", &[PAGE, JSON], &claim)
 }
 
-/// The status of what a session of the page is asked.
+/// Returns the status of `GET /session` for a cookie.
 fn who(router: &Router, cookie: &str) -> u16 {
     ask(router, "GET /session", &[PAGE, cookie], "").status
 }
 
 #[test]
-fn a_reader_who_begins_sessions_of_the_page_without_end_keeps_nobody_out() {
+fn a_reader_with_endless_page_logins_locks_nobody_out() {
     let router = router("places");
     let first = log_in(&router, "joe").cookie();
     let sessions: Vec<_> = (0..70).map(|_| log_in(&router, "rita")).collect();
@@ -94,7 +95,7 @@ fn a_reader_who_begins_sessions_of_the_page_without_end_keeps_nobody_out() {
 }
 
 #[test]
-fn a_session_begins_by_the_page_alone_and_the_menus_are_for_users() {
+fn page_sessions_begin_only_on_the_page_and_menus_need_a_login() {
     let router = router("menus");
     let claim = r#"{"user":"joe","password":"secret"}"#;
     assert_eq!(ask(&router, "POST /session", &[JSON], claim).status, 403);
@@ -120,7 +121,7 @@ fn a_session_begins_by_the_page_alone_and_the_menus_are_for_users() {
 }
 
 #[test]
-fn a_foreign_page_does_nothing_with_the_password_that_a_browser_knows() {
+fn a_foreign_page_cannot_use_the_password_stored_in_a_browser() {
     let router = router("foreign");
     let rename = "POST /rest/system/identity/set";
     let body = r#"{"name":"theirs"}"#;
@@ -154,7 +155,7 @@ fn a_foreign_page_does_nothing_with_the_password_that_a_browser_knows() {
         200
     );
     assert_eq!(router.name(), "ours");
-    // A program that says no type, such as Python's requests with a text.
+    // Some programs send no content type, such as Python's requests with a text body.
     assert_eq!(
         ask(&router, rename, &[JOE], r#"{"name":"scripted"}"#).status,
         200
@@ -162,7 +163,7 @@ fn a_foreign_page_does_nothing_with_the_password_that_a_browser_knows() {
     assert_eq!(router.name(), "scripted");
 }
 
-/// What a reader looks at, as a command of REST with its values.
+/// Read-only commands by REST, with their values.
 const LOOKS: [(&str, &str); 4] = [
     (
         "/tool/trace",
@@ -177,7 +178,7 @@ const LOOKS: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn a_reader_looks_by_rest_and_by_the_page_and_changes_nothing() {
+fn a_reader_can_read_by_rest_and_page_and_change_nothing() {
     let router = router("looks");
     let cookie = log_in(&router, "rita").cookie();
     for lines in [&[RITA, JSON][..], &[PAGE, &cookie, JSON]] {
@@ -199,7 +200,7 @@ fn a_reader_looks_by_rest_and_by_the_page_and_changes_nothing() {
 }
 
 #[test]
-fn the_machines_menus_say_what_a_virtual_router_says() {
+fn menus_about_the_machine_answer_as_on_a_virtual_router() {
     let router = router("machine");
     let row = |menu: &str| ask(&router, &format!("GET /rest{menu}"), &[JOE], "").body;
     let license = row("/system/license");
@@ -224,7 +225,7 @@ fn the_machines_menus_say_what_a_virtual_router_says() {
 }
 
 #[test]
-fn a_file_reads_as_the_bytes_that_it_has() {
+fn reading_a_file_returns_its_bytes() {
     let router = router("bytes");
     let add = r#"{"name":"u.txt","contents":"Tam\u00e1s\u0000"}"#;
     assert_eq!(
@@ -240,7 +241,7 @@ fn a_file_reads_as_the_bytes_that_it_has() {
         "{}",
         read(0)
     );
-    // A piece that begins within a character is bytes: each is the character of its number.
+    // A part that begins within a character is returned as bytes, each as the character with its number.
     assert!(
         read(4).contains("[{\"data\":\"\u{a1}s\\u0000\"}]"),
         "{}",
@@ -249,7 +250,7 @@ fn a_file_reads_as_the_bytes_that_it_has() {
 }
 
 #[test]
-fn undo_comes_to_the_change_that_was_shown_and_to_no_other() {
+fn undo_reverts_only_the_change_that_was_shown() {
     let router = router("meant");
     let rename = "POST /rest/system/identity/set";
     ask(&router, rename, &[JOE, JSON], r#"{"name":"one"}"#);

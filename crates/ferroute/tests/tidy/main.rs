@@ -1,7 +1,7 @@
-//! Rules of the house that a machine can check, by reading the sources and the documents (`CONTRIBUTING.md`).
+//! Tests the rules of `CONTRIBUTING.md` that a program can check, on the sources and documents.
 //!
-//! Clocks and sleeps in crates that have none are banned by `clippy.toml`; `crates/{ferroute,lab,netio}` have one
-//! of their own that allows them.
+//! `clippy.toml` bans clocks and sleeps; `crates/{ferroute,lab,netio}` have their own `clippy.toml`, which permits
+//! them.
 
 mod imports;
 mod prose;
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use imports::{Crate, Sources};
 use prose::Findings;
 
-/// The most characters of a line of a comment or a document.
+/// Maximum number of characters of a line in a comment or document.
 const LINE: usize = 120;
-/// The most lines of a function.
+/// Maximum number of lines of a function.
 const FUNCTION: usize = 70;
-/// The most lines of a file.
+/// Maximum number of lines of a file.
 const FILE: usize = 700;
 
-/// Longer functions that there are, by crate. Lower a number when one goes; never raise it.
+/// Number of longer functions by crate. Lower a number when a function becomes shorter; never raise it.
 const LONG_FUNCTIONS: [(&str, usize); 10] = [
     ("api", 1),
     ("conntrack", 2),
@@ -33,7 +33,7 @@ const LONG_FUNCTIONS: [(&str, usize); 10] = [
     ("sim", 1),
     ("wire", 2),
 ];
-/// Longer files that there are, by crate. Lower a number when one goes; never raise it.
+/// Number of longer files by crate. Lower a number when a file becomes shorter; never raise it.
 const LONG_FILES: [(&str, usize); 5] = [
     ("frame", 1),
     ("menu", 1),
@@ -42,8 +42,8 @@ const LONG_FILES: [(&str, usize); 5] = [
     ("sim", 1),
 ];
 
-/// The most files in a crate's largest circle of imports; 0 for a crate that is not listed. Lower a number when a
-/// circle becomes smaller; never raise it.
+/// Maximum number of files in a crate's largest circle of imports; 0 for a crate that is not listed. Lower a number
+/// when a circle becomes smaller; never raise it.
 const CIRCLES: [(&str, usize); 29] = [
     ("bench", 8),
     ("btest", 2),
@@ -76,11 +76,11 @@ const CIRCLES: [(&str, usize); 29] = [
     ("wire", 2),
 ];
 
-/// Sentences of particles that a crate may have in 1,000, whatever [`PROSE`] says.
+/// Particle sentences per 1,000 that every crate may have, even if [`PROSE`] allows fewer.
 const PARTICLES_PER_1000: usize = 30;
 
-/// By crate, at most: sentences of particles, pointer comments, types with names that say nothing, functions with
-/// tuples as parameters; 0 for a crate that is not listed. Lower a number when you mend one; never raise it.
+/// Maximum by crate: particle sentences, pointer comments, types with meaningless names, functions with tuple
+/// parameters; 0 for a crate that is not listed. Lower a number when you correct one; never raise it.
 const PROSE: [(&str, [usize; 4]); 8] = [
     ("bench", [0, 0, 2, 10]),
     ("dataplane", [0, 0, 39, 98]),
@@ -92,7 +92,7 @@ const PROSE: [(&str, [usize; 4]); 8] = [
     ("router", [0, 0, 65, 67]),
 ];
 
-/// Crates that touch no file, socket or process, outside of their tests.
+/// Crates that use no file, socket or process outside of their tests.
 const PURE: [&str; 18] = [
     "access",
     "api",
@@ -122,7 +122,7 @@ const IMPURE_PATHS: [&str; 6] = [
     "net::UnixStream",
 ];
 
-/// Words that say nothing, or that the field has replaced. Lower case.
+/// Banned words, in lower case: they are empty, or the field has a better term.
 const BANNED: [&str; 16] = [
     "blacklist",
     "whitelist",
@@ -142,22 +142,22 @@ const BANNED: [&str; 16] = [
     "what is so of",
 ];
 
-/// The most lines of a document.
+/// Maximum number of lines of documents.
 const DOCUMENTS: [(&str, usize); 2] = [("README.md", 120), ("ARCHITECTURE.md", 250)];
 
-/// A text of the repository, and its path from there.
+/// A text file of the repository, with its relative path.
 struct Text {
     path: String,
     text: String,
 }
 
 impl Text {
-    /// Its lines, counted from 1.
+    /// Returns the lines, numbered from 1.
     fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         (1..).zip(self.text.lines())
     }
 
-    /// The crate that it is of.
+    /// Returns the name of the crate that contains the file.
     fn of_crate(&self) -> Option<&str> {
         self.path.strip_prefix("crates/")?.split('/').next()
     }
@@ -167,8 +167,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All files and folders of the repository by their path from there, but for what is built or hidden. Folders
-/// end with a slash.
+/// Returns the relative paths of all files and folders of the repository, except build results and hidden ones. Paths
+/// of folders end with a slash.
 fn tree() -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![String::new()];
@@ -176,7 +176,7 @@ fn tree() -> Vec<String> {
         for entry in fs::read_dir(root().join(&folder)).expect("a folder is readable") {
             let entry = entry.expect("a folder is readable");
             let name = entry.file_name().into_string().expect("names are UTF-8");
-            // Sources are not hidden, but for `.ci`.
+            // No hidden folder but `.ci` contains sources.
             if name == "target" || (name.starts_with('.') && name != ".ci") {
                 continue;
             }
@@ -218,7 +218,7 @@ fn documents(tree: &[String]) -> Vec<Text> {
     })
 }
 
-/// The comment of a line: from `//` on, where that begins it.
+/// Returns the comment of a line that begins with `//`.
 fn comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     line.starts_with("//").then_some(line)
@@ -251,7 +251,7 @@ fn lines_of_comments_and_documents_are_at_most_120_characters() {
 }
 
 #[test]
-fn documents_are_as_short_as_promised() {
+fn documents_have_no_more_lines_than_allowed() {
     for (path, most) in DOCUMENTS {
         let text = fs::read_to_string(root().join(path)).expect("the document is there");
         let lines = text.lines().count();
@@ -262,7 +262,7 @@ fn documents_are_as_short_as_promised() {
     }
 }
 
-/// What a document names in backticks, where that is a file or a folder of the repository by its form.
+/// Returns the code spans of a document that have the form of a file or folder of the repository.
 fn named(text: &str) -> Vec<&str> {
     const ENDINGS: [&str; 7] = [".rs", ".md", ".toml", ".sh", ".service", ".conf", "/"];
     let spans = text.split('`').skip(1).step_by(2);
@@ -274,7 +274,7 @@ fn named(text: &str) -> Vec<&str> {
     spans.filter(plain).filter(of_form).collect()
 }
 
-/// The targets of a document's links within the repository.
+/// Returns the targets of a document's links within the repository.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let targets = text.split("](").skip(1);
     let targets = targets.filter_map(|rest| rest.split(')').next());
@@ -290,15 +290,15 @@ fn files_are_recognised_by_their_form() {
 }
 
 #[test]
-fn words_stand_by_themselves() {
+fn words_are_found_only_as_whole_words() {
     assert!(has_word("it is todo.", "todo"));
     assert!(!has_word("a todolist, and `to-todo`", "todo"));
 }
 
 #[test]
-fn files_that_documents_name_exist() {
+fn files_named_in_documents_exist() {
     let tree = tree();
-    // A document may leave away the first folders of a path.
+    // A document may omit the first folders of a path.
     let exists = |name: &str| {
         tree.iter().any(|path| {
             let rest = path.strip_suffix(name);
@@ -307,7 +307,7 @@ fn files_that_documents_name_exist() {
     };
     let mut complaints = Vec::new();
     for text in documents(&tree) {
-        // A block of code is no span.
+        // Code blocks are not code spans.
         let prose: String = text.text.split("```").step_by(2).collect();
         for name in named(&prose).into_iter().filter(|name| !exists(name)) {
             complaints.push(format!("{}: `{name}`", text.path));
@@ -321,7 +321,7 @@ fn files_that_documents_name_exist() {
     assert_none(&complaints, "documents name what does not exist");
 }
 
-/// Whether a text has a word, or several, that stand by themselves. Both are in lower case.
+/// Returns true if the text contains the word or phrase, not as part of another word. Both are in lower case.
 fn has_word(text: &str, word: &str) -> bool {
     let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-');
     text.match_indices(word).any(|(at, _)| {
@@ -352,7 +352,7 @@ fn comments_and_documents_use_no_banned_word() {
     assert_none(&complaints, "say it otherwise");
 }
 
-/// The functions of a formatted source: the number of the line where each begins, and how many it has.
+/// Returns the functions of a formatted source: the first line number and the number of lines of each.
 fn functions(text: &Text) -> Vec<(usize, usize)> {
     let lines: Vec<_> = text.text.lines().collect();
     let begins = |line: &str| {
@@ -368,7 +368,7 @@ fn functions(text: &Text) -> Vec<(usize, usize)> {
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| begins(line)) {
         let indent = &line[..line.len() - line.trim_start().len()];
         let end = format!("{indent}}}");
-        // A declaration ends with its line.
+        // A declaration without a body ends on its line.
         if line.ends_with(';') || line.ends_with('}') {
             continue;
         }
@@ -393,7 +393,7 @@ fn functions_are_recognised_with_their_lengths() {
     assert_eq!(text.of_crate(), Some("x"));
 }
 
-/// Complains of crates that have more than they may.
+/// Fails, with the findings, if a crate has more of them than allowed.
 fn assert_no_more(found: &BTreeMap<String, Vec<String>>, allowed: &[(&str, usize)], what: &str) {
     let allowed: BTreeMap<_, _> = allowed.iter().copied().collect();
     for (name, list) in found {
@@ -408,7 +408,7 @@ fn assert_no_more(found: &BTreeMap<String, Vec<String>>, allowed: &[(&str, usize
 }
 
 #[test]
-fn long_functions_do_not_become_more() {
+fn the_number_of_long_functions_does_not_grow() {
     let mut found = BTreeMap::<String, Vec<String>>::new();
     let mut seen = 0;
     for text in sources(&tree()) {
@@ -427,7 +427,7 @@ fn long_functions_do_not_become_more() {
 }
 
 #[test]
-fn long_files_do_not_become_more() {
+fn the_number_of_long_files_does_not_grow() {
     let mut found = BTreeMap::<String, Vec<String>>::new();
     for text in sources(&tree()) {
         let count = text.text.lines().count();
@@ -479,7 +479,7 @@ fn circles_of_imports_do_not_grow() {
 }
 
 #[test]
-fn prose_becomes_no_worse() {
+fn the_figures_of_prose_do_not_grow() {
     let mut of_crates = BTreeMap::<String, [usize; 5]>::new();
     let mut found = BTreeMap::<String, Vec<String>>::new();
     for text in sources(&tree()) {
@@ -508,7 +508,7 @@ fn prose_becomes_no_worse() {
         let [judged, ref findings @ ..] = *counts;
         println!("(\"{name}\", {findings:?}), of {judged}");
         let most = allowed.get(name.as_str()).copied().unwrap_or_default();
-        // Three of a hundred sentences may be as they are: a bound must not make them worse.
+        // A crate may always have [`PARTICLES_PER_1000`], even if its bound is lower.
         let particles = most[0].max(judged * PARTICLES_PER_1000 / 1_000);
         let bounds = [particles, most[1], most[2], most[3]];
         if findings
@@ -527,7 +527,7 @@ fn prose_becomes_no_worse() {
 }
 
 #[test]
-fn pure_crates_touch_no_file_socket_or_process() {
+fn pure_crates_use_no_file_socket_or_process() {
     let mut complaints = Vec::new();
     for text in sources(&tree()) {
         let pure = text.of_crate().is_some_and(|name| PURE.contains(&name));
@@ -536,7 +536,7 @@ fn pure_crates_touch_no_file_socket_or_process() {
         if !pure || test {
             continue;
         }
-        // Tests stand at the end of a file.
+        // Test modules are at the end of a file.
         let code = text.lines().take_while(|(_, line)| {
             line.trim() != "#[cfg(test)]" && !line.starts_with("mod tests")
         });

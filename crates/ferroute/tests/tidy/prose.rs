@@ -1,9 +1,9 @@
-//! Measures of plain words: sentences without nouns, pointer comments, names that say nothing, and parameters hidden in
-//! tuples.
+//! Measures of the prose in comments: sentences without nouns, pointer comments, meaningless names of types, and tuple
+//! parameters.
 //!
-//! Only doc comments of sources count, not those of tests. `CONTRIBUTING.md` says how to write instead.
+//! Counts doc comments of sources, not those of tests. `CONTRIBUTING.md` has the rules.
 
-/// Names of types that tell a stranger nothing.
+/// Names of types that have no meaning for other readers.
 const NAMES: [&str; 41] = [
     "Asked", "Branches", "Carried", "Deed", "Desk", "Due", "Dug", "Errand", "Fate", "Found",
     "Given", "Ground", "Heard", "Held", "Kept", "Known", "Laid", "Lane", "Left", "Lent", "Lobby",
@@ -11,7 +11,7 @@ const NAMES: [&str; 41] = [
     "Sheet", "Spent", "Stay", "Told", "Touched", "Wanted", "Way", "Ways", "Whom",
 ];
 
-/// Words that carry no meaning of the field: pronouns, particles, and forms of be, have and do.
+/// Function words: pronouns, particles, and forms of be, have and do.
 const PARTICLES: &str = "a an the of to in on by for with from at as and or but nor not no none if then than that this \
     these those which what who whom whose it its itself they them their themselves he she his her one ones another \
     other others all any some each every both either neither is are was were be been being has have had do does did \
@@ -19,15 +19,15 @@ const PARTICLES: &str = "a an the of to in on by for with from at as and or but 
     behind above below out up down into over again once alone first last else yet only own same more most less much \
     many few about between among through without within because how whether also too";
 
-/// A sentence has at least so many words to be judged.
+/// Minimum number of words of a judged sentence.
 const JUDGED_WORDS: usize = 9;
 
-/// What the measures find in a file.
+/// Findings of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Findings {
     /// Number of judged sentences.
     pub judged: usize,
-    /// Sentences that consist to two thirds of particles.
+    /// Sentences whose words are particles to two thirds.
     pub particles: Vec<String>,
     /// Doc comments that only point elsewhere: "The same", "See the module".
     pub pointers: Vec<String>,
@@ -75,14 +75,14 @@ impl Findings {
             }
             self.judged += 1;
             let particles = words.iter().filter(|word| is_particle(word)).count();
-            // The same bound as 0.66 of the words.
+            // Two thirds as in prose measures elsewhere: 0.66 of the words.
             if particles * 100 >= words.len() * 66 {
                 self.particles.push(sentence.trim().to_owned());
             }
         }
     }
 
-    /// Looks for names of types and for parameters in the code.
+    /// Searches the code for names of types and tuple parameters.
     fn look_at_code(&mut self, text: &str) {
         let code: Vec<_> = text
             .lines()
@@ -118,7 +118,7 @@ fn without_code(text: &str) -> String {
     parts.collect()
 }
 
-/// Splits a text behind marks that end a clause.
+/// Splits a text after punctuation that ends a clause.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -176,7 +176,7 @@ fn end_of_generics(text: &str) -> Option<usize> {
     for (at, c) in text.char_indices() {
         depth += match c {
             '<' => 1,
-            // Not the arrow of a function's type.
+            // The `>` of `->` closes no generic list.
             '>' if before != '-' => -1,
             _ => 0,
         };

@@ -17,17 +17,17 @@ pub(crate) type Sources<'a> = BTreeMap<&'a str, &'a str>;
 /// The names by which a file imports another.
 pub(crate) type Names = BTreeSet<String>;
 
-/// Declarations that lead to each other end after so many steps.
+/// Maximum number of declarations that a path is followed through, which ends cycles.
 const STEPS: usize = 16;
 
 /// A module: a file, or a block within one.
 #[derive(Debug, Default)]
 struct Module {
-    /// The file that contains it, by its place in [`Crate::files`].
+    /// Index in [`Crate::files`] of the file that contains the module.
     file: usize,
     parent: Option<usize>,
     children: HashMap<String, usize>,
-    /// Names of the items that it defines, modules excepted.
+    /// Names of the items that the module defines, except modules.
     items: HashSet<String>,
     uses: Vec<Use>,
     /// Inline paths of two and more segments.
@@ -44,7 +44,7 @@ struct Use {
     is_public: bool,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     Module(usize),
@@ -72,8 +72,8 @@ impl Crate {
         read
     }
 
-    /// Returns what a path leads to from a module. `is_prefix`: the path goes on behind its last name, which
-    /// therefore is a module where a module and an item share the name.
+    /// Returns the target of a path from a module. `is_prefix`: more names follow, so if a module and an item have the
+    /// last name, the path means the module.
     fn resolve(&self, from: usize, path: &[String], is_prefix: bool, steps: usize) -> Target {
         let mut target = Target::Module(from);
         for (at, name) in path.iter().enumerate() {
@@ -88,7 +88,7 @@ impl Crate {
                 name => match self.lookup(module, name, is_prefix, steps) {
                     Some(found) => found,
                     None if at == 0 => Target::Foreign,
-                    // An item that a macro defines.
+                    // An item that a macro of this module defines.
                     None => Target::Item(self.modules[module].file),
                 },
             };
@@ -96,7 +96,7 @@ impl Crate {
         target
     }
 
-    /// Returns what a name means in a module.
+    /// Returns the target of a name in a module.
     fn lookup(&self, at: usize, name: &str, is_prefix: bool, steps: usize) -> Option<Target> {
         let steps = steps.checked_sub(1)?;
         let module = &self.modules[at];
@@ -125,8 +125,8 @@ impl Crate {
         })
     }
 
-    /// Returns the imports of each file in the order of [`Self::files`]: the places of the files that it imports,
-    /// with the names that lead there.
+    /// Returns the imports of each file, in the order of [`Self::files`]: the indices of the imported files, with the
+    /// names that the import uses.
     pub(crate) fn imports(&self) -> Vec<BTreeMap<usize, Names>> {
         let mut imports = vec![BTreeMap::<_, Names>::new(); self.files.len()];
         for (at, module) in self.modules.iter().enumerate() {
@@ -149,7 +149,7 @@ impl Crate {
         imports
     }
 
-    /// Returns the files of the largest circle, by their places; nothing if no two files import each other.
+    /// Returns the indices of the files of the largest circle; empty if no two files import each other.
     pub(crate) fn largest_circle(&self) -> Vec<usize> {
         let imports = self.imports();
         let reached: Vec<_> = (0..imports.len())
@@ -187,7 +187,7 @@ impl Crate {
     }
 }
 
-/// Returns the files that a file imports, directly or by way of others.
+/// Returns the indices of the files that a file imports, directly or indirectly.
 fn reach(imports: &[BTreeMap<usize, Names>], from: usize) -> BTreeSet<usize> {
     let mut reached = BTreeSet::new();
     let mut left = vec![from];

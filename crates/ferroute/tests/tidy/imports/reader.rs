@@ -1,13 +1,13 @@
-//! Reads the modules of a crate: the names that they define, and the names that they use.
+//! Parses the modules of a crate: the names that they define and the names that they use.
 
 use super::tokens::{Token, tokens};
 use super::{Crate, Module, Sources, Use};
 
-/// Keywords in front of the name of an item.
+/// Keywords that precede the name of an item.
 const ITEMS: [&str; 8] = [
     "fn", "struct", "enum", "union", "trait", "type", "const", "static",
 ];
-/// Keywords of items that end with a brace, or with a semicolon in its place.
+/// Keywords of items that end with a brace block or a semicolon.
 const BLOCKS: [&str; 8] = [
     "fn",
     "struct",
@@ -21,8 +21,8 @@ const BLOCKS: [&str; 8] = [
 /// Keywords of items that end with a semicolon.
 const STATEMENTS: [&str; 5] = ["use", "type", "const", "static", "let"];
 
-/// Reads a module in a file of its own. The modules that it declares are files in `folder`. Returns the module's
-/// place in the crate, or nothing if the file holds tests or does not exist.
+/// Parses a module with its own file. Submodules are files in `folder`. Returns the module's index in the crate; `None`
+/// if the file contains tests or does not exist.
 pub(crate) fn read(
     read: &mut Crate,
     sources: &Sources<'_>,
@@ -42,7 +42,7 @@ pub(crate) fn read(
     Some(reader.module(read, folder, parent))
 }
 
-/// Reads a file, token by token.
+/// Parses the tokens of a file.
 struct Reader<'a> {
     sources: &'a Sources<'a>,
     file: usize,
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
         self.peek(ahead) == Some(Token::Separator)
     }
 
-    /// Reads a module up to the brace that closes it, or to the end of the file. Returns its place in the crate.
+    /// Parses a module up to its closing brace or the end of the file. Returns its index in the crate.
     fn module(&mut self, read: &mut Crate, folder: &str, parent: Option<usize>) -> usize {
         let place = read.modules.len();
         read.modules.push(Module {
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         place
     }
 
-    /// Steps over `pub`, with the path that limits it.
+    /// Skips `pub` and its restriction.
     fn visibility(&mut self) {
         self.at += 1;
         if self.is_sign(0, b'(') {
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Steps over a group of tokens and the brackets around it. Returns the tokens between them.
+    /// Skips a bracketed group of tokens. Returns the tokens between the brackets.
     fn group(&mut self) -> &[Token<'a>] {
         let begin = self.at + 1;
         let mut depth = 0_usize;
@@ -137,8 +137,7 @@ impl<'a> Reader<'a> {
         &self.tokens[begin..self.at - 1]
     }
 
-    /// Steps over an attribute, and over the item behind it if only tests have that. Returns the path that it gives
-    /// a module.
+    /// Skips an attribute, and the following item if it belongs to tests only. Returns the value of a `path` attribute.
     fn attribute(&mut self) -> Option<&'a str> {
         self.at += 1;
         match self.group() {
@@ -151,7 +150,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Steps over an item, a field, a variant, an arm of a `match` or a statement.
+    /// Skips an item, a field, a variant, an arm of a `match` or a statement.
     fn skip_item(&mut self) {
         while self.is_sign(0, b'#') {
             self.at += 1;
@@ -182,7 +181,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads `mod name;` or `mod name { … }`.
+    /// Parses `mod name;` or `mod name { … }`.
     fn declaration(&mut self, read: &mut Crate, place: usize, folder: &str, path: Option<&str>) {
         let name = self.word(1).unwrap_or_default();
         self.at += 2;
@@ -208,12 +207,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads one tree of a `use` declaration, whose path begins with `path`.
+    /// Parses one tree of a `use` declaration; `path` contains the segments before it.
     fn bind(&mut self, uses: &mut Vec<Use>, mut path: Vec<String>, is_public: bool) {
         let mut name = None;
         while let Some(token) = self.peek(0) {
             match token {
-                // The path begins with the name of a crate, which no module has.
+                // A leading `::` means that the first segment is a crate.
                 Token::Separator if path.is_empty() => path.push("::".to_owned()),
                 Token::Separator => {}
                 Token::Word("self") if !path.is_empty() => {}
@@ -235,7 +234,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Reads the trees between the braces of a `use` declaration.
+    /// Parses the trees between the braces of a `use` declaration.
     fn branches(&mut self, uses: &mut Vec<Use>, path: &[String], is_public: bool) {
         self.at += 1;
         while self.peek(0).is_some() && !self.is_sign(0, b'}') {
@@ -245,7 +244,7 @@ impl<'a> Reader<'a> {
         self.at += 1;
     }
 
-    /// Reads a word, with the path that it begins.
+    /// Parses a word and the path that begins with it.
     fn name(&mut self, read: &mut Crate, place: usize, word: &str, is_item: bool) {
         let module = &mut read.modules[place];
         if is_item && ITEMS.contains(&word) {

@@ -1,6 +1,7 @@
 use super::{Crate, Sources};
 
-/// The imports of a crate of these files, as `importer > imported`, without the folder and the endings.
+/// Returns the imports of a crate of these files, as `importer > imported` without folder and endings, and the size of
+/// its largest circle.
 fn imports(files: &[(&str, &str)]) -> (Vec<String>, usize) {
     let sources: Sources<'_> = files.iter().copied().collect();
     let read = Crate::read(&sources, "src/lib.rs");
