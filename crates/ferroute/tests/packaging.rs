@@ -375,7 +375,8 @@ fn dpkg(root: &Path, arguments: &[&str]) {
 
 #[test]
 fn purging_the_package_removes_everything_and_removing_it_keeps_configuration_and_state() {
-    let test = "purging_the_package_removes_everything_and_removing_it_keeps_configuration_and_state";
+    let test =
+        "purging_the_package_removes_everything_and_removing_it_keeps_configuration_and_state";
     for program in [
         "/usr/bin/dpkg-deb",
         "/usr/bin/systemd-sysusers",

@@ -1,6 +1,5 @@
-//! A router under attack: connections that were there before stay and lose nothing, and whatever is
-//! discarded has a name. `ferroute bench attack` makes the attacks; how fast all this is, it says
-//! elsewhere.
+//! Tests a router under attack: established connections lose nothing, and every discarded packet has a drop reason.
+//! `ferroute bench attack` generates the attacks; this test does not check the measured speed.
 
 use std::process::{Command, Stdio};
 
@@ -9,12 +8,12 @@ use lab::testing::skip;
 
 use crate::world::{binary, have, text};
 
-/// Reasons for which no packet of an established connection is discarded.
+/// Drop reasons that must not hit packets of established connections.
 const OF_ATTACKERS: [&str; 3] = ["firewall-filter", "connections-full", "reassembly"];
 
 #[test]
-fn established_connections_outlive_attacks_and_every_drop_has_a_name() {
-    let test = "established_connections_outlive_attacks_and_every_drop_has_a_name";
+fn established_connections_survive_attacks_and_every_drop_has_a_reason() {
+    let test = "established_connections_survive_attacks_and_every_drop_has_a_reason";
     if !have(test, &["ip", "ethtool"]) {
         return;
     }
@@ -64,7 +63,7 @@ fn established_connections_outlive_attacks_and_every_drop_has_a_name() {
             "{report:#}"
         );
         match *attack {
-            // The attack is one: what it begins is in the table, or discarded.
+            // The attack is effective: its connections fill the table, or were discarded.
             "syn-flood" | "udp-flood" => {
                 assert!(number(&report["entries"]) > 3_000, "{report:#}");
             }

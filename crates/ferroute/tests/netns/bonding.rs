@@ -1,5 +1,5 @@
-//! LACP with Open vSwitch: a bond of two links between it and ferroute. The switch runs on its datapath in user space,
-//! so that the kernel of this machine need not have one, nor a driver of bonds.
+//! Tests LACP with Open vSwitch: a bond of two links between it and ferroute. The switch uses its user-space datapath, so
+//! that this machine's kernel needs neither its kernel module nor a driver for bonds.
 //!
 //! ```text
 //! router (ferroute) ═══ peer (ovs-vswitchd)
@@ -53,7 +53,7 @@ const CONFIG: &str = "\
     transmit-hash-policy=layer-3-and-4\n\
     /ip address add address=192.0.2.1/24 interface=bond1\n";
 
-/// Open vSwitch in the host `peer`; ended with the value.
+/// Open vSwitch in the host `peer`; it ends when the value is dropped.
 struct Switch<'a> {
     lab: &'a Lab,
     folder: Folder,
@@ -85,7 +85,7 @@ impl<'a> Switch<'a> {
         switch
     }
 
-    /// Before each script: where all of it is.
+    /// Returns the shell variables that precede each script: the paths of Open vSwitch's files.
     fn setting(&self) -> String {
         let folder = self.folder.file("");
         let folder = folder.display().to_string();
@@ -113,7 +113,7 @@ impl<'a> Switch<'a> {
             .is_ok_and(|status| status.success())
     }
 
-    /// Starts a program that goes on, in place of its shell.
+    /// Starts a program that keeps running; it replaces its shell.
     fn begin(&mut self, line: &str) {
         let script = format!("{}exec {line} 2>/dev/null", self.setting());
         let argv = ["sh", "-c", &script].map(str::to_owned);
@@ -126,7 +126,7 @@ impl<'a> Switch<'a> {
             .push(child.expect("nsenter is there: it made the lab"));
     }
 
-    /// How many links the switch carries frames by.
+    /// Returns the number of links that the switch uses for frames.
     fn links(&self) -> usize {
         let shown = self.shell("ovs-appctl -t $OVS_RUNDIR/switch.ctl lacp/show bond0");
         let members = shown.split("member: ").skip(1);
@@ -141,7 +141,7 @@ impl<'a> Switch<'a> {
 impl Drop for Switch<'_> {
     fn drop(&mut self) {
         for child in self.processes.iter_mut().rev() {
-            // They fail only if it has ended, which is as good.
+            // Both fail only if the process has already ended.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,4 +1,5 @@
-//! Bridges: hosts on two ports, VLANs of real tagged hosts, spanning tree with the kernel's bridge and Open vSwitch.
+//! Tests bridges: hosts on several ports, VLANs with tagged hosts, spanning tree with the kernel's bridge and Open
+//! vSwitch.
 
 use lab::{End, Host, Lab, Layout, Link, Offloads};
 
@@ -38,7 +39,7 @@ const fn wire(
     }
 }
 
-/// One host at each of three ports.
+/// Layout with one host at each of three ports.
 pub(crate) const THREE: Layout = Layout {
     name: "bridge",
     summary: "a host at each port of a bridge",
@@ -61,7 +62,7 @@ pub(crate) const THREE: Layout = Layout {
     config: "",
 };
 
-/// A host at `ether3`, and a bridge of another maker with two links to the router and a host behind it.
+/// Layout with a host at `ether3`, and a foreign bridge with two links to the router and a host behind it.
 const LOOP: Layout = Layout {
     name: "loop",
     summary: "two bridges with two links between them",
@@ -98,7 +99,7 @@ pub(crate) fn start(lab: &Lab, config: &str) -> Router {
     Router::start(lab, &start)
 }
 
-/// Waits until one host reaches an address; a spanning tree may have to find out first.
+/// Waits until a host reaches an address; a spanning tree may have to converge first.
 pub(crate) fn reaches(lab: &Lab, host: &str, to: &str) {
     until(&format!("{host} reaches {to}"), || {
         works(lab, host, &format!("ping -q -c 1 -W 1 {to}"))
@@ -113,7 +114,7 @@ fn hosts_on_ports_of_a_bridge_reach_each_other_and_the_router() {
     };
     let router = start(
         &lab,
-        // With fast forwarding two ports learn nothing.
+        // A bridge of two ports with fast forwarding learns no hosts.
         "/interface bridge add name=bridge1 fast-forward=no\n\
          /interface bridge port add bridge=bridge1 interface=ether1\n\
          /interface bridge port add bridge=bridge1 interface=ether2\n\
@@ -134,7 +135,7 @@ fn hosts_on_ports_of_a_bridge_reach_each_other_and_the_router() {
             |row: &&serde_json::Value| row["on-interface"] == port && row["local"] != "true";
         assert_eq!(hosts.iter().filter(learned).count(), 1, "{hosts:#?}");
     }
-    // The third port is none of the bridge's.
+    // The third port does not belong to the bridge.
     run(&lab, "three", "ip address add 192.0.2.13/24 dev eth0");
     assert!(!works(&lab, "three", "ping -q -c 1 -W 1 192.0.2.1"));
     router.exec("/interface/bridge/port/add bridge=bridge1 interface=ether3 edge=yes");
@@ -196,7 +197,7 @@ fn vlans_of_trunk_and_access_ports_are_kept_apart() {
         let ping = format!("ping -q -c 1 -W 1 {to}");
         assert!(!works(&lab, "three", &ping), "it is in another VLAN: {to}");
     }
-    // A tag that the access port is no member of does not lead into the trunk.
+    // The access port is no member of the tag's VLAN, so its frames do not reach the trunk.
     shell(
         &lab,
         "three",
@@ -209,8 +210,8 @@ fn vlans_of_trunk_and_access_ports_are_kept_apart() {
 }
 
 #[test]
-fn of_two_links_to_the_kernels_bridge_one_waits_until_the_other_is_cut() {
-    let test = "of_two_links_to_the_kernels_bridge_one_waits_until_the_other_is_cut";
+fn one_of_two_links_to_the_kernels_bridge_is_blocked_until_the_other_fails() {
+    let test = "one_of_two_links_to_the_kernels_bridge_is_blocked_until_the_other_fails";
     let Some(lab) = have(test, &["ping", "bridge"])
         .then(|| lab(test, &LOOP))
         .flatten()
@@ -245,7 +246,7 @@ fn of_two_links_to_the_kernels_bridge_one_waits_until_the_other_is_cut() {
     until("near reaches far", || {
         works(&lab, "near", "ping -q -c 1 -W 1 192.0.2.12")
     });
-    // No frame goes round: what is sent to everybody is not counted thousandfold.
+    // No frame circulates: the host does not count a broadcast many times.
     let received = || {
         let shown = run(&lab, "far", "cat /sys/class/net/eth0/statistics/rx_packets");
         shown.trim().parse::<u64>().expect("a number")
@@ -263,7 +264,7 @@ fn of_two_links_to_the_kernels_bridge_one_waits_until_the_other_is_cut() {
 
 /// Open vSwitch in the host `peer`, with its user-space datapath: a bridge of all devices that speaks RSTP.
 struct Switch {
-    /// They are ended before the folder goes.
+    /// The daemons end before the folder is removed.
     _daemons: [Server; 2],
     folder: Folder,
 }
@@ -308,7 +309,7 @@ impl Switch {
         })
     }
 
-    /// What it says of its spanning tree.
+    /// Returns the state of the switch's spanning tree.
     fn state(&self, lab: &Lab) -> String {
         let control = self.folder.file("vswitchd.ctl");
         let line = format!("ovs-appctl -t {} rstp/show br0", control.display());
@@ -317,8 +318,8 @@ impl Switch {
 }
 
 #[test]
-fn of_two_links_to_open_vswitch_the_other_takes_over_at_once() {
-    let test = "of_two_links_to_open_vswitch_the_other_takes_over_at_once";
+fn the_second_link_to_open_vswitch_takes_over_at_once() {
+    let test = "the_second_link_to_open_vswitch_takes_over_at_once";
     let programs = [
         "ping",
         "ovs-vswitchd",
@@ -347,7 +348,7 @@ fn of_two_links_to_open_vswitch_the_other_takes_over_at_once() {
     });
     reaches(&lab, "near", "192.0.2.12");
     run(&lab, "peer", "ip link set eth0 down");
-    // RSTP does not wait for timers (IEEE 802.1Q, 13.4): a fraction of the 30 seconds that STP would take.
+    // RSTP does not wait for timers (IEEE 802.1Q, 13.4): it needs a fraction of STP's 30 seconds.
     let mut tries = 0;
     until("the other link takes over", || {
         tries += 1;

@@ -1,11 +1,12 @@
-//! A bridge under attack by one of its hosts: tables stay bounded, the console answers, and the others go on.
+//! Tests a bridge under attack by one of its hosts: tables stay bounded, the console answers, and traffic of other
+//! hosts continues.
 
 use lab::Lab;
 
 use crate::bridge_rules::LAYOUT;
 use crate::world::{PACKET, Router, Start, have, lab, shell, until, works};
 
-/// Two hosts on one bridge; `None` where the test cannot run.
+/// Starts a router with two hosts on one bridge; `None` if the test cannot run here.
 fn begin(test: &str, config: &str) -> Option<(Lab, Router)> {
     let lab = have(test, &["python3"])
         .then(|| lab(test, &LAYOUT))
@@ -14,7 +15,7 @@ fn begin(test: &str, config: &str) -> Option<(Lab, Router)> {
     Some((lab, router))
 }
 
-/// Sends frames that a Python expression makes of `i` (0 to `count`), from the host `one`.
+/// Sends `count` frames from the host `one`. A Python expression builds each frame from its number `i`.
 fn send(lab: &Lab, count: usize, frame: &str) {
     let script = format!(
         "python3 -c 'import socket, random; random.seed(1); \
@@ -28,7 +29,7 @@ fn ping(lab: &Lab) -> bool {
     works(lab, "one", "ping -q -c 1 -W 1 10.1.0.2")
 }
 
-/// How many frames were discarded for this reason.
+/// Returns the number of frames with this drop reason.
 fn dropped(router: &Router, reason: &str) -> u64 {
     let rows = router.rows("/tool/drop/print");
     let mut rows = rows.iter().filter(|row| row["reason"] == reason);
@@ -37,10 +38,10 @@ fn dropped(router: &Router, reason: &str) -> u64 {
 }
 
 #[test]
-fn a_flood_of_link_addresses_fills_no_more_than_the_table_and_known_hosts_stay() {
+fn a_flood_of_mac_addresses_fills_only_the_table_and_known_hosts_stay() {
     const FLOOD: usize = 20_000;
     const MOST: usize = 500;
-    let test = "a_flood_of_link_addresses_fills_no_more_than_the_table_and_known_hosts_stay";
+    let test = "a_flood_of_mac_addresses_fills_only_the_table_and_known_hosts_stay";
     let config = format!(
         "/interface bridge add name=bridge protocol-mode=none fast-forward=no \
          max-learned-entries={MOST}\n\
@@ -54,7 +55,7 @@ fn a_flood_of_link_addresses_fills_no_more_than_the_table_and_known_hosts_stay()
 
     let frame = "h(\"020000000099\") + b\"\\x02\" + r(5) + h(\"88b5\") + bytes(46)";
     send(&lab, FLOOD, frame);
-    // What finds no room in the device's ring is counted there.
+    // The device counts frames that did not fit into its ring.
     until("all of it has come", || {
         let came = router.number("/interface/print stats", "ether1", "rx-packet");
         came > 2 * MOST as u64 && came + dropped(&router, "port-overrun") >= FLOOD as u64
@@ -91,7 +92,7 @@ fn a_frame_with_an_address_of_the_bridge_is_logged_as_a_probable_loop() {
     for mac in ["02:00:00:00:0b:0b", &port.to_lowercase()] {
         let digits = mac.replace(':', "");
         let frame = format!("h(\"ffffffffffff{digits}88b5\") + bytes(46)");
-        // A loop brings more than the log is to hold.
+        // A loop delivers more frames than the log may contain.
         until("it is logged", || {
             send(&lab, 100, &frame);
             logged(mac) > 0
@@ -109,8 +110,8 @@ fn a_frame_with_an_address_of_the_bridge_is_logged_as_a_probable_loop() {
 }
 
 #[test]
-fn garbage_that_says_to_be_of_a_spanning_tree_moves_no_port_and_guarded_ports_close() {
-    let test = "garbage_that_says_to_be_of_a_spanning_tree_moves_no_port_and_guarded_ports_close";
+fn malformed_bpdus_change_no_port_and_bpdu_guard_closes_ports() {
+    let test = "malformed_bpdus_change_no_port_and_bpdu_guard_closes_ports";
     let config = "\
         /interface bridge add name=bridge protocol-mode=rstp\n\
         /interface bridge port add bridge=bridge interface=ether1\n\
@@ -120,7 +121,7 @@ fn garbage_that_says_to_be_of_a_spanning_tree_moves_no_port_and_guarded_ports_cl
     };
     until("the bridge joins both", || ping(&lab));
     let sender = "h(\"0180c2000000\") + h(\"020000000001\")";
-    // Half an LLC header and noise, of all lengths.
+    // Half an LLC header and random bytes, of all lengths.
     let garbage = format!("{sender} + h(\"0026424203\") + r(i % 60)");
     send(&lab, 5_000, &garbage);
     assert!(ping(&lab), "what is no BPDU moves no port");
@@ -137,9 +138,9 @@ fn garbage_that_says_to_be_of_a_spanning_tree_moves_no_port_and_guarded_ports_cl
 }
 
 #[test]
-fn a_host_hops_into_no_other_vlan() {
+fn a_host_cannot_send_into_another_vlan() {
     const FRAMES: usize = 100;
-    let test = "a_host_hops_into_no_other_vlan";
+    let test = "a_host_cannot_send_into_another_vlan";
     let config = "\
         /interface bridge add name=bridge protocol-mode=none vlan-filtering=yes\n\
         /interface bridge port add bridge=bridge interface=ether1 pvid=10\n\
@@ -150,7 +151,7 @@ fn a_host_hops_into_no_other_vlan() {
     let sent = |port| router.number("/interface/print stats", port, "tx-packet");
     let before = sent("ether2");
     let addresses = "h(\"ffffffffffff\") + h(\"020000000001\")";
-    // Tagged for the other VLAN; and with its tag hidden behind one of this VLAN.
+    // A frame with the tag of the other VLAN, and one with this tag behind a tag of its own VLAN.
     for tags in ["81000014", "8100000a81000014"] {
         send(
             &lab,
@@ -171,8 +172,8 @@ fn a_host_hops_into_no_other_vlan() {
 }
 
 #[test]
-fn the_console_answers_in_a_storm_which_ends_with_the_loop() {
-    let test = "the_console_answers_in_a_storm_which_ends_with_the_loop";
+fn the_console_answers_during_a_broadcast_storm_which_ends_with_the_loop() {
+    let test = "the_console_answers_during_a_broadcast_storm_which_ends_with_the_loop";
     let Some(lab) = lab(test, &LAYOUT) else {
         return;
     };

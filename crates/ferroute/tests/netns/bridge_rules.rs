@@ -1,4 +1,4 @@
-//! Rules of bridges between two hosts that a bridge of the router joins.
+//! Tests bridge filter and NAT rules between two hosts on one bridge.
 
 use lab::{End, Host, Layout, Link, Offloads};
 
@@ -50,12 +50,12 @@ const CONFIG: &str = "\
 /interface bridge port add bridge=bridge interface=ether2
 ";
 
-/// Where nobody is.
+/// A MAC address that no host has.
 const NOWHERE: &str = "02:00:00:00:77:77";
 
 #[test]
-fn rules_drop_answer_and_readdress_frames_between_hosts() {
-    let test = "rules_drop_answer_and_readdress_frames_between_hosts";
+fn bridge_rules_drop_answer_and_redirect_frames_between_hosts() {
+    let test = "bridge_rules_drop_answer_and_redirect_frames_between_hosts";
     let Some(lab) = lab(test, &LAYOUT) else {
         return;
     };
@@ -65,7 +65,7 @@ fn rules_drop_answer_and_readdress_frames_between_hosts() {
     let two = two.split_whitespace().nth(2).expect("a link address");
     until("the bridge joins both", || ping("10.1.0.2"));
 
-    // A station is kept out, and the rule counts it.
+    // A rule drops frames of a MAC address, and counts them.
     let rule = format!("chain=forward src-mac-address={two} action=drop");
     router.exec(&format!("/interface/bridge/filter/add {rule}"));
     assert!(!ping("10.1.0.2"));
@@ -74,7 +74,7 @@ fn rules_drop_answer_and_readdress_frames_between_hosts() {
     router.exec("/interface/bridge/filter/remove [find]");
     until("it is let in again", || ping("10.1.0.2"));
 
-    // Who asks for an address is told where it is, in the place of who has it.
+    // A rule answers ARP requests in place of the owner of the address.
     let rule = format!(
         "chain=dstnat mac-protocol=arp arp-dst-address=10.1.0.77/32 action=arp-reply \
          to-arp-reply-mac-address={NOWHERE}"
@@ -84,7 +84,7 @@ fn rules_drop_answer_and_readdress_frames_between_hosts() {
     let known = run(&lab, "one", "ip neighbour show 10.1.0.77");
     assert!(known.contains(NOWHERE), "{known}");
 
-    // Frames for there are for two.
+    // A rule rewrites the destination MAC address to that of the host `two`.
     let rule = format!(
         "chain=dstnat dst-mac-address={NOWHERE}/FF:FF:FF:FF:FF:FF action=dst-nat \
          to-dst-mac-address={two}"
@@ -92,7 +92,7 @@ fn rules_drop_answer_and_readdress_frames_between_hosts() {
     router.exec(&format!("/interface/bridge/nat/add {rule}"));
     until("it is reached there", || ping("10.1.0.77"));
 
-    // Rules of IP see what is bridged, with the port that it came by.
+    // With `use-ip-firewall`, IP rules see bridged packets with their ingress port.
     router.exec("/interface/bridge/settings/set use-ip-firewall=yes");
     let rule = "chain=forward in-bridge-port=ether1 protocol=icmp action=drop";
     router.exec(&format!("/ip/firewall/filter/add {rule}"));

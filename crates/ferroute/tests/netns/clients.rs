@@ -1,7 +1,6 @@
-//! Programs of others, from their registries and unmodified, against a running router.
+//! Tests unmodified third-party clients against a running router.
 //!
-//! `make deps` puts them into `target/clients` (packaging/clients.sh); their scripts are in
-//! `tests/clients`.
+//! `make deps` installs them into `target/clients` (`packaging/clients.sh`); their scripts are in `tests/clients`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use lab::testing::skip;
 
 use crate::world::{PACKET, Router, Start, have, lab, layout, text};
 
-/// Users that the scripts know.
+/// Users that the scripts log in as.
 pub(crate) const USERS: &str = "
 /user
 add name=operator group=full password=\"Let-me-in-1\"
@@ -21,14 +20,14 @@ add name=keyed group=read password=\"Has-a-key-1\"
 /// The router's address on the client's side of a lab, and the first of [`USERS`] with its password.
 const ARGUMENTS: [&str; 3] = ["192.168.88.1", "operator", "Let-me-in-1"];
 
-/// A program of others: a script of `tests/clients`, and the interpreter that has the program.
+/// A third-party client: a script of `tests/clients` and its interpreter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Client {
     script: &'static str,
     runtime: Runtime,
 }
 
-/// What runs a script.
+/// Interpreter of a script.
 #[derive(Clone, Copy, Debug)]
 enum Runtime {
     Python,
@@ -50,7 +49,7 @@ const ANSIBLE: Client = Client {
     runtime: Runtime::Ansible,
 };
 
-/// All clients. Ansible's is the last, as it replaces rules and queues of the router.
+/// All clients. Ansible is the last, since it replaces rules and queues of the router.
 pub(crate) const ALL: [Client; 6] = [NETMIKO, LIBROUTEROS, EXPORTER, REST, NODE, ANSIBLE];
 
 impl Client {
@@ -61,15 +60,15 @@ impl Client {
         }
     }
 
-    /// Runs the script in the host `client` of a lab whose router has [`USERS`]; it must end with `ok`. Notes for
-    /// `test` if the program is not installed.
+    /// Runs the script in the host `client` of a lab whose router has [`USERS`]. The script must print `ok`. Skips
+    /// `test` if the client is not installed.
     pub(crate) fn run(self, test: &str, lab: &Lab) {
         if let Some(interpreter) = self.interpreter(test) {
             script(lab, &interpreter, self.script, &ARGUMENTS);
         }
     }
 
-    /// The interpreter; noted for `test` if the program is not installed.
+    /// Returns the path of the interpreter; skips `test` if it is not installed.
     fn interpreter(self, test: &str) -> Option<PathBuf> {
         let installed = |file: &str, what: &str| {
             let found = root().join("target").join(file).exists();
@@ -97,7 +96,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The interpreter that has the clients; noted when it is not there.
+/// Returns the Python interpreter with the clients; skips `test` if it is not installed.
 pub(crate) fn python(test: &str) -> Option<PathBuf> {
     let python = root().join("target/clients/bin/python");
     let ready = root().join("target/clients/requirements.txt").exists();
@@ -107,7 +106,7 @@ pub(crate) fn python(test: &str) -> Option<PathBuf> {
     ready.then_some(python)
 }
 
-/// Runs a script of `tests/clients` in a lab's host; it must end with `ok`.
+/// Runs a script of `tests/clients` in a lab's host; it must print `ok`.
 fn script(lab: &Lab, interpreter: &Path, script: &str, arguments: &[&str]) {
     let script = root().join("tests/clients").join(script);
     let mut argv = vec![
@@ -130,7 +129,7 @@ fn script(lab: &Lab, interpreter: &Path, script: &str, arguments: &[&str]) {
     );
 }
 
-/// Runs a client against a router with the users that it knows.
+/// Runs a client against a router with the client's users.
 fn as_operator(test: &str, client: Client) {
     if client.interpreter(test).is_none() {
         return;
@@ -145,13 +144,13 @@ fn as_operator(test: &str, client: Client) {
 }
 
 #[test]
-fn netmiko_works_by_ssh_as_on_any_routeros_device() {
-    as_operator("netmiko_works_by_ssh_as_on_any_routeros_device", NETMIKO);
+fn netmiko_works_by_ssh() {
+    as_operator("netmiko_works_by_ssh", NETMIKO);
 }
 
 #[test]
-fn garbage_by_ssh_harms_nobody() {
-    let test = "garbage_by_ssh_harms_nobody";
+fn random_bytes_by_ssh_do_no_harm() {
+    let test = "random_bytes_by_ssh_do_no_harm";
     let Some(python) = python(test) else { return };
     let Some(lab) = lab(test, layout("plain")) else {
         return;
@@ -166,35 +165,29 @@ fn garbage_by_ssh_harms_nobody() {
 }
 
 #[test]
-fn librouteros_works_by_the_api_as_on_any_routeros_device() {
-    as_operator(
-        "librouteros_works_by_the_api_as_on_any_routeros_device",
-        LIBROUTEROS,
-    );
+fn librouteros_works_by_the_api() {
+    as_operator("librouteros_works_by_the_api", LIBROUTEROS);
 }
 
 #[test]
-fn ansible_brings_a_router_to_a_configuration_and_then_changes_nothing() {
+fn ansible_configures_a_router_and_a_second_run_changes_nothing() {
     as_operator(
-        "ansible_brings_a_router_to_a_configuration_and_then_changes_nothing",
+        "ansible_configures_a_router_and_a_second_run_changes_nothing",
         ANSIBLE,
     );
 }
 
 #[test]
-fn an_exporter_tells_prometheus_of_the_router() {
-    as_operator("an_exporter_tells_prometheus_of_the_router", EXPORTER);
+fn an_exporter_reads_the_metrics_of_the_router() {
+    as_operator("an_exporter_reads_the_metrics_of_the_router", EXPORTER);
 }
 
 #[test]
-fn rest_works_by_an_ordinary_http_client() {
-    as_operator("rest_works_by_an_ordinary_http_client", REST);
+fn rest_works_with_an_ordinary_http_client() {
+    as_operator("rest_works_with_an_ordinary_http_client", REST);
 }
 
 #[test]
-fn node_routeros_works_by_the_api_as_on_any_routeros_device() {
-    as_operator(
-        "node_routeros_works_by_the_api_as_on_any_routeros_device",
-        NODE,
-    );
+fn node_routeros_works_by_the_api() {
+    as_operator("node_routeros_works_by_the_api", NODE);
 }

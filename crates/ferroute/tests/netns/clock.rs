@@ -1,11 +1,11 @@
-//! The time of day at the start: what a router reads with its first configuration has the time of now.
+//! Tests the time of day at the start: the first configuration is loaded with the current time.
 
 use crate::ipsec::{SITES, Swan, base, reaches, with_swan};
 use crate::ipsec_identities::{certify, connection, credentials, site};
 use crate::pair::PAIR;
 use crate::world::{Folder, PACKET, Router, Start, have, lab, until};
 
-/// Interfaces that come up while the first configuration is read, and events of the scheduler.
+/// Interfaces that come up while the first configuration is loaded, and events of the scheduler.
 const CONFIG: &str = "/interface bridge add name=lan\n\
      /interface bridge port add bridge=lan interface=ether1\n\
      /interface eoip add name=far remote-address=192.0.2.12 tunnel-id=7\n\
@@ -16,8 +16,8 @@ const CONFIG: &str = "/interface bridge add name=lan\n\
      /system scheduler add name=begin start-time=startup interval=1h on-event=\":log warning begin-ran\"\n";
 
 #[test]
-fn what_comes_up_with_the_first_configuration_came_up_today() {
-    let test = "what_comes_up_with_the_first_configuration_came_up_today";
+fn interfaces_of_the_first_configuration_show_todays_date() {
+    let test = "interfaces_of_the_first_configuration_show_todays_date";
     let Some(lab) = lab(test, &PAIR) else {
         return;
     };
@@ -28,7 +28,7 @@ fn what_comes_up_with_the_first_configuration_came_up_today() {
     let router = Router::start(&lab, &start);
     let today = |text: &str| {
         let date = router.value("/system/clock/print", "", "date");
-        // A test may run at midnight.
+        // The test may run at midnight.
         text.starts_with(&date[..7])
     };
 
@@ -42,7 +42,7 @@ fn what_comes_up_with_the_first_configuration_came_up_today() {
     until("the event of the start has run", || {
         router.log().contains("begin-ran")
     });
-    // One of each day is not due now.
+    // A daily event is not due at the start.
     assert!(!router.log().contains("daily-ran"), "{}", router.log());
     let next = router.value("/system/scheduler/print", "daily", "next-run");
     assert!(next.ends_with(" 00:00:00"), "{next}");
@@ -51,7 +51,7 @@ fn what_comes_up_with_the_first_configuration_came_up_today() {
     assert!(times.clone().all(today), "{:#?}", times.collect::<Vec<_>>());
 }
 
-/// A start of the router on the left, whose state stays.
+/// Start parameters of the left router, with a persistent state folder.
 fn left<'a>(config: &'a str, state: &'a std::path::Path) -> Start<'a> {
     Start {
         host: "left",
@@ -87,7 +87,7 @@ fn certificates_of_the_first_configuration_are_valid_at_once() {
     assert!(!again.log().contains("NotValidYet"), "{}", again.log());
 }
 
-/// What a site says about itself: `key` is the private one, `public` that of the other site.
+/// Returns the WireGuard configuration of a site: `key` is its private key, `public` the public key of the other site.
 fn wireguard(site: u8, (key, public): (&str, &str), peer: &str) -> String {
     let other = 3 - site;
     format!(
@@ -102,8 +102,8 @@ fn wireguard(site: u8, (key, public): (&str, &str), peer: &str) -> String {
 }
 
 #[test]
-fn a_peer_takes_the_first_handshake_after_a_restart() {
-    let test = "a_peer_takes_the_first_handshake_after_a_restart";
+fn a_peer_accepts_the_first_handshake_after_a_restart() {
+    let test = "a_peer_accepts_the_first_handshake_after_a_restart";
     let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
         return;
     };

@@ -1,13 +1,13 @@
-//! What a running router may still do, and whose turn the processor is.
+//! Tests the capabilities and system call filters of a running router, and the scheduling of its threads.
 
 use crate::world::{PACKET, Router, Start, lab, layout};
 
-/// NET_BIND_SERVICE, NET_ADMIN, NET_RAW, IPC_LOCK, SYS_NICE, PERFMON, BPF.
+/// The remaining capabilities: NET_BIND_SERVICE, NET_ADMIN, NET_RAW, IPC_LOCK, SYS_NICE, PERFMON, BPF.
 const KEPT: u64 = 1 << 10 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 23 | 1 << 38 | 1 << 39;
 
 #[test]
-fn every_thread_of_a_running_router_has_given_up_what_it_does_without() {
-    let test = "every_thread_of_a_running_router_has_given_up_what_it_does_without";
+fn every_thread_of_a_running_router_has_dropped_unneeded_privileges() {
+    let test = "every_thread_of_a_running_router_has_dropped_unneeded_privileges";
     let Some(lab) = lab(test, layout("plain")) else {
         return;
     };
@@ -20,7 +20,7 @@ fn every_thread_of_a_running_router_has_given_up_what_it_does_without() {
             assert_eq!(left & !KEPT, 0, "{set} {left:x}");
         }
     }
-    // Seccomp's 2 is a filter.
+    // Value 2 of `Seccomp:` means a filter.
     for (line, value) in [("NoNewPrivs:", "1"), ("Seccomp:", "2")] {
         let values = router.statuses(&threads, line);
         assert!(
@@ -31,8 +31,8 @@ fn every_thread_of_a_running_router_has_given_up_what_it_does_without() {
 }
 
 #[test]
-fn who_only_waits_wakes_nobody() {
-    let test = "who_only_waits_wakes_nobody";
+fn a_waiting_script_does_not_wake_the_control_thread() {
+    let test = "a_waiting_script_does_not_wake_the_control_thread";
     let Some(lab) = lab(test, layout("plain")) else {
         return;
     };

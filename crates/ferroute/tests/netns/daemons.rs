@@ -1,4 +1,4 @@
-//! The programs that run in the hosts of a lab: the provider, and the hosts' DHCP clients.
+//! Programs in the hosts of a lab: the provider's servers, and the hosts' DHCP clients.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -8,10 +8,10 @@ use lab::{Lab, Layout};
 
 use crate::world::{Folder, run};
 
-/// The file in the daemons' folder with the name servers of the latest lease.
+/// File in the daemons' folder with the name servers of the latest lease.
 pub(crate) const RESOLVER: &str = "resolv.conf";
 
-/// The daemons of a layout; ended with the value.
+/// The daemons of a layout; they end when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Daemons {
     all: Vec<Child>,
@@ -19,7 +19,7 @@ pub(crate) struct Daemons {
 }
 
 impl Daemons {
-    /// Starts them all. DHCP clients write the name servers of their leases to [`RESOLVER`].
+    /// Starts all daemons. DHCP clients write the name servers of their leases to [`RESOLVER`].
     pub(crate) fn start(lab: &Lab, layout: &Layout) -> Self {
         let folder = Folder::new();
         lab::furnish(layout, &folder.file("")).expect("a folder of our own");
@@ -50,7 +50,7 @@ impl Daemons {
         Self { all, folder }
     }
 
-    /// The folder with their files.
+    /// Returns the folder with the daemons' files.
     pub(crate) fn folder(&self) -> &Folder {
         &self.folder
     }
@@ -59,14 +59,14 @@ impl Daemons {
 impl Drop for Daemons {
     fn drop(&mut self) {
         for daemon in &mut self.all {
-            // It fails only if it has ended.
+            // Fails only if the process has already ended.
             let _ = daemon.kill();
             let _ = daemon.wait();
         }
     }
 }
 
-/// The IPv4 address that a host's DHCP client has taken.
+/// Returns the IPv4 address that a host's DHCP client has configured.
 pub(crate) fn given(lab: &Lab, host: &str) -> Option<String> {
     let shown = run(lab, host, "ip -4 -br address show dev eth0");
     let address = shown.split_whitespace().find(|word| word.contains('/'))?;

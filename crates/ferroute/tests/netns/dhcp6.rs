@@ -1,4 +1,4 @@
-//! DHCPv6 clients with servers that others wrote: a prefix from dhcpd, an address from dnsmasq.
+//! Tests DHCPv6 clients with third-party servers: a prefix from dhcpd, an address from dnsmasq.
 //!
 //! ```text
 //! client ── router (ferroute) ── server
@@ -57,7 +57,7 @@ pub(crate) fn begin(lab: &Lab, host: &str, line: &str, sign: &str) -> Server {
     Server::begin(command.expect("a host of the layout"), sign)
 }
 
-/// What the default configuration lets in of the rest of the world.
+/// Rules of RouterOS's default configuration that accept traffic from outside.
 pub(crate) const RULES: &str = "/ipv6 firewall filter add chain=input action=accept protocol=icmpv6\n\
     /ipv6 firewall filter add chain=input action=accept protocol=udp dst-port=546 src-address=fe80::/10\n\
     /ipv6 firewall filter add chain=input action=drop in-interface=ether1\n";
@@ -113,7 +113,7 @@ fn hosts_get_addresses_of_a_prefix_that_a_server_delegates() {
         (&"isp".into(), &"ether2".into())
     );
 
-    // Hosts behind the router are told, and reach it by what they make of it.
+    // Hosts behind the router get the prefix by router advertisements, and reach the router by their new address.
     until("a host has an address of the prefix", || {
         run(&lab, "client", "ip -6 address show dev eth0 scope global").contains("2001:db8:100:")
     });
@@ -129,7 +129,7 @@ fn hosts_get_addresses_of_a_prefix_that_a_server_delegates() {
         "{routes:?}"
     );
 
-    // It is renewed, and given back.
+    // The client renews and releases the prefix.
     router.exec("/ipv6/dhcp-client/renew 0");
     until("it is renewed", || shows(&router, "status") == "bound");
     router.exec("/ipv6/dhcp-client/disable 0");

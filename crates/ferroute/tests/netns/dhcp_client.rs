@@ -1,4 +1,4 @@
-//! DHCP clients with dnsmasq and udhcpd, and with hosts that mean harm; a relay agent between udhcpc and dnsmasq.
+//! Tests DHCP clients with dnsmasq, udhcpd and malicious hosts, and a relay agent between udhcpc and dnsmasq.
 //!
 //! ```text
 //! client ── router (ferroute) ── switch ── server
@@ -78,7 +78,7 @@ pub(crate) const HOME: &str = "/ip address add address=192.168.88.1/24 interface
     /ip firewall filter add chain=input action=drop in-interface=ether1\n\
     /ip firewall nat add chain=srcnat action=masquerade out-interface=ether1\n";
 
-/// A lab with the segment; none where a program is not there.
+/// Starts the lab with the segment; `None` if a program is not installed.
 pub(crate) fn segment(test: &str, programs: &[&str]) -> Option<Lab> {
     let lab = have(test, programs)
         .then(|| lab(test, &SEGMENT))
@@ -93,7 +93,7 @@ pub(crate) fn segment(test: &str, programs: &[&str]) -> Option<Lab> {
     Some(lab)
 }
 
-/// dnsmasq on a device of the server, which gives addresses of this range.
+/// Starts dnsmasq on a device of the server; it assigns addresses of this range.
 pub(crate) fn dnsmasq(lab: &Lab, folder: &Folder, device: &str, range: &str, more: &str) -> Server {
     let leases = folder.file(&format!("leases-{}", range.len()));
     let leases = leases.display();
@@ -115,7 +115,7 @@ fn start(lab: &Lab, config: &str) -> Router {
     Router::start(lab, &Start::with(PACKET, &config))
 }
 
-/// What the router's only client shows.
+/// Returns a property of the router's only DHCP client.
 pub(crate) fn shows(router: &Router, property: &str) -> String {
     let rows = router.rows("/ip/dhcp-client/print detail");
     rows[0][property].as_str().unwrap_or_default().to_owned()
@@ -152,7 +152,8 @@ fn a_client_gets_address_routes_and_servers_from_dnsmasq() {
     let left = shows(&router, "expires-after");
     assert!(left.starts_with("1m") || left == "2m", "{left}");
 
-    // Masquerade follows the address, and the rules of input have not let the answers in.
+    // Masquerade uses the new address. The rules of `input` drop answers of DHCP servers, and the client still gets
+    // them.
     until("the client of the router gets out", || {
         works(&lab, "client", "ping -q -c 1 -W 1 10.9.0.1")
     });
@@ -169,7 +170,7 @@ fn a_client_gets_address_routes_and_servers_from_dnsmasq() {
         log.contains("got 1 10.9.0.50 by ether1 of 10.9.0.1")
     });
 
-    // The link is pulled, and put back.
+    // The link goes down and comes up again.
     run(&lab, "switch", "ip link set to-router down");
     until("the address is gone", || {
         router.rows("/ip/address/print").len() == 1
@@ -194,14 +195,14 @@ fn a_client_gets_address_routes_and_servers_from_dnsmasq() {
     drop(server);
 }
 
-/// What the router says of its only client's lease.
+/// Returns the remark on the lease of the router's only client.
 fn about(router: &Router) -> String {
     shows(router, ".about")
 }
 
 #[test]
-fn a_lease_in_the_network_of_the_lan_warns_and_takes_nothing_away_from_the_lan() {
-    let test = "a_lease_in_the_network_of_the_lan_warns_and_takes_nothing_away_from_the_lan";
+fn a_lease_in_the_lans_network_warns_and_leaves_the_lan_unchanged() {
+    let test = "a_lease_in_the_lans_network_warns_and_leaves_the_lan_unchanged";
     let Some(lab) = segment(test, &["dnsmasq", "ping"]) else {
         return;
     };
@@ -233,7 +234,7 @@ fn a_lease_in_the_network_of_the_lan_warns_and_takes_nothing_away_from_the_lan()
         works(&lab, "client", "ping -q -c 1 -W 1 198.51.100.1")
     });
 
-    // Without the other network, the lease's is used.
+    // After the conflicting network is removed, the lease's network is used.
     router.exec("/ip/address/set [find interface=ether2] address=192.168.77.1/24");
     until("nothing is wrong any more", || about(&router).is_empty());
     let addresses = router.rows("/ip/address/print where interface=ether1");
@@ -271,8 +272,8 @@ fn a_lease_with_a_mask_shorter_than_8_warns_and_gets_no_network() {
 }
 
 #[test]
-fn classless_routes_take_the_place_of_the_default_route() {
-    let test = "classless_routes_take_the_place_of_the_default_route";
+fn classless_routes_replace_the_default_route() {
+    let test = "classless_routes_replace_the_default_route";
     let Some(lab) = segment(test, &["dnsmasq"]) else {
         return;
     };
@@ -307,8 +308,8 @@ fn classless_routes_take_the_place_of_the_default_route() {
 }
 
 #[test]
-fn a_client_that_is_refused_takes_another_address() {
-    let test = "a_client_that_is_refused_takes_another_address";
+fn a_client_takes_another_address_after_a_nak() {
+    let test = "a_client_takes_another_address_after_a_nak";
     let Some(lab) = segment(test, &["dnsmasq"]) else {
         return;
     };
@@ -330,8 +331,8 @@ fn a_client_that_is_refused_takes_another_address() {
 }
 
 #[test]
-fn an_address_that_is_in_use_is_declined() {
-    let test = "an_address_that_is_in_use_is_declined";
+fn an_address_in_use_is_declined() {
+    let test = "an_address_in_use_is_declined";
     let Some(lab) = segment(test, &["dnsmasq"]) else {
         return;
     };
@@ -346,8 +347,8 @@ fn an_address_that_is_in_use_is_declined() {
 }
 
 #[test]
-fn clients_ask_on_vlans_and_bridges() {
-    let test = "clients_ask_on_vlans_and_bridges";
+fn clients_work_on_vlans_and_bridges() {
+    let test = "clients_work_on_vlans_and_bridges";
     let Some(lab) = segment(test, &["dnsmasq", "udhcpd"]) else {
         return;
     };
@@ -410,8 +411,8 @@ fn clients_ask_on_vlans_and_bridges() {
 }
 
 #[test]
-fn requests_are_passed_on_to_a_server_in_another_network() {
-    let test = "requests_are_passed_on_to_a_server_in_another_network";
+fn a_relay_forwards_requests_to_a_server_in_another_network() {
+    let test = "a_relay_forwards_requests_to_a_server_in_another_network";
     let Some(lab) = segment(test, &["dnsmasq", "udhcpc"]) else {
         return;
     };
@@ -456,8 +457,7 @@ fn requests_are_passed_on_to_a_server_in_another_network() {
     assert_eq!(rows[0]["requests"], "0");
 }
 
-/// Answers that nobody asked for: noise, other transactions, addresses that no host can have, and datagrams of all
-/// sizes.
+/// Sends unsolicited answers: random bytes, other transactions, invalid host addresses, and datagrams of all sizes.
 const HARM: &str = r#"
 import os, random, socket, struct
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -478,8 +478,8 @@ for round in range(300):
 "#;
 
 #[test]
-fn noise_and_forged_answers_neither_bind_nor_unbind_a_client() {
-    let test = "noise_and_forged_answers_neither_bind_nor_unbind_a_client";
+fn forged_answers_neither_bind_nor_unbind_a_client() {
+    let test = "forged_answers_neither_bind_nor_unbind_a_client";
     let Some(lab) = segment(test, &["dnsmasq", "python3"]) else {
         return;
     };

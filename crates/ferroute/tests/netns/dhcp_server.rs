@@ -1,5 +1,5 @@
-//! DHCP servers and clients that others wrote: udhcpc and dhclient get addresses, and have them when the router was
-//! killed in between; perfdhcp asks for a thousand.
+//! Tests DHCP servers with third-party clients: udhcpc and dhclient get addresses and keep them after a kill of the
+//! router; perfdhcp simulates a thousand clients.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ const CONFIG: &str = "\
 /ip/dhcp-server/network/add address=10.9.0.0/24 gateway=10.9.0.1 dns-server=9.9.9.9 domain=lan
 ";
 
-/// Says what a client was given, a value a line.
+/// Script of a client that writes its lease to a file, one variable per line.
 const TELL: &str = "#!/bin/sh\nset >\"$(dirname \"$0\")/told-$1\"\n";
 
 fn start<'a>(config: &'a str, state: &'a Path) -> Start<'a> {
@@ -24,7 +24,7 @@ fn start<'a>(config: &'a str, state: &'a Path) -> Start<'a> {
     }
 }
 
-/// Runs udhcpc once, with these arguments; what it was told with the lease.
+/// Runs udhcpc once with these arguments. Returns the variables of its lease.
 fn udhcpc(lab: &Lab, folder: &Folder, arguments: &str) -> String {
     let script = folder.file("tell");
     std::fs::write(&script, TELL).expect("room");
@@ -46,8 +46,8 @@ fn told(told: &str, name: &str) -> String {
 }
 
 #[test]
-fn stock_clients_get_addresses_and_what_goes_with_them() {
-    let test = "stock_clients_get_addresses_and_what_goes_with_them";
+fn stock_clients_get_addresses_and_options() {
+    let test = "stock_clients_get_addresses_and_options";
     let lab = have(test, &["udhcpc", "dhclient"])
         .then(|| lab(test, layout("plain")))
         .flatten();
@@ -106,7 +106,7 @@ fn stock_clients_get_addresses_and_what_goes_with_them() {
 }
 
 fn it_is_made_static(lab: &Lab, router: &Router, folder: &Folder) {
-    // A lease that is made static stays, and its client has it.
+    // A lease that is made static stays, and its client keeps the address.
     router.exec("/ip/dhcp-server/lease/make-static [find address=10.9.0.103]");
     let export = router.exec("/ip/dhcp-server/lease/export terse");
     assert!(export.contains("address=10.9.0.103"), "{export}");
@@ -116,7 +116,7 @@ fn it_is_made_static(lab: &Lab, router: &Router, folder: &Folder) {
     router.exec("/ip/dhcp-server/lease/remove [find]");
 }
 
-/// A static lease with a rate has a simple queue and, where the server says so, a name in the DNS.
+/// Tests that a static lease with a rate has a simple queue and, if the server is configured so, a DNS name.
 fn it_is_limited(lab: &Lab, router: &Router, folder: &Folder) {
     let given = udhcpc(lab, folder, "-x hostname:pc");
     let address = told(&given, "ip");
@@ -158,7 +158,7 @@ fn it_is_limited(lab: &Lab, router: &Router, folder: &Folder) {
 }
 
 fn another_takes_and_releases(lab: &Lab, router: &Router, folder: &Folder) {
-    // Another client, which really takes the address and releases it.
+    // A second client, which configures the address and releases it.
     let files = format!(
         "-sf /bin/true -pf {} -lf {} -cf /dev/null",
         folder.file("pid").display(),
@@ -170,7 +170,7 @@ fn another_takes_and_releases(lab: &Lab, router: &Router, folder: &Folder) {
         leases.contains("option domain-name-servers 9.9.9.9;"),
         "{leases}"
     );
-    // It tells the server of it by a socket, which wants the address to be there.
+    // The client sends the release from a socket bound to the address, so the address must exist.
     let mut words = leases.split_whitespace();
     let found = words.find(|word| word.starts_with("10.9.0."));
     let address = found.expect("its address").trim_end_matches(';');
@@ -187,8 +187,8 @@ fn another_takes_and_releases(lab: &Lab, router: &Router, folder: &Folder) {
 }
 
 #[test]
-fn leases_are_there_when_the_router_was_killed() {
-    let test = "leases_are_there_when_the_router_was_killed";
+fn leases_survive_a_kill_of_the_router() {
+    let test = "leases_survive_a_kill_of_the_router";
     let lab = have(test, &["udhcpc"])
         .then(|| lab(test, layout("plain")))
         .flatten();
@@ -199,10 +199,10 @@ fn leases_are_there_when_the_router_was_killed() {
     let mut held = Vec::new();
     for round in 0..3 {
         let router = Router::start(&lab, &start(CONFIG, &state));
-        // One client more each time, each with a name of its own.
+        // One more client each round, with its own identifier.
         let given = udhcpc(&lab, &folder, &format!("-C -x 0x3d:0000{round:02}"));
         held.push(told(&given, "ip"));
-        // Nothing is waited for: it was acknowledged.
+        // The kill follows at once: acknowledged leases must survive.
         router.kill();
     }
     let router = Router::start(&lab, &start(CONFIG, &state));
@@ -234,7 +234,7 @@ fn a_thousand_clients_get_addresses() {
         .replace("10.9.0.100-10.9.0.103", "10.9.1.0-10.9.255.254")
         .replace("10.9.0.1/24", "10.9.0.1/16")
         .replace("10.9.0.0/24", "10.9.0.0/16")
-        // perfdhcp speaks as a relay agent.
+        // perfdhcp simulates a relay agent.
         .replace("lease-time=5m", "lease-time=5m relay=10.9.0.2");
     let router = Router::start(&lab, &start(&config, &folder.file("state")));
     shell(
@@ -243,8 +243,8 @@ fn a_thousand_clients_get_addresses() {
         "ip address flush dev eth0; ip address add 10.9.0.2/16 dev eth0",
     );
 
-    // Each run speaks for random ones of the same thousand clients and asks once: what a busy
-    // machine loses is asked for again. perfdhcp's status says that something was lost.
+    // Each run simulates random ones of the same thousand clients and sends each request once: later runs repeat
+    // requests that a busy machine has lost. The exit status of perfdhcp is nonzero after a loss.
     let line = "perfdhcp -4 -r 500 -R 1000 -n 1500 -W 1 -l eth0";
     let runs = (1..=20).find(|_| {
         output(&lab, "client", line);

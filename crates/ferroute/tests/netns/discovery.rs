@@ -1,11 +1,12 @@
-//! Neighbours of layer 2 that others have written: lldpd, which speaks LLDP and CDP, and MNDP as RouterOS sends it.
+//! Tests neighbour discovery with third-party implementations: lldpd, which implements LLDP and CDP, and MNDP messages
+//! as RouterOS sends them.
 
 use lab::{End, Host, Lab, Layout, Link, Offloads};
 use serde_json::Value;
 
 use crate::world::{Folder, PACKET, Router, Server, Start, have, lab, run, shell, until, works};
 
-/// A neighbour at `ether1`.
+/// Layout with a neighbour at `ether1`.
 const LAYOUT: Layout = Layout {
     name: "discovery",
     summary: "a neighbour at a port of the router",
@@ -47,7 +48,7 @@ const PLAIN: &str = "/system identity set name=gate
 /ip neighbor discovery-settings set discover-interval=5s
 /ip address add address=192.0.2.1/24 interface=ether1
 ";
-/// The list of where the router tells has the bridge, as that of a home router.
+/// The discovery interface list contains the bridge, as on a home router.
 const BRIDGED: &str = "/system identity set name=gate
 /interface list add name=LAN
 /interface bridge add name=bridge protocol-mode=none
@@ -57,7 +58,7 @@ const BRIDGED: &str = "/system identity set name=gate
 /ip address add address=192.0.2.1/24 interface=bridge
 ";
 
-/// What RouterOS 7.18.2 says of itself, and what asks for such a message.
+/// An MNDP message of RouterOS 7.18.2, and the request for such a message.
 const MNDP: &str = r#"
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -80,7 +81,7 @@ while True:
         break
 "#;
 
-/// lldpd with a socket of its own; it tells each second.
+/// lldpd with its own control socket; it sends every second.
 struct Lldpd {
     socket: String,
     _daemon: Server,
@@ -107,7 +108,7 @@ impl Lldpd {
         }
     }
 
-    /// What it says of its neighbours: of each the protocol, the system's name, the port, and the port's description.
+    /// Returns lldpd's neighbours: protocol, system name, port and port description of each.
     fn neighbours(&self, lab: &Lab) -> Vec<[String; 4]> {
         let line = format!("lldpcli -u {} -f json0 show neighbors", self.socket);
         let said: Value = serde_json::from_str(&run(lab, "near", &line)).expect("JSON");
@@ -127,7 +128,8 @@ impl Lldpd {
     }
 }
 
-/// A router and lldpd find each other, and MNDP goes both ways; the router hears on `interface`, and is `path` there.
+/// Tests that a router and lldpd find each other, and MNDP in both directions. The router receives on `interface`, and
+/// shows the neighbour on `path`.
 fn find_each_other(test: &str, config: &str, interface: &str, path: &str) {
     let programs = ["lldpd", "lldpcli", "python3"];
     let Some(lab) = have(test, &programs).then(|| lab(test, &LAYOUT)).flatten() else {
@@ -171,7 +173,7 @@ fn find_each_other(test: &str, config: &str, interface: &str, path: &str) {
 
     mndp_goes_both_ways(&lab, row, path);
 
-    // Where it is not to tell it does not, and who was there is forgotten.
+    // With discovery switched off, the router sends nothing and forgets its neighbours.
     router.exec("/ip/neighbor/discovery-settings/set discover-interface-list=none");
     assert_eq!(router.exec("/ip/neighbor/print count-only").trim(), "0");
     until("lldpd has heard that it is over", || {
@@ -181,7 +183,7 @@ fn find_each_other(test: &str, config: &str, interface: &str, path: &str) {
     assert!(router.stop().success());
 }
 
-/// RouterOS's message is kept, and asking for one gets the router's.
+/// Tests that the router stores RouterOS's MNDP message, and answers an MNDP request.
 fn mndp_goes_both_ways(lab: &Lab, row: impl Fn() -> Option<Value>, path: &str) {
     let said = shell(lab, "near", &format!("python3 - <<'END'\n{MNDP}\nEND"));
     let words: Vec<_> = said.split_whitespace().collect();
@@ -212,13 +214,13 @@ fn mndp_goes_both_ways(lab: &Lab, row: impl Fn() -> Option<Value>, path: &str) {
 }
 
 #[test]
-fn neighbours_of_other_makers_hear_the_router_and_are_heard() {
-    let test = "neighbours_of_other_makers_hear_the_router_and_are_heard";
+fn the_router_and_foreign_neighbours_discover_each_other() {
+    let test = "the_router_and_foreign_neighbours_discover_each_other";
     find_each_other(test, PLAIN, "ether1", "ether1");
 }
 
 #[test]
-fn neighbours_at_a_port_of_a_bridge_hear_the_router_and_are_heard() {
-    let test = "neighbours_at_a_port_of_a_bridge_hear_the_router_and_are_heard";
+fn the_router_and_neighbours_at_a_bridge_port_discover_each_other() {
+    let test = "the_router_and_neighbours_at_a_bridge_port_discover_each_other";
     find_each_other(test, BRIDGED, "ether1,bridge", "bridge/ether1");
 }

@@ -1,5 +1,5 @@
-//! The DNS server: dig asks, dnsmasq knows; others than who may are not answered, and what an attacker says is not
-//! believed.
+//! Tests the DNS server with dig as client and dnsmasq as upstream server: clients without access get no answer, and
+//! forged answers are not accepted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,10 +30,10 @@ add chain=input action=accept connection-state=established,related
 add chain=input action=drop in-interface=ether1
 ";
 
-/// Addresses of a name that has more than fit a datagram.
+/// Number of addresses of a name whose answer exceeds a datagram.
 const MANY: usize = 100;
 
-/// What dnsmasq knows.
+/// Configuration and records of dnsmasq.
 const ZONE: &str = "\
 no-resolv
 no-hosts
@@ -43,10 +43,10 @@ host-record=spelled.example,192.0.2.81,60
 cname=other.example,www.example
 ";
 
-/// Who asks gets these lines.
+/// Runs dig in a host. Returns its output.
 fn dig(lab: &Lab, host: &str, more: &str) -> String {
     let line = format!("dig +tries=1 +time=5 {more}");
-    // It fails where nobody answers, and says so.
+    // dig fails without an answer; its output says so.
     text(&output(lab, host, &line).stdout).trim_end().to_owned()
 }
 
@@ -62,8 +62,8 @@ fn upstream(lab: &Lab, folder: &Folder) -> Server {
 }
 
 #[test]
-fn hosts_are_answered_by_a_router_that_asks_dnsmasq() {
-    let test = "hosts_are_answered_by_a_router_that_asks_dnsmasq";
+fn the_router_answers_hosts_from_dnsmasq_and_its_cache() {
+    let test = "the_router_answers_hosts_from_dnsmasq_and_its_cache";
     let Some(lab) = have(test, &["dig", "dnsmasq"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -91,12 +91,12 @@ fn hosts_are_answered_by_a_router_that_asks_dnsmasq() {
     assert_eq!(ask("+short +tcp www.example"), "192.0.2.80");
     let six = dig(&lab, "client", "@2001:db8:88::1 +short www.example");
     assert_eq!(six, "192.0.2.80");
-    // It is cut for UDP on both sides of the router, and whole by TCP.
+    // The answer is truncated by UDP on both sides of the router, and complete by TCP.
     let many = ask("+short +bufsize=1232 many.example");
     assert_eq!(many.lines().count(), MANY, "{many}");
     assert!(ask("+ignore +bufsize=1232 many.example").contains(" tc "));
 
-    // Everybody gets a name in the spelling of the question, and the cache shows that of the first one.
+    // Each client gets the name in the spelling of its query; the cache shows the spelling of the first query.
     for spelling in ["SpElLeD.eXaMpLe", "spelled.EXAMPLE", "spelled.example"] {
         let answer = ask(&format!("+noall +answer {spelling}"));
         assert!(answer.starts_with(&format!("{spelling}.")), "{answer}");
@@ -108,26 +108,26 @@ fn hosts_are_answered_by_a_router_that_asks_dnsmasq() {
         assert!(shown.contains(column), "{column}: {shown}");
     }
 
-    // What is kept needs nobody.
+    // Cached names need no server.
     drop(names);
     assert_eq!(ask("+short www.example"), "192.0.2.80");
     assert_eq!(router.exec(":put [:resolve www.example]"), "192.0.2.80\n");
     let rows = router.rows("/ip/dns/cache/print where name=www.example type=A");
     assert_eq!(rows[0]["data"], "192.0.2.80");
     router.exec("/ip/dns/cache/flush");
-    // A client waits for 5 s.
+    // dig waits for 5 s.
     router.exec("/ip/dns/set query-server-timeout=500ms query-total-timeout=2s");
     let failed = ask("www.example");
     assert!(failed.contains("status: SERVFAIL"), "{failed}");
 
-    // From outside nobody is answered.
+    // Clients from outside get no answer.
     let outside = dig(&lab, "server", "@203.0.113.2 router.lan +time=1");
     assert!(outside.contains("no servers could be reached"), "{outside}");
     assert_eq!(ask("+short router.lan"), "192.168.88.1");
 }
 
-/// Answers every question wrongly many times before it answers it: another identification, another port, another
-/// name; and from another address, which is not who was asked.
+/// A server that sends many wrong answers before the right one: a wrong identifier, a wrong port, a wrong name, and a
+/// wrong source address.
 const FORGER: &str = "
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -150,8 +150,8 @@ while True:
 ";
 
 #[test]
-fn answers_that_are_not_to_the_question_are_not_believed() {
-    let test = "answers_that_are_not_to_the_question_are_not_believed";
+fn answers_that_do_not_match_the_query_are_ignored() {
+    let test = "answers_that_do_not_match_the_query_are_ignored";
     let Some(lab) = have(test, &["dig", "python3"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -172,7 +172,7 @@ fn answers_that_are_not_to_the_question_are_not_believed() {
     assert!(!cache.contains("192.0.2.66"), "{cache}");
 }
 
-/// Answers questions by HTTPS: every name has one address.
+/// A DNS server over HTTPS: every name has one address.
 const SECURE: &str = "
 import http.server, ssl, sys
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -197,7 +197,7 @@ print('listening', flush=True)
 s.serve_forever()
 ";
 
-/// A certificate of `doh.lan`, its key, and the authority that signed it, as files.
+/// Creates a certificate of `doh.lan`, its key, and the authority that signed it, as files.
 pub(crate) fn certificate(folder: &Folder) -> [PathBuf; 3] {
     let key = KeyPair::generate().expect("a key");
     let mut wanted = CertificateParams::new(Vec::new()).expect("no names");
@@ -220,8 +220,8 @@ pub(crate) fn certificate(folder: &Folder) -> [PathBuf; 3] {
 }
 
 #[test]
-fn names_are_asked_by_https_of_who_proves_who_he_is() {
-    let test = "names_are_asked_by_https_of_who_proves_who_he_is";
+fn names_are_resolved_by_https_only_from_a_server_with_a_valid_certificate() {
+    let test = "names_are_resolved_by_https_only_from_a_server_with_a_valid_certificate";
     let Some(lab) = have(test, &["dig", "python3"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -246,11 +246,11 @@ fn names_are_asked_by_https_of_who_proves_who_he_is() {
     );
     router.import(&authority);
     until("the server is asked", || ask("a.example") == "192.0.2.44");
-    // Many at a time share few connections.
+    // Many simultaneous queries share few connections.
     let names: Vec<_> = (0..40).map(|n| format!("n{n}.example")).collect();
     assert_eq!(ask(&names.join(" ")).matches("192.0.2.44").count(), 40);
 
-    // The certificate is not of this name.
+    // The certificate does not contain this name.
     router.exec("/ip/dns/set use-doh-server=https://other.lan/dns-query");
     let refused = dig(&lab, "client", "@192.168.88.1 b.example");
     assert!(refused.contains("SERVFAIL"), "{refused}");
@@ -259,8 +259,8 @@ fn names_are_asked_by_https_of_who_proves_who_he_is() {
 }
 
 #[test]
-fn names_of_a_list_that_is_fetched_lead_nowhere() {
-    let test = "names_of_a_list_that_is_fetched_lead_nowhere";
+fn names_of_a_downloaded_adlist_are_blocked() {
+    let test = "names_of_a_downloaded_adlist_are_blocked";
     let Some(lab) = have(test, &["dig", "python3"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -299,10 +299,10 @@ fn path(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")
 }
 
-/// Names that are asked for in turn.
+/// Number of names that dnsperf queries in turn.
 const NAMES: usize = 1000;
 
-/// What dnsperf says: questions a second that were answered, and how many were lost.
+/// Runs dnsperf. Returns the answered queries per second and the number of lost queries.
 fn measured(lab: &Lab, questions: &str) -> (f64, u64) {
     let line = format!("dnsperf -s 192.168.88.1 -d {questions} -l 5 -c 4 -q 200 -t 1");
     let said = text(&output(lab, "client", &line).stdout);
@@ -317,8 +317,8 @@ fn measured(lab: &Lab, questions: &str) -> (f64, u64) {
     (value("Queries per second"), value("Queries lost") as u64)
 }
 
-/// `cargo test -p ferroute --test netns -- --ignored --nocapture dns::cached` says how many kept answers a second a
-/// router gives, beside dnsmasq in its place.
+/// Measures cached answers per second of the router, and of dnsmasq in its place: `cargo test -p ferroute --test netns
+/// -- --ignored --nocapture dns::cached`.
 #[test]
 #[ignore = "it measures"]
 fn cached_answers_a_second_beside_dnsmasq() {

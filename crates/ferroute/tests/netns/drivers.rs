@@ -1,4 +1,4 @@
-//! Each way of getting at frames carries everything, and leaves the device as it was.
+//! Tests each port driver: it carries all traffic, and restores the device at the end.
 
 use std::slice;
 
@@ -39,7 +39,7 @@ fn driver(driver: &str, layout: &Layout, test: &str) {
     assert_eq!(devices(&lab), before);
 }
 
-/// All that a router might leave at its devices: addresses, programs, queueing disciplines.
+/// Returns the state of the devices that a router may change: addresses, programs, queueing disciplines.
 pub(crate) fn devices(lab: &Lab) -> String {
     let shown = [
         "ip -o address",
@@ -48,7 +48,7 @@ pub(crate) fn devices(lab: &Lab) -> String {
         "tc filter show dev ether1 ingress",
     ];
     let said = shown.map(|line| run(lab, "router", line));
-    // Whether anybody looked for a duplicate when an address was added is no part of it.
+    // The flag `nodad` of addresses does not matter.
     said.concat().replace(" nodad", "")
 }
 
@@ -80,7 +80,7 @@ fn packet_carries_everything() {
     driver(PACKET, layout("plain"), "packet_carries_everything");
 }
 
-/// The mean length of what came in at the LAN port while TCP went through, in bytes.
+/// Returns the mean length of frames received at the LAN port during a TCP transfer, in bytes.
 fn mean_segment(lab: &Lab, router: &Router) -> u64 {
     let counters = || {
         let print = "/interface/print stats";
@@ -105,7 +105,7 @@ fn packet_ports_pass_segments_whole() {
 
     carries_everything(&lab, &router);
 
-    // Acknowledgements count too, which makes it far less than the 64 KB of a whole segment.
+    // Acknowledgements count as well, so the mean is far below the 64 KB of a merged segment.
     let mean = mean_segment(&lab, &router);
     assert!(
         mean > 1514,
@@ -113,7 +113,7 @@ fn packet_ports_pass_segments_whole() {
     );
 }
 
-/// A router whose ports are TAP devices.
+/// Starts a router whose ports are TAP devices.
 pub(crate) fn tap_router(lab: &Lab, config: &str, arguments: &[&str]) -> Router {
     let start = Start {
         ports: vec!["ether1=tap:tap1".into(), "ether2=tap:tap2".into()],
@@ -121,7 +121,7 @@ pub(crate) fn tap_router(lab: &Lab, config: &str, arguments: &[&str]) -> Router 
         ..Start::with("tap", config)
     };
     let router = Router::start(lab, &start);
-    // A wire in the router's own kernel leads from each TAP to the host at the other end.
+    // A bridge of the router's kernel connects each TAP device with the host.
     for number in [1, 2] {
         let bridge = format!("bridge{number}");
         let on = |line: String| run(lab, "router", &format!("ip link {line}"));
@@ -161,8 +161,8 @@ fn tap_ports_pass_segments_whole() {
 }
 
 #[test]
-fn segments_from_one_port_are_finished_in_software_for_another() {
-    let test = "segments_from_one_port_are_finished_in_software_for_another";
+fn segments_of_one_port_are_completed_in_software_for_another() {
+    let test = "segments_of_one_port_are_completed_in_software_for_another";
     let (whole, wire) = (layout("segments"), layout("plain"));
     let links = [wire.links[0], whole.links[1]];
     assert!(links[0].ends[0].device == "ether1" && links[1].ends[0].device == "ether2");

@@ -1,12 +1,12 @@
-//! A router whose disk has damaged its configuration: it forwards, refuses changes, and says so.
+//! Tests a router whose database is damaged: it forwards, refuses changes, and reports the damage.
 
 use std::fs;
 
 use crate::world::{Folder, PACKET, Router, Start, have, lab, layout, run, text, until};
 
 #[test]
-fn a_router_with_a_damaged_store_forwards_and_says_so_by_snmp() {
-    let test = "a_router_with_a_damaged_store_forwards_and_says_so_by_snmp";
+fn a_router_with_a_damaged_store_forwards_and_reports_it_by_snmp() {
+    let test = "a_router_with_a_damaged_store_forwards_and_reports_it_by_snmp";
     let Some(lab) = have(test, &["ping", "snmpget"])
         .then(|| lab(test, layout("plain")))
         .flatten()

@@ -1,4 +1,4 @@
-//! The links of ports: what devices tell of them, and what they take.
+//! Tests link settings of ports: the reported state, and the settings that devices accept or refuse.
 
 use crate::world::{PACKET, Router, Start, driver_works, have, lab, layout, run, until};
 
@@ -10,15 +10,15 @@ fn monitored(router: &Router, name: &str, property: &str) -> String {
 }
 
 #[test]
-fn the_link_of_a_veth_is_told_and_what_it_refuses_is_logged() {
-    let test = "the_link_of_a_veth_is_told_and_what_it_refuses_is_logged";
+fn a_veths_link_is_reported_and_refused_settings_are_logged() {
+    let test = "a_veths_link_is_reported_and_refused_settings_are_logged";
     let Some(lab) = lab(test, layout("plain")) else {
         return;
     };
     let router = Router::start(&lab, &Start::with(PACKET, ""));
     let told = |property| monitored(&router, "ether1", property);
     assert_eq!(told("status"), "link-ok");
-    // Every veth says so, however fast it is.
+    // Every veth reports this rate, whatever its speed.
     assert_eq!(
         (told("rate"), told("full-duplex")),
         ("10Gbps".into(), "yes".into())
@@ -35,8 +35,8 @@ fn the_link_of_a_veth_is_told_and_what_it_refuses_is_logged() {
 }
 
 #[test]
-fn a_tap_takes_the_speed_that_is_set_and_has_its_own_again() {
-    let test = "a_tap_takes_the_speed_that_is_set_and_has_its_own_again";
+fn a_tap_takes_the_configured_speed_and_gets_its_own_back() {
+    let test = "a_tap_takes_the_configured_speed_and_gets_its_own_back";
     let Some(lab) = have(test, &["ethtool"])
         .then(|| lab(test, layout("plain")))
         .flatten()

@@ -1,11 +1,12 @@
-//! A router with two providers: which address connections have while one provider is away, and when it is back.
+//! Tests a router with two providers: the source addresses of connections while one provider is unreachable, and after its
+//! return.
 //!
 //! ```text
 //!                     ┌── isp1 ──┐
 //! client ── router ───┤          ├── server
 //!                     └── isp2 ──┘
 //! ```
-//! The server answers each datagram with the address that it came from. Links stay up: routes alone change.
+//! The server answers each datagram with the source address that it saw. Links stay up: only routes change.
 
 use std::fs;
 use std::thread;
@@ -102,12 +103,12 @@ const MASQUERADE: &str = "/ip firewall nat add chain=srcnat action=masquerade ou
 const ROUTES: &str = "/ip route add gateway=203.0.113.1 distance=1 comment=first\n\
     /ip route add gateway=192.0.2.1 distance=2 comment=second\n";
 
-/// What the default configuration has.
+/// Rules of RouterOS's default configuration.
 const FILTER: &str = "/ip firewall filter add chain=forward action=accept connection-state=established,related,untracked\n\
     /ip firewall filter add chain=forward action=drop connection-state=invalid\n";
 const FASTTRACK: &str = "/ip firewall filter add chain=forward action=fasttrack-connection connection-state=established,related\n";
 
-/// Answers datagrams, and every line of a TCP connection, with the address that they came from.
+/// The server: answers datagrams, and every line of a TCP connection, with the source address.
 const ANSWER: &str = r#"
 import socket, threading
 udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -130,8 +131,8 @@ while True:
     udp.sendto(peer[0].encode(), peer)
 "#;
 
-/// Asks from several ports of UDP all the time, and by one connection of TCP until that ends; writes the last answer of
-/// each to a file of its own.
+/// The client: sends from several UDP ports all the time, and on one TCP connection until it ends. Writes the last
+/// answer of each flow to a file.
 const ASK: &str = r#"
 import os, socket, sys, threading, time
 folder, flows = sys.argv[1], int(sys.argv[2])
@@ -173,7 +174,7 @@ while True:
     time.sleep(1)
 "#;
 
-/// The lab with its server, a router, and a client that asks from so many ports.
+/// The lab with its server, a router, and a client with several UDP ports.
 struct Scene {
     router: Router,
     folder: Folder,
@@ -197,7 +198,7 @@ impl Scene {
         }
     }
 
-    /// The last answer of each flow of UDP; empty before the first.
+    /// Returns the last answer of each UDP flow; empty before the first answer.
     fn answers(&self) -> Vec<String> {
         let read = |number| fs::read_to_string(self.folder.file(&format!("udp{number}")));
         (0..self.flows)
@@ -209,7 +210,7 @@ impl Scene {
         fs::read_to_string(self.folder.file("tcp")).unwrap_or_default()
     }
 
-    /// Waits until the server sees all flows come from an address.
+    /// Waits until the server sees one source address in all flows.
     fn all_from(&self, address: &str) {
         until(&format!("all come from {address}"), || {
             self.answers().iter().all(|answer| answer == address)
@@ -232,8 +233,8 @@ fn providers(test: &str) -> Option<Lab> {
 }
 
 #[test]
-fn masqueraded_connections_begin_anew_by_the_other_provider_and_come_back() {
-    let test = "masqueraded_connections_begin_anew_by_the_other_provider_and_come_back";
+fn masqueraded_connections_restart_at_the_other_provider_and_return() {
+    let test = "masqueraded_connections_restart_at_the_other_provider_and_return";
     for fasttrack in [FASTTRACK, ""] {
         let Some(lab) = providers(test) else {
             return;
@@ -253,7 +254,7 @@ fn masqueraded_connections_begin_anew_by_the_other_provider_and_come_back() {
             .router
             .exec("/ip/route/set [find comment=first] distance=3");
         scene.all_from(SECOND);
-        // Its server knows no connection of that address, and says so.
+        // The server has no TCP connection with the new address, and resets it.
         until("the connection of TCP has ended", || {
             scene.tcp() == "ConnectionResetError"
         });
@@ -268,8 +269,8 @@ fn masqueraded_connections_begin_anew_by_the_other_provider_and_come_back() {
 }
 
 #[test]
-fn connections_of_src_nat_keep_their_address_by_the_other_provider() {
-    let test = "connections_of_src_nat_keep_their_address_by_the_other_provider";
+fn connections_of_src_nat_keep_their_address_at_the_other_provider() {
+    let test = "connections_of_src_nat_keep_their_address_at_the_other_provider";
     for fasttrack in [FASTTRACK, ""] {
         let Some(lab) = providers(test) else {
             return;
@@ -305,8 +306,8 @@ fn connections_of_src_nat_keep_their_address_by_the_other_provider() {
 }
 
 #[test]
-fn a_gateway_that_no_longer_answers_moves_masqueraded_connections() {
-    let test = "a_gateway_that_no_longer_answers_moves_masqueraded_connections";
+fn masqueraded_connections_leave_a_gateway_that_no_longer_answers() {
+    let test = "masqueraded_connections_leave_a_gateway_that_no_longer_answers";
     let Some(lab) = providers(test) else {
         return;
     };
@@ -316,7 +317,7 @@ fn a_gateway_that_no_longer_answers_moves_masqueraded_connections() {
     let scene = Scene::new(&lab, &config, 2);
     scene.all_from(FIRST);
 
-    // The link stays up. A gateway is asked every ten seconds, and is away after two answers that did not come.
+    // The link stays up. The router probes a gateway every ten seconds; after two missing answers the gateway is dead.
     run(&lab, "isp1", "ip address del 203.0.113.1/24 dev eth0");
     let since = Instant::now();
     let is_away = || {
@@ -331,12 +332,12 @@ fn a_gateway_that_no_longer_answers_moves_masqueraded_connections() {
 }
 
 #[test]
-fn connections_that_are_shared_out_to_providers_move_and_come_back() {
-    let test = "connections_that_are_shared_out_to_providers_move_and_come_back";
+fn connections_balanced_over_providers_move_and_return() {
+    let test = "connections_balanced_over_providers_move_and_return";
     let Some(lab) = providers(test) else {
         return;
     };
-    // As people share connections out: each is classified once, and its packets take the table of its mark.
+    // The usual configuration: each connection is classified once, and its packets use the routing table of its mark.
     let share = "/routing table add name=one fib\n/routing table add name=two fib\n\
         /ip route add gateway=203.0.113.1 routing-table=one distance=1 comment=first\n\
         /ip route add gateway=192.0.2.1 routing-table=one distance=2\n\

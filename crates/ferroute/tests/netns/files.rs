@@ -1,4 +1,4 @@
-//! Files from afar: SFTP and SCP with OpenSSH's commands, and REST with curl.
+//! Tests file transfers: SFTP and SCP with OpenSSH's commands, REST with curl.
 
 use std::fs;
 
@@ -8,14 +8,14 @@ use crate::bridge::THREE;
 use crate::ssh::start;
 use crate::world::{Folder, Router, have, lab, output, shell, text, until};
 
-/// Bytes that no text has, in more pieces than one.
+/// Returns binary content that needs more than one part.
 fn contents() -> Vec<u8> {
     (0..=255).cycle().take(300_000).collect()
 }
 
 #[test]
-fn files_come_and_go_by_sftp_scp_and_rest() {
-    let test = "files_come_and_go_by_sftp_scp_and_rest";
+fn files_are_transferred_by_sftp_scp_and_rest() {
+    let test = "files_are_transferred_by_sftp_scp_and_rest";
     let needs = ["sftp", "scp", "ssh", "ssh-keygen", "curl"];
     let Some(lab) = have(test, &needs).then(|| lab(test, &THREE)).flatten() else {
         return;
@@ -84,7 +84,7 @@ fn by_rest(lab: &Lab, router: &Router, local: &str, back: &str) {
     assert_eq!(status("joe", &put), "201");
     assert_eq!(status("joe", &get), "200");
     assert_eq!(fs::read(back).expect("it came"), contents());
-    // Rights: `ftp` to move files, `write` to make them, `sensitive` for what may hold secrets.
+    // Policies: `ftp` for transfers, `write` for creating files, `sensitive` for files that may contain secrets.
     assert_eq!(status("rita", &get), "403");
     assert_eq!(status("max", &put), "403");
     router.exec("/export file=all show-sensitive");
@@ -96,7 +96,7 @@ fn by_rest(lab: &Lab, router: &Router, local: &str, back: &str) {
         status("joe", &format!("-H Accept:{bytes} {url}/all.rsc")),
         "200"
     );
-    // The row of the file is what other requests of the path are about.
+    // Without the binary content type, a request of the path returns the file's row.
     assert_eq!(status("joe", &format!("{url}/r.bin")), "200");
     assert!(
         fs::read_to_string(back)

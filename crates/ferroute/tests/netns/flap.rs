@@ -1,4 +1,4 @@
-//! Ports that go and come back.
+//! Tests links that go down, and devices that are removed, renamed, moved and created again.
 
 use lab::Lab;
 
@@ -11,7 +11,7 @@ use crate::world::{
 const PING: &str = "ping -q -c 1 -W 1 203.0.113.1";
 const PING6: &str = "ping -q -c 1 -W 1 2001:db8:1::1";
 
-/// A kernel that takes a link down forgets routes over it and IPv6 addresses on it.
+/// Restores the routes and IPv6 addresses that the kernel of a host removed when its link went down.
 fn restore(lab: &Lab) {
     run(lab, "server", "ip address replace 203.0.113.1/24 dev eth0");
     run(
@@ -32,8 +32,8 @@ fn running(router: &Router, port: &str) -> bool {
 }
 
 #[test]
-fn a_link_that_was_down_carries_packets_when_it_is_up_again() {
-    let test = "a_link_that_was_down_carries_packets_when_it_is_up_again";
+fn a_link_carries_packets_again_after_it_was_down() {
+    let test = "a_link_carries_packets_again_after_it_was_down";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -55,8 +55,8 @@ fn a_link_that_was_down_carries_packets_when_it_is_up_again() {
 }
 
 #[test]
-fn a_device_that_was_removed_is_picked_up_when_it_is_there_again() {
-    let test = "a_device_that_was_removed_is_picked_up_when_it_is_there_again";
+fn a_removed_device_is_used_again_after_its_return() {
+    let test = "a_removed_device_is_used_again_after_its_return";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -79,7 +79,7 @@ fn a_device_that_was_removed_is_picked_up_when_it_is_there_again() {
         );
         run(&lab, "router", "ip link set dev ether1 up");
         run(&lab, "server", "ip link set dev eth0 up");
-        // Like the lab's own: nothing unfinished may come out of a host.
+        // As at the lab's start: the hosts must send complete checksums.
         run(&lab, "server", "ethtool -K eth0 tx off");
         restore(&lab);
         until("the port is seen running", || running(&router, "ether1"));
@@ -88,8 +88,8 @@ fn a_device_that_was_removed_is_picked_up_when_it_is_there_again() {
 }
 
 #[test]
-fn a_device_stays_the_ports_whatever_it_is_called() {
-    let test = "a_device_stays_the_ports_whatever_it_is_called";
+fn a_port_keeps_its_device_when_the_device_is_renamed() {
+    let test = "a_port_keeps_its_device_when_the_device_is_renamed";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -104,7 +104,7 @@ fn a_device_stays_the_ports_whatever_it_is_called() {
     until("the port is seen down", || !running(&router, "ether1"));
     run(&lab, "router", "ip link set dev renamed up");
     until("the port is seen up", || running(&router, "ether1"));
-    // One that has its name now is not the port's.
+    // Another device that now has the port's name does not belong to the port.
     let other = "ip link add name ether1 type veth peer name other";
     run(&lab, "router", other);
     run(&lab, "router", "ip link set dev other up");
@@ -114,7 +114,7 @@ fn a_device_stays_the_ports_whatever_it_is_called() {
     restore(&lab);
     until("packets pass again", || passes(&lab));
 
-    // But it is when the port has none any more.
+    // It does after the port has lost its own device.
     run(&lab, "server", "ip link delete dev eth0");
     until("the other is taken", || {
         run(&lab, "router", "tc qdisc show dev ether1").contains("clsact")
@@ -125,14 +125,14 @@ fn a_device_stays_the_ports_whatever_it_is_called() {
     assert!(!left.contains("clsact"), "{left}");
 }
 
-/// Whether a device of a host sees that somebody is at the other end.
+/// Returns true if a device of a host has a carrier.
 fn has_carrier(lab: &Lab, host: &str, device: &str) -> bool {
     run(lab, host, &format!("ip link show dev {device}")).contains("LOWER_UP")
 }
 
 #[test]
-fn who_is_at_a_port_that_is_disabled_sees_no_link() {
-    let test = "who_is_at_a_port_that_is_disabled_sees_no_link";
+fn a_host_at_a_disabled_port_sees_no_link() {
+    let test = "a_host_at_a_disabled_port_sees_no_link";
     for driver in [PACKET, XDP_GENERIC, XDP_NATIVE] {
         let Some(lab) = have(test, &["ping"])
             .then(|| lab(test, layout("plain")))
@@ -168,8 +168,8 @@ fn who_is_at_a_port_that_is_disabled_sees_no_link() {
 }
 
 #[test]
-fn a_port_that_is_disabled_from_the_beginning_works_when_it_is_enabled() {
-    let test = "a_port_that_is_disabled_from_the_beginning_works_when_it_is_enabled";
+fn a_port_disabled_at_the_start_works_after_enabling() {
+    let test = "a_port_disabled_at_the_start_works_after_enabling";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -186,8 +186,8 @@ fn a_port_that_is_disabled_from_the_beginning_works_when_it_is_enabled() {
 }
 
 #[test]
-fn the_cable_of_a_tap_is_pulled_while_its_port_is_disabled() {
-    let test = "the_cable_of_a_tap_is_pulled_while_its_port_is_disabled";
+fn a_tap_has_no_carrier_while_its_port_is_disabled() {
+    let test = "a_tap_has_no_carrier_while_its_port_is_disabled";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -214,7 +214,7 @@ fn the_cable_of_a_tap_is_pulled_while_its_port_is_disabled() {
         assert!(!answers());
         router.exec("/interface/enable ether1");
         until("the router answers", answers);
-        // It is the machine's own device: what is on it stays.
+        // The device belongs to the machine: its addresses stay.
         let shown = run(&lab, "router", "ip address show dev made");
         assert!(shown.contains("10.7.0.2/24"), "{shown}");
         router.exec("/interface/disable ether1");
@@ -222,8 +222,8 @@ fn the_cable_of_a_tap_is_pulled_while_its_port_is_disabled() {
 }
 
 #[test]
-fn a_tap_that_is_given_to_another_namespace_stays_a_port() {
-    let test = "a_tap_that_is_given_to_another_namespace_stays_a_port";
+fn a_tap_moved_to_another_namespace_stays_a_port() {
+    let test = "a_tap_moved_to_another_namespace_stays_a_port";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -253,7 +253,7 @@ fn a_tap_that_is_given_to_another_namespace_stays_a_port() {
         until("the router answers", || works(&lab, host, ping));
         assert!(running(&router, "ether1"));
 
-        // The router makes it anew, as it does where it never was elsewhere.
+        // The router creates the device again, as it does after any removal.
         run(&lab, host, "ip link delete dev given");
         until("it is there again", || {
             works(&lab, "router", "ip link show dev given")

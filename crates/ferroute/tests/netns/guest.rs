@@ -1,6 +1,6 @@
-//! A guest with a kernel of its own (User Mode Linux), for peers that the machine's kernel may not have: GRE, IPIP,
-//! SIT, ESP and AH. It sees the machine's files, and may change none of them but those of its own folder, which is
-//! `/mnt` there. A shell runs in it, which is told what to do.
+//! A User Mode Linux guest with its own kernel, for peers that the machine's kernel may lack: GRE, IPIP, SIT, ESP and
+//! AH. The guest sees the machine's files read-only, except for its own folder, which is `/mnt` in the guest. It runs a
+//! shell that executes scripts of the test.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -19,17 +19,17 @@ mod xstate;
 
 const KERNEL: &str = "/usr/bin/linux.uml";
 const MODULES: &str = "/usr/lib/uml/modules";
-/// What a line of the guest's begins with that says how a script ended.
+/// Prefix of the guest's line with the exit status of a script.
 const END: &str = "script-ended";
 
-/// How often the guest is given an empty line while a script says nothing: its kernel learns of what its console has to
-/// read by SIGIO, and misses one of thousands. The next brings what waits.
+/// Interval of empty input lines while a script prints nothing. The guest's kernel learns of console input by SIGIO and
+/// misses one signal in thousands; the next input makes it read all.
 const NUDGE: Duration = Duration::from_secs(1);
 
-/// How many nudges in a row a script may leave unanswered.
+/// Maximum number of consecutive nudges without output.
 const PATIENCE: usize = 60;
 
-/// See the module.
+/// A running guest.
 pub(crate) struct Guest {
     child: Child,
     input: ChildStdin,
@@ -37,8 +37,7 @@ pub(crate) struct Guest {
     pub(crate) folder: Folder,
 }
 
-/// The first program of the guest. `hostfs` takes the folder as an option with a name since Linux 6.11, before that
-/// without one.
+/// Init script of the guest. Since Linux 6.11 `hostfs` takes the folder as a named option, before that without a name.
 const INIT: &str = "#!/bin/sh
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t tmpfs run /run; mount -t tmpfs tmp /tmp
 mkdir -p /run/kernel/lib; ln -s MODULES /run/kernel/lib/modules
@@ -50,7 +49,7 @@ ip link set lo up
 exec env PS1= PS2= sh 2>&1
 ";
 
-/// Starts a guest on a device of a host. Returns `None`, and notes why, where User Mode Linux is missing or fails.
+/// Starts a guest on a device of a host. Skips the test and returns `None` if User Mode Linux is missing or fails.
 pub(crate) fn guest(
     test: &str,
     lab: &Lab,
@@ -71,7 +70,7 @@ pub(crate) fn guest(
 }
 
 impl Guest {
-    /// Boots a guest and waits for its shell. Returns the guest's last words on failure.
+    /// Boots a guest and waits for its shell. On failure, returns the last lines of the guest.
     fn start(lab: &Lab, host: &str, device: &str, folder: Folder) -> Result<Self, String> {
         let mut command = Self::command(lab, host, device, &folder)?;
         let mut child = command.spawn().map_err(|error| error.to_string())?;
@@ -95,7 +94,7 @@ impl Guest {
         }
     }
 
-    /// The command that boots a guest, with all files that the guest needs in its folder.
+    /// Creates the guest's files in its folder, and returns the command that boots the guest.
     fn command(lab: &Lab, host: &str, device: &str, folder: &Folder) -> Result<Command, String> {
         let init = folder.file("init");
         let path = init.with_file_name("").display().to_string();
@@ -122,7 +121,7 @@ impl Guest {
         Ok(command)
     }
 
-    /// Has a script run. Gives what it printed, and whether it succeeded.
+    /// Runs a script in the guest. Returns its output, and true if it succeeded.
     pub(crate) fn tell(&mut self, script: &str) -> (String, bool) {
         let told = write!(
             self.input,
@@ -133,7 +132,7 @@ impl Guest {
         }
         let mut said = String::new();
         while let Some(line) = self.line() {
-            // What is typed before the console's echo is off comes back, too: it has no number there.
+            // Input typed before the console's echo is off comes back as output; that line has no exit status.
             let code = line
                 .split_once(END)
                 .map(|(_, code)| code.trim().parse::<i32>());
@@ -147,7 +146,7 @@ impl Guest {
         (said, false)
     }
 
-    /// The next line that the guest prints; none where it is gone, or as good as gone.
+    /// Returns the next line of the guest's output; `None` if the guest has ended or hangs.
     fn line(&mut self) -> Option<String> {
         for _ in 0..PATIENCE {
             match self.lines.recv_timeout(NUDGE) {
@@ -159,14 +158,14 @@ impl Guest {
         None
     }
 
-    /// As [`Self::tell`], for a script that must succeed.
+    /// Runs a script, which must succeed. Returns its output.
     pub(crate) fn run(&mut self, script: &str) -> String {
         let (said, works) = self.tell(script);
         assert!(works, "{script}\n{said}");
         said
     }
 
-    /// As [`Self::tell`]: did it succeed?
+    /// Runs a script. Returns true if it succeeded.
     pub(crate) fn works(&mut self, script: &str) -> bool {
         self.tell(script).1
     }
@@ -181,7 +180,7 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // Its kernel ends all that runs in it; where it does not listen any more it is killed.
+        // The guest's kernel shuts down by SysRq; the process is killed if it does not react.
         _ = writeln!(self.input, "echo o > /proc/sysrq-trigger");
         _ = self.input.flush();
         while self.line().is_some() {}

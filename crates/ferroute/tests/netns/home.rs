@@ -1,4 +1,4 @@
-//! RouterOS's default configuration of a home router, as it is exported, with stock clients and a stock provider; and
+//! Tests RouterOS's default configuration of a home router, as exported, with a stock provider and stock clients; and
 //! its firewall on static addresses (the lab `static`).
 
 use std::fs;
@@ -20,7 +20,7 @@ pub(crate) fn home(test: &str) -> Option<(Lab, Router)> {
     Some((lab, router))
 }
 
-/// Packets that the rule with this comment has matched.
+/// Returns the number of packets that the rule with this comment has matched.
 pub(crate) fn hits(router: &Router, menu: &str, comment: &str) -> u64 {
     let rows = router.rows(&format!("{menu}/print"));
     let row = rows.iter().find(|row| row["comment"] == comment);
@@ -29,15 +29,15 @@ pub(crate) fn hits(router: &Router, menu: &str, comment: &str) -> u64 {
 }
 
 #[test]
-fn the_default_firewall_lets_the_lan_out_and_nobody_in() {
-    let Some((lab, router)) = home("the_default_firewall_lets_the_lan_out_and_nobody_in") else {
+fn the_default_firewall_accepts_traffic_from_the_lan_only() {
+    let Some((lab, router)) = home("the_default_firewall_accepts_traffic_from_the_lan_only") else {
         return;
     };
 
     run(&lab, "client", "ping -q -c 3 -i 0.01 -W 10 203.0.113.1");
     run(&lab, "client", "ping -q -c 3 -i 0.01 -W 10 198.51.100.80");
     run(&lab, "client", "ping -q -c 3 -i 0.01 -W 10 2001:2:0:80::80");
-    // Echo requests to the router itself are welcome from everywhere.
+    // The router answers echo requests from everywhere.
     run(&lab, "server", "ping -q -c 3 -i 0.01 -W 10 203.0.113.2");
     assert!(!works(&lab, "server", "ping -q -c 1 -W 1 192.168.88.10"));
 
@@ -52,7 +52,7 @@ fn the_default_firewall_lets_the_lan_out_and_nobody_in() {
     assert!(hits(&router, "/ip/firewall/nat", "defconf: masquerade") >= 2);
 }
 
-/// Names go through the router, and pages through masquerade and FastTrack.
+/// Tests web access of a client: DNS by the router, pages by masquerade and FastTrack.
 fn surf(lab: &Lab, router: &Router, folder: &Folder) {
     let names = fs::read_to_string(folder.file(RESOLVER)).expect("a lease was told");
     assert_eq!(names.trim(), "nameserver 192.168.88.1");
@@ -102,7 +102,7 @@ fn the_default_configuration_serves_a_home() {
     let daemons = Daemons::start(&lab, layout("home"));
     let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
 
-    // The provider gives the router an address, and the router its hosts.
+    // The router gets an address of the provider, and hosts get addresses of the router.
     until("the provider gives an address", || {
         let rows = router.rows("/ip/dhcp-client/print");
         rows.iter()
@@ -120,7 +120,7 @@ fn the_default_configuration_serves_a_home() {
 
     surf(&lab, &router, daemons.folder());
 
-    // From outside nobody gets in, and nothing answers but echo.
+    // From outside, only the router's echo replies are reachable.
     run(&lab, "server", "ping -q -c 1 -W 10 203.0.113.100");
     assert!(!works(
         &lab,
@@ -141,7 +141,7 @@ fn the_default_configuration_serves_a_home() {
 }
 
 #[test]
-fn of_the_default_configuration_servers_by_link_address_alone_have_no_effect() {
+fn only_mac_servers_of_the_default_configuration_have_no_effect() {
     let folder = Folder::new();
     let file = folder.file("home.rsc");
     fs::write(&file, layout("home").config).expect("a folder of our own");

@@ -1,4 +1,4 @@
-//! The router's own services: ordinary programs on ordinary sockets, reached at its addresses.
+//! Tests the host plane: ordinary programs with ordinary sockets, reached at the router's addresses.
 
 use std::process::{Command, Stdio};
 
@@ -35,7 +35,7 @@ fn a_web_server_in_the_host_plane_is_reached_at_every_address_of_the_router() {
     run(&lab, "client", "ping -q -c 3 -i 0.01 -W 10 192.168.88.1");
 }
 
-/// A web server in the host plane, on port 8080 of all its addresses.
+/// Starts a web server in the host plane, on port 8080 of all addresses.
 fn serve(router: &Router, folder: &Folder) -> Server {
     std::fs::write(folder.file("greeting"), "from inside").expect("a folder of our own");
     let mut server = Command::new(binary());
@@ -57,7 +57,7 @@ fn serve(router: &Router, folder: &Folder) -> Server {
     Server::begin(server, "Serving HTTP")
 }
 
-/// What that server says to the client.
+/// Fetches the page of that server from the client.
 fn greeting(lab: &Lab, address: &str) -> String {
     let argv = ["python3", "-c", ASK, address].map(str::to_owned);
     let output = lab
@@ -69,8 +69,8 @@ fn greeting(lab: &Lab, address: &str) -> String {
 }
 
 #[test]
-fn interfaces_whose_names_begin_alike_have_services_each() {
-    let test = "interfaces_whose_names_begin_alike_have_services_each";
+fn interfaces_with_a_common_name_prefix_have_separate_mirrors() {
+    let test = "interfaces_with_a_common_name_prefix_have_separate_mirrors";
     let Some(lab) = have(test, &["python3"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -102,8 +102,8 @@ fn interfaces_whose_names_begin_alike_have_services_each() {
 }
 
 #[test]
-fn mirrors_are_where_addresses_are_and_follow_their_interfaces() {
-    let test = "mirrors_are_where_addresses_are_and_follow_their_interfaces";
+fn interfaces_with_addresses_have_mirrors_which_follow_them() {
+    let test = "interfaces_with_addresses_have_mirrors_which_follow_them";
     let Some(lab) = have(test, &["ip"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -114,7 +114,7 @@ fn mirrors_are_where_addresses_are_and_follow_their_interfaces() {
     let mirrors = |wanted: &[&str]| {
         until(&format!("{wanted:?}"), || aliases(&router) == wanted);
     };
-    // Interfaces have no link-local addresses then.
+    // With IPv6 disabled, interfaces have no link-local addresses.
     router.exec("/ipv6/settings/set disable-ipv6=yes");
     router.exec("/interface/vlan/add name=nobody-asks interface=ether2 vlan-id=100");
     router.exec("/interface/vlan/add name=guests interface=ether2 vlan-id=101");
@@ -133,7 +133,7 @@ fn mirrors_are_where_addresses_are_and_follow_their_interfaces() {
     mirrors(&["ether1", "ether2"]);
 }
 
-/// The interfaces that have a mirror in the host plane, by name.
+/// Returns the names of the interfaces with a mirror in the host plane.
 fn aliases(router: &Router) -> Vec<String> {
     let mut shown = Command::new(binary());
     shown
@@ -149,8 +149,8 @@ fn aliases(router: &Router) -> Vec<String> {
 }
 
 #[test]
-fn an_address_of_the_host_plane_outlives_the_first_of_its_network() {
-    let test = "an_address_of_the_host_plane_outlives_the_first_of_its_network";
+fn removing_the_first_address_of_a_network_keeps_the_second() {
+    let test = "removing_the_first_address_of_a_network_keeps_the_second";
     let Some(lab) = have(test, &["ip"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -193,7 +193,7 @@ fn an_address_of_the_host_plane_outlives_the_first_of_its_network() {
     });
 }
 
-/// What becomes of connections: by TCP, then UDP, to these addresses and ports.
+/// Connects by TCP, then by UDP, to these addresses and ports; prints the results.
 const KNOCK: &str = "import socket,sys,errno\n\
                      for to in sys.argv[1:]:\n\
                      \x20how,host,port=to.split()\n\
@@ -204,8 +204,8 @@ const KNOCK: &str = "import socket,sys,errno\n\
                      \x20except OSError as e: print(errno.errorcode.get(e.errno,e))\n";
 
 #[test]
-fn a_rule_that_rejects_tells_the_routers_own_processes() {
-    let test = "a_rule_that_rejects_tells_the_routers_own_processes";
+fn the_routers_own_processes_get_errors_of_reject_rules() {
+    let test = "the_routers_own_processes_get_errors_of_reject_rules";
     let Some(lab) = have(test, &["python3"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -260,15 +260,15 @@ fn a_rule_that_rejects_tells_the_routers_own_processes() {
     );
 }
 
-/// Writes the messages that come to port 514 to a file, a line each.
+/// A log server: writes each message received at port 514 as a line of a file.
 const LISTEN: &str = "import socket,sys;\
                       s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM);s.bind(('',514));\
                       print('listening',flush=True);f=open(sys.argv[1],'ab',0);\
                       [f.write(s.recv(2000)+b'\\n') for _ in iter(int,1)]";
 
 #[test]
-fn a_log_server_hears_what_the_rules_send_it() {
-    let test = "a_log_server_hears_what_the_rules_send_it";
+fn a_log_server_receives_log_lines_of_rules() {
+    let test = "a_log_server_receives_log_lines_of_rules";
     let Some(lab) = have(test, &["python3"])
         .then(|| lab(test, layout("static")))
         .flatten()
@@ -298,7 +298,7 @@ fn a_log_server_hears_what_the_rules_send_it() {
     );
 }
 
-/// Answers each question that comes to port 53 with 192.0.2.7 (RFC 1035, 4.1), and tells who asked.
+/// A DNS server at port 53: answers each query with 192.0.2.7 (RFC 1035, 4.1) and prints the client's address.
 const ANSWER: &str = "import socket;\
                       s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM);s.bind(('',53));\
                       print('listening',flush=True);\
@@ -307,8 +307,8 @@ const ANSWER: &str = "import socket;\
                       for q,a in iter(lambda:s.recvfrom(512),None)]";
 
 #[test]
-fn a_script_asks_a_server_of_the_network_for_a_name() {
-    let test = "a_script_asks_a_server_of_the_network_for_a_name";
+fn a_script_resolves_a_name_at_a_server_of_the_network() {
+    let test = "a_script_resolves_a_name_at_a_server_of_the_network";
     let Some(lab) = have(test, &["python3"])
         .then(|| lab(test, layout("static")))
         .flatten()

@@ -1,5 +1,5 @@
-//! Who is who: a web page with a certificate of the router's own authority, and users that a RADIUS server knows.
-//! The other ends are curl and FreeRADIUS.
+//! Tests identities: services with a certificate of the router's own authority, and users of a RADIUS server. The peers
+//! are curl and FreeRADIUS.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::world::{
     Folder, PACKET, Router, Server, Start, have, lab, layout, output, run, text, until,
 };
 
-/// The router, with an authority and a certificate for its LAN address that it has signed, and a user for REST.
+/// Starts the router with an authority, a certificate for its LAN address signed by it, and a user for REST.
 fn started(lab: &Lab) -> Router {
     let router = Router::start(lab, &Start::with(PACKET, layout("plain").config));
     router.exec("/user/add name=joe group=full password=secret");
@@ -28,7 +28,7 @@ fn make(router: &Router, name: &str) {
     router.exec(&format!("/certificate/sign {name} ca=ca"));
 }
 
-/// The certificate of the authority as a file.
+/// Exports the authority's certificate. Returns the path of the file.
 fn authority(router: &Router, folder: &Folder) -> String {
     router.exec("/certificate/export-certificate ca file-name=ca");
     let pem = router.exec(":put [/file/get ca.crt contents]");
@@ -38,9 +38,8 @@ fn authority(router: &Router, folder: &Folder) -> String {
 }
 
 #[test]
-fn services_show_a_certificate_of_the_routers_own_authority_and_change_it_while_they_run() {
-    let test =
-        "services_show_a_certificate_of_the_routers_own_authority_and_change_it_while_they_run";
+fn running_services_use_and_replace_a_certificate_of_the_routers_authority() {
+    let test = "running_services_use_and_replace_a_certificate_of_the_routers_authority";
     let Some(lab) = have(test, &["curl", "openssl"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -97,7 +96,7 @@ fn services_show_a_certificate_of_the_routers_own_authority_and_change_it_while_
     assert!(row.contains("there is none of this name"), "{row}");
 }
 
-/// FreeRADIUS with users of its own, as small as it can be. It knows passwords (PAP) and EAP-MSCHAPv2.
+/// Minimal configuration of FreeRADIUS, with its own users. It supports passwords (PAP) and EAP-MSCHAPv2.
 pub(crate) const SERVER: &str = "name = freeradius
 prefix = /usr
 libdir = /usr/lib/freeradius
@@ -179,8 +178,8 @@ fn address_of_client(lab: &Lab) -> String {
 }
 
 #[test]
-fn users_of_a_radius_server_log_in_and_the_server_is_told() {
-    let test = "users_of_a_radius_server_log_in_and_the_server_is_told";
+fn radius_users_log_in_and_the_server_gets_accounting() {
+    let test = "radius_users_log_in_and_the_server_gets_accounting";
     let Some(lab) = have(test, &["curl", "freeradius"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -202,7 +201,7 @@ fn users_of_a_radius_server_log_in_and_the_server_is_told() {
         text(&got.stdout)
     };
     assert!(name("dave:battery").contains("401"), "nobody is asked yet");
-    // Servers of before July 2024 do not sign their answers by themselves.
+    // Servers from before July 2024 send no Message-Authenticator by default.
     router.exec(&format!(
         "/radius/add service=login address={client} secret=testing123 timeout=2s require-message-auth=no"
     ));

@@ -1,4 +1,4 @@
-//! Instruments that look at frames, beside what others say of the same traffic.
+//! Tests sniffer, torch, ip-scan and flood-ping against other tools that observe the same traffic.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn count(router: &Router, filter: &str) -> usize {
     rows.iter().filter(has).count()
 }
 
-/// A collector of TZSP: it writes each datagram's bytes as a line of a file.
+/// Starts a TZSP collector, which writes the bytes of each datagram as a line of a file.
 fn collector(lab: &Lab, file: &Path) -> Server {
     let program = format!(
         "import socket\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\ns.bind((\"{SERVER}\",37008))\n\
@@ -43,8 +43,8 @@ fn collector(lab: &Lab, file: &Path) -> Server {
 }
 
 #[test]
-fn the_sniffer_keeps_what_tcpdump_reads_and_streams_it() {
-    let test = "the_sniffer_keeps_what_tcpdump_reads_and_streams_it";
+fn the_sniffer_streams_frames_and_writes_a_file_that_tcpdump_reads() {
+    let test = "the_sniffer_streams_frames_and_writes_a_file_that_tcpdump_reads";
     let folder = Folder::new();
     let Some((lab, router)) = world(test, &["tcpdump", "python3"], &folder) else {
         return;
@@ -81,7 +81,7 @@ fn the_sniffer_keeps_what_tcpdump_reads_and_streams_it() {
         read(&requests)
     );
 
-    // Frames of 242 bytes behind five of TZSP's own and nothing else: 2 x 10 of them.
+    // Each datagram has a TZSP header of five bytes and a frame of 242 bytes. The file must contain 2 × 10 of them.
     let frames = || fs::read_to_string(&streamed).unwrap_or_default();
     let whole = |line: &&str| line.starts_with("0100000101") && line.len() == 2 * (5 + 242);
     until("all are streamed", || {
@@ -89,14 +89,14 @@ fn the_sniffer_keeps_what_tcpdump_reads_and_streams_it() {
     });
 
     shows_what_passed(&router);
-    // What is in memory is the same as a file.
+    // Saving the captured packets gives an equal file.
     router.exec("/tool/sniffer/save file-name=again.pcapng");
     let again = fs::read(folder.file("state").join("files/again.pcapng")).expect("a file");
     assert_eq!(again, fs::read(&file).expect("a file"));
     assert!(router.stop().success());
 }
 
-/// The first packet and the hosts of ten echo requests of 200 bytes, and their answers.
+/// Checks the first packet and the hosts of ten echo requests of 200 bytes and their answers.
 fn shows_what_passed(router: &Router) {
     let packet = &router.rows("/tool/sniffer/packet/print")[0];
     let cell = |name: &str| packet[name].as_str().unwrap_or_default().to_owned();
@@ -124,8 +124,8 @@ fn shows_what_passed(router: &Router) {
 }
 
 #[test]
-fn the_file_ends_at_its_limit_and_quick_shows_what_settings_say() {
-    let test = "the_file_ends_at_its_limit_and_quick_shows_what_settings_say";
+fn the_sniffers_file_ends_at_its_limit_and_quick_uses_the_settings() {
+    let test = "the_sniffers_file_ends_at_its_limit_and_quick_uses_the_settings";
     let folder = Folder::new();
     let Some((lab, router)) = world(test, &["tcpdump"], &folder) else {
         return;
@@ -138,7 +138,7 @@ fn the_file_ends_at_its_limit_and_quick_shows_what_settings_say() {
         let log = router.exec("/log/print without-paging");
         log.contains("short.pcapng: file-limit is reached")
     });
-    // As many packets as fit are there, whole.
+    // The file contains as many complete packets as fit.
     let file = folder.file("state").join("files/short.pcapng");
     let bytes = fs::read(&file).expect("a file").len();
     assert!((700..=1_024).contains(&bytes), "{bytes}");
@@ -165,7 +165,7 @@ fn torch_shows_a_flow_once_with_both_directions() {
     let Some((lab, router)) = world(test, &["python3"], &folder) else {
         return;
     };
-    // A server that answers a datagram of 1,000 bytes with one of 100, and who asks it without an end.
+    // A server that answers a datagram of 1,000 bytes with one of 100, and a client that sends requests continuously.
     let program = format!(
         "import socket\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\ns.bind((\"{SERVER}\",5000))\n\
          print(\"listening\",flush=True)\nwhile True:\n d,a=s.recvfrom(9999)\n s.sendto(b\"y\"*100,a)"
@@ -204,7 +204,7 @@ fn torch_shows_a_flow_once_with_both_directions() {
     assert_eq!(flow["src-port"].as_f64(), Some(4_000.0), "{said}");
     let [packets, back] = [number(flow, "rx-packets"), number(flow, "tx-packets")];
     assert!(packets > 10 && back > 10, "{said}");
-    // Of each packet its whole frame is counted: 42 bytes more than it carries. Rates are rounded.
+    // Whole frames count: 42 bytes more than the payload. Rates are rounded.
     let [rx, tx] = [
         number(flow, "rx") / packets / 8,
         number(flow, "tx") / back / 8,
@@ -222,8 +222,8 @@ fn torch_shows_a_flow_once_with_both_directions() {
 }
 
 #[test]
-fn scans_and_floods_find_who_answers() {
-    let test = "scans_and_floods_find_who_answers";
+fn ip_scan_and_flood_ping_find_hosts_that_answer() {
+    let test = "ip_scan_and_flood_ping_find_hosts_that_answer";
     let folder = Folder::new();
     let Some((_lab, router)) = world(test, &[], &folder) else {
         return;
@@ -236,7 +236,7 @@ fn scans_and_floods_find_who_answers() {
     let client = found.iter().find(|row| row["address"] == CLIENT);
     let mac = client.and_then(|row| row["mac-address"].as_str());
     assert!(mac.is_some_and(|mac| mac.len() == 17), "{found:?}");
-    // Without a range it is the interface's own network.
+    // The default range is the interface's network.
     let own = rows("/tool/ip-scan ether2 duration=3s as-value");
     assert!(own.iter().any(|row| row["address"] == CLIENT), "{own:?}");
     let refused = router.command("/tool/ip-scan ether2 address-range=10.0.0.0/8");
@@ -246,7 +246,7 @@ fn scans_and_floods_find_who_answers() {
     assert!(received.trim_end().ends_with("200"), "{received}");
     let speed = format!(":put ([/tool/ping-speed {CLIENT} duration=3s as-value]->\"current\")");
     let speed = router.exec(&speed);
-    // Scripts get bits a second as a number.
+    // Scripts get the speed as a number in bits per second.
     assert!(speed.trim().parse::<u64>().is_ok(), "{speed}");
     assert!(router.stop().success());
 }

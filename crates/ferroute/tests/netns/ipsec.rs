@@ -1,4 +1,4 @@
-//! IPsec between two sites: two routers of ferroute, and ferroute with strongSwan.
+//! Tests IPsec between two sites: two ferroute routers, and ferroute with strongSwan.
 //!
 //! ```text
 //! one ── left (ferroute) ── right (ferroute, or strongSwan) ── two
@@ -67,7 +67,7 @@ pub(crate) const SITES: Layout = Layout {
     config: "",
 };
 
-/// What both routers say about themselves.
+/// Returns the addresses and routes of a site's router.
 pub(crate) fn base(site: u8, other: u8) -> String {
     format!(
         "/ip address add address=10.{site}.0.1/24 interface=ether1\n\
@@ -76,7 +76,7 @@ pub(crate) fn base(site: u8, other: u8) -> String {
     )
 }
 
-/// A policy between both sites' networks.
+/// Returns a policy between the networks of both sites.
 pub(crate) fn policy(site: u8, other: u8, peer: &str, more: &str) -> String {
     format!(
         "/ip ipsec peer add name=far address=192.0.2.{other}/32 {peer}\n\
@@ -96,7 +96,7 @@ pub(crate) fn router(lab: &Lab, host: &str, config: &str) -> Router {
     )
 }
 
-/// Both sites' routers are ferroute.
+/// Starts ferroute on both sites.
 fn pair(lab: &Lab, config: impl Fn(u8, u8) -> String) -> [Router; 2] {
     let left = base(1, 2) + &config(1, 2);
     let right = base(2, 1) + &config(2, 1);
@@ -113,8 +113,8 @@ pub(crate) fn is_established(router: &Router) -> bool {
 }
 
 #[test]
-fn two_sites_reach_each_other_and_nothing_is_seen_between_them() {
-    let test = "two_sites_reach_each_other_and_nothing_is_seen_between_them";
+fn two_sites_reach_each_other_by_encrypted_packets_only() {
+    let test = "two_sites_reach_each_other_by_encrypted_packets_only";
     let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
         return;
     };
@@ -130,11 +130,11 @@ fn two_sites_reach_each_other_and_nothing_is_seen_between_them() {
                 "{exchange}: {peers:#?}"
             );
         }
-        // Long packets: those who may not be fragmented are told, others go in pieces.
+        // Long packets: senders with DF get an error, packets without DF are fragmented.
         assert!(reaches(&lab, " -s 1472 -M dont"), "{exchange}");
         assert!(!reaches(&lab, " -s 1472 -M do"), "{exchange}");
         assert!(reaches(&lab, " -s 1300 -M do"), "{exchange}");
-        // What is not protected does not come in.
+        // Unprotected packets are not accepted.
         let [left, _right] = routers;
         left.exec("/ip/ipsec/policy/disable [find dst-address=10.2.0.0/24]");
         assert!(!reaches(&lab, ""), "{exchange}: in clear");
@@ -143,7 +143,7 @@ fn two_sites_reach_each_other_and_nothing_is_seen_between_them() {
     }
 }
 
-/// strongSwan in user space, which has ESP in UDP and whole packets alone.
+/// strongSwan with its user-space ESP, which supports only UDP encapsulation and tunnel mode.
 pub(crate) struct Swan {
     _server: Server,
     folder: Folder,
@@ -158,7 +158,7 @@ impl Swan {
         Self::start_in(lab, Folder::new(), connections)
     }
 
-    /// Begins with the certificates and keys that are in a folder.
+    /// Starts strongSwan with the certificates and keys of a folder.
     pub(crate) fn start_in(lab: &Lab, folder: Folder, connections: &str) -> Self {
         let path = |name: &str| folder.file(name).display().to_string();
         let conf = format!(
@@ -208,7 +208,7 @@ impl Swan {
     }
 }
 
-/// The connection of strongSwan to the left router.
+/// Returns the configuration of strongSwan's connection to the left router.
 fn connection(version: u8, proposals: &str, esp: &str) -> String {
     format!(
         "connections {{\n far {{\n version = {version}\n local_addrs = 192.0.2.2\n remote_addrs = 192.0.2.1\n \
@@ -235,8 +235,8 @@ pub(crate) fn with_swan(test: &str) -> Option<Lab> {
 }
 
 #[test]
-fn strongswan_joins_its_site_by_both_versions_whoever_begins() {
-    let test = "strongswan_joins_its_site_by_both_versions_whoever_begins";
+fn strongswan_connects_by_both_versions_as_initiator_and_responder() {
+    let test = "strongswan_connects_by_both_versions_as_initiator_and_responder";
     let Some(lab) = with_swan(test) else { return };
     for (version, exchange, proposals, esp) in [
         (1, "main", "aes128-sha1-modp2048", "aes256-sha1-modp1024"),
@@ -246,19 +246,19 @@ fn strongswan_joins_its_site_by_both_versions_whoever_begins() {
         let swan = Swan::start(&lab, &connection(version, proposals, esp));
         let peer = format!("exchange-mode={exchange}");
         let left = router(&lab, "left", &(base(1, 2) + &policy(1, 2, &peer, "")));
-        // This router begins, as it has something to send.
+        // This router initiates, since it has packets to send.
         until("a packet gets through", || reaches(&lab, ""));
         let shown = swan.says(&lab, "--list-sas");
         assert!(
             shown.contains("ESTABLISHED") && shown.contains("INSTALLED"),
             "{shown}"
         );
-        // The other one makes new keys, of both phases.
+        // strongSwan rekeys both phases.
         assert!(swan.tells(&lab, "--rekey --child net"));
         assert!(reaches(&lab, ""), "{exchange}: after new keys");
         assert!(swan.tells(&lab, "--rekey --ike far"));
         until("it goes on", || reaches(&lab, ""));
-        // It ends all, and begins.
+        // strongSwan terminates everything, and initiates.
         assert!(swan.tells(&lab, "--terminate --ike far"));
         until("all is gone here, too", || {
             left.rows("/ip/ipsec/installed-sa/print").is_empty()

@@ -1,10 +1,10 @@
-//! Floods on the port of IKE: whoever has something to agree on gets in beside them.
+//! Tests floods on the IKE port: honest peers connect meanwhile.
 
 use crate::ipsec::{Swan, reaches, router, with_swan};
 use crate::world::{Folder, Server, until};
 
-/// Sends first messages of IKEv2 or junk from any address of 10.1.0.0/16, four times what a service hears of
-/// strangers: `flood.py KIND`.
+/// Sends initial IKEv2 messages or random bytes from addresses of 10.1.0.0/16, at four times the rate that a service
+/// accepts from strangers: `flood.py KIND`.
 const FLOOD: &str = r#"
 import os, random, socket, struct, sys, time
 raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
@@ -35,8 +35,8 @@ while True:
 "#;
 
 #[test]
-fn travellers_get_in_beside_floods_of_first_messages_and_junk() {
-    let test = "travellers_get_in_beside_floods_of_first_messages_and_junk";
+fn road_warriors_connect_during_floods_of_initial_messages_and_junk() {
+    let test = "road_warriors_connect_during_floods_of_initial_messages_and_junk";
     let Some(lab) = with_swan(test) else { return };
     let config = "/ip address add address=10.1.0.1/16 interface=ether1\n\
                   /ip address add address=192.0.2.1/24 interface=ether2\n\

@@ -1,5 +1,5 @@
-//! Who peers of IPsec are: certificates of both kinds, users of EAP and XAuth, and peers that are given an address. The
-//! other end is strongSwan, which the router's own authority has given its certificate.
+//! Tests identities of IPsec peers: certificates of both kinds, users of EAP and XAuth, and peers with assigned
+//! addresses. The peer is strongSwan, with a certificate of the router's own authority.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ const ROUTER: &str = "common-name=left subject-alt-name=IP:192.0.2.1,DNS:left.ex
 const PEER: &str = "common-name=right subject-alt-name=IP:192.0.2.2,DNS:right.example";
 const USAGE: &str = "key-usage=digital-signature,tls-server,tls-client";
 
-/// Has the router make an authority, a certificate for itself, and one for the other end.
+/// Creates an authority, a certificate for the router, and one for the peer, on the router.
 pub(crate) fn certify(router: &Router, size: &str) {
     router.exec("/certificate/add name=ca common-name=ca key-usage=key-cert-sign,crl-sign key-size=prime256v1");
     router.exec("/certificate/sign ca");
@@ -26,7 +26,7 @@ pub(crate) fn certify(router: &Router, size: &str) {
     }
 }
 
-/// A folder with what the other end needs to prove itself and to believe the router.
+/// Creates a folder with the peer's certificate, its key, and the authority's certificate.
 pub(crate) fn credentials(router: &Router, lab: &Lab) -> Folder {
     let folder = Folder::new();
     router.exec("/certificate/export-certificate ca file-name=ca");
@@ -51,7 +51,7 @@ pub(crate) fn credentials(router: &Router, lab: &Lab) -> Folder {
     folder
 }
 
-/// A connection of the other end, which proves itself by its certificate.
+/// Returns a connection of the peer, which authenticates by its certificate.
 pub(crate) fn connection(version: u8, more: &str, remote: &str) -> String {
     format!(
         "connections {{\n far {{\n version = {version}\n local_addrs = 192.0.2.2\n remote_addrs = 192.0.2.1\n \
@@ -62,7 +62,7 @@ pub(crate) fn connection(version: u8, more: &str, remote: &str) -> String {
     )
 }
 
-/// The router's part, with this identity.
+/// Returns the router's IPsec configuration with this identity.
 pub(crate) fn site(exchange: &str, identity: &str) -> String {
     format!(
         "/ip ipsec peer add name=far address=192.0.2.2/32 exchange-mode={exchange}\n\
@@ -72,8 +72,8 @@ pub(crate) fn site(exchange: &str, identity: &str) -> String {
 }
 
 #[test]
-fn certificates_prove_both_ends_by_both_versions() {
-    let test = "certificates_prove_both_ends_by_both_versions";
+fn both_ends_authenticate_by_certificates_in_both_versions() {
+    let test = "both_ends_authenticate_by_certificates_in_both_versions";
     let Some(lab) = have(test, &["openssl"]).then(|| with_swan(test)).flatten() else {
         return;
     };
@@ -96,19 +96,19 @@ fn certificates_prove_both_ends_by_both_versions() {
         assert!(is_established(&left));
         let shown = swan.says(&lab, "--list-sas");
         assert!(shown.contains("ESTABLISHED"), "{shown}");
-        // The other end begins.
+        // The peer initiates.
         assert!(swan.tells(&lab, "--terminate --ike far"));
         until("all is gone here, too", || {
             left.rows("/ip/ipsec/installed-sa/print").is_empty()
         });
         assert!(swan.tells(&lab, "--initiate --child net"), "{}", left.log());
         assert!(works(&lab, "two", "ping -q -c 1 -W 2 10.1.0.2"));
-        // Whoever is somebody else, or is not believed any more, does not come in.
+        // A peer with another identity, or of an untrusted authority, is refused.
         left.exec("/ip/ipsec/identity/set [find] remote-id=fqdn:wrong.example");
         until("the other end is not who it should be", || {
             !swan.tells(&lab, "--initiate --child net --timeout 3")
         });
-        // What is not understood of an identity lets nobody in.
+        // Unsupported properties of an identity match no peer.
         for unknown in ["remote-id=dn", "remote-id=ignore match-by=certificate"] {
             left.exec(&format!("/ip/ipsec/identity/set [find] {unknown}"));
             let begins = swan.tells(&lab, "--initiate --child net --timeout 3");
@@ -117,7 +117,7 @@ fn certificates_prove_both_ends_by_both_versions() {
         let typo = left.command("/ip/ipsec/identity/set [find] remote-id=address:192.0.2.");
         assert!(!typo.status.success(), "{}", text(&typo.stdout));
         tells_apart_by_certificate(&left, &swan, &lab);
-        // The other end is who it should be again, but its authority is not believed; what is established stays.
+        // The identity matches again, but the authority is not trusted. Established SAs stay.
         left.exec("/certificate/set ca trusted=no");
         left.exec("/ip/ipsec/identity/set [find] match-by=remote-id remote-id=fqdn:right.example");
         assert!(
@@ -125,10 +125,10 @@ fn certificates_prove_both_ends_by_both_versions() {
             "{}",
             left.log()
         );
-        // Its certificate alone is believed without its authority.
+        // The peer's certificate itself is trusted, without its authority.
         left.exec("/ip/ipsec/identity/set [find] remote-certificate=right");
         until("its certificate is known", || reaches(&lab, ""));
-        // But not once its authority has taken it back.
+        // But not after the authority has revoked it.
         left.exec("/certificate/settings/set crl-use=yes");
         left.exec("/certificate/issued-revoke right");
         assert!(swan.tells(&lab, "--terminate --ike far"));
@@ -142,10 +142,10 @@ fn certificates_prove_both_ends_by_both_versions() {
     }
 }
 
-/// Of two identities for other ends that call themselves something else, the one counts whose certificate it is.
+/// Tests that the peer's certificate selects one of two identities for peers with an unexpected ID.
 fn tells_apart_by_certificate(left: &Router, swan: &Swan, lab: &Lab) {
     let begins = || {
-        // It may have kept one of two that began at once.
+        // After a simultaneous initiation the peer may have kept one of two SAs.
         swan.tells(lab, "--terminate --ike far --force --timeout 2");
         swan.tells(lab, "--initiate --child net --timeout 3")
     };
@@ -166,7 +166,7 @@ fn tells_apart_by_certificate(left: &Router, swan: &Swan, lab: &Lab) {
     left.exec("/ip/ipsec/peer/set far passive=no");
 }
 
-/// The sites, where strongSwan has EAP-MSCHAPv2.
+/// Starts the lab; `None` if strongSwan lacks EAP-MSCHAPv2.
 fn with_eap(test: &str) -> Option<Lab> {
     let plugin = "/usr/lib/ipsec/plugins/libstrongswan-eap-mschapv2.so";
     if !std::path::Path::new(plugin).exists() {
@@ -177,8 +177,8 @@ fn with_eap(test: &str) -> Option<Lab> {
 }
 
 #[test]
-fn a_user_logs_in_by_eap_and_believes_the_servers_certificate() {
-    let test = "a_user_logs_in_by_eap_and_believes_the_servers_certificate";
+fn a_user_logs_in_by_eap_and_verifies_the_servers_certificate() {
+    let test = "a_user_logs_in_by_eap_and_verifies_the_servers_certificate";
     let Some(lab) = with_eap(test) else {
         return;
     };
@@ -218,7 +218,7 @@ fn a_certificate_logs_in_by_eap_tls() {
         let folder = credentials(&left, &lab);
         let remote = "auth = eap-tls\n eap_id = %any";
         let _swan = Swan::start_in(&lab, folder, &connection(2, "", remote));
-        // Its authority is another one, which the other end does not know.
+        // The router's certificate is signed by another authority, which the peer does not know.
         for line in [
             "/certificate/add name=ca2 common-name=ca2 key-usage=key-cert-sign,crl-sign key-size=prime256v1",
             "/certificate/sign ca2",
@@ -247,8 +247,8 @@ fn a_certificate_logs_in_by_eap_tls() {
 }
 
 #[test]
-fn a_traveller_gets_an_address_of_a_pool_and_a_policy() {
-    let test = "a_traveller_gets_an_address_of_a_pool_and_a_policy";
+fn a_road_warrior_gets_an_address_of_a_pool_and_a_policy() {
+    let test = "a_road_warrior_gets_an_address_of_a_pool_and_a_policy";
     let Some(lab) = have(test, &["openssl"]).then(|| with_swan(test)).flatten() else {
         return;
     };
@@ -294,14 +294,14 @@ fn a_traveller_gets_an_address_of_a_pool_and_a_policy() {
             &format!("ping -q -c 1 -W 1 -I {address} 10.1.0.2"),
         )
     });
-    // It leaves, and its address is free again.
+    // The peer disconnects, and its address becomes free.
     assert!(swan.tells(&lab, "--terminate --ike far"));
     until("the address is free", || {
         left.rows("/ip/pool/used/print").is_empty()
     });
 }
 
-/// A traveller who logs in by EAP, believes the router's certificate, and is given an address.
+/// Returns the connection of a road warrior with EAP: it verifies the router's certificate, and gets an address.
 fn traveller_by_eap(user: &str, password: &str) -> String {
     format!(
         "connections {{\n far {{\n version = 2\n local_addrs = 192.0.2.2\n remote_addrs = 192.0.2.1\n \
@@ -314,7 +314,7 @@ fn traveller_by_eap(user: &str, password: &str) -> String {
     )
 }
 
-/// Whether the server was told of more than nothing.
+/// Returns true if an accounting record of the server has a nonzero counter of this name.
 fn counts(told: &str, name: &str) -> bool {
     let numbers = told
         .lines()
@@ -323,7 +323,7 @@ fn counts(told: &str, name: &str) -> bool {
     numbers.any(|number: u64| number > 0)
 }
 
-/// Whether the server was told of the whole session of a user who had this address.
+/// Returns true if the accounting records show a complete session of a user with this address.
 fn is_told(told: &str, address: &str) -> bool {
     let framed = format!("Framed-IP-Address = {address}");
     let lines = [
@@ -337,8 +337,8 @@ fn is_told(told: &str, address: &str) -> bool {
 }
 
 #[test]
-fn a_radius_server_decides_about_users_of_eap() {
-    let test = "a_radius_server_decides_about_users_of_eap";
+fn a_radius_server_authenticates_users_of_eap() {
+    let test = "a_radius_server_authenticates_users_of_eap";
     let Some(lab) = have(test, &["freeradius"])
         .then(|| with_eap(test))
         .flatten()
@@ -404,7 +404,7 @@ fn a_radius_server_decides_about_users_of_eap() {
     });
 }
 
-/// What the router has of others: addresses, rules that translate, and who tells it names.
+/// Returns the router's dynamic addresses and NAT rules, and its dynamic DNS servers.
 fn dynamic(router: &Router) -> (Vec<String>, Vec<String>, String) {
     let rows = |menu: &str, cell: &str| -> Vec<_> {
         let rows = router.rows(&format!("{menu}/print where dynamic"));
@@ -424,12 +424,12 @@ fn dynamic(router: &Router) -> (Vec<String>, Vec<String>, String) {
 }
 
 #[test]
-fn the_router_is_a_traveller_by_name_and_translates_its_network() {
-    let test = "the_router_is_a_traveller_by_name_and_translates_its_network";
+fn the_router_as_road_warrior_to_a_dns_name_translates_its_network() {
+    let test = "the_router_as_road_warrior_to_a_dns_name_translates_its_network";
     let Some(lab) = with_eap(test) else {
         return;
     };
-    // A policy leads to the other network, and no route but the default one.
+    // The policy matches packets to the other network; the only route is the default route.
     let base = base(1, 2).replace("dst-address=10.2.0.0/24 ", "");
     let left = router(&lab, "left", &base);
     certify(&left, "2048");
@@ -470,13 +470,13 @@ fn the_router_is_a_traveller_by_name_and_translates_its_network() {
     assert_eq!(peer["current-address"], "192.0.2.2");
     let refused = left.command("/ip/firewall/nat/remove [find where dynamic]");
     assert!(!refused.status.success(), "{}", text(&refused.stdout));
-    // What is configured differently is done differently at once.
+    // A changed mode-config applies at once.
     left.exec("/ip/ipsec/mode-config/set vpn connection-mark=none-has-it");
     until("nothing is translated", || !reaches(&lab, ""));
     left.exec("/ip/ipsec/mode-config/set vpn !connection-mark use-responder-dns=no");
     until("a packet gets through again", || reaches(&lab, ""));
     assert_eq!(dynamic(&left).2, "");
-    // The name is that of somebody else now.
+    // The name now resolves to another host's address.
     left.exec("/ip/dns/static/set [find] address=192.0.2.9");
     until("all of it is gone", || {
         dynamic(&left) == (Vec::new(), Vec::new(), String::new())
@@ -489,7 +489,7 @@ fn the_router_is_a_traveller_by_name_and_translates_its_network() {
     assert_eq!(dynamic(&left).0.len(), 1);
 }
 
-/// A connection of the other end by IKEv1 with a secret, and a login behind it.
+/// Returns a connection of the peer by IKEv1 with a pre-shared key and XAuth.
 fn login(more: &str, ends: &str, child: &str) -> String {
     format!(
         "connections {{\n far {{\n version = 1\n local_addrs = 192.0.2.2\n remote_addrs = 192.0.2.1\n encap = yes\n \
@@ -501,7 +501,7 @@ fn login(more: &str, ends: &str, child: &str) -> String {
     )
 }
 
-/// The sites, where strongSwan has XAuth.
+/// Starts the lab; `None` if strongSwan lacks XAuth.
 fn with_logins(test: &str) -> Option<Lab> {
     let plugin = "/usr/lib/ipsec/plugins/libstrongswan-xauth-generic.so";
     if !std::path::Path::new(plugin).exists() {
@@ -514,12 +514,12 @@ fn with_logins(test: &str) -> Option<Lab> {
 const USER: &str = "auth-method=pre-shared-key-xauth secret=\"shared by all\" username=joe";
 
 #[test]
-fn the_router_logs_in_by_xauth_and_is_given_an_address_and_networks() {
-    let test = "the_router_logs_in_by_xauth_and_is_given_an_address_and_networks";
+fn the_router_logs_in_by_xauth_and_gets_an_address_and_networks() {
+    let test = "the_router_logs_in_by_xauth_and_gets_an_address_and_networks";
     let Some(lab) = with_logins(test) else {
         return;
     };
-    // Policies lead to the other networks, and no route but the default one.
+    // The policies match packets to the other networks; the only route is the default route.
     let base = base(1, 2).replace("dst-address=10.2.0.0/24 ", "");
     let left = router(&lab, "left", &base);
     run(&lab, "right", "ip address add 10.3.0.1/24 dev lo");
@@ -558,7 +558,7 @@ fn the_router_logs_in_by_xauth_and_is_given_an_address_and_networks() {
         cells.collect::<std::collections::BTreeSet<_>>()
     };
     until("each network has a policy", || made().len() == 2);
-    // By another profile all begins anew, with the same address.
+    // A changed profile renegotiates everything; the address stays.
     let before = left.rows("/ip/ipsec/active-peers/print")[0][".id"].clone();
     left.exec("/ip/ipsec/profile/set [find] lifetime=1m");
     until("another IKE SA is there", || {
@@ -576,8 +576,8 @@ fn the_router_logs_in_by_xauth_and_is_given_an_address_and_networks() {
 }
 
 #[test]
-fn travellers_log_in_by_xauth_and_are_given_addresses_of_a_pool() {
-    let test = "travellers_log_in_by_xauth_and_are_given_addresses_of_a_pool";
+fn road_warriors_log_in_by_xauth_and_get_addresses_of_a_pool() {
+    let test = "road_warriors_log_in_by_xauth_and_get_addresses_of_a_pool";
     let Some(lab) = with_logins(test) else {
         return;
     };
@@ -610,7 +610,7 @@ fn travellers_log_in_by_xauth_and_are_given_addresses_of_a_pool() {
     let address = used[0]["address"].as_str().expect("an address").to_owned();
     let ping = format!("ping -q -c 1 -W 1 -I {address} 10.1.0.2");
     until("a packet gets through", || works(&lab, "right", &ping));
-    // Phase 1 is made anew, with another login: the address stays.
+    // Phase 1 is renegotiated with another login: the address stays.
     swan.says(&lab, "--rekey --ike far --reauth");
     until("there is one IKE SA, another one", || {
         let peers = left.rows("/ip/ipsec/active-peers/print where state=established");
@@ -628,7 +628,7 @@ fn travellers_log_in_by_xauth_and_are_given_addresses_of_a_pool() {
     until("the address is free", || {
         left.rows("/ip/pool/used/print").is_empty()
     });
-    // Another password does not do.
+    // A wrong password is refused.
     left.exec("/ip/ipsec/identity/set [find] password=another");
     assert!(!swan.tells(&lab, "--initiate --child net --timeout 5"));
     assert!(left.rows("/ip/pool/used/print").is_empty());

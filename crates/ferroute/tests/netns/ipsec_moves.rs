@@ -1,10 +1,10 @@
-//! IPsec where addresses change: the router's own, and that of a traveller.
+//! Tests IPsec with changing addresses: the router's own, and that of a road warrior.
 
 use crate::ipsec::{SITES, Swan, base, policy, reaches, router, with_swan};
 use crate::world::{Router, have, lab, run, until};
 
-/// A router that takes whoever knows the secret, from any address of the net between. Its route to the other site
-/// leads to a gateway that nobody is: what is protected goes to the peer instead.
+/// Configures a router that accepts peers with the pre-shared key from any address of the network between. Its route to
+/// the other site has a gateway that does not exist: IPsec sends protected packets to the peer instead.
 fn server(site: u8, other: u8, exchange: &str) -> String {
     format!(
         "/ip address add address=10.{site}.0.1/24 interface=ether1\n\
@@ -16,7 +16,7 @@ fn server(site: u8, other: u8, exchange: &str) -> String {
     )
 }
 
-/// Remote addresses of established IKE SAs.
+/// Returns the remote addresses of established IKE SAs.
 fn remotes(router: &Router) -> Vec<String> {
     let rows = router.rows("/ip/ipsec/active-peers/print");
     let there = rows.iter().filter(|row| row["state"] == "established");
@@ -49,7 +49,7 @@ fn a_tunnel_follows_the_routers_own_address() {
             reaches(&lab, "") && remotes(&right) == ["192.0.2.9"]
         });
         let now = left.rows("/ip/ipsec/active-peers/print")[0]["spii"].clone();
-        // IKEv2 keeps what was agreed on (RFC 4555).
+        // IKEv2 keeps its SAs (MOBIKE, RFC 4555).
         assert_eq!(
             begun == now,
             exchange == "ike2",
@@ -60,8 +60,8 @@ fn a_tunnel_follows_the_routers_own_address() {
 }
 
 #[test]
-fn a_traveller_of_strongswan_changes_networks() {
-    let test = "a_traveller_of_strongswan_changes_networks";
+fn a_road_warrior_with_strongswan_changes_networks() {
+    let test = "a_road_warrior_with_strongswan_changes_networks";
     let Some(lab) = with_swan(test) else { return };
     let config = server(1, 2, "ike2");
     let left = router(&lab, "left", &config);

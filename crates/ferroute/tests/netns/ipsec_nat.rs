@@ -1,5 +1,5 @@
-//! Masquerade before IPsec: what a policy should encrypt leaves in the clear and is not answered, the doctor says why,
-//! and its mend helps.
+//! Tests masquerade without an exception for IPsec: packets leave unencrypted and get no answer; the doctor reports the
+//! cause, and its correction works.
 
 use crate::ipsec::{SITES, base, is_established, policy, reaches, router};
 use crate::world::{Router, have, lab, until};
@@ -11,7 +11,7 @@ fn site(site: u8, other: u8) -> String {
     base(site, other) + &policy(site, other, "exchange-mode=ike2", "") + MASQUERADE
 }
 
-/// What the doctor says of masquerade, and how it would mend it.
+/// Returns the doctor's finding about masquerade, with its correction.
 fn diagnosis(router: &Router) -> Option<serde_json::Value> {
     let found = router.rows("/system/doctor/print");
     found
@@ -20,8 +20,8 @@ fn diagnosis(router: &Router) -> Option<serde_json::Value> {
 }
 
 #[test]
-fn masquerade_takes_packets_from_ipsec_until_it_spares_them() {
-    let test = "masquerade_takes_packets_from_ipsec_until_it_spares_them";
+fn masquerade_without_an_exception_for_ipsec_breaks_the_tunnel() {
+    let test = "masquerade_without_an_exception_for_ipsec_breaks_the_tunnel";
     let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
         return;
     };
@@ -29,7 +29,7 @@ fn masquerade_takes_packets_from_ipsec_until_it_spares_them() {
         router(&lab, "left", &site(1, 2)),
         router(&lab, "right", &site(2, 1)),
     ];
-    // Keys are agreed on, and packets leave without: their answers come in the clear, and are refused.
+    // SAs exist, but packets leave unencrypted: unencrypted packets to the protected network are refused.
     for router in &routers {
         until("keys are there", || is_established(router));
     }

@@ -1,4 +1,4 @@
-//! EoIP with `ipsec-secret` through a translator of addresses: ESP in UDP, whose datagrams are longer than the link.
+//! Tests EoIP with `ipsec-secret` through a NAT router: ESP in UDP, with datagrams longer than the link's MTU.
 //!
 //! ```text
 //! one ── left (ferroute) ── nat (Linux, masquerades) ── right (ferroute) ── two
@@ -28,7 +28,7 @@ const BEHIND: Layout = Layout {
     config: "",
 };
 
-/// A site that bridges its network into the tunnel.
+/// Returns the configuration of a site that bridges its network into the tunnel.
 fn site(outside: &str, remote: &str) -> String {
     format!(
         "/ip firewall connection tracking set enabled=no\n\
@@ -42,8 +42,8 @@ fn site(outside: &str, remote: &str) -> String {
 }
 
 #[test]
-fn eoip_with_a_secret_carries_whole_frames_from_behind_a_translator() {
-    let test = "eoip_with_a_secret_carries_whole_frames_from_behind_a_translator";
+fn eoip_with_a_secret_carries_full_frames_from_behind_nat() {
+    let test = "eoip_with_a_secret_carries_full_frames_from_behind_nat";
     let Some(lab) = have(test, &["ping", "nft"])
         .then(|| lab(test, &BEHIND))
         .flatten()

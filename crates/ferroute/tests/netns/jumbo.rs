@@ -1,4 +1,4 @@
-//! Frames of 9,000 bytes pass whole.
+//! Tests jumbo frames: packets of 9,000 bytes pass unfragmented.
 
 use crate::drivers::devices;
 use crate::throughput::tcp_both_ways;
@@ -19,7 +19,7 @@ fn packets_of_9000_bytes_pass_whole() {
     };
     let _router = Router::start(&lab, &Start::with(PACKET, layout("jumbo").config));
 
-    // The headers of ICMP and IP make it 9,000; one more does not fit the client's own link.
+    // ICMP and IP headers make it 9,000 bytes; one more byte does not fit the client's own link.
     for (protocol, address, data) in [(4, "203.0.113.1", 8972), (6, "2001:db8:1::1", 8952)] {
         let ping =
             |size: u32| format!("ping -{protocol} -q -M do -c 3 -i 0.01 -W 10 -s {size} {address}");
@@ -33,8 +33,8 @@ fn packets_of_9000_bytes_pass_whole() {
 }
 
 #[test]
-fn devices_of_a_router_carry_what_its_interfaces_are_told_to() {
-    let test = "devices_of_a_router_carry_what_its_interfaces_are_told_to";
+fn devices_get_the_mtu_of_the_routers_interfaces() {
+    let test = "devices_get_the_mtu_of_the_routers_interfaces";
     for driver in [PACKET, XDP_GENERIC, XDP_NATIVE] {
         let Some(lab) = have(test, &["ping"])
             .then(|| lab(test, layout("plain")))
@@ -52,7 +52,8 @@ fn devices_of_a_router_carry_what_its_interfaces_are_told_to() {
 
         router.exec("/interface/ethernet/set ether1,ether2 mtu=9000");
 
-        // Native XDP lets the other end of a cable have it when it is there.
+        // With native XDP, the MTU of a veth's other end can grow only after the router has raised the MTU of its own
+        // end.
         for host in ["client", "server"] {
             let longer = "ip link set dev eth0 mtu 9000";
             until("both ends carry as much", || works(&lab, host, longer));
@@ -77,8 +78,8 @@ fn devices_of_a_router_carry_what_its_interfaces_are_told_to() {
 }
 
 #[test]
-fn a_tap_has_the_mtu_of_its_port_as_long_as_that_is_there() {
-    let test = "a_tap_has_the_mtu_of_its_port_as_long_as_that_is_there";
+fn a_tap_has_the_mtu_of_its_port_while_the_port_exists() {
+    let test = "a_tap_has_the_mtu_of_its_port_while_the_port_exists";
     let Some(lab) = lab(test, layout("plain")) else {
         return;
     };

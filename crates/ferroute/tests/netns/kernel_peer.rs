@@ -1,4 +1,4 @@
-//! Tunnels and IPsec with Linux' own: the right site's router is a guest with a kernel that has them.
+//! Tests tunnels and IPsec with Linux' own: the right site's router is a guest whose kernel supports them.
 //!
 //! ```text
 //! one ── left (ferroute) ── right (the guest, with 10.2.0.1 behind it)
@@ -12,10 +12,10 @@ use crate::guest::{Guest, guest};
 use crate::ipsec::{SITES, router};
 use crate::world::{Folder, Router, have, lab, shell, until, works};
 
-/// The guest on the link between both sites.
+/// Starts the guest on the link between both sites.
 fn peer(test: &str, programs: &[&str], folder: Folder) -> Option<(Lab, Guest)> {
     let lab = have(test, programs).then(|| lab(test, &SITES))??;
-    // The link is the guest's alone.
+    // Only the guest uses the link.
     shell(
         &lab,
         "right",
@@ -42,7 +42,7 @@ fn reaches(lab: &Lab, more: &str) -> bool {
     works(lab, "one", &format!("ping -q -c 1 -W 2{more} 10.2.0.1"))
 }
 
-/// A tunnel of the guest, and of the router.
+/// A kind of tunnel: the configuration of the guest and of the router.
 struct Kind {
     menu: &'static str,
     ipv6: bool,
@@ -139,23 +139,23 @@ fn ipv6_goes_through_6to4_of_linux() {
     );
 }
 
-/// The guest's strongSwan, with ESP of its kernel.
+/// Configuration of the guest's strongSwan, with ESP of the guest's kernel.
 const CHARON: &str = "charon {\n load_modular = no\n \
     load = random nonce aes sha1 sha2 hmac kdf gmp openssl pem pkcs1 x509 kernel-netlink socket-default vici updown\n \
     filelog {\n charon {\n path = /mnt/charon.log\n default = 1\n }\n }\n \
     plugins {\n vici {\n socket = unix:///run/vici\n }\n }\n}\n";
 
-/// The guest and the router, on the link between both sites.
+/// Addresses of the guest and of the router, on the link between both sites.
 const ENDS: (&str, &str) = ("192.0.2.2", "192.0.2.1");
 const ENDS6: (&str, &str) = ("2001:db8::2", "2001:db8::1");
 
-/// A connection of the guest to the router, whose packets are in ESP.
+/// Returns a connection of the guest to the router with ESP.
 fn connection(version: u8, mode: &str, esp: &str, selectors: (&str, &str)) -> String {
     let proposals = format!("esp_proposals = {esp}");
     connection_of(ENDS, (version, mode), &proposals, selectors)
 }
 
-/// A connection of the guest to the router between these addresses.
+/// Returns a connection of the guest to the router between these addresses.
 fn connection_of(
     (here, there): (&str, &str),
     (version, mode): (u8, &str),
@@ -173,14 +173,14 @@ fn connection_of(
     )
 }
 
-/// A folder with what the guest's strongSwan is told.
+/// Creates a folder with the configuration of the guest's strongSwan.
 fn folder() -> Folder {
     let folder = Folder::new();
     fs::write(folder.file("strongswan.conf"), CHARON).expect("a folder of our own");
     folder
 }
 
-/// A command line for the guest's strongSwan.
+/// Returns a swanctl command line for the guest.
 fn swanctl(what: &str) -> String {
     format!("swanctl {what} --uri unix:///run/vici")
 }
@@ -195,7 +195,7 @@ fn begin(guest: &mut Guest) {
     until("charon listens", || guest.works(&stats));
 }
 
-/// Gives the guest's strongSwan another connection.
+/// Replaces the connection of the guest's strongSwan.
 fn connect(guest: &mut Guest, connection: &str) {
     fs::write(guest.folder.file("swanctl.conf"), connection).expect("a folder of our own");
     _ = guest.tell(&swanctl("--terminate --ike far --force --timeout 2"));
@@ -219,8 +219,8 @@ fn established(left: &Router) -> bool {
 }
 
 #[test]
-fn esp_of_linux_opens_what_is_sealed_here_and_the_other_way() {
-    let test = "esp_of_linux_opens_what_is_sealed_here_and_the_other_way";
+fn esp_of_linux_and_of_the_router_decrypt_each_others_packets() {
+    let test = "esp_of_linux_and_of_the_router_decrypt_each_others_packets";
     let Some((lab, mut guest)) = peer(test, &["ping", "swanctl"], folder()) else {
         return;
     };
@@ -257,7 +257,7 @@ fn esp_of_linux_opens_what_is_sealed_here_and_the_other_way() {
             guest.works("ping -q -c 1 -W 2 -I 10.2.0.1 -s 4000 10.1.0.2"),
             "{encryption}"
         );
-        // New keys while packets go: none is lost.
+        // Rekeying during traffic loses no packet.
         guest.run(&swanctl("--rekey --child net"));
         assert!(
             works(&lab, "one", "ping -q -c 20 -i 0.05 -W 2 10.2.0.1"),
@@ -266,7 +266,7 @@ fn esp_of_linux_opens_what_is_sealed_here_and_the_other_way() {
     }
 }
 
-/// A policy whose packets are behind AH.
+/// A policy with AH.
 struct Signed {
     ends: (&'static str, &'static str),
     version: u8,
@@ -275,8 +275,8 @@ struct Signed {
 }
 
 #[test]
-fn linux_verifies_what_is_signed_here_and_the_other_way() {
-    let test = "linux_verifies_what_is_signed_here_and_the_other_way";
+fn ah_of_linux_and_of_the_router_verify_each_others_packets() {
+    let test = "ah_of_linux_and_of_the_router_verify_each_others_packets";
     let Some((lab, mut guest)) = peer(test, &["ping", "swanctl"], folder()) else {
         return;
     };
@@ -343,8 +343,8 @@ fn signed_both_ways(lab: &Lab, guest: &mut Guest, one: &Signed) {
 }
 
 #[test]
-fn tunnels_of_linux_behind_ipsec_need_a_secret_alone() {
-    let test = "tunnels_of_linux_behind_ipsec_need_a_secret_alone";
+fn tunnels_of_linux_with_ipsec_need_only_a_secret() {
+    let test = "tunnels_of_linux_with_ipsec_need_only_a_secret";
     let Some((lab, mut guest)) = peer(test, &["ping", "swanctl"], folder()) else {
         return;
     };

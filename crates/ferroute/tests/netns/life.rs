@@ -1,4 +1,4 @@
-//! Beginning and end: refusals, orderly and disorderly ends, and what is left afterwards.
+//! Tests start and end of the router: refused starts, orderly stops, kills, and the state of the machine afterwards.
 
 use std::env;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::world::{
 
 const PING: &str = "ping -q -c 3 -i 0.01 -W 10 203.0.113.1";
 
-/// Something of the machine's own at the devices, to be given back.
+/// Adds addresses of the machine to the devices; the router has to restore them.
 fn furnish(lab: &Lab) {
     run(lab, "router", "ip address add 10.9.8.7/24 dev ether1");
     run(
@@ -25,7 +25,7 @@ fn furnish(lab: &Lab) {
     );
 }
 
-/// The processes in the router's namespace.
+/// Returns the processes in the router's namespace.
 fn inhabitants(lab: &Lab) -> Vec<String> {
     let namespace = lab.namespace("router").expect("every layout has one");
     let inside = fs::metadata(namespace).expect("the lab is up");
@@ -44,8 +44,8 @@ fn inhabitants(lab: &Lab) -> Vec<String> {
 }
 
 #[test]
-fn a_router_asked_to_end_leaves_nothing_behind_but_its_state() {
-    let test = "a_router_asked_to_end_leaves_nothing_behind_but_its_state";
+fn an_orderly_stop_restores_the_machine_and_keeps_only_the_state() {
+    let test = "an_orderly_stop_restores_the_machine_and_keeps_only_the_state";
     for driver in [PACKET, XDP] {
         let Some(lab) = have(test, &["ping"])
             .then(|| lab(test, layout("plain")))
@@ -77,8 +77,8 @@ fn a_router_asked_to_end_leaves_nothing_behind_but_its_state() {
     }
 }
 
-/// Asks for a router until one answers, and says how long each advertisement lets it be one, to the one
-/// that says no longer; not for longer than half a minute.
+/// Sends router solicitations until an advertisement arrives. Prints the router lifetime of each advertisement, until
+/// one with lifetime 0 or for half a minute.
 const FAREWELL: &str = "import socket,struct,time\n\
                         s=socket.socket(socket.AF_INET6,socket.SOCK_RAW,socket.IPPROTO_ICMPV6)\n\
                         index=struct.pack('@I',socket.if_nametoindex('eth0'))\n\
@@ -95,8 +95,8 @@ const FAREWELL: &str = "import socket,struct,time\n\
                         \x20if m[0]==134: seen=int.from_bytes(m[6:8],'big');print(seen,flush=True)\n";
 
 #[test]
-fn hosts_are_told_when_their_router_ends() {
-    let test = "hosts_are_told_when_their_router_ends";
+fn a_stopping_router_advertises_its_end_to_hosts() {
+    let test = "a_stopping_router_advertises_its_end_to_hosts";
     let Some(lab) = have(test, &["python3"])
         .then(|| lab(test, layout("static")))
         .flatten()
@@ -124,8 +124,8 @@ fn hosts_are_told_when_their_router_ends() {
 }
 
 #[test]
-fn a_killed_router_leaves_nothing_that_the_next_start_does_not_clean() {
-    let test = "a_killed_router_leaves_nothing_that_the_next_start_does_not_clean";
+fn the_start_after_a_kill_cleans_up_everything() {
+    let test = "the_start_after_a_kill_cleans_up_everything";
     let kills: u32 = env::var("FERROUTE_KILLS")
         .ok()
         .and_then(|n| n.parse().ok())
@@ -149,15 +149,15 @@ fn a_killed_router_leaves_nothing_that_the_next_start_does_not_clean() {
             ..Start::with(driver, layout("plain").config)
         };
 
-        // From before it has begun until long after it routes, in steps of the golden ratio: every
-        // moment gets its turn, and none twice.
+        // The kills hit all phases of a start, from before it begins until long after it forwards. Steps of the golden
+        // ratio spread the moments evenly.
         for kill in 0..kills {
             let moment = (f64::from(kill) * 0.618_034).fract() * 0.4;
             Router::spawn(&lab, &start).kill_after(Duration::from_secs_f64(moment));
         }
         let mut router = Router::start(&lab, &start);
         run(&lab, "client", PING);
-        // The next may start before the kernel has done with the one that was killed.
+        // The next router may start before the kernel has closed the devices of the killed one.
         router.begin_kill();
         let next = Router::start(&lab, &start);
         run(&lab, "client", PING);
@@ -169,8 +169,8 @@ fn a_killed_router_leaves_nothing_that_the_next_start_does_not_clean() {
 }
 
 #[test]
-fn a_router_starts_again_though_its_devices_got_default_routes_meanwhile() {
-    let test = "a_router_starts_again_though_its_devices_got_default_routes_meanwhile";
+fn a_router_restarts_although_its_devices_got_default_routes() {
+    let test = "a_router_restarts_although_its_devices_got_default_routes";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -184,14 +184,14 @@ fn a_router_starts_again_though_its_devices_got_default_routes_meanwhile() {
         ..Start::with(PACKET, layout("plain").config)
     };
     assert!(Router::start(&lab, &start).stop().success());
-    // As the kernel does when a router advertises itself.
+    // The kernel adds such a route for a router advertisement.
     run(
         &lab,
         "router",
         "ip -6 route add default via fe80::99 dev ether1 proto ra",
     );
     assert!(Router::start(&lab, &start).stop().success());
-    // As a DHCP client of the machine does.
+    // A DHCP client of the machine adds such a route.
     run(&lab, "router", "ip route add default dev ether1");
     let router = Router::start(&lab, &start);
     run(&lab, "client", PING);
@@ -208,8 +208,8 @@ fn a_router_starts_again_though_its_devices_got_default_routes_meanwhile() {
 }
 
 #[test]
-fn a_configuration_with_a_mistake_is_refused_with_its_place_and_nothing_applied() {
-    let test = "a_configuration_with_a_mistake_is_refused_with_its_place_and_nothing_applied";
+fn a_configuration_with_an_error_is_refused_with_its_position_and_not_applied() {
+    let test = "a_configuration_with_an_error_is_refused_with_its_position_and_not_applied";
     let Some(lab) = lab(test, layout("plain")) else {
         return;
     };
@@ -244,8 +244,8 @@ fn a_configuration_with_a_mistake_is_refused_with_its_place_and_nothing_applied(
 }
 
 #[test]
-fn a_second_router_does_not_get_the_devices_of_the_first() {
-    let test = "a_second_router_does_not_get_the_devices_of_the_first";
+fn a_second_router_cannot_take_the_devices_of_the_first() {
+    let test = "a_second_router_cannot_take_the_devices_of_the_first";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -268,7 +268,7 @@ fn a_second_router_does_not_get_the_devices_of_the_first() {
         run(&lab, "client", PING);
     }
     first.kill();
-    // With a state of its own, so that it knows nothing of what the first took off the devices.
+    // With its own state folder, the second router does not know the saved settings of the devices.
     let ended = Router::try_start(&lab, &start).expect_err("the first has not given them back");
     let said = "a router that was killed had ether1 and has not given it back; start once with";
     assert!(ended.log.contains(said), "{}", ended.log);
@@ -282,8 +282,8 @@ fn a_second_router_does_not_get_the_devices_of_the_first() {
 }
 
 #[test]
-fn a_port_that_no_router_could_have_is_refused_with_what_ports_are_called() {
-    let test = "a_port_that_no_router_could_have_is_refused_with_what_ports_are_called";
+fn an_invalid_port_name_is_refused_with_the_valid_names() {
+    let test = "an_invalid_port_name_is_refused_with_the_valid_names";
     let Some(lab) = lab(test, layout("plain")) else {
         return;
     };
@@ -303,8 +303,8 @@ fn a_port_that_no_router_could_have_is_refused_with_what_ports_are_called() {
 }
 
 #[test]
-fn a_device_may_be_named_by_another_of_its_names_but_only_once() {
-    let test = "a_device_may_be_named_by_another_of_its_names_but_only_once";
+fn a_device_may_be_given_by_an_alternative_name_but_only_once() {
+    let test = "a_device_may_be_given_by_an_alternative_name_but_only_once";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -338,8 +338,8 @@ fn a_device_may_be_named_by_another_of_its_names_but_only_once() {
 }
 
 #[test]
-fn the_device_of_the_default_route_is_taken_only_when_told_to() {
-    let test = "the_device_of_the_default_route_is_taken_only_when_told_to";
+fn the_device_of_the_default_route_is_taken_only_with_take() {
+    let test = "the_device_of_the_default_route_is_taken_only_with_take";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, layout("plain")))
         .flatten()

@@ -1,11 +1,11 @@
-//! The router goes on answering while it applies a long file, which is one transaction all the same.
+//! Tests that the router answers while it applies a long file as one transaction.
 
 use std::thread;
 
 use crate::pair::{PAIR, ROUTER, start};
 use crate::world::{have, lab, shell, text};
 
-/// Entries of the file: it takes seconds to apply them.
+/// Number of entries of the file, which takes seconds to apply.
 const ENTRIES: u32 = 6_000;
 
 #[test]
@@ -26,7 +26,7 @@ fn echo_requests_are_answered_while_a_long_file_is_applied() {
     let refused = router.command("/import fails.rsc");
     assert!(!refused.status.success());
     assert_eq!(entries().trim(), "0", "nothing of the file was applied");
-    // Removing and adding all of them is the longest.
+    // Removing and adding all entries takes longest.
     for round in 0..2 {
         router.exec("/file/remove [find where name=round.rsc]");
         router.exec(

@@ -1,4 +1,4 @@
-//! A cable from one port of the router to another.
+//! Tests loop protection with a cable between two ports of the router.
 
 use crate::world::{PACKET, Router, Start, lab, layout, run, shell, until};
 
@@ -9,8 +9,8 @@ set ether4 loop-protect=on loop-protect-send-interval=1s loop-protect-disable-ti
 ";
 
 #[test]
-fn one_end_of_a_looped_cable_is_disabled_as_long_as_the_loop_is_there() {
-    let test = "one_end_of_a_looped_cable_is_disabled_as_long_as_the_loop_is_there";
+fn one_end_of_a_looped_cable_is_disabled_while_the_loop_exists() {
+    let test = "one_end_of_a_looped_cable_is_disabled_while_the_loop_exists";
     let Some(lab) = lab(test, layout("plain")) else {
         return;
     };
@@ -50,7 +50,7 @@ fn one_end_of_a_looped_cable_is_disabled_as_long_as_the_loop_is_there() {
     });
     assert!(states().contains(&"on true".to_owned()), "{:?}", states());
 
-    // The router keeps devices up that it uses: without the device there is no cable.
+    // The router keeps its devices up, so the test removes a device to cut the cable.
     run(&lab, "router", "ip link del one");
     until("nothing is disabled without the loop", || {
         ["ether3", "ether4"].map(|port| status(port).0) == ["on", "on"]

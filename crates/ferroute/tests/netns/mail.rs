@@ -1,4 +1,4 @@
-//! `/tool/e-mail` and log entries by mail, with a mail server of Python (aiosmtpd).
+//! Tests `/tool/e-mail` and log entries by mail, with a Python mail server (aiosmtpd).
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,8 @@ use lab::Lab;
 use crate::pair::{PAIR, PEER, start};
 use crate::world::{Folder, Router, Server, have, lab, until};
 
-/// Three servers: one that asks for nothing, one that wants STARTTLS and a user, one by TLS. Each writes who and what.
+/// Three mail servers: one without authentication, one with STARTTLS and a user, one with TLS. Each writes the user and
+/// the message to a file.
 const SERVER: &str = "
 import email, email.policy, json, signal, ssl, sys
 from aiosmtpd.controller import Controller
@@ -38,11 +39,11 @@ print('ready', flush=True)
 signal.pause()
 ";
 
-/// Starts the servers; the certificate is the one of `doh.lan`.
+/// Starts the servers with the certificate of `doh.lan`.
 fn servers(lab: &Lab, into: &Path, [certificate, key]: [&Path; 2]) -> Server {
     let path = |path: &Path| path.display().to_string();
     let (into, certificate, key) = (path(into), path(certificate), path(key));
-    // The interpreter that the package is for.
+    // The system's interpreter, which has the package aiosmtpd.
     let argv = [
         "/usr/bin/python3",
         "-c",
@@ -96,7 +97,7 @@ fn mails_and_log_entries_reach_a_mail_server() {
     assert!(router.stop().success());
 }
 
-/// What the servers have taken.
+/// Returns the messages that the servers have received.
 fn mails(file: &Path) -> Vec<serde_json::Value> {
     let text = fs::read_to_string(file).unwrap_or_default();
     let whole = text
@@ -106,7 +107,7 @@ fn mails(file: &Path) -> Vec<serde_json::Value> {
     whole.map(read).collect()
 }
 
-/// Sends a mail; what became of it.
+/// Sends a mail. Returns the command's output.
 fn send(router: &Router, more: &str) -> String {
     router.exec(&format!("/tool/e-mail/send to=noc@example.org {more}"));
     until("the mail has gone", || status(router) != "in-progress");

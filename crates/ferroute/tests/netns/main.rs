@@ -1,9 +1,9 @@
-//! The router on real packets: the built binary in a lab of namespaces, real hosts around it.
+//! Tests of the built binary with real packets, in labs of network namespaces with real hosts.
 //!
-//! One file per theme. Each test makes its own lab and removes it; a test that this machine does
-//! not allow is skipped by name with its reason. `world.rs` has what they share.
+//! One file per topic. Each test creates its own lab and removes it. A test that this machine does not permit is
+//! skipped, with its name and the reason. `world.rs` has the common helpers.
 //!
-//! `FERROUTE_BINARY` names another binary to test than the one just built.
+//! `FERROUTE_BINARY` selects another binary than the one just built.
 
 mod attack;
 mod bonding;

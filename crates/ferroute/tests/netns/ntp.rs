@@ -1,4 +1,4 @@
-//! The time from chronyd and for chronyd.
+//! Tests the NTP client and server with chronyd.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,9 +8,9 @@ use lab::Lab;
 use crate::pair::{PAIR, PEER, ROUTER, start};
 use crate::world::{Folder, Router, Server, have, lab, output, run, text, until};
 
-/// chronyd with these lines, which leaves the machine's clock alone.
+/// Starts chronyd with these configuration lines; it does not change the machine's clock.
 fn chronyd(lab: &Lab, folder: &Folder, lines: &str) -> Server {
-    // Whoever may enter the folder may command it.
+    // Access to the folder permits control of chronyd.
     let own = fs::Permissions::from_mode(0o700);
     fs::set_permissions(folder.file(""), own).expect("a folder of our own");
     let file = folder.file("chrony.conf");
@@ -41,8 +41,8 @@ fn client(router: &Router, property: &str) -> String {
 }
 
 #[test]
-fn the_time_comes_from_chronyd_however_wrong_the_machine_is() {
-    let test = "the_time_comes_from_chronyd_however_wrong_the_machine_is";
+fn the_router_takes_the_time_from_chronyd_and_not_from_the_machine() {
+    let test = "the_router_takes_the_time_from_chronyd_and_not_from_the_machine";
     let Some(lab) = have(test, &["chronyd", "chronyc"])
         .then(|| lab(test, &PAIR))
         .flatten()
@@ -54,7 +54,7 @@ fn the_time_comes_from_chronyd_however_wrong_the_machine_is() {
     fs::write(&keys, "7 MD5 secret\n").expect("a folder of our own");
     let served = format!("local stratum 3\nallow\nmanual\nkeyfile {}", keys.display());
     let _server = chronyd(&lab, &folder, &served);
-    // An hour ago or hence, whichever is on the same day.
+    // One hour earlier or later, so that the date is the same.
     let hour = run(&lab, "peer", "date -u +%H")
         .trim()
         .parse()
@@ -81,7 +81,7 @@ fn the_time_comes_from_chronyd_however_wrong_the_machine_is() {
     });
     assert_eq!(client(&router, "synced-server"), PEER);
     assert_eq!(client(&router, "synced-stratum"), "3");
-    // RouterOS: programs get numbers, the console their units.
+    // RouterOS: programs get numbers, the console shows units.
     for (property, unit) in [("system-offset", " ms"), ("freq-drift", " PPM")] {
         let told = client(&router, property);
         assert!(told.parse::<f64>().is_ok(), "{property}: {told}");

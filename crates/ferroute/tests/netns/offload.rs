@@ -1,5 +1,5 @@
-//! Ports of a bridge that the kernel switches between (XDP): no worker sees what known hosts send each other, all of
-//! it is counted, and whatever a chip could not do is the workers' again, with the reason.
+//! Tests hardware offload of bridge ports by the kernel (XDP): the workers do not see traffic between known hosts, all
+//! traffic is counted, and ports that a chip could not offload show the reason.
 
 use lab::{End, Host, Lab, Layout, Link, Offloads};
 
@@ -7,7 +7,7 @@ use crate::world::{
     PACKET, Router, Start, XDP_GENERIC, driver_works, have, lab, run, until, works,
 };
 
-/// Two hosts of one network at two ports.
+/// Layout with two hosts of one network at two ports.
 const LAYOUT: Layout = Layout {
     name: "bridged",
     summary: "two hosts of one network at two ports of a router",
@@ -92,7 +92,8 @@ fn ping(lab: &Lab, count: u32) -> bool {
     )
 }
 
-/// Packets that the ports have received, and those of them that a worker has bridged by its fast path.
+/// Returns the number of packets that the ports have received, and how many of them a worker has bridged on the fast
+/// path.
 fn counted(router: &Router) -> [u64; 2] {
     ["rx-packet", "fp-rx-packet"].map(|what| {
         let ports = ["ether1", "ether2"].into_iter();
@@ -102,7 +103,7 @@ fn counted(router: &Router) -> [u64; 2] {
     })
 }
 
-/// What the port of this interface says of its offload: the flag, the group, the reason.
+/// Returns the offload state of an interface's bridge port: flag `H`, group, reason.
 fn offload(router: &Router, port: &str) -> (bool, String, String) {
     let rows = router.rows("/interface/bridge/port/print");
     let row = { rows.iter() }.find(|row| row["interface"] == port);
@@ -115,12 +116,12 @@ fn offload(router: &Router, port: &str) -> (bool, String, String) {
     )
 }
 
-/// How many of a thousand requests and their answers a worker saw.
+/// Sends a thousand echo requests. Returns how many of the requests and replies a worker saw.
 fn seen_of_2000(lab: &Lab, router: &Router) -> u64 {
     let [all, fast] = counted(router);
     run(lab, "left", "ping -q -c 1000 -i 0.001 -W 10 10.7.0.2");
     let [more_all, more_fast] = counted(router);
-    // Neighbours are confirmed meanwhile.
+    // Neighbour confirmations add a few frames.
     let went = more_all - all;
     assert!((2000..2100).contains(&went), "{went} were counted");
     more_fast - fast
@@ -152,8 +153,8 @@ fn known_hosts_of_a_bridge_are_switched_past_the_workers() {
 }
 
 #[test]
-fn what_no_chip_does_is_done_by_the_workers_and_said() {
-    let name = "what_no_chip_does_is_done_by_the_workers_and_said";
+fn traffic_that_no_chip_could_switch_passes_the_workers_with_the_reason_shown() {
+    let name = "traffic_that_no_chip_could_switch_passes_the_workers_with_the_reason_shown";
     test(name, XDP_GENERIC, &[], |lab, router| {
         router.exec("/interface/bridge/port/set [find interface=ether1] horizon=1");
         let (offloaded, _, reason) = offload(router, "ether1");
@@ -165,8 +166,8 @@ fn what_no_chip_does_is_done_by_the_workers_and_said() {
 }
 
 #[test]
-fn ports_without_xdp_are_bridged_and_say_why() {
-    let name = "ports_without_xdp_are_bridged_and_say_why";
+fn ports_without_xdp_are_bridged_by_workers_and_show_the_reason() {
+    let name = "ports_without_xdp_are_bridged_by_workers_and_show_the_reason";
     test(name, PACKET, &[], |lab, router| {
         for port in ["ether1", "ether2"] {
             let (offloaded, _, reason) = offload(router, port);
@@ -178,8 +179,8 @@ fn ports_without_xdp_are_bridged_and_say_why() {
 }
 
 #[test]
-fn a_board_switches_no_more_than_its_chip_can() {
-    let name = "a_board_switches_no_more_than_its_chip_can";
+fn a_board_switches_only_what_its_chip_can() {
+    let name = "a_board_switches_only_what_its_chip_can";
     test(name, XDP_GENERIC, &["--board", "hAP-ac2"], |lab, router| {
         let board = |what: &str| router.value("/system/routerboard/print", "", what);
         assert_eq!(

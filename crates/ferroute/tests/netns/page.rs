@@ -1,4 +1,4 @@
-//! The page, in a browser of a client on the LAN.
+//! Tests the web page in a browser of a client on the LAN.
 
 use std::fs;
 
@@ -17,8 +17,8 @@ const CONFIG: &str = "/user set admin password=Sesamesesame1\n\
     /ip firewall nat add chain=srcnat action=masquerade out-interface=ether1\n";
 
 #[test]
-fn a_browser_changes_drags_and_traces_by_the_page() {
-    let test = "a_browser_changes_drags_and_traces_by_the_page";
+fn a_browser_changes_and_moves_rules_and_traces_packets() {
+    let test = "a_browser_changes_and_moves_rules_and_traces_packets";
     let programs = ["chromium", "chromedriver", "python3", "curl"];
     let Some(lab) = have(test, &programs)
         .then(|| lab(test, layout("plain")))
@@ -33,11 +33,11 @@ fn a_browser_changes_drags_and_traces_by_the_page() {
         let page = output(&lab, "client", &format!("curl -s http://{ROUTER}/")).stdout;
         text(&page).contains("<title>ferroute</title>")
     });
-    // A connection that FastTrack does not carry.
+    // Creates a connection that FastTrack does not support.
     let ping = Server::start(&lab, "client", "ping -i 0.2 203.0.113.1", "bytes from");
     let script = folder.file("page.py");
     fs::write(&script, include_str!("page.py")).expect("a folder of our own");
-    // Whoever wants to look at pictures names a folder for them.
+    // FERROUTE_PICTURES names the folder for screenshots.
     let pictures = std::env::var("FERROUTE_PICTURES").unwrap_or_else(|_| "-".to_owned());
     let line = format!(
         "env HOME={0} python3 {1} http://{ROUTER}/ Sesamesesame1 {pictures}",
@@ -49,7 +49,7 @@ fn a_browser_changes_drags_and_traces_by_the_page() {
     let said = format!("{}{}", text(&told.stdout), text(&told.stderr));
     assert!(told.status.success() && said.ends_with("done\n"), "{said}");
 
-    // Without the header of the page the cookie is worth nothing, and its session ends when it is told to.
+    // A cookie without the page's header is refused, and logging out ends its session.
     let jar = folder.file("jar");
     let curl = |arguments: &str| {
         let jar = jar.display();

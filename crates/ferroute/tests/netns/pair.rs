@@ -1,4 +1,4 @@
-//! A router and one other host beside it, for what the two say to each other.
+//! Layout of a router and one other host, for tests of protocols between the two.
 
 use lab::{End, Host, Lab, Layout, Link, Offloads};
 
@@ -6,7 +6,7 @@ use crate::world::{PACKET, Router, Start};
 
 /// The router's address on the link.
 pub(crate) const ROUTER: &str = "192.0.2.11";
-/// The other host's.
+/// Address of the other host.
 pub(crate) const PEER: &str = "192.0.2.12";
 
 const fn host(name: &'static str) -> Host {
@@ -18,7 +18,7 @@ const fn host(name: &'static str) -> Host {
     }
 }
 
-/// See the module.
+/// The layout.
 pub(crate) const PAIR: Layout = Layout {
     name: "pair",
     summary: "a router and a host beside it",
@@ -43,7 +43,7 @@ pub(crate) const PAIR: Layout = Layout {
     config: "",
 };
 
-/// Starts the router with its addresses and this configuration.
+/// Starts the router with the link's addresses and this configuration.
 pub(crate) fn start(lab: &Lab, config: &str) -> Router {
     let config = format!(
         "/ip address add address={ROUTER}/24 interface=ether1\n\

@@ -1,4 +1,4 @@
-//! A hop of 1,400 bytes behind one of 1,500: senders are told, or the router cuts.
+//! Tests path MTU discovery with a link of 1,400 bytes behind one of 1,500: senders get errors, or routers fragment.
 
 use lab::Lab;
 
@@ -7,7 +7,7 @@ use crate::world::{PACKET, Router, Start, have, lab, layout, output, run, shell,
 
 const SERVER: [&str; 2] = ["198.51.100.80", "2001:db8:80::80"];
 
-/// The second router's configuration, when it is ferroute as well.
+/// Configuration of the second router, if it is ferroute.
 const FAR: &str = "\
 /interface ethernet
 set ether1 mtu=1400
@@ -34,8 +34,8 @@ fn routers(lab: &Lab) -> [Router; 2] {
 }
 
 #[test]
-fn the_sender_of_a_packet_that_must_not_be_cut_is_told_the_size_that_fits() {
-    let test = "the_sender_of_a_packet_that_must_not_be_cut_is_told_the_size_that_fits";
+fn the_sender_of_an_oversized_packet_with_df_learns_the_mtu() {
+    let test = "the_sender_of_an_oversized_packet_with_df_learns_the_mtu";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, layout("pmtu")))
         .flatten()
@@ -64,8 +64,8 @@ fn the_sender_of_a_packet_that_must_not_be_cut_is_told_the_size_that_fits() {
 }
 
 #[test]
-fn tcp_finds_the_size_that_fits_both_ways() {
-    let test = "tcp_finds_the_size_that_fits_both_ways";
+fn tcp_finds_the_path_mtu_in_both_directions() {
+    let test = "tcp_finds_the_path_mtu_in_both_directions";
     let Some(lab) = have(test, &["iperf3"])
         .then(|| lab(test, layout("pmtu")))
         .flatten()
@@ -80,8 +80,8 @@ fn tcp_finds_the_size_that_fits_both_ways() {
 }
 
 #[test]
-fn datagrams_that_may_be_cut_are_cut_by_the_router_and_others_by_their_sender() {
-    let test = "datagrams_that_may_be_cut_are_cut_by_the_router_and_others_by_their_sender";
+fn ipv4_datagrams_without_df_are_fragmented_by_the_router_and_ipv6_by_the_sender() {
+    let test = "ipv4_datagrams_without_df_are_fragmented_by_the_router_and_ipv6_by_the_sender";
     let programs = ["iperf3", "ping"];
     let Some(lab) = have(test, &programs)
         .then(|| lab(test, layout("pmtu")))
@@ -90,7 +90,7 @@ fn datagrams_that_may_be_cut_are_cut_by_the_router_and_others_by_their_sender() 
         return;
     };
     let routers = routers(&lab);
-    // A host that does not look for the path's MTU leaves it to the routers (RFC 1191, 5).
+    // A host without path MTU discovery sends packets without DF, which routers fragment (RFC 1191, 5).
     for host in ["client", "server"] {
         shell(&lab, host, "echo 1 > /proc/sys/net/ipv4/ip_no_pmtu_disc");
     }
@@ -117,7 +117,7 @@ fn datagrams_that_may_be_cut_are_cut_by_the_router_and_others_by_their_sender() 
         "the client was told, and cut by itself: {known}"
     );
 
-    // No router cuts IPv6 (RFC 8200, 5): the sender learns and does it.
+    // No router fragments IPv6 (RFC 8200, 5): the sender learns the MTU and fragments.
     assert!(!works(
         &lab,
         "client",

@@ -1,4 +1,4 @@
-//! Queues between a client and a server that iperf3 sends through.
+//! Tests queues with iperf3 between a client and a server.
 
 use std::process::Command;
 
@@ -9,9 +9,9 @@ use crate::world::{
 };
 
 const SERVER: &str = "203.0.113.1";
-/// How often iperf3 is asked.
+/// Maximum number of iperf3 runs per measurement.
 const TRIES: usize = 4;
-/// What rates say of the payload of segments with 1,448 bytes: frames have 66 more.
+/// Share of payload in the counted rate: segments carry 1,448 bytes, frames have 66 more.
 const PAYLOAD: f64 = 1_448.0 / 1_514.0;
 
 fn world(test: &str, config: &str) -> Option<(Lab, Router)> {
@@ -22,11 +22,11 @@ fn world(test: &str, config: &str) -> Option<(Lab, Router)> {
     Some((lab, router))
 }
 
-/// Megabits a second of payload that one connection brings. iperf3's own messages wait in the queue as well, and now
-/// and then it loses its way over that: then it is asked again.
+/// Measures the payload of one connection in Mbit/s. iperf3's own messages wait in the queue as well, and it sometimes
+/// fails because of that; then the measurement is repeated.
 fn rate(lab: &Lab, arguments: &str) -> f64 {
     for _ in 0..TRIES {
-        // Ended with the value, which frees its port: under timeout(1) it would outlive it.
+        // Ends when the value is dropped, which frees its port; under timeout(1) it would survive.
         let listen = "iperf3 --server --one-off --forceflush";
         let server = Server::start(lab, "server", listen, "Server listening");
         let line = format!("timeout 15 iperf3 --client {SERVER} --json --time 3 {arguments}");
@@ -40,7 +40,8 @@ fn rate(lab: &Lab, arguments: &str) -> f64 {
     panic!("iperf3 reports nothing, {TRIES} times");
 }
 
-/// What TCP makes of a limit: never more than that and what a bucket saves up in three seconds, and most of it.
+/// Returns true if a TCP rate is close to a limit: at most the limit plus the bucket's share over three seconds, and
+/// not much less.
 fn is_held(rate: f64, megabits: f64) -> bool {
     let most = megabits * PAYLOAD * 1.05;
     (megabits * 0.7..=most).contains(&rate)
@@ -49,8 +50,8 @@ fn is_held(rate: f64, megabits: f64) -> bool {
 const MASQUERADE: &str = "/ip firewall nat add chain=srcnat action=masquerade out-interface=ether1";
 
 #[test]
-fn a_simple_queue_holds_both_directions_of_a_host_behind_masquerade() {
-    let test = "a_simple_queue_holds_both_directions_of_a_host_behind_masquerade";
+fn a_simple_queue_limits_both_directions_of_a_host_behind_masquerade() {
+    let test = "a_simple_queue_limits_both_directions_of_a_host_behind_masquerade";
     let queue = "/queue simple add name=lan target=192.168.88.0/24 max-limit=8M/16M";
     let Some((lab, router)) = world(test, &format!("{MASQUERADE}\n{queue}")) else {
         return;
@@ -64,7 +65,7 @@ fn a_simple_queue_holds_both_directions_of_a_host_behind_masquerade() {
     let [lost, _] = pair(row["dropped"].as_str());
     assert!(lost > 0, "TCP finds the limit by losses: {row:#}");
 
-    // Other limits hold at once, for what flows already.
+    // A new limit applies at once to existing connections.
     router.exec("/queue simple set lan max-limit=0/32M");
     let (up, down) = (rate(&lab, ""), rate(&lab, "--reverse"));
     assert!(up > 16.0, "no limit any more: {up}");
@@ -115,15 +116,15 @@ fn rates_of_queues_are_numbers_for_programs_and_have_a_unit_at_the_console() {
     assert!(shown.contains(head), "{shown}");
     let shown = router.exec("/queue/tree/print stats without-paging");
     assert!(shown.contains("kbps"), "{shown}");
-    // Scripts compute with it.
+    // Scripts can calculate with the value.
     let faster = router.exec(":put ([/queue/tree/get wan rate] > 100000)");
     assert_eq!(faster.trim(), "true");
     assert!(router.stop().success());
 }
 
 #[test]
-fn fasttrack_passes_simple_queues_and_meets_the_tree_of_an_interface() {
-    let test = "fasttrack_passes_simple_queues_and_meets_the_tree_of_an_interface";
+fn fasttrack_bypasses_simple_queues_and_passes_interface_trees() {
+    let test = "fasttrack_bypasses_simple_queues_and_passes_interface_trees";
     let config = format!(
         "{MASQUERADE}\n\
          /queue simple add name=lan target=192.168.88.0/24 max-limit=4M/4M\n\
@@ -152,8 +153,8 @@ fn fasttrack_passes_simple_queues_and_meets_the_tree_of_an_interface() {
 }
 
 #[test]
-fn a_tree_shares_by_marks_and_priority() {
-    let test = "a_tree_shares_by_marks_and_priority";
+fn a_queue_tree_divides_rates_by_marks_and_priority() {
+    let test = "a_queue_tree_divides_rates_by_marks_and_priority";
     let config = "/ip firewall mangle\n\
          add chain=forward protocol=udp dst-port=5202 action=mark-packet new-packet-mark=voice passthrough=no\n\
          add chain=forward action=mark-packet new-packet-mark=rest passthrough=no\n\
@@ -187,8 +188,8 @@ fn a_tree_shares_by_marks_and_priority() {
 }
 
 #[test]
-fn pictures_of_queues_have_lines_of_what_went_through() {
-    let test = "pictures_of_queues_have_lines_of_what_went_through";
+fn plots_of_queues_show_the_measured_traffic() {
+    let test = "plots_of_queues_show_the_measured_traffic";
     if lab(test, layout("plain")).is_none() {
         return;
     }

@@ -1,4 +1,4 @@
-//! What a router keeps of what its networks gave it when it is killed and started again, and what hosts are told.
+//! Tests restarts after a kill: the router keeps assigned addresses and prefixes, and informs hosts about changes.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::dhcp_client::{HOME, bound_to, dnsmasq, segment, shows};
 use crate::dhcp6::{self, LINE, RULES, begin};
 use crate::world::{Folder, PACKET, Router, Server, Start, have, lab, run, until};
 
-/// Starts a router with its state in a folder.
+/// Starts a router with a persistent state folder.
 fn start(lab: &Lab, state: &Path, config: &str) -> Router {
     let start = Start {
         state: Some(state),
@@ -18,7 +18,7 @@ fn start(lab: &Lab, state: &Path, config: &str) -> Router {
     Router::start(lab, &start)
 }
 
-/// Records what a filter of tcpdump lets through on a device of a host.
+/// Records the packets on a host's device that match a filter of tcpdump.
 struct Capture<'a> {
     lab: &'a Lab,
     host: &'static str,
@@ -41,7 +41,7 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// How many packets tcpdump describes by these words.
+    /// Returns the number of packets whose tcpdump output contains these words.
     fn count(&self, words: &str) -> usize {
         let line = format!("tcpdump -vvv -n -r {}", self.file);
         run(self.lab, self.host, &line).matches(words).count()
@@ -53,8 +53,8 @@ const REQUEST: &str = "length 1: Request";
 const RELEASE: &str = "length 1: Release";
 
 #[test]
-fn a_killed_router_asks_for_the_address_that_it_had() {
-    let test = "a_killed_router_asks_for_the_address_that_it_had";
+fn a_killed_router_requests_its_previous_address() {
+    let test = "a_killed_router_requests_its_previous_address";
     let Some(lab) = segment(test, &["dnsmasq", "tcpdump"]) else {
         return;
     };
@@ -86,7 +86,7 @@ fn a_killed_router_asks_for_the_address_that_it_had() {
     assert_eq!(heard.count(DISCOVER), discovered);
     assert_eq!(heard.count(RELEASE), 0);
 
-    // Another network answers that the address is wrong there.
+    // A server of another network refuses the old address.
     router.kill();
     drop(server);
     let range = "10.9.0.161,10.9.0.161,255.255.255.0,10m";
@@ -94,7 +94,7 @@ fn a_killed_router_asks_for_the_address_that_it_had() {
     let router = start(&lab, &state, "");
     bound_to(&router, "10.9.0.161/24");
 
-    // What was given back is not asked for.
+    // A released address is not requested again.
     router.exec("/ip/dhcp-client/disable 0");
     until("the address is gone", || {
         router.rows("/ip/address/print").len() == 1
@@ -107,7 +107,7 @@ const CLIENT: &str = "/ipv6 dhcp-client add interface=ether1 request=prefix pool
     /ipv6 nd set [find default=yes] ra-interval=3s-4s\n\
     /ipv6 address add address=::1/64 from-pool=isp interface=ether2\n";
 
-/// Starts dhcpd, which gives prefixes of this network and tells of a name server.
+/// Starts dhcpd, which delegates prefixes of this network and announces a name server.
 fn dhcpd(lab: &Lab, folder: &Folder, network: &str, server: &str) -> Server {
     let config = format!(
         "default-lease-time 600;\npreferred-lifetime 500;\nauthoritative;\n\
@@ -137,8 +137,8 @@ fn bound_to_prefix(router: &Router, network: &str) -> String {
     shown.split(',').next().unwrap_or_default().to_owned()
 }
 
-/// Whether the client has an address that begins so, and uses it for new connections. What became of an address
-/// whose prefix is withdrawn depends on the kernel: it is deprecated, or gone.
+/// Returns true if the client has an address with this prefix and uses it for new connections. After a prefix is
+/// withdrawn, some kernels deprecate the address and others remove it.
 fn uses(lab: &Lab, network: &str) -> bool {
     let said = run(lab, "client", "ip -6 -o address show dev eth0 scope global");
     let mut own = said.lines().filter(|line| line.contains(network));
@@ -155,8 +155,8 @@ const SOLICIT: &str = "dhcp6 solicit";
 const REBIND: &str = "dhcp6 rebind";
 
 #[test]
-fn a_killed_router_keeps_its_name_and_its_prefix() {
-    let test = "a_killed_router_keeps_its_name_and_its_prefix";
+fn a_killed_router_keeps_its_duid_and_its_prefix() {
+    let test = "a_killed_router_keeps_its_duid_and_its_prefix";
     let Some(lab) = line(test) else {
         return;
     };
@@ -177,7 +177,7 @@ fn a_killed_router_keeps_its_name_and_its_prefix() {
     let solicited = heard.count(SOLICIT);
 
     router.kill();
-    // The port whose link address the name was made of is another one now.
+    // The port from whose MAC address the DUID was derived gets another MAC address.
     run(&lab, "router", "ip link set dev ether1 down");
     run(
         &lab,
@@ -194,8 +194,8 @@ fn a_killed_router_keeps_its_name_and_its_prefix() {
 }
 
 #[test]
-fn hosts_are_told_that_a_prefix_changed_while_the_router_was_away() {
-    let test = "hosts_are_told_that_a_prefix_changed_while_the_router_was_away";
+fn hosts_learn_that_a_prefix_changed_while_the_router_was_down() {
+    let test = "hosts_learn_that_a_prefix_changed_while_the_router_was_down";
     let Some(lab) = line(test) else {
         return;
     };
@@ -218,7 +218,7 @@ fn hosts_are_told_that_a_prefix_changed_while_the_router_was_away() {
         uses(&lab, "2001:db8:200:") && !uses(&lab, "2001:db8:100:")
     });
 
-    // It is so while the router runs, too.
+    // The same happens while the router runs.
     drop(server);
     fs::remove_file(folder.file("leases")).expect("dhcpd keeps it");
     let _server = dhcpd(&lab, &folder, "2001:db8:300", "2001:db8:9::53");
@@ -229,7 +229,7 @@ fn hosts_are_told_that_a_prefix_changed_while_the_router_was_away() {
     });
     assert!(!uses(&lab, "2001:db8:100:"));
 
-    // And where no other prefix takes its place.
+    // And if no other prefix replaces the old one.
     router.exec("/ipv6/dhcp-client/disable 0");
     until("hosts use none of them, and no router", || {
         let routes = run(&lab, "client", "ip -6 route show default proto ra");
@@ -238,8 +238,8 @@ fn hosts_are_told_that_a_prefix_changed_while_the_router_was_away() {
 }
 
 #[test]
-fn hosts_are_told_of_name_servers_that_a_network_tells() {
-    let test = "hosts_are_told_of_name_servers_that_a_network_tells";
+fn hosts_learn_name_servers_of_the_providers_network() {
+    let test = "hosts_learn_name_servers_of_the_providers_network";
     let Some(lab) = line(test) else {
         return;
     };

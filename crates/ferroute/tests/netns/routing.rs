@@ -1,4 +1,4 @@
-//! Packets pass, all of them, and are counted; the router answers at its own addresses.
+//! Tests routing: all packets pass and are counted, and the router answers at its addresses.
 
 use lab::Holding;
 use lab::testing::skip;
@@ -7,13 +7,13 @@ use crate::world::{
     PACKET, Router, Start, have, lab, lab_held, layout, output, run, shell, text, until,
 };
 
-/// The LAN port's link-local address, from its hardware address (RFC 4291, appendix A).
+/// Link-local address of the LAN port, derived from its MAC address (RFC 4291, appendix A).
 const LAN_LINK_LOCAL: &str = "fe80::ff:fe00:201%eth0";
 
-/// A hundred pings at once, and five seconds for the last answer: `ping` waits for twice the longest time that
-/// an answer took, but no less than the interval, which those that are sent at once do not keep. With `-f` it
-/// has no interval, and on a busy machine the last answer may come later than that; `-W` counts only until
-/// there was any answer, and with `-w` more are sent than `-c` says.
+/// Sends a hundred echo requests at once and waits five seconds for the last reply. `ping` waits for twice the longest
+/// round trip, but at least for the interval `-i`, which preloaded requests ignore. `-f` has no interval, so on a busy
+/// machine the last reply may come too late; `-W` counts only until the first reply, and `-w` sends more requests than
+/// `-c`.
 const HUNDRED: &str = "-q -l 100 -c 100 -i 5";
 
 fn flood(destination: &str, protocol: u8) {
@@ -33,7 +33,7 @@ fn flood(destination: &str, protocol: u8) {
     };
     let before = counters();
 
-    // The first finds the neighbours, for which few packets wait.
+    // The first ping resolves the neighbours, for which only few packets wait.
     run(
         &lab,
         "client",
@@ -67,7 +67,7 @@ fn flood(destination: &str, protocol: u8) {
     } else {
         "/ipv6/settings/print"
     };
-    // All but the few that waited for a neighbour's address.
+    // All except the few packets that waited for a neighbour's address.
     assert!(router.number(menu, "", &fast) >= 19_900);
 }
 
@@ -82,8 +82,8 @@ fn ten_thousand_pings_arrive_and_are_counted_ipv6() {
 }
 
 #[test]
-fn a_default_route_leads_to_what_is_on_no_link_and_other_addresses_answer() {
-    let test = "a_default_route_leads_to_what_is_on_no_link_and_other_addresses_answer";
+fn the_default_route_reaches_remote_networks_and_secondary_addresses_answer() {
+    let test = "the_default_route_reaches_remote_networks_and_secondary_addresses_answer";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -143,8 +143,8 @@ fn a_destination_without_a_route_is_answered_as_unreachable() {
 }
 
 #[test]
-fn a_host_makes_itself_an_address_from_the_router_s_advertisement() {
-    let test = "a_host_makes_itself_an_address_from_the_router_s_advertisement";
+fn a_host_configures_an_address_from_the_routers_advertisement() {
+    let test = "a_host_configures_an_address_from_the_routers_advertisement";
     let Some(lab) = lab(test, layout("plain")) else {
         return;
     };
@@ -166,15 +166,15 @@ fn a_host_makes_itself_an_address_from_the_router_s_advertisement() {
 }
 
 #[test]
-fn hosts_hear_all_that_is_to_be_advertised() {
-    let test = "hosts_hear_all_that_is_to_be_advertised";
+fn advertisements_contain_all_configured_options() {
+    let test = "advertisements_contain_all_configured_options";
     let Some(lab) = have(test, &["tcpdump"])
         .then(|| lab(test, layout("plain")))
         .flatten()
     else {
         return;
     };
-    // The LAN has no address whose prefix is advertised, and is spoken of all the same.
+    // The LAN has no address with an advertised prefix, but still gets advertisements.
     let config = "/ipv6/address\n\
         add address=2001:db8:88::1/64 interface=ether2 advertise=no\n\
         /ip/dns set servers=2001:db8::77\n\
@@ -200,7 +200,7 @@ fn hosts_hear_all_that_is_to_be_advertised() {
         "mtu option (5), length 8 (1):  1400",
         "rdnss option (25), length 24 (3):  lifetime 12s, addr: 2001:db8::77",
         "source link-address option (1), length 8 (1)",
-        // Three times the interval in units of eight seconds, and the length's code (RFC 8781, 4).
+        // Three times the interval in units of eight seconds, and the code of the prefix length (RFC 8781, 4).
         "0010 0064 ff9b 0000 0000 0000 0000",
     ] {
         assert!(said.contains(part), "no `{part}` in\n{said}");

@@ -1,4 +1,4 @@
-//! The mirror that all tunnels share in the host plane: services at the addresses of tunnels.
+//! Tests the shared mirror of all tunnels in the host plane: services at the addresses of tunnels.
 //!
 //! The sites are those of `ipsec.rs`.
 
@@ -12,7 +12,7 @@ use crate::world::{
     Folder, PACKET, Router, Server, Start, binary, have, lab, run, shell, text, until,
 };
 
-/// A command in the host plane of a router.
+/// Returns a command that runs in the host plane of a router.
 fn inside(router: &Router) -> Command {
     let mut command = Command::new(binary());
     command
@@ -23,7 +23,7 @@ fn inside(router: &Router) -> Command {
     command
 }
 
-/// The devices of the host plane.
+/// Returns the devices of the host plane.
 fn devices(router: &Router) -> Vec<String> {
     let mut command = inside(router);
     let shown = command.args(["ip", "-o", "link", "show"]).output();
@@ -41,7 +41,7 @@ fn start(lab: &Lab, host: &'static str, config: &str, state: Option<&Path>) -> R
     Router::start(lab, &start)
 }
 
-/// The kinds of tunnels, with what their ends need besides.
+/// Kinds of tunnels, with the additional properties of their ends.
 const KINDS: [(&str, &str); 6] = [
     ("ipip", ""),
     ("gre", ""),
@@ -51,7 +51,7 @@ const KINDS: [(&str, &str); 6] = [
     ("gre", ""),
 ];
 
-/// A router with a tunnel of each kind to the other site; the last is between further addresses.
+/// Configures a tunnel of each kind to the other site; the last tunnel is between further addresses.
 fn tunnels(site: u8, other: u8) -> String {
     let mut config = format!(
         "/ip address add address=10.{site}.0.1/24 interface=ether1\n\
@@ -86,7 +86,7 @@ fn tunnels(site: u8, other: u8) -> String {
     config
 }
 
-/// Says of each address what SSH, the API, names by TCP and names by UDP answer there.
+/// Prints the answers of SSH, the API, and DNS by TCP and UDP at each address.
 const ASK: &str = "import socket,struct,sys\n\
     q=b'\\x12\\x34\\x01\\0\\0\\x01\\0\\0\\0\\0\\0\\0\\x06router\\x04test\\0\\0\\x01\\0\\x01'\n\
     def tcp(a,port):\n\
@@ -131,7 +131,7 @@ fn all_services_answer(lab: &Lab, left: &Router) {
     );
 }
 
-/// What SSH says at the IPv6 address of each tunnel, asked from the host plane of the other end.
+/// Connects to SSH at the IPv6 address of each tunnel, from the host plane of the other router. Returns the greetings.
 fn other_end_reaches(right: &Router) -> Vec<String> {
     let mut command = inside(right);
     command.args(["python3", "-c"]).arg(
@@ -150,8 +150,8 @@ fn other_end_reaches(right: &Router) -> Vec<String> {
 }
 
 #[test]
-fn services_are_reached_over_every_tunnel_and_all_tunnels_are_one_device() {
-    let test = "services_are_reached_over_every_tunnel_and_all_tunnels_are_one_device";
+fn services_are_reachable_over_all_tunnels_which_share_one_device() {
+    let test = "services_are_reachable_over_all_tunnels_which_share_one_device";
     let Some(lab) = have(test, &["python3", "ip"])
         .then(|| lab(test, &SITES))
         .flatten()
@@ -175,7 +175,7 @@ fn services_are_reached_over_every_tunnel_and_all_tunnels_are_one_device() {
                 && crate::world::works(&lab, "two", "ping -q -c 1 -W 1 172.16.4.1")
         });
         all_services_answer(&lab, &left);
-        // A socket that names no source has the address of the tunnel that its peer is on.
+        // A socket without a source address gets the address of the tunnel to its peer.
         let expected = (0..KINDS.len()).flat_map(|number| {
             [
                 format!("172.16.{number}.2 SSH-2.0"),
@@ -200,7 +200,7 @@ fn services_are_reached_over_every_tunnel_and_all_tunnels_are_one_device() {
     });
 }
 
-/// A WireGuard peer of the router on a host: `fe80::2` at a device of the host's.
+/// Starts a WireGuard peer of the router on a host, with address `fe80::2`.
 fn peer(lab: &Lab, folder: &Folder, host: &'static str, router: &str, key: &str) -> Server {
     let file = folder.file(host);
     std::fs::write(&file, run(lab, host, "wg genkey")).expect("a folder of our own");
@@ -218,7 +218,7 @@ fn peer(lab: &Lab, folder: &Folder, host: &'static str, router: &str, key: &str)
     Server::begin(command.expect("a host of the layout"), "up")
 }
 
-/// Answers each datagram by a socket of its own, to port 9999 of the sender, with the sender's address.
+/// A server that answers each datagram from a new socket, to port 9999 of the sender, with the sender's address.
 const SERVE: &str = "import socket\n\
     u=socket.socket(socket.AF_INET6,socket.SOCK_DGRAM);u.bind(('::',7777))\n\
     print('listening',flush=True)\n\
@@ -226,7 +226,7 @@ const SERVE: &str = "import socket\n\
     \x20_,a=u.recvfrom(9)\n\
     \x20socket.socket(socket.AF_INET6,socket.SOCK_DGRAM).sendto(a[0].encode(),(a[0],9999,0,a[3]))\n";
 
-/// Has that server answer, and SSH by a connection from a port that is the same on both hosts.
+/// A client that queries that server, and connects to SSH from a port that is equal on both hosts.
 const MEET: &str = "import socket,sys\n\
     at=socket.if_nametoindex('wg0')\n\
     u=socket.socket(socket.AF_INET6,socket.SOCK_DGRAM);u.bind(('::',9999));u.settimeout(1)\n\
@@ -238,8 +238,8 @@ const MEET: &str = "import socket,sys\n\
     print(a[0].split('%')[0],s.recv(7).decode(),seen.decode(),flush=True);sys.stdin.read()\n";
 
 #[test]
-fn link_local_peers_of_tunnels_are_told_apart_by_their_addresses() {
-    let test = "link_local_peers_of_tunnels_are_told_apart_by_their_addresses";
+fn link_local_peers_of_tunnels_have_distinct_addresses_in_the_host_plane() {
+    let test = "link_local_peers_of_tunnels_have_distinct_addresses_in_the_host_plane";
     let programs = ["python3", "ip", "wg", "wireguard-go"];
     let Some(lab) = have(test, &programs).then(|| lab(test, &SITES)).flatten() else {
         return;
@@ -281,7 +281,7 @@ fn link_local_peers_of_tunnels_are_told_apart_by_their_addresses() {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.spawn().expect("nsenter is there: it made the lab")
     };
-    // Both connections are open at a time, between equal addresses and ports.
+    // Both connections are open at the same time, between equal addresses and ports.
     let both = ["one", "right"].map(meet);
     let said = both.map(|mut client| {
         let mut line = String::new();

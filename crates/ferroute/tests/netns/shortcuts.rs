@@ -1,5 +1,5 @@
-//! What the kernel forwards by itself (XDP) is counted like everything else, and ends with whatever it
-//! rested on.
+//! Tests XDP shortcuts: packets that the kernel forwards are counted like others, and a shortcut ends when its
+//! conditions change.
 
 use lab::Lab;
 
@@ -12,7 +12,7 @@ const SERVERS: [(&str, &str, &str); 2] = [
     ("2001:db8:1::1", "ipv6", "ipv6"),
 ];
 
-/// How many packets the kernel forwarded by itself, and how many the fast path did in all.
+/// Returns the number of packets that the kernel forwarded, and of all packets on the fast path.
 fn by_itself(router: &Router, menu: &str, family: &str) -> [u64; 2] {
     ["xdp-packets", "packets"].map(|what| {
         let property = format!("{family}-fast-path-{what}");
@@ -48,15 +48,15 @@ fn test(name: &str, body: impl Fn(&Lab, &Router, (&str, &str, &str))) {
     }
     let router = Router::start(&lab, &Start::with(XDP_GENERIC, layout("plain").config));
     for server in SERVERS {
-        // The neighbours are found, and an IPv6 address is used some time after its link came up.
+        // Resolves the neighbours. An IPv6 address is usable only some time after its link came up.
         until("the server answers", || !is_silent(&lab, server.0));
         body(&lab, &router, server);
     }
 }
 
 #[test]
-fn the_kernel_forwards_by_itself_and_everything_is_counted() {
-    let name = "the_kernel_forwards_by_itself_and_everything_is_counted";
+fn packets_that_the_kernel_forwards_are_counted() {
+    let name = "packets_that_the_kernel_forwards_are_counted";
     test(name, |lab, router, (address, menu, family)| {
         let ports = || {
             ["ether1", "ether2"].map(|port| {
@@ -73,7 +73,7 @@ fn the_kernel_forwards_by_itself_and_everything_is_counted() {
         );
 
         let [more_xdp, more_fast] = by_itself(router, menu, family);
-        // A neighbour may have been confirmed meanwhile, or advertised itself: a packet or two are asked about.
+        // Neighbour confirmations and advertisements may send a few packets through the worker.
         assert!(
             (1900..=2000).contains(&(more_xdp - xdp)),
             "{}",
@@ -89,8 +89,8 @@ fn the_kernel_forwards_by_itself_and_everything_is_counted() {
 }
 
 #[test]
-fn the_kernel_forwards_nothing_that_the_router_would_not() {
-    let name = "the_kernel_forwards_nothing_that_the_router_would_not";
+fn the_kernel_forwards_no_packets_that_the_router_would_drop() {
+    let name = "the_kernel_forwards_no_packets_that_the_router_would_drop";
     test(name, |lab, router, (address, menu, family)| {
         let length = if family == "ipv4" { 32 } else { 128 };
         let changes = [
@@ -122,8 +122,8 @@ fn the_kernel_forwards_nothing_that_the_router_would_not() {
 }
 
 #[test]
-fn without_fast_path_the_kernel_forwards_nothing_by_itself() {
-    let name = "without_fast_path_the_kernel_forwards_nothing_by_itself";
+fn without_fast_path_the_kernel_forwards_no_packets() {
+    let name = "without_fast_path_the_kernel_forwards_no_packets";
     test(name, |lab, router, (address, menu, family)| {
         router.exec(&format!("/{menu}/settings/set allow-fast-path=no"));
         let before = by_itself(router, menu, family);
@@ -137,7 +137,7 @@ fn without_fast_path_the_kernel_forwards_nothing_by_itself() {
     });
 }
 
-/// Sends back what comes, at port 7 of UDP and TCP.
+/// An echo server at port 7 of UDP and TCP.
 const ECHO: &str = r#"
 import socket, threading
 def at(kind):
@@ -162,7 +162,7 @@ while True:
     udp.sendto(data, peer)
 "#;
 
-/// Sends so many datagrams, of all lengths, each when the one before has come back.
+/// Sends a number of datagrams of all lengths, each after the answer to the previous one.
 const DATAGRAMS: &str = r#"
 import socket, sys
 address, count = sys.argv[1], int(sys.argv[2])
@@ -176,7 +176,7 @@ for number in range(count):
     assert s.recv(65536) == data, number
 "#;
 
-/// Sends a megabyte, and reads it again.
+/// Sends a megabyte, and reads it back.
 const STREAM: &str = r#"
 import socket, sys, threading
 s = socket.create_connection((sys.argv[1], 7), 10)
@@ -198,7 +198,7 @@ fn echo(lab: &Lab) -> Server {
     Server::begin(command, "ready")
 }
 
-/// Whether the client's script ends well.
+/// Runs a script on the client. Returns true on success.
 fn talks(lab: &Lab, script: &str, words: &[&str]) -> bool {
     let mut command = lab
         .command("client", "python3")
@@ -207,7 +207,7 @@ fn talks(lab: &Lab, script: &str, words: &[&str]) -> bool {
     output.expect("python3 is there").status.success()
 }
 
-/// Packets that the rule with this comment has counted.
+/// Returns the number of packets that the rule with this comment has counted.
 fn hits(router: &Router, menu: &str, comment: &str) -> u64 {
     let print = format!("/{menu}/firewall/filter/print where comment={comment}");
     router.number(&print, "", "packets")
@@ -219,8 +219,8 @@ fn counted(router: &Router, menu: &str, property: &str) -> [u64; 2] {
 }
 
 #[test]
-fn the_kernel_forwards_datagrams_of_connections_as_rules_let_them_pass() {
-    let name = "the_kernel_forwards_datagrams_of_connections_as_rules_let_them_pass";
+fn the_kernel_forwards_datagrams_of_accepted_connections() {
+    let name = "the_kernel_forwards_datagrams_of_accepted_connections";
     test(name, |lab, router, (address, menu, family)| {
         let by_itself = || {
             let property = format!("{family}-firewall-xdp-packets");
@@ -240,7 +240,7 @@ fn the_kernel_forwards_datagrams_of_connections_as_rules_let_them_pass() {
 
         assert!(talks(lab, DATAGRAMS, &[address, "1000"]));
 
-        // A neighbour may have been confirmed meanwhile.
+        // Neighbour confirmations may send a few packets through the worker.
         let went = by_itself();
         assert!((1900..2000).contains(&went), "{went}");
         assert_eq!(counted(router, menu, "packets"), [1000, 1000]);
@@ -254,14 +254,14 @@ fn the_kernel_forwards_datagrams_of_connections_as_rules_let_them_pass() {
         let print = format!("/{menu}/firewall/connection/print where dst-port=7");
         assert_eq!(router.value(&print, "", "hw-offload"), "true");
 
-        // Without its connection it is a new one.
+        // After its connection was removed, the flow gets a new connection.
         router.exec(&format!(
             "/{menu}/firewall/connection/remove [find dst-port=7]"
         ));
         assert!(talks(lab, DATAGRAMS, &[address, "10"]));
         assert_eq!(counted(router, menu, "packets"), [10, 10]);
 
-        // And where a rule drops it, it ends.
+        // A new rule that drops the flow ends the shortcut.
         router.exec(&format!(
             "/{menu}/firewall/filter/add chain=forward action=drop protocol=udp place-before=0"
         ));
@@ -277,8 +277,8 @@ fn the_kernel_forwards_datagrams_of_connections_as_rules_let_them_pass() {
 }
 
 #[test]
-fn the_kernel_forwards_what_is_fasttracked() {
-    let name = "the_kernel_forwards_what_is_fasttracked";
+fn the_kernel_forwards_fasttracked_connections() {
+    let name = "the_kernel_forwards_fasttracked_connections";
     test(name, |lab, router, (address, menu, family)| {
         let by_itself = || {
             ["xdp-packets", "packets"].map(|what| {

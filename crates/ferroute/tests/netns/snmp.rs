@@ -1,4 +1,4 @@
-//! SNMP with net-snmp's commands: versions 1, 2c and 3, both families, walks, settings, traps.
+//! Tests SNMP with net-snmp's commands: versions 1, 2c and 3, both families, walks, settings, traps.
 
 use lab::Lab;
 
@@ -19,7 +19,7 @@ const CONFIG: &str = "/ip address add address=192.0.2.1/24 interface=ether1\n\
      /snmp community add name=secret security=private authentication-protocol=SHA1 \
        authentication-password=authentication encryption-protocol=AES encryption-password=encryption\n";
 
-/// What a command of net-snmp says, with numbers for names.
+/// Runs a net-snmp command with numeric OIDs. Returns its output.
 fn says(lab: &Lab, command: &str) -> String {
     let (name, rest) = command.split_once(' ').expect("arguments");
     run(lab, "one", &format!("{name} -On -t 2 -r 2 {rest}"))
@@ -73,7 +73,7 @@ fn managers_of_all_versions_read_the_same() {
 }
 
 fn walks(lab: &Lab) {
-    // A walk by one question each and one by many come to the same.
+    // A walk by single requests and one by bulk requests give the same result.
     let one_by_one = says(lab, "snmpwalk -v2c -c public 192.0.2.1 .1.3");
     let in_bulk = says(lab, "snmpbulkwalk -v2c -Cr30 -c public 192.0.2.1 .1.3");
     assert_eq!(lines(&one_by_one), lines(&in_bulk));
@@ -95,7 +95,7 @@ fn walks(lab: &Lab) {
             "{oid}: {line:?}"
         );
     }
-    // The interface has one number in all tables, its comment, and counters that grow.
+    // The interface has the same index in all tables, its comment, and growing counters.
     let row = |text: &str| {
         let line = in_bulk.lines().find(|line| line.contains(text));
         let oid = line.and_then(|line| line.split(' ').next());
@@ -123,7 +123,7 @@ fn walks(lab: &Lab) {
     assert!(counted(octets) >= before + 5_000);
 }
 
-/// What is asked, and a part of what is told.
+/// Requested OIDs, and a part of the expected answer.
 const TOLD: &[(&str, &str)] = &[
     (
         ".1.3.6.1.4.1.14988.1.1.6.1",
@@ -154,8 +154,8 @@ const TOLD: &[(&str, &str)] = &[
     (".1.3.6.1.2.1.25.3.2.1.2", "OID: .1.3.6.1.2.1.25.3.1.3"),
 ];
 
-/// What monitoring systems ask of a router besides its interfaces. OIDs and types are those of recorded walks of
-/// RouterOS devices.
+/// Tests the tables that monitoring systems read from a router besides its interfaces. OIDs and types are those of
+/// recorded walks of RouterOS devices.
 #[test]
 fn managers_read_leases_queues_neighbours_routes_and_hosts() {
     let test = "managers_read_leases_queues_neighbours_routes_and_hosts";
@@ -182,7 +182,7 @@ fn managers_read_leases_queues_neighbours_routes_and_hosts() {
         let said = walk(oid);
         assert!(said.contains(shown), "{oid}: {said}");
     }
-    // What is added is there at the next question.
+    // A new item appears in the next answer.
     router.exec("/queue simple add name=q2 target=192.0.2.51/32 max-limit=1M/1M");
     until("the second queue is told", || {
         walk(TOLD[1].0).contains("\"q2\"")
@@ -191,8 +191,8 @@ fn managers_read_leases_queues_neighbours_routes_and_hosts() {
 }
 
 #[test]
-fn a_manager_sets_names_and_hears_traps() {
-    let test = "a_manager_sets_names_and_hears_traps";
+fn a_manager_sets_names_and_receives_traps() {
+    let test = "a_manager_sets_names_and_receives_traps";
     let needs = ["snmpget", "snmpset", "snmptrapd"];
     let Some(lab) = have(test, &needs).then(|| lab(test, &THREE)).flatten() else {
         return;
@@ -239,7 +239,7 @@ fn a_manager_sets_names_and_hears_traps() {
     assert!(router.stop().success());
 }
 
-/// Walks that name how long they take; of a build that is optimised: `cargo test --release -- --ignored walks_of`.
+/// Measures walks with many interfaces, in an optimised build: `cargo test --release -- --ignored walks_of`.
 #[test]
 #[ignore = "measures"]
 fn walks_of_ten_thousand_interfaces_are_quick() {

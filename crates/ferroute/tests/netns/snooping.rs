@@ -1,14 +1,16 @@
-//! Bridges that look into what hosts of the kernel say: who listens to a group, and who offers addresses.
+//! Tests snooping by bridges, with hosts of the kernel: multicast group membership, and DHCP servers at untrusted
+//! ports.
 
 use lab::Lab;
 
 use crate::world::{PACKET, Router, Start, have, lab, layout, output, run, shell, until};
 
-/// Frames of a test, and how many of them others may take for those of something else.
+/// Number of frames that a test sends, and the tolerance for unrelated frames.
 const FRAMES: u64 = 200;
 const NOISE: u64 = 100;
 
-/// The hosts: the client is behind `ether2`, the server behind `ether1`, and one that says nothing behind `ether3`.
+/// Hosts and their devices: the client is behind `ether2`, the server behind `ether1`, and a silent host behind
+/// `ether3`.
 const CLIENT: (&str, &str) = ("client", "eth0");
 const SERVER: (&str, &str) = ("server", "eth0");
 const THIRD: (&str, &str) = ("router", "third");
@@ -30,7 +32,7 @@ fn bridge(lab: &Lab, settings: &str) -> Router {
     Router::start(lab, &start)
 }
 
-/// Frames that a host has received.
+/// Returns the number of frames that a host has received.
 fn received(lab: &Lab, (host, device): (&str, &str)) -> u64 {
     let said = run(lab, host, &format!("ip -s link show {device}"));
     let mut lines = said.lines().skip_while(|line| !line.contains("RX:"));
@@ -40,7 +42,7 @@ fn received(lab: &Lab, (host, device): (&str, &str)) -> u64 {
     packets.expect("a number of packets")
 }
 
-/// What two hosts receive while something is sent.
+/// Returns the number of frames that two hosts receive during `send`.
 fn receive(lab: &Lab, hosts: [(&str, &str); 2], send: impl FnOnce()) -> [u64; 2] {
     let before = hosts.map(|host| received(lab, host));
     send();
@@ -49,8 +51,8 @@ fn receive(lab: &Lab, hosts: [(&str, &str); 2], send: impl FnOnce()) -> [u64; 2]
 }
 
 #[test]
-fn a_group_reaches_the_host_that_has_joined_it_alone() {
-    let test = "a_group_reaches_the_host_that_has_joined_it_alone";
+fn a_group_reaches_only_hosts_that_joined_it() {
+    let test = "a_group_reaches_only_hosts_that_joined_it";
     let lab = have(test, &["ping"])
         .then(|| lab(test, layout("plain")))
         .flatten();
@@ -61,7 +63,7 @@ fn a_group_reaches_the_host_that_has_joined_it_alone() {
     let hosts = [SERVER, THIRD];
     let send = || {
         let ping = format!("ping -q -c {FRAMES} -i 0.005 -W 1 -I eth0 239.7.7.7");
-        // Nobody answers to a group.
+        // No host answers pings of a group.
         output(&lab, "client", &ping);
     };
 
@@ -79,7 +81,7 @@ fn a_group_reaches_the_host_that_has_joined_it_alone() {
     until("the group is forgotten", || !groups().contains("239.7.7.7"));
     let [left, _] = receive(&lab, hosts, send);
     assert!(left < NOISE, "{left}");
-    // As is configured, whoever reports.
+    // A configured port receives the group without a report.
     router.exec("/interface/bridge/mdb/add bridge=bridge1 group=239.7.7.7 interface=ether3");
     let [other, named] = receive(&lab, hosts, send);
     assert!(other < NOISE && named >= FRAMES, "{other} {named}");
@@ -87,8 +89,8 @@ fn a_group_reaches_the_host_that_has_joined_it_alone() {
 }
 
 #[test]
-fn a_dhcp_server_is_heard_from_a_trusted_port_alone() {
-    let test = "a_dhcp_server_is_heard_from_a_trusted_port_alone";
+fn dhcp_servers_are_accepted_only_at_trusted_ports() {
+    let test = "dhcp_servers_are_accepted_only_at_trusted_ports";
     let lab = have(test, &["python3"])
         .then(|| lab(test, layout("plain")))
         .flatten();

@@ -1,4 +1,4 @@
-//! `/ip/ssh` with OpenSSH's commands: algorithms, host keys, ways to log in, connections that are forwarded.
+//! Tests `/ip/ssh` with OpenSSH's commands: algorithms, host keys, authentication methods, forwarded connections.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ const CONFIG: &str = "/interface bridge add name=lan protocol-mode=none\n\
      /ip address add address=192.0.2.1/24 interface=lan\n\
      /user add name=joe group=full password=secret\n";
 
-/// A router that knows joe's key, and the options by which joe comes in with it.
+/// Starts a router with joe's key. Returns it with the ssh options for logins as joe.
 pub(crate) fn start(lab: &Lab, folder: &Folder) -> (Router, String) {
     let key = folder.file("key");
     let key = key.to_str().expect("a path in UTF-8");
@@ -47,8 +47,8 @@ fn begin(state: &Path) -> Start<'_> {
 }
 
 #[test]
-fn ssh_takes_the_algorithms_that_the_settings_allow() {
-    let test = "ssh_takes_the_algorithms_that_the_settings_allow";
+fn ssh_accepts_only_algorithms_of_the_settings() {
+    let test = "ssh_accepts_only_algorithms_of_the_settings";
     let Some(lab) = have(test, &["ssh", "ssh-keygen"])
         .then(|| lab(test, &THREE))
         .flatten()
@@ -97,7 +97,7 @@ fn ssh_takes_the_algorithms_that_the_settings_allow() {
     assert!(router.stop().success());
 }
 
-/// The fingerprint of the key that the router shows.
+/// Returns the fingerprint of the router's host key of this kind.
 fn shown(lab: &Lab, kind: &str) -> String {
     let scan = format!(
         "ssh-keyscan -T 20 -t {kind} 192.0.2.1 2>/dev/null | ssh-keygen -lf - | cut -d' ' -f2"
@@ -111,8 +111,8 @@ fn shown(lab: &Lab, kind: &str) -> String {
 }
 
 #[test]
-fn the_host_key_is_made_kept_written_and_brought_back() {
-    let test = "the_host_key_is_made_kept_written_and_brought_back";
+fn the_host_key_is_generated_kept_exported_and_imported() {
+    let test = "the_host_key_is_generated_kept_exported_and_imported";
     let needs = ["ssh", "ssh-keygen", "ssh-keyscan"];
     let Some(lab) = have(test, &needs).then(|| lab(test, &THREE)).flatten() else {
         return;
@@ -176,7 +176,7 @@ fn the_host_key_is_made_kept_written_and_brought_back() {
     assert!(router.stop().success());
 }
 
-/// Says a word to everybody who connects.
+/// Starts a TCP server that sends a word to each client.
 fn greeter(lab: &Lab, host: &str, port: u16) -> Server {
     let script = format!(
         "import socket;s=socket.create_server((\"\",{port}));print(\"ready\",flush=True)\nwhile 1:\n\
@@ -190,8 +190,8 @@ fn greeter(lab: &Lab, host: &str, port: u16) -> Server {
 }
 
 #[test]
-fn connections_are_forwarded_where_the_settings_say_so() {
-    let test = "connections_are_forwarded_where_the_settings_say_so";
+fn connections_are_forwarded_only_if_the_settings_permit_it() {
+    let test = "connections_are_forwarded_only_if_the_settings_permit_it";
     let needs = ["ssh", "ssh-keygen", "python3"];
     let Some(lab) = have(test, &needs).then(|| lab(test, &THREE)).flatten() else {
         return;
@@ -208,7 +208,7 @@ fn connections_are_forwarded_where_the_settings_say_so() {
     router.exec("/ip/ssh set forwarding-enabled=remote");
     assert_eq!(through(), "");
 
-    // OpenSSH says so when the router listens, and ends where it does not.
+    // OpenSSH reports that the router listens, and exits if the router refuses.
     let listen = format!(
         "ssh {options} -v -N -o ExitOnForwardFailure=yes -R *:7002:127.0.0.1:7001 joe@192.0.2.1"
     );

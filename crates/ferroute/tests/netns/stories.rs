@@ -1,4 +1,5 @@
-//! Labs that tell a story: wrong and right by the same command that a person types, told apart by what is counted.
+//! Tests the labs with a story: `ferroute lab measure` must show the difference between the faulty and the corrected
+//! configuration.
 
 use std::process::{Command, Stdio};
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use crate::world::{binary, driver_works, have, lab, output, text};
 
-/// Measures a lab as it comes and put right; nothing where this machine cannot have it.
+/// Measures a lab with its faulty and its corrected configuration; `None` if this machine cannot run it.
 fn measured(test: &str, story: &str) -> Option<[Value; 2]> {
     let output = Command::new(binary())
         .args(["lab", "measure", story, "--json"])
@@ -25,7 +26,7 @@ fn measured(test: &str, story: &str) -> Option<[Value; 2]> {
     Some([wrong, right])
 }
 
-/// A lab of the same hosts, to see what the machine allows.
+/// Starts a lab with the same hosts, to find out whether this machine can run it.
 fn tried(test: &str, story: &str) -> Option<Lab> {
     let layout: &Layout = lab::layout(story).expect("a layout that comes with ferroute");
     let lab = lab(test, layout)?;
@@ -37,7 +38,7 @@ fn number(of: &Value, name: &str) -> u64 {
     number.unwrap_or_else(|| panic!("no number {name} in {of:#}"))
 }
 
-/// What the flow of this name has sent, and what of it arrived.
+/// Returns the sent and received packets of a flow.
 fn flow(of: &Value, name: &str) -> [u64; 2] {
     let flows = of["flows"].as_array().expect("a list");
     let flow = flows.iter().find(|flow| flow["name"] == name);
@@ -46,8 +47,8 @@ fn flow(of: &Value, name: &str) -> [u64; 2] {
 }
 
 #[test]
-fn slow_bridging_is_a_filter_on_all_frames_and_the_switch_is_one_before_it() {
-    let test = "slow_bridging_is_a_filter_on_all_frames_and_the_switch_is_one_before_it";
+fn slow_bridging_comes_from_a_filter_for_all_frames_and_a_switch_rule_corrects_it() {
+    let test = "slow_bridging_comes_from_a_filter_for_all_frames_and_a_switch_rule_corrects_it";
     if tried(test, "slow-bridging").is_none() {
         return;
     }
@@ -59,16 +60,16 @@ fn slow_bridging_is_a_filter_on_all_frames_and_the_switch_is_one_before_it() {
         assert_eq!(sent, 20_000, "{measured:#}");
         assert!(received > 0, "{measured:#}");
         assert!(number(measured, "frames") >= received, "{measured:#}");
-        // Whatever the switch does, the guests stay out.
+        // The guests never reach the server, switched or not.
         assert_eq!(flow(measured, "guest to server"), [0, 0], "{measured:#}");
     }
-    // Every frame is asked about, none takes the fast path, nothing is switched.
+    // With the faulty configuration, rules inspect every frame; no frame takes the fast path or is switched.
     let [_, received] = flow(&wrong, "workstation to server");
     assert!(number(&wrong, "filtered") >= received, "{wrong:#}");
     assert_eq!(wrong["switched"], serde_json::json!([]));
     assert_eq!(wrong["reasons"]["ether2"], "hw=no");
     assert_eq!(number(&wrong, "fast-path"), 0, "{wrong:#}");
-    // The switch has them all, and rules hear of guests alone.
+    // With the corrected configuration, the switch forwards all frames, and rules see only those of guests.
     assert_eq!(right["switched"], serde_json::json!(["ether2", "ether3"]));
     assert!(number(&right, "filtered") < 200, "{right:#}");
     assert!(number(&right, "fast-path") < 200, "{right:#}");
@@ -100,7 +101,7 @@ fn ports_that_a_hex_switches_share_a_lane_to_its_processor() {
             assert_eq!(sent(measured, name), 8_000, "{measured:#}");
         }
     }
-    // Frames that a lane took and lost from the processor: those of both flows, or of one.
+    // Frames offered to a lane in a direction: carried plus lost.
     let offered = |of: &Value, lane: usize, way: &str| {
         let way = &of["lanes"][lane][way];
         number(way, "frames") + number(way, "lost")
@@ -110,7 +111,7 @@ fn ports_that_a_hex_switches_share_a_lane_to_its_processor() {
         wrong["lanes"][0]["ports"],
         serde_json::json!(["ether1", "ether2"])
     );
-    // What the sites' lane lost on the way in does not get to the databases'.
+    // Frames lost on the way to the processor do not reach the databases' lane.
     assert!(offered(&wrong, 1, "up") >= 16_000, "{wrong:#}");
     assert!(offered(&wrong, 1, "down") < 1_000, "{wrong:#}");
     assert!(offered(&wrong, 0, "up") < 1_000, "{wrong:#}");
@@ -128,8 +129,8 @@ fn ports_that_a_hex_switches_share_a_lane_to_its_processor() {
 }
 
 #[test]
-fn a_simple_queue_on_a_bridge_port_misses_what_is_routed_and_a_tree_does_not() {
-    let test = "a_simple_queue_on_a_bridge_port_misses_what_is_routed_and_a_tree_does_not";
+fn a_simple_queue_on_a_bridge_port_misses_routed_packets_and_a_tree_does_not() {
+    let test = "a_simple_queue_on_a_bridge_port_misses_routed_packets_and_a_tree_does_not";
     if tried(test, "transparent-queuing").is_none() {
         return;
     }
@@ -140,13 +141,13 @@ fn a_simple_queue_on_a_bridge_port_misses_what_is_routed_and_a_tree_does_not() {
     for (measured, name) in [&wrong, &right].into_iter().zip(names) {
         assert_eq!(flow(measured, name)[0], 4_000, "{measured:#}");
     }
-    // What is routed comes as it was sent, whatever the queue says.
+    // The queue does not limit routed packets.
     let [sent, routed] = flow(&wrong, names[0]);
     assert!(routed * 10 > sent * 9, "{wrong:#}");
-    // What is bridged meets the queue, as IP looks at it: half of it is lost there.
+    // Bridged packets pass the queue by `use-ip-firewall`: half of them are lost.
     let [sent, bridged] = flow(&wrong, names[1]);
     assert!(bridged > 500 && bridged * 4 < sent * 3, "{wrong:#}");
-    // Of what both send together, four times what the port may have, most is lost there.
+    // Both flows together send four times the permitted rate, and most packets are lost.
     let together: u64 = names.iter().map(|name| flow(&right, name)[1]).sum();
     assert!(together > 500 && together < 4_000, "{right:#}");
 }

@@ -1,4 +1,4 @@
-//! Switch chips: what they would do with the frames of three hosts, the router's bridge does.
+//! Tests the menus of switch chips: the router's bridge applies their functions to the frames of three hosts.
 
 use lab::Lab;
 
@@ -11,7 +11,7 @@ const LAN: &str = "/interface bridge add name=lan protocol-mode=none\n\
      /interface bridge port add bridge=lan interface=ether3\n\
      /ip address add address=192.0.2.1/24 interface=lan\n";
 
-/// Pings that a host sends, and how many frames others may have sent meanwhile.
+/// Number of pings that a host sends, and the tolerance for unrelated frames.
 const PINGS: u64 = 200;
 const NOISE: u64 = 100;
 
@@ -19,7 +19,7 @@ fn pings(lab: &Lab, host: &str, to: &str) -> bool {
     works(lab, host, &format!("ping -q -c 1 -W 1 {to}"))
 }
 
-/// Frames that a host has received.
+/// Returns the number of frames that a host has received.
 fn received(lab: &Lab, host: &str) -> u64 {
     let said = run(lab, host, "ip -s link show eth0");
     let mut lines = said.lines().skip_while(|line| !line.contains("RX:"));
@@ -28,8 +28,8 @@ fn received(lab: &Lab, host: &str) -> u64 {
 }
 
 #[test]
-fn isolated_ports_reach_their_uplink_alone() {
-    let test = "isolated_ports_reach_their_uplink_alone";
+fn isolated_ports_reach_only_their_uplink() {
+    let test = "isolated_ports_reach_only_their_uplink";
     let Some(lab) = have(test, &["ping"]).then(|| lab(test, &THREE)).flatten() else {
         return;
     };
@@ -53,7 +53,7 @@ fn isolated_ports_reach_their_uplink_alone() {
     ] {
         assert!(!pings(&lab, host, to), "{host} reaches {to}");
     }
-    // The router is reached again where its port is among them.
+    // The router is reachable again if the CPU port is in the forwarding list.
     router.exec(&format!(
         "{isolation} forwarding-override=ether1,switch1-cpu"
     ));
@@ -121,7 +121,7 @@ fn vlan_modes_keep_access_ports_apart() {
     ] {
         assert!(!pings(&lab, host, to), "{host} reaches {to}");
     }
-    // What is said of a port holds for that port, and a trace names it.
+    // The port shows the setting of its switch port, and a trace names it.
     let print = router.exec("/interface/bridge/port/print detail without-paging");
     assert!(print.contains("vlan-mode"), "{print}");
     assert!(router.stop().success());
@@ -162,7 +162,7 @@ fn a_mirror_gets_both_directions_and_rules_come_before_the_bridge() {
     router.exec("/interface/ethernet/switch/rule/remove [find]");
     reaches(&lab, "one", "192.0.2.12");
 
-    // Each request has 1,042 bytes: a rate of 100 kbit/s passes some of a burst, and not all.
+    // Each request has 1,042 bytes, so a rate of 100 kbit/s passes only a part of a burst.
     let rule = "/interface/ethernet/switch/rule/add switch=switch1 ports=ether1 mac-protocol=ip \
                 protocol=icmp rate=100k";
     router.exec(rule);

@@ -1,10 +1,10 @@
-//! TCP and UDP at whatever speed the machine has: what was sent arrives.
+//! Tests that bulk TCP and UDP traffic arrives completely, at any speed.
 
 use lab::Lab;
 
 use crate::world::{PACKET, Router, Server, Start, have, lab, layout, run, until};
 
-/// One run of iperf3 from the client to the server: what the client reports.
+/// Runs iperf3 from the client to the server. Returns the client's report.
 pub(crate) fn iperf(lab: &Lab, address: &str, arguments: &str) -> serde_json::Value {
     let listen = "iperf3 --server --one-off --forceflush";
     let _server = Server::start(lab, "server", listen, "Server listening");
@@ -12,13 +12,13 @@ pub(crate) fn iperf(lab: &Lab, address: &str, arguments: &str) -> serde_json::Va
     serde_json::from_str(&run(lab, "client", &line)).expect("--json prints JSON")
 }
 
-/// Sends so many MB of TCP each way, and says so if less arrives.
+/// Sends this amount of TCP data in each direction; fails if less arrives.
 pub(crate) fn tcp_both_ways(lab: &Lab, address: &str, megabytes: u64) {
     for direction in ["", " --reverse"] {
         let arguments = format!("--bytes {megabytes}M --window 256K{direction}");
         let report = iperf(lab, address, &arguments);
         let received = report["end"]["sum_received"]["bytes"].as_u64();
-        // iperf3 stops counting when the sender is done, with a window or two still on the way.
+        // iperf3 stops counting when the sender is done; a window or two is still in flight.
         let expected = megabytes * 1_000_000 - 2_000_000;
         assert!(
             received >= Some(expected),
@@ -27,8 +27,8 @@ pub(crate) fn tcp_both_ways(lab: &Lab, address: &str, megabytes: u64) {
     }
 }
 
-/// Sends so many MB of UDP in datagrams of this length through these routers. A busy machine
-/// loses some, and counts each where it lost it; what is lost without a count is the routers' fault.
+/// Sends this amount of UDP data in datagrams of this length through these routers. A busy machine may lose datagrams
+/// and counts each loss; the test fails if more are lost than counted.
 pub(crate) fn udp(lab: &Lab, routers: &[Router], address: &str, megabytes: u64, length: u32) {
     let before = counted_losses(lab, routers);
     let arguments = format!("--udp --bitrate 50M --bytes {megabytes}M --length {length}");
@@ -44,7 +44,7 @@ pub(crate) fn udp(lab: &Lab, routers: &[Router], address: &str, megabytes: u64, 
     until(&what, || counted_losses(lab, routers) - before >= lost);
 }
 
-/// Frames that full queues cost so far: the routers' ports, the hosts' devices and sockets.
+/// Returns the number of frames lost in full queues: of the routers' ports, the hosts' devices and sockets.
 fn counted_losses(lab: &Lab, routers: &[Router]) -> u64 {
     let ports = routers
         .iter()
@@ -59,10 +59,10 @@ fn of_a_port(reason: &str) -> bool {
     reason.starts_with("port-")
 }
 
-/// What the devices and the UDP sockets of a host lost.
+/// Returns the losses of a host's devices and UDP sockets.
 fn host_losses(lab: &Lab, host: &str) -> u64 {
     let devices = run(lab, host, "cat /proc/net/dev");
-    // name, then of each direction: bytes, packets, errors, drops, …
+    // Fields: name, then for each direction bytes, packets, errors, drops, …
     let drops = devices.lines().skip(2).flat_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         [4, 12].map(|at| number(fields.get(at).copied()))

@@ -1,4 +1,4 @@
-//! `ferroute trace` asks a router that runs.
+//! Tests `ferroute trace` on a running router.
 
 use std::process::Command;
 
@@ -8,12 +8,12 @@ use crate::home::{hits, home};
 use crate::ipsec;
 use crate::world::{Router, Server, binary, have, lab, run, until, works};
 
-/// The exit code and what was said of a segment.
+/// Traces a TCP segment. Returns the exit code and the answer.
 fn trace(router: &Router, ingress: &str, src: &str, dst: &str) -> (Option<i32>, serde_json::Value) {
     trace_more(router, ingress, src, dst, &[])
 }
 
-/// The exit code and the answer of a trace with more options.
+/// Traces a packet with more options. Returns the exit code and the answer.
 pub(crate) fn trace_more(
     router: &Router,
     ingress: &str,
@@ -32,8 +32,9 @@ pub(crate) fn trace_more(
 }
 
 #[test]
-fn a_running_router_says_which_way_a_packet_would_take() {
-    let Some((_lab, router)) = home("a_running_router_says_which_way_a_packet_would_take") else {
+fn a_trace_on_a_running_router_shows_the_path_of_a_packet() {
+    let Some((_lab, router)) = home("a_trace_on_a_running_router_shows_the_path_of_a_packet")
+    else {
         return;
     };
     until("the router's links are up", || {
@@ -55,7 +56,7 @@ fn a_running_router_says_which_way_a_packet_would_take() {
     assert_eq!(hits(&router, "/ip/firewall/filter", dropped), 0);
 }
 
-/// A client that talks TCP to the server, by connections that are marked for FastTrack, and the port of one.
+/// Starts a TCP client with connections marked for FastTrack. Returns it with the source port of one connection.
 fn talk(lab: &Lab, router: &Router) -> (Server, String) {
     let line = "iperf3 --client 203.0.113.1 --bitrate 1M --length 1000 --time 600 --forceflush";
     let client = Server::start(lab, "client", line, "connected to");
@@ -70,8 +71,8 @@ fn talk(lab: &Lab, router: &Router) -> (Server, String) {
 }
 
 #[test]
-fn a_running_router_knows_the_connection_of_a_packet() {
-    let test = "a_running_router_knows_the_connection_of_a_packet";
+fn a_trace_on_a_running_router_finds_the_packets_connection() {
+    let test = "a_trace_on_a_running_router_finds_the_packets_connection";
     let Some((lab, router)) = have(test, &["iperf3"]).then(|| home(test)).flatten() else {
         return;
     };
@@ -103,7 +104,7 @@ fn a_running_router_knows_the_connection_of_a_packet() {
         assert!(path.starts_with("slow: ") && path.contains(why), "{said:#}");
     }
 
-    // The answer comes to the address that the client was given, and would be dropped as a stranger's.
+    // The reply has the router's address as destination; without the connection it would be dropped.
     let outside = format!("203.0.113.2:{port}");
     let (code, said) = trace(&router, "ether1", "203.0.113.1:5201", &outside);
     assert_eq!(code, Some(0), "{said:#}");
@@ -119,8 +120,8 @@ fn a_running_router_knows_the_connection_of_a_packet() {
 }
 
 #[test]
-fn a_running_router_knows_an_echo_by_its_identifier() {
-    let test = "a_running_router_knows_an_echo_by_its_identifier";
+fn a_trace_on_a_running_router_finds_an_echo_by_its_identifier() {
+    let test = "a_trace_on_a_running_router_finds_an_echo_by_its_identifier";
     let Some((lab, router)) = have(test, &["ping"]).then(|| home(test)).flatten() else {
         return;
     };
@@ -143,7 +144,7 @@ fn a_running_router_knows_an_echo_by_its_identifier() {
     assert_eq!(said["decision"], "sent by bridge");
 }
 
-/// Answers one command and keeps the connection.
+/// FTP server: answers one command and keeps the connection open.
 const FTP_SERVER: &str = "\
 import socket
 listener = socket.create_server(('203.0.113.1', 21))
@@ -154,7 +155,7 @@ connection.sendall(b'200 Okay.\\r\\n')
 connection.recv(1)
 ";
 
-/// Says where it waits for a file, and keeps the connection.
+/// FTP client: announces a port for an active transfer, and keeps the connection open.
 const FTP_CLIENT: &str = "\
 import socket
 connection = socket.create_connection(('203.0.113.1', 21))
@@ -164,8 +165,8 @@ connection.recv(1)
 ";
 
 #[test]
-fn a_running_router_knows_what_its_helpers_expect() {
-    let test = "a_running_router_knows_what_its_helpers_expect";
+fn a_trace_on_a_running_router_finds_expectations_of_helpers() {
+    let test = "a_trace_on_a_running_router_finds_expectations_of_helpers";
     let Some((lab, router)) = have(test, &["python3"]).then(|| home(test)).flatten() else {
         return;
     };
@@ -177,7 +178,7 @@ fn a_running_router_knows_what_its_helpers_expect() {
     let _server = python("server", FTP_SERVER, "listening");
     let _client = python("client", FTP_CLIENT, "200 Okay.");
 
-    // 19 times 256 and 137.
+    // Port 5001 is 19 × 256 + 137.
     let (code, said) = trace(&router, "ether1", "203.0.113.1:20", "203.0.113.2:5001");
     assert_eq!(code, Some(0), "{said:#}");
     for known in [
@@ -196,7 +197,7 @@ fn a_running_router_knows_what_its_helpers_expect() {
     );
 }
 
-/// How often the router has discarded something under this name.
+/// Returns the number of packets with this drop reason.
 fn drops(router: &Router, name: &str) -> u64 {
     let rows = router.rows("/tool/drop/print");
     let row = rows.iter().find(|row| row["reason"] == name);
@@ -217,8 +218,8 @@ fn send(lab: &Lab, to: &str, port: u16) {
 }
 
 #[test]
-fn a_frame_by_a_port_of_a_bridge_meets_the_fate_that_its_trace_says() {
-    let test = "a_frame_by_a_port_of_a_bridge_meets_the_fate_that_its_trace_says";
+fn frames_from_a_bridge_port_get_the_verdict_of_their_trace() {
+    let test = "frames_from_a_bridge_port_get_the_verdict_of_their_trace";
     let programs = have(test, &["ping", "python3"]);
     let Some((lab, router)) = programs.then(|| home(test)).flatten() else {
         return;
@@ -233,7 +234,7 @@ fn a_frame_by_a_port_of_a_bridge_meets_the_fate_that_its_trace_says() {
         trace_more(&router, "ether2", "192.168.88.10:5000", dst, &more)
     };
 
-    // The bridge has a link address of its own, which is no port's.
+    // The bridge has its own MAC address, different from those of its ports.
     let (code, said) = udp("203.0.113.1:9");
     assert_eq!(
         (code, &said["decision"]),
@@ -253,7 +254,7 @@ fn a_frame_by_a_port_of_a_bridge_meets_the_fate_that_its_trace_says() {
     });
     assert_eq!(drops(&router, "ethernet-other-host"), 0);
 
-    // The laptop is in the bridge's network: no rule of IP sees what the client sends it.
+    // The laptop is in the bridge's network: IP rules do not see frames between the two hosts.
     let (code, said) = udp("192.168.88.11:7");
     assert_eq!(
         (code, &said["decision"]),
@@ -270,8 +271,8 @@ fn a_frame_by_a_port_of_a_bridge_meets_the_fate_that_its_trace_says() {
 }
 
 #[test]
-fn a_running_router_follows_packets_into_ipsec_and_out_of_it() {
-    let test = "a_running_router_follows_packets_into_ipsec_and_out_of_it";
+fn a_trace_on_a_running_router_includes_ipsec_in_both_directions() {
+    let test = "a_trace_on_a_running_router_includes_ipsec_in_both_directions";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, &ipsec::SITES))
         .flatten()
@@ -296,7 +297,7 @@ fn a_running_router_follows_packets_into_ipsec_and_out_of_it() {
         assert!(said.to_string().contains(words), "{words}: {said:#}");
     }
 
-    // In the clear a packet is not delivered, in a trace as on the wire.
+    // An unencrypted packet is dropped, in the trace as in reality.
     let (code, said) = trace(&left, "ether2", "10.2.0.2:5000", "10.1.0.1:443");
     assert_eq!(code, Some(10), "{said:#}");
     assert!(

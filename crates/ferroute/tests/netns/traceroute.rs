@@ -1,4 +1,4 @@
-//! The router is a hop: it says so when a packet's time ends at it.
+//! Tests that the router is a hop of traceroute: it answers packets with an expired TTL.
 
 use crate::world::{PACKET, Router, Start, have, lab, layout, run};
 
@@ -18,7 +18,7 @@ fn traceroute_shows_the_router_and_then_the_destination() {
         (6, ["2001:db8:88::1", "2001:db8:1::1"]),
     ] {
         for method in ["", " -I", " -T"] {
-            // One probe at a time: errors are limited in rate, and none may be missing here.
+            // One probe at a time, because ICMP errors are rate limited and none may be missing.
             let options = format!("-{protocol} -n -q 1 -N 1 -w 10 -m 5{method}");
             let said = run(&lab, "client", &format!("traceroute {options} {}", hops[1]));
 

@@ -1,4 +1,4 @@
-//! Tunnels between two sites: EoIP, GRE and IPIP, in clear and with `ipsec-secret`.
+//! Tests tunnels between two sites: EoIP, GRE and IPIP, without and with `ipsec-secret`.
 //!
 //! The sites are those of `ipsec.rs`.
 
@@ -7,7 +7,7 @@ use lab::Lab;
 use crate::ipsec::{SITES, reaches, router};
 use crate::world::{Router, have, lab, until, works};
 
-/// The three lines of a tunnel on each side.
+/// Returns the three configuration lines of a tunnel for one side.
 fn tunnel(kind: &str, site: u8, other: u8, more: &str) -> String {
     let id = if kind.starts_with("eoip") {
         " tunnel-id=77"
@@ -39,8 +39,8 @@ fn sites(test: &str) -> Option<Lab> {
 }
 
 #[test]
-fn tunnels_join_two_sites_in_clear_and_by_a_secret() {
-    let test = "tunnels_join_two_sites_in_clear_and_by_a_secret";
+fn tunnels_connect_two_sites_without_and_with_ipsec() {
+    let test = "tunnels_connect_two_sites_without_and_with_ipsec";
     let Some(lab) = sites(test) else { return };
     for kind in ["eoip", "gre", "ipip"] {
         for secret in ["", "ipsec-secret=\"correct horse\" allow-fast-path=no"] {
@@ -58,8 +58,8 @@ fn tunnels_join_two_sites_in_clear_and_by_a_secret() {
 }
 
 #[test]
-fn eoip_bridges_two_sites_and_packets_as_long_as_the_link_go_in_fragments() {
-    let test = "eoip_bridges_two_sites_and_packets_as_long_as_the_link_go_in_fragments";
+fn eoip_bridges_two_sites_and_fragments_long_packets() {
+    let test = "eoip_bridges_two_sites_and_fragments_long_packets";
     let Some(lab) = sites(test) else { return };
     let config = |site: u8, other: u8| {
         format!(
@@ -87,8 +87,8 @@ fn eoip_bridges_two_sites_and_packets_as_long_as_the_link_go_in_fragments() {
 }
 
 #[test]
-fn a_tunnel_whose_other_end_is_silent_does_not_run_until_it_is_heard_again() {
-    let test = "a_tunnel_whose_other_end_is_silent_does_not_run_until_it_is_heard_again";
+fn a_tunnel_without_keepalive_answers_stops_running_until_answers_return() {
+    let test = "a_tunnel_without_keepalive_answers_stops_running_until_answers_return";
     let Some(lab) = sites(test) else { return };
     for kind in ["eoip", "gre"] {
         let config = |site, other| tunnel(kind, site, other, "keepalive=1s,2");

@@ -1,4 +1,4 @@
-//! Interfaces whose other end is a device of the machine, for a container.
+//! Tests `/interface/veth`: its other end is a device of the machine, for a container.
 
 use crate::world::{
     PACKET, Router, Start, driver_works, have, lab, layout, run, shell, until, works,
@@ -39,7 +39,7 @@ fn a_container_reaches_the_router_by_its_end_of_a_veth() {
     until("the interface runs", || {
         router.value("/interface/veth/print", "veth1", "running") == "true"
     });
-    // The kernel has both ends' addresses here: only the device's leads to the router.
+    // The kernel has the addresses of both ends, so the pings must name their source device to leave the machine.
     for ping in [
         "ping -q -c 1 -W 1 -I veth1 10.9.0.1",
         "ping -q -c 1 -W 1 -I veth1 2001:db8:9::1",
@@ -59,8 +59,8 @@ fn a_container_reaches_the_router_by_its_end_of_a_veth() {
 }
 
 #[test]
-fn a_name_that_a_device_has_already_is_said() {
-    let test = "a_name_that_a_device_has_already_is_said";
+fn a_name_conflict_with_another_device_is_reported() {
+    let test = "a_name_conflict_with_another_device_is_reported";
     let Some(lab) = lab(test, layout("plain")) else {
         return;
     };

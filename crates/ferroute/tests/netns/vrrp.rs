@@ -1,4 +1,4 @@
-//! VRRP with keepalived: two routers of different makers share a gateway's address.
+//! Tests VRRP with keepalived: two routers with different implementations share a gateway address.
 //!
 //! ```text
 //! client ── switch ── router (ferroute)
@@ -69,14 +69,14 @@ const SEGMENT: Layout = Layout {
     config: "",
 };
 
-/// How both routers are set up.
+/// Configuration of both routers.
 #[derive(Clone, Copy, Debug)]
 struct Case {
-    /// Of the virtual router in ferroute.
+    /// Properties of the virtual router in ferroute.
     vrrp: &'static str,
-    /// Lines of the instance in keepalived.
+    /// Lines of the instance in keepalived's configuration.
     keepalived: &'static str,
-    /// The family, by the place of its shared address.
+    /// Index of the family in [`SHARED`].
     family: usize,
 }
 
@@ -85,7 +85,7 @@ impl Case {
         SHARED[self.family]
     }
 
-    /// Starts ferroute, of this priority.
+    /// Starts ferroute with this priority.
     fn router(&self, lab: &Lab, priority: u8) -> Router {
         let menu = ["/ip address", "/ipv6 address"][self.family];
         let length = [32, 128][self.family];
@@ -99,14 +99,14 @@ impl Case {
         );
         let start = Start {
             ports: vec![format!("ether1={PACKET}:ether1")],
-            // One that was killed has not given it back.
+            // A killed router has not restored the devices.
             arguments: &["--take"],
             ..Start::with(PACKET, &config)
         };
         Router::start(lab, &start)
     }
 
-    /// Starts keepalived, of priority 100.
+    /// Starts keepalived with priority 100.
     fn peer(&self, lab: &Lab, folder: &Folder) -> Server {
         let own = [SHARED[0], "fe80::7:7"][self.family];
         let more = match self.family {
@@ -120,7 +120,7 @@ impl Case {
         );
         let path = |name: &str| folder.file(name).display().to_string();
         fs::write(folder.file("keepalived.conf"), config).expect("a folder of our own");
-        // One process, that is: without a parent nobody has to be ended besides it.
+        // Without the parent process, the test has to end only one process.
         let line = format!(
             "keepalived -n -P -l -D -R -f {} -p {} -r {}",
             path("keepalived.conf"),
@@ -136,7 +136,7 @@ impl Case {
         )
     }
 
-    /// The link address that the client has for the shared address.
+    /// Returns the MAC address that the client has resolved for the shared address.
     fn known(&self, lab: &Lab) -> String {
         run(
             lab,
@@ -145,7 +145,7 @@ impl Case {
         )
     }
 
-    /// Whether the client reaches the shared address, and by ferroute or not.
+    /// Returns true if the client reaches the shared address, and ferroute is the master or not as expected.
     fn is_at_router(&self, lab: &Lab, expected: bool) -> bool {
         let ping = format!("ping -q -c 1 -W 1 {}", self.shared());
         let mac = ["00:00:5e:00:01:07", "00:00:5e:00:02:07"][self.family];
@@ -157,7 +157,7 @@ fn is_master(router: &Router) -> bool {
     router.value("/interface/vrrp/print", "vrrp1", "master") == "true"
 }
 
-/// keepalived and its child, which runs the protocol.
+/// Kills keepalived and its child, which runs the protocol.
 fn kill_peer(lab: &Lab, folder: &Folder) {
     let pids: Vec<_> = ["pid", "vrrp-pid"]
         .iter()
@@ -167,7 +167,7 @@ fn kill_peer(lab: &Lab, folder: &Folder) {
     shell(lab, "peer", &format!("kill -9 {pids}"));
 }
 
-/// The two elect, and take over from each other.
+/// Tests the election, and takeovers in both directions.
 fn elect(test: &str, case: Case) {
     let Some(lab) = have(test, &["ping", "keepalived"])
         .then(|| lab(test, &SEGMENT))
@@ -187,14 +187,14 @@ fn elect(test: &str, case: Case) {
     let peer = case.peer(&lab, &folder);
     until("keepalived is master", || case.is_at_router(&lab, false));
 
-    // A better one comes.
+    // A router with a higher priority starts.
     let router = case.router(&lab, 200);
     until("ferroute takes over", || case.is_at_router(&lab, true));
     assert!(is_master(&router), "{case:?}");
     let drops = router.exec("/tool/drop/print without-paging");
     assert!(!drops.contains("vrrp-"), "{case:?}: {drops}");
 
-    // It dies without a word, and comes back.
+    // It is killed, and starts again.
     router.kill();
     until("keepalived takes over", || case.is_at_router(&lab, false));
     let router = case.router(&lab, 200);
@@ -202,11 +202,11 @@ fn elect(test: &str, case: Case) {
         case.is_at_router(&lab, true)
     });
 
-    // It says that it goes.
+    // An orderly stop gives up the role of master at once.
     assert!(router.stop().success());
     until("keepalived is told", || case.is_at_router(&lab, false));
 
-    // A worse one waits, and takes over when the better one dies.
+    // A router with a lower priority waits, and takes over when the master is killed.
     let router = case.router(&lab, 50);
     until("ferroute waits", || {
         router.value("/interface/vrrp/print", "vrrp1", "backup") == "true"

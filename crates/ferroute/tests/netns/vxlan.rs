@@ -1,4 +1,4 @@
-//! VXLAN with the kernel's: static other ends, a group, both families below, packets that come in fragments.
+//! Tests VXLAN with the kernel's implementation: static VTEPs, a group, both families as underlay, fragmented packets.
 //!
 //! ```text
 //! one (kernel) ── switch ── router (ferroute)
@@ -69,7 +69,7 @@ const OWN: &str = "/ip address add address=192.0.2.11/24 interface=ether1\n\
                    /ipv6 address add address=2001:db8:2::11/64 interface=ether1 advertise=no\n";
 const FDB: &str = "/interface/vxlan/fdb/print";
 
-/// The lab with its switch, if this machine can have one with the kernel's VXLAN.
+/// Starts the lab with its switch; `None` if this machine cannot run it or its kernel lacks VXLAN.
 fn segment(test: &str) -> Option<Lab> {
     let lab = have(test, &["ping", "ip", "bridge"]).then(|| lab(test, &SEGMENT))??;
     shell(
@@ -99,7 +99,7 @@ fn start(lab: &Lab, config: &str) -> Router {
     Router::start(lab, &start)
 }
 
-/// Makes a network on a host of the kernel.
+/// Adds a VXLAN interface on a host.
 fn add(lab: &Lab, host: &str, network: &str, address: &str) {
     let script = format!(
         "ip link add vx0 type vxlan {network}
@@ -109,7 +109,7 @@ fn add(lab: &Lab, host: &str, network: &str, address: &str) {
     shell(lab, host, &script);
 }
 
-/// Names other ends that frames for all go to.
+/// Adds VTEPs to which a host floods frames.
 fn flood_to(lab: &Lab, host: &str, ends: &[&str]) {
     for end in ends {
         let entry = format!("bridge fdb append 00:00:00:00:00:00 dev vx0 dst {end}");
@@ -121,8 +121,8 @@ fn reaches(lab: &Lab, host: &str, to: &str, more: &str) -> bool {
     works(lab, host, &format!("ping -q -c 1 -W 2{more} {to}"))
 }
 
-/// Packets as long as the link below takes go both ways, in fragments there. The kernel makes none of datagrams over
-/// IPv6.
+/// Sends packets of the inner MTU in both directions; the underlay fragments them. The kernel does not fragment VXLAN
+/// datagrams over IPv6.
 fn exchange_long_packets(lab: &Lab, router: &Router, version: &str) {
     let (mtu, both) = if version == "ipv4" {
         (1500, true)
@@ -139,8 +139,8 @@ fn exchange_long_packets(lab: &Lab, router: &Router, version: &str) {
 }
 
 #[test]
-fn static_other_ends_of_both_families_reach_each_other() {
-    let test = "static_other_ends_of_both_families_reach_each_other";
+fn static_vteps_of_both_families_reach_each_other() {
+    let test = "static_vteps_of_both_families_reach_each_other";
     let Some(lab) = segment(test) else { return };
     for (version, ends, local) in [
         (
@@ -224,7 +224,7 @@ fn members_of_a_group_find_each_other() {
             reaches(&lab, "one", "10.9.0.1", "") && reaches(&lab, "two", "10.9.0.1", "")
         });
         assert!(router.rows(FDB).len() >= 2);
-        // The switch has heard that the group is received at the router.
+        // The switch has learned that the router receives the group.
         let known = run(&lab, "switch", "bridge mdb show");
         let snoops = known.contains(group);
         let there = known
@@ -239,12 +239,12 @@ fn members_of_a_group_find_each_other() {
 }
 
 #[test]
-fn a_stream_passes_whole_through_a_network() {
-    let test = "a_stream_passes_whole_through_a_network";
+fn a_tcp_stream_passes_completely_through_a_vxlan() {
+    let test = "a_tcp_stream_passes_completely_through_a_vxlan";
     let Some(lab) = have(test, &["python3"]).then(|| segment(test)).flatten() else {
         return;
     };
-    // From one network into another: what comes merged out of one goes in segments into the other.
+    // From one VXLAN into another: merged segments of one leave as single segments into the other.
     let router = start(
         &lab,
         "/interface vxlan add name=vxlan1 vni=7\n\

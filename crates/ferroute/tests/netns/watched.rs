@@ -1,4 +1,4 @@
-//! What tells others how the router is: metrics, health, and logs that go elsewhere.
+//! Tests monitoring: metrics, health, remote logs, netwatch, traffic flow, fetch.
 
 use std::fs;
 use std::path::Path;
@@ -8,14 +8,14 @@ use lab::Lab;
 use crate::pair::{PAIR, PEER, ROUTER, start};
 use crate::world::{Folder, Server, have, lab, run, shell, text, until};
 
-/// A lab with these programs, if this machine can have one.
+/// Starts a lab; `None` if this machine cannot run it or a program is missing.
 fn world(test: &str, programs: &[&str]) -> Option<Lab> {
     have(test, programs).then(|| lab(test, &PAIR)).flatten()
 }
 
 #[test]
-fn prometheus_reads_what_is_counted_and_only_users_do() {
-    let test = "prometheus_reads_what_is_counted_and_only_users_do";
+fn prometheus_metrics_need_a_user_and_show_counters() {
+    let test = "prometheus_metrics_need_a_user_and_show_counters";
     let Some(lab) = world(test, &["curl"]) else {
         return;
     };
@@ -49,8 +49,8 @@ fn prometheus_reads_what_is_counted_and_only_users_do() {
 }
 
 #[test]
-fn logs_go_to_a_server_by_tcp_and_wait_for_one_that_is_away() {
-    let test = "logs_go_to_a_server_by_tcp_and_wait_for_one_that_is_away";
+fn logs_go_to_a_server_by_tcp_and_wait_while_it_is_unreachable() {
+    let test = "logs_go_to_a_server_by_tcp_and_wait_while_it_is_unreachable";
     let Some(lab) = world(test, &["python3"]) else {
         return;
     };
@@ -87,8 +87,8 @@ fn logs_go_to_a_server_by_tcp_and_wait_for_one_that_is_away() {
 }
 
 #[test]
-fn logs_go_by_tls_to_a_server_that_proves_who_it_is() {
-    let test = "logs_go_by_tls_to_a_server_that_proves_who_it_is";
+fn logs_go_by_tls_only_to_a_server_with_a_valid_certificate() {
+    let test = "logs_go_by_tls_only_to_a_server_with_a_valid_certificate";
     let Some(lab) = world(test, &["python3"]) else {
         return;
     };
@@ -128,7 +128,7 @@ fn logs_go_by_tls_to_a_server_that_proves_who_it_is() {
     router.exec("/log/warning \"by TLS\"");
     until("what is said comes", || said().contains("by TLS"));
 
-    // Each stands behind its length (RFC 5425, 4.3).
+    // Each message follows its length (RFC 5425, 4.3).
     let said = said();
     let first = said.rfind("refused\n").map_or(0, |at| at + 8);
     let mut rest = &said[first..];
@@ -142,8 +142,8 @@ fn logs_go_by_tls_to_a_server_that_proves_who_it_is() {
 }
 
 #[test]
-fn hosts_are_watched_by_echo_by_tcp_and_by_http_and_scripts_hear_of_it() {
-    let test = "hosts_are_watched_by_echo_by_tcp_and_by_http_and_scripts_hear_of_it";
+fn netwatch_probes_hosts_by_echo_tcp_and_http_and_runs_scripts() {
+    let test = "netwatch_probes_hosts_by_echo_tcp_and_http_and_runs_scripts";
     let Some(lab) = world(test, &["python3"]) else {
         return;
     };
@@ -225,7 +225,7 @@ fn nfdump_reads_the_flows_of_all_versions() {
             rows.iter()
                 .any(|row| row.to_string().contains(&format!("{port}")))
         });
-        // What it has heard is in a file when it ends.
+        // nfcapd writes its flows to a file when it ends.
         shell(&lab, "peer", &format!("kill -TERM $(cat {pid})"));
         let filter = format!("proto icmp and src ip {PEER} and dst ip {ROUTER} and packets 7");
         until("nfdump has read the file", || {
@@ -271,14 +271,14 @@ fn pages_are_fetched_into_variables_and_files() {
         "/tool/fetch url=http://{PEER}:8080/long output=user as-value"
     ));
     assert!(long.contains("more than 64512 bytes"), "{long}");
-    // A page that is only counted has no greatest size.
+    // A page that is only counted has no size limit.
     let counted = format!("/tool/fetch url=http://{PEER}:8080/long output=none as-value");
     let counted = router.exec(&format!(":put ([{counted}]->\"downloaded\")"));
     assert_eq!(counted.trim(), "196");
     let refused = fails(&format!("/tool/fetch url=http://{PEER}:8081/ output=none"));
     assert!(refused.contains("refused"), "{refused}");
     assert!(!refused.contains("os error"), "{refused}");
-    // Commas and semicolons in the values of header fields, in a list and in one text.
+    // Header field values with commas and semicolons, in a list and in one text.
     let fields = "http-header-field=({ \"User-Agent: Router/1 (https://a.example/; b, c)\" })";
     let text = "http-header-field=\"Accept: text/html;q=1, text/plain, X-Other: 1\"";
     for header in [fields, text] {
@@ -289,7 +289,7 @@ fn pages_are_fetched_into_variables_and_files() {
     }
 }
 
-/// Serves a folder by HTTPS at the address, the port, and with the certificate and the key that it is given.
+/// An HTTPS server of a folder. Arguments: address, port, certificate, key.
 const SECURE: &str = "\
 import http.server, os, ssl, sys
 at, port, folder, certificate, key = sys.argv[1:]
@@ -310,7 +310,7 @@ print('Serving', flush=True)
 server.serve_forever()
 ";
 
-/// A server of the peer's that gives the folder's pages by HTTPS at port 8443.
+/// Starts an HTTPS server of the folder's pages on the peer, at port 8443.
 fn secure_pages(lab: &Lab, folder: &Folder, certificate: &Path, key: &Path) -> Server {
     let path = |path: &Path| path.display().to_string();
     let at = folder.file("");
@@ -329,8 +329,8 @@ fn secure_pages(lab: &Lab, folder: &Folder, certificate: &Path, key: &Path) -> S
 }
 
 #[test]
-fn pages_are_fetched_and_watched_by_https_of_who_proves_who_he_is() {
-    let test = "pages_are_fetched_and_watched_by_https_of_who_proves_who_he_is";
+fn pages_are_fetched_and_watched_by_https_only_with_a_valid_certificate() {
+    let test = "pages_are_fetched_and_watched_by_https_only_with_a_valid_certificate";
     let Some(lab) = world(test, &["python3"]) else {
         return;
     };

@@ -1,4 +1,4 @@
-//! WireGuard between two sites: two routers of ferroute, and ferroute with wireguard-go.
+//! Tests WireGuard between two sites: two ferroute routers, and ferroute with wireguard-go.
 //!
 //! ```text
 //! one ── left (ferroute) ── right (ferroute, or wireguard-go) ── two
@@ -9,7 +9,7 @@ use lab::Lab;
 use crate::ipsec::{SITES, router};
 use crate::world::{Folder, Router, Server, have, lab, output, run, shell, text, until, works};
 
-/// What a router says about itself: its addresses, and a WireGuard interface with a key that is made.
+/// Returns the configuration of a site's router: its addresses, and a WireGuard interface with a generated key.
 pub(crate) fn base(site: u8, other: u8) -> String {
     format!(
         "/ip address add address=10.{site}.0.1/24 interface=ether1\n\
@@ -24,7 +24,7 @@ pub(crate) fn public(router: &Router) -> String {
     router.value("/interface/wireguard/print", "wg", "public-key")
 }
 
-/// Tells a router of the other site as a peer.
+/// Adds the other site's router as a peer.
 pub(crate) fn meet(router: &Router, other: u8, key: &str, more: &str) {
     router.exec(&format!(
         "/interface/wireguard/peers add interface=wg name=far public-key=\"{key}\" \
@@ -45,8 +45,8 @@ pub(crate) fn peer(router: &Router, property: &str) -> String {
 }
 
 #[test]
-fn two_sites_reach_each_other_by_keys_that_they_made() {
-    let test = "two_sites_reach_each_other_by_keys_that_they_made";
+fn two_sites_reach_each_other_with_generated_keys() {
+    let test = "two_sites_reach_each_other_with_generated_keys";
     let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
         return;
     };
@@ -62,7 +62,7 @@ fn two_sites_reach_each_other_by_keys_that_they_made() {
         &format!("{} {shared}", endpoint(2)),
     );
     meet(&right, 1, &public(&left), shared);
-    // The first packet waits for the handshake, and is not lost.
+    // The first packet waits for the handshake and is delivered.
     assert!(
         works(&lab, "one", "ping -q -c 1 -W 5 10.2.0.2"),
         "{}",
@@ -70,18 +70,18 @@ fn two_sites_reach_each_other_by_keys_that_they_made() {
     );
     assert_eq!(peer(&right, "current-endpoint-address"), "192.0.2.1");
     assert_ne!(peer(&left, "last-handshake"), "");
-    // Long packets: those who may not be fragmented are told, others go in pieces.
+    // Long packets: senders with DF get an error, packets without DF are fragmented.
     assert!(reaches(&lab, " -s 1392 -M do"));
     assert!(!reaches(&lab, " -s 1393 -M do"));
     assert!(reaches(&lab, " -s 3000"));
-    // A firewall in front of it all changes nothing.
+    // Firewall rules do not change the result.
     for router in [&left, &right] {
         router.exec("/ip firewall filter add chain=input protocol=udp dst-port=13231");
         router.exec("/ip firewall filter add chain=forward connection-state=invalid action=drop");
         router.exec("/ip firewall nat add chain=srcnat out-interface=ether2 action=masquerade");
     }
     assert!(reaches(&lab, ""));
-    // Another key is not met, and the old sessions are over.
+    // A peer with another key is refused, and the old sessions end.
     right.exec(
         "/interface/wireguard set wg private-key=\"yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\"",
     );
@@ -95,8 +95,8 @@ fn two_sites_reach_each_other_by_keys_that_they_made() {
 }
 
 #[test]
-fn a_peer_that_moves_is_followed_and_strangers_are_not() {
-    let test = "a_peer_that_moves_is_followed_and_strangers_are_not";
+fn a_roaming_peer_is_followed_and_other_addresses_are_refused() {
+    let test = "a_roaming_peer_is_followed_and_other_addresses_are_refused";
     let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
         return;
     };
@@ -113,7 +113,7 @@ fn a_peer_that_moves_is_followed_and_strangers_are_not() {
         peer(&right, "current-endpoint-address") == "192.0.2.9"
     });
     assert!(works(&lab, "two", "ping -q -c 1 -W 2 10.1.0.2"));
-    // Of addresses that are not behind the peer nothing comes in.
+    // Packets with source addresses outside of the peer's `allowed-address` are dropped.
     right.exec("/interface/wireguard/peers set far allowed-address=10.9.0.1/32");
     assert!(!reaches(&lab, ""));
     let drops = right.rows("/tool/drop/print");
@@ -123,13 +123,13 @@ fn a_peer_that_moves_is_followed_and_strangers_are_not() {
             .any(|row| row["reason"] == "wireguard-wrong-source"),
         "{drops:#?}"
     );
-    // Without a peer that has the address, nothing goes out.
+    // Packets without a peer for their destination are dropped.
     assert!(!works(&lab, "two", "ping -q -c 1 -W 1 10.1.0.2"));
 }
 
 #[test]
-fn a_network_goes_and_comes_back_as_a_file_of_wg_quick() {
-    let test = "a_network_goes_and_comes_back_as_a_file_of_wg_quick";
+fn an_interface_is_exported_and_imported_as_a_wg_quick_file() {
+    let test = "an_interface_is_exported_and_imported_as_a_wg_quick_file";
     let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
         return;
     };
@@ -152,7 +152,7 @@ fn a_network_goes_and_comes_back_as_a_file_of_wg_quick() {
     until("the peer is met as it was", || reaches(&lab, ""));
 }
 
-/// wireguard-go on the right, with an interface `wg0` that has this key.
+/// Starts wireguard-go on the right, with an interface `wg0` with this key.
 fn go(lab: &Lab, folder: &Folder, key: &str, peer: &str) -> Server {
     let private = folder.file("private");
     std::fs::write(&private, format!("{key}\n")).expect("a folder of our own");
@@ -170,15 +170,15 @@ fn go(lab: &Lab, folder: &Folder, key: &str, peer: &str) -> Server {
     Server::begin(command.expect("a host of the layout"), "up")
 }
 
-/// wireguard-go ends with its interface.
+/// Removes the interface, which ends wireguard-go.
 fn end(lab: &Lab, go: Server) {
     run(lab, "right", "ip link delete wg0");
     drop(go);
 }
 
 #[test]
-fn wireguard_go_joins_its_site_whoever_begins() {
-    let test = "wireguard_go_joins_its_site_whoever_begins";
+fn wireguard_go_connects_as_initiator_and_responder() {
+    let test = "wireguard_go_connects_as_initiator_and_responder";
     let programs = ["ping", "wg", "wireguard-go", "iperf3"];
     let Some(lab) = have(test, &programs).then(|| lab(test, &SITES)).flatten() else {
         return;
@@ -219,7 +219,7 @@ fn wireguard_go_joins_its_site_whoever_begins() {
     );
     drop(server);
     end(&lab, first);
-    // It begins: this end has forgotten everything.
+    // The peer initiates: the router has no session.
     left.exec("/interface/wireguard/peers remove far");
     let second = go(&lab, &folder, key.trim(), &of_left);
     meet(&left, 2, theirs.trim(), "");
@@ -232,8 +232,8 @@ fn wireguard_go_joins_its_site_whoever_begins() {
 }
 
 #[test]
-fn a_peers_device_is_configured_by_text_or_picture() {
-    let test = "a_peers_device_is_configured_by_text_or_picture";
+fn a_peers_configuration_is_shown_as_text_and_qr_code() {
+    let test = "a_peers_configuration_is_shown_as_text_and_qr_code";
     let Some(lab) = lab(test, &SITES) else { return };
     let left = router(&lab, "left", &base(1, 2));
     left.exec(
@@ -258,13 +258,13 @@ fn a_peers_device_is_configured_by_text_or_picture() {
         shown.contains("PrivateKey = ") && shown.contains('█'),
         "{shown}"
     );
-    // Another one's keys are made, too.
+    // Keys of a second peer are generated, too.
     left.exec(
         "/interface/wireguard/peers add interface=wg private-key=auto allowed-address=10.9.0.8/32",
     );
     let peers = left.rows("/interface/wireguard/peers/print");
     assert_ne!(peers[0]["public-key"], peers[1]["public-key"], "{peers:#?}");
-    // Keys that are none are refused, and change nothing.
+    // Malformed keys are refused and change nothing.
     let refused = left.command("/interface/wireguard/peers add interface=wg public-key=short");
     let said = text(&refused.stdout) + &text(&refused.stderr);
     assert!(said.contains("44 characters"), "{said}");

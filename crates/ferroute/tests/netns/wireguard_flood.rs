@@ -1,4 +1,4 @@
-//! Floods of forged handshakes on a port of WireGuard: a peer gets in beside them from any address.
+//! Tests floods of forged handshakes on a WireGuard port: an honest peer connects meanwhile, from any address.
 
 use lab::Lab;
 
@@ -6,8 +6,8 @@ use crate::ipsec::{SITES, router};
 use crate::wireguard::{base, endpoint, meet, peer, public};
 use crate::world::{Folder, Router, Server, have, lab, until, works};
 
-/// Sends handshake initiations with a valid MAC1, 8,000 a second. The first argument is the public key. Their
-/// sources are the second argument, or any of 100.64.0.0/16 for `any`: `flood.py KEY SOURCE`.
+/// Sends 8,000 handshake initiations with a valid MAC1 per second: `flood.py KEY SOURCE`. KEY is the router's public
+/// key. SOURCE is the source address, or `any` for addresses of 100.64.0.0/16.
 const FLOOD: &str = r#"
 import base64, hashlib, os, random, socket, struct, sys, time
 raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
@@ -43,7 +43,7 @@ fn dropped(router: &Router) -> u64 {
         .sum()
 }
 
-/// Moves the right site to an address and makes it forget its sessions and cookies; waits until it is there.
+/// Moves the right site to an address and restarts it without sessions and cookies; waits until it is connected.
 fn moves_to(lab: &Lab, (left, right): (&Router, &Router), address: &str) {
     right.exec(&format!(
         "/ip/address/set [find interface=ether2] address={address}/24"
@@ -57,8 +57,8 @@ fn moves_to(lab: &Lab, (left, right): (&Router, &Router), address: &str) {
 }
 
 #[test]
-fn a_peer_gets_in_beside_forged_handshakes_even_from_its_own_address() {
-    let test = "a_peer_gets_in_beside_forged_handshakes_even_from_its_own_address";
+fn a_peer_connects_during_floods_of_forged_handshakes_even_from_its_own_address() {
+    let test = "a_peer_connects_during_floods_of_forged_handshakes_even_from_its_own_address";
     let programs = have(test, &["ping", "python3"]);
     let Some(lab) = programs.then(|| lab(test, &SITES)).flatten() else {
         return;

@@ -1,4 +1,4 @@
-//! Several workers share the ports.
+//! Tests several workers that share ports.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use crate::drivers::tap_router;
 use crate::throughput::{iperf, tcp_both_ways};
 use crate::world::{PACKET, Router, Start, XDP, driver_works, have, lab, layout, run};
 
-/// Many flows, of both families, each way.
+/// Sends many flows of both families in each direction.
 fn carries_all_at_once(lab: &Lab) {
     for address in ["203.0.113.1", "2001:db8:1::1"] {
         run(
@@ -17,13 +17,14 @@ fn carries_all_at_once(lab: &Lab) {
             &format!("ping -q -c 100 -i 0.002 -W 10 {address}"),
         );
         tcp_both_ways(lab, address, 20);
-        // More than a pool has frames, of which each worker has a part: what the other frees has to come home.
+        // More data than a pool has frames, of which each worker has a share: frames freed by another worker have to
+        // return.
         for direction in ["", " --reverse"] {
             let arguments = format!("--parallel 8 --bytes 80M --window 256K{direction}");
             let report = iperf(lab, address, &arguments);
             let received = report["end"]["sum_received"]["bytes"].as_u64();
-            // iperf3 stops counting when the senders are done: buffers of 512 KB at both ends of eight
-            // connections are still on the way.
+            // iperf3 stops counting when the senders are done: buffers of 512 KB at both ends of eight connections are
+            // still in flight.
             assert!(
                 received > Some(70_000_000),
                 "{address} {arguments}: {received:?}"
@@ -53,7 +54,7 @@ fn two_workers(driver: &str, test: &str) {
     );
 
     carries_all_at_once(&lab);
-    // The counters are the sum over the workers: no more than the links carried, and no less.
+    // The counters are sums over the workers, and plausible for the transferred data.
     let sent = router.number("/interface/print stats", "ether1", "tx-byte");
     assert!(sent > 2 * 30_000_000, "{sent}");
 }
@@ -80,7 +81,7 @@ fn two_workers_share_tap_ports() {
             "{worker} had nothing to do"
         );
     }
-    // A flow has one worker, so nothing of it is overtaken.
+    // A flow has one worker, so none of its packets is overtaken.
     let report = iperf(
         &lab,
         "203.0.113.1",
@@ -89,8 +90,8 @@ fn two_workers_share_tap_ports() {
     assert_eq!(report["end"]["streams"][0]["udp"]["out_of_order"], 0);
 }
 
-/// One worker has the only queue of a device, and both have one of the other device: what arrived in the frames of
-/// the first goes out by the second.
+/// One device has one queue, which belongs to one worker; the other device has a queue per worker. Frames received from
+/// the first leave by the second.
 #[test]
 fn two_workers_share_the_frames_of_one_queue() {
     let test = "two_workers_share_the_frames_of_one_queue";
@@ -150,11 +151,11 @@ fn an_idle_router_uses_under_two_percent_of_a_core() {
         run(&lab, "client", "ping -q -c 100 -i 0.002 -W 10 203.0.113.1");
         let (begin, before) = (Instant::now(), router.ticks());
 
-        // One packet each way a second is what makes it idle rather than unused.
+        // An idle router still forwards one packet per second in each direction.
         run(&lab, "client", "ping -q -c 5 -i 1 -W 10 203.0.113.1");
 
         let (used, elapsed) = (router.ticks() - before, begin.elapsed());
-        // A hundredth of a second is a tick, so a percent of a core is as many ticks as seconds.
+        // A tick is 10 ms, so one percent of a core is one tick per second.
         assert!(
             used <= 2 * elapsed.as_secs(),
             "{driver}: {used} ticks in {elapsed:?}"

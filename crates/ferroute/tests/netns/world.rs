@@ -1,4 +1,4 @@
-//! A lab with the router running in it.
+//! Helpers: labs, hosts, and a running router.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -14,16 +14,16 @@ use lab::testing::skip;
 use lab::{Holding, Lab, Layout, Life, Options};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The port drivers, as they are spelt before a device's name.
+/// Port drivers, as prefixes of device names.
 pub(crate) const PACKET: &str = "packet";
 pub(crate) const XDP: &str = "xdp";
 pub(crate) const XDP_GENERIC: &str = "xdp-generic";
 pub(crate) const XDP_NATIVE: &str = "xdp-native";
 
-/// How long a condition may take that has no reason to take any time, on the busiest machine.
+/// Timeout of conditions that should hold immediately, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A lab for this test, in the best way this machine has; `None`, and noted, when it has none.
+/// Starts a lab in the best way that this machine supports. Skips the test and returns `None` if it supports none.
 pub(crate) fn lab(test: &str, layout: &Layout) -> Option<Lab> {
     match Holding::choose() {
         Ok(holding) => Some(lab_held(test, layout, holding)),
@@ -34,7 +34,7 @@ pub(crate) fn lab(test: &str, layout: &Layout) -> Option<Lab> {
     }
 }
 
-/// As [`lab`], but held in this way.
+/// Starts a lab held in this way.
 pub(crate) fn lab_held(test: &str, layout: &Layout, holding: Holding) -> Lab {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -48,12 +48,12 @@ pub(crate) fn lab_held(test: &str, layout: &Layout, holding: Holding) -> Lab {
     Lab::up(layout, &options).unwrap_or_else(|error| panic!("{test}: {error}"))
 }
 
-/// The built-in layout of this name.
+/// Returns the built-in layout of this name.
 pub(crate) fn layout(name: &str) -> &'static Layout {
     lab::layout(name).expect("a layout that comes with ferroute")
 }
 
-/// Can this test use these programs? Noted when not.
+/// Returns true if these programs are installed; otherwise skips the test.
 pub(crate) fn have(test: &str, programs: &[&str]) -> bool {
     let folders = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<_> = env::split_paths(&folders)
@@ -69,7 +69,7 @@ pub(crate) fn have(test: &str, programs: &[&str]) -> bool {
     }
 }
 
-/// Can ports of this driver be opened in a lab held like this? Noted when not.
+/// Returns true if ports of this driver can be opened in this lab; otherwise skips the test.
 pub(crate) fn driver_works(test: &str, lab: &Lab, driver: &str) -> bool {
     let reason = match driver {
         "tap" => File::options()
@@ -97,7 +97,7 @@ pub(crate) fn output(lab: &Lab, host: &str, line: &str) -> Output {
         .expect("nsenter is there: it made the lab")
 }
 
-/// As [`output`], for a command that must succeed; what it printed.
+/// Runs a command line in a host, which must succeed. Returns its output.
 pub(crate) fn run(lab: &Lab, host: &str, line: &str) -> String {
     let output = output(lab, host, line);
     let (said, complaint) = (text(&output.stdout), text(&output.stderr));
@@ -105,7 +105,7 @@ pub(crate) fn run(lab: &Lab, host: &str, line: &str) -> String {
     said
 }
 
-/// As [`run`], for a script of the shell.
+/// Runs a shell script in a host, which must succeed. Returns its output.
 pub(crate) fn shell(lab: &Lab, host: &str, script: &str) -> String {
     let argv = ["sh", "-ec", script].map(str::to_owned);
     let mut command = lab.command_line(host, &argv).expect("a host of the layout");
@@ -121,17 +121,17 @@ pub(crate) fn shell(lab: &Lab, host: &str, script: &str) -> String {
     said
 }
 
-/// As [`output`]: did it succeed?
+/// Runs a command line in a host. Returns true if it succeeded.
 pub(crate) fn works(lab: &Lab, host: &str, line: &str) -> bool {
     output(lab, host, line).status.success()
 }
 
-/// Text of a program that writes ASCII.
+/// Converts the output of a program to text.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Waits until this becomes true.
+/// Waits until a condition holds; fails after [`PATIENCE`].
 pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !condition() {
@@ -149,24 +149,24 @@ pub(crate) fn binary() -> PathBuf {
     env::var_os("FERROUTE_BINARY").map_or_else(built, PathBuf::from)
 }
 
-/// How to start a router.
+/// Parameters of a router's start.
 #[derive(Clone, Debug)]
 pub(crate) struct Start<'a> {
-    /// The host to run it in.
+    /// Host in which the router runs.
     pub(crate) host: &'a str,
-    /// The text of its configuration.
+    /// Text of the configuration.
     pub(crate) config: &'a str,
-    /// `PORT=driver:DEVICE` each.
+    /// Ports as `PORT=driver:DEVICE`.
     pub(crate) ports: Vec<String>,
-    /// Where its state is; `None`: nowhere.
+    /// State folder; `None` for a router without state.
     pub(crate) state: Option<&'a Path>,
     /// Further arguments of `ferroute run`.
     pub(crate) arguments: &'a [&'a str],
 }
 
 impl<'a> Start<'a> {
-    /// In the host `router`, `ether1` and `ether2` as ports of this driver, and `ether3` where the configuration
-    /// names it.
+    /// Parameters for the host `router`, with `ether1`, `ether2`, and `ether3` if the configuration names it, as ports
+    /// of this driver.
     pub(crate) fn with(driver: &str, config: &'a str) -> Self {
         let named = ["ether1", "ether2", "ether3"].into_iter();
         let named = named.filter(|port| *port != "ether3" || config.contains(port));
@@ -182,7 +182,7 @@ impl<'a> Start<'a> {
     }
 }
 
-/// A running `ferroute run`; ended and tidied away with the value.
+/// A running `ferroute run`; it ends, and its folder is removed, when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Router {
     child: Child,
@@ -192,20 +192,20 @@ pub(crate) struct Router {
 /// A router that ended before it was ready.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// How.
+    /// Exit status.
     pub(crate) status: ExitStatus,
-    /// Its standard error.
+    /// Standard error output.
     pub(crate) log: String,
 }
 
 impl Router {
-    /// Starts one and waits until its console answers.
+    /// Starts a router and waits until its console answers.
     pub(crate) fn start(lab: &Lab, start: &Start<'_>) -> Self {
         Self::try_start(lab, start)
             .unwrap_or_else(|ended| panic!("{}: {}", ended.status, ended.log))
     }
 
-    /// As [`Self::start`], where it may refuse.
+    /// Starts a router that may refuse; waits until its console answers.
     pub(crate) fn try_start(lab: &Lab, start: &Start<'_>) -> Result<Self, Ended> {
         let mut router = Self::spawn(lab, start);
         let begin = Instant::now();
@@ -230,8 +230,8 @@ impl Router {
         }
     }
 
-    /// Ports of bridges forward when nobody has spoken of a spanning tree there for three seconds (IEEE 802.1Q,
-    /// 13.25). Waits for those whose links are up, but not for long.
+    /// Bridge ports forward if no BPDU arrived for three seconds (IEEE 802.1Q, 13.25). Waits for ports whose links are
+    /// up, for a limited time.
     fn wait_for_bridges(&self) {
         let begin = Instant::now();
         let ports = || self.rows("/interface/bridge/port/print");
@@ -252,8 +252,8 @@ impl Router {
         }
     }
 
-    /// An IPv6 address is used a second after its link came up, when nobody else turned out to have
-    /// it (RFC 4862, 5.4). Waits for all of them, but not for long: a link may be down on purpose.
+    /// An IPv6 address becomes usable a second after its link comes up, by duplicate address detection (RFC 4862, 5.4).
+    /// Waits for all addresses for a limited time, as a link may be down on purpose.
     fn wait_for_ipv6(&self) {
         let begin = Instant::now();
         let global = |row: &serde_json::Value| row["global"] == "true" && row["disabled"] != "true";
@@ -262,7 +262,7 @@ impl Router {
             let (address, interface) = (row["address"].as_str(), row["interface"].as_str());
             let address = address.and_then(|address| address.split('/').next());
             let (address, interface) = (address.unwrap_or_default(), interface.unwrap_or_default());
-            // Its network is there before. A trace counts nothing, and nobody has to answer.
+            // The network of the address is connected earlier. A trace counts no packets, and needs no answer.
             let trace = format!(
                 "/tool/trace in-interface={interface} src-address=fe80::77 dst-address={address}"
             );
@@ -275,7 +275,7 @@ impl Router {
         }
     }
 
-    /// Starts one and waits for nothing.
+    /// Starts a router without waiting.
     pub(crate) fn spawn(lab: &Lab, start: &Start<'_>) -> Self {
         let folder = Folder::new();
         let config = folder.file("config.rsc");
@@ -306,7 +306,7 @@ impl Router {
         Self { child, folder }
     }
 
-    /// Has the router trust the certificates of a file.
+    /// Imports the certificates of a file as trusted.
     pub(crate) fn import(&self, file: &Path) {
         let pem = fs::read_to_string(file).expect("a file of our own");
         let pem = pem.replace('\r', "").replace('\n', "\\n");
@@ -314,7 +314,7 @@ impl Router {
         self.exec("/certificate/import file-name=imported.pem passphrase=\"\"");
     }
 
-    /// One console command: what it printed. It must succeed.
+    /// Runs a console command, which must succeed. Returns its output.
     pub(crate) fn exec(&self, line: &str) -> String {
         let output = self.command(line);
         let (said, complaint) = (text(&output.stdout), text(&output.stderr));
@@ -326,7 +326,7 @@ impl Router {
         said
     }
 
-    /// The rows that a `print` command answers with, as JSON.
+    /// Returns the rows of a `print` command, as JSON.
     pub(crate) fn rows(&self, print: &str) -> Vec<serde_json::Value> {
         let output = self.client(&["--json", print]);
         let (said, complaint) = (text(&output.stdout), text(&output.stderr));
@@ -337,7 +337,7 @@ impl Router {
         }
     }
 
-    /// A number of one row: the one whose `name` is this, or the only one.
+    /// Returns a number of the row with this name, or of the only row.
     pub(crate) fn number(&self, print: &str, name: &str, property: &str) -> u64 {
         let value = self.value(print, name, property);
         value
@@ -345,7 +345,7 @@ impl Router {
             .unwrap_or_else(|_| panic!("{print} {name} {property}: {value}"))
     }
 
-    /// A value of one row: the one whose `name` is this, or the only one.
+    /// Returns a value of the row with this name, or of the only row.
     pub(crate) fn value(&self, print: &str, name: &str, property: &str) -> String {
         let rows = self.rows(print);
         let row = rows
@@ -359,24 +359,24 @@ impl Router {
             .to_owned()
     }
 
-    /// Asks it to end, waits, and says how it ended.
+    /// Stops the router in order. Returns its exit status.
     pub(crate) fn stop(mut self) -> ExitStatus {
         self.signal(Signal::TERM);
         self.wait()
     }
 
-    /// Ends it without a chance to tidy.
+    /// Kills the router and waits until the process has ended.
     pub(crate) fn kill(mut self) {
         self.begin_kill();
         self.wait();
     }
 
-    /// As [`Self::kill`], but does not wait until it has ended.
+    /// Kills the router without waiting.
     pub(crate) fn begin_kill(&mut self) {
         self.signal(Signal::KILL);
     }
 
-    /// As [`Self::kill`], after so long or when it ends by itself.
+    /// Kills the router after a delay, unless it ends before.
     pub(crate) fn kill_after(mut self, delay: Duration) {
         let begin = Instant::now();
         while begin.elapsed() < delay && self.child.try_wait().expect("our child").is_none() {
@@ -386,26 +386,26 @@ impl Router {
         self.wait();
     }
 
-    /// The processor time that it has used so far, in clock ticks of a hundredth of a second.
+    /// Returns the processor time used so far, in clock ticks of 10 ms.
     pub(crate) fn ticks(&self) -> u64 {
         ticks_of(&format!("/proc/{}/stat", self.child.id()))
     }
 
-    /// The same of its threads of this name.
+    /// Returns the processor time of the threads with this name, in clock ticks of 10 ms.
     pub(crate) fn thread_ticks(&self, name: &str) -> u64 {
         let stat = |thread: &String| format!("/proc/{}/task/{thread}/stat", self.child.id());
         let threads = self.threads(name);
         threads.iter().map(|thread| ticks_of(&stat(thread))).sum()
     }
 
-    /// The memory that it has, in KB.
+    /// Returns the resident memory in KB.
     pub(crate) fn resident_kb(&self) -> u64 {
         let size = self.status("VmRSS:");
         let number = size.strip_suffix(" kB").and_then(|kb| kb.parse().ok());
         number.expect("a number of KB")
     }
 
-    /// What the kernel says of the process (proc_pid_status(5)), by the name of the line.
+    /// Returns a line of the process's status by its name (proc_pid_status(5)).
     pub(crate) fn status(&self, name: &str) -> String {
         let path = format!("/proc/{}/status", self.child.id());
         let status = fs::read_to_string(path).expect("it runs");
@@ -415,12 +415,12 @@ impl Router {
             .to_owned()
     }
 
-    /// The numbers of its threads of this name, or of all without one.
+    /// Returns the ids of the threads with this name, or of all threads if the name is empty.
     pub(crate) fn threads(&self, name: &str) -> BTreeSet<String> {
         let tasks = format!("/proc/{}/task", self.child.id());
         let tasks = fs::read_dir(tasks).expect("it runs").map_while(Result::ok);
         let named = tasks.filter(|task| {
-            // One that ends meanwhile has none.
+            // A thread that has just ended has no file.
             let comm = fs::read_to_string(task.path().join("comm"));
             comm.is_ok_and(|comm| name.is_empty() || comm.trim_end() == name)
         });
@@ -429,7 +429,7 @@ impl Router {
             .collect()
     }
 
-    /// What the kernel says of each of these threads, by the name of the line.
+    /// Returns a status line of each of these threads by its name.
     pub(crate) fn statuses(&self, threads: &BTreeSet<String>, name: &str) -> Vec<String> {
         let status = |thread: &String| {
             let path = format!("/proc/{}/task/{thread}/status", self.child.id());
@@ -440,12 +440,12 @@ impl Router {
         threads.iter().filter_map(status).collect()
     }
 
-    /// What it wrote to its standard error so far.
+    /// Returns the standard error output so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.file("log")).unwrap_or_default()
     }
 
-    /// The socket by which its console is reached.
+    /// Returns the path of the console's socket.
     pub(crate) fn control(&self) -> PathBuf {
         self.folder.file("control")
     }
@@ -472,7 +472,7 @@ impl Router {
             return;
         }
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        // Until we have waited for it, the number is its own.
+        // The process id is not reused before `wait`.
         let _ = kill_process(pid.expect("a child has a number"), signal);
     }
 
@@ -491,7 +491,7 @@ impl Router {
     }
 }
 
-/// Ticks in user and in kernel mode, of a process or a thread: fields 14 and 15 of proc_pid_stat(5).
+/// Returns user plus kernel ticks of a process or thread: fields 14 and 15 of proc_pid_stat(5).
 fn ticks_of(path: &str) -> u64 {
     let stat = fs::read_to_string(path).expect("it runs");
     let (_, fields) = stat.rsplit_once(')').expect("the name is in parentheses");
@@ -505,7 +505,7 @@ impl Drop for Router {
         if thread::panicking() {
             eprintln!("-- the router's log --\n{}", self.log());
         }
-        // It gets its time to give everything back, as from anybody who ends it.
+        // First an orderly stop, so that the router restores its devices.
         self.signal(Signal::TERM);
         let begin = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) && begin.elapsed() < PATIENCE {
@@ -516,26 +516,26 @@ impl Drop for Router {
     }
 }
 
-/// A server in a host; ended with the value.
+/// A server in a host; it ends when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Server(Child);
 
 impl Server {
-    /// Starts it in a host and waits until it prints a line that contains `sign`.
+    /// Starts a command line in a host, and waits until it prints a line that contains `sign`.
     pub(crate) fn start(lab: &Lab, host: &str, line: &str, sign: &str) -> Self {
         let argv: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
         let command = lab.command_line(host, &argv);
         Self::begin(command.expect("a host of the layout"), sign)
     }
 
-    /// Starts this command and waits until it prints a line that contains `sign`.
+    /// Starts a command, and waits until it prints a line that contains `sign`.
     pub(crate) fn begin(mut command: Command, sign: &str) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("its program exists");
         let output = child.stdout.take().expect("asked for above");
         let mut lines = BufReader::new(output).lines().map_while(Result::ok);
         let seen = lines.any(|line| line.contains(sign));
-        // The rest is read too, so that it never waits for us.
+        // Keeps reading the output: a full pipe would block the server.
         thread::spawn(move || lines.for_each(drop));
         assert!(seen, "{command:?} never said `{sign}`");
         Self(child)
@@ -544,18 +544,18 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It fails only if the server has ended, which is as good.
+        // Fails only if the server has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A folder of this test's own; removed with the value.
+/// A temporary folder; it is removed when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// Makes one.
+    /// Creates a folder.
     pub(crate) fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -565,7 +565,7 @@ impl Folder {
         Self(path)
     }
 
-    /// A file in it.
+    /// Returns the path of a file in the folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -573,7 +573,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What stays is found by its name; a test has no better place to complain.
+        // An error leaves the folder; a test has no better way to report it.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

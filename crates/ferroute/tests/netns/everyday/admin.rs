@@ -1,4 +1,4 @@
-//! Checks of what an administrator uses: events, ways in, the configuration as text.
+//! Checks of administration: events, logins, files, export and import.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -54,8 +54,8 @@ pub(super) fn console_api_rest_and_page_answer(everyday: &Everyday) {
     );
 }
 
-/// What monitoring and automation do over REST: a filter with a list, `find`, an upload and a download.
-pub(super) fn programs_filter_find_and_move_files(everyday: &Everyday) {
+/// Checks REST requests of monitoring and automation: a filter with a list, `find`, an upload and a download.
+pub(super) fn rest_filters_finds_and_transfers_files(everyday: &Everyday) {
     let rest = |what: &str| {
         let line = format!("curl -sS -m 30 -u operator:Let-me-in-1 {what}");
         everyday.run("client", &line)
@@ -80,7 +80,7 @@ pub(super) fn programs_filter_find_and_move_files(everyday: &Everyday) {
     everyday.router().exec("/file/remove moved.txt");
 }
 
-pub(super) fn readers_look_and_foreign_pages_do_nothing(everyday: &Everyday) {
+pub(super) fn readers_change_nothing_and_foreign_pages_are_refused(everyday: &Everyday) {
     let rest = |arguments: &str| {
         let json = "-H content-type:application/json";
         let line = format!("curl -sS -m 30 -u reader:Only-reads-1 {json} {arguments}");

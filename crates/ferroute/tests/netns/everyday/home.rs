@@ -1,4 +1,4 @@
-//! Checks of the home itself: the LAN, the guests, the provider.
+//! Checks of the household's networks: LAN, guests, provider.
 
 use std::thread;
 
@@ -9,7 +9,7 @@ const FILTER: &str = "/ip/firewall/filter";
 /// A server on the internet.
 const SERVER: &str = "198.51.100.80";
 
-/// Whether none of the command lines succeeds in a host. They run at once, as each waits for its own timeout.
+/// Returns true if all command lines fail in a host. They run in parallel, since each waits for its own timeout.
 fn all_fail(everyday: &Everyday, host: &str, lines: &[String]) -> bool {
     thread::scope(|scope| {
         let mut running = Vec::new();
@@ -23,7 +23,7 @@ fn all_fail(everyday: &Everyday, host: &str, lines: &[String]) -> bool {
     })
 }
 
-/// Fetches the long page; fails unless all of it arrives.
+/// Downloads the long page completely, or fails.
 fn fetch_long(everyday: &Everyday, host: &str, server: &str) {
     let line = format!("curl -sS -g -m 30 -o /dev/null -w %{{size_download}} http://{server}/long");
     assert_eq!(
@@ -84,7 +84,7 @@ for _ in range(10):
     break
 "#;
 
-pub(super) fn hosts_are_told_the_providers_name_server(everyday: &Everyday) {
+pub(super) fn hosts_learn_the_providers_name_server(everyday: &Everyday) {
     let told = shell(
         &everyday.lab,
         "client",
@@ -105,7 +105,7 @@ pub(super) fn router_answers_dns(everyday: &Everyday) {
     }
 }
 
-pub(super) fn guests_reach_the_internet_alone(everyday: &Everyday) {
+pub(super) fn guests_reach_only_the_internet(everyday: &Everyday) {
     let address = everyday.address_of("guest");
     assert!(address.starts_with("192.168.20."), "{address}");
     let page = everyday.run("guest", &format!("curl -sS -m 30 http://{SERVER}/"));

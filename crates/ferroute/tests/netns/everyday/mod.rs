@@ -25,16 +25,13 @@ use crate::world::{Folder, PACKET, Router, Server, Start, have, lab, layout, run
 /// A named check of the running lab.
 type Check = (&'static str, fn(&Everyday));
 
-/// All checks, in the order in which they run. Each runs after every start of the router.
+/// All checks, in the order of execution. Each runs after every start of the router.
 pub(crate) const CHECKS: &[Check] = &[
     ("lan surfs by FastTrack", home::lan_surfs_by_fasttrack),
     ("lan uses the prefix", home::lan_uses_the_delegated_prefix),
-    (
-        "name servers",
-        home::hosts_are_told_the_providers_name_server,
-    ),
+    ("name servers", home::hosts_learn_the_providers_name_server),
     ("dns", home::router_answers_dns),
-    ("guests", home::guests_reach_the_internet_alone),
+    ("guests", home::guests_reach_only_the_internet),
     ("simple queue", home::simple_queue_limits_guests),
     ("queue tree", home::queue_tree_counts_marked_packets),
     ("firewall", home::firewall_drops_what_comes_from_the_wan),
@@ -51,14 +48,17 @@ pub(crate) const CHECKS: &[Check] = &[
     ),
     ("scheduler and netwatch", admin::scheduler_and_netwatch_ran),
     ("script library", scripts::a_script_library_loads_and_runs),
-    ("traces", traces::traces_say_what_becomes_of_pings),
+    ("traces", traces::traces_match_the_results_of_pings),
     (
         "values",
-        values::values_are_numbers_for_programs_and_have_units_for_people,
+        values::values_are_numbers_for_programs_and_have_units_at_the_console,
     ),
-    ("ways in", admin::console_api_rest_and_page_answer),
-    ("programs", admin::programs_filter_find_and_move_files),
-    ("rights", admin::readers_look_and_foreign_pages_do_nothing),
+    ("services", admin::console_api_rest_and_page_answer),
+    ("programs", admin::rest_filters_finds_and_transfers_files),
+    (
+        "rights",
+        admin::readers_change_nothing_and_foreign_pages_are_refused,
+    ),
     ("export", admin::export_is_accepted_again),
 ];
 
@@ -73,7 +73,7 @@ const CLIENTS: [&str; 4] = ["client", "laptop", "guest", "office"];
 /// A server on the internet.
 const INTERNET6: &str = "2001:2:0:80::80";
 
-/// The length of the page `/long`, in bytes.
+/// Length of the page `/long`, in bytes.
 pub(crate) const LONG: u64 = 2_000_000;
 
 /// The running lab.
@@ -92,7 +92,8 @@ pub(crate) struct Everyday {
 }
 
 impl Everyday {
-    /// Starts the lab and waits until it works; `None`, and noted, if this machine cannot.
+    /// Starts the lab and waits until all services work; skips the test and returns `None` if this machine cannot run
+    /// it.
     pub(crate) fn start(test: &str, workers: &'static str) -> Option<Self> {
         let everyday = layout("everyday");
         let lab = have(test, &PROGRAMS).then(|| lab(test, everyday))??;
@@ -174,7 +175,7 @@ impl Everyday {
         self.router = Some(Router::start(&self.lab, &start));
     }
 
-    /// Waits until everything of the home works that takes its time after a start.
+    /// Waits until all services work that need time after a start.
     fn await_home(&self) {
         let router = self.router();
         let first = |print: &str, property: &str| {
@@ -229,7 +230,7 @@ impl Everyday {
     }
 }
 
-/// The devices of a host as ports of the same names.
+/// Returns port arguments for the devices of a host, each under its own name.
 fn ports(host: &str) -> Vec<String> {
     let ports = layout("everyday").ports_of(host).into_iter();
     ports
@@ -237,7 +238,7 @@ fn ports(host: &str) -> Vec<String> {
         .collect()
 }
 
-/// Serves the pages of the internet, over IPv4 and IPv6.
+/// Starts the web server of the internet, over IPv4 and IPv6.
 fn serve_pages(lab: &Lab, folder: &Folder) -> Server {
     let pages = folder.file("pages");
     fs::create_dir(&pages).expect("a folder of our own");

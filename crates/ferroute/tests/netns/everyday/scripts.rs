@@ -1,4 +1,4 @@
-//! Checks of scripts as public libraries write them: a file of settings and functions, run by import.
+//! Checks of scripts written like public libraries: an imported file of settings and functions.
 
 use super::Everyday;
 
@@ -44,7 +44,7 @@ const LIBRARY: &str = r#"
 /system/script/environment/remove [find where name~"^Lib"]
 "#;
 
-/// What the library prints; the lines of the echo reply are left out.
+/// Output of the library, without the lines of the echo reply.
 const PRINTED: [&str; 6] = [
     "3 default  x a=1;b=2",
     "reached",

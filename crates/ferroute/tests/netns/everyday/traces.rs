@@ -1,9 +1,9 @@
-//! Traces of packets of the home: what they say is what becomes of pings.
+//! Checks of traces: their verdicts match the results of real pings.
 
 use super::Everyday;
 use crate::trace::trace_more;
 
-pub(super) fn traces_say_what_becomes_of_pings(everyday: &Everyday) {
+pub(super) fn traces_match_the_results_of_pings(everyday: &Everyday) {
     let [client, laptop, guest, office] =
         ["client", "laptop", "guest", "office"].map(|host| everyday.address_of(host));
     let internet = "198.51.100.80";
@@ -55,7 +55,7 @@ pub(super) fn traces_say_what_becomes_of_pings(everyday: &Everyday) {
         );
         everyday.run(host, &format!("ping -q -c 1 -W 5 {to}"));
     }
-    // Guests reach the internet alone.
+    // Guests reach only the internet.
     let more = ["--proto", "icmp"];
     let (code, said) = trace_more(everyday.router(), "ether4", &guest, &client, &more);
     assert_eq!(code, Some(10), "{said:#}");

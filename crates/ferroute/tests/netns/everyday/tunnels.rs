@@ -12,17 +12,17 @@ fn encrypted(router: &Router) -> u64 {
     bytes.filter_map(|bytes| bytes.parse::<u64>().ok()).sum()
 }
 
-/// Flows that a check sends through a tunnel, so that each of several workers has some.
+/// Number of flows that a check sends through a tunnel, so that each worker gets some.
 const FLOWS: u8 = 12;
 
-/// Sends one echo request in each of [`FLOWS`] flows; all of them must be answered.
+/// Sends one echo request in each of [`FLOWS`] flows; all must be answered.
 fn ping_by_many_flows(everyday: &Everyday, host: &str, to: &str) {
     let ping = format!("ping -q -c 1 -W 5 {to} >/dev/null");
     let script = format!("for flow in $(seq {FLOWS}); do {ping}; done");
     shell(&everyday.lab, host, &script);
 }
 
-/// The longest echo request that an Ethernet of 1,500 bytes carries in one frame.
+/// Sends the longest echo requests that fit into one Ethernet frame of 1,500 bytes.
 const WHOLE: &str = "ping -q -c 3 -i 0.01 -W 5 -s 1472 -M do";
 
 pub(super) fn eoip_carries_whole_frames_encrypted(everyday: &Everyday) {
@@ -83,8 +83,8 @@ pub(super) fn wireguard_carries_to_the_far_router(everyday: &Everyday) {
     assert_eq!(endpoint, "203.0.113.100");
 }
 
-/// Checks that a start, with all tunnels and leases, logged no errors and warnings about them. Before the first one the
-/// router has a peer of IPsec, and no identity until its certificate is there.
+/// Checks that a start with all tunnels and leases logs no errors and warnings about them. Before the first start, the
+/// router has an IPsec peer without identity until its certificate exists.
 pub(super) fn a_start_logs_no_errors_of_tunnels_and_leases(everyday: &Everyday) {
     let rows = everyday.router().rows("/log/print");
     assert!(!rows.is_empty(), "the log has lines");
@@ -120,6 +120,6 @@ pub(super) fn tunnels_and_ipsec_show_what_routeros_shows(everyday: &Everyday) {
         "{statistics:#?}"
     );
     let peers = router.rows("/ip/ipsec/active-peers/print where state=established");
-    // The office is reached by IKEv1, the branch by IKEv2.
+    // The office uses IKEv1, the branch IKEv2.
     assert!(peers.len() <= 2, "one IKE SA of each: {peers:#?}");
 }

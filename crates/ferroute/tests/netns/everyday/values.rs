@@ -1,10 +1,10 @@
-//! Values as programs and people get them from the household's router.
+//! Checks of values in the answers for programs and for people.
 
 use super::Everyday;
 
-/// Checks that rates are numbers for programs and have a unit at the console, and that a client gets names in its own
-/// spelling.
-pub(super) fn values_are_numbers_for_programs_and_have_units_for_people(everyday: &Everyday) {
+/// Checks that rates are numbers for programs and have units at the console, and that DNS answers keep the client's
+/// spelling of the name.
+pub(super) fn values_are_numbers_for_programs_and_have_units_at_the_console(everyday: &Everyday) {
     let router = everyday.router();
     for menu in ["/queue/simple", "/queue/tree"] {
         let rows = router.rows(&format!("{menu}/print"));

@@ -1,8 +1,8 @@
-//! The same rules and the same packets, here and in the kernel's nftables: the same gets through,
-//! changed in the same way.
+//! Tests the firewall against the kernel's nftables: with equal rules, both pass the same packets with the same
+//! changes.
 //!
-//! Each set of rules is written twice, side by side. `beside.py` has the packets: some of every kind
-//! that the rules tell apart.
+//! Each rule set is written in both languages, side by side. `beside.py` generates the packets: some of every kind that
+//! the rules distinguish.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +15,7 @@ use crate::world::{PACKET, Router, Start, have, lab, layout, run, shell, until, 
 
 const PACKETS: &str = include_str!("beside.py");
 
-/// A set of rules for both families: lines for `/ip firewall`, and chains of nftables.
+/// A rule set for both families: lines for `/ip firewall` or `/ipv6 firewall`, and chains of nftables.
 struct Set {
     name: &'static str,
     ours: [&'static str; 2],
@@ -253,8 +253,8 @@ tcp dport 80 drop
 ];
 
 #[test]
-fn the_same_gets_through_as_through_nftables() {
-    let test = "the_same_gets_through_as_through_nftables";
+fn the_firewall_passes_the_same_packets_as_nftables() {
+    let test = "the_firewall_passes_the_same_packets_as_nftables";
     if !have(test, &["python3", "nft", "ping"]) {
         return;
     }
@@ -305,7 +305,7 @@ add address=2001:2:0:1::2/64 advertise=no interface=ether1
 add address=2001:2:0:88::1/64 advertise=no interface=ether2
 ";
 
-/// Makes the kernel of the host `router` one.
+/// Configures the kernel of the host `router` as a router.
 fn kernel_routes(lab: &Lab) {
     run(lab, "router", "ip address add 203.0.113.2/24 dev ether1");
     run(lab, "router", "ip address add 192.168.88.1/24 dev ether2");
@@ -325,7 +325,7 @@ fn kernel_routes(lab: &Lab) {
     shell(lab, "router", settings);
 }
 
-/// What puts these rules into the place of all others; the packet sent last always passes.
+/// Returns commands that replace all rules by these; the last packet is always accepted.
 fn commands(rules: &str, family: usize) -> String {
     let menu = if family == 6 {
         "/ipv6 firewall"
@@ -346,17 +346,19 @@ fn commands(rules: &str, family: usize) -> String {
     text
 }
 
-/// Sends the packets of this set: what came of each that came.
+/// Sends the packets of a set. Returns the descriptions of those that arrived.
 fn through(lab: &Lab, set: usize, family: usize) -> Vec<String> {
     sent(lab, &["send", &set.to_string(), &family.to_string()], "")
 }
 
-/// What came at the server of packets that the client sends: those of a set, or those of these lines.
+/// Sends packets from the client: those of a set, or those described by `lines`. Returns the descriptions of those that
+/// arrived at the server.
 pub(super) fn sent(lab: &Lab, arguments: &[&str], lines: &str) -> Vec<String> {
     sent_and(lab, arguments, lines, || "")
 }
 
-/// The same; `end` waits for what is to come before the packets of its lines, then gives those.
+/// Sends packets from the client. Before the last packet, `end` waits for other results and returns further lines to
+/// send.
 pub(super) fn sent_and(
     lab: &Lab,
     arguments: &[&str],

@@ -1,4 +1,4 @@
-//! What a change of rules, addresses, routes, neighbours and interfaces does to connections that are there.
+//! Tests the effect of changed rules, addresses, routes, neighbours and interfaces on existing connections.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -8,7 +8,7 @@ use lab::Lab;
 use super::{SERVER, peer, seen, serve};
 use crate::world::{PACKET, Router, Start, have, lab, layout, run, until, works};
 
-/// The connections from port 5001 are masqueraded, those from 5002 have an address of their own.
+/// Connections from port 5001 are masqueraded; those from 5002 get a fixed address.
 const CONFIG: &str = "\
 /ip address
 add address=203.0.113.2/24 interface=ether1
@@ -20,12 +20,12 @@ add action=fasttrack-connection chain=forward connection-state=established,relat
 add action=src-nat chain=srcnat protocol=udp src-port=5002 to-addresses=203.0.113.9
 add action=masquerade chain=srcnat out-interface=ether1
 ";
-/// How long is waited, in seconds, for an answer; who waits for one that is to come asks again.
+/// Timeout in seconds of a query; a client that expects an answer queries again.
 const BRIEF: &str = "0.3";
 
 #[test]
-fn connections_hear_of_what_concerns_them_and_of_nothing_else() {
-    let test = "connections_hear_of_what_concerns_them_and_of_nothing_else";
+fn changes_affect_only_the_connections_that_they_concern() {
+    let test = "changes_affect_only_the_connections_that_they_concern";
     let Some(lab) = have(test, &["python3", "ping"])
         .then(|| lab(test, layout("static")))
         .flatten()
@@ -40,12 +40,12 @@ fn connections_hear_of_what_concerns_them_and_of_nothing_else() {
     let known = id(&router, 5002);
 
     rules_leave_them(&router, &mut client);
-    an_address_ends_what_it_stood_for(&router, &mut client);
-    a_route_leads_them_elsewhere(&router, &mut client);
-    a_neighbour_is_found_again(&lab, &router, &mut client);
-    an_interface_ends_what_it_masqueraded(&router);
+    removing_an_address_ends_its_masqueraded_connections(&router, &mut client);
+    a_route_change_moves_connections(&router, &mut client);
+    a_changed_neighbour_is_resolved_again(&lab, &router, &mut client);
+    disabling_an_interface_ends_its_masqueraded_connections(&router);
 
-    // The one that no change ended is the same as in the beginning.
+    // The connection that no change concerned is still the same.
     assert_eq!(id(&router, 5002), known);
 }
 
@@ -56,12 +56,12 @@ fn rules_leave_them(router: &Router, client: &mut Client) {
     client.sees(5002, "203.0.113.9");
     let rows = rows(router, 5002);
     assert_eq!(rows[0]["fasttrack"], "true", "{rows:#?}");
-    // The first packet of another asks the rules that there are.
+    // The first packet of another connection is subject to the current rules.
     client.sees(5003, "203.0.113.2");
     router.exec("/ip/firewall/filter/enable [find !dynamic]; /ip/firewall/nat/enable [find]");
 }
 
-fn an_address_ends_what_it_stood_for(router: &Router, client: &mut Client) {
+fn removing_an_address_ends_its_masqueraded_connections(router: &Router, client: &mut Client) {
     router.exec("/ip/address/set [find address=203.0.113.2/24] address=203.0.113.3/24");
 
     until("what was masqueraded is gone", || {
@@ -78,7 +78,7 @@ fn an_address_ends_what_it_stood_for(router: &Router, client: &mut Client) {
     client.sees(5002, "203.0.113.9");
 }
 
-fn a_route_leads_them_elsewhere(router: &Router, client: &mut Client) {
+fn a_route_change_moves_connections(router: &Router, client: &mut Client) {
     router.exec("/ip/route/add dst-address=203.0.113.1/32 blackhole");
     until("they go where the route leads", || {
         client.says(5002) == "nothing"
@@ -91,10 +91,10 @@ fn a_route_leads_them_elsewhere(router: &Router, client: &mut Client) {
     });
 }
 
-fn a_neighbour_is_found_again(lab: &Lab, router: &Router, client: &mut Client) {
+fn a_changed_neighbour_is_resolved_again(lab: &Lab, router: &Router, client: &mut Client) {
     run(lab, "server", "ip link set eth0 address 02:00:00:00:77:77");
-    // It says so itself when it asks for the router; of what was confirmed within this second nothing
-    // else is believed.
+    // The server announces its new address by its own ARP request; other announcements are ignored within a second
+    // after a confirmation.
     until("the server reaches the router", || {
         run(lab, "server", "ip neighbour flush dev eth0");
         works(lab, "server", "ping -q -c 1 -W 1 203.0.113.9")
@@ -108,7 +108,7 @@ fn a_neighbour_is_found_again(lab: &Lab, router: &Router, client: &mut Client) {
     run(lab, "client", "ping -q -c 1 -W 10 203.0.113.1");
 }
 
-fn an_interface_ends_what_it_masqueraded(router: &Router) {
+fn disabling_an_interface_ends_its_masqueraded_connections(router: &Router) {
     assert!(!rows(router, 5001).is_empty());
 
     router.exec("/interface/disable ether1");
@@ -118,21 +118,21 @@ fn an_interface_ends_what_it_masqueraded(router: &Router) {
     });
 }
 
-/// The rows of the client's connections from this port.
+/// Returns the rows of the client's connections from this port.
 fn rows(router: &Router, port: u16) -> Vec<serde_json::Value> {
     router.rows(&format!(
         "/ip/firewall/connection/print where protocol=udp and src-port={port}"
     ))
 }
 
-/// The only one's.
+/// Returns the id of the only connection from this port.
 fn id(router: &Router, port: u16) -> String {
     let rows = rows(router, port);
     assert_eq!(rows.len(), 1, "{rows:#?}");
     rows[0][".id"].as_str().unwrap_or_default().to_owned()
 }
 
-/// A host of the LAN whose ports stay its own.
+/// A host of the LAN that keeps its sockets.
 struct Client {
     child: Child,
     asks: ChildStdin,
@@ -158,19 +158,19 @@ impl Client {
         line.trim_end().to_owned()
     }
 
-    /// What the server said to this port.
+    /// Queries the server from this port. Returns its answer.
     fn says(&mut self, port: u16) -> String {
         writeln!(self.asks, "{port} {} 53 {BRIEF}", SERVER[0]).expect("it reads");
         self.line()
     }
 
-    /// The server sees this port at an address, at once.
+    /// Checks that the server sees this port at an address, in its first answer.
     fn sees(&mut self, port: u16, address: &str) {
         let said = self.says(port);
         assert_eq!(seen(&said), address, "{port}: {said}");
     }
 
-    /// Waits until a connection takes the fast way.
+    /// Waits until a connection takes the fast path.
     fn is_fast(&mut self, router: &Router, port: u16, address: &str) {
         until("a connection takes the fast way", || {
             let fast = |row: &serde_json::Value| row["fasttrack"] == "true";

@@ -1,5 +1,5 @@
-//! Conversations of TCP between kernels, over a line that loses, doubles and reorders segments: to the
-//! router that stands behind it none of them is `invalid`.
+//! Tests TCP connections between kernels over a link that drops, duplicates and reorders segments: the router behind it
+//! classifies none of the segments as `invalid`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -56,7 +56,7 @@ const fn link(ends: [End; 2]) -> Link {
 const CLIENT_ROUTES: [Route; 2] = by(["192.168.88.1", "2001:2:0:88::1"]);
 const SERVER_ROUTES: [Route; 2] = by(["203.0.113.2", "2001:2:0:1::2"]);
 
-/// A client, the relay, the router, a server.
+/// Layout: a client, the relay, the router, a server.
 const BAD_LINE: Layout = Layout {
     name: "bad-line",
     summary: "a client behind a relay that loses and reorders",
@@ -84,8 +84,7 @@ const BAD_LINE: Layout = Layout {
     config: "",
 };
 
-/// A host that has forgotten a conversation answers what comes late of it with a RST, which is out of the
-/// window as somebody else's would be.
+/// A host without state of a connection answers late segments with RST, which is out of the window like a forged one.
 const CONFIG: &str = "\
 /ip address
 add address=203.0.113.2/24 interface=ether1
@@ -103,8 +102,8 @@ add chain=forward action=passthrough comment=established connection-state=establ
 ";
 
 #[test]
-fn no_segment_of_an_honest_conversation_is_invalid() {
-    let test = "no_segment_of_an_honest_conversation_is_invalid";
+fn no_segment_of_an_honest_connection_is_invalid() {
+    let test = "no_segment_of_an_honest_connection_is_invalid";
     let Some(lab) = have(test, &["python3", "ping"])
         .then(|| lab(test, &BAD_LINE))
         .flatten()
@@ -120,7 +119,7 @@ fn no_segment_of_an_honest_conversation_is_invalid() {
         });
     }
 
-    // Three at a time of each family; each closes one half long before the other.
+    // Three connections of each family at a time; each closes one half long before the other.
     let servers = [SERVER[0], SERVER[1]].repeat(3);
     let arguments = [&["talk"], servers.as_slice()].concat();
     let output = python(&lab, "client", &arguments).output();
@@ -134,7 +133,7 @@ fn no_segment_of_an_honest_conversation_is_invalid() {
     let open = router.rows(open);
     assert!(open.is_empty(), "all closed: {open:#?}");
 
-    two_that_call_each_other_meet_and_cannot_be_parted(&lab, &router);
+    a_simultaneous_open_works_and_resists_forged_resets(&lab, &router);
 }
 
 fn nothing_is_invalid(router: &Router) {
@@ -144,9 +143,9 @@ fn nothing_is_invalid(router: &Router) {
     }
 }
 
-/// Both send a SYN before either hears of the other's (RFC 9293, 3.5); then somebody who does not know
-/// their numbers tries to end it.
-fn two_that_call_each_other_meet_and_cannot_be_parted(lab: &Lab, router: &Router) {
+/// Tests a simultaneous open (RFC 9293, 3.5); then an attacker without the sequence numbers tries to reset the
+/// connection.
+fn a_simultaneous_open_works_and_resists_forged_resets(lab: &Lab, router: &Router) {
     let mut sides = [
         Side::begin(lab, "client", &["meet", CLIENT[0], SERVER[0]]),
         Side::begin(lab, "server", &["meet", SERVER[0], CLIENT[0]]),
@@ -161,7 +160,7 @@ fn two_that_call_each_other_meet_and_cannot_be_parted(lab: &Lab, router: &Router
     assert_eq!(rows.len(), 1, "{rows:#?}");
     assert_eq!(rows[0]["tcp-state"], "established", "{rows:#?}");
 
-    // Each says something and hears the other.
+    // Each side sends a message and receives the other's.
     sides.iter_mut().for_each(Side::say);
     assert_eq!(sides.each_mut().map(Side::hear), ["still here"; 2]);
 }
@@ -172,7 +171,7 @@ fn python(lab: &Lab, host: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// One of two that meet.
+/// One side of the simultaneous open.
 struct Side {
     child: Child,
     said: BufReader<ChildStdout>,
@@ -209,7 +208,7 @@ impl Side {
 impl Drop for Side {
     fn drop(&mut self) {
         self.input = None;
-        // It ends with its input; what became of it does not matter any more.
+        // The process ends at the end of its input; its exit status does not matter.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,7 +1,7 @@
-//! Each matcher and each action that `rules.rs` and `beside.rs` leave out, on real packets: a row each.
+//! Tests the matchers and actions that `rules.rs` and `beside.rs` omit, with real packets, one row each.
 //!
-//! A matcher's row is a rule that counts, and the packets that are sent to its port; an action's is a
-//! rule, and what the server sees of a packet.
+//! A matcher's row has a counting rule, and packets to its port; an action's row has a rule, and the packet that the
+//! server receives.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,8 +12,8 @@ use super::beside::{sent, sent_and};
 use super::{SERVER, hits};
 use crate::world::{PACKET, Router, Server, Start, have, lab, layout, text, until, works};
 
-/// A rule behind `/ip firewall` or `/ipv6 firewall`, packets as `beside.py` crafts them, and how many of
-/// those it counts, from and to. `UDP` and `TCP` are the protocol and the row's own port, `P` is that.
+/// A rule after `/ip firewall` or `/ipv6 firewall`, packets as `beside.py` crafts them, and the minimum and maximum
+/// number of packets that it counts. `UDP` and `TCP` stand for the protocol and the row's port, `P` for the port.
 type Counted = (&'static str, &'static [&'static str], [u64; 2]);
 
 #[rustfmt::skip]
@@ -108,7 +108,7 @@ const MATCHERS: &[Counted] = &[
     ("ipv6 mangle chain=forward routing-mark=other UDP", &["6 udp P ttl=25", "6 udp P"], [1; 2]),
 ];
 
-/// A rule, a packet, and what the server sees of that.
+/// A rule, a packet, and a part of the server's description of the received packet.
 #[rustfmt::skip]
 const ACTIONS: &[[&str; 3]] = &[
     ["ip mangle chain=forward action=strip-ipv4-options UDP", "4 udp P options=0707040000000000", "options 01010101010101"],
@@ -182,8 +182,8 @@ add chain=forward action=reject reject-with=tcp-reset protocol=tcp dst-port=443 
 ";
 
 #[test]
-fn every_matcher_and_every_action_meets_real_packets() {
-    let test = "every_matcher_and_every_action_meets_real_packets";
+fn every_matcher_and_every_action_works_on_real_packets() {
+    let test = "every_matcher_and_every_action_works_on_real_packets";
     let Some(lab) = have(test, &["python3", "ping"])
         .then(|| lab(test, layout("static")))
         .flatten()
@@ -211,7 +211,7 @@ fn every_matcher_and_every_action_meets_real_packets() {
     names_are_rejected_in_real_handshakes(&lab);
 }
 
-/// The command that adds a rule, which the comment tells by its port.
+/// Returns the command that adds a rule, with the port as its comment.
 fn added(rule: &str, port: u16, action: &str) -> String {
     let (family, rest) = rule.split_once(' ').expect("written above");
     let (menu, rest) = rest.split_once(' ').expect("as above");
@@ -230,7 +230,7 @@ fn put(text: &str, port: u16) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The lines of packets, with what their names stand for.
+/// Returns the descriptions of packets, with names replaced by their values.
 fn lines(packets: &[&str], port: u16) -> String {
     let hello = client_hello("www.example.com");
     let (first, last) = hello.split_at(70);
@@ -244,7 +244,7 @@ fn lines(packets: &[&str], port: u16) -> String {
         ("HELLO", hex(&hello)),
         ("FIRST", hex(first)),
         ("LAST", hex(last)),
-        // Its first byte is the fuzzers'.
+        // The first byte of a fuzzing input is not part of the packet.
         ("QUIC", hex(&quic[1..])),
     ];
     let mut text = String::new();
@@ -258,7 +258,7 @@ fn lines(packets: &[&str], port: u16) -> String {
     text
 }
 
-/// A ClientHello (RFC 8446, 4.1.2) with a name and some of a key share.
+/// Returns a ClientHello (RFC 8446, 4.1.2) with a server name and a part of a key share.
 fn client_hello(name: &str) -> Vec<u8> {
     let long = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes(), bytes].concat();
     let name = long(&[&[0], long(name.as_bytes()).as_slice()].concat());
@@ -269,7 +269,7 @@ fn client_hello(name: &str) -> Vec<u8> {
     [&[22, 3, 1][..], &long(&message)].concat()
 }
 
-/// What the client sends last is always let through.
+/// The client's last packet, which every rule set accepts.
 const END: &str = "4 udp 9 text=last\n";
 
 fn matchers_count(lab: &Lab, router: &Router, wrong: &mut String) {
@@ -297,7 +297,7 @@ fn actions_show(lab: &Lab, router: &Router, wrong: &mut String) {
         let mut own = own_lines(came, port);
         own.any(|line| line.contains(expected))
     };
-    // A copy goes by way of control, and would come behind the last packet.
+    // Copies pass control, and might arrive after the last packet.
     let came = sent_and(lab, &["craft"], &packets, || {
         let copies = || hits(router, "/ip/firewall/mangle", "copy");
         until("the copies have left", || copies() >= 3);
@@ -318,13 +318,13 @@ fn actions_show(lab: &Lab, router: &Router, wrong: &mut String) {
     assert!(log.contains("seen forward: in:ether2 out:ether1"), "{log}");
 }
 
-/// What came of a row's packet.
+/// Returns the received packets of a row.
 fn own_lines(came: &[String], port: u16) -> impl Iterator<Item = &String> {
     let sign = port.to_string();
     came.iter().filter(move |line| line.starts_with(&sign))
 }
 
-/// Clients of TLS that exist: who is asked for decides.
+/// Tests `tls-host` with real TLS clients.
 fn names_are_rejected_in_real_handshakes(lab: &Lab) {
     const TLS: &str = "\
 import socket, ssl, sys
@@ -338,7 +338,7 @@ for address in sys.argv[2:]:
     except ssl.SSLError:
         print('answered')
 ";
-    // What it answers is no TLS, which is answer enough; it comes after a hello.
+    // The server's answer after a ClientHello is no TLS, which is enough for the test.
     const SERVER_443: &str = "\
 import socket, threading
 def answer(talk):

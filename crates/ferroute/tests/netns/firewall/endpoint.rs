@@ -1,4 +1,4 @@
-//! `endpoint-independent-nat` between real sockets: a client, two servers, and somebody else.
+//! Tests `endpoint-independent-nat` with real sockets: a client, two servers, and a third host.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -26,7 +26,7 @@ add chain=srcnat action=endpoint-independent-nat protocol=udp out-interface=ethe
 add chain=dstnat action=endpoint-independent-nat protocol=udp in-interface=!ether2 disabled=yes
 ";
 
-/// `home`, and a third host on a third port.
+/// Returns the lab `home` with a third host on a third port.
 fn street() -> Layout {
     const OTHER: Host = Host {
         name: "other",
@@ -63,7 +63,7 @@ fn street() -> Layout {
     }
 }
 
-/// One socket of the client, with the endpoint that each of these servers saw it at.
+/// A socket of the client, with the endpoint that each server saw.
 struct Socket(Child, Vec<String>);
 
 impl Socket {
@@ -80,15 +80,15 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // It fails only if the child has ended, which is as good.
+        // Fails only if the process has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
 #[test]
-fn one_socket_is_seen_at_one_endpoint_to_which_others_may_write() {
-    let test = "one_socket_is_seen_at_one_endpoint_to_which_others_may_write";
+fn a_socket_has_one_endpoint_for_all_servers_and_others_can_send_to_it() {
+    let test = "a_socket_has_one_endpoint_for_all_servers_and_others_can_send_to_it";
     let Some(lab) = have(test, &["python3"])
         .then(|| lab(test, &street()))
         .flatten()
@@ -113,17 +113,17 @@ fn one_socket_is_seen_at_one_endpoint_to_which_others_may_write() {
         let socket = Socket::open(&lab, &servers);
         assert_eq!(socket.1, ["203.0.113.2 5000"; 3], "one endpoint for all");
 
-        others_write_where_dstnat_says_so(&lab, &router);
+        others_reach_the_endpoint_with_a_dstnat_rule(&lab, &router);
         the_endpoint_ends_with_its_connections(&lab, &router);
     }
 }
 
-/// What the third host gets from the client's endpoint.
+/// Sends a datagram from the third host to the client's endpoint. Returns the answer.
 fn written(lab: &Lab) -> String {
     ask_one(lab, "other", "udp 203.0.113.2 5000 0.5")
 }
 
-fn others_write_where_dstnat_says_so(lab: &Lab, router: &Router) {
+fn others_reach_the_endpoint_with_a_dstnat_rule(lab: &Lab, router: &Router) {
     assert_ne!(seen(&written(lab)), "192.0.2.9");
 
     router.exec("/ip firewall nat enable [find chain=dstnat]");
@@ -132,7 +132,7 @@ fn others_write_where_dstnat_says_so(lab: &Lab, router: &Router) {
         seen(&written(lab)) == "192.0.2.9"
     });
     assert!(super::hits(router, "/ip/firewall/filter", "ein-dnat") > 0);
-    // What came before the rule was for the router itself.
+    // The datagram before the rule was addressed to the router itself.
     let rows = router.rows("/ip/firewall/connection/print where dst-port=5000 and dstnat");
     assert!(!rows.is_empty());
     for row in rows {

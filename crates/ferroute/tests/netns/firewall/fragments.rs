@@ -1,4 +1,4 @@
-//! Datagrams that are longer than the link, through a router that translates.
+//! Tests datagrams longer than the MTU, through a router with NAT.
 
 use lab::Lab;
 
@@ -27,7 +27,7 @@ add chain=forward action=drop in-interface=ether1
 add chain=srcnat action=masquerade out-interface=ether1
 ";
 
-/// What the router is seen as behind its masquerade.
+/// The router's outside addresses after masquerade, and the sizes of datagrams.
 const OUTSIDE: [&str; 2] = ["203.0.113.2", "2001:2:0:1::2"];
 const SIZES: [&str; 6] = ["1500", "4000", "9000", "20001", "40000", "60000"];
 
@@ -39,7 +39,7 @@ fn packets_pass(lab: &Lab) {
     }
 }
 
-/// Sends datagrams of these sizes from the client and gets them back.
+/// Sends datagrams of all sizes from the client, and receives them back.
 fn exchanged(lab: &Lab, address: &str) -> Vec<String> {
     let mut command = peer(lab, "client", "large");
     command.args([address, "53"]).args(SIZES);
@@ -72,7 +72,7 @@ fn large_datagrams(driver: &str, test: &str) {
             let expected = vec![format!("{outside} same"); SIZES.len()];
             assert_eq!(exchanged(&lab, server), expected, "{arguments:?}");
         }
-        // A ping's answer is put together by the router for itself, and for the client.
+        // The router reassembles fragmented echo replies for itself and for the client.
         for address in [
             "203.0.113.1",
             "192.168.88.1",
@@ -86,11 +86,11 @@ fn large_datagrams(driver: &str, test: &str) {
             );
         }
         for menu in ["/ip", "/ipv6"] {
-            // What the router tells its neighbours is none of it.
+            // Neighbour discovery of the router does not count.
             let rows = router.rows(&format!(
                 "{menu}/firewall/connection/print where protocol=udp dst-port!=5678"
             ));
-            // One that asked whether packets pass, or some, and one that sent the large ones.
+            // One or more connections from the test's reachability checks, and one with the long datagrams.
             assert!((2..=40).contains(&rows.len()), "{rows:#?}");
             assert!(rows.iter().all(|row| row["srcnat"] == "true"), "{rows:#?}");
         }
@@ -108,8 +108,8 @@ fn large_datagrams_pass_a_masquerade_by_xdp_ports() {
 }
 
 #[test]
-fn a_storm_of_fragments_takes_little_memory_and_no_connection() {
-    let test = "a_storm_of_fragments_takes_little_memory_and_no_connection";
+fn a_flood_of_fragments_uses_little_memory_and_breaks_no_connection() {
+    let test = "a_flood_of_fragments_uses_little_memory_and_breaks_no_connection";
     let Some(lab) = have(test, &["python3"])
         .then(|| lab(test, layout("static")))
         .flatten()
@@ -126,15 +126,15 @@ fn a_storm_of_fragments_takes_little_memory_and_no_connection() {
     });
     let before = router.resident_kb();
 
-    // From somebody else: among those that wait, some would have the identification of a datagram that the
-    // client sends later, and belong to it.
+    // From another source address: otherwise a waiting fragment could have the identification of a later datagram of
+    // the client and join it.
     let output = peer(&lab, "client", "storm")
         .args(["192.168.88.77", SERVER[0], "40000"])
         .output()
         .expect("nsenter is there: it made the lab");
 
     assert_eq!(text(&output.stdout), "done\n", "{}", text(&output.stderr));
-    // 40,000 fragments of 2 KB would be 80 MB; 4 MB may wait.
+    // All 40,000 fragments would need 80 MB; at most 4 MB may wait.
     let grown = router.resident_kb().saturating_sub(before);
     assert!(grown < 16_000, "{grown} KB more");
     let rows = router.rows("/ip/firewall/connection/print where protocol=udp");
@@ -149,6 +149,6 @@ fn a_storm_of_fragments_takes_little_memory_and_no_connection() {
     );
     assert_eq!(exchanged(&lab, SERVER[0]).len(), SIZES.len());
     let (sent, lost) = stream.end();
-    // A full socket buffer of the lab may lose some; a connection that is gone loses all that follow.
+    // The lab's socket buffers may overflow and lose a few datagrams; a missing connection would lose all.
     assert!(lost < 32 && sent > 1_000, "{lost} of {sent} lost");
 }

@@ -1,5 +1,4 @@
-//! Helpers of connection tracking between real programs: files, chats and calls whose data
-//! connections are other ones than those over which they are agreed upon.
+//! Tests helpers of connection tracking between real programs: files, chats and calls with separate data connections.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -10,10 +9,10 @@ use super::{SERVER, hits};
 use crate::world::{PACKET, Router, Server, Start, have, lab, layout};
 
 const HELPER: &str = include_str!("helper.py");
-/// The router's address on the internet.
+/// The router's outside address.
 const OUTSIDE: &str = "203.0.113.2";
 
-/// A lab with RouterOS's default firewall in it.
+/// Starts a lab with RouterOS's default firewall.
 fn home(test: &str, arguments: &[&str]) -> Option<(Lab, Router)> {
     let lab = have(test, &["python3"])
         .then(|| lab(test, layout("static")))
@@ -36,7 +35,7 @@ fn serve(lab: &Lab, host: &str, words: &[&str]) -> Server {
     Server::begin(python(lab, host, words), "ready")
 }
 
-/// A client that keeps what it has until it is let go.
+/// A client that keeps its connections until its input ends.
 struct Client {
     child: Child,
     input: Option<ChildStdin>,
@@ -67,7 +66,7 @@ impl Client {
     }
 }
 
-/// A file that went there and back in each mode of FTP, twice; the rows of the connections meanwhile.
+/// Checks that files arrived in each mode of FTP, and the rows of their connections.
 fn files_arrive(router: &Router, mut client: Client) {
     let mut sums = Vec::new();
     let wanted = loop {
@@ -88,7 +87,7 @@ fn files_arrive(router: &Router, mut client: Client) {
         rows.iter().partition(|row| row["uses-helper"] == "true");
     assert_eq!(control.len(), 1, "{rows:#?}");
     assert_ne!(control[0]["fasttrack"], "true", "{rows:#?}");
-    // Those of the last transfers are not forgotten yet.
+    // The connections of the last transfers still exist.
     assert!(!data.is_empty(), "{rows:#?}");
     assert!(
         data.iter().all(|row| row["expected"] == "true"),
@@ -109,13 +108,13 @@ fn files_pass(test: &str, arguments: &[&str]) {
         ));
     }
     let _server = serve(&lab, "server", &["ftp-serve"]);
-    // Behind the masquerade.
+    // Masqueraded.
     let client = Client::begin(&lab, "client", &["ftp", SERVER[0], "21"]);
     files_arrive(&router, client);
-    // Eight transfers there and eight back, each by a connection of its own.
+    // Eight uploads and eight downloads, each by its own connection.
     assert!(hits(&router, "/ip/firewall/mangle", "data") >= 16);
 
-    // To a server in the LAN, at a port of the router's address.
+    // To a server in the LAN, by a port of the router's address.
     router.exec(
         "/ip/firewall/nat/add chain=dstnat action=dst-nat in-interface=ether1 protocol=tcp \
          dst-port=2121 to-addresses=192.168.88.10 to-ports=21",
@@ -124,7 +123,7 @@ fn files_pass(test: &str, arguments: &[&str]) {
     let client = Client::begin(&lab, "server", &["ftp", OUTSIDE, "2121"]);
     files_arrive(&router, client);
 
-    // Without translation: the server comes to a client that the firewall keeps from strangers.
+    // Without NAT: the server connects to a client that the firewall protects from others.
     let client = Client::begin(&lab, "client", &["ftp", SERVER[1], "21"]);
     files_arrive(&router, client);
     assert!(hits(&router, "/ipv6/firewall/mangle", "data") >= 4);
@@ -136,13 +135,17 @@ fn files_pass_in_every_mode_of_ftp() {
 }
 
 #[test]
-fn files_pass_where_workers_share() {
-    files_pass("files_pass_where_workers_share", &["--workers", "2"]);
+fn files_pass_in_every_mode_of_ftp_with_several_workers() {
+    files_pass(
+        "files_pass_in_every_mode_of_ftp_with_several_workers",
+        &["--workers", "2"],
+    );
 }
 
 #[test]
-fn a_data_connection_gets_in_by_its_helper_alone() {
-    let Some((lab, router)) = home("a_data_connection_gets_in_by_its_helper_alone", &[]) else {
+fn a_data_connection_is_accepted_only_with_its_helper() {
+    let Some((lab, router)) = home("a_data_connection_is_accepted_only_with_its_helper", &[])
+    else {
         return;
     };
     let _ftp = serve(&lab, "server", &["ftp-serve", "brief"]);
@@ -193,15 +196,15 @@ fn a_file_offered_in_a_chat_is_fetched() {
 }
 
 #[test]
-fn a_tunnel_follows_the_call_that_was_agreed_upon() {
-    let Some((lab, router)) = home("a_tunnel_follows_the_call_that_was_agreed_upon", &[]) else {
+fn a_pptp_tunnel_follows_its_call() {
+    let Some((lab, router)) = home("a_pptp_tunnel_follows_its_call", &[]) else {
         return;
     };
     let _server = serve(&lab, "server", &["pptp-serve"]);
 
     let mut client = Client::begin(&lab, "client", &["pptp", SERVER[0]]);
 
-    // The client is called by its own number, and its tunnel comes from the router's address.
+    // The client is called by its own call ID, and its tunnel comes from the router's address.
     assert_eq!(client.line(), format!("77 77 500 hello {OUTSIDE}"));
     let rows = router.rows("/ip/firewall/connection/print where connection-type=pptp");
     let (control, tunnel): (Vec<_>, Vec<_>) =
@@ -213,8 +216,8 @@ fn a_tunnel_follows_the_call_that_was_agreed_upon() {
 }
 
 #[test]
-fn a_call_is_heard_in_both_directions() {
-    let signals = calls("a_call_is_heard_in_both_directions", "udp");
+fn a_sip_call_has_media_in_both_directions() {
+    let signals = calls("a_sip_call_has_media_in_both_directions", "udp");
 
     if let Some(signals) = signals {
         let timeout = signals["timeout"].as_str().unwrap_or_default();
@@ -223,18 +226,18 @@ fn a_call_is_heard_in_both_directions() {
 }
 
 #[test]
-fn a_call_over_tcp_is_heard_in_both_directions() {
-    calls("a_call_over_tcp_is_heard_in_both_directions", "tcp");
+fn a_sip_call_over_tcp_has_media_in_both_directions() {
+    calls("a_sip_call_over_tcp_has_media_in_both_directions", "tcp");
 }
 
-/// A call that is agreed upon over this protocol; the row of that connection.
+/// Tests a SIP call over this protocol. Returns the row of the signalling connection.
 fn calls(test: &str, over: &str) -> Option<serde_json::Value> {
     let (lab, router) = home(test, &[])?;
     let _server = serve(&lab, "server", &["sip-serve", SERVER[0], over]);
 
     let mut client = Client::begin(&lab, "client", &["sip", SERVER[0], over]);
 
-    // Both endpoints of the message are the router's address, and the stream comes from the other.
+    // Both endpoints in the message are the router's address, and the stream comes from the other port.
     let first = format!("first {OUTSIDE} {OUTSIDE} {} 8000", SERVER[0]);
     assert_eq!(client.line(), first);
     assert_eq!(client.line(), format!("heard hello {OUTSIDE}"));
@@ -250,12 +253,12 @@ fn calls(test: &str, over: &str) -> Option<serde_json::Value> {
 }
 
 #[test]
-fn a_stream_that_was_set_up_comes_to_its_client() {
-    let Some((lab, router)) = home("a_stream_that_was_set_up_comes_to_its_client", &[]) else {
+fn an_rtsp_stream_reaches_its_client() {
+    let Some((lab, router)) = home("an_rtsp_stream_reaches_its_client", &[]) else {
         return;
     };
     let _server = serve(&lab, "server", &["rtsp-serve"]);
-    // RouterOS: this helper has to be enabled.
+    // RouterOS: this helper is disabled by default.
     let mut client = Client::begin(&lab, "client", &["rtsp", SERVER[0], "0.5"]);
     assert_eq!(client.line(), "nothing");
     client.end();

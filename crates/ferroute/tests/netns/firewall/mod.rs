@@ -1,13 +1,17 @@
-//! The firewall on real packets: what somebody on the LAN, and somebody on the internet, gets.
+//! Tests the firewall with real packets of hosts on the LAN and on the internet.
 //!
-//! `rules.rs` has one rule for each thing there is, `usual.rs` RouterOS's default configuration and
-//! what comes on top of it; `each.rs` has a row for each matcher and action that is left, and
-//! `beside.rs` sends the same packets through the kernel's own firewall. `helper.rs` has protocols
-//! that speak of other connections, `conversation.rs` lets hosts talk over a line that loses and
-//! reorders. `names.rs` has lists that follow the names of hosts. `change.rs` changes what is around
-//! connections.
-//! `peer.py` is what runs in the hosts: servers that say whom they see, clients that say what they
-//! got.
+//! | file | tests |
+//! |---|---|
+//! | `rules.rs` | one rule for each action and matcher with visible effect |
+//! | `usual.rs` | RouterOS's default configuration and usual additions |
+//! | `each.rs` | a row for each remaining matcher and action |
+//! | `beside.rs` | equal packets through the kernel's own firewall |
+//! | `helper.rs` | protocols that announce further connections |
+//! | `conversation.rs` | TCP over a link that loses and reorders segments |
+//! | `names.rs` | address lists with DNS names |
+//! | `change.rs` | changes around existing connections |
+//!
+//! `peer.py` runs in the hosts: servers that report the client's address, and clients that report the answers.
 
 mod beside;
 mod change;
@@ -28,18 +32,18 @@ use crate::world::{Router, Server, text};
 
 const PEER: &str = include_str!("peer.py");
 
-/// The server's and the client's own addresses in the lab `home`.
+/// Addresses of the server and of the client in the lab `home`.
 const SERVER: [&str; 2] = ["203.0.113.1", "2001:2:0:1::1"];
 const CLIENT: [&str; 2] = ["192.168.88.10", "2001:2:0:88::10"];
 
-/// Servers at these ports of a host, TCP and UDP, of both families.
+/// Starts servers at these ports of a host, TCP and UDP, in both families.
 fn serve(lab: &Lab, host: &str, ports: &[&str]) -> Server {
     let mut command = peer(lab, host, "serve");
     command.args(ports);
     Server::begin(command, "ready")
 }
 
-/// What each of these probes leads to. All stay open until the last is done.
+/// Runs these probes in a host. Returns their results. All connections stay open until the last probe ends.
 fn ask(lab: &Lab, host: &str, probes: &[String]) -> Vec<String> {
     let output = peer(lab, host, "ask").args(probes).output();
     let output = output.expect("nsenter is there: it made the lab");
@@ -48,7 +52,7 @@ fn ask(lab: &Lab, host: &str, probes: &[String]) -> Vec<String> {
     text(&output.stdout).lines().map(str::to_owned).collect()
 }
 
-/// As [`ask`], for one.
+/// Runs one probe. Returns its result.
 fn ask_one(lab: &Lab, host: &str, probe: &str) -> String {
     ask(lab, host, &[probe.to_owned()]).remove(0)
 }
@@ -59,12 +63,12 @@ fn peer(lab: &Lab, host: &str, what: &str) -> Command {
     command
 }
 
-/// The address that a server said it saw.
+/// Returns the client address in a server's answer.
 fn seen(said: &str) -> &str {
     said.split(' ').next().unwrap_or_default()
 }
 
-/// Packets that the rule with this comment has matched.
+/// Returns the number of packets that the rule with this comment has matched.
 fn hits(router: &Router, menu: &str, comment: &str) -> u64 {
     let rows = router.rows(&format!("{menu}/print"));
     let row = rows.iter().find(|row| row["comment"] == comment);

@@ -1,5 +1,4 @@
-//! Names of hosts in address lists: a list follows what a server of the network answers, and a server that
-//! does not answer holds nobody up.
+//! Tests DNS names in address lists: a list follows the answers of a DNS server, and a silent server delays nothing.
 
 use std::fs;
 use std::path::Path;
@@ -30,8 +29,7 @@ add chain=forward action=accept connection-state=established,related
 add chain=forward action=reject reject-with=tcp-reset protocol=tcp dst-address-list=blocked
 ";
 
-/// Answers questions with the addresses that are in a file at the time, for a second each, behind an alias
-/// (RFC 1035, 4.1).
+/// A DNS server: answers with the addresses in a file, with a TTL of one second, after a CNAME record (RFC 1035, 4.1).
 const ANSWER: &str = "
 import ipaddress, socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -54,8 +52,8 @@ const FIRST: [&str; 2] = ["203.0.113.1", "2001:2:0:1::1"];
 const SECOND: [&str; 2] = ["198.51.100.80", "2001:2:0:80::80"];
 
 #[test]
-fn a_list_follows_what_its_names_stand_for() {
-    let test = "a_list_follows_what_its_names_stand_for";
+fn an_address_list_follows_the_addresses_of_its_names() {
+    let test = "an_address_list_follows_the_addresses_of_its_names";
     let Some(lab) = have(test, &["python3"])
         .then(|| lab(test, layout("static")))
         .flatten()
@@ -88,7 +86,7 @@ fn a_list_follows_what_its_names_stand_for() {
         format!("{}\n", FIRST[0])
     );
 
-    // A name that moves takes the rule along; one with both has both.
+    // After a change of a name's addresses the rule matches the new ones; a name may have addresses of both families.
     fs::write(&zone, SECOND.join(" ")).expect("a folder of our own");
     until("the rule has moved to the second ones", || {
         outcomes(&lab) == ["passes", "passes", "rejected", "rejected"]
@@ -97,10 +95,10 @@ fn a_list_follows_what_its_names_stand_for() {
     fs::write(&zone, both).expect("a folder of our own");
     until("all are rejected", || outcomes(&lab) == ["rejected"; 4]);
 
-    // When nobody answers any more, the addresses go when their time is over.
+    // Without answers, the addresses are removed after their TTL.
     drop(names);
     until("nothing is rejected", || outcomes(&lab) == ["passes"; 4]);
-    nobody_waits_for_a_server(&lab, &router);
+    a_silent_server_delays_nothing(&lab, &router);
 }
 
 fn name_server(lab: &Lab, zone: &Path) -> Server {
@@ -111,7 +109,7 @@ fn name_server(lab: &Lab, zone: &Path) -> Server {
     Server::begin(listening, "listening")
 }
 
-/// What becomes of packets of the client to all addresses.
+/// Sends packets from the client to all addresses. Returns the result for each.
 fn outcomes(lab: &Lab) -> Vec<&'static str> {
     let probes: Vec<_> = [FIRST, SECOND]
         .concat()
@@ -129,8 +127,8 @@ fn outcomes(lab: &Lab) -> Vec<&'static str> {
     said.iter().map(outcome).collect()
 }
 
-/// Names whose server says nothing for an hour: the console answers meanwhile, and packets pass.
-fn nobody_waits_for_a_server(lab: &Lab, router: &Router) {
+/// Tests names whose server does not answer: the console answers meanwhile, and packets pass.
+fn a_silent_server_delays_nothing(lab: &Lab, router: &Router) {
     router.exec(
         "/ip dns set servers=203.0.113.77 query-server-timeout=1h query-total-timeout=1h; \
          :for i from=1 to=300 do={/ip firewall address-list add list=many address=\"h$i.example\"}",

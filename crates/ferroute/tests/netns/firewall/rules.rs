@@ -1,4 +1,4 @@
-//! One rule for each action and matcher that shows at the hosts: `rules.rsc`, a test for it all.
+//! Tests one rule for each action and matcher with an effect that hosts can observe: `rules.rsc`, in one test.
 
 use lab::Lab;
 
@@ -9,12 +9,12 @@ const CONFIG: &str = include_str!("rules.rsc");
 const OPEN: &[&str] = &[
     "80", "6008", "6010", "6011", "6030", "6040", "6050", "6060", "6061", "7001", "7002", "7003",
 ];
-/// How long is waited, in seconds, for what is not to come.
+/// Timeout in seconds for packets that must not arrive.
 const BRIEF: &str = "0.3";
 
 #[test]
-fn every_action_does_to_real_packets_what_it_says() {
-    let test = "every_action_does_to_real_packets_what_it_says";
+fn every_action_has_its_effect_on_real_packets() {
+    let test = "every_action_has_its_effect_on_real_packets";
     let Some(lab) = have(test, &["python3"])
         .then(|| lab(test, layout("static")))
         .flatten()
@@ -28,14 +28,14 @@ fn every_action_does_to_real_packets_what_it_says() {
         seen(&ask_one(&lab, "client", "tcp 203.0.113.1 80 1")) == "203.0.113.2"
     });
 
-    senders_are_told_how_they_were_rejected(&lab);
-    drops_and_the_tarpit_say_nothing(&lab, &router);
-    translations_lead_where_they_say(&lab, &router);
+    senders_get_the_errors_of_reject_rules(&lab);
+    drops_and_tarpit_send_no_answer(&lab, &router);
+    translations_reach_their_targets(&lab, &router);
     lists_and_limits_remember(&lab);
     marks_and_changes_reach_the_packet(&lab, &router);
 }
 
-fn senders_are_told_how_they_were_rejected(lab: &Lab) {
+fn senders_get_the_errors_of_reject_rules(lab: &Lab) {
     let from = ["192.168.88.1", "2001:2:0:88::1"];
     let expected: [(usize, &[(u16, u8)]); 2] = [
         (
@@ -64,7 +64,7 @@ fn senders_are_told_how_they_were_rejected(lab: &Lab) {
     ];
     for (family, (kind, codes)) in expected.into_iter().enumerate() {
         for (port, code) in codes {
-            // Errors are limited in rate: one may have to be asked for again.
+            // ICMP errors are rate limited, so a probe may have to be repeated.
             let probe = format!("udp {} {port} 1", SERVER[family]);
             let answer = format!("icmp {kind} {code} {}", from[family]);
             until(&format!("{probe} leads to {answer}"), || {
@@ -77,13 +77,13 @@ fn senders_are_told_how_they_were_rejected(lab: &Lab) {
         let to = format!("tcp {} 6009", from[family]);
         assert_eq!(ask(lab, "client", &[through, to]), ["reset", "reset"]);
     }
-    // An error about a translated packet comes from where its sender sent it.
+    // The ICMP error about a packet after NAT comes from the destination address that its sender used.
     until("a rejected translated packet is answered", || {
         ask_one(lab, "server", "udp 203.0.113.2 6070 1") == "icmp 3 3 203.0.113.2"
     });
 }
 
-fn drops_and_the_tarpit_say_nothing(lab: &Lab, router: &Router) {
+fn drops_and_tarpit_send_no_answer(lab: &Lab, router: &Router) {
     let silent = [
         "udp 203.0.113.1 6011",
         "udp 203.0.113.1 6061",
@@ -95,11 +95,11 @@ fn drops_and_the_tarpit_say_nothing(lab: &Lab, router: &Router) {
 
     assert_eq!(hits(router, "/ip/firewall/filter", "dropped"), 1);
     assert_eq!(hits(router, "/ip/firewall/raw", "raw"), 1);
-    // Who is held sends its acknowledgement and asks for room: all of that is held too.
+    // The client of a tarpit sends its acknowledgement and window probes: the rule holds them as well.
     assert!(hits(router, "/ip/firewall/filter", "tarpit") >= 2);
 }
 
-fn translations_lead_where_they_say(lab: &Lab, router: &Router) {
+fn translations_reach_their_targets(lab: &Lab, router: &Router) {
     let mut inside = std::process::Command::new(binary());
     inside
         .args(["host", "exec", "--control"])
@@ -109,11 +109,11 @@ fn translations_lead_where_they_say(lab: &Lab, router: &Router) {
 
     let client = ["tcp 203.0.113.2 8080", "tcp 203.0.113.1 6020"].map(str::to_owned);
     let saw = ask(lab, "client", &client);
-    // Hairpin: the client's own server sees the router, or it would answer past it.
+    // Hairpin NAT: the LAN server sees the router's address, otherwise it would answer the client directly.
     assert_eq!(seen(&saw[0]), "192.168.88.1");
-    // Redirected: the router's own server sees the client.
+    // Redirect: the router's own server sees the client's address.
     assert_eq!(seen(&saw[1]), CLIENT[0]);
-    // From the internet the LAN's server is at the router's address, and sees who comes.
+    // From the internet, the LAN server is reached at the router's address and sees the client's address.
     let said = ask_one(lab, "server", "tcp 203.0.113.2 8080");
     assert_eq!(seen(&said), SERVER[0]);
 
@@ -125,14 +125,14 @@ fn translations_lead_where_they_say(lab: &Lab, router: &Router) {
 fn lists_and_limits_remember(lab: &Lab) {
     let knocks = [
         ("tcp", 7003, "reset"),
-        // In the wrong order it opens nothing.
+        // Port knocking in the wrong order does not open the port.
         ("udp", 7002, "203.0.113.2"),
         ("tcp", 7003, "reset"),
         ("udp", 7001, "203.0.113.2"),
         ("tcp", 7003, "reset"),
         ("udp", 7002, "203.0.113.2"),
         ("tcp", 7003, "203.0.113.2"),
-        // Two connections at a time, and no third.
+        // At most two connections at a time.
         ("tcp", 6030, "203.0.113.2"),
         ("tcp", 6030, "203.0.113.2"),
         ("tcp", 6030, "reset"),
@@ -159,16 +159,16 @@ fn marks_and_changes_reach_the_packet(lab: &Lab, router: &Router) {
         said.iter().all(|said| said != "nothing")
     });
 
-    // Only the marked one finds a route: the main table has none.
+    // Only the marked connection finds a route: the main table has none.
     assert_eq!(seen(&said[0]), "203.0.113.2");
     assert_eq!(said[1], "icmp 3 0 192.168.88.1");
-    // Timestamps take 12 bytes of the 1,000.
+    // TCP timestamps take 12 of the 1,000 bytes.
     let size = said[2]
         .rsplit(' ')
         .next()
         .and_then(|size| size.parse().ok());
     assert!((900..=1000).contains(&size.unwrap_or(0)), "{}", said[2]);
-    // What is not tracked is not translated either, and has no row.
+    // An untracked packet is not translated, and has no connection row.
     assert_eq!(seen(&said[3]), CLIENT[0]);
     let rows = router.rows("/ip/firewall/connection/print where dst-port=6060");
     assert!(rows.is_empty(), "{rows:#?}");

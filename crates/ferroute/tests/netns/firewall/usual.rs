@@ -1,4 +1,4 @@
-//! RouterOS's default firewall, as it is and with what people put on top of it.
+//! Tests RouterOS's default firewall, alone and with usual additions.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Stdio};
@@ -13,8 +13,8 @@ const TRACKED: &str = "/ip/firewall/connection";
 const ACCEPTS: &str = "defconf: accept established,related, untracked";
 
 #[test]
-fn a_home_gets_out_and_nobody_gets_in() {
-    let test = "a_home_gets_out_and_nobody_gets_in";
+fn a_home_reaches_the_internet_and_accepts_no_connections() {
+    let test = "a_home_reaches_the_internet_and_accepts_no_connections";
     let Some(lab) = have(test, &["python3", "iperf3", "traceroute"])
         .then(|| lab(test, layout("static")))
         .flatten()
@@ -60,7 +60,7 @@ fn the_internet_stays_out(lab: &Lab, router: &Router) {
         "203.0.113.2",
         "2001:2:0:1::2",
     ] {
-        // Of 22 and 80 the hosts of the LAN have servers; the router has its own.
+        // The hosts of the LAN have servers at ports 22 and 80; the router has its own there.
         let these = ["tcp 22", "tcp 80", "udp 80"].map(|probe| {
             let (how, port) = probe.split_once(' ').expect("written above");
             format!("{how} {to} {port} 0.2")
@@ -104,7 +104,7 @@ fn an_established_flow_takes_the_fast_track(lab: &Lab, router: &Router) {
         let all = count(row, "orig-packets");
         (all, all - count(row, "orig-fasttrack-packets"))
     });
-    // One packet walks slowly before the mark, and one in each second.
+    // One packet takes the slow path before the connection is FastTracked, and then one per second.
     let (all, slow) = of_row.max().expect("the stream's connection");
     assert!(all > 1_000 && slow * 20 < all, "{slow} of {all} slow");
     let after = counted();
@@ -113,11 +113,11 @@ fn an_established_flow_takes_the_fast_track(lab: &Lab, router: &Router) {
         "{before:?} {after:?}"
     );
     tcp_both_ways(lab, SERVER[1], 5);
-    rows_count_what_goes_the_fast_way(router);
+    dummy_rules_count_fasttracked_packets(router);
 }
 
-/// The rows that are no rules, word for word.
-fn rows_count_what_goes_the_fast_way(router: &Router) {
+/// Checks the counters of rows that are no rules: FastTrack's dummy rules.
+fn dummy_rules_count_fasttracked_packets(router: &Router) {
     let tables: [(&str, &str, &[&str]); 5] = [
         ("/ip", "filter", &["forward"]),
         ("/ip", "mangle", &["prerouting", "forward", "postrouting"]),
@@ -183,7 +183,7 @@ fn replaced_rules_lose_no_packet(lab: &Lab, router: &Router) {
     assert!(sent > 250 && lost == 0, "{lost} of {sent} lost");
 }
 
-/// Numbered datagrams from the client to the server and back, until its end.
+/// A stream of numbered datagrams from the client to the server and back.
 pub(super) struct Stream {
     child: Child,
     said: BufReader<ChildStdout>,
@@ -202,7 +202,7 @@ impl Stream {
         Self { child, said }
     }
 
-    /// How many were sent, and how many of them never came back.
+    /// Ends the stream. Returns the number of sent and of lost datagrams.
     pub(super) fn end(mut self) -> (u64, u64) {
         drop(self.child.stdin.take());
         let mut line = String::new();
@@ -214,8 +214,8 @@ impl Stream {
 }
 
 #[test]
-fn the_size_that_fits_is_found_behind_a_translation() {
-    let test = "the_size_that_fits_is_found_behind_a_translation";
+fn the_path_mtu_is_found_behind_nat() {
+    let test = "the_path_mtu_is_found_behind_nat";
     let Some(lab) = have(test, &["ping"])
         .then(|| lab(test, layout("pmtu")))
         .flatten()
@@ -225,12 +225,12 @@ fn the_size_that_fits_is_found_behind_a_translation() {
     let near = layout("pmtu").config.to_owned()
         + "/ip firewall nat\nadd action=masquerade chain=srcnat out-interface=ether1\n";
     let _router = Router::start(&lab, &Start::with(PACKET, &near));
-    // No host but the second router knows the LAN: what comes back was translated.
+    // Only the second router knows a route to the LAN, so replies prove the translation.
     run(&lab, "far", "ip route delete 192.168.88.0/24");
     run(&lab, "far", "ip link set eth1 mtu 1300");
     let ping = |size: u32| format!("ping -M do -c 1 -W 10 -s {size} 198.51.100.80");
 
-    // The first size does not leave the near router, the second one not the far one.
+    // The near router refuses the first size, the far router the second.
     for (size, mtu) in [(1472, 1400), (1372, 1300)] {
         let said = text(&output(&lab, "client", &ping(size)).stdout);
         assert!(said.contains(&format!("mtu = {mtu}")), "{said}");

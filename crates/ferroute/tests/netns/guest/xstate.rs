@@ -1,12 +1,13 @@
-//! The library by which User Mode Linux before 6.13 starts on processors whose extended state is longer than it knows
-//! (AMX). `xstate.c` says how; it is compiled where it is needed, as the compiler of C is there to link Rust.
+//! Builds the preload library that lets User Mode Linux before 6.13 start on processors whose extended state is larger
+//! than it expects (AMX). `xstate.c` explains how. It is compiled on demand: the C compiler is installed, since linking
+//! Rust needs it.
 
 use std::path::Path;
 use std::process::Command;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/netns/guest/xstate.c");
 
-/// Compiles the library into a file. Returns the compiler's complaint on failure.
+/// Compiles the library into a file. Returns the compiler's messages on failure.
 pub(super) fn compile(library: &Path) -> Result<(), String> {
     cc(&["-shared", "-fPIC"], SOURCE, library)
 }
@@ -30,11 +31,11 @@ mod tests {
     use super::*;
     use crate::world::Folder;
 
-    /// Linux, errno-base.h: the host's answer to an image of another length.
+    /// EFAULT (Linux, errno-base.h): the kernel's error for an image of another length.
     const EFAULT: i32 = 14;
 
     #[test]
-    fn extended_state_is_set_from_an_image_that_is_shorter_than_the_hosts() {
+    fn extended_state_can_be_set_from_a_shorter_image() {
         let folder = Folder::new();
         let (library, program) = (folder.file("xstate.so"), folder.file("short"));
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/netns/guest/short.c");

@@ -1,34 +1,34 @@
-//! The odd packets and their fates.
+//! The unusual packets, with their expected outcomes.
 
 use super::packet::{ICMP6, V4, V6, echo, mark};
 
-/// What becomes of a packet.
+/// Outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Nothing comes out.
+    /// No packet leaves the router.
     Silent,
-    /// It reaches the server.
+    /// The packet reaches the server.
     Forwarded,
     /// The sender gets an ICMP message of this type and code.
     Answered(u8, u8),
-    /// Both.
+    /// The packet reaches the server, and the sender gets an ICMP message of this type and code.
     Both(u8, u8),
 }
 
 use Outcome::{Answered, Both, Forwarded, Silent};
 
-/// One kind of odd packet.
+/// One kind of unusual packet.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) frames: Vec<Vec<u8>>,
     pub(super) kernel: Outcome,
-    /// Where ours differs: how, and why that is right.
+    /// Outcome in ferroute if it differs from the kernel's, with the reason why it is correct.
     pub(super) ferroute: Option<(Outcome, &'static str)>,
 }
 
 impl Case {
-    /// The same case, where ours differs from the kernel.
+    /// Returns the case with a different outcome in ferroute, and the reason.
     fn but(self, fate: Outcome, why: &'static str) -> Self {
         Self {
             ferroute: Some((fate, why)),
@@ -37,7 +37,7 @@ impl Case {
     }
 }
 
-/// All of them.
+/// Returns all cases.
 pub(super) fn all() -> Vec<Case> {
     [
         headers4(),
@@ -221,7 +221,7 @@ fn headers6() -> Vec<Case> {
         }),
         v6("6: hop limit 1", Answered(3, 0), |ip| ip.hop_limit = 1),
         v6("6: hop limit 0", Answered(3, 0), |ip| ip.hop_limit = 0),
-        // It is the server that complains.
+        // The server, not the router, sends the error.
         v6(
             "6: destination option to be told",
             Both(4, 2),
@@ -233,13 +233,13 @@ fn headers6() -> Vec<Case> {
     ]
 }
 
-/// An extension header with these options, in front of the rest.
+/// Prepends an extension header with these options.
 fn options(first: u8, options: &[u8]) -> impl Fn(&mut V6) {
     let header = [&[ICMP6, (options.len() / 8) as u8][..], options].concat();
     move |ip: &mut V6| ip.extensions = Some((first, header.clone()))
 }
 
-/// What every router looks at (RFC 8200, 4.3).
+/// Cases of the hop-by-hop header, which every router processes (RFC 8200, 4.3).
 fn hop_by_hop() -> Vec<Case> {
     const ROUTER: [u16; 8] = [0x2001, 0xdb8, 0x88, 0, 0, 0, 0, 1];
     const GROUP: [u16; 8] = [0xff02, 0, 0, 0, 0, 0, 0, 1];

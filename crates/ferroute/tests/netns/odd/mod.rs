@@ -1,8 +1,7 @@
-//! Odd packets: what the router makes of them, beside what the kernel's own router does.
+//! Tests unusual packets with ferroute and with the kernel's router.
 //!
-//! `cases.rs` is the list, with the fate of each packet in either router and, where they differ, why
-//! ours is right. Two tests send all of them from the client: one through the kernel, so that the
-//! column is true, and one through ferroute.
+//! `cases.rs` lists the outcome of each packet in both routers, and the reason for each difference. Two tests send all
+//! packets from the client: one through the kernel, to verify its column, and one through ferroute.
 
 mod cases;
 mod packet;
@@ -18,7 +17,7 @@ use lab::{End, Host, Lab, Layout, Link};
 use self::cases::{Case, Outcome};
 use crate::world::{PACKET, Router, Start, have, lab, layout, run, shell};
 
-/// Prints each frame that comes in at `eth0`, in hexadecimal.
+/// Prints each frame received at `eth0`, in hexadecimal.
 const LISTEN: &str = "\
 import socket
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
@@ -30,7 +29,7 @@ while True:
         print(frame.hex(), flush=True)
 ";
 
-/// Sends each line of its input as a frame.
+/// Sends each line of standard input as a frame.
 const SEND: &str = "\
 import socket, sys
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -39,7 +38,7 @@ for line in sys.stdin:
     s.send(bytes.fromhex(line))
 ";
 
-/// Who listens at a host's device.
+/// A process that records the frames of a host's device.
 #[derive(Debug)]
 struct Listener {
     child: Child,
@@ -77,7 +76,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // It fails only if it has ended, which is as good.
+        // Fails only if the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -106,7 +105,7 @@ fn send<'a>(lab: &Lab, frames: impl IntoIterator<Item = &'a Vec<u8>>) {
     assert!(child.wait().expect("our child").success());
 }
 
-/// What became of each packet, by the name of its case.
+/// Returns the outcome of each packet, by the name of its case.
 fn fates(cases: &[Case], client: &Listener, server: &Listener) -> BTreeMap<&'static str, Outcome> {
     let (back, through) = (client.frames(), server.frames());
     let fate = |case: &Case| {
@@ -126,7 +125,7 @@ fn fates(cases: &[Case], client: &Listener, server: &Listener) -> BTreeMap<&'sta
     cases.iter().map(|case| (case.name, fate(case))).collect()
 }
 
-/// Sends all cases and compares their fates with the expected ones.
+/// Sends the packets of all cases and compares their outcomes with the expected ones.
 fn compare(lab: &Lab, expected: impl Fn(&Case) -> Outcome) {
     for address in ["203.0.113.1", "2001:db8:1::1"] {
         run(
@@ -147,8 +146,7 @@ fn compare(lab: &Lab, expected: impl Fn(&Case) -> Outcome) {
 
     send(lab, cases.iter().flat_map(|case| &case.frames));
 
-    // What is to come has come when all is as wanted; what is not to come would have come before
-    // the answer to a packet sent last.
+    // Waits until the outcomes match. Unexpected packets would arrive before the answer to a packet sent last.
     let mut found = BTreeMap::new();
     for _ in 0..100 {
         run(lab, "client", "ping -q -c 1 -W 10 203.0.113.1");
@@ -174,7 +172,7 @@ fn compare(lab: &Lab, expected: impl Fn(&Case) -> Outcome) {
     }
 }
 
-/// The lab `home`, with the kernel's router in it.
+/// Returns the lab `home` with the kernel as router.
 fn kernel_layout() -> Layout {
     let plain = layout("plain");
     let host = |host: &Host| Host {
@@ -206,8 +204,8 @@ fn kernel_layout() -> Layout {
 }
 
 #[test]
-fn the_kernel_s_router_treats_odd_packets_as_listed() {
-    let test = "the_kernel_s_router_treats_odd_packets_as_listed";
+fn the_kernels_router_treats_unusual_packets_as_listed() {
+    let test = "the_kernels_router_treats_unusual_packets_as_listed";
     let Some(lab) = have(test, &["python3", "ping"])
         .then(|| lab(test, &kernel_layout()))
         .flatten()
@@ -221,7 +219,7 @@ fn the_kernel_s_router_treats_odd_packets_as_listed() {
             &format!("echo 0 > /proc/sys/net/ipv4/conf/{device}/rp_filter"),
         );
     }
-    // More is told here than it tells one host at once.
+    // The test needs more errors to one host than the kernel's rate limit permits.
     let limit = "echo 0 > /proc/sys/net/ipv6/icmp/ratelimit";
     shell(&lab, "router", limit);
     run(&lab, "router", "ip route add default via 203.0.113.1");
@@ -231,8 +229,8 @@ fn the_kernel_s_router_treats_odd_packets_as_listed() {
 }
 
 #[test]
-fn ferroute_treats_odd_packets_as_listed() {
-    let test = "ferroute_treats_odd_packets_as_listed";
+fn ferroute_treats_unusual_packets_as_listed() {
+    let test = "ferroute_treats_unusual_packets_as_listed";
     let Some(lab) = have(test, &["python3", "ping"])
         .then(|| lab(test, layout("plain")))
         .flatten()
@@ -246,7 +244,7 @@ fn ferroute_treats_odd_packets_as_listed() {
 }
 
 #[test]
-fn every_difference_from_the_kernel_is_one_and_has_its_reason() {
+fn every_listed_difference_from_the_kernel_is_real_and_has_a_reason() {
     for case in cases::all() {
         if let Some((fate, why)) = case.ferroute {
             assert_ne!(fate, case.kernel, "{}", case.name);

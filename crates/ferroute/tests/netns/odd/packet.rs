@@ -1,12 +1,12 @@
-//! Packets to be spoilt: every field can be set to what it must not be.
+//! Builds packets in which every field can have an invalid value.
 
-/// The router's LAN port and the client, as the lab names them.
+/// MAC addresses of the router's LAN port and of the client in the lab.
 const ROUTER: [u8; 6] = [2, 0, 0, 0, 2, 1];
 const CLIENT: [u8; 6] = [2, 0, 0, 0, 2, 2];
 
 const TRAILER: &[u8] = b"behind the packet";
 
-/// An IPv4 packet from the client to the server; `None` is what is right.
+/// An IPv4 packet from the client to the server; a field with `None` gets its correct value.
 #[derive(Clone, Debug)]
 pub(super) struct V4 {
     pub(super) to: [u8; 6],
@@ -24,8 +24,7 @@ pub(super) struct V4 {
 }
 
 impl V4 {
-    /// An answer to an echo request that nobody made: it moves no host to say anything, and a
-    /// router that has a complaint about it may make it.
+    /// An unsolicited echo reply: hosts do not respond to it, and routers may answer it with an ICMP error.
     pub(super) fn new(name: &str) -> Self {
         Self {
             to: ROUTER,
@@ -57,7 +56,7 @@ impl V4 {
         header[12..16].copy_from_slice(&self.source);
         header[16..20].copy_from_slice(&self.destination);
         header[20..20 + self.options.len()].copy_from_slice(&self.options);
-        // What the receiver sums is as long as the header says.
+        // The receiver computes the checksum over the length in the header.
         let summed = usize::from(header[0] & 15) * 4;
         let sum = self
             .checksum
@@ -67,7 +66,7 @@ impl V4 {
     }
 }
 
-/// An IPv6 packet from the client to the server; `None` is what is right.
+/// An IPv6 packet from the client to the server; a field with `None` gets its correct value.
 #[derive(Clone, Debug)]
 pub(super) struct V6 {
     pub(super) version: u8,
@@ -75,17 +74,17 @@ pub(super) struct V6 {
     pub(super) hop_limit: u8,
     pub(super) source: [u16; 8],
     pub(super) destination: [u16; 8],
-    /// Extension headers, and the number of the first.
+    /// Type of the first extension header, and the bytes of all.
     pub(super) extensions: Option<(u8, Vec<u8>)>,
     pub(super) payload: Vec<u8>,
     pub(super) trailer: bool,
 }
 
-/// ICMPv6.
+/// Protocol number of ICMPv6.
 pub(super) const ICMP6: u8 = 58;
 
 impl V6 {
-    /// As [`V4::new`].
+    /// An unsolicited echo reply, as for IPv4.
     pub(super) fn new(name: &str) -> Self {
         Self {
             version: 6,
@@ -109,7 +108,7 @@ impl V6 {
         header.extend(self.source.iter().flat_map(|word| word.to_be_bytes()));
         header.extend(self.destination.iter().flat_map(|word| word.to_be_bytes()));
         let mut payload = self.payload.clone();
-        // The checksum covers the addresses, so it is the whole packet's business (RFC 8200, 8.1).
+        // The checksum includes the addresses (RFC 8200, 8.1).
         let mut pseudo = header[8..40].to_vec();
         pseudo.extend((payload.len() as u32).to_be_bytes());
         pseudo.extend([0, 0, 0, ICMP6]);
@@ -134,22 +133,22 @@ pub(super) fn echo(kind: u8, data: &[u8]) -> Vec<u8> {
     message
 }
 
-/// What tells the packets of a case from all others, at their very beginning.
+/// Returns the mark of a case's packets, at the beginning of the payload.
 pub(super) fn mark(name: &str) -> Vec<u8> {
     format!("<{name}>........").into_bytes()
 }
 
-/// Is there a packet of this case in the frame?
+/// Returns true if the frame contains the mark of this case.
 pub(super) fn is_marked(frame: &[u8], name: &str) -> bool {
     contains(frame, format!("<{name}>").as_bytes())
 }
 
-/// Is there what lay behind a packet?
+/// Returns true if the frame contains the trailing bytes after a packet.
 pub(super) fn has_trailer(frame: &[u8]) -> bool {
     contains(frame, TRAILER)
 }
 
-/// Type and code of an ICMP message of either version.
+/// Returns type and code of an ICMP message of either version.
 pub(super) fn icmp(frame: &[u8]) -> Option<(u8, u8)> {
     let at = match frame.get(12..14)? {
         [8, 0] => 14 + usize::from(frame.get(14)? & 15) * 4,
