@@ -1,5 +1,5 @@
-//! Tests LACP with Open vSwitch: a bond of two links between it and ferroute. The switch uses its user-space datapath, so
-//! that this machine's kernel needs neither its kernel module nor a driver for bonds.
+//! Tests LACP with Open vSwitch: a bond of two links between it and ferroute. The switch uses its user-space datapath,
+//! so this machine's kernel needs neither its kernel module nor a driver for bonds.
 //!
 //! ```text
 //! router (ferroute) ═══ peer (ovs-vswitchd)

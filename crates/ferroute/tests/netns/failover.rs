@@ -1,5 +1,5 @@
-//! Tests a router with two providers: the source addresses of connections while one provider is unreachable, and after its
-//! return.
+//! Tests a router with two providers: the source addresses of connections while one provider is unreachable, and after
+//! its return.
 //!
 //! ```text
 //!                     ┌── isp1 ──┐
