@@ -299,7 +299,7 @@ fn a_router_with_a_damaged_store_runs_and_accepts_changes_after_accept() {
         assert!(shown.contains("fault: "), "{accept}: {shown}");
         let log = disk.exec("/log/print").1;
         assert!(
-            log.contains("nothing that was acknowledged is lost"),
+            log.contains("no acknowledged change is lost"),
             "{accept}: {log}"
         );
 

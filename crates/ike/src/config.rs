@@ -200,7 +200,7 @@ impl RemoteId {
             Self::Dn => matches!(id, Id::Dn(_)),
             Self::Auto | Self::Ignore | Self::Certificate(_) => true,
         };
-        let wrong = || format!("the peer says to be {id}");
+        let wrong = || format!("the peer identifies itself as {id}");
         fits.then_some(()).ok_or_else(wrong)
     }
 

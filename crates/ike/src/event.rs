@@ -439,7 +439,7 @@ impl Why {
             Self::Replaced => "replaced",
             Self::Deleted => "deleted by the peer",
             Self::Unreachable => "the peer does not answer",
-            Self::InitialContact => "the peer began anew",
+            Self::InitialContact => "the peer started anew",
             Self::Reconfigured => "configuration changed",
             Self::Killed => "killed",
             Self::NoProposal => "no proposal chosen",

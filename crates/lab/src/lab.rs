@@ -339,7 +339,7 @@ impl Lab {
     fn run(&self, step: &plan::Step) -> Result<(), Error> {
         let (program, arguments) = step.argv.split_first().ok_or_else(|| Error::Command {
             command: String::new(),
-            reason: "the plan has an empty step".into(),
+            reason: "the plan contains an empty command".into(),
         })?;
         let mut command = self.command(step.host, program)?;
         let output = output(command.args(arguments), "nsenter", &step.input)?;

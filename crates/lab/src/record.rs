@@ -179,7 +179,7 @@ impl Records {
         };
         if !found.is_dir() || found.uid() != uid {
             return Err(Error::io(doing())(std::io::Error::other(
-                "it is somebody else's",
+                "it belongs to another user",
             )));
         }
         if found.mode() & 0o022 != 0 {

@@ -53,10 +53,10 @@ pub const STORIES: &[Story] = &[
         layout: &SLOW_BRIDGING,
         board: None,
         tale: "\
-The office complains: the workstation is slow to the server, and the router's processor is busy. Somebody kept the\n\
-guests off the server by rules of the bridge that look at every frame, and took all ports out of the switch for it.\n\
-A frame that the switch does itself is asked no rule and costs no processor. So let it switch between the ports that\n\
-are trusted, and keep rules for the port of the guests: the switch is a filter before the filter.\n",
+The office complains: the connection between workstation and server is slow, and the router's processor is busy.\n\
+To keep guests off the server, an administrator added bridge filter rules that inspect every frame, and switched\n\
+hardware offload off for all ports. Frames that the switch forwards itself pass no rules and cost no processor time.\n\
+So let the switch forward between the trusted ports, and apply rules only to the guests' port.\n",
         looks: &[
             (
                 "/interface/bridge/settings/print",
@@ -64,15 +64,15 @@ are trusted, and keep rules for the port of the guests: the switch is a filter b
             ),
             (
                 "/interface/bridge/port/print",
-                "flag H where the switch does it; hw-offload-reason says why not",
+                "flag H: the switch forwards; hw-offload-reason: why it does not",
             ),
             (
                 "/interface/bridge/filter/print stats",
-                "how many frames the rules were asked about",
+                "the number of frames that rules inspected",
             ),
             (
                 "/tool/profile",
-                "what the processor is busy with; a key ends it",
+                "activities of the processor; any key ends it",
             ),
         ],
         right: include_str!("../configs/slow-bridging-right.rsc"),
@@ -102,18 +102,18 @@ are trusted, and keep rules for the port of the guests: the switch is a filter b
         layout: &SHARED_LANE,
         board: Some("hEX"),
         tale: "\
-The databases get half of what they got before, and the router's processor is idle. Somebody joined their two ports\n\
-in a bridge, and a hEX switches such ports by its chip. All that is switched has one lane to the processor, of 1 Gbit/s;\n\
-ports that are not switched have two. What is switched within the chip is fast; what is routed to it shares a lane.\n\
-Bridge these ports by the processor (hw=no), and each is on a lane of its own again. What the two send each other is\n\
-the processor's work then.\n\
-(Each lane of this lab carries 50 Mbit/s each way in place of 1000, so that any machine can show it.)\n",
+The databases get half of their former traffic, and the router's processor is idle. An administrator put their two\n\
+ports into a bridge, and the chip of a hEX switches such ports. All switched ports share one lane of 1 Gbit/s to the\n\
+processor; ports that are not switched have two lanes. Traffic between switched ports is fast, but routed traffic\n\
+shares the lane. If the processor bridges these ports (hw=no), each port has its own lane again. The processor then\n\
+forwards the traffic between both as well.\n\
+(Each lane of this lab carries 50 Mbit/s in each direction instead of 1000, so that any machine can show the effect.)\n",
         looks: &[
             (
                 "/interface/bridge/port/print",
-                "flag H: the chip switches it",
+                "flag H: the chip switches the port",
             ),
-            ("/system/routerboard/print", "the board that is judged"),
+            ("/system/routerboard/print", "the imitated board"),
             ("/tool/meter/print", "where the processor's clocks go"),
         ],
         right: include_str!("../configs/shared-lane-right.rsc"),
@@ -143,24 +143,24 @@ the processor's work then.\n\
         layout: &TRANSPARENT_QUEUING,
         board: None,
         tale: "\
-Guests are to get 10 Mbit/s, whatever it is that they load: from the internet, or from the server beside them. So\n\
-somebody had IP look at what is bridged, and put a simple queue on the guests' port. What is routed to the guests is\n\
-not held all the same: to IP it leaves by the bridge, not by one of its ports. And every bridged frame now costs\n\
-connection tracking. The one place where bridged and routed frames come together is the port's own queue: a tree\n\
-whose parent is the port holds both, and IP need not look at what is bridged.\n",
+Guests should get 10 Mbit/s in total, from the internet and from the server in their network. So an administrator\n\
+enabled use-ip-firewall, and put a simple queue on the guests' port. But the queue does not limit routed packets: for\n\
+IP, they leave by the bridge, not by one of its ports. And every bridged frame now costs connection tracking. Bridged\n\
+and routed frames meet only in the port's own queue: a queue tree whose parent is the port limits both, without\n\
+use-ip-firewall.\n",
         looks: &[
             ("/system/doctor/print", "what is wrong with the queue"),
             (
                 "/queue/simple/print stats",
-                "what the simple queue has seen",
+                "the traffic that the simple queue saw",
             ),
             (
                 "/tool/torch ether4 src-address=0.0.0.0/0 dst-address=0.0.0.0/0",
-                "what the guests get, and from whom",
+                "the guests' traffic by source",
             ),
             (
                 "/tool/profile",
-                "what the processor is busy with; a key ends it",
+                "activities of the processor; any key ends it",
             ),
         ],
         right: include_str!("../configs/transparent-queuing-right.rsc"),
@@ -216,7 +216,7 @@ const fn wire(one: End, other: End) -> Link {
 
 pub(crate) const SLOW_BRIDGING: Layout = Layout {
     name: "slow-bridging",
-    summary: "story: all that is bridged is filtered, and slow, to keep guests off a server; the switch filters first",
+    summary: "story: bridge filter rules for guests slow all bridged traffic down; the switch forwards trusted traffic",
     hosts: &[
         host("workstation", &[by("192.168.88.1")]),
         host("server", &[by("192.168.88.1")]),
@@ -242,7 +242,7 @@ pub(crate) const SLOW_BRIDGING: Layout = Layout {
 
 pub(crate) const TRANSPARENT_QUEUING: Layout = Layout {
     name: "transparent-queuing",
-    summary: "story: a simple queue on a port of a bridge misses what is routed; the port's own queue holds all",
+    summary: "story: a simple queue on a bridge port misses routed traffic; the port's own queue limits all",
     hosts: &[
         host("internet", &[by("203.0.113.2")]),
         host("server", &[by("192.168.88.1")]),
@@ -277,7 +277,7 @@ const TO_DATA: &[Route] = &[by("10.9.0.1")];
 
 pub(crate) const SHARED_LANE: Layout = Layout {
     name: "shared-lane",
-    summary: "story: two ports that a hEX's chip switches share one lane to its processor, and so half the traffic",
+    summary: "story: two ports that a hEX's chip switches share one lane to its processor, and get half the traffic",
     hosts: &[
         host("db1", TO_DATA),
         host("db2", TO_DATA),

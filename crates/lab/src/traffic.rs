@@ -89,7 +89,9 @@ pub fn send(to: &str, datagrams: u32, mbps: u32, tries: u32) -> io::Result<Sent>
     let sent = paced(&socket, datagrams, mbps)?;
     let micros = u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX);
     let Some(received) = ask(&socket, END, END, tries.max(50)) else {
-        return Err(io::Error::other(format!("{to} does not say what arrived")));
+        return Err(io::Error::other(format!(
+            "{to} does not report the number of received datagrams"
+        )));
     };
     Ok(Sent {
         sent,

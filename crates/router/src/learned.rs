@@ -65,7 +65,10 @@ impl Learned {
     /// Returns the domains without duplicates.
     #[cfg_attr(
         not(test),
-        expect(dead_code, reason = "what looks for names there is not here yet")
+        expect(
+            dead_code,
+            reason = "for a resolver with search domains, which does not exist yet"
+        )
     )]
     pub(crate) fn domains(&self) -> Vec<&str> {
         let mut all: Vec<&str> = Vec::new();

@@ -32,7 +32,7 @@ pub const METRICS: &[Metric] = &[
     (
         "ferroute_left_out",
         false,
-        "Interfaces and rules without series, as there are too many.",
+        "Interfaces and rules without series, because there are too many.",
     ),
     (
         "ferroute_interface_running",
@@ -117,12 +117,12 @@ pub const METRICS: &[Metric] = &[
     (
         "ferroute_copies_lost_total",
         true,
-        "Copies of frames for torch, the sniffer and rules that found no room.",
+        "Copies of frames for torch, the sniffer and rules that were lost in a full queue.",
     ),
     (
         "ferroute_service_heard_total",
         true,
-        "Frames that a service of the router heard.",
+        "Frames that a service of the router received.",
     ),
     (
         "ferroute_service_lost_total",
@@ -132,17 +132,17 @@ pub const METRICS: &[Metric] = &[
     (
         "ferroute_worker_clocks_total",
         true,
-        "Clocks of a worker, by what they went to.",
+        "Clocks of a worker, by activity.",
     ),
     (
         "ferroute_log_entries_total",
         true,
-        "Entries that the log has had.",
+        "Entries written to the log.",
     ),
     (
         "ferroute_clock_synchronized",
         false,
-        "Whether a time server is believed.",
+        "Whether the clock is synchronized with a time server.",
     ),
 ];
 

@@ -105,7 +105,7 @@ impl Probe {
         let (source, destination) = (address("src-address")?, address("dst-address")?);
         if source.is_ipv4() != destination.is_ipv4() {
             return Err(Reason::failure(
-                "src-address and dst-address are of two families",
+                "src-address and dst-address are of different families",
             ));
         }
         let echo = if source.is_ipv4() { 8 } else { 128 };

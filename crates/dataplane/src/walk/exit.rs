@@ -15,7 +15,7 @@ pub enum Exit {
     Punt(Why),
     /// Copies of the frame leave by ports of its bridge; the frame itself ends.
     Flood,
-    /// The fragment is held until its datagram is whole.
+    /// The fragment is held until its datagram is complete.
     Collect,
     /// The packet is handed to the worker that owns its connection.
     HandOver(u16),
@@ -52,7 +52,7 @@ impl core::fmt::Display for Exit {
             Self::Drop(reason) => write!(f, "drop: {}", reason.name()),
             Self::Punt(why) => f.write_str(why.explain()),
             Self::Flood => f.write_str("copies leave by ports of the bridge"),
-            Self::Collect => write!(f, "held until its datagram is whole"),
+            Self::Collect => write!(f, "held until its datagram is complete"),
             Self::HandOver(_) => f.write_str("it is of another worker's connection"),
             Self::Deliver(_) => f.write_str("it is for this router"),
             Self::Decapsulate(_) => f.write_str("it is for this router: the packet of a tunnel"),

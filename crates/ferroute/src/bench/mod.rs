@@ -266,7 +266,7 @@ fn peer_words(peer: &Peer) -> String {
 fn legend() -> &'static str {
     "frame: bytes with FCS. Mbps: layer 2. clk: clocks of the time stamp counter, median over the runs.\n\
      /reference: clk over those of a fixed loop (hash, copy, compare of a 64-byte header) run in between:\n\
-     compare this between machines and days, not the clocks. core ns: processor time of what forwards, per\n\
+     compare this between machines and days, not the clocks. core ns: processor time of the forwarder per\n\
      packet. peer: another forwarder in alternation (with several workers: each of their cores alone with one\n\
      worker), and the median of the ratios within each pair of runs."
 }

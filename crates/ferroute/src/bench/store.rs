@@ -99,7 +99,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
     }
     if !bench.json {
         let _ = output::line(format_args!(
-            "\nimport: a file of so many add lines as one transaction, synced to disk. print: a list of so\n\
+            "\nimport: a file of this many add lines as one transaction, synced to disk. print: a list of this\n\
              many items. completion: of one line, with all menus."
         ));
     }

@@ -152,9 +152,9 @@ fn to_markdown(own: &Results) -> String {
         let _ = write!(text, "\n{}", one_table(name, &results));
     }
     text.push_str(
-        "\nFrames have their FCS; Mbps are of layer 2. Boards: all ports, by their maker. This machine: what one core\n\
-         takes without devices, a thousand flows, the median. Rules were measured with the shortest frames alone:\n\
-         they look at headers.\n",
+        "\nFrame sizes include the FCS; Mbps are of layer 2. Boards: all ports, as published by the manufacturer. This\n\
+         machine: one core without devices, a thousand flows, median. Rules were measured only with the shortest\n\
+         frames, since they read only headers.\n",
     );
     text
 }

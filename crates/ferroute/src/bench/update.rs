@@ -57,7 +57,7 @@ fn table_line(row: &Update) -> String {
 }
 
 fn legend() -> &'static str {
-    "change: the length of random prefixes that come or change their next hop, and go or change back;\n\
-     crowded-host: a host in a network of 32,768 host routes. Each is one operation of the writer, timed\n\
-     alone; one during which the thread waited for a processor is not counted."
+    "change: the length of random prefixes that are added and removed, or change their next hop and change\n\
+     back; crowded-host: a host in a network of 32,768 host routes. Each operation of the writer is timed\n\
+     alone; operations during which the thread waited for a processor are not counted."
 }

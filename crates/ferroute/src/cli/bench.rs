@@ -1,87 +1,88 @@
-//! `ferroute bench`: rows, and what is measured besides rows.
+//! Command line of `ferroute bench`: the rows, and the other measurements as subcommands.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// What is measured.
+/// Measurements of the data plane: rows of a table, or a subcommand.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Bench {
-    /// Something else than the rows.
+    /// Another measurement than the rows.
     #[command(subcommand)]
     pub(crate) part: Option<BenchPart>,
-    /// The rows, separated by commas; all that exist by default.
+    /// Rows, separated by commas. Default: all.
     #[arg(long, value_delimiter = ',', value_name = "ROWS")]
     pub(crate) rows: Vec<String>,
-    /// Frame sizes in bytes, with FCS; rows of the firewall have the shortest.
+    /// Frame sizes in bytes, with FCS; rows of the firewall use only the shortest.
     #[arg(long, value_delimiter = ',', value_name = "BYTES", default_values_t = [64, 512, 1518])]
     pub(crate) frames: Vec<u32>,
-    /// Flows; rows of the firewall have numbers of their own.
+    /// Numbers of flows; rows of the firewall have fixed numbers.
     #[arg(long, value_delimiter = ',', value_name = "COUNTS", default_values_t = [1, 1_000, 64_000])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) flows: Vec<u32>,
-    /// Routes in the table; through ports 1.
+    /// Numbers of routes in the table; 1 through ports.
     #[arg(long, value_delimiter = ',', value_name = "COUNTS")]
     #[arg(default_values_t = [1, 100_000, 1_000_000])]
     #[arg(default_value_ifs = [("via", "xdp", "1"), ("via", "packet", "1"), ("via", "tap", "1")])]
     pub(crate) routes: Vec<u32>,
-    /// Workers, each on a core of its own with flows of its own; several are compared with one.
+    /// Number of workers, each on its own core with its own flows; several are compared with one.
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) workers: u8,
-    /// What carries the packets.
+    /// Carrier of the packets.
     #[arg(long, value_enum, default_value_t = Via::Memory)]
     pub(crate) via: Via,
-    /// Runs of each row; the table shows the median. Those through ports are long, and 11.
+    /// Runs of each row; the table shows the median. Default through ports: 11 longer runs.
     #[arg(long, value_name = "N", default_value_t = 101)]
     #[arg(default_value_ifs = [("via", "xdp", "11"), ("via", "packet", "11"), ("via", "tap", "11")])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
-    /// Print JSON, a row a line.
+    /// Print JSON, one row per line.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What is measured besides rows.
+/// Measurements besides the rows.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchPart {
-    /// Attack a router, and see what its console and the connections through it notice.
+    /// Attack a router, and measure the effect on its console and on connections through it.
     Attack(Attack),
-    /// Measure rows of an older build and of this one in pairs: it ends with 1 if a row takes more than 5 % longer.
+    /// Measure rows of an older build and of this one in pairs. The exit code is 1 if a row takes more than 5 % longer.
     Compare(Compare),
-    /// Start and end routers with much configuration, and check times and memory: it ends with 1 if a bound is broken.
+    /// Start and stop routers with large configurations, and check times and memory. The exit code is 1 if a bound is
+    /// exceeded.
     Limits,
-    /// Send more than a queue lets through, and see what becomes of rate and latency.
+    /// Send more than the limit of a queue, and measure rate and latency.
     Queues(Queues),
-    /// Print this machine's figures as makers of routers print theirs, beside some boards.
+    /// Print this machine's figures in the form of router manufacturers, beside those of some boards.
     Table(Table),
 }
 
-/// Two builds of this program.
+/// Comparison of two builds of this program.
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// The program of the older build.
+    /// Binary of the older build.
     #[arg(value_name = "BASE")]
     pub(crate) base: PathBuf,
-    /// The rows, separated by commas; all that are measured in memory by default.
+    /// Rows, separated by commas. Default: all rows that are measured in memory.
     #[arg(long, value_delimiter = ',', value_name = "ROWS")]
     pub(crate) rows: Vec<String>,
-    /// Pairs of runs of each row; three times as many for a row that seems to have lost.
+    /// Pairs of runs of each row; three times as many for a row that seems slower.
     #[arg(long, value_name = "N", default_value_t = 5)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) pairs: u32,
     /// Frame sizes in bytes, with FCS.
     #[arg(long, value_delimiter = ',', value_name = "BYTES", default_values_t = [64])]
     pub(crate) frames: Vec<u32>,
-    /// Flows; rows of the firewall and of home routers have fixed numbers.
+    /// Numbers of flows; rows of the firewall and of home routers have fixed numbers.
     #[arg(long, value_delimiter = ',', value_name = "COUNTS", default_values_t = [1_000])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) flows: Vec<u32>,
-    /// Routes in the table.
+    /// Numbers of routes in the table.
     #[arg(long, value_delimiter = ',', value_name = "COUNTS", default_values_t = [1])]
     pub(crate) routes: Vec<u32>,
-    /// Runs of each row in one process, which takes their median.
+    /// Runs of each row per process, which reports their median.
     #[arg(long, value_name = "N", default_value_t = 31)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
@@ -90,51 +91,51 @@ pub(crate) struct Compare {
 /// A table of test results, in Markdown.
 #[derive(Debug, Args)]
 pub(crate) struct Table {
-    /// Runs of each row; the table has the median.
+    /// Runs of each row; the table shows the median.
     #[arg(long, value_name = "N", default_value_t = 31)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
-    /// Answer in JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Queues that are measured.
+/// Measurement of queues.
 #[derive(Debug, Args)]
 pub(crate) struct Queues {
-    /// The kinds; all by default.
+    /// Queue types. Default: all.
     #[arg(value_enum, value_name = "KIND")]
     pub(crate) kinds: Vec<QueueKind>,
     /// Draw rate, latency and bursts over time: rate.svg, latency.svg and bucket.svg in this folder.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) plot: Option<PathBuf>,
-    /// How long each is measured, in seconds.
+    /// Duration of each measurement in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=60))]
     pub(crate) seconds: u16,
 }
 
-/// How packets wait.
+/// A queue type of `/queue/type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum QueueKind {
-    /// One after the other, 50 packets.
+    /// First in, first out; 50 packets.
     Pfifo,
-    /// Streams in turn.
+    /// Flows in turn, selected by a hash.
     Sfq,
-    /// Streams in turn, by their ports.
+    /// Flows in turn, one queue per source port.
     Pcq,
-    /// Streams in turn, each with a bounded delay.
+    /// Flows in turn, each with a bounded delay.
     FqCodel,
-    /// Streams in turn, shared fairly among hosts, each with a bounded delay.
+    /// Flows in turn with bounded delay, fair among hosts.
     Cake,
 }
 
 impl QueueKind {
-    /// All of them.
+    /// All queue types.
     pub(crate) const ALL: [Self; 5] =
         [Self::Pfifo, Self::Sfq, Self::Pcq, Self::FqCodel, Self::Cake];
 
-    /// The word of `/queue/type`.
+    /// Returns the name in `/queue/type`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Pfifo => "pfifo",
@@ -146,46 +147,46 @@ impl QueueKind {
     }
 }
 
-/// Attacks.
+/// Measurement of attacks on a router.
 #[derive(Debug, Args)]
 pub(crate) struct Attack {
-    /// The attacks; all by default.
+    /// Attacks. Default: all.
     #[arg(value_enum, value_name = "ATTACK")]
     pub(crate) attacks: Vec<AttackKind>,
-    /// Packets of the attack in a second; below what the router can forward, for what is lost then is
-    /// the attack's doing.
+    /// Packets per second of the attack. Stay below the router's forwarding rate, so that only the attack causes
+    /// losses.
     #[arg(long, value_name = "PACKETS", default_value_t = 100_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) rate: u32,
-    /// How long each attack lasts, in seconds.
+    /// Duration of each attack in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 15)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=3_600))]
     pub(crate) seconds: u16,
-    /// The router's ports: packet or xdp.
+    /// Driver of the router's ports: packet or xdp.
     #[arg(long, value_enum, default_value_t = Via::Packet)]
     pub(crate) via: Via,
-    /// Print JSON, an attack a line.
+    /// Print JSON, one attack per line.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// An attack.
+/// A kind of attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AttackKind {
-    /// TCP connections that nobody goes on with, from random addresses.
+    /// SYN segments from random addresses, without a reply to the SYN-ACK.
     SynFlood,
     /// UDP packets from random addresses.
     UdpFlood,
-    /// Fragments of datagrams that are never complete, from random addresses.
+    /// Fragments from random addresses, of datagrams that are never complete.
     Fragments,
-    /// 64 addresses that try all ports, against a rule with `psd`.
+    /// Scans of all ports from 64 addresses, against a rule with `psd`.
     PortScan,
-    /// New connections while the table is full of ones that are in use.
+    /// New connections while the table is full of active connections.
     FullTable,
 }
 
 impl AttackKind {
-    /// All of them.
+    /// All kinds of attacks.
     pub(crate) const ALL: [Self; 5] = [
         Self::SynFlood,
         Self::UdpFlood,
@@ -194,7 +195,7 @@ impl AttackKind {
         Self::FullTable,
     ];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::SynFlood => "syn-flood",
@@ -206,21 +207,21 @@ impl AttackKind {
     }
 }
 
-/// What carries the packets of a measurement.
+/// Carrier of the packets of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Via {
-    /// The walk alone, in memory.
+    /// Only the walk, in memory.
     Memory,
-    /// AF_XDP on veth, against the kernel's own forwarding.
+    /// AF_XDP on veth, compared with the kernel's forwarding.
     Xdp,
-    /// AF_PACKET on veth, against the kernel's own forwarding.
+    /// AF_PACKET on veth, compared with the kernel's forwarding.
     Packet,
-    /// TCP through TAP devices that hand over whole segments, against the kernel's own forwarding.
+    /// TCP through TAP devices with merged segments, compared with the kernel's forwarding.
     Tap,
 }
 
 impl Via {
-    /// The driver's name in `--port`; memory has none.
+    /// Returns the driver's name in `--port`; `None` for memory.
     pub(crate) fn driver(self) -> Option<&'static str> {
         match self {
             Self::Memory => None,

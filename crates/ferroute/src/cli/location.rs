@@ -40,7 +40,7 @@ impl Location {
         match path.as_os_str().len() <= SOCKET_PATH_BYTES {
             true => Ok(()),
             false => Err(format!(
-                "{}: a socket's path has up to {SOCKET_PATH_BYTES} bytes; --control names another one",
+                "{}: the path of a socket has at most {SOCKET_PATH_BYTES} bytes; --control selects another path",
                 path.display()
             )),
         }
@@ -79,15 +79,15 @@ fn trusted(state: &Path, own: u32) -> Result<(), String> {
     let path = state.display();
     if found.uid() != own {
         return Err(format!(
-            "{path}: the folder is user {}'s, not user {own}'s who runs the router: what is in it may be anybody's; \
-             see whether it is yours, then `chown -R {own} {path}`, or name another folder with --state",
+            "{path}: the folder belongs to user {}, but the router runs as user {own}: its files may be forged; \
+             check them, then `chown -R {own} {path}`, or select another folder with --state",
             found.uid()
         ));
     }
     if found.mode() & 0o022 != 0 {
         return Err(format!(
-            "{path}: others may write to the folder: what is in it may be theirs; \
-             see whether it is yours, then `chmod go-w {path}`, or name another folder with --state"
+            "{path}: other users may write to the folder: its files may be forged; \
+             check them, then `chmod go-w {path}`, or select another folder with --state"
         ));
     }
     Ok(())

@@ -44,11 +44,7 @@ impl FromStr for Assumption {
         let len = { len.parse::<u8>() }
             .ok()
             .filter(|len| *len <= longest)
-            .ok_or_else(|| {
-                wrong(&format!(
-                    "a length from 0 to {longest} belongs behind the /"
-                ))
-            })?;
+            .ok_or_else(|| wrong(&format!("the prefix length must be 0 to {longest}")))?;
         let mut gateway = None;
         for word in words {
             let said = word.strip_prefix("gateway=");
@@ -56,7 +52,7 @@ impl FromStr for Assumption {
             let said: IpAddr =
                 { said.parse() }.map_err(|_| wrong(&format!("{said} is not an address")))?;
             if said.is_ipv6() != address.is_ipv6() {
-                return Err(wrong("address and gateway are of two families"));
+                return Err(wrong("address and gateway are of different families"));
             }
             gateway = Some(said);
         }
@@ -141,7 +137,10 @@ mod tests {
                 "ether1=203.0.113.2/24,203.0.113.1",
                 "is not gateway=ADDRESS",
             ),
-            ("ether1=203.0.113.2/24,gateway=fe80::1", "two families"),
+            (
+                "ether1=203.0.113.2/24,gateway=fe80::1",
+                "different families",
+            ),
         ] {
             let said = read(text).expect_err(text);
             assert!(

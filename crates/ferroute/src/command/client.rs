@@ -106,7 +106,11 @@ pub(crate) fn answer(control: &Path, request: &Message) -> Result<String, String
                 let text = [said, complaint].concat();
                 return Err(String::from_utf8_lossy(&text).trim_end().to_owned());
             }
-            Some(_) => return Err(String::from("the router sent what only a client sends")),
+            Some(_) => {
+                return Err(String::from(
+                    "the router sent a message that only clients send",
+                ));
+            }
             None => return Err(String::from("the router closed the connection")),
         }
     }
@@ -221,7 +225,11 @@ fn show(stream: &mut UnixStream, mut screen: Screen) -> Result<u8, String> {
                 let _ = err.write_all(&bytes);
             }
             Some(Message::Exit(code)) => return Ok(code),
-            Some(_) => return Err(String::from("the router sent what only a client sends")),
+            Some(_) => {
+                return Err(String::from(
+                    "the router sent a message that only clients send",
+                ));
+            }
             None => return Err(String::from("the router closed the connection")),
         }
     }

@@ -46,7 +46,7 @@ pub(crate) fn plan(asked: &Plan) -> Result<u8, String> {
     let board = asked.board;
     if board.lanes.is_empty() {
         return Err(format!(
-            "nobody has said how ports of {} reach its processor",
+            "it is not published how the ports of {} reach its processor",
             board.name
         ));
     }
@@ -56,7 +56,7 @@ pub(crate) fn plan(asked: &Plan) -> Result<u8, String> {
             let ports = ports_of(board).join(", ");
             let board = board.name;
             return Err(format!(
-                "{name}: it is known of {ports} how they reach the processor of {board}"
+                "{name}: only the lanes of {ports} to the processor of {board} are known"
             ));
         }
     }
@@ -82,9 +82,8 @@ pub(crate) fn plan(asked: &Plan) -> Result<u8, String> {
 
 /// Parses `ether2-ether4=700M`, or `ether2-ether4=700M/300M` with return traffic.
 fn flow(text: &str) -> Result<Flow, String> {
-    let wrong = || {
-        format!("--flow {text}: ether2-ether4=700M is wanted, or =700M/300M with what goes back")
-    };
+    let wrong =
+        || format!("--flow {text}: expected ether2-ether4=700M, or =700M/300M with return traffic");
     let (ports, rates) = text.split_once('=').ok_or_else(wrong)?;
     // Port names may contain hyphens: the hyphen before a port name separates.
     let cut = ports.match_indices('-').map(|(at, _)| at);
@@ -271,7 +270,7 @@ fn to_text(
         Some((share, load)) if share > 1.0 => {
             let _ = writeln!(
                 text,
-                "the bottleneck is lane {}: {} of what is wanted gets through",
+                "the bottleneck is lane {}: {} of the traffic gets through",
                 load.lane,
                 percent(1.0 / share)
             );
@@ -284,7 +283,7 @@ fn to_text(
                 percent(share)
             );
         }
-        None => text.push_str("nobody has said how fast its lanes are\n"),
+        None => text.push_str("the speed of its lanes is not published\n"),
     }
     if let Some((from, to, share)) = better {
         let _ = writeln!(
@@ -364,7 +363,7 @@ mod tests {
         assert_eq!(share, 1.0);
         let text = to_text(board, &loads, None, &boards(board, &wanted, &none));
         assert!(
-            text.contains("overloaded") && text.contains("50 % of what is wanted"),
+            text.contains("overloaded") && text.contains("50 % of the traffic"),
             "{text}"
         );
     }

@@ -61,7 +61,7 @@ fn check_place(trace: &Trace) -> Result<(), String> {
 }
 
 const ONLY_WITH_FILE: &str =
-    "a file is asked, and no running router: leave out --state and --control, or the file";
+    "a trace uses a file or a running router: omit --state and --control, or the file";
 
 /// Parses the steps of an answer.
 fn steps(answer: &str) -> Result<Vec<Value>, String> {
@@ -128,8 +128,7 @@ fn command(trace: &Trace) -> Result<String, String> {
 
 /// Parses `10.0.0.1`, `10.0.0.1:80`, `2001:db8::1` or `[2001:db8::1]:80` into address and port.
 pub(crate) fn end<'a>(option: &str, text: &'a str) -> Result<(&'a str, Option<&'a str>), String> {
-    let bad =
-        || format!("{option} {text}: an address is wanted, or address:port, or [address]:port");
+    let bad = || format!("{option} {text}: expected an address, address:port or [address]:port");
     let parts = if let Some(rest) = text.strip_prefix('[') {
         let (address, port) = rest.split_once(']').ok_or_else(bad)?;
         match port {
@@ -249,7 +248,7 @@ fn without_addresses(step: &mut Value) {
         return;
     };
     let decision = format!(
-        "not known: addresses that others give are missing, those of {missing}; say --assume \
+        "unknown: the file lacks the dynamic addresses of {missing}; add --assume \
          {first}=ADDRESS/LENGTH,gateway=ADDRESS"
     );
     if let Some(step) = step.as_object_mut() {
@@ -430,14 +429,14 @@ mod tests {
         }
         let (out, code) = asked(HOME, &[&["--in", "bridge"], &hosts[..]].concat());
         assert_eq!(code, 0, "{out}");
-        assert!(out.contains("it is taken to come by ether2"), "{out}");
+        assert!(out.contains("its assumed ingress port is ether2"), "{out}");
 
         // Packets to the router's MAC address are routed nevertheless.
         let to = ["--dst-mac", "02:00:00:00:02:01"];
         let (out, code) = asked(HOME, &[&["--in", "ether2"], &hosts[..], &to].concat());
         assert_eq!(code, 0, "{out}");
         assert!(
-            out.contains("as asked") && out.contains("goes up to the router"),
+            out.contains("as requested") && out.contains("goes up to the router"),
             "{out}"
         );
     }
@@ -465,7 +464,7 @@ mod tests {
             assert!(said.contains("--connection-state invalid"), "{said}");
         }
         let said = refused(&[HOME, "--state", "/var/lib/ferroute"]);
-        assert!(said.contains("leave out --state"), "{said}");
+        assert!(said.contains("omit --state"), "{said}");
     }
 
     #[test]

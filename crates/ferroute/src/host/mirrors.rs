@@ -194,7 +194,7 @@ impl Mirrors {
         about: Vec<About>,
         outcomes: Outcomes,
     ) -> NewPorts {
-        let gone = || Err(io::Error::other("the host plane's thread is gone"));
+        let gone = || Err(io::Error::other("the thread of the host plane has ended"));
         let outcomes = outcomes.into_iter().chain(iter::repeat_with(gone));
         let mut made = NewPorts::default();
         for (about, outcome) in about.into_iter().zip(outcomes) {

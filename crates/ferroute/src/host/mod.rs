@@ -50,7 +50,7 @@ impl HostPlane {
             .map_err(|error| format!("host plane: {error}"))?;
         let entered = is_ready
             .recv()
-            .map_err(|_| String::from("host plane: the thread died"))?;
+            .map_err(|_| String::from("host plane: the thread ended with an error"))?;
         let namespace = entered.map_err(|error| format!("host plane: {error}"))?;
         let readiness = Readiness::new().map_err(|error| format!("host plane: {error}"))?;
         Ok(Self {
@@ -69,7 +69,7 @@ impl HostPlane {
         let run = Box::new(move || {
             let _ = answer.send(job());
         });
-        let gone = || io::Error::other("the host plane's thread is gone");
+        let gone = || io::Error::other("the thread of the host plane has ended");
         self.jobs.send(run).map_err(|_| gone())?;
         answered.recv().map_err(|_| gone())?
     }

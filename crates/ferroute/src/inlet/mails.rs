@@ -135,7 +135,7 @@ impl Sending<'_> {
                 Next::Send(bytes) => say(&mut wire, &bytes)?,
                 Next::StartTls => {
                     if !waiting.is_empty() {
-                        return Err("the server speaks before TLS has begun".to_owned());
+                        return Err("the server sent data before TLS was established".to_owned());
                     }
                     let stream = again.take().ok_or("TLS has begun already")?;
                     wire = Box::new(self.secure(&road, stream)?);

@@ -67,7 +67,7 @@ impl Names {
         if let Err(error) = &read
             && self.unread != unread
         {
-            tracing::warn!("{RESOLVERS}: {error}; the machine's name servers stay as they were");
+            tracing::warn!("{RESOLVERS}: {error}; the machine's name servers remain unchanged");
         }
         self.unread = unread;
         read.ok()

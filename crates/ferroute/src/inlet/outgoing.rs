@@ -95,7 +95,7 @@ impl<'a> Road<'a> {
         name: &str,
         config: ClientConfig,
     ) -> Result<Secured<'a>, String> {
-        let wrong = |_| format!("{name} is no name that a certificate can have");
+        let wrong = |_| format!("{name} is not a valid name for a certificate");
         let name = ServerName::try_from(name.to_owned()).map_err(wrong)?;
         let client = ClientConnection::new(Arc::new(config), name);
         let client = client.map_err(|error| error.to_string())?;

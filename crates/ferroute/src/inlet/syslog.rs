@@ -123,7 +123,7 @@ impl Syslog {
         if let Some(line) = self.lines.get(&server) {
             match line.try_send(bytes) {
                 Ok(()) => return Ok(()),
-                Err(TrySendError::Full(_)) => return Err(io::Error::other("too many wait")),
+                Err(TrySendError::Full(_)) => return Err(io::Error::other("too many are waiting")),
                 // The thread has ended after idle time.
                 Err(TrySendError::Disconnected(back)) => bytes = back,
             }

@@ -133,7 +133,7 @@ fn redirect(fetch: &mut Fetch, to: &str, status: u16) -> Result<(), String> {
     let place = fetch
         .place
         .lead(to)
-        .map_err(|why| format!("the page leads elsewhere: {why}"))?;
+        .map_err(|why| format!("invalid redirection: {why}"))?;
     if !place.is_beside(&fetch.place) {
         (fetch.user, fetch.address) = (None, None);
         fetch.fields.retain(|(name, _)| {

@@ -139,7 +139,7 @@ fn send(lab: &Lab, flow: &Flow, port: u16) -> Result<Sent, String> {
     let said = receiver.0.stdout.take().map(BufReader::new);
     let ready = said.and_then(|mut said| said.read_line(&mut String::new()).ok());
     if ready.is_none_or(|bytes| bytes == 0) {
-        return Err(format!("{}: nobody listens at {at}", flow.name));
+        return Err(format!("{}: no program receives at {at}", flow.name));
     }
     let output = send.stdin(Stdio::null()).output().map_err(failed)?;
     let said = String::from_utf8_lossy(&output.stdout);

@@ -99,12 +99,8 @@ fn measured(name: &str, json: bool) -> Result<u8, String> {
         let names = lab::STORIES.iter().map(|story| story.layout.name);
         names.collect::<Vec<_>>().join(", ")
     };
-    let story = lab::story(name).ok_or_else(|| {
-        format!(
-            "`{name}` is no lab that tells a story; those are {}",
-            names()
-        )
-    })?;
+    let story = lab::story(name)
+        .ok_or_else(|| format!("lab `{name}` has no story; labs with a story: {}", names()))?;
     let control = location::of_lab(name);
     let runs = std::os::unix::net::UnixStream::connect(&control).is_ok();
     if runs {
@@ -124,7 +120,7 @@ fn measured(name: &str, json: bool) -> Result<u8, String> {
     live.end()?;
     if !json {
         output::text(format_args!(
-            "{}\nPut right by\n{}\n",
+            "{}\nCorrected by\n{}\n",
             story.tale,
             right(story)
         ))?;
@@ -251,7 +247,7 @@ fn installed(program: &str) -> bool {
 /// Starts a router in its own thread, which drops the rights that this thread needs to remove the lab.
 fn start(run: &Run, default: Option<&str>) -> Result<Running, String> {
     let started = thread::scope(|scope| scope.spawn(|| crate::run::start(run, default)).join());
-    started.unwrap_or_else(|_| Err(String::from("the router died as it started")))
+    started.unwrap_or_else(|_| Err(String::from("the router ended during its start")))
 }
 
 /// Returns the best driver for a lab: XDP if the hosts complete their packets themselves.
@@ -281,14 +277,14 @@ fn banner(lab: &Lab, layout: &Layout, config: Option<&Path>, ports: &[String], c
     };
     let what = match config {
         None => layout.summary.to_owned(),
-        Some(file) => format!("its hosts and wires, and a router with {}", file.display()),
+        Some(file) => format!("its hosts and links, and a router with {}", file.display()),
     };
     let mut text = format!(
         "\nferroute {} runs in the lab `{name}`: {what}\n",
         env!("CARGO_PKG_VERSION"),
     );
     text.push_str(&format!(
-        "(the hosts live in {held}; nothing of this machine's own network is touched)\n"
+        "(the hosts are in {held}; this machine's own network is unchanged)\n"
     ));
     for port in ports {
         text.push_str(&format!("  {port}\n"));
@@ -311,8 +307,8 @@ fn told(story: &Story) -> String {
         .map(|(look, shows)| format!("  {look:<wide$}  {shows}\n"))
         .collect::<String>();
     format!(
-        "{}\nMeasure it, from another shell:\n  {program} lab measure {name}\nSee why, here:\n{looks}\
-         Put it right, here, and measure again:\n{}\n",
+        "{}\nMeasure it, from another shell:\n  {program} lab measure {name}\nFind the cause, here:\n{looks}\
+         Correct it, here, and measure again:\n{}\n",
         story.tale,
         right(story),
     )
@@ -347,7 +343,7 @@ fn needs(layout: &Layout) -> String {
         let ways = layout.host(end.host).map_or(&[][..], |host| host.routes);
         let ways = ways.iter().map(|route| route.via);
         text.push_str(&format!(
-            "  at {}: {} with {}, which sends what is for others to {}\n",
+            "  at {}: {} with {}, whose gateway is {}\n",
             port.device,
             end.host,
             end.addresses.join(" and "),
@@ -415,8 +411,8 @@ mod tests {
         assert_eq!(
             needs(fixed).lines().nth(3),
             Some(
-                "  at ether2: client with 192.168.88.10/24 and 2001:2:0:88::10/64, which sends \
-                 what is for others to 192.168.88.1 and 2001:2:0:88::1"
+                "  at ether2: client with 192.168.88.10/24 and 2001:2:0:88::10/64, whose gateway \
+                 is 192.168.88.1 and 2001:2:0:88::1"
             )
         );
     }

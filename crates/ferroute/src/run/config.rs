@@ -110,7 +110,7 @@ fn open(state: &StateFolder, run: &Run) -> Result<Durable, String> {
         && Instant::now() < until
     {
         tracing::info!(
-            "{}: waiting for a router that was killed, whose devices the kernel takes apart",
+            "{}: waiting until the kernel has closed the devices of a killed router",
             folder.display()
         );
         opened = Durable::open(folder, key, on_damage);
@@ -191,7 +191,7 @@ fn tell_difference(store: &Store, name: &str, wanted: &Store) {
         return;
     }
     tracing::warn!(
-        "the router keeps its own configuration, which differs from {name} (--replace takes the file)"
+        "the router uses its stored configuration, which differs from {name} (--replace applies the file)"
     );
     missing
         .iter()
@@ -304,7 +304,7 @@ fn say_report(file: &str, report: &Report) -> Result<(), String> {
     }
     for item in &report.made {
         output::line(format_args!(
-            "{file}: line {}: makes {}, which version 6 made by itself",
+            "{file}: line {}: adds {}, which version 6 created automatically",
             item.line, item.what
         ))?;
     }

@@ -217,7 +217,7 @@ impl Visitor {
         if !page::is_its(&head.headers) {
             return refuse(&Fault::new(
                 403,
-                "only the page begins a session: X-Ferroute is missing",
+                "sessions begin only on the page: the header X-Ferroute is missing",
             ));
         }
         let claim = match collect(body, MAX_LOGIN_BYTES).await {
@@ -225,7 +225,7 @@ impl Visitor {
             Err(fault) => return refuse(&fault),
         };
         let Some((user, password)) = claim else {
-            return refuse(&Fault::new(400, "user and password are wanted"));
+            return refuse(&Fault::new(400, "user and password are missing"));
         };
         let (proof, from) = (Proof::Password(password), self.peer.address.ip());
         let entered = self.shared.authenticate(user, proof, from, Service::Web);
@@ -284,7 +284,7 @@ impl Visitor {
                 });
                 match page.await {
                     Ok(page) => text(StatusCode::OK, METRICS_TYPE, Bytes::from(page)),
-                    Err(_) => refuse(&Fault::new(500, "the page was not made")),
+                    Err(_) => refuse(&Fault::new(500, "the page could not be generated")),
                 }
             }
             Err(reason) => refuse(&Fault::new(503, reason.to_string())),
@@ -473,7 +473,7 @@ impl Command {
                 };
                 response(status, "application/json", pieces)
             }
-            Err(_) => refuse(&Fault::new(500, "the command did not end well")),
+            Err(_) => refuse(&Fault::new(500, "the command failed")),
         }
     }
 }

@@ -26,7 +26,7 @@ impl FromStr for Listen {
         }
         let whole: SocketAddr = text
             .parse()
-            .map_err(|_| String::from("an address, or address:port, is wanted"))?;
+            .map_err(|_| String::from("expected an address or address:port"))?;
         Ok(Self {
             address: whole.ip(),
             base: whole.port(),

@@ -399,7 +399,7 @@ impl Acceptor {
         let terms = Arc::clone(&terms);
         let address = listen::peer(address);
         if !terms.service.admits(address.ip()) {
-            tracing::debug!("{}: {address} is not among its addresses", self.name);
+            tracing::debug!("{}: {address} is not a permitted address", self.name);
             return;
         }
         let (login, cut) = self.pending.enter(address.ip());

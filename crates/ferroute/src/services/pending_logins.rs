@@ -68,7 +68,7 @@ impl PendingLogins {
         inside.arrivals += 1;
         inside.waiting.insert(number, Waiting { from, cut });
         if let Some(victim) = inside.victim(from) {
-            tracing::debug!("{}: too many who have not logged in", victim.from);
+            tracing::debug!("{}: too many connections without a login", victim.from);
             // The connection has ended by itself.
             let _ = victim.cut.send(());
         }

@@ -20,7 +20,7 @@ pub(crate) fn secret(
     let write = |secret: &[u8]| {
         // The service runs even if the secret cannot be stored.
         if let Err(error) = state.write_secret(name, secret) {
-            tracing::warn!("{}: it is not kept", failed(error));
+            tracing::warn!("{}: the secret is not stored", failed(error));
         }
     };
     match state.read_secret(name).map_err(failed)? {
@@ -33,7 +33,7 @@ pub(crate) fn secret(
         Secret::Sealed(_) | Secret::Clear(_) | Secret::Unreadable => {
             state.put_secret_aside(name).map_err(failed)?;
             tracing::error!(
-                "{} is damaged and put aside; a new one is made, which clients do not know yet",
+                "{} is damaged and was set aside; the router generates a new one, which clients do not know yet",
                 state.path.join(name).display()
             );
         }

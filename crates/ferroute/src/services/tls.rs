@@ -86,7 +86,7 @@ impl Tls {
                 (
                     own,
                     Some(format!(
-                        "certificate {name}: {why}: the router's own is shown"
+                        "certificate {name}: {why}: the router's own certificate is used"
                     )),
                 )
             }
@@ -95,7 +95,7 @@ impl Tls {
 
     fn with(&mut self, service: &Service, store: &Store) -> Result<TlsAcceptor, String> {
         let item = store.named("certificate", &service.certificate);
-        let item = item.ok_or("there is none of this name")?;
+        let item = item.ok_or("it does not exist")?;
         let (among, only_tls12) = (store.count(item.menu.path), service.only_tls12);
         if let Some(made) = self.made.get(&service.name)
             && Arc::ptr_eq(&made.of, item)
@@ -104,7 +104,7 @@ impl Tls {
             return Ok(made.acceptor.clone());
         }
         let key = of_text(item.text("key")).filter(|key| !key.is_empty());
-        let key = key.ok_or("its key is not here")?;
+        let key = key.ok_or("its private key is missing")?;
         let key = PrivateKeyDer::try_from(key).map_err(str::to_owned)?;
         let acceptor = acceptor(chain(item, store)?, key, only_tls12);
         let acceptor = acceptor.map_err(|error| error.to_string())?;

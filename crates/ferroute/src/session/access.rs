@@ -202,7 +202,7 @@ pub(crate) fn seal(store: &Store, text: &str) -> Result<String, Reason> {
     let salt = random().map_err(Reason::failure)?;
     let text = text.to_owned();
     let sealed = hashing::hash(move || password::seal(&text, salt));
-    sealed.ok_or_else(|| Reason::failure("the password can not be sealed"))
+    sealed.ok_or_else(|| Reason::failure("the password can not be hashed"))
 }
 
 /// Returns true if a text matches a sealed password.
@@ -232,7 +232,7 @@ pub(crate) fn first_password(
         Ok(()) => instance.first_password_is_told().map_err(failed),
         Err(error) => {
             tracing::error!(
-                "the password of admin could not be shown, the next start makes another: {error}"
+                "the password of admin could not be printed, the next start generates another: {error}"
             );
             Ok(())
         }

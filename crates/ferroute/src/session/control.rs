@@ -142,7 +142,7 @@ fn listen(path: &Path) -> Result<UnixListener, String> {
     if let Ok(there) = path.symlink_metadata() {
         if !there.file_type().is_socket() {
             return Err(failed(io::Error::other(
-                "there is a file that is no socket",
+                "a file exists there that is not a socket",
             )));
         }
         if UnixStream::connect(path).is_ok() {

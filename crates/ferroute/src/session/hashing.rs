@@ -78,7 +78,7 @@ impl Hashing {
             let thread = thread::Builder::new().name(String::from("passwords"));
             match thread.spawn(|| self.work()) {
                 Ok(_) => *queue = Some(Queue::default()),
-                Err(error) => return tracing::error!("a thread for passwords: {error}"),
+                Err(error) => return tracing::error!("a thread for password hashes: {error}"),
             }
         }
         if let Some(queue) = queue.as_mut() {

@@ -14,6 +14,6 @@ pub(crate) fn start(shared: &Arc<Shared>, job: Job) -> Result<(), Reason> {
     let shared = Arc::clone(shared);
     let thread = thread::Builder::new().name(format!("job-{}", job.id()));
     let started = thread.spawn(move || work(&shared, job));
-    let failed = |error| Reason::failure(format!("the job has no thread: {error}"));
+    let failed = |error| Reason::failure(format!("no thread for the job: {error}"));
     started.map(drop).map_err(failed)
 }

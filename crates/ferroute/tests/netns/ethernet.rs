@@ -28,7 +28,7 @@ fn a_veths_link_is_reported_and_refused_settings_are_logged() {
     router.exec("/interface/ethernet/set ether1 auto-negotiation=no speed=1G-baseT-full");
     until("the refusal is logged", || {
         let log = router.exec("/log/print without-paging");
-        log.contains("ether1: its device does not take speed")
+        log.contains("ether1: its device refuses the settings of speed")
     });
     assert_eq!(told("rate"), "10Gbps");
     assert!(router.stop().success());

@@ -93,7 +93,7 @@ fn running_services_use_and_replace_a_certificate_of_the_routers_authority() {
     router.exec("/certificate/remove again");
     until("the router's own again", || page("").contains("SSL"));
     let row = router.exec("/ip/service/print where name=www-ssl");
-    assert!(row.contains("there is none of this name"), "{row}");
+    assert!(row.contains("it does not exist"), "{row}");
 }
 
 /// Minimal configuration of FreeRADIUS, with its own users. It supports passwords (PAP) and EAP-MSCHAPv2.

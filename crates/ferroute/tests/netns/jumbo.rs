@@ -67,7 +67,7 @@ fn devices_get_the_mtu_of_the_routers_interfaces() {
         let most = if driver == PACKET { 65_000 } else { 9000 };
         until("the other follows", || actual("ether2") == 1400);
         until("a driver does what it can", || {
-            let refused = router.log().contains("does not get the MTU 65000");
+            let refused = router.log().contains("refuses the MTU 65000");
             actual("ether1") == most && refused == (driver != PACKET)
         });
         router.exec("/interface/ethernet/set ether2 mtu=9000");

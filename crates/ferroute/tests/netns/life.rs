@@ -296,7 +296,7 @@ fn an_invalid_port_name_is_refused_with_the_valid_names() {
 
     let ended = Router::try_start(&lab, &start).expect_err("no port is called wan");
 
-    let said = "port wan: ports are called as RouterOS's are by themselves, such as ether1";
+    let said = "port wan: ports have RouterOS's default names, such as ether1";
     assert!(ended.log.contains(said), "{}", ended.log);
     assert_eq!(ended.status.code(), Some(1));
     assert_eq!(devices(&lab), before);

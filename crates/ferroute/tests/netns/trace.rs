@@ -95,9 +95,12 @@ fn a_trace_on_a_running_router_finds_the_packets_connection() {
     let path = said["path"].as_str().unwrap_or_default();
     assert!(path.starts_with("fast: FastTrack carries it"), "{said:#}");
     for (more, why) in [
-        (["--ttl", "1"], "it does not leave as it came"),
+        (["--ttl", "1"], "it is not forwarded unchanged"),
         (["--size", "3000"], "it is longer than its link's MTU"),
-        (["--flags", "fin,ack"], "SYN, FIN and RST are followed"),
+        (
+            ["--flags", "fin,ack"],
+            "SYN, FIN and RST change the connection's state",
+        ),
     ] {
         let (_, said) = trace_more(&router, "bridge", &client, "203.0.113.1:5201", &more);
         let path = said["path"].as_str().unwrap_or_default();

@@ -141,7 +141,9 @@ fn a_foreign_page_cannot_use_the_password_stored_in_a_browser() {
         let answer = ask(&router, rename, &[JOE, &kind], body);
         assert_eq!(answer.status, 415, "{}", answer.body);
         assert!(
-            answer.body.contains("application/json is wanted"),
+            answer
+                .body
+                .contains("expected Content-Type: application/json"),
             "{}",
             answer.body
         );

@@ -251,7 +251,7 @@ impl rustls::sign::Signer for Signing {
             Some(half) => to_der(&made, half),
             None => Some(made),
         });
-        made.ok_or_else(|| Error::General("the key does not sign".into()))
+        made.ok_or_else(|| Error::General("the private key cannot sign".into()))
     }
 
     fn scheme(&self) -> SignatureScheme {
@@ -279,7 +279,7 @@ impl Judge {
         message: &[u8],
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let scheme = scheme_of(signed.scheme).ok_or("the way of signing is not known");
+        let scheme = scheme_of(signed.scheme).ok_or("the signature scheme is not supported");
         let chain = self.chain.lock().unwrap_or_else(PoisonError::into_inner);
         let judged = scheme.map_err(str::to_owned).and_then(|scheme| {
             let signature = match half(scheme) {
@@ -291,7 +291,7 @@ impl Judge {
         match judged {
             Ok(()) => Ok(HandshakeSignatureValid::assertion()),
             Err(reason) => {
-                let reason = format!("the server of EAP is not believed: {reason}");
+                let reason = format!("the EAP server's certificate is refused: {reason}");
                 *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
                 Err(Error::InvalidCertificate(
                     rustls::CertificateError::ApplicationVerificationFailure,

@@ -44,10 +44,12 @@ impl Tls {
     /// # Errors
     /// The server violates EAP-TLS, or TLS fails.
     pub(super) fn step(&mut self, data: &[u8]) -> Result<Vec<u8>, String> {
-        let (flags, rest) = data.split_first().ok_or("a message of EAP-TLS is short")?;
+        let (flags, rest) = data
+            .split_first()
+            .ok_or("a message of EAP-TLS is truncated")?;
         let fragment = match flags & LENGTH {
             0 => rest,
-            _ => rest.get(4..).ok_or("a message of EAP-TLS is short")?,
+            _ => rest.get(4..).ok_or("a message of EAP-TLS is truncated")?,
         };
         if flags & START != 0 {
             return match std::mem::replace(&mut self.has_begun, true) {
@@ -56,7 +58,7 @@ impl Tls {
             };
         }
         if !self.has_begun {
-            return Err("the server goes on with EAP-TLS before it starts".into());
+            return Err("the server continues EAP-TLS without a start".into());
         }
         if self.sent < self.outgoing.len() {
             return match fragment.is_empty() {
@@ -65,7 +67,7 @@ impl Tls {
             };
         }
         if self.incoming.len() + fragment.len() > MAX_FLIGHT_BYTES {
-            return Err("the server sends too much at once".into());
+            return Err("the server's message is too long".into());
         }
         self.incoming.extend_from_slice(fragment);
         if flags & MORE != 0 {

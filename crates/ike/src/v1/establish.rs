@@ -32,7 +32,7 @@ impl Sa {
             let proof = body(found, kind::HASH).map_err(|_| "no proof")?;
             return equal(proof, &wanted)
                 .then_some(())
-                .ok_or("the secrets differ".into());
+                .ok_or("the pre-shared keys differ".into());
         };
         let certified: Certified = certified;
         let chain: Vec<_> = certificates(found).map(<[u8]>::to_vec).collect();

@@ -54,7 +54,7 @@ impl Sa {
             let notify = Notify::read(Version::One, body)?;
             if notify.kind < STATUS && self.common.is_half_open() {
                 let text = format!(
-                    "the peer says error {} ({})",
+                    "the peer reports error {} ({})",
                     notify.kind,
                     name(notify.kind)
                 );
@@ -79,7 +79,7 @@ impl Sa {
             I_AM_HERE if number == Some(self.dead_peer.sequence) => self.heard(cx.now),
             INITIAL_CONTACT => cx.core.orders.push_back(Order::OnlyOne(self.common.id)),
             error if error < STATUS => {
-                let text = format!("the peer says error {error} ({})", name(error));
+                let text = format!("the peer reports error {error} ({})", name(error));
                 self.say(Level::Error, &text, cx);
                 let why = if error == 18 {
                     Why::NoTraffic

@@ -39,7 +39,11 @@ impl Sa {
         let lease = mode_config::lease(reply);
         self.common.leased = lease.address;
         if lease.address.is_none() {
-            self.say(Level::Error, "the peer gives no address (mode config)", cx);
+            self.say(
+                Level::Error,
+                "the peer assigns no address (mode config)",
+                cx,
+            );
         }
         self.lease = Some(lease);
         self.establish(cx);

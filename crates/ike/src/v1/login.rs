@@ -79,7 +79,7 @@ impl Sa {
         };
         let of_type = number(asked, TYPE);
         if of_type.is_some_and(|of_type| of_type != GENERIC) {
-            let text = "the peer asks for another login than by a password (XAuth)";
+            let text = "the peer requests another login than a password (XAuth)";
             self.say(Level::Error, text, cx);
             self.reply(to, &said(REPLY, vec![Attribute::number(STATUS, 0)]), cx);
             return Ok(());

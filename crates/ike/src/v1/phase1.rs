@@ -241,7 +241,7 @@ impl Sa {
     }
 
     fn undecipherable(&self, cx: &mut Context<'_>) -> Bad {
-        let text = "a message cannot be decrypted: the secrets differ?";
+        let text = "a message cannot be decrypted: the pre-shared keys differ?";
         self.say(Level::Error, text, cx);
         Bad::Ignored("ike1-undecipherable")
     }

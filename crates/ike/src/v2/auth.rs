@@ -172,7 +172,7 @@ impl Sa {
         if let Some(wanted) = wanted {
             let policy = wanted.policy_id();
             if let Err(why) = self.take_pair(&wanted, found, None, cx) {
-                self.say(Level::Error, &format!("no pair of SAs: {}", why.name()), cx);
+                self.say(Level::Error, &format!("no child SA: {}", why.name()), cx);
                 cx.core.orders.push_back(Order::Failed(policy, why));
             }
         }
@@ -183,7 +183,7 @@ impl Sa {
         if self.msk.is_none() {
             self.ids.1 = body(found, kind::ID_R).map_err(|_| "no identity")?.to_vec();
         }
-        let id = read_who(&self.ids.1).ok_or("an identity that is not known")?;
+        let id = read_who(&self.ids.1).ok_or("unknown identity")?;
         self.judge(found, &id)?;
         self.common.remote_id = Some(id);
         Ok(())

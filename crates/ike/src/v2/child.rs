@@ -252,7 +252,7 @@ impl Sa {
                 }
                 if error(found) != Some(notify::TEMPORARY) && error(found) != Some(notify::NO_CHILD)
                 {
-                    self.say(Level::Error, &format!("no pair of SAs: {}", why.name()), cx);
+                    self.say(Level::Error, &format!("no child SA: {}", why.name()), cx);
                 }
                 cx.core
                     .orders
@@ -518,7 +518,11 @@ impl Sa {
         let transport = notified(found, notify::TRANSPORT).is_some();
         let (own, theirs) = self.seen(&asked_own, &asked_theirs, transport);
         let Some(allowed) = self.allowed(&own, &theirs, transport, cx) else {
-            self.say(Level::Error, "no policy for what the peer asks for", cx);
+            self.say(
+                Level::Error,
+                "no policy for the selectors that the peer requests",
+                cx,
+            );
             return Err((notify::TS_UNACCEPTABLE, Vec::new()));
         };
         self.log_proposal(&offers, &allowed.policy, cx);

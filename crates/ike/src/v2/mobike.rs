@@ -102,7 +102,7 @@ impl Sa {
             (self.common.local, self.common.remote) = (path.local, path.remote);
             self.common.natt = path.natt;
             self.read_ends(found, self.common.spis);
-            self.say(Level::Info, "the peer says that it has moved here", cx);
+            self.say(Level::Info, "the peer has moved to this address", cx);
             self.tasks.retain(|task| !matches!(task, Task::Verify));
             self.tasks.push_front(Task::Verify);
         }
@@ -140,7 +140,7 @@ impl Sa {
     ) -> Result<(), Why> {
         let cookie = notified(found, notify::COOKIE2);
         if cookie.is_none_or(|cookie| !equal(cookie.data, &check.cookie)) {
-            self.say(Level::Error, "the peer sends back another COOKIE2", cx);
+            self.say(Level::Error, "the peer returned a wrong COOKIE2", cx);
             return Err(Why::Protocol);
         }
         if check.remote == self.common.remote {

@@ -207,12 +207,12 @@ impl Sa {
                 && equal(proof.get(4..).unwrap_or_default(), &wanted[4..]);
             return same
                 .then_some(())
-                .ok_or_else(|| "the secrets differ".into());
+                .ok_or_else(|| "the pre-shared keys differ".into());
         }
         let verifier = match &identity.auth {
             Auth::Signature(certified) => &certified.verifier,
             Auth::Eap(login) => &login.verifier,
-            _ => return Err("no way to authenticate".into()),
+            _ => return Err("no authentication method".into()),
         };
         let named = identity.remote_id.of_certificate(id);
         self.judge_signature(found, proof, named, &**verifier, &self.signed(theirs))
@@ -236,7 +236,7 @@ impl Sa {
                     .ok_or("no algorithm")?;
                 let mut schemes = SCHEMES.iter().map(|(scheme, _)| *scheme);
                 let scheme = schemes.find(|scheme| algorithm(*scheme).as_deref() == Some(name));
-                let scheme = scheme.ok_or("the algorithm of the signature is not known")?;
+                let scheme = scheme.ok_or("the signature algorithm is not supported")?;
                 let signature = match half(scheme) {
                     None => signature.to_vec(),
                     Some(half) => of_der(signature, half).ok_or("no signature")?,

@@ -75,7 +75,7 @@ impl Sa {
             if let Some(number) = error(found).filter(|number| *number != notify::TEMPORARY) {
                 self.say(
                     Level::Error,
-                    &format!("the IKE SA is not made anew: {}", describe::error(number)),
+                    &format!("the IKE SA was not rekeyed: {}", describe::error(number)),
                     cx,
                 );
             }

@@ -128,7 +128,9 @@ fn load(
             let program = instructions::program(sockets, switching, Some(shortcuts));
             match bpf::load(&program, pieces) {
                 Ok(program) => return Ok((program, Some(offloaded))),
-                Err(error) => tracing::warn!("this kernel takes no offload by XDP: {error}"),
+                Err(error) => {
+                    tracing::warn!("this kernel does not support offload by XDP: {error}")
+                }
             }
             let Some(seat) = offloaded.seat.take() else {
                 break;

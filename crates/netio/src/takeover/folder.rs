@@ -20,7 +20,9 @@ pub(crate) fn give_back_renamed(folder: &Path) {
         match given_back {
             Ok(None) => {}
             Ok(Some(device)) => {
-                tracing::info!("{device}: given back what a crash left taken by another name");
+                tracing::info!(
+                    "{device}: restored its settings, which a crash had left, under another name"
+                );
             }
             Err(error) => tracing::warn!("{}: {error}", file.display()),
         }

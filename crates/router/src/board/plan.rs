@@ -142,7 +142,7 @@ impl fmt::Display for Reason {
             Self::Beyond(chip, needs) => write!(f, "{chip} cannot do {}", needs.words()),
             Self::Lacks(what) => f.write_str(what),
             Self::Taken(chip, by) => write!(f, "{} switches for {by}", switch_name(*chip)),
-            Self::Full => f.write_str("no place is left for it"),
+            Self::Full => f.write_str("the maximum number of switched ports or groups is reached"),
         }
     }
 }

@@ -22,7 +22,7 @@ impl Missing {
     pub fn why(&self, intent: &Intent, store: &Store) -> String {
         match self {
             Self::Interface(name) if store.named("routing-table", name).is_some() => {
-                format!("{name} is a routing table, which packets neither come nor leave by")
+                format!("{name} is a routing table, not an interface")
             }
             Self::Interface(name) => format!("there is no interface {name}"),
             Self::InterfaceList(name) => format!("there is no interface list {name}"),

@@ -82,7 +82,10 @@ impl Registry {
         for (id, service) in &services {
             if let Err(taken) = table.add(*id, service) {
                 let (what, by) = (taken.what, taken.by);
-                complaints.push(format!("{}: {what} is heard by {by}", service.name));
+                complaints.push(format!(
+                    "{}: {what} is already received by {by}",
+                    service.name
+                ));
             }
         }
         let is_other = *self.table != table;

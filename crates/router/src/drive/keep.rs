@@ -48,7 +48,7 @@ impl Control {
         let unix_seconds = self.clock.now().unix_seconds;
         if let Err(error) = self.records.write(unix_seconds, self.now) {
             let message = format!(
-                "what DHCP servers gave and hosts were told cannot be kept over a restart: {error}"
+                "leases of DHCP servers and advertised prefixes cannot be stored for a restart: {error}"
             );
             self.features.log.add("system,error", message);
         }

@@ -81,7 +81,7 @@ impl Control {
     pub(super) fn plan_offload(&mut self) {
         let (ports, switches) = (&self.ports, &self.features.switches);
         let lacks = |name: &str| match ports.get(name) {
-            None => Some("its port is not there"),
+            None => Some("its port is missing"),
             Some(state) if state.seat.is_none() => Some("its device is not driven by generic XDP"),
             Some(_) => switches.lacks(name),
         };

@@ -100,7 +100,7 @@ impl Control {
                 Ok(Some(changes)) => self.apply_changes(store, &changes),
                 Ok(None) => {}
                 Err(reason) => {
-                    let message = format!("{} is not kept: {reason}", kept.address);
+                    let message = format!("{} is not stored: {reason}", kept.address);
                     self.features.log.add("firewall,error", message);
                 }
             }

@@ -18,7 +18,7 @@ pub(crate) struct Heard<'a> {
     /// Interface of the port below.
     #[cfg_attr(
         not(test),
-        expect(dead_code, reason = "what ports speak of is not here yet")
+        expect(dead_code, reason = "for protocols of ports, which do not exist yet")
     )]
     pub(crate) port: InterfaceId,
     /// Frame bytes from the link header on, without tags. Packets of this router's own have no link

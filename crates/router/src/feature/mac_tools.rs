@@ -95,7 +95,7 @@ impl Feature for MacTools {
             return Some(Err(Reason::failure("interface is not running")));
         }
         if self.wake.len() >= WAITING {
-            return Some(Err(Reason::failure("too many at once")));
+            return Some(Err(Reason::failure("too many commands at once")));
         }
         self.wake.push((interface.map(Into::into), Mac(mac)));
         self.asked = Some(view.now);

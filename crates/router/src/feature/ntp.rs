@@ -233,7 +233,7 @@ impl Ntp {
                 Action::Stepped(by) => format!("ntp change time by {}", seconds(by)),
                 Action::Kissed(server, code) => {
                     let code = String::from_utf8_lossy(&code).into_owned();
-                    format!("ntp server {server} wants no questions: {code}")
+                    format!("ntp server {server} refuses queries: {code}")
                 }
             };
             out.log("system,clock,info", message);

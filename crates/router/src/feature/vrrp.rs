@@ -486,7 +486,9 @@ fn warn(item: &Item, config: &Config, out: &mut Effects) {
     let interval = read::span(item, "interval").unwrap_or(config.interval);
     if interval != config.interval {
         let told = config.interval.as_millis();
-        let why = format!("advertises every {told} ms: its version cannot tell other intervals");
+        let why = format!(
+            "advertises every {told} ms: its version does not support the configured interval"
+        );
         out.log("vrrp,warning", format!("{name} {why}"));
     }
 }

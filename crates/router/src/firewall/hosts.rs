@@ -477,7 +477,7 @@ mod tests {
             .expect_err("the name would bring it back")
             .to_string();
         assert!(
-            refusal.contains("goes when the name's entry does"),
+            refusal.contains("is removed with the name's entry"),
             "{refusal}"
         );
         assert_eq!(bench.has("x"), [2]);

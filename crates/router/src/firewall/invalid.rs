@@ -27,11 +27,11 @@ impl Invalid {
     pub fn why(&self, intent: &Intent, store: &Store) -> String {
         let why = match self {
             Self::Missing(missing) => return missing.why(intent, store),
-            Self::Senseless => "no packet is as it asks",
+            Self::Senseless => "its matchers exclude each other",
             Self::Incomplete(name) => return format!("its action needs {name}"),
-            Self::Endless => "the jump leads in a circle, or too deep",
+            Self::Endless => "the jump forms a loop or nests too deep",
             Self::Side => "its chain can not translate that side",
-            Self::Full => "there is no room for the mark, list or chain that it names",
+            Self::Full => "there is no room for another mark, list or chain",
         };
         why.to_owned()
     }

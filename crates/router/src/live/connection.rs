@@ -159,9 +159,9 @@ impl Control {
         } else if entry.fasttrack {
             None
         } else if entry.helper != Helper::None && !entry.expected {
-            Some("a helper reads what it says")
+            Some("a helper reads its messages")
         } else if !self.firewall.fasttracks(ipv6) {
-            Some("no rule says fasttrack-connection")
+            Some("no rule has action=fasttrack-connection")
         } else {
             Some("no fasttrack-connection rule has matched it")
         }

@@ -196,7 +196,7 @@ impl Control {
 
     /// Removes dynamic entries from address lists.
     pub(super) fn forget_addresses(&mut self, ipv6: bool, items: &[Id]) -> Result<Reply, Reason> {
-        let refused = "an address of a name goes when the name's entry does";
+        let refused = "an address of a name is removed with the name's entry";
         for (list, address) in self.added(ipv6, items, refused)? {
             list.remove(address);
         }

@@ -63,7 +63,7 @@ impl Control {
         if self.scripts.len() < WAITING {
             self.scripts.push_back((kind, text, before));
         } else {
-            let message = format!("script of {kind} not run: too many wait");
+            let message = format!("script of {kind} not run: too many are waiting");
             self.features.log.add("script,error", message);
         }
     }
@@ -104,7 +104,7 @@ impl Control {
         let grant = self.features.access.grant(store, owner);
         match grant.now() {
             Policies::NONE => Err(Reason::failure(format!(
-                "the owner {owner} of the file {name} is no user here, or may do nothing"
+                "the owner {owner} of the file {name} does not exist or has no rights"
             ))),
             _ => Ok(Rights::of(Policies::ALL, grant)),
         }
@@ -139,7 +139,7 @@ impl Control {
                 continue;
             };
             if self.features.access.grant(store, owner).now() == Policies::NONE {
-                let why = format!("the {what}owner {owner} is no user here, or may do nothing");
+                let why = format!("the {what}owner {owner} does not exist or has no rights");
                 return Err(Reason::failure(why));
             }
         }

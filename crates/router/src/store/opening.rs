@@ -208,7 +208,10 @@ impl Opening {
             Err(Fault::Missing) if others.are_missing() => return self.begin(),
             Err(Fault::Missing) => (String::from("the file is missing"), None),
             Err(Fault::Damaged(why)) => (format!("damaged: {why}"), None),
-            Err(Fault::OtherKey) => (String::from("damaged: its head is another file's"), None),
+            Err(Fault::OtherKey) => (
+                String::from("damaged: its header belongs to another file"),
+                None,
+            ),
         };
         // If no file is encrypted with the key, the key is wrong; if only some are, the other files are damaged.
         let heads: Vec<_> = others.heads().collect();
@@ -225,8 +228,8 @@ impl Opening {
         let found = recover(candidates(state, &others), &others.records);
         let found = found.ok_or_else(|| {
             format!(
-                "{why}\nnothing that was acknowledged can be read, neither here nor in {}: without these files, and \
-                 the one that ends with .ledger, a router begins anew",
+                "{why}\nno acknowledged change can be read, neither here nor in {}: without these files and the \
+                 one that ends with .ledger, a router starts with an empty configuration",
                 snapshot_of(&self.path).display()
             )
         })?;
@@ -374,7 +377,7 @@ impl Opening {
         }
         let lines = names.iter().map(|name| {
             let name = name.display();
-            format!("{name} was damaged and is written anew; nothing that was acknowledged is lost")
+            format!("{name} was damaged and is written anew; no acknowledged change is lost")
         });
         lines.collect()
     }
@@ -505,12 +508,10 @@ fn doubt(copy: &Copy, records: &Records) -> Option<&'static str> {
     match &records.current {
         Some(own) if own.is_of_before => None,
         Some(own) if own.is_open && serial < records.last() => {
-            Some("it has less than was acknowledged")
+            Some("it lacks acknowledged changes")
         }
         Some(own) if own.is_open && (!own.has_traces || serial > own.last()) => None,
-        _ => {
-            Some("its ledger is damaged, so that nobody knows whether it has what was acknowledged")
-        }
+        _ => Some("its ledger is damaged, so it may lack acknowledged changes"),
     }
 }
 

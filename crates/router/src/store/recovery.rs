@@ -114,16 +114,16 @@ fn in_lines(lost: Vec<Loss>, records: &Records, known: &BTreeMap<u64, &Record>) 
         let revision = known.values().next_back().map(|last| last.entry.revision);
         let behind = revision.map_or(String::new(), |n| format!(" behind revision {n}"));
         lines.push(format!(
-            "the ledger is damaged too: there may have been changes{behind} that are not named here"
+            "the ledger is damaged too: further changes{behind} may be lost"
         ));
     } else if lost.is_empty() {
-        lines.push(String::from("nothing that was acknowledged is lost"));
+        lines.push(String::from("no acknowledged change is lost"));
     }
     if lost.is_empty() {
         return lines;
     }
     let writes: u64 = lost.iter().map(|loss| loss.writes).sum();
-    lines.push(format!("lost: {writes} of what was acknowledged"));
+    lines.push(format!("lost: {writes} of the acknowledged changes"));
     let skipped = lost.len().saturating_sub(LISTED);
     if skipped > 0 {
         lines.push(format!("  {skipped} more, then"));

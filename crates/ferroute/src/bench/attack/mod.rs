@@ -59,7 +59,7 @@ pub(super) fn run(attack: &Attack) -> Result<(), String> {
         Via::Packet | Via::Xdp => attack.via.driver(),
         Via::Memory | Via::Tap => None,
     };
-    let via = via.ok_or("bench attack has ports of --via packet or --via xdp")?;
+    let via = via.ok_or("bench attack supports only --via packet and --via xdp")?;
     let mut world = World::new()?;
     let asked = |kind: &&AttackKind| attack.attacks.is_empty() || attack.attacks.contains(kind);
     for kind in AttackKind::ALL.iter().filter(asked) {

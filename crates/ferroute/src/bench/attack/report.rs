@@ -203,7 +203,10 @@ impl Report {
             self.survived,
         );
         if missed > 0 {
-            let _ = write!(text, " ({missed} came too fast for our own receiver)");
+            let _ = write!(
+                text,
+                " ({missed} were lost by the benchmark's own receiver)"
+            );
         }
         text
     }
@@ -223,7 +226,7 @@ impl Report {
             false => drops.join(", "),
         };
         let unnamed = self.balance.unnamed();
-        format!("{named}; {into} frames in, {out_of} out, {unnamed} without a name")
+        format!("{named}; {into} frames in, {out_of} out, {unnamed} without a drop reason")
     }
 }
 

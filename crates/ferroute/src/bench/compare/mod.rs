@@ -33,7 +33,7 @@ pub(super) fn run(options: &Compare, rows: &[&str]) -> Result<u8, String> {
     ] {
         if !names.is_empty() {
             output::line(format_args!(
-                "skipped, only {build} has: {}",
+                "skipped, only in {build}: {}",
                 names.join(", ")
             ))?;
         }

@@ -253,5 +253,5 @@ fn header() -> String {
 
 fn legend() -> &'static str {
     "Mbps: payload of one TCP connection, median over the runs. peer: the median, 10th and 90th percentile\n\
-     of the ratios within each pair of runs. Both hosts and what forwards share the machine's cores."
+     of the ratios within each pair of runs. Both hosts and the forwarder share the machine's cores."
 }

@@ -108,7 +108,7 @@ impl Bridging {
         };
         let lab = Lab::up(&LAYOUT, &options).map_err(text)?;
         if let Err(reason) = headroom::leave(&lab) {
-            eprintln!("frames are sent without the room that XDP wants in front of them: {reason}");
+            eprintln!("frames are sent without the headroom that XDP needs: {reason}");
         }
         // Some kernels lack VLANs on bridges.
         if let Err(reason) = self.join(&lab) {

@@ -119,7 +119,7 @@ impl Generator {
         realtime(rustix::thread::gettid(), None);
         self.drain()?;
         if self.counted()? == before {
-            return Err(format!("nothing was forwarded to {}", self.sink));
+            return Err(format!("no packet arrived at {}", self.sink));
         }
         sample
     }
@@ -140,7 +140,7 @@ impl Generator {
                 return Ok(());
             }
         }
-        Err(format!("not everything comes out at {}", self.sink))
+        Err(format!("some packets do not arrive at {}", self.sink))
     }
 
     /// Sends every frame at a rate that any forwarder can handle; returns their number.

@@ -147,7 +147,7 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
     };
     let lab = Lab::up(&LAYOUT, &options).map_err(text)?;
     if let Err(reason) = headroom::leave(&lab) {
-        eprintln!("frames are sent without the room that XDP wants in front of them: {reason}");
+        eprintln!("frames are sent without the headroom that XDP needs: {reason}");
     }
     let kernel = kernel::prepare(&lab, cores)?;
     let ports = LAYOUT.ports().into_iter();

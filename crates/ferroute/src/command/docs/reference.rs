@@ -49,7 +49,7 @@ fn section(menu: &'static Menu) -> String {
         shape(menu.shape)
     );
     if menu.effect == Effect::None {
-        text.push_str(" It is kept and exported, and has no effect here.");
+        text.push_str(" It is stored and exported, but has no effect here.");
     }
     if !menu.old_paths.is_empty() {
         text.push_str(&format!(
@@ -99,7 +99,7 @@ fn row(property: &Property) -> String {
     };
     let mut help = cell(property.help);
     if property.sensitive {
-        help.push_str("; hidden unless asked for");
+        help.push_str("; shown on request only");
     }
     help.push_str(note(property.effect));
     let kind = cell(&property.kind.describe());
@@ -149,12 +149,12 @@ const fn shape(shape: MenuShape) -> &'static str {
     match shape {
         MenuShape::List => "A list.",
         MenuShape::Ordered => "A list whose order matters.",
-        MenuShape::Fixed => "Items that exist by themselves.",
+        MenuShape::Fixed => "Items that the router itself provides.",
         MenuShape::Settings => "Settings.",
-        MenuShape::Status => "Values to read.",
-        MenuShape::Rows => "A table to read.",
-        MenuShape::View => "All items of the menus below, by what they have in common.",
-        MenuShape::Folder => "A place for commands.",
+        MenuShape::Status => "Read-only values.",
+        MenuShape::Rows => "A read-only table.",
+        MenuShape::View => "All items of the menus below, with their common properties.",
+        MenuShape::Folder => "A menu of commands.",
     }
 }
 

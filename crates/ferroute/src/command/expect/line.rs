@@ -73,7 +73,7 @@ impl Expectation {
         let known = VERDICTS.iter().find(|(name, _)| *name == first);
         let (verdict, _) = known.ok_or_else(|| {
             let names = VERDICTS.map(|(name, _)| name).join(", ");
-            format!("`{first}`: behind `expect` comes one of {names}")
+            format!("`{first}`: after `expect`, one of {names} is expected")
         })?;
         let mut expectation = Self {
             verdict,
@@ -83,7 +83,7 @@ impl Expectation {
         for word in words {
             let (name, value) = word
                 .split_once('=')
-                .ok_or_else(|| format!("`{word}`: name=value is wanted"))?;
+                .ok_or_else(|| format!("`{word}`: expected name=value"))?;
             expectation.take(name, value)?;
         }
         for (word, name) in [
@@ -109,7 +109,7 @@ impl Expectation {
             let names: Vec<_> = { PACKET_WORDS.iter().map(|(word, _)| *word) }
                 .chain(PATH_WORDS)
                 .collect();
-            format!("`{name}`: there are {}", names.join(", "))
+            format!("`{name}` is unknown; known are {}", names.join(", "))
         })?;
         let port = match *argument {
             "src-address" => Some("src-port"),
@@ -146,7 +146,7 @@ impl Expectation {
         } else if said.contains(OTHER_HOST) && !self.way.iter().any(|(name, _)| *name == "because")
         {
             failures.push(format!(
-                "expected {}, but no rule was asked: it is {said}; because=ethernet-other-host expects that",
+                "expected {}, but no rule was evaluated: it is {said}; because=ethernet-other-host expects that",
                 self.verdict
             ));
         }
@@ -268,9 +268,9 @@ mod tests {
         let ends = "in=ether1 src=192.0.2.1 dst=192.0.2.2";
         assert!(wrong("pass").contains("accept, forward"));
         assert!(wrong("drop in=ether1 src=192.0.2.1").contains("dst= is missing"));
-        assert!(wrong(&format!("drop {ends} port=5")).contains("there are in, src"));
+        assert!(wrong(&format!("drop {ends} port=5")).contains("known are in, src"));
         assert!(wrong(&format!("drop {ends} tcp")).contains("name=value"));
-        assert!(wrong("drop in=ether1 src=router dst=192.0.2.2").contains("an address is wanted"));
+        assert!(wrong("drop in=ether1 src=router dst=192.0.2.2").contains("expected an address"));
         assert!(wrong("drop in=\"ether1").contains("quotation mark"));
     }
 
@@ -320,7 +320,7 @@ mod tests {
     fn a_frame_for_another_host_is_not_dropped_by_the_firewall() {
         let other = "in=ether1 src=203.0.113.1 dst=192.168.88.10 dst-mac=02:00:00:00:99:99";
         let said = failures(&format!("drop {other}"));
-        assert!(said.contains("no rule was asked"), "{said}");
+        assert!(said.contains("no rule was evaluated"), "{said}");
         let named = format!("drop {other} because=ethernet-other-host");
         assert_eq!(failures(&named), "");
     }

@@ -37,7 +37,7 @@ pub(crate) fn test(test: &Test) -> Result<u8, String> {
         outcomes.extend(outcomes_of(file, &test.assume)?);
         if outcomes.len() == before {
             return Err(format!(
-                "{}: nothing is expected of it: write `# expect accept in=… src=… dst=…` into it, or into {}",
+                "{}: no expectations found: write `# expect accept in=… src=… dst=…` into it, or into {}",
                 file.display(),
                 beside(file).display()
             ));
@@ -131,7 +131,7 @@ impl Expectations {
                 self.assumed.push(rest.trim().parse().map_err(wrong)?);
             } else if !in_comments && !said.is_empty() {
                 return Err(wrong(
-                    "a line begins with `expect`, with `assume` or with #".to_owned(),
+                    "a line must begin with `expect`, `assume` or #".to_owned(),
                 ));
             }
         }

@@ -153,7 +153,7 @@ impl Device {
             && before != name
         {
             tracing::info!(
-                "{}: its device {before} is called {name} now",
+                "{}: its device {before} was renamed to {name}",
                 self.mapped.name
             );
             name.clone_into(before);
@@ -267,7 +267,7 @@ impl Device {
 
     fn warn_of_mtu(&self, why: &str, instance: &mut Instance) {
         let message = format!(
-            "port {}: its device does not get the MTU {} that interfaces on it have: {why}",
+            "port {}: its device refuses the MTU {} of its interfaces: {why}",
             self.mapped.name,
             self.wish.mtu.unwrap_or(0)
         );

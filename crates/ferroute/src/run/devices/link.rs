@@ -30,8 +30,7 @@ impl Device {
         });
         if let Err(error) = changed {
             let message = format!(
-                "{}: its device does not take speed, advertise, auto-negotiation or flow control as they are set: \
-                 {error}",
+                "{}: its device refuses the settings of speed, advertise, auto-negotiation or flow control: {error}",
                 self.mapped.name
             );
             instance.control().log().add("interface,warning", message);

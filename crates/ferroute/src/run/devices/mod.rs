@@ -72,8 +72,8 @@ pub(crate) fn captures(mapped: &[Mapped]) -> Vec<PathBuf> {
 /// Returns the message for an invalid port name.
 pub(crate) fn misnamed(name: &str) -> String {
     format!(
-        "port {name}: ports are called as RouterOS's are by themselves, such as ether1, sfp1 or wlan1 \
-         (the configuration may give them other names), or as a virtual access point of the configuration"
+        "port {name}: ports have RouterOS's default names, such as ether1, sfp1 or wlan1 \
+         (the configuration may rename them), or the name of a virtual access point of the configuration"
     )
 }
 
@@ -128,7 +128,7 @@ impl Devices {
                 control.set_switch(offload.switch());
                 self.offload = Some(offload);
             }
-            Err(error) => tracing::warn!("this kernel takes no offload by XDP: {error}"),
+            Err(error) => tracing::warn!("this kernel does not support offload by XDP: {error}"),
         }
     }
 
@@ -150,7 +150,7 @@ impl Devices {
             if taken.is_some_and(|device| !ours(device)) {
                 match netio::takeover::restore(&file) {
                     Ok(Some(device)) => {
-                        tracing::info!("{device}: given back what a crash left taken")
+                        tracing::info!("{device}: restored its settings after a crash")
                     }
                     Ok(None) => {}
                     Err(error) => tracing::warn!("{}: {error}", file.display()),

@@ -134,7 +134,7 @@ impl Ordered {
             drop(turn);
             (self, done)
         });
-        let failed = |_| Reason::failure("the command did not end well").nowhere();
+        let failed = |_| Reason::failure("the command failed").nowhere();
         done.await.map_err(failed)
     }
 }

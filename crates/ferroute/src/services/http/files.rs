@@ -65,7 +65,7 @@ impl Transfer {
                 Bytes::from_static(b"{}"),
             ),
             Ok(Err(reason)) => refuse(&fault(&reason)),
-            Err(_) => refuse(&Fault::new(500, "the file was not moved")),
+            Err(_) => refuse(&Fault::new(500, "the file was not transferred")),
         }
     }
 }

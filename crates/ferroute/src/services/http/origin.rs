@@ -21,7 +21,7 @@ const PROTECTED_TYPES: [&str; 2] = ["application/json", "application/octet-strea
 /// 403: foreign origin. 415: declared body type other than JSON and files.
 pub(super) fn check(headers: &HeaderMap) -> Result<(), Fault> {
     if is_foreign(headers) {
-        let text = "the request is of another origin than this router's";
+        let text = "the request comes from another origin";
         return Err(Fault::new(403, text));
     }
     let has_body = headers.contains_key(TRANSFER_ENCODING)
@@ -40,7 +40,7 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), Fault> {
         true => Ok(()),
         false => Err(Fault::new(
             415,
-            format!("the body is {essence}; Content-Type: application/json is wanted"),
+            format!("the body is {essence}; expected Content-Type: application/json"),
         )),
     }
 }

@@ -120,7 +120,7 @@ impl Contents {
         let before = HELD_BYTES.fetch_add(more, Ordering::Relaxed);
         self.held += more;
         match before + more > MAX_TOTAL_BYTES {
-            true => Err(Reason::failure("too many files are moved at once")),
+            true => Err(Reason::failure("too many files are transferred at once")),
             false => Ok(()),
         }
     }

@@ -100,7 +100,7 @@ impl Relays {
         self.listening
             .retain(|_, listening| !listening.is_finished());
         if self.listening.len() >= MAX_PORTS {
-            return Err("too many ports are listened on".to_owned());
+            return Err("too many forwarded ports".to_owned());
         }
         let wanted = listened(address)?;
         let number = u16::try_from(port).map_err(|_| "there is no such port")?;

@@ -92,7 +92,7 @@ impl Guest {
     /// Logs why a connection is not forwarded.
     fn refuse(&self, why: &str) {
         let from = self.peer.address.ip();
-        tracing::debug!("ssh: {from}: nothing is forwarded: {why}");
+        tracing::debug!("ssh: {from}: forwarding refused: {why}");
     }
 
     /// Starts the work of a channel, once.
@@ -186,7 +186,7 @@ impl Handler for Guest {
         _session: &mut Session,
     ) -> Done {
         if !self.forwards.local() {
-            self.refuse("forwarding-enabled does not say local");
+            self.refuse("forwarding-enabled does not permit local");
             reply
                 .reject(ChannelOpenFailure::AdministrativelyProhibited)
                 .await;
@@ -204,7 +204,7 @@ impl Handler for Guest {
         session: &mut Session,
     ) -> Result<bool, Self::Error> {
         if !self.forwards.remote() {
-            self.refuse("forwarding-enabled does not say remote");
+            self.refuse("forwarding-enabled does not permit remote");
             return Ok(false);
         }
         let handle = session.handle();

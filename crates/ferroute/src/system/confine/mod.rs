@@ -79,7 +79,7 @@ impl Confinement {
 
     fn restrict_to_files(&self) -> Result<(), String> {
         match self.restrict_files() {
-            Ok(RulesetStatus::NotEnforced) => Err(String::from("this kernel does without it")),
+            Ok(RulesetStatus::NotEnforced) => Err(String::from("this kernel does not support it")),
             Ok(_) => Ok(()),
             Err(error) => Err(error.to_string()),
         }

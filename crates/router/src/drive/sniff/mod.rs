@@ -170,7 +170,7 @@ impl Control {
         arguments: &[(&'static str, Value)],
     ) -> Result<u64, Reason> {
         if self.instruments.open.len() >= MOST {
-            return Err(Reason::failure("too many instruments look at packets"));
+            return Err(Reason::failure("too many tools capture packets"));
         }
         let said = |name: &str| {
             let found = arguments.iter().find(|(own, _)| *own == name);

@@ -253,7 +253,8 @@ impl Bonds {
     fn put(&mut self, id: ItemId, settings: Settings, now: Instant, out: &mut Effects) {
         if settings.unwatched {
             let name = &settings.interface.name;
-            let message = format!("{name}: link-monitoring=arp is not for this mode: mii is used");
+            let message =
+                format!("{name}: this mode does not support link-monitoring=arp: mii is used");
             out.log("interface,warning", message);
         }
         self.forget_names(id);
@@ -494,7 +495,7 @@ impl One {
                     let name = &slave.name;
                     out.log(
                         "interface,warning",
-                        format!("{bond}: slave {name} hears itself"),
+                        format!("{bond}: slave {name} receives its own frames"),
                     );
                 }
             }

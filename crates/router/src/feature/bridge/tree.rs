@@ -186,7 +186,7 @@ impl Bridges {
                     let name = one.name_of(port);
                     let bridge = &one.config.interface.name;
                     let message = format!(
-                        "{bridge}: BPDU on {name}, which bpdu-guard shuts until it is enabled anew"
+                        "{bridge}: BPDU on {name}: bpdu-guard closes the port until it is enabled again"
                     );
                     out.log("bridge,stp,warning", message);
                 }

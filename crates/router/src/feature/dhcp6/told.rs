@@ -94,7 +94,7 @@ impl One {
             Why::Stopped => "stopped locally",
             Why::Expired => "expired",
             Why::Released => "released",
-            Why::TakenBack => "taken back by the server",
+            Why::TakenBack => "withdrawn by the server",
         };
         let interface = &self.wish.interface;
         let said = format!("dhcp6-client on {interface} lost what it had - {why}");

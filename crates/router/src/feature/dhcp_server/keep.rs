@@ -83,7 +83,7 @@ impl DhcpServers {
     fn fails(&mut self, error: &std::io::Error, out: &mut Effects) {
         if !core::mem::replace(&mut self.is_failing, true) {
             let message = format!(
-                "leases cannot be kept, and are not given (store-leases-disk=never gives them all the same): {error}"
+                "leases cannot be stored and are not assigned (store-leases-disk=never assigns them without storing): {error}"
             );
             out.log("dhcp,error", message);
         }

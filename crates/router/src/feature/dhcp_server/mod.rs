@@ -390,9 +390,9 @@ impl Feature for DhcpServers {
             (MENU, "setup") => Some(Err(Reason::failure(
                 "setup asks questions, which is not possible here: add pool, network and server",
             ))),
-            (LEASES, "send-reconfigure") => {
-                Some(Err(Reason::failure("clients are not told to renew")))
-            }
+            (LEASES, "send-reconfigure") => Some(Err(Reason::failure(
+                "requests to clients to renew their leases are not supported",
+            ))),
             (LEASES, "check-status") => {
                 let mut out = Effects::default();
                 for Id(id) in call.items {

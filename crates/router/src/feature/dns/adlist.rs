@@ -142,7 +142,7 @@ impl Dns {
                 if list.len() >= NAMES {
                     out.log(
                         "dns,warning",
-                        format!("adlist {name}: it has more names than there is room for"),
+                        format!("adlist {name}: it has more names than supported"),
                     );
                 }
                 out.log("dns,info", format!("adlist {name}: {} names", list.len()));

@@ -490,8 +490,8 @@ impl Feature for Dns {
                 .collect();
             self.configure(view.now, out);
             if self.is_open && read::is_exposed(view.store) {
-                let message = "everybody may use this router's DNS server: there is a way to the internet, and \
-                               no rule of chain input drops anything";
+                let message = "everybody may use this router's DNS server: it has a default route, and no rule of \
+                               chain input drops packets";
                 out.log("dns,warning", message.to_owned());
             }
         }

@@ -128,7 +128,7 @@ impl Installed {
             ike::Protocol::Ah => Protocol::Ah,
         };
         let slot = self.slot(policy).ok_or("too many policies")?;
-        let suite = suite(child.suite).ok_or("an algorithm that ESP does not have here")?;
+        let suite = suite(child.suite).ok_or("unsupported algorithm")?;
         let keys =
             |sa: &ike::Sa| Keys::new(sa.encryption_key.bytes(), sa.authentication_key.bytes());
         let refused = |refused: esp::Refused| refused.to_string();

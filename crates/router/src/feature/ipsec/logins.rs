@@ -120,7 +120,7 @@ impl Logins {
             }
             Outcome::Accept(mut accept) if !accept.eap.is_empty() => match accept.key.take() {
                 Some(key) => {
-                    out.log("ipsec,info", format!("RADIUS lets {user} in"));
+                    out.log("ipsec,info", format!("RADIUS accepts {user}"));
                     let eap = core::mem::take(&mut accept.eap);
                     let begins = Question::Accounting {
                         status: Status::Start,
@@ -133,16 +133,16 @@ impl Logins {
                         Some((about, accept)),
                     );
                 }
-                None => format!("RADIUS gives no key of EAP for {user}"),
+                None => format!("RADIUS returns no EAP key for {user}"),
             },
-            Outcome::Accept(_) => format!("RADIUS says nothing by EAP to {user}"),
+            Outcome::Accept(_) => format!("RADIUS returns no EAP message for {user}"),
             Outcome::Reject { eap } => {
                 out.log("ipsec,error", format!("RADIUS refuses {user}"));
                 let eap = if eap.is_empty() { failure } else { eap };
                 return (EapReply::Failure(eap), None);
             }
             Outcome::Noted | Outcome::Nobody if self.servers.is_empty() => {
-                format!("RADIUS: no server is asked about ipsec (/radius): {user}")
+                format!("RADIUS: no server has service=ipsec (/radius): {user}")
             }
             Outcome::Noted | Outcome::Nobody => format!("RADIUS: no server answers: {user}"),
         };

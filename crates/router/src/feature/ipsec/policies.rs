@@ -121,7 +121,10 @@ impl Ipsec {
                 read::Does::Protect { required } => match self.installed.slot(id) {
                     Some(slot) => Does::Protect { slot, required },
                     None => {
-                        out.log("ipsec,error", "too many policies: one discards".to_owned());
+                        out.log(
+                            "ipsec,error",
+                            "too many policies: one of them discards its packets".to_owned(),
+                        );
                         Does::Discard
                     }
                 },

@@ -131,7 +131,7 @@ fn user_of(certificate: &[u8]) -> Option<String> {
 
 /// Returns the required certificate of the peer in DER. The inner `None`: none is configured. The
 /// outer `None`: the configured certificate is missing.
-#[expect(clippy::option_option, reason = "both are said above")]
+#[expect(clippy::option_option, reason = "the comment explains both")]
 pub(super) fn remote_certificate(store: &Store, item: &Item) -> Option<Option<Vec<u8>>> {
     match item.text("remote-certificate") {
         "" | "none" => Some(None),
@@ -222,7 +222,7 @@ impl Verifier for Judge {
                 return Err("the certificate is not the one of remote-certificate".into());
             }
             Some(_) if !facts.is_valid_at(now) => {
-                return Err("the certificate's time is over".into());
+                return Err("the certificate has expired or is not valid yet".into());
             }
             Some(_) if certificate::is_revoked(first, &self.believed.trust.load()) => {
                 return Err("the certificate is revoked".into());
@@ -233,7 +233,7 @@ impl Verifier for Judge {
         if let Some(id) = id.filter(|id| !has(&facts, id)) {
             return Err(format!("the certificate is not that of {id}"));
         }
-        let way = way(scheme).ok_or("the way of signing is not known")?;
+        let way = way(scheme).ok_or("the signature scheme is not supported")?;
         certificate::verify(first, way, message, signature)
     }
 }

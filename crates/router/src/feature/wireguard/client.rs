@@ -17,7 +17,7 @@ pub(super) fn row(view: &View<'_>, id: Id) -> Result<Row, Reason> {
     let peer = view.store.item(PEERS, id).ok_or(Reason::NoItem)?;
     let text = text(view, peer)?;
     let mut row = Row::default();
-    let picture = picture(&text).unwrap_or_else(|| "too long for a picture".to_owned());
+    let picture = picture(&text).unwrap_or_else(|| "too long for a QR code".to_owned());
     row.set("conf", Value::text(format!("\n{text}")));
     row.set("qr", Value::text(format!("\n{picture}")));
     Ok(row)

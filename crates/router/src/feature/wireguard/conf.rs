@@ -77,7 +77,7 @@ pub(crate) fn read(text: &str) -> Result<Vec<Section>, String> {
     match sections.iter().filter(|one| !one.is_peer).count() {
         1 => Ok(sections),
         count => Err(format!(
-            "there are {count} sections [Interface], where one is needed"
+            "there are {count} sections [Interface], but one is required"
         )),
     }
 }

@@ -152,7 +152,7 @@ fn who_comes_second_to_frames_does_not_get_them_and_the_log_says_so() {
     assert_eq!(answers.count(), 1, "ARP answers: {sent:?}");
     let log = rig.run("/log/print without-paging");
     assert!(
-        log.contains("rival: EtherType 0x0806 is heard by arp"),
+        log.contains("rival: EtherType 0x0806 is already received by arp"),
         "{log}"
     );
 }

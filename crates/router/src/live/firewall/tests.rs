@@ -160,8 +160,8 @@ fn a_rule_that_names_what_cannot_be_used_says_what_it_is() {
         "there is no interface *",
         "own",
         "there is no layer7 protocol *",
-        "u is a routing table, which packets neither come nor leave by",
-        "the jump leads in a circle, or too deep",
+        "u is a routing table, not an interface",
+        "the jump forms a loop or nests too deep",
         "its action needs jump-target",
     ];
     assert_eq!(said.len(), awaited.len(), "{said:?}");

@@ -81,7 +81,7 @@ fn a_file_of_a_user_who_is_gone_is_imported_by_no_event() {
     let said = wait_a_day(&mut router);
 
     assert!(!is_renamed(&mut router), "{said}");
-    let wanted = "the owner wanda of the file job.rsc is no user here, or may do nothing";
+    let wanted = "the owner wanda of the file job.rsc does not exist or has no rights";
     assert!(said.contains(wanted), "{said}");
 }
 

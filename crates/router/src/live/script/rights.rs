@@ -279,7 +279,7 @@ fn events_of_users_who_are_gone_do_not_run_and_the_log_says_why() {
 
     assert_eq!(name(&mut router), "ferroute\n");
     assert!(
-        said.contains("e not run: failure: the owner wanda is no user here"),
+        said.contains("e not run: failure: the owner wanda does not exist"),
         "{said}"
     );
 }

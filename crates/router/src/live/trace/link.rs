@@ -88,7 +88,7 @@ impl Control {
         }
         if let Some(mac) = argument(call, "dst-mac-address").and_then(Value::as_mac) {
             arrival.to = Mac(mac);
-            arrival.because = Some(format!("is sent to {}, as asked", arrival.to));
+            arrival.because = Some(format!("is sent to {}, as requested", arrival.to));
             return arrival;
         }
         let awaits_address = |id| awaited.iter().any(|awaited| awaited.interface == id);
@@ -119,7 +119,7 @@ impl Control {
                 match self.enter_bridge(link, probe, arrival) {
                     Some(port) => {
                         let port = self.layout.name(port);
-                        format!("{sent}; it is taken to come by {port}")
+                        format!("{sent}; its assumed ingress port is {port}")
                     }
                     None => sent,
                 }

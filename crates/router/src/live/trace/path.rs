@@ -84,8 +84,8 @@ impl Control {
         let snapshot = self.snapshot();
         let bridge = &snapshot.firewall.bridge;
         match bridge.is_empty() && !bridge.slow {
-            true => "fast: it is bridged, and no rule looks at it",
-            false => "slow: it is bridged, and rules look at bridged frames",
+            true => "fast: it is bridged, and no rule inspects it",
+            false => "slow: it is bridged, and rules inspect bridged frames",
         }
     }
 
@@ -96,8 +96,8 @@ impl Control {
         match (reasons.is_empty(), fasttrack) {
             (true, _) => "fast".to_owned(),
             (false, Some(None)) => {
-                "fast: FastTrack carries it, and but for one packet a second no rule sees it: what \
-                 the rules above say is said of that one"
+                "fast: FastTrack carries it; rules see only one packet per second, for which the \
+                 results above hold"
                     .to_owned()
             }
             (false, refused) => {
@@ -112,9 +112,9 @@ impl Control {
         let ends = Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0;
         let tcp = entry.original.protocol == protocol::TCP;
         let of_this_packet = if tcp && !entry.assured {
-            Some("its handshake is not done")
+            Some("its handshake is not complete")
         } else if tcp && probe.segment.flags & ends != 0 {
-            Some("SYN, FIN and RST are followed")
+            Some("SYN, FIN and RST change the connection's state")
         } else {
             self.cannot_be_carried(probe, end)
         };
@@ -130,7 +130,7 @@ impl Control {
                 DropReason::FirewallRaw | DropReason::FirewallMangle | DropReason::FirewallFilter,
             ))
             | End::Exit(Exit::Punt(Why::Rejected(_) | Why::Tarpit)) => return None,
-            End::Exit(_) => return Some("it does not leave as it came"),
+            End::Exit(_) => return Some("it is not forwarded unchanged"),
         };
         let egress = self.published.table().get(egress);
         let fits = egress.is_some_and(|egress| probe.len() <= egress.mtu as usize);

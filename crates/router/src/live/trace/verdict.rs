@@ -16,7 +16,7 @@ impl Control {
         let (verdict, mut decision) = self.verdict(walked, ipv6);
         if !awaited.is_empty() && lacks_route(&walked.end) {
             let missing = self.missing(awaited);
-            decision = format!("{decision}; not known yet are the addresses of {missing}");
+            decision = format!("{decision}; still unknown are the addresses of {missing}");
             row.set("missing", Value::text(missing));
         }
         row.set("verdict", Value::Word(verdict));
@@ -57,10 +57,11 @@ impl Control {
                 Exit::Deliver(_) | Exit::Decapsulate(_) | Exit::Reveal | Exit::Punt(Why::Local),
             ) => ("delivered", "delivered to this router".to_owned()),
             End::Exit(Exit::Flood) => ("sent", "sent by ports of its bridge".to_owned()),
-            End::Exit(Exit::Collect) => {
-                ("delivered", "held until its datagram is whole".to_owned())
-            }
-            End::Exit(Exit::Finish { .. }) => ("sent", "sent in pieces".to_owned()),
+            End::Exit(Exit::Collect) => (
+                "delivered",
+                "held until its datagram is complete".to_owned(),
+            ),
+            End::Exit(Exit::Finish { .. }) => ("sent", "sent in fragments".to_owned()),
             End::Exit(Exit::Punt(Why::Unresolved(hop))) => {
                 let to = match ipv6 {
                     true => { self.v6.rib.target(hop) }.and_then(|target| self.immediate(&target)),
@@ -71,8 +72,7 @@ impl Control {
                 ("sent", waits)
             }
             End::Exit(Exit::Punt(Why::Keyless(_))) => {
-                let waits =
-                    "sent when the WireGuard peer has answered the handshake that it asks for";
+                let waits = "sent after the WireGuard peer has answered the handshake";
                 ("sent", waits.to_owned())
             }
             End::Exit(Exit::Punt(Why::Service { id, .. })) => {
@@ -80,16 +80,16 @@ impl Control {
                 ("delivered", format!("delivered to this router: {service}"))
             }
             End::Exit(Exit::HandOver(_) | Exit::Punt(Why::Redirect(_) | Why::Told(_))) => {
-                ("delivered", "seen to by this router".to_owned())
+                ("delivered", "processed by this router".to_owned())
             }
-            End::Exit(Exit::Punt(Why::Tarpit)) => ("refused", "held without a window".to_owned()),
+            End::Exit(Exit::Punt(Why::Tarpit)) => ("refused", "held by the tarpit".to_owned()),
             // No ICMP error is sent: IKE starts, and retransmitted packets are protected.
             End::Exit(Exit::Punt(Why::Unprotected(_))) => {
                 ("discarded", explain(DropReason::IpsecNoKeys))
             }
             End::Exit(Exit::Punt(why)) => (
                 "refused",
-                format!("discarded, and the sender is told: {}", why.explain()),
+                format!("discarded, with an error to the sender: {}", why.explain()),
             ),
             End::Exit(Exit::Drop(reason)) => ("discarded", explain(reason)),
         }
