@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
-/// The most frames in each queue.
+/// Maximum number of frames in each queue.
 const ROOM: usize = 1024;
 /// Number of preallocated batches, for both queues.
 const BATCHES: usize = 2 * ROOM / VECTOR_FRAMES;

@@ -17,7 +17,7 @@ use crate::service::{SERVICES, ServiceId};
 
 /// Interfaces per counter page.
 const PAGE: usize = 256;
-/// The most pages: one for each 256 slots of the interface table.
+/// Maximum number of pages: one for each 256 slots of the interface table.
 const PAGES: usize = crate::interface::INTERFACES / PAGE;
 
 /// The counters of one interface. Byte counts are those of frames without the check sequence.

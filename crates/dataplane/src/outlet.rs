@@ -68,7 +68,7 @@ pub(crate) struct Outlet {
     pub(crate) protecting: Vec<Frame>,
     /// Incomplete datagrams: of IPv4, of IPv6.
     pub(crate) fragments: [Reassembly<()>; 2],
-    /// The most bytes of the pool for fragments of a family.
+    /// Maximum number of bytes of the pool for fragments of a family.
     fragment_bytes_max: usize,
     /// The configured settings for IPv4 fragments.
     fragments4: Option<Config>,

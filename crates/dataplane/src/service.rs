@@ -17,7 +17,7 @@ use crate::flow::{Upper, upper4, upper6};
 use crate::gate::{Admission, Arrival, CHALLENGE_MAX, Gated, Limits, PerSender};
 use crate::packet::protocol;
 
-/// The most services.
+/// Maximum number of services.
 pub const SERVICES: usize = 64;
 
 /// A service, by its index in the table. A name keeps its index.

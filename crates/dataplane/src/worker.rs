@@ -33,12 +33,12 @@ use crate::table::grace::Reader;
 use crate::walk::{self, Context, Entry, Scratch};
 use crate::zone;
 
-/// The most commands, and the most handed-over frames, per step, so that the ports are not starved.
+/// Maximum number of commands, and of handed-over frames, per step, so that the ports are not starved.
 const PER_STEP: usize = 256;
 /// Vectors of the agenda that are walked per vector of a port: more than the nesting depth of
 /// tunnels.
 const PER_AGENDA: usize = 32;
-/// The most connections whose timeout is checked per 64th of a second: 65,536 a second.
+/// Maximum number of connections whose timeout is checked per 64th of a second: 65,536 a second.
 const PER_TICK: usize = 1024;
 
 /// The parts that a worker is built from.

@@ -217,7 +217,7 @@ pub trait Journal: Send {
         Ok(())
     }
 
-    /// Removes and returns the notes that are kept in memory only: those of a journal that stands for another.
+    /// Removes and returns the notes in memory. Only the substitute of a journal that is in use keeps notes in memory.
     fn take_notes(&mut self) -> Vec<(String, Option<String>)> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! The end of a transaction: its checks, its way into the journal, and what the store notes of it.
+//! The end of a transaction: its checks, its record in the journal, and the store's own bookkeeping.
 //!
 //! [`Store::commit`] does all of it. For a large transaction, [`Store::start_commit`] takes the journal out of the
 //! store, so that others can read the store while [`Commit::store`] writes, and [`Store::end_commit`] puts it back.
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::{By, Changes, Journal, Mark, Origin, Reason, Store, without_error_numbers};
 
-/// A transaction that is being written to the journal, which it has taken from the store.
+/// A transaction during its write. Holds the journal of the store meanwhile.
 #[must_use = "the store has no journal until `Store::end_commit`"]
 pub struct Commit {
     mark: Mark,
@@ -31,7 +31,7 @@ impl fmt::Debug for Commit {
     }
 }
 
-/// Stands for the journal while a [`Commit`] has it: keeps the notes of logins, and stores nothing.
+/// Substitute for the journal while a [`Commit`] holds it: keeps the notes of logins, and stores nothing.
 #[derive(Debug, Default)]
 struct Substitute {
     notes: Vec<(String, Option<String>)>,
@@ -64,7 +64,7 @@ impl Store {
         self.finish(mark, By::default(), Origin::Router, &mut || {})
     }
 
-    /// As [`Store::commit`], for a user, who can undo it.
+    /// Commits the transaction of a user, who can undo it.
     ///
     /// # Errors
     /// As [`Store::commit`].
@@ -72,7 +72,7 @@ impl Store {
         self.commit_while(mark, by, &mut || {})
     }
 
-    /// As [`Store::commit_by`], for many changes: calls `meanwhile` between them, so that the router goes on.
+    /// Commits a transaction with many changes: calls `meanwhile` between them, so that the router can do other work.
     ///
     /// # Errors
     /// As [`Store::commit`].
@@ -127,7 +127,7 @@ impl Store {
     pub fn end_commit(&mut self, commit: Commit) -> Result<Arc<Changes>, Reason> {
         let mut substitute = std::mem::replace(&mut self.journal, commit.journal);
         for (name, text) in substitute.take_notes() {
-            // A journal that fails says so at the next commit.
+            // A journal with an error reports it at the next commit.
             let _ = self.journal.note(&name, text.as_deref());
         }
         self.conclude(commit.mark, commit.changes, commit.stored)

@@ -164,7 +164,7 @@ pub(crate) trait Feature: core::fmt::Debug {
     fn resolved(&mut self, _: &str, _: &[IpAddr], _: Instant, _: &mut Effects) {}
 }
 
-/// What control shows to features.
+/// State of control that features may read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     /// The configuration.
@@ -222,7 +222,7 @@ pub enum Effect {
     ListedUntil(Name, IpAddr, Instant),
     /// Sets the intent of an item that a feature has read.
     Item(ItemId, Wanted),
-    /// Holds an interface down, whatever the state of its link, until all reasons are withdrawn.
+    /// Holds an interface down until all reasons are withdrawn, independent of the state of its link.
     Hold {
         /// The interface.
         item: ItemId,
@@ -376,7 +376,7 @@ impl Effects {
         self.list.is_empty() && self.lost == 0
     }
 
-    /// Lets a feature add effects in answer to changed interfaces; notes the feature if it adds any.
+    /// Collects the effects of a feature in response to changed interfaces; records the feature if it adds any.
     pub(crate) fn of_maker(&mut self, maker: &'static str, add: impl FnOnce(&mut Self)) {
         let before = self.list.len();
         add(self);

@@ -60,8 +60,7 @@ const LOGIN: &str = "login ";
 /// Note that exists while the router runs: left behind by an unclean stop.
 const RUNNING: &str = "running";
 
-/// Note that exists until somebody has been told the first password: number of the user's item, and the sealed
-/// password.
+/// Note that exists until the first password was printed: number of the user's item, and the hashed password.
 const UNTOLD: &str = "untold password";
 
 /// Minimum seconds between two notes about one user.
@@ -429,9 +428,9 @@ impl Instance {
         self.control.features.log.add_all(lines);
     }
 
-    /// Sets this password for user `admin` if nobody could log in from the network to manage users, or if nobody was
-    /// told the previous first password, which becomes invalid. Returns whether it was set: after telling somebody, the
-    /// caller calls [`Self::first_password_is_told`]. `notes` are the notes at the start.
+    /// Sets this password for user `admin` if no other user could log in from the network to manage users, or if the
+    /// previous first password was never printed; that one becomes invalid. Returns true if it was set: after printing
+    /// it, the caller calls [`Self::first_password_is_told`]. `notes` are the notes at the start.
     ///
     /// # Errors
     /// The store cannot write the password.
@@ -473,7 +472,7 @@ impl Instance {
         (item.text("password") == seal).then_some(user)
     }
 
-    /// Records that somebody was told the first password.
+    /// Records that the first password was printed.
     ///
     /// # Errors
     /// The store cannot write this: the next start generates another password.

@@ -271,7 +271,7 @@ pub struct Route<F: Family> {
     pub gateways: Vec<Gateway<F>>,
     /// Refuses packets instead of forwarding them.
     pub refuse: Option<Refuse>,
-    /// How gateways are watched.
+    /// Kind of gateway check.
     pub check: Check,
     /// 1 to 255; lower is better.
     pub distance: u8,

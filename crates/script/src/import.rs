@@ -112,7 +112,7 @@ impl Machine<'_> {
         self.session.rights = caller;
         done.map_err(|failed| match outermost && !options.dry_run {
             true => failed.told(),
-            // An import that is nested or dry needs no sentence about what was applied.
+            // A nested import or dry run needs no remark about the applied commands.
             false => with_place(failed.refusal),
         })?;
         self.print("\nScript file loaded and executed successfully\n")?;

@@ -131,7 +131,7 @@ impl Site for ExclusiveSite<'_> {
     }
 }
 
-/// The site of a file that is one transaction: its commands wait for nothing, whoever could wait.
+/// The site of a file that is one transaction: its commands never wait.
 pub(crate) struct InTransaction<'a>(pub(crate) &'a mut dyn Site);
 
 impl Site for InTransaction<'_> {

@@ -33,7 +33,7 @@ pub enum Sort {
     Unproved,
 }
 
-/// What workers need to know of a device.
+/// State of a device that workers use.
 #[derive(Clone, Debug)]
 pub struct Door {
     macs: MacKey,

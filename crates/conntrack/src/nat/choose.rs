@@ -16,7 +16,7 @@ use super::target::{Action, Addresses, Ports, Side, Target};
 /// Maximum number of reply tuples that are tried for one connection.
 pub const PROBES: u32 = 1024;
 
-/// Tells which reply tuples are in use.
+/// Checks whether a reply tuple is in use.
 pub trait Unique {
     /// Returns true if a connection has this tuple in either direction. An implementation that returns false
     /// may reserve the tuple for the caller.

@@ -26,7 +26,7 @@ pub enum HashPolicy {
 
 /// Bytes of an Ethernet header without tags.
 const ETHERNET: usize = 14;
-/// The most VLAN tags, and the most nested tunnels, that are parsed.
+/// Maximum number of parsed VLAN tags, and of parsed nested tunnels.
 const TAGS: usize = 4;
 const TUNNELS: usize = 4;
 

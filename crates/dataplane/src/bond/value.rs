@@ -9,7 +9,7 @@ use super::hash::HashPolicy;
 use super::load::{BUCKETS, Loads};
 use crate::out::OutId;
 
-/// The most slaves of a bond.
+/// Maximum number of slaves of a bond.
 pub const SLAVES: usize = 32;
 
 /// Which frames a bond takes from a slave.

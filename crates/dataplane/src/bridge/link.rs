@@ -7,7 +7,7 @@ use wire::{EtherType, Mac};
 pub(super) const ADDRESSES: usize = 12;
 /// Bytes of a tag.
 pub(super) const TAG: usize = 4;
-/// The most tags that are parsed.
+/// Maximum number of tags that are parsed.
 const TAGS: usize = 4;
 
 /// Returns a MAC address as a number.

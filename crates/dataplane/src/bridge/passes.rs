@@ -164,8 +164,7 @@ impl Stage<'_> {
                 (seen.head, before) = (Head::default(), Head::default());
                 continue;
             };
-            // The first frame of each part is always decided anew, which bounds the age of a
-            // decision.
+            // The first frame of each part is always decided again, which limits the age of a decision.
             seen.again = head == before && at != first && alike;
             (seen.head, before) = (head, head);
             if seen.again {

@@ -9,7 +9,7 @@ use super::link::number;
 use super::offload::Switched;
 use super::{Groups, Guards, Trust, VlanTable, vlan};
 
-/// The most ports of a bridge (RouterOS).
+/// Maximum number of ports of a bridge (RouterOS).
 pub const PORTS: usize = 1024;
 
 /// Which frames a port admits (`frame-types`).
@@ -163,7 +163,7 @@ pub struct Bridge {
     pub forward_reserved: bool,
     /// Seconds after which control forgets a learned host.
     pub ageing_seconds: u32,
-    /// The most learned hosts.
+    /// Maximum number of learned hosts.
     pub max_learned: u32,
     /// The members of multicast groups, if the bridge snoops.
     pub groups: Option<Arc<Groups>>,

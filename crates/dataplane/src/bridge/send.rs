@@ -10,7 +10,7 @@ use crate::outlet::Outlet;
 use crate::tap::{self, Direction};
 use crate::walk::Context;
 
-/// The most nested bridges that a frame passes.
+/// Maximum number of nested bridges that a frame passes.
 const DEPTH: u8 = 8;
 
 /// Sends all frames of a vector by the bridge in this slot.

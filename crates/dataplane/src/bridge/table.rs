@@ -14,7 +14,7 @@ use crate::table::{BridgeHosts, Host, HostKey, HostKind};
 
 /// Slots that are allocated together.
 const PAGE: usize = 256;
-/// The most hosts of all bridges together: as many as RouterOS learns for one bridge by default
+/// Maximum number of hosts of all bridges together: as many as RouterOS learns for one bridge by default
 /// (`max-learned-entries=auto`).
 const HOSTS: u32 = 131_072;
 
@@ -67,8 +67,7 @@ impl Bridges {
         })
     }
 
-    /// Sets the switch that forwards below the workers, where bridges say so. Only the first call
-    /// has an effect.
+    /// Sets the switch that forwards below the workers for bridges with offload. Only the first call has an effect.
     pub fn set_switch(&self, switch: Arc<dyn BridgeOffload>) {
         let _ = self.switch.set(switch);
     }

@@ -25,7 +25,7 @@ const DATA: u16 = 0x1100;
 pub(crate) const PPP_IPV4: u16 = 0x0021;
 pub(crate) const PPP_IPV6: u16 = 0x0057;
 
-/// What identifies a PPPoE session on the interface that it runs over.
+/// Key of a PPPoE session on the interface below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Session {
     /// The link address of the peer.
@@ -80,7 +80,7 @@ impl Header {
     }
 }
 
-/// What a frame of session data carries.
+/// Content of a frame of session data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Data {
     /// The EtherType of the packet; `None` for other protocols than IP.

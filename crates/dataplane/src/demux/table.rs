@@ -36,7 +36,7 @@ const SIZES: usize = (InterfaceId::SLOT_BITS + 2 - FIRST_BITS) as usize - 1;
 pub(crate) struct Key {
     /// The slot of the interface below; 0 in key spaces of the whole router.
     pub(crate) on: u32,
-    /// What frames carry: a tag, an address, a session.
+    /// The key in received frames: a tag, an address or a session.
     pub(crate) name: u64,
 }
 
@@ -71,7 +71,7 @@ impl Entry {
 
 type Line = [AtomicU64; 2 * ENTRIES];
 
-/// The hash of a key, which says in which two lines it may be.
+/// Hash of a key, which determines the two lines that may contain it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place(u64);
 
@@ -281,7 +281,8 @@ impl KeyTable {
         Some(entry)
     }
 
-    /// Adds a key beside so many others, in a larger table where this one is half full or has no room for it.
+    /// Adds a key; `count` is the number of existing keys. Uses a larger table if this one is half full or both lines
+    /// of the key are full.
     fn add(&self, count: u32, words: (u64, u64)) -> bool {
         let view = self.view();
         let has_room = |view: &View<'_>| count as usize * 2 < view.lines.len() * ENTRIES;
@@ -292,8 +293,7 @@ impl KeyTable {
         (next..SIZES).any(|size| self.grow(size, view.as_ref(), words))
     }
 
-    /// Copies all keys and one more into a table of this size, and puts that table into use. Returns false where the
-    /// keys do not fit.
+    /// Copies all keys and one more into a table of this size, and publishes it. Returns false if the keys do not fit.
     fn grow(&self, size: usize, before: Option<&View<'_>>, words: (u64, u64)) -> bool {
         let Ok(lines) = Zeroed::new(1 << (FIRST_BITS as usize + size), Pages::Huge) else {
             return false;

@@ -154,7 +154,7 @@ impl Encap for Between {
 }
 
 impl Between {
-    /// Makes a packet of the tunnel what it carries, received by the tunnel's interface.
+    /// Decapsulates a packet of the tunnel; the inner packet is received by the tunnel's interface.
     ///
     /// # Errors
     /// The packet is not forwarded.
@@ -180,11 +180,11 @@ impl Between {
 
 /// Why a packet of the tunnel is not forwarded.
 enum End {
-    /// It is a keepalive's answer, which is sent.
+    /// The packet contains the answer to a keepalive, which is sent.
     Answer,
-    /// It is a keepalive, which is counted.
+    /// The packet is a keepalive, which is counted.
     Keepalive,
-    /// It is dropped.
+    /// The packet is dropped.
     Lost(DropReason),
 }
 
@@ -219,8 +219,8 @@ fn one(
     }
 }
 
-/// Sends a frame with a pending checksum or segmentation to be finished, because the other end
-/// could not finish it. The frame, or its segments, return here.
+/// Sends a frame with a pending checksum or segmentation to software completion, because the remote end could not
+/// complete it. The frame, or its segments, return to the tunnel afterwards.
 #[cold]
 fn unfinished(tunnel: &Between, frame: &mut Frame) -> Next {
     if frame.offload.segmentation == Segmentation::Fragments {

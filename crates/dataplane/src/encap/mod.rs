@@ -35,7 +35,7 @@ pub(crate) use self::vxlan::Targets;
 
 /// Bytes of the Ethernet header in front of every packet in the walk.
 pub(crate) const ETHERNET: usize = 14;
-/// The most nested tunnels.
+/// Maximum number of nested tunnels.
 pub(crate) const DEPTH: u8 = 8;
 
 /// Calls a macro with the list. Packets for this router are classified in the order of the list.

@@ -28,7 +28,7 @@ use wire::Mac;
 
 use crate::out::OutId;
 
-/// The most interfaces.
+/// Maximum number of interfaces.
 pub const INTERFACES: usize = 1 << InterfaceId::SLOT_BITS;
 
 /// The bond or bridge that receives the frames of an interface. [`InterfaceTable::above`] names its

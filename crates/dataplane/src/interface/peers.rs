@@ -16,9 +16,9 @@ use machine::Instant;
 use crate::flow::mix64;
 use crate::table::{BridgeHosts, HostKey, Learned};
 
-/// The most hosts of all networks together.
+/// Maximum number of hosts of all networks together.
 const HOSTS: u32 = 131_072;
-/// The most peers with IPv6 addresses.
+/// Maximum number of peers with IPv6 addresses.
 const ADDRESSES: usize = 1 << 16;
 /// Slots in which an address may be stored.
 const PLACES: usize = 8;

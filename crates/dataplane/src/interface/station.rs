@@ -8,7 +8,7 @@ use arc_swap::ArcSwapOption;
 use frame::InterfaceId;
 use wire::Mac;
 
-/// The most stations on one interface: 255 virtual routers of both families, and as many other
+/// Maximum number of stations on one interface: 255 virtual routers of both families, and as many other
 /// stations.
 pub const STATIONS: usize = 1024;
 

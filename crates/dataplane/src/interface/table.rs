@@ -336,8 +336,8 @@ impl InterfaceTable {
         self.slot(id)?.details.swap(Some(details))
     }
 
-    /// Returns the bond or bridge that receives the frames of an interface, if the interface says
-    /// so.
+    /// Returns the bond or bridge that receives the frames of an interface. Valid only while the interface's `above`
+    /// is set.
     #[inline]
     pub fn above(&self, id: InterfaceId) -> InterfaceId {
         let slot = self.slot(id);
@@ -346,8 +346,8 @@ impl InterfaceTable {
         })
     }
 
-    /// Sets the bond or bridge that receives the frames of an interface, before the interface says
-    /// so. Only control calls this.
+    /// Sets the bond or bridge that receives the frames of an interface. Only control calls this, before it publishes
+    /// the interface with its `above` set.
     pub fn set_above(&self, id: InterfaceId, above: InterfaceId) {
         self.make_room(id);
         if let Some(slot) = self.slot(id) {
@@ -502,7 +502,7 @@ impl Line {
         );
     }
 
-    /// Makes the version odd, which tells readers to wait. Returns the odd version.
+    /// Makes the version odd, so that readers wait. Returns the odd version.
     fn begin(&self) -> u32 {
         let first = self.0[0].load(Ordering::Relaxed);
         let version = (first as u32).wrapping_add(1);

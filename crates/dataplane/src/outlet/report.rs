@@ -9,10 +9,10 @@ use crate::table::NextHopId;
 use crate::tap::{By, Tapped};
 use crate::walk::Note;
 
-/// Bytes of a packet that a redirect is reported with.
+/// Number of bytes of a packet that a report about a redirect contains.
 const REDIRECT_BYTES: usize = 128;
-/// Bytes of a packet that a log line is written from: link header, tags, an IPv6 header with some
-/// extensions, ports.
+/// Number of bytes of a packet that a log line is derived from: link header, tags, an IPv6 header with some extensions,
+/// ports.
 const LOG_BYTES: usize = 192;
 /// Bytes of both MAC addresses of an Ethernet header.
 const ADDRESSES: usize = 12;

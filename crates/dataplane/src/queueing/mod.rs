@@ -26,7 +26,7 @@ pub use table::Waiting;
 use table::{ETHERNET, LEAVES, Then, Way, Ways, seen, stops};
 pub(crate) use table::{Held, Queueing, meets, source};
 
-/// The most packets that one step takes out of queues, so that the ports are not starved.
+/// Maximum number of packets that one step takes out of queues, so that the ports are not starved.
 const PER_STEP: usize = 1024;
 
 /// Passes a packet from postrouting, about to leave by this out, through the queues. Returns it if

@@ -9,8 +9,8 @@ use super::change::Simple;
 use crate::out::OutId;
 use crate::walk::{Context, Exit};
 
-/// The most queues that a packet passes at one hook: of the `global` tree, of one direction, of
-/// both directions.
+/// Maximum number of queues that a packet passes at one hook: of the `global` tree, of one direction, of both
+/// directions.
 pub(super) const LEAVES: usize = 3;
 
 /// Packets in one batch of lookups, whose cache misses overlap.

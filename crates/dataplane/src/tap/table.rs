@@ -46,7 +46,7 @@ pub enum Direction {
     Transmitted,
 }
 
-/// The most mirrors of a direction.
+/// Maximum number of mirrors of a direction.
 pub const MIRRORS: usize = 64;
 
 /// Pairs of interfaces: the high half of a word is the mirrored interface, the low half the target of the copies.

@@ -17,7 +17,7 @@ use crate::demux::pppoe::{self, SESSION_DATA};
 use crate::demux::{self, Facts};
 use crate::interface::{Interface, Tag, vlan};
 
-/// The most tags that are removed.
+/// Maximum number of tags that are removed.
 const TAGS: usize = 4;
 /// Frames are prefetched this many positions ahead.
 const AHEAD: usize = 8;
@@ -87,7 +87,7 @@ const fn number(tag: Tag) -> u32 {
     (tag.ethertype as u32) << 16 | tag.vlan_id as u32
 }
 
-/// How received frames of VLANs and sessions are counted.
+/// Counters for received frames of VLANs and sessions.
 #[derive(Clone, Copy)]
 pub(super) struct Counting<'a> {
     pub(super) counters: &'a Counters,

@@ -13,7 +13,7 @@ use crate::punt::Why;
 
 pub(super) const IPV4: u16 = EtherType::IPV4.0;
 pub(super) const IPV6: u16 = EtherType::IPV6.0;
-/// The most VLAN tags on a frame.
+/// Maximum number of VLAN tags on a frame.
 const TAGS: usize = 4;
 /// Bytes of a link header without tags.
 pub(super) const ETHERNET: usize = 14;

@@ -72,7 +72,7 @@ pub(super) fn depart(
     };
     admitted(cx, frame, false)?;
     let (fit, protects) = decide::leave(cx, &leaving, adjacency, &mut Silent)?;
-    // The packet leaves by its ingress interface: its sender may be owed a redirect, once for each vector.
+    // The packet leaves by its ingress interface: its sender may need a redirect, at most one per vector.
     if (adjacency.egress == frame.ingress) & *redirects & protects.is_none() {
         *redirects = false;
         outlet.redirect(frame, way.hop);
@@ -120,8 +120,8 @@ fn admitted(cx: &Context<'_>, frame: &Frame, local: bool) -> Result<(), Exit> {
     }
 }
 
-/// Returns the next hop of a packet that waits for a neighbour on its ingress interface. Its sender is owed a redirect
-/// at once, because the waiting packet is not looked at again.
+/// Returns the next hop of a packet that waits for a neighbour on its ingress interface. Its sender gets a redirect at
+/// once, because the waiting packet is not examined again.
 pub(super) fn waits_to_go_back(cx: &Context<'_>, frame: &Frame, exit: &Exit) -> Option<NextHopId> {
     match *exit {
         Exit::Punt(Why::Unresolved(hop)) if frame.ingress != InterfaceId::NONE => {

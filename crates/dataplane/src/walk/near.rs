@@ -51,8 +51,7 @@ impl Near {
         }
     }
 
-    /// Returns true if the last vector had so many next hops that prefetching those of this vector
-    /// pays.
+    /// Returns true if the last vector had enough next hops that prefetching those of this vector is worthwhile.
     #[inline(always)]
     pub(super) const fn was_crowded(&self) -> bool {
         self.reads > 2 * Self::PLACES

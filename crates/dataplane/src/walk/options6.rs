@@ -15,7 +15,7 @@ use crate::punt::Why;
 
 /// Protocol number of the hop-by-hop options header.
 pub(super) const HOP_BY_HOP: u8 = 0;
-/// The most options per packet, as in Linux (RFC 8504, 5.3).
+/// Maximum number of options per packet, as in Linux (RFC 8504, 5.3).
 const OPTIONS_MAX: usize = 8;
 
 /// Checks the hop-by-hop options of a packet. `to_group`: the destination is a multicast address.

@@ -24,7 +24,7 @@ use crate::outlet::{Dispatch, Outlet};
 use crate::queueing;
 use crate::tap;
 
-/// Where the frames of a vector enter the walk.
+/// Entry point of a vector's frames into the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// At the port with this number.

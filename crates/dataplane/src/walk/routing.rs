@@ -14,7 +14,7 @@ use crate::table::{Adjacency, Kind, NextHopId};
 
 /// The table that is used unless a rule or mark selects another.
 pub(crate) const MAIN: u16 = 0;
-/// The most references from table to table or group to group that a lookup follows.
+/// Maximum number of references from table to table or group to group that a lookup follows.
 const DEPTH: usize = 4;
 
 /// The properties of a packet that routing rules match.

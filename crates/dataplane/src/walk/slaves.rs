@@ -14,7 +14,7 @@ use crate::drop::DropReason;
 use crate::interface::{Above, Tag, vlan};
 use crate::outlet::Outlet;
 
-/// The most tags that are parsed.
+/// Maximum number of tags that are parsed.
 const TAGS: usize = 4;
 /// Bytes of a VLAN tag.
 const TAG: usize = 4;

@@ -33,8 +33,8 @@ impl Tally {
         self.run.flush(cx, counters);
     }
 
-    /// Returns true if control must be told of a packet that leaves by its ingress interface; at
-    /// most once per vector.
+    /// Returns true if control must send a redirect for a packet that leaves by its ingress interface; at most once per
+    /// vector.
     pub(super) fn owes_redirect(&mut self, egress: InterfaceId, ingress: InterfaceId) -> bool {
         let owes = (egress == ingress) & self.redirects;
         self.redirects &= !owes;

@@ -319,7 +319,7 @@ pub(crate) enum Host {
     },
 }
 
-/// What is to be written.
+/// Documents to write.
 #[derive(Debug, Args)]
 pub(crate) struct Docs {
     /// Kind of documents.

@@ -12,8 +12,8 @@ use crate::command::assumption::Assumption;
 /// (--assume).
 #[derive(Debug, Args)]
 pub(crate) struct Trace {
-    /// The configuration (.rsc), with all links up; without it a running router is asked, and nothing changes
-    /// there.
+    /// Configuration (.rsc), with all links up. Default: the configuration and state of a running router, which do not
+    /// change.
     pub(crate) file: Option<PathBuf>,
     /// Ingress interface of the packet.
     #[arg(long = "in", value_name = "INTERFACE")]

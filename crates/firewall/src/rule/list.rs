@@ -91,8 +91,8 @@ impl List {
         self.fixed.store(Arc::new(fixed));
     }
 
-    /// Adds a range to the fixed part without building it anew. Returns false, and changes nothing, after [`RECENT`]
-    /// such ranges: the fixed part is to be replaced then. Only the owner of the fixed part calls it.
+    /// Adds a range to the static part without rebuilding it. Returns false and changes nothing after [`RECENT`] such
+    /// ranges: the owner of the static part then has to replace it. Only that owner calls this function.
     pub fn add_fixed(&self, range: AddressRange) -> bool {
         let before = self.fixed.load();
         if before.recent.len() >= RECENT {
@@ -284,11 +284,11 @@ struct Ranges {
 #[derive(Debug, Default)]
 struct Fixed {
     table: Arc<Ranges>,
-    /// Ranges that came since the table was built, merged.
+    /// Ranges added since the table was built, merged.
     recent: Box<[AddressRange]>,
 }
 
-/// How many ranges may come before the table is built anew.
+/// Maximum number of ranges that are added before the table is rebuilt.
 const RECENT: usize = 256;
 
 impl Fixed {
@@ -298,7 +298,7 @@ impl Fixed {
     }
 }
 
-/// Whether an address is in one of these ranges, which are merged.
+/// Returns true if an address is in one of these sorted, merged ranges.
 fn has(ranges: &[AddressRange], address: u128) -> bool {
     let after = ranges.partition_point(|range| range.first <= address);
     let range = after.checked_sub(1).and_then(|place| ranges.get(place));

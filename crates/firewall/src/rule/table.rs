@@ -1,9 +1,9 @@
 //! Rules, chains and tables.
 //!
-//! A chain is cut into blocks, each compiled for itself. A table that is compiled from another one
-//! takes over the blocks whose rules are the same, from both ends of each chain; so the change of
-//! one rule among thousands compiles one block, or two where a small one is joined to its neighbour.
-//! [`Table::splice`] changes one chain without a look at the rules of other blocks.
+//! A chain consists of blocks, each compiled separately. A recompiled table reuses the blocks of the previous table
+//! whose rules are unchanged, from both ends of each chain. So a change of one rule among thousands compiles one block,
+//! or two if a small block is joined to its neighbour. [`Table::splice`] changes one chain and does not examine the
+//! rules of other blocks.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub const DEPTH: usize = 16;
 pub const NONE: u32 = u32::MAX;
 /// Number of rules of a new block, which leaves room for later additions.
 const FILL: usize = RULES - RULES / 32;
-/// Up to this many rules a block takes in rules that are inserted beside it. Two such blocks are joined later.
+/// A block with at most this many rules takes in rules that are inserted next to it. Two such blocks are joined later.
 const SMALL: usize = FILL / 2;
 
 /// A compiled rule.
@@ -29,7 +29,7 @@ const SMALL: usize = FILL / 2;
 pub struct Rule {
     /// Number of the configuration item, constant for its lifetime: index of the rule's counters.
     pub id: u32,
-    /// All of them must match. Sorted by `Match::order`; [`Rule::new`] sorts them.
+    /// All matchers must match. Sorted by `Match::order`; [`Rule::new`] sorts them.
     pub matchers: Box<[Matcher]>,
     /// The action of a match.
     pub action: Action,
@@ -75,7 +75,7 @@ impl Rule {
         matches!(self.action, Action::Jump(_))
     }
 
-    /// The mark that it gives packets.
+    /// Returns the packet mark that the rule sets, if any.
     const fn mark(&self) -> Option<u32> {
         match self.action {
             Action::MarkPacket(mark) => Some(mark),
@@ -96,24 +96,24 @@ impl Rule {
     }
 }
 
-/// What the rules of a block have in common, so that a chain need not look at each.
+/// Common properties of the rules of a block, so that a chain need not examine each rule.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Summary {
-    /// By place: what a first candidate comes to.
+    /// The outcome of a first candidate, by rule index.
     quick: Box<[Quick]>,
-    /// By place: the mark that a rule gives packets, where it does.
+    /// The packet mark that each rule sets, if any.
     marks: Box<[Option<u32>]>,
     censuses: Box<[Arc<ConnectionLimit>]>,
     decides: bool,
     tells: bool,
     follows: bool,
     jumps: bool,
-    /// Some rule looks for something in streams.
+    /// True if a rule searches streams.
     seeks: bool,
 }
 
 impl Summary {
-    /// Of these rules; `rest` are the matchers of each that no part of its block says.
+    /// Summarizes these rules. `rest` has for each rule the indices of the matchers that no field of the block covers.
     pub(super) fn new(rules: &[Arc<Rule>], rest: &[Box<[u8]>]) -> Self {
         let quick = rules.iter().zip(rest);
         let matchers = rules.iter().flat_map(|rule| &rule.matchers);
@@ -136,7 +136,7 @@ impl Summary {
     }
 }
 
-/// A chain's place in its table.
+/// Index of a chain in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainId(pub u16);
 
@@ -230,17 +230,17 @@ impl Chain {
         }
     }
 
-    /// How many rules it has.
+    /// Returns the number of rules.
     pub fn len(&self) -> usize {
         self.marks.len()
     }
 
-    /// Whether it has no rule.
+    /// Returns true if the chain has no rules.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// The rule at a place below [`Self::len`].
+    /// Returns the rule at an index below [`Self::len`].
     #[inline]
     pub(super) fn rule(&self, place: usize) -> &Arc<Rule> {
         let block = self.block_of(place);
@@ -256,7 +256,7 @@ impl Chain {
                 .map_or(self.len(), |start| *start as usize)
         };
         let front = self.starts.partition_point(|start| (*start as usize) < at);
-        // The block that begins before `at` reaches beyond it, unless `at` is its end.
+        // The block that begins before `at` extends beyond it, unless `at` is its end.
         let front = match front.checked_sub(1) {
             Some(block) if start(block + 1) > at => block,
             _ => front,
@@ -273,7 +273,7 @@ impl Chain {
         )
     }
 
-    /// What a first candidate comes to.
+    /// Returns the outcome of a packet with this first candidate.
     #[inline(always)]
     pub fn quick(&self, first: &First) -> Quick {
         let last = self.quick.len() - 1;
@@ -293,7 +293,7 @@ impl Chain {
             }
             at = match at.next() {
                 Some(next) => next,
-                // There may be candidates in the next block.
+                // The next block may have candidates.
                 None if at.left == 0 || self.blocks.len() > 1 => return Quick::Ask,
                 None => return Quick::Accept(NOBODY),
             };
@@ -319,7 +319,7 @@ impl Chain {
         self.blocks.iter().all(|block| block.is_sparse())
     }
 
-    /// Its rules, in order.
+    /// Returns the rules in order.
     pub fn rules(&self) -> impl Iterator<Item = &Arc<Rule>> {
         self.blocks.iter().flat_map(|block| &*block.rules)
     }
@@ -363,8 +363,8 @@ fn cut(old: &[Arc<Block>], rules: &[Arc<Rule>]) -> Vec<Arc<Block>> {
     join(old, front, back, rules[from..to].to_vec())
 }
 
-/// Replaces the blocks from `front` to `back` by these rules. They join a neighbour that has room, else blocks would
-/// become ever more and smaller.
+/// Replaces the blocks from `front` to `back` by these rules. Adds them to a neighbour with room; otherwise single
+/// insertions would create many small blocks.
 fn join(
     old: &[Arc<Block>],
     mut front: usize,
@@ -386,7 +386,8 @@ fn join(
         back += 1;
     }
     let mut blocks = old[..front].to_vec();
-    // Rules that are added one by one begin a block now and then: the two before it may be one.
+    // Rules added one by one sometimes start a new block. The two blocks before it are then joined if they fit into
+    // one.
     if is_insertion
         && front == back
         && let [.., one, other] = &blocks[..]
@@ -466,7 +467,7 @@ impl Table {
         table
     }
 
-    /// A table of these chains, with all jumps.
+    /// Creates a table of these chains and resolves its jumps.
     fn of(chains: Box<[Arc<Chain>]>) -> Self {
         let blocks = || chains.iter().flat_map(|chain| &*chain.blocks);
         let summaries = || blocks().map(|block| &block.summary);
@@ -481,7 +482,7 @@ impl Table {
         }
     }
 
-    /// Finds the jumps that are not made.
+    /// Finds the jumps that are refused: loops, and jumps that nest too deep.
     fn refuse_jumps(&mut self) {
         let mut jumps = Jumps {
             chains: &self.chains,
@@ -509,14 +510,14 @@ impl Table {
         u16::try_from(place).ok().map(ChainId)
     }
 
-    /// The rules of all blocks in which some rule looks for something in streams.
+    /// Returns the rules of all blocks with a rule that searches streams.
     pub(super) fn seeking(&self) -> impl Iterator<Item = &Arc<Rule>> + Clone {
         let blocks = self.chains.iter().flat_map(|chain| &*chain.blocks);
         let seeking = blocks.filter(|block| block.summary.seeks);
         seeking.flat_map(|block| &*block.rules)
     }
 
-    /// All chains.
+    /// Returns all chains.
     #[cfg(test)]
     pub(super) fn chains(&self) -> &[Arc<Chain>] {
         &self.chains

@@ -101,7 +101,7 @@ pub enum Upcall<A> {
     DadFailed(A, Mac),
 }
 
-/// What the actions of neighbour machines need of control.
+/// Parts of control that actions of neighbour machines use.
 #[derive(Debug)]
 pub struct Means<'a> {
     /// The workers.

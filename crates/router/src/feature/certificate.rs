@@ -84,7 +84,7 @@ impl Feature for Certificates {
         &[CERTIFICATE, SETTINGS, BUILTIN]
     }
 
-    /// Gives the rows of built-in authorities.
+    /// Passes the rows of built-in authorities to `each`.
     fn rows(
         &self,
         menu: &'static Menu,

@@ -20,7 +20,7 @@ use crate::read;
 use crate::running::Running;
 
 const MENU: &str = "/ip/dhcp-server/alert";
-/// Interval of discovers (RouterOS).
+/// Interval of DHCP discover messages (RouterOS).
 const EVERY: Duration = Duration::from_secs(60);
 /// Maximum number of servers remembered per interface.
 const MOST: usize = 64;

@@ -91,7 +91,7 @@ pub struct Outgoing {
     pub(crate) interface: InterfaceId,
     /// Bytes from the network header on, or behind EtherType or length.
     pub(crate) bytes: Vec<u8>,
-    /// How it is sent.
+    /// Form of transmission.
     pub(crate) how: How,
 }
 
@@ -127,7 +127,7 @@ pub struct Echo {
     pub(crate) ttl: u8,
 }
 
-/// How a frame or packet is sent.
+/// Form of transmission of a frame or packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
     /// As a frame to this link address, with this EtherType (or length, with an LLC header). The

@@ -181,7 +181,7 @@ impl Feature for VirtualRouters {
 }
 
 impl VirtualRouters {
-    /// Makes masters resign before the router ends.
+    /// Sends the resignation of masters before the router ends.
     pub(crate) fn say_farewell(&mut self, now: Instant, out: &mut Effects) {
         let items: Vec<_> = self.all.keys().copied().collect();
         for item in items {

@@ -1,8 +1,9 @@
 //! `/ip/firewall/address-list` and `/ipv6/firewall/address-list`: the configured entries of lists.
 //!
-//! The data plane has each list as one sorted table and some ranges that came since that was built. The table is built
-//! anew when an entry goes, or many have come. Many commands in a row would build it as often: after [`BURST`] builds
-//! there is one each [`PAUSE`], and the lists that are stale meanwhile wait for the deadline.
+//! In the data plane each list is one sorted table, plus some ranges that were added since the table was built. The
+//! table is rebuilt after a removal, or after many additions. To limit the cost of many commands in a row, at most
+//! [`BURST`] builds happen without a pause. Further builds happen once per [`PAUSE`]; changed lists wait for this
+//! deadline.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,15 +39,15 @@ pub(super) struct Entries {
     pace: Pace,
 }
 
-/// What the data plane lacks of a list.
+/// Changes that the data plane's table of a list lacks.
 #[derive(Debug)]
 enum Stale {
-    /// These ranges alone.
+    /// Only these ranges, which were added.
     Added(Vec<AddressRange>),
     All,
 }
 
-/// Up to so many ranges are added to a table rather than built into it.
+/// Maximum number of ranges that are added to a table without rebuilding it.
 const FEW: usize = 16;
 
 /// The entries of a list.

@@ -60,7 +60,7 @@ impl Assembly {
         &self.table
     }
 
-    /// How many chains the table has.
+    /// Returns the number of chains of the table.
     pub(super) fn chain_count(&self) -> usize {
         self.chains.len()
     }

@@ -42,7 +42,7 @@ const ACCEPTANCE: &str =
 pub enum OnDamage {
     /// Run the last good state, refuse changes, and leave the files as they are.
     Refuse,
-    /// Accept the last good state: write it anew, and rename the damaged files.
+    /// Accept the last good state: rewrite it, and rename the damaged files.
     Recover,
 }
 
@@ -362,7 +362,7 @@ impl Opening {
         }
     }
 
-    /// Reports the damaged files beside an intact database; they are written anew.
+    /// Reports the damaged files beside an intact database; they are rewritten.
     fn repairs(&self, others: &Others) -> Vec<String> {
         let is_damaged = |own: &Option<snapshot::Reading>| {
             own.as_ref().is_some_and(|own| own.serial().is_none())
@@ -440,7 +440,7 @@ impl Opening {
         Ok(durable)
     }
 
-    /// Writes a recovered state anew, and renames the damaged files.
+    /// Rewrites a recovered state, and renames the damaged files.
     fn accept(&self, why: &str, found: Recovered, others: &Others) -> Result<Durable, String> {
         // A damaged record behind the last one may have had the next number.
         let (serial, revision) = (found.last + 2, found.kept.saved.revision);

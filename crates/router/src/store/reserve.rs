@@ -11,7 +11,7 @@ use super::files::{allocate, remove, with_suffix};
 const FULL: u64 = 1 << 20;
 const LEAST: u64 = 1 << 16;
 
-/// A file that exists only to be removed.
+/// File that reserves disk space; removing it frees the space for a change on a full disk.
 #[derive(Debug)]
 pub(super) struct Reserve(PathBuf);
 

@@ -612,7 +612,7 @@ impl Machine for Snooping {
     }
 }
 
-/// True for groups that are always flooded, whoever reports them (RFC 4541, 2.1.2 and 3).
+/// True for groups that are always flooded, with or without reports (RFC 4541, 2.1.2 and 3).
 pub fn is_always_flooded(group: IpAddr) -> bool {
     match group {
         IpAddr::V4(group) => matches!(group.octets(), [224, 0, 0, _]),

@@ -25,7 +25,7 @@ pub struct Vxlan {
     pub dont_fragment: DontFragment,
     /// True if hosts are learned.
     pub learning: bool,
-    /// The most learned hosts.
+    /// Maximum number of learned hosts.
     pub hosts_max: u32,
     /// True if outer packets may take the fast path (RouterOS: `allow-fast-path`).
     pub fast: bool,

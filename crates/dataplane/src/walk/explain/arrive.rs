@@ -11,7 +11,7 @@ use crate::bridge::{self, Bridged};
 use crate::drop::DropReason;
 use crate::interface::Above;
 
-/// The most stacked interfaces that a trace follows.
+/// Maximum number of stacked interfaces that a trace follows.
 const INTERFACES_DEEP: usize = 8;
 
 impl<W: Watcher> Follower<'_, W> {

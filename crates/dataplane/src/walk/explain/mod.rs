@@ -22,9 +22,9 @@ use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::trace::{Egress, Question};
 
-/// The most outer packets around a traced packet.
+/// Maximum number of outer packets around a traced packet.
 pub(crate) const OUTER_PACKETS: usize = 8;
-/// The most steps of a trace: more than nested tunnels, bridges and bonds can take.
+/// Maximum number of steps of a trace: more than nested tunnels, bridges and bonds can take.
 const STEPS: usize = 64;
 
 /// A traced frame and the state of its trace.

@@ -160,7 +160,7 @@ fn read_on(
     reading
 }
 
-/// Checks that a packet that grows still fits its link. The sender is told an MTU that leaves room
+/// Checks that an edited packet still fits its link. If not, the error to the sender reports an MTU that leaves room
 /// for the added bytes.
 fn fit(
     frame: &Frame,

@@ -9,7 +9,7 @@ pub use crate::rule::{Event, Logged};
 use crate::trace::Tracer;
 use crate::walk::{Exit, Stage};
 
-/// The most events per packet; further events are counted as lost.
+/// Maximum number of events per packet; further events are counted as lost.
 const EVENTS: usize = 32;
 
 /// An event of the current packet.

@@ -123,7 +123,7 @@ impl Bridges {
         self.aged = bridges.age((self.aged, count), seconds(now), ageing, |_, _| {});
     }
 
-    /// Gives the rows of dynamic hosts.
+    /// Passes the rows of dynamic hosts to `each`.
     pub(super) fn host_rows(
         &self,
         filter: &RowFilter<'_>,

@@ -61,7 +61,7 @@ impl Bridges {
         ports.map(|(name, port)| (one, name, port)).collect()
     }
 
-    /// Gives the rows of ports that are members of lists.
+    /// Passes the rows of ports that are members of lists to `each`.
     pub(super) fn port_rows(
         &self,
         filter: &RowFilter<'_>,

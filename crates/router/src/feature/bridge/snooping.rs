@@ -46,7 +46,7 @@ pub(super) struct Snooper {
     rows: u64,
 }
 
-/// What the bridge needs to send queries.
+/// Sender of queries: the bridge and its MAC address.
 #[derive(Clone, Copy, Debug)]
 struct Voice<'a> {
     bridge: &'a Bridge,
@@ -435,7 +435,7 @@ impl Bridges {
         row.set("on-ports", Value::text(on.unwrap_or_default()));
     }
 
-    /// Gives the rows of groups that ports reported.
+    /// Passes the rows of groups that ports reported to `each`.
     pub(super) fn group_rows(
         &self,
         filter: &RowFilter<'_>,

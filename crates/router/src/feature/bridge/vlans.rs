@@ -171,7 +171,7 @@ impl Bridges {
         row.set("current-untagged", joined(&untagged));
     }
 
-    /// Gives the rows of VLANs with members that no item names.
+    /// Passes the rows of VLANs with members that no item names to `each`.
     pub(super) fn vlan_rows(
         &self,
         filter: &RowFilter<'_>,

@@ -97,7 +97,7 @@ impl Pools {
         }
     }
 
-    /// Gives the rows of pools that clients made.
+    /// Passes the rows of pools that clients created to `each`.
     pub(super) fn dynamic_rows(
         &self,
         now: Instant,
@@ -124,7 +124,7 @@ impl Pools {
         ControlFlow::Continue(())
     }
 
-    /// Gives the rows of `/ipv6/pool/used`.
+    /// Passes the rows of `/ipv6/pool/used` to `each`.
     pub(super) fn used_rows(
         &self,
         filter: &RowFilter<'_>,

@@ -83,7 +83,7 @@ pub(crate) struct DhcpServers {
     lists: BTreeMap<ItemId, Vec<Name>>,
     /// Queue settings of static leases.
     queues: BTreeMap<ItemId, follow::QueueTerms>,
-    /// What follows from each bound lease.
+    /// Side effects of each bound lease: names, address list entries, queues.
     with: BTreeMap<u64, follow::With>,
     /// Leases with unwritten records, and the answers to send after the next write.
     changed: BTreeSet<u64>,

@@ -11,7 +11,7 @@ use super::{DhcpServers, follow::With};
 use crate::live::give;
 
 impl DhcpServers {
-    /// Gives the rows of dynamic leases.
+    /// Passes the rows of dynamic leases to `each`.
     pub(super) fn lease_rows(
         &self,
         filter: &RowFilter<'_>,
@@ -139,7 +139,7 @@ impl DhcpServers {
         row.set("src-mac-address", Value::Mac(client.src_mac.0));
     }
 
-    /// Gives the ARP entries of leases.
+    /// Passes the ARP entries of leases to `each`.
     pub(super) fn arp_rows(
         &self,
         filter: &RowFilter<'_>,
@@ -164,7 +164,7 @@ impl DhcpServers {
         ControlFlow::Continue(())
     }
 
-    /// Gives the address list entries of leases.
+    /// Passes the address list entries of leases to `each`.
     pub(super) fn list_rows(
         &self,
         filter: &RowFilter<'_>,

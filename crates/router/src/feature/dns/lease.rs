@@ -45,7 +45,7 @@ impl Dns {
         self.feed(Event::Static(id, entry.map(Box::new)), now, out);
     }
 
-    /// Gives the rows of leases' names in `/ip/dns/static`.
+    /// Passes the rows of leases' names in `/ip/dns/static` to `each`.
     pub(super) fn lease_rows(
         &self,
         filter: &RowFilter<'_>,

@@ -12,7 +12,7 @@ use super::Dns;
 use crate::live::{DYNAMIC, give};
 
 impl Dns {
-    /// Gives the cached records. RouterOS: static entries come first; `all` also shows negative
+    /// Passes the cached records as rows to `each`. RouterOS: static entries come first; `all` also shows negative
     /// answers.
     pub(super) fn cache_rows(
         &self,

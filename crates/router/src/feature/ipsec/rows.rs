@@ -16,7 +16,7 @@ const PLACES: u64 = 1 << 8;
 
 type Each<'e> = &'e mut dyn FnMut(Row) -> ControlFlow<()>;
 
-/// Gives the dynamic rows of a menu.
+/// Passes the dynamic rows of a menu to `each`.
 pub(super) fn rows(
     of: &Ipsec,
     menu: &'static Menu,

@@ -32,8 +32,7 @@ impl Default for Numbers {
 pub(super) struct Branch {
     /// Node that is the parent of inner queues.
     pub(super) node: Arc<Node>,
-    /// Where packets of this queue wait: in `node`, or in a separate node if the queue has inner
-    /// queues.
+    /// Node that holds the packets of this queue: `node`, or a separate node if the queue has inner queues.
     pub(super) leaf: Option<Arc<Leaf>>,
     /// Counts at the last reset of the counters.
     base: Counts,

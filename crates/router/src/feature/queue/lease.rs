@@ -79,7 +79,7 @@ impl Queues {
         self.settle(now, out);
     }
 
-    /// Gives the rows of leases' queues.
+    /// Passes the rows of leases' queues to `each`.
     pub(super) fn lease_rows(
         &self,
         filter: &RowFilter<'_>,

@@ -64,7 +64,7 @@ pub(crate) struct Queues {
     clock: DayClock,
 }
 
-/// What a branch is built from: queue types, interfaces and node numbers.
+/// Inputs for building a branch: queue types, interfaces and node numbers.
 #[derive(Debug)]
 struct Ground<'a> {
     types: &'a BTreeMap<Name, Kind>,

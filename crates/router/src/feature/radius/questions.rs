@@ -73,8 +73,8 @@ impl<K: Copy + Ord> Questions<K> {
         }
     }
 
-    /// Sends a request to servers in order; replaces an open request with this key. Returns the
-    /// result at once if no server can be asked.
+    /// Sends a request to servers in order; replaces an open request with this key. Returns the result at once if no
+    /// server is configured for it.
     pub(crate) fn ask(
         &mut self,
         key: K,

@@ -428,7 +428,7 @@ impl Client {
         }
     }
 
-    /// Requests from a server what it offered.
+    /// Requests the offered addresses and prefixes from a server.
     fn ask(&mut self, before: Exchange, offer: Offer, now: Instant, out: &mut Vec<Action>) {
         let mut exchange = self.exchange(REQUEST, now);
         exchange.began = before.began;
