@@ -22,7 +22,7 @@ pub fn close_to_others(path: &Path) -> Result<(), String> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             let path = path.display();
             Err(format!(
-                "{path}: others may read it, and that cannot be changed: {error}"
+                "{path}: other users may read it, and its permissions cannot be changed: {error}"
             ))
         }
         _ => Ok(()),

@@ -143,9 +143,9 @@ impl Probe {
                 .map(|id| id as u16),
         };
         match value("icmp-id") {
-            Some(_) if !probe.tuple().is_query() => Err(Reason::failure(
-                "icmp-id is for ICMP's questions and answers",
-            )),
+            Some(_) if !probe.tuple().is_query() => {
+                Err(Reason::failure("icmp-id is for ICMP requests and replies"))
+            }
             _ => Ok(probe),
         }
     }

@@ -324,7 +324,7 @@ impl Durable {
         if state(&found) != state(self) {
             // A commit that failed in its last step may be on disk although its caller was told of a failure.
             return Err(String::from(
-                "the disk has what it refused; the router has to be started anew",
+                "the disk contains a change that it had refused; the router has to be restarted",
             ));
         }
         *self = Self {
@@ -617,7 +617,7 @@ pub fn take_up(
     let given_back = give_back(store, kept, clock, &mut said);
     match given_back.and_then(|()| forget_passing(store)) {
         // If the write fails, the next start reverts the changes.
-        Err(reason) if is_only_read => said.push(format!("not given back: {reason}")),
+        Err(reason) if is_only_read => said.push(format!("changes are not reverted: {reason}")),
         done => done.map_err(|reason| reason.to_string())?,
     }
     Ok(said)
@@ -643,7 +643,9 @@ fn give_back(
             let by = By::user("", clock).doing(TAKEN_BACK);
             match store.take_back(&applied, by) {
                 Ok(_) => said.push(TAKEN_BACK.to_owned()),
-                Err(reason) => said.push(format!("not taken back: {reason}")),
+                Err(reason) => said.push(format!(
+                    "the unconfirmed configuration is not reverted: {reason}"
+                )),
             }
         }
         store.note(UNCONFIRMED, None)?;
@@ -669,8 +671,8 @@ fn forget_passing(store: &mut Store) -> Result<(), menu::Reason> {
 
 /// Name of the note with the revision of an unconfirmed `apply`.
 pub(crate) const UNCONFIRMED: &str = "unconfirmed";
-const UNROLLED: &str = "safe mode given back after a stop";
-const TAKEN_BACK: &str = "unconfirmed configuration taken back after a stop";
+const UNROLLED: &str = "safe mode unrolled after a stop";
+const TAKEN_BACK: &str = "unconfirmed configuration reverted after a stop";
 
 /// Restores the state before safe mode, so that it can be reverted to.
 fn hold_again(store: &mut Store, kept: &Kept) {

@@ -143,7 +143,7 @@ fn a_trace_on_a_running_router_finds_an_echo_by_its_identifier() {
     assert!(said.to_string().contains(known), "{said:#}");
     let (code, said) = echo("ether1", "203.0.113.1", "203.0.113.2", "0");
     assert_eq!(code, Some(0), "{said:#}");
-    assert!(said.to_string().contains("an answer in"), "{said:#}");
+    assert!(said.to_string().contains("a reply in"), "{said:#}");
     assert_eq!(said["decision"], "sent by bridge");
 }
 

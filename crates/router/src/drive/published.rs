@@ -327,7 +327,7 @@ impl Control {
     pub(super) fn use_address(&mut self, id: InterfaceId, address: IpAddr) {
         let added = self.published.add_address(id, address, &mut self.retired);
         if added.is_err() {
-            let message = format!("no room for address {address} in the table of own ones");
+            let message = format!("no room for address {address} in the table of local addresses");
             self.features.log.add("interface,error", message);
         }
     }

@@ -149,7 +149,7 @@ impl Control {
             return;
         };
         if lost > 0 {
-            let message = format!("{lost} lines of firewall rules were left out");
+            let message = format!("{lost} log lines of firewall rules were suppressed");
             self.features.log.add("firewall,warning", message);
         }
         let Some((chain, prefix)) = self.firewall.logs(logged.rule) else {

@@ -96,7 +96,8 @@ impl Control {
             }
             true => of_text(item.text("key")).filter(|key| !key.is_empty()),
             false if !passphrase.is_empty() => {
-                let why = format!("export-passphrase: {PASSPHRASE} characters or more are wanted");
+                let why =
+                    format!("export-passphrase: at least {PASSPHRASE} characters are required");
                 return Err(Reason::failure(why));
             }
             false => None,
@@ -288,7 +289,8 @@ impl Desk<'_> {
             .ok_or_else(|| Reason::no_match("ca"))?;
         let bytes = |name| of_text(item.text(name)).filter(|bytes| !bytes.is_empty());
         let der = der_of(item).ok_or_else(unsigned)?;
-        let key = bytes("key").ok_or_else(|| Reason::failure("the key of the CA is not here"))?;
+        let key =
+            bytes("key").ok_or_else(|| Reason::failure("the private key of the CA is missing"))?;
         Ok(Own {
             item: Arc::clone(item),
             der,

@@ -61,8 +61,8 @@ impl Control {
             let revision = unconfirmed.changes.revision;
             let by = By::user(&unconfirmed.user, self.clock.now());
             let message = match self.take_back(store, &unconfirmed, by) {
-                Ok(()) => format!("revision {revision} was not confirmed and is taken back"),
-                Err(reason) => format!("revision {revision} is not taken back: {reason}"),
+                Ok(()) => format!("revision {revision} was not confirmed and is reverted"),
+                Err(reason) => format!("revision {revision} is not reverted: {reason}"),
             };
             let session = unconfirmed.session;
             self.manage.tell(session, format!("[{message}]"));
@@ -77,7 +77,7 @@ impl Control {
         by: By,
     ) -> Result<(), Reason> {
         let revision = unconfirmed.changes.revision;
-        let by = by.doing(format!("revision {revision} taken back"));
+        let by = by.doing(format!("revision {revision} reverted"));
         let changes = match store.take_back(&unconfirmed.changes, by.clone()) {
             Ok(changes) => changes,
             // Later changes conflict with the revert: revert them as well.
@@ -266,7 +266,9 @@ impl Desk<'_> {
         let within = Duration::from_nanos(nanos.unwrap_or(0));
         match within > Duration::ZERO && within <= LONGEST {
             true => Ok(Some(within)),
-            false => Err(Reason::failure("confirm is between a moment and a day")),
+            false => Err(Reason::failure(
+                "confirm must be more than 0s and at most 1d",
+            )),
         }
     }
 

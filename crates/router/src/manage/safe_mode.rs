@@ -66,14 +66,16 @@ impl Control {
         let Some(Taken { user, rights, .. }) = self.manage.safe.take() else {
             return;
         };
-        let by = By::user(&user, self.clock.now()).doing("safe mode given back");
+        let by = By::user(&user, self.clock.now()).doing("safe mode unrolled");
         let message = match store.unroll(by, rights.now()) {
             Ok(changes) => {
                 self.follow(store, changes);
-                format!("safe mode of {user} was lost, its changes are taken back")
+                format!("safe mode of {user} was lost, its changes are reverted")
             }
             // The previous state is still on disk: the next start reverts to it.
-            Err(reason) => format!("safe mode of {user} was lost, not taken back: {reason}"),
+            Err(reason) => {
+                format!("safe mode of {user} was lost, its changes are not reverted: {reason}")
+            }
         };
         self.features.log.add("system,error".to_owned(), message);
     }
@@ -150,7 +152,7 @@ impl Desk<'_> {
         match how {
             Theirs::Release => self.store.release()?,
             Theirs::Unroll => {
-                let by = self.by("safe mode given back");
+                let by = self.by("safe mode unrolled");
                 let changes = self.store.unroll(by, self.caller.policies)?;
                 self.control.follow(self.store, changes);
             }

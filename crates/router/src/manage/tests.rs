@@ -491,7 +491,7 @@ fn an_applied_file_is_shown_first_and_taken_back_unless_its_user_confirms() {
     let told = router.notice(anna.caller().session);
     let told = told.expect("who made it is told");
     assert!(
-        told.ends_with("was not confirmed and is taken back]"),
+        told.ends_with("was not confirmed and is reverted]"),
         "{told}"
     );
 

@@ -240,7 +240,7 @@ fn where_several_files_are_damaged_what_is_lost_is_named_and_nothing_else_is_los
             .collect();
         let tail: Vec<_> = (41 - unnamed.len()..=40).collect();
         // The last write may be unknown; then a message says so.
-        let is_doubted = said.contains("further changes behind");
+        let is_doubted = said.contains("further changes after");
         let is_tail = unnamed.iter().map(|number| **number).eq(tail);
         assert!(
             unnamed.is_empty() || is_doubted && is_tail,

@@ -142,8 +142,8 @@ fn one_bit_off(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 /// Message about a file with one flipped bit.
 fn flipped(path: &Path) -> String {
     format!(
-        "{}: one bit of it is wrong; the router uses what the configuration needs: restore the file, and look at the \
-         disk that it is on",
+        "{}: one bit of it is wrong; the router uses the key that the configuration needs: restore the file, and \
+         check its disk",
         path.display()
     )
 }

@@ -377,7 +377,7 @@ impl Opening {
         }
         let lines = names.iter().map(|name| {
             let name = name.display();
-            format!("{name} was damaged and is written anew; no acknowledged change is lost")
+            format!("{name} was damaged and is rewritten; no acknowledged change is lost")
         });
         lines.collect()
     }

@@ -103,7 +103,7 @@ fn unnamed(from: u64, to: u64, revision: u64) -> Option<Loss> {
         _ => format!("writes {from} to {}", to - 1),
     };
     Some(Loss {
-        line: format!("  {numbers}, behind revision {revision}: damaged in the ledger as well"),
+        line: format!("  {numbers}, after revision {revision}: damaged in the ledger as well"),
         writes,
     })
 }
@@ -112,7 +112,7 @@ fn in_lines(lost: Vec<Loss>, records: &Records, known: &BTreeMap<u64, &Record>) 
     let mut lines = Vec::new();
     if records.is_in_doubt() {
         let revision = known.values().next_back().map(|last| last.entry.revision);
-        let behind = revision.map_or(String::new(), |n| format!(" behind revision {n}"));
+        let behind = revision.map_or(String::new(), |n| format!(" after revision {n}"));
         lines.push(format!(
             "the ledger is damaged too: further changes{behind} may be lost"
         ));

@@ -141,7 +141,10 @@ fn a_disk_that_was_full_takes_changes_again_when_it_is_not() {
 
         if let Err(unknown) = &last {
             // The disk became full after the commit took effect.
-            assert!(unknown.to_string().contains("started anew"), "{unknown}");
+            assert!(
+                unknown.to_string().contains("has to be restarted"),
+                "{unknown}"
+            );
             continue;
         }
         refused += usize::from(first.is_err());

@@ -89,7 +89,7 @@ fn what_a_packet_does_not_have_is_refused_rather_than_passed_over() {
         ("icmp-id=7", "icmp-id is for packets of icmp"),
         (
             "protocol=icmp icmp-type=3 icmp-id=7",
-            "icmp-id is for ICMP's questions and answers",
+            "icmp-id is for ICMP requests and replies",
         ),
         ("protocol=icmp icmp-type=8", ""),
         ("protocol=icmp icmp-id=7", ""),

@@ -97,7 +97,7 @@ impl One {
             Why::TakenBack => "withdrawn by the server",
         };
         let interface = &self.wish.interface;
-        let said = format!("dhcp6-client on {interface} lost what it had - {why}");
+        let said = format!("dhcp6-client on {interface} lost its binding - {why}");
         out.log("dhcp,info", said);
         out.push(Effect::Gone(owner(id)));
         out.push(Effect::Learn(owner(id), None));

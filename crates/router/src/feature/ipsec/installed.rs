@@ -120,10 +120,7 @@ impl Installed {
         let protocol = match child.protocol {
             ike::Protocol::Esp => Protocol::Esp,
             ike::Protocol::Ah if child.natt => {
-                return Err(
-                    "ipsec-protocols=ah: no packet of AH passes a translator of addresses"
-                        .to_owned(),
-                );
+                return Err("ipsec-protocols=ah: AH does not work through NAT".to_owned());
             }
             ike::Protocol::Ah => Protocol::Ah,
         };

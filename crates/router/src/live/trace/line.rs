@@ -139,7 +139,7 @@ pub(super) fn awaited_row(awaited: &ExpectedConnection) -> Row {
 pub(super) fn known_row(known: &ConnectionCopy) -> Row {
     let entry = &known.row;
     let side = match known.reply {
-        true => "an answer in",
+        true => "a reply in",
         false => "of",
     };
     let marked = match entry.fasttrack {
