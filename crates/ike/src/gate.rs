@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_is_proved_by_the_cookie_that_was_sent_to_it() {
+    fn a_sender_is_proved_by_its_own_cookie() {
         let gate = Gate::new([3; 32]);
         let message = first(&[]);
         assert_eq!(gate.sort(&message, from(1), NOW), Sort::First);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_sas_are_told_from_others() {
+    fn messages_of_known_sas_are_recognised() {
         let gate = Gate::new([3; 32]);
         let mut message = first(&[]);
         message[8..16].fill(5);

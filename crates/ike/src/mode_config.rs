@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_given_is_read() {
+    fn written_attributes_parse_to_the_same_values() {
         let config = ModeConfig {
             name: "x".into(),
             responder: true,

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn daemons_are_of_hosts_that_are_there() {
+    fn daemons_run_on_existing_hosts() {
         for layout in crate::LAYOUTS {
             for daemon in daemons(layout) {
                 assert!(layout.host(daemon.host).is_some(), "{daemon:?}");

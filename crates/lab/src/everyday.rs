@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_are_given_their_certificate_and_the_authority() {
+    fn both_ends_get_their_certificate_and_the_authority() {
         for (host, name) in [(ROUTER, "home"), (FAR, "far")] {
             let commands = setup(host);
             let imports = commands

@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn every_end_is_in_a_host_and_its_device_is_named_once() {
+    fn every_link_end_has_a_host_and_a_unique_device() {
         for layout in LAYOUTS {
             let mut seen = HashSet::new();
             for end in layout.links.iter().flat_map(|link| &link.ends) {

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_made_after_settings_and_before_addresses_and_these_before_routes() {
+    fn settings_precede_links_which_precede_addresses_and_routes() {
         for layout in crate::LAYOUTS {
             let steps = steps(layout, |_| PathBuf::new().into());
             let first = |what: &str| steps.iter().position(|step| step.input.contains(what));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_link_that_says_so_loses_its_offloads() {
+    fn only_links_without_offloads_switch_them_off() {
         let count = |name: &str| {
             let steps = steps(layout(name).expect("built in"), |_| PathBuf::new().into());
             steps
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_host_that_forwards_is_told_to() {
+    fn only_forwarding_hosts_enable_forwarding() {
         let steps = steps(layout("pmtu").expect("built in"), |_| PathBuf::new().into());
 
         let told: Vec<_> = steps

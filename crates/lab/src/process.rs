@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_is_found_behind_a_name_with_parentheses_and_spaces() {
+    fn the_start_time_is_found_after_a_name_with_parentheses_and_spaces() {
         let tail = (4..=22)
             .map(|field| field.to_string())
             .collect::<Vec<_>>()
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_of_the_same_number_and_another_start_is_left_alone() {
+    fn a_reused_process_id_is_not_killed() {
         let (mut child, process) = sleeper();
         let former = Process {
             start: process.start - 1,

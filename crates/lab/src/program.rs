@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_its_name_where_that_starts_it_and_else_its_file() {
+    fn the_program_is_named_by_its_name_in_path_or_by_its_file() {
         let file = std::env::current_exe().expect("there is a file of this program");
         let folder = file.parent().expect("it is in a folder");
         let name = file.file_name().and_then(OsStr::to_str).expect("plain");
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_one_word_of_a_shell() {
+    fn a_path_is_quoted_as_one_word() {
         assert_eq!(shell(Path::new("/a/b-c.d")), "/a/b-c.d");
         assert_eq!(shell(Path::new("/a b/it's")), "'/a b/it'\\''s'");
     }

@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_flow_is_between_hosts_of_its_lab_and_to_an_address_of_the_receiver() {
+    fn every_flow_has_hosts_of_its_lab_and_a_receivers_address() {
         for story in STORIES {
             assert!(crate::LAYOUTS.contains(story.layout));
             for flow in story.flows {

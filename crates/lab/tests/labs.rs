@@ -50,7 +50,7 @@ fn says(lab: &Lab, host: &str, line: &str) -> String {
 }
 
 #[test]
-fn every_layout_comes_up_as_it_is_described_and_leaves_nothing() {
+fn every_layout_starts_as_described_and_is_removed_completely() {
     for holding in holdings() {
         for layout in LAYOUTS {
             let lab = up(layout, layout.name, holding, Life::Owned);
@@ -116,7 +116,7 @@ fn a_second_lab_of_the_same_name_is_refused() {
 }
 
 #[test]
-fn a_kept_lab_is_found_by_name_and_taken_down_with_what_runs_in_it() {
+fn a_kept_lab_is_removed_by_name_with_its_processes() {
     for holding in holdings() {
         let name = up(layout("home").unwrap(), "kept", holding, Life::Kept)
             .name()
@@ -234,7 +234,7 @@ fn what_a_killed_process_left_is_removed_by_the_next_start() {
 }
 
 #[test]
-fn what_a_killed_process_left_can_be_taken_down_by_its_name() {
+fn the_lab_of_a_killed_process_can_be_removed_by_name() {
     for holding in holdings() {
         let left = Left::by_a_crash("down", holding);
 
@@ -249,7 +249,7 @@ fn what_a_killed_process_left_can_be_taken_down_by_its_name() {
 }
 
 #[test]
-fn a_program_that_does_not_exist_and_a_host_that_does_not_are_named() {
+fn errors_name_missing_programs_and_hosts() {
     for holding in holdings() {
         let lab = up(layout("home").unwrap(), "names", holding, Life::Owned);
 

@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_have_a_line_for_each_configuration_and_say_what_is_not_measured() {
+    fn tables_have_a_line_for_each_configuration_measured_or_not() {
         let mut own: Results = [[Some(1_000.0); 3]; 5];
         own[4][0] = None;
         let text = one_table("x", &own);

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_may_write_to_is_not_taken_for_ours() {
+    fn a_folder_writable_by_others_is_not_used_for_sockets() {
         let among = std::env::temp_dir().join(format!("ferroute-own-{}", std::process::id()));
         std::fs::create_dir_all(&among).expect("a folder of our own");
         let ours = own_folder(&among);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_may_write_to_is_refused_with_what_to_do() {
+    fn a_state_folder_writable_by_others_is_refused_with_advice() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = std::env::temp_dir().join(format!("ferroute-trust-{}", std::process::id()));
         let own = rustix::process::geteuid().as_raw();

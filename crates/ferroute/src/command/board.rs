@@ -149,7 +149,7 @@ mod tests {
         );
     }
     #[test]
-    fn what_a_chip_cannot_do_is_said() {
+    fn functions_that_a_chip_lacks_are_reported() {
         let config = format!(
             "{JOINED}/interface/ethernet/switch/port set ether2 vlan-mode=secure\n\
              /interface/ethernet/switch/vlan add switch=switch1 vlan-id=10 ports=ether2\n"

@@ -305,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_are_addresses_with_or_without_a_port() {
+    fn source_and_destination_may_have_a_port() {
         assert_eq!(end("--src", "10.0.0.1"), Ok(("10.0.0.1", None)));
         assert_eq!(end("--src", "10.0.0.1:80"), Ok(("10.0.0.1", Some("80"))));
         assert_eq!(end("--src", "fd00::1"), Ok(("fd00::1", None)));
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_firewall_lets_out_and_keeps_out() {
+    fn the_default_firewall_accepts_from_the_lan_and_drops_from_the_wan() {
         let (out, code) = home(&[
             "--in",
             "bridge",
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_connection_may_be_taken_to_have_a_mark() {
+    fn a_connection_mark_may_be_assumed_for_a_new_connection() {
         let name = format!("ferroute-trace-{}.rsc", std::process::id());
         let file = std::env::temp_dir().join(name);
         let text = "/ip/address add address=10.0.0.1/24 interface=ether1\n\

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_several_members_have_is_made_once_and_goes_with_the_last() {
+    fn an_entry_of_several_members_is_added_once_and_removed_with_the_last() {
         let mut shared = SharedMirror::default();
         shared.change(InterfaceId(1), Some(&mirror(&[("10.0.0.1", 32)])));
         assert!(shared.is_missing() && !shared.is_due());

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machines_servers_are_those_of_its_file() {
+    fn the_machines_name_servers_are_read_from_its_file() {
         let text = "# one\nsearch example\nnameserver 192.0.2.1\n nameserver\t2001:db8::1\n\
                     nameserver fe80::1%eth0\noptions nameserver\nnameserver\n";
 
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(servers(text), expected.map(|one| one.parse().expect("one")));
     }
     #[test]
-    fn a_file_that_cannot_be_read_is_not_one_without_servers() {
+    fn an_unreadable_file_is_an_error_and_not_an_empty_list() {
         let missing = servers_in(Path::new("/dev/null/resolv.conf"));
         let folder = servers_in(Path::new("/"));
         let none = servers_in(Path::new("/proc/self/no-such-file"));

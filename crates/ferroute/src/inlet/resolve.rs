@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forged_is_passed_over_and_what_was_cut_is_asked_for_by_tcp() {
+    fn forged_answers_are_ignored_and_truncated_ones_repeated_by_tcp() {
         let datagrams = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let server = datagrams.local_addr().expect("its address");
         let streams = TcpListener::bind(server).expect("the same port");

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_that_is_trusted_itself_is_believed() {
+    fn a_certificate_that_is_itself_trusted_is_accepted() {
         let key = Key::new(KeySize::P256).expect("a key");
         let of = template("host.example", &["key-cert-sign", "tls-server"]);
         let own = self_signed(&of, &key).expect("a certificate");

@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_gives_the_lock_back_and_takes_it_again_is_behind_those_who_waited() {
+    fn a_released_lock_goes_to_waiting_threads_first() {
         let lock = Arc::new(FairLock::new(Vec::new()));
         let mut guard = lock.lock(Rank::Behind);
         let waiting =
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_wait_for_others_but_not_for_ever() {
+    fn jobs_wait_behind_others_but_not_forever() {
         let lock = Arc::new(FairLock::new(Vec::new()));
         let guard = lock.lock(Rank::Ahead);
         let jobs = ["job", "another job"];

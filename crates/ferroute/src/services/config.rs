@@ -65,7 +65,7 @@ mod tests {
     use script::Session;
 
     #[test]
-    fn a_service_is_open_to_its_networks_alone() {
+    fn a_service_accepts_only_its_networks() {
         let mut store = schema::store();
         let text = "/ip/service set api address=10.0.0.0/8,fd00::/8 port=1000 max-sessions=3";
         let mut out = String::new();

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peer_is_known_by_its_address_without_the_interface() {
+    fn a_peers_address_is_reported_without_the_interface() {
         let peer = |text: &str| peer(text.parse().expect("an address")).to_string();
 
         assert_eq!(peer("[fe80:0:30:5::2%7]:1000"), "[fe80::2]:1000");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_base_port_is_added_to_those_of_the_services() {
+    fn the_base_port_is_added_to_each_services_port() {
         let listen: Listen = "127.0.0.1:20000".parse().expect("address and port");
 
         assert_eq!(listen.base + 8728, 28728);

@@ -456,7 +456,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_has_no_more_sessions_than_it_may() {
+    fn a_service_has_at_most_max_sessions() {
         let count = Arc::default();
 
         let first = Session::begin(&count, 2).expect("the first");

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_counts_with_the_header_of_the_page_alone() {
+    fn a_cookie_is_valid_only_with_the_pages_header() {
         let coded = URL_SAFE_NO_PAD.encode([7; 32]);
         let mut headers = HeaderMap::new();
         let cookies = format!("other=1; session={coded}");

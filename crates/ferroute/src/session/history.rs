@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_there_in_the_next_session_and_secrets_are_not() {
+    fn the_next_session_has_earlier_lines_without_secrets() {
         let state = std::env::temp_dir().join(format!("ferroute-past-{}", std::process::id()));
         let file = HistoryFile::of(Some(&state), "../ad min");
         let typed = ["/ip address print", "/user add name=x password=y", "/quit"];

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_behind_ctrl_c_is_run_and_what_was_typed_ahead_is_not() {
+    fn ctrl_c_discards_earlier_input_and_keeps_later_input() {
         assert_eq!(
             lines(b"wait\rahead\r", b"more\r\x03behind\rquit\r"),
             ["wait", "behind", "quit"]
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_behind_the_answer_to_a_page_is_run() {
+    fn input_after_a_pager_answer_is_kept() {
         assert_eq!(
             lines(b"long\r qnext\rquit\r", b""),
             ["long", "next", "quit"]

@@ -34,7 +34,7 @@ mod tests {
                          3: FLOCK  ADVISORY  WRITE 814 fe:00:4712 0 EOF\n";
 
     #[test]
-    fn the_holder_is_who_has_the_lock_of_the_whole_file() {
+    fn the_holder_is_the_process_that_locks_the_whole_file() {
         assert_eq!(holder(LOCKS, 4711), Some(812));
         assert_eq!(holder(LOCKS, 4712), Some(814));
         assert_eq!(holder(LOCKS, 471), None);
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_this_process_has_locked_is_not_held_by_one_that_ends() {
+    fn a_folder_locked_by_this_process_has_no_ending_holder() {
         let folder = std::env::temp_dir().join(format!("ferroute-lock-{}", std::process::id()));
         fs::create_dir(&folder).expect("a folder of our own");
         let lock = fs::File::open(&folder).expect("it is there");

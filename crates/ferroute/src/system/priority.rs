@@ -62,7 +62,7 @@ mod tests {
 
     /// Priorities belong to the thread, so the test uses one of its own.
     #[test]
-    fn a_job_runs_last_but_for_its_turns_where_that_is_allowed() {
+    fn a_job_has_low_priority_except_while_it_holds_the_lock() {
         let seen = std::thread::spawn(|| {
             let normal = getpriority_process(None).expect("readable");
             let jobs = Priority::of_jobs();

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_is_found_by_its_whole_name() {
+    fn a_field_is_found_only_by_its_full_name() {
         let text = "MemTotal:  24 kB\nMem: 1\ncpu MHz\t\t: 2100.5\n";
 
         assert_eq!(field(text, "Mem"), Some("1"));

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_that_can_be_named_are_those_of_the_database() {
+    fn the_permitted_zones_are_those_of_the_database() {
         let menu = schema::ALL.iter().find(|menu| menu.path == "/system/clock");
         let zone = menu.and_then(|menu| menu.property("time-zone-name"));
         let words = zone.map_or(&[][..], |zone| zone.kind.words());

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn primes_are_those_of_their_rfcs() {
+    fn primes_equal_those_of_the_rfcs() {
         // The last 16 bytes as RFC 2409, 6.1 and 6.2, and RFC 3526, 2 and 3, print them.
         for (group, tail) in [
             (Group::Modp768, "f44c42e9a63a3620ffffffffffffffff"),

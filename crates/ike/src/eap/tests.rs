@@ -197,7 +197,7 @@ fn client(own: Pair, believed: &Pair) -> Client {
 }
 
 #[test]
-fn both_have_the_same_key_where_each_believes_the_other() {
+fn both_sides_derive_one_key_if_each_trusts_the_other() {
     let (known, unknown) = (authority(), authority());
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let server = pair(&known, "server");

@@ -82,7 +82,7 @@ fn read_all(bytes: &[u8]) -> Result<(), Fault> {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_messages_parse_to_the_same_values() {
     for version in [Version::One, Version::Two] {
         let bytes = message(version);
         let (header, body) = Header::read(&bytes).expect("a header");

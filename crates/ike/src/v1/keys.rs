@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_those_of_the_vectors() {
+    fn keys_equal_those_of_the_test_vectors() {
         let keys = keys_for(Cipher::Aes256);
         assert_eq!(
             hex(keys.skeyid.bytes()),

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_those_of_the_vectors() {
+    fn keys_equal_those_of_the_test_vectors() {
         let keys = keys();
         let of = |secret: &Secret| hex(secret.bytes());
         assert_eq!(

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_range_and_a_selector_have_in_common_is_one_prefix() {
+    fn the_intersection_of_a_range_and_a_selector_is_one_prefix() {
         let all = range(&of("0.0.0.0/0", 0), 0);
         assert_eq!(
             meet(&all, &of("10.1.0.0/16", 80)),

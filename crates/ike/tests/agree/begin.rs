@@ -46,7 +46,7 @@ fn two_that_begin_at_once_end_with_one_ike_sa_and_one_pair() {
 }
 
 #[test]
-fn a_first_message_in_the_name_of_the_peer_does_not_keep_this_side_from_beginning() {
+fn a_forged_initial_message_does_not_prevent_an_own_initiation() {
     for exchange in BOTH {
         let mut world = World::new(7);
         let mut passive = peer("192.0.2.1/32", exchange);
@@ -73,7 +73,7 @@ fn a_first_message_in_the_name_of_the_peer_does_not_keep_this_side_from_beginnin
 }
 
 #[test]
-fn a_silent_peer_is_given_up_as_the_profile_says() {
+fn a_silent_peer_is_dropped_after_the_profiles_limits() {
     for (exchange, seconds, failures) in [
         (Exchange::Main, 1, 3),
         (Exchange::Ike2, 1, 3),
@@ -140,7 +140,7 @@ fn uses(world: &World, own: &str) -> bool {
 }
 
 #[test]
-fn ikev2_moves_to_another_own_address_with_all_it_has() {
+fn ikev2_moves_all_sas_to_another_local_address() {
     for seed in 0..20 {
         let (mut world, mut own) = one_may_move(Exchange::Ike2, seed);
         if seed % 2 == 1 {

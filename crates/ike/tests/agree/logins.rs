@@ -84,7 +84,7 @@ fn has_all(world: &World) -> bool {
 }
 
 #[test]
-fn a_user_logs_in_and_has_a_pair_for_each_network() {
+fn a_user_logs_in_and_gets_a_child_sa_for_each_network() {
     for exchange in [Exchange::Main, Exchange::Aggressive] {
         let users = vec![user("ann", "one"), giving(user("joe", "correct horse"))];
         let mut world = travels(1, exchange, asking(user("joe", "correct horse")), users);
@@ -179,7 +179,7 @@ fn a_wrong_password_or_user_gets_nothing_and_is_told() {
 }
 
 #[test]
-fn a_secret_alone_is_not_enough_where_a_login_is_wanted() {
+fn a_pre_shared_key_alone_is_refused_if_a_login_is_required() {
     let users = vec![giving(user("joe", "correct horse"))];
     let mut bare = identity(Auth::Psk(Secret::new(b"secret".as_slice())));
     bare.generate_policy = GeneratePolicy::PortStrict;
@@ -191,7 +191,7 @@ fn a_secret_alone_is_not_enough_where_a_login_is_wanted() {
 }
 
 #[test]
-fn an_address_is_given_without_a_login_too() {
+fn an_address_is_assigned_without_a_login_as_well() {
     let secret = || {
         let mut identity = identity(Auth::Psk(Secret::new(b"secret".as_slice())));
         identity.generate_policy = GeneratePolicy::PortStrict;
@@ -215,7 +215,7 @@ fn an_address_is_given_without_a_login_too() {
 }
 
 #[test]
-fn who_was_given_an_address_has_no_other() {
+fn a_peer_with_an_assigned_address_may_use_no_other() {
     let users = vec![giving(user("joe", "correct horse"))];
     let mut world = travels(
         6,
@@ -234,7 +234,7 @@ fn who_was_given_an_address_has_no_other() {
 }
 
 #[test]
-fn another_user_at_the_same_address_leaves_the_first_alone() {
+fn a_second_user_at_the_same_address_does_not_affect_the_first() {
     let users = vec![
         giving(user("joe", "correct horse")),
         giving(user("ann", "x")),

@@ -69,7 +69,7 @@ fn a_lossy_network_only_delays() {
 }
 
 #[test]
-fn pairs_are_replaced_without_an_instant_without_one() {
+fn rekeying_leaves_no_moment_without_an_sa() {
     for seed in 0..10 {
         let mut world = World::between(seed, Exchange::Main, Mode::Tunnel);
         world.until("pairs", 5, World::both_have_pairs);
@@ -194,7 +194,7 @@ fn another_secret_gives_nothing() {
 }
 
 #[test]
-fn what_is_not_offered_is_refused_and_said() {
+fn an_unsupported_proposal_is_refused_and_logged() {
     let mut world = World::between(10, Exchange::Main, Mode::Tunnel);
     let mut other = peer("192.0.2.1/32", Exchange::Main);
     other.profile.hash = vec![Hash::Sha512];
@@ -258,7 +258,7 @@ fn what_one_side_removes_the_other_removes() {
 }
 
 #[test]
-fn both_sides_may_begin_at_once() {
+fn both_sides_may_initiate_at_once() {
     for seed in 0..10 {
         let mut world = World::new(seed);
         world.peer(0, peer("198.51.100.2/32", Exchange::Main));

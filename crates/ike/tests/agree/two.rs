@@ -93,7 +93,7 @@ fn pairs_and_ike_sas_are_replaced_without_an_instant_without_one() {
 }
 
 #[test]
-fn both_sides_may_replace_a_pair_at_once() {
+fn both_sides_may_rekey_at_once() {
     for seed in 0..40 {
         let mut world = World::between(seed, Exchange::Ike2, Mode::Tunnel);
         world.until("pairs", 5, World::both_have_pairs);
@@ -116,7 +116,7 @@ fn both_sides_may_replace_a_pair_at_once() {
 }
 
 #[test]
-fn the_group_that_the_responder_wants_is_taken() {
+fn the_initiator_switches_to_the_responders_group() {
     let mut world = World::between(3, Exchange::Ike2, Mode::Tunnel);
     let mut initiator = peer("198.51.100.2/32", Exchange::Ike2);
     initiator.local = Some(address("192.0.2.1"));
@@ -132,7 +132,7 @@ fn the_group_that_the_responder_wants_is_taken() {
 }
 
 #[test]
-fn cookies_are_asked_for_when_many_are_half_open() {
+fn many_half_open_sas_trigger_cookies() {
     let mut world = World::between(4, Exchange::Ike2, Mode::Tunnel);
     let settings = Settings {
         cookie_threshold: 0,
@@ -222,7 +222,7 @@ fn another_secret_gives_nothing() {
 }
 
 #[test]
-fn what_cannot_be_agreed_on_is_said() {
+fn failed_negotiations_are_reported() {
     let mut world = World::between(10, Exchange::Ike2, Mode::Tunnel);
     let mut other = policy("10.2.0.0/16", "10.1.0.0/16", Mode::Tunnel);
     other.proposal.encryption = vec![Encryption::new(Kind::AesGcm, 128)];
@@ -279,7 +279,7 @@ fn what_one_side_removes_the_other_removes() {
 }
 
 #[test]
-fn certificates_prove_who_both_are() {
+fn both_sides_authenticate_by_certificates() {
     for known in [true, false] {
         for key in [Key::Rsa, Key::P256] {
             let mut world = World::between(14, Exchange::Ike2, Mode::Tunnel);

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_payload_is_what_was_given() {
+    fn the_payload_is_written_unchanged() {
         for protocol in [TCP, UDP] {
             let packet = Packet {
                 protocol,

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn goals_are_met_or_missed_each_by_itself() {
+    fn each_goal_is_judged_separately() {
         let met = |report: &Report| report.goals().map(|goal| goal.met);
         let mut missed = report();
         assert_eq!(met(&missed), [true; 5]);

@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_numbered_is_counted_and_what_comes_late_is_told_apart() {
+    fn numbered_frames_are_counted_and_late_ones_separately() {
         let mut numbers = vec![0; CONNECTIONS as usize];
         let frames = [0, 1, 0].map(|connection| {
             let mut frame = numbered(connection, 0, [2; 6]);

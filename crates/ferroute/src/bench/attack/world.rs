@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_neither_out_nor_discarded_has_no_name() {
+    fn frames_neither_sent_nor_dropped_are_unnamed() {
         let drops = |count| [(String::from("no-route"), count)].into();
         let before = Balance {
             into: 10,

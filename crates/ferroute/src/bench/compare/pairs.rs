@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_has_what_tells_measurements_of_a_row_apart() {
+    fn a_label_contains_the_parameters_of_a_measurement() {
         let walk = r#"{"row":"vlan","family":"ipv4","frame":68,"flows":1000,"routes":1,"hosts":0,
             "vlans":0,"workers":1,"kpps":5,"tsc_per_packet":48.50,"p10":47.00,"peer":null}"#;
         let change = r#"{"row":"fib-update","family":"ipv6","routes":1000,"change":"/32","us_median":0.250}"#;

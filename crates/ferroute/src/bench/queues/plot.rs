@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_has_a_line_for_each_series_within_its_bounds() {
+    fn a_plot_has_a_line_for_each_series_within_its_bounds() {
         let series = |name: &str, top: f64| Series {
             name: name.to_owned(),
             points: vec![(0.0, 0.0), (1.0, top), (2.0, f64::NAN), (3.0, 1.0)],

@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_sides_are_told_the_same_rules() {
+    fn both_sides_have_the_same_rules() {
         let (mut ours, mut theirs) = (String::new(), String::new());
 
         FAMILIES[0].say_commands(&mut ours);

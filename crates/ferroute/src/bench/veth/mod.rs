@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_layout_has_the_ports_that_the_router_is_given() {
+    fn the_layout_has_all_ports_of_the_router() {
         assert_eq!(LAYOUT.ports(), ["ether1", "ether2"]);
     }
 

@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_name_what_is_not_wholly_there() {
+    fn the_lists_contain_unsupported_menus_commands_and_properties() {
         let text = Coverage::of(TREE).expect("the tree is sound").text();
 
         for line in [
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tree_is_refused() {
+    fn malformed_trees_are_refused() {
         assert!(Coverage::of("[]").is_err());
         assert!(Coverage::of("{").is_err());
     }

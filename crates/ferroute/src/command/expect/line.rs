@@ -261,7 +261,7 @@ mod tests {
     use crate::command::trace::OfflineRouter;
 
     #[test]
-    fn what_is_wrong_in_a_line_is_said_with_what_would_be_right() {
+    fn errors_in_a_line_are_reported_with_the_expected_form() {
         fn wrong(line: &str) -> String {
             Expectation::read(line).expect_err(line)
         }

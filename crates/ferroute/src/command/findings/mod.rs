@@ -249,7 +249,7 @@ add chain=forward action=accept protocol=icmp place-before=0
     }
 
     #[test]
-    fn a_rule_is_told_from_those_that_have_more_matchers() {
+    fn a_rule_is_distinguished_from_rules_with_more_matchers() {
         let text = "/ip firewall filter
 add chain=forward action=drop protocol=tcp
 add chain=forward action=drop
@@ -278,7 +278,7 @@ add chain=forward action=drop protocol=tcp dst-port=25
     }
 
     #[test]
-    fn duplicates_are_removed_one_by_one_and_the_first_stays() {
+    fn duplicates_are_removed_one_by_one_except_the_first() {
         let rule = "/ip firewall filter add chain=forward action=drop connection-state=invalid,new comment=\"a b\"\n";
         let mut store = schema::store();
         let report = script::check(&mut store, &rule.repeat(3));

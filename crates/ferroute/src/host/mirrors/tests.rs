@@ -47,7 +47,7 @@ fn the_router_is_free_while_devices_are_made_changed_and_removed() {
 }
 
 #[test]
-fn a_router_that_stays_as_it_is_has_nothing_done() {
+fn an_unchanged_router_causes_no_steps() {
     let shared = router("/ip/address/add address=10.0.0.1/24 interface=ether1");
     let (mut mirrors, plane) = (Mirrors::default(), Plan::of(&shared));
     turn(&mut mirrors, &plane);
@@ -181,7 +181,7 @@ fn tunnels_share_one_device_which_has_what_their_addresses_need() {
 }
 
 #[test]
-fn a_device_has_a_name_that_fits_in_every_generation_of_its_slot() {
+fn device_names_fit_for_every_slot_and_generation() {
     let last = InterfaceId::new(u32::MAX, u16::MAX);
 
     assert!(super::super::device::name(last).len() <= 15);

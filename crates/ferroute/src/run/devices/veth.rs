@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_name_of_an_interface_has_a_device_and_no_two_have_the_same() {
+    fn every_interface_name_has_a_unique_device_name() {
         assert_eq!(device_name("veth-nextcloud1"), "veth-nextcloud1");
         let long = [
             "veth-home-assistant-1",

@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_forwarded_than_may_be() {
+    fn the_number_of_forwarded_connections_is_limited() {
         let count = Arc::default();
         let places: Vec<_> = (0..MAX_CONNECTIONS)
             .map_while(|_| ForwardSlot::take(&count))

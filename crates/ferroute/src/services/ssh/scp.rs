@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_taken_and_given_whole() {
+    fn files_are_received_and_sent_completely() {
         let mut store = Memory::default();
         let took = talk(
             "scp -t /a.rsc",

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_follows_the_plus_is_about_the_terminal() {
+    fn the_suffix_of_a_user_name_sets_the_terminal() {
         let plain = Suffix {
             plain: true,
             columns: Some(511),

@@ -107,7 +107,7 @@ fn ctrl_c_stops_a_command_that_is_about_to_begin() {
 }
 
 #[test]
-fn q_stops_what_would_go_on_for_ever_and_is_a_letter_elsewhere() {
+fn q_stops_continuous_commands_and_is_a_letter_otherwise() {
     let (mut session, keyboard) = keyboard();
 
     let ended = run(&mut session, WATCHES, &mut || press(&keyboard, b"xyqQueue"));
@@ -170,7 +170,7 @@ fn who_types_where_nobody_reads_does_not_wait() {
 }
 
 #[test]
-fn news_come_in_order_and_only_the_last_size_counts() {
+fn events_arrive_in_order_and_only_the_last_size_counts() {
     let (_, keyboard) = keyboard();
     assert_eq!(keyboard.next(Duration::ZERO), Event::Quiet);
     press(&keyboard, b"x");

@@ -153,7 +153,7 @@ mod tests {
 
     /// The test uses its own thread, which ends with its rules.
     #[test]
-    fn files_are_written_where_the_router_has_its_state_alone() {
+    fn files_can_be_written_only_in_the_state_folders() {
         let among = std::env::temp_dir().join(format!("ferroute-confine-{}", std::process::id()));
         let [state, other] = ["state", "other"].map(|name| among.join(name));
         for folder in [&state, &other] {

@@ -44,7 +44,7 @@ fn open(server: &mut Server, store: &mut Memory, name: &[u8], flags: u32) -> Vec
 }
 
 #[test]
-fn a_file_is_there_when_it_is_closed_and_reads_as_it_was_written() {
+fn a_file_exists_after_close_and_reads_as_written() {
     let (mut server, mut store) = (Server::default(), Memory::default());
     let contents: Vec<u8> = (0..=255).cycle().take(100_000).collect();
     let handle = open(
